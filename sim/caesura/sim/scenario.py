@@ -220,15 +220,16 @@ def live_bytes(g: Geometry, image: KernelImage, saved: list[TbContext]) -> int:
     """Return the bytes of live registers of saved warps, and of their TBs' saved shared memory.
 
     A register counts if it is live at the warp's PC or, with the warp diverged, may be needed by lanes that wait
-    elsewhere (Lin et al. III-B, Fig. 5).
+    elsewhere (Lin et al. III-B, Fig. 5). In a preemption routine the PC is that of the interrupted instruction.
     """
     table = rows(image)
     total = 0
     for tb in saved:
         total += sum(len(line) for line in tb.whole.shared_lines.values())
         for warp in tb.warps:
-            row = table[warp.pc]
-            total += len({*row.live, *(row.waiting if len(warp.stack) > 1 else ())}) * g.vector_bytes
+            own = [entry for entry in warp.stack if not 0 < image.trap_base <= entry.pc]
+            row = table[own[-1].pc]
+            total += len({*row.live, *(row.waiting if len(own) > 1 else ())}) * g.vector_bytes
     return total
 
 

@@ -305,8 +305,8 @@ class Campaign:
             return drive(launch) if drive else self.device.wait(launch, self.max_cycles)
 
         result = interrupt(self.device, self._launch, self._other, self.neighbour.job, cycle, mechanism,
-                           patience=patience, gang=gang, restart=restart, max_cycles=self.max_cycles,
-                           drive=noted)
+                           patience=patience, gang=gang, restart=restart, trap=self._traps(mechanism) and not restart,
+                           max_cycles=self.max_cycles, drive=noted)
         rest = self.device.wait(self._launch, self.max_cycles) if result.resume else 0
         return dataclasses.replace(result, rest_cycles=rest)
 

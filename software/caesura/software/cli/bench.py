@@ -316,6 +316,34 @@ def bench_checkpoints(kernels, mechanisms, size, jobs, markdown, as_json, resume
     _finish(report, result, markdown, None, as_json)
 
 
+@bench_group.command("traps", epilog=examples(
+    "caesura bench traps --kernel hotspot --kernel matmul", "caesura bench traps --jobs 2 --markdown docs/ctxback.md"))
+@kernels_option
+@click.option("--mechanism", default="live+cp", show_default=True, type=Choice(
+    [m.label for m in Mechanism if m.has(Capability.STOPS_AT_POINTS)]))
+@click.option("--moments", default=5, show_default=True, type=click.IntRange(1), help="Of each run.")
+@click.option("--size", default="small", show_default=True, type=Choice(SIZES))
+@click.option("--jobs", default=1, show_default=True, type=click.IntRange(1), help="Processes.")
+@markdown_option
+@json_option
+@resume_option
+@geometry_option()
+def bench_traps(kernels, mechanism, moments, size, jobs, markdown, as_json, resume, geometry):
+    """What preemption routines save, and how long it takes, next to preemption points.
+
+    The file of --json is written anew after each kernel.
+    """
+    module = importlib.import_module("caesura.sim.bench.traps")
+    report = importlib.import_module("caesura.sim.report.traps")
+    earlier = _earlier(module, as_json, resume)
+    _check(report, None, markdown)
+    _check_fit(geometry, kernels)
+    with progress_lines() as progress:
+        result = module.run(geometry, size, kernels, Mechanism.of(mechanism), moments, jobs, progress,
+                            json_file=as_json.file, resume=earlier)
+    _finish(report, result, markdown, None, as_json)
+
+
 @bench_group.command("in-place", epilog=examples(
     "caesura bench in-place --pair hotspot-find_k --pair find_k-hotspot",
     "caesura bench in-place --jobs 2 --markdown docs/in-place.md"))

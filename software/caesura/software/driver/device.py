@@ -278,8 +278,8 @@ class Device(LaunchingDevice):
         newcomer : Launch, optional
             In place, but for what is in the way of the thread blocks that this launch has not begun.
         trap : bool
-            Warps stop in the preemption routines of their kernel, if it was compiled with some (docs/ctxback.md): at
-            once, or where the routine says, with what it has made of the registers.
+            Warps stop in the preemption routines of their kernel, which was compiled with some (docs/ctxback.md).
+            Patience is unlimited then, unless given.
         tbs : iterable of int, optional
             Launch ids of the thread blocks to be preempted (`resident_tbs`), all unless given. The others run on, and
             no fresh ones begin. So a launch can be preempted bit by bit, each time in another way. While the launch is

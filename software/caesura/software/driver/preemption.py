@@ -11,7 +11,7 @@ from caesura.hw.arch.context import Capability, Mechanism, mechanisms_of
 from caesura.hw.arch.faults import CommandError
 from caesura.hw.arch.geometry import Geometry
 from caesura.software.compiler import KernelImage
-from caesura.software.waiting import WANTED, waiting_cycles
+from caesura.software.waiting import UNLIMITED, WANTED, waiting_cycles
 
 from .arguments import whole_number
 from .context import Contexts
@@ -160,7 +160,8 @@ class Preemption:
             raise DriverError("what is saved of this launch already was preempted with another `scramble`; a launch is "
                               "resumed with one, so give the same")
         if mechanism.has(Capability.STOPS_AT_POINTS):
-            patience = default_patience(launch) if patience is None else patience
+            if patience is None:  # a routine ends soon
+                patience = UNLIMITED if trap else default_patience(launch)
             self._host.write("patience", waiting_cycles(patience))
         self._host.hold("grace", waiting_cycles(grace) or 0)
         self._host.hold("spared", 0 if tbs is None else self._others(launch, tbs))

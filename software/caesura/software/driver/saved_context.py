@@ -146,7 +146,7 @@ def _read_warp(launch: Launch, image: ImageReader, codes: np.ndarray) -> WarpCon
     header = record.header
     where = f"record of warp {header['warp']}"
     stack = tuple(StackEntry(*entry) for entry in record.stack)
-    _check(all(entry.pc <= len(code.code) for entry in stack), f"{where}: a PC beyond the kernel")
+    _check(all(entry.pc <= len(code.words) for entry in stack), f"{where}: a PC beyond the kernel")
     metadata = WORD_BYTES * (image.position - start + row_words(code.registers))
     registers = image.registers(record, codes)
     encodings = {r: Encoding(int(codes[r])) for r in range(code.registers)}

@@ -1,0 +1,165 @@
+"""What preemption routines save, and how long it takes, next to preemption points.
+
+``caesura bench traps`` preempts kernels on the RTL at the same moments in several ways: with `occupied`, at preemption
+points, and by each kind of preemption routines, these with the mechanism given. Each preempt is followed by another
+kernel that overwrites the SM, a resume, and a comparison of the results.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from caesura.hw.arch.context import Mechanism
+from caesura.hw.arch.errors import InputError
+from caesura.hw.arch.geometry import Geometry
+from caesura.sim import MEMORY_BYTES
+from caesura.sim.report.traps import OCCUPIED, POINTS, print_report
+from caesura.sim.rtl.transport import RtlTransport
+from caesura.sim.rtl.verilator import library
+from caesura.sim.scenario import Work, shipped_work
+from caesura.sim.workloads.everywhere import Campaign
+from caesura.software.compiler.flashback.kinds import RoutineKind
+from caesura.software.compiler.flashback.traps import with_routines
+from caesura.software.kernels import KERNELS, hostile
+from caesura.software.waiting import UNLIMITED
+
+from . import resumable
+from .resumable import geometry_settings, measure_kernels
+
+__all__ = ["Task", "measure", "summary", "read_result", "run", "print_report"]
+
+MAX_CYCLES = 5_000_000
+
+
+@dataclass(frozen=True)
+class Task:
+    """A kernel, measured in a process of its own if more than one is allowed.
+
+    Attributes
+    ----------
+    geometry : Geometry
+    work : Work
+        The kernel and its job.
+    mechanism : Mechanism
+    moments : int
+        At which it is preempted, spread evenly over its run.
+    """
+
+    geometry: Geometry
+    work: Work
+    mechanism: Mechanism
+    moments: int
+
+    @property
+    def name(self) -> str:
+        """Of the kernel."""
+        return self.work.image.name
+
+
+def _preempted(task: Task, work: Work, mechanism: Mechanism) -> tuple[list[dict | None], bool]:
+    """Return the figures of each moment, None for one before which the kernel had ended, and whether all was right."""
+    machine = Campaign(RtlTransport(task.geometry, MEMORY_BYTES), work, Work(*hostile(task.geometry)), MAX_CYCLES)
+    cycles = [machine.cycles * (2 * k + 1) // (2 * task.moments) for k in range(task.moments)]
+    found, right = [], True
+    for result, correct in machine.results(mechanism, cycles, patience=UNLIMITED):
+        right &= correct
+        saved = result.preempt
+        found.append(None if saved is None or not saved.tbs or result.resume is None else {
+            "latency": saved.save_cycles, "drain": saved.drain_cycles, "tbs": saved.tbs,
+            "bytes": saved.data_bytes + saved.metadata_bytes, "data": saved.data_bytes,
+            "restore": result.resume.restore_cycles})
+    return found, right
+
+
+def measure(task: Task, progress: Callable[[str], None] = lambda text: None) -> list[dict]:
+    """Preempt a kernel in every way; return its rows."""
+    ways = {OCCUPIED: (task.work, Mechanism.OCCUPIED), POINTS: (task.work, task.mechanism)}
+    for kind in RoutineKind:
+        image = with_routines(task.work.image, task.geometry, kind)
+        ways[kind.value] = dataclasses.replace(task.work, image=image), task.mechanism
+    rows = []
+    for way, (work, mechanism) in ways.items():
+        progress(f"{task.name}: {way}")
+        found, right = _preempted(task, work, mechanism)
+        rows.append({"way": way, "words": len(work.image.code), "trap_words": len(work.image.traps), "correct": right,
+                     "moments": found})
+    return rows
+
+
+def summary(rows: Sequence[dict]) -> dict[str, dict]:
+    """Return, by way, means over the kernels of the means over their moments: latency, bytes and restore time over
+    those of `occupied` at the same moment, the worst latency of a moment, cycles of drain; and words of routines over
+    words of code.
+
+    A moment counts if all ways found something to save.
+    """
+    kernels: dict[str, dict[str, dict]] = {}
+    for row in rows:
+        kernels.setdefault(row["kernel"], {})[row["way"]] = row
+    found: dict[str, dict] = {}
+    for way in dict.fromkeys(row["way"] for row in rows):
+        means = []
+        for ways in kernels.values():
+            common = [k for k, moments in enumerate(zip(*(each["moments"] for each in ways.values()), strict=True))
+                      if all(moments)]
+            if not common:
+                continue
+            pairs = [(ways[way]["moments"][k], ways[OCCUPIED]["moments"][k]) for k in common]
+            means.append({key: float(np.mean([mine[key] / max(theirs[key], 1) for mine, theirs in pairs]))
+                          for key in ("latency", "bytes", "restore")}
+                         | {"worst": max(mine["latency"] / theirs["latency"] for mine, theirs in pairs),
+                            "drain": float(np.mean([mine["drain"] for mine, _ in pairs])),
+                            "code": ways[way]["trap_words"] / ways[way]["words"]})
+        found[way] = {"kernels": len(means)} | {
+            key: float(np.mean([each[key] for each in means])) if means else None
+            for key in ("latency", "bytes", "restore", "drain", "code")} | {
+            "worst": max((each["worst"] for each in means), default=None)}
+    return found
+
+
+def read_result(path: Path) -> dict | None:
+    """Return what an earlier run wrote with `run(json_file=...)`; as `sim.bench.resumable.read_result`."""
+    return resumable.read_result(path, "caesura bench traps", ("mechanism", "moments", "summary"))
+
+
+def run(g: Geometry, size: str = "small", kernels: Sequence[str] = (), mechanism: Mechanism = Mechanism.LIVE_CP,
+        moments: int = 5, jobs: int = 1, progress: Callable[[str], None] = lambda text: None, *,
+        json_file: Path | None = None, resume: dict | None = None) -> dict:
+    """Measure kernels; keys are documented in `docs/cli.md`.
+
+    Parameters
+    ----------
+    g : Geometry
+    size : str
+        Of the jobs.
+    kernels : sequence of str
+        All there are unless given.
+    mechanism : Mechanism
+        Of all ways but the first.
+    moments : int
+        At which each kernel is preempted.
+    jobs : int
+        Processes.
+    progress : callable
+    json_file, resume
+        As in `sim.bench.resumable.measure_kernels`.
+    """
+    if jobs < 1 or moments < 1:
+        raise InputError(f"jobs and moments must be 1 or more, not {jobs} and {moments}")
+    if not g.traps:
+        raise InputError(f"geometry {g.name!r} has no traps: there is nothing to be measured")
+    progress(f"building the simulator of {g.name}")
+    library(g)
+    tasks = [Task(g, shipped_work(name, g, size), mechanism, moments) for name in kernels or KERNELS]
+    settings = geometry_settings(g) | {"size": size, "mechanism": mechanism.label, "moments": moments}
+    return measure_kernels(measure, tasks, jobs, progress, settings, _outcome, json_file, resume)
+
+
+def _outcome(rows: list[dict]) -> dict:
+    """Return what follows from all rows."""
+    return {"met": all(row["correct"] for row in rows), "summary": summary(rows)}

@@ -1,0 +1,92 @@
+"""``caesura bench traps``: its figures are those of single preempts; what is wrong is said."""
+
+import dataclasses
+import json
+
+import pytest
+from click.testing import CliRunner
+
+from caesura.hw.arch.context import Mechanism
+from caesura.hw.arch.errors import InputError
+from caesura.sim import open_device
+from caesura.sim.bench.traps import Task, measure, run, summary
+from caesura.sim.report import traps as report
+from caesura.sim.scenario import start_job
+from caesura.sim.testing.tiny_run import TINY, work
+from caesura.software.cli import main
+from caesura.software.compiler.flashback.kinds import RoutineKind
+from caesura.software.compiler.flashback.traps import with_routines
+from caesura.software.waiting import UNLIMITED
+
+WAYS = ["occupied", "points", *(kind.value for kind in RoutineKind)]
+
+
+def single(image, mechanism, at, trap):
+    """The report of a preempt on a machine of its own."""
+    device = open_device("rtl", TINY)
+    launch, _ = start_job(device, device.load([image])["collatz"], work().job)
+    device.advance(at)
+    patience = None if mechanism is Mechanism.OCCUPIED else UNLIMITED
+    return device.preempt(launch, mechanism, patience=patience, trap=trap)
+
+
+@pytest.fixture(scope="module")
+def rows():
+    return [{"kernel": "collatz"} | row for row in measure(Task(TINY, work(), Mechanism.LIVE_CP, 2))]
+
+
+def test_figures_are_those_of_single_preempts(rows):
+    assert [row["way"] for row in rows] == WAYS
+    device = open_device("rtl", TINY)
+    launch, _ = start_job(device, device.load([work().image])["collatz"], work().job)
+    cycles = device.wait(launch)
+    for row in rows:
+        assert row["correct"]
+        trap = row["way"] not in ("occupied", "points")
+        image = with_routines(work().image, TINY, RoutineKind.of(row["way"])) if trap else work().image
+        assert (row["words"], row["trap_words"]) == (len(image.code), len(image.traps))
+        mechanism = Mechanism.OCCUPIED if row["way"] == "occupied" else Mechanism.LIVE_CP
+        saved = single(image, mechanism, cycles // 4, trap)
+        first = row["moments"][0]
+        assert (first["latency"], first["drain"], first["tbs"]) == (saved.save_cycles, saved.drain_cycles, saved.tbs)
+        assert (first["bytes"], first["data"]) == (saved.data_bytes + saved.metadata_bytes, saved.data_bytes)
+
+
+def test_means_are_of_the_moments_that_all_ways_have(rows):
+    found = summary(rows)
+    assert list(found) == WAYS and all(of["kernels"] == 1 for of in found.values())
+    assert found["occupied"]["latency"] == found["occupied"]["bytes"] == 1
+    assert found["live"]["bytes"] < 1 and found["live"]["code"] > 2
+    fewer = [dict(row, moments=[None, *row["moments"][1:]]) if row["way"] == "points" else row for row in rows]
+    second = [dict(row, moments=row["moments"][1:]) for row in rows]
+    assert summary(fewer) == summary(second)
+    none = [dict(row, moments=[None, None]) for row in rows]
+    assert summary(none)["live"] == {"kernels": 0} | dict.fromkeys(
+        ("latency", "bytes", "restore", "drain", "code", "worst"))
+
+
+def test_the_report(rows, tmp_path):
+    result = {"preset": "tiny", "size": "small", "moments": 2, "mechanism": "live+cp", "summary": summary(rows),
+              "runs": [*rows[1:], dict(rows[0], correct=False)]}
+    text = report.markdown(result)
+    assert text.count("| right |") == len(rows) - 1 and text.count("| WRONG |") == 1
+    file = tmp_path / "page.md"
+    file.write_text(f"before\n{report.BEGIN}\nold\n{report.END}\nafter\n")
+    report.update_markdown(file, result)
+    assert "ctxback+cs-defer" in file.read_text() and "old" not in file.read_text()
+
+
+def test_what_cannot_be_measured_is_refused():
+    with pytest.raises(InputError, match="has no traps"):
+        run(dataclasses.replace(TINY, traps=False))
+    with pytest.raises(InputError, match="1 or more"):
+        run(TINY, moments=0)
+
+
+def test_the_command(tmp_path, monkeypatch):
+    monkeypatch.setattr("caesura.sim.bench.traps.run", lambda *a, **k: {
+        "preset": "tiny", "size": "small", "moments": 1, "mechanism": "live", "summary": {}, "runs": [], "met": True})
+    file = tmp_path / "out.json"
+    result = CliRunner().invoke(main, ["bench", "traps", "--kernel", "collatz", "--json", str(file)])
+    assert result.exit_code == 0, result.output
+    assert json.loads(file.read_text())["met"] is True
