@@ -67,6 +67,7 @@ class Without(wiring.Component):
 
 def units() -> dict[str, Callable[[Geometry], wiring.Component]]:
     """Return the blocks of the table by name; each is made from a geometry."""
+    from caesura.hw.core.front_end.front import FrontEnd
     from caesura.hw.core.front_end.uniform import UniformUnit
     from caesura.hw.core.memory.constant_unit import ConstantUnit
     from caesura.hw.core.memory.load_store import LoadStore
@@ -101,7 +102,8 @@ def units() -> dict[str, Callable[[Geometry], wiring.Component]]:
 
     return {"integer": IntegerUnit, "f32": FloatUnit, "f64": F64Unit, "special functions": SpecialFunctionUnit,
             "exchange": ExchangeUnit, "uniform": UniformUnit, "constants": ConstantUnit, "load/store": LoadStore,
-            "shared memory": SharedMemory, "compressor": Compressor, "decompressor": Decompressor,
+            "shared memory": SharedMemory, "front end": FrontEnd,
+            "front end with traps": lambda g: FrontEnd(g.replace(traps=True)), "compressor": Compressor, "decompressor": Decompressor,
             "register encoder": RegisterEncoder, "group decoder": GroupDecoder, "row writer": RowWriter,
             "TB compressor": lambda g: TbCompressor(g, register_tag(g)),
             "TB decompressor": lambda g: TbDecompressor(g, expanded_tag(g)),
