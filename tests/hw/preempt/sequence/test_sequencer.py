@@ -23,6 +23,7 @@ def some_kernel(g, rng, spare):
     shared = rng.choice([0, 1, 127, 128, 129, g.shared_bytes - 1, g.shared_bytes, rng.randint(1, g.shared_bytes)])
     return {"registers": registers, "warps": warps, "shared_bytes": shared, "ccb_base": 128 * rng.getrandbits(25),
             "area_bytes": area_bound(g, warps, registers, shared) + spare,
+            **({"trap_base": rng.choice([0, 1, 40, 1 << 24])} if g.traps else {}),
             "block_x": rng.choice([1, 8, 16, 24, 32, 33, 48, MAX_BLOCK_THREADS])}
 
 
@@ -31,6 +32,7 @@ def accepted_of(g, kernel, command):
             "grace_used", "spared", "in_place", "evict", *(("newcomer", "newcomer_tbs") if g.in_place else ()))
     return {**{name: kernel[name] for name in ("registers", "warps", "ccb_base", "area_bytes")},
             **{name: command[name] for name in same},
+            **({"trap": command["trap"] and kernel["trap_base"] != 0} if g.traps else {}),
             "lines": -(-kernel["shared_bytes"] // 128), "row_words": row_words(kernel["registers"])}
 
 
@@ -52,6 +54,8 @@ def test_commands_one_after_the_other(name):
                   "patience": rng.choice([0, 1, 1000, UNLIMITED_PATIENCE]), "grace_used": rng.getrandbits(32),
                   "restart": rng.random() < 0.3, "checkpoint": rng.random() < 0.3, "incremental": rng.getrandbits(1),
                   "spared": rng.choice([0, 0, 1, 2]), "in_place": rng.getrandbits(1) * g.in_place, "evict": 0}
+        if g.traps:
+            wanted["trap"] = rng.getrandbits(1)
         if g.in_place:
             wanted |= {"newcomer": rng.getrandbits(4), "newcomer_tbs": rng.getrandbits(6)}
             ctx.set(dut.stays, wanted["in_place"])  # nothing of it is to be evicted
