@@ -17,11 +17,11 @@ def image(bodies, code=KERNEL):
     """Return a kernel; `bodies` has the routine of some instructions, without the branch back."""
     vectors, words = [], []
     for pc in range(len(code)):
-        if pc not in bodies:
-            vectors.append(make("bra", target=pc, reconv=PC_NONE))
-            continue
-        vectors.append(make("bra", target=2 * len(code) + len(words), reconv=PC_NONE))
-        words += [*bodies[pc], make("bra", target=pc, reconv=PC_NONE)]
+        routine = [*bodies.get(pc, ()), make("bra", target=pc, reconv=PC_NONE)]
+        if len(routine) > 4:
+            routine, more = [make("bra", target=5 * len(code) + len(words), reconv=PC_NONE)], routine
+            words += more
+        vectors += routine + [make("trap")] * (4 - len(routine))
     return KernelImage("kernel", tuple(map(encode, code)), 2, predicates=0,
                        traps=tuple(map(encode, (*vectors, *words))))
 
@@ -46,7 +46,7 @@ def test_a_warp_stops_in_the_routine_of_its_instruction(cycles):
     bodies = {pc: body(1) for pc in range(len(KERNEL) - 1)}
     device, launch, warp = stopped(bodies, cycles)
     below, top = warp.stack
-    assert below.pc == top.reconv and top.pc >= 2 * len(KERNEL) and top.mask == below.mask
+    assert below.pc == top.reconv and top.pc >= len(KERNEL) and top.mask == below.mask
     assert [*warp.registers] == [0]  # by the pp, not by the pp.div: no lane waits elsewhere
     device.resume(launch)
     device.wait(launch)

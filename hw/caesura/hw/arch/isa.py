@@ -55,12 +55,15 @@ from .operations import (
 
 __all__ = ["AluOp", "F64Op", "SfuOp", "ExchangeOp", "AtomicOp", "Space", "Size", "Special",
            "Format", "Unit", "Opcode", "FIELDS", "OPCODES", "BY_NAME", "BY_CODE", "PT", "LIVE_BITS",
-           "LIVE_REST", "ALL_LIVE", "UNIFORM_SPECIALS", "Saved", "liveness_vector", "saved_by"]
+           "LIVE_REST", "ALL_LIVE", "VECTOR_WORDS", "UNIFORM_SPECIALS", "Saved",
+           "liveness_vector", "saved_by"]
 
 PT = 7
 """Predicate number that always reads true and ignores writes."""
 LIVE_BITS = 54
 """Bits of a liveness vector."""
+VECTOR_WORDS = 4
+"""Instruction words of a trap vector, a power of two."""
 ALL_LIVE = (1 << LIVE_BITS) - 1
 """The liveness vector that saves everything."""
 LIVE_REST = LIVE_BITS - 1

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from caesura.hw.arch.faults import Fault
 from caesura.hw.arch.geometry import PC_NONE, Geometry
-from caesura.hw.arch.isa import PT
+from caesura.hw.arch.isa import PT, VECTOR_WORDS
 
 from .bounds.checker import BoundsChecker, BoundsFault
 from .decoder import Decoder
@@ -114,7 +114,7 @@ class Execution(Sm):
         kind = op.kind
         routine = 0 < kernel.descriptor.trap_base <= pc
         if kernel.trapping and not routine and self._is_trapped(warp, op):
-            return warp.trap(pc + kernel.descriptor.trap_base)
+            return warp.trap(kernel.descriptor.trap_base + VECTOR_WORDS * pc)
         if kind is Kind.FAULT:
             raise WarpFault(op.fault)
         if kind is not Kind.PP_DIV and warp.after_pp:

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 from caesura.hw.arch.encoding import Instruction
 from caesura.hw.arch.geometry import PC_NONE, PREDICATES, Geometry
-from caesura.hw.arch.isa import PT, Unit
+from caesura.hw.arch.isa import PT, VECTOR_WORDS, Unit
 
 __all__ = ["ReferenceWarp", "stored"]
 
@@ -77,7 +77,7 @@ class ReferenceWarp:
         """Go on at the trap vector of the next instruction."""
         assert not self.routine and len(self.stack) < self.g.stack_depth
         assert self.code[self.pc].op.name not in ("pp", "pp.div", "exit") and self.code[self.pc].op.barrier is None
-        self.stack.append([self.pc + self.trap_base, self.active, self.pc])
+        self.stack.append([self.trap_base + VECTOR_WORDS * self.pc, self.active, self.pc])
 
     def catch_up(self, pc: int) -> None:
         """Pass silent instructions until `pc` is reached, or one that is not silent."""

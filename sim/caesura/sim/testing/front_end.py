@@ -17,7 +17,7 @@ from typing import Any
 
 from caesura.hw.arch.encoding import Instruction, encode
 from caesura.hw.arch.geometry import PREDICATES, SEGMENT_BYTES, UNIFORMS, Geometry
-from caesura.hw.arch.isa import PT, Unit
+from caesura.hw.arch.isa import PT, VECTOR_WORDS, Unit
 from caesura.hw.core.execution_units import EXECUTION_UNITS, MEMORY_UNITS
 from caesura.hw.core.front_end.front import FrontEnd
 from caesura.sim.events import Simulator
@@ -395,7 +395,7 @@ class FrontEndBench:
         if warp.waiting:
             self._released(slot)
         if warp.trap_base and not warp.routine and trace.pc >= warp.trap_base:
-            warp.catch_up(trace.pc - warp.trap_base)
+            warp.catch_up((trace.pc - warp.trap_base) // VECTOR_WORDS)
             assert self.trapped >> self.tb_of[slot] & 1, (slot, warp.pc)
             warp.trap()
         warp.catch_up(trace.pc)

@@ -17,16 +17,19 @@ POINTS = "pp", "pp.div", "exit"
 
 def with_routines(program, runs_on=()):
     """Return a program with vectors and routines, each of which saves registers of its own, and where they begin; at
-    addresses that `runs_on` has a warp runs on."""
-    base, bodies = len(program), []
-    vectors = []
+    addresses that `runs_on` has a warp runs on. Every second routine stands in its vector."""
+    base, bodies, vectors = len(program), [], []
     for pc in range(base):
+        point = [make("pp", live=2 * pc), make("pp.div", live=2 * pc + 1)]
+        rest = [make("iadd", d=1, a=2, b=3), make("bra", target=pc, reconv=PC_NONE)]
+        branch = make("bra", target=5 * base + len(bodies), reconv=PC_NONE)
         if pc in runs_on:
-            vectors.append(make("bra", target=pc, reconv=PC_NONE))
-            continue
-        vectors.append(make("bra", target=2 * base + len(bodies), reconv=PC_NONE))
-        bodies += [make("pp", live=2 * pc), make("pp.div", live=2 * pc + 1), make("iadd", d=1, a=2, b=3),
-                   make("bra", target=pc, reconv=PC_NONE)]
+            vectors += [make("bra", target=pc, reconv=PC_NONE), *[make("trap")] * 3]
+        elif pc % 2:
+            vectors += point + rest
+        else:
+            vectors += [branch, *[make("trap")] * 3]
+            bodies += point + rest
     return [*program, *vectors, *bodies], base
 
 
@@ -67,8 +70,7 @@ def test_stopped_in_routines_again_and_again(g, seed):
                         depths.append(len(warp.stack) - warp.routine)
                         if warp.routine:
                             assert code[warp.pc - 1].op.name == "pp.div"
-                            number = (warp.pc - 2 - 2 * base) // 4  # of the routine
-                            pc = code[2 * base + 4 * number + 3].get("target")
+                            pc = code[warp.pc + 1].get("target")
                             assert warp.stack[-2][0] == pc and not stops_itself(code[pc]) and pc not in runs_on
                             assert warp.live_vector == 2 * pc + (len(warp.stack) > 2)
             if turn % 3 == 1:
@@ -143,7 +145,7 @@ def test_a_full_stack_is_not_trapped():
 
 
 def test_what_cannot_be_fetched_faults_rather_than_being_trapped():
-    code, base = with_routines([make("bra", target=2 * 4 + 4 * 4, reconv=PC_NONE), *[make("nop")] * 2, make("exit")])
+    code, base = with_routines([make("bra", target=5 * 4 + 2 * 4, reconv=PC_NONE), *[make("nop")] * 2, make("exit")])
     bench = FrontEndBench(TINY, [code], seed=7, trap_bases=[base])
 
     async def test(ctx):

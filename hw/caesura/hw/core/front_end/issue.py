@@ -7,7 +7,7 @@ from amaranth.lib.wiring import In, Out
 
 from ...arch.faults import Fault
 from ...arch.geometry import BARRIERS, PC_BITS, PC_NONE, PREDICATES, UNIFORMS, Geometry
-from ...arch.isa import LIVE_BITS, Unit
+from ...arch.isa import LIVE_BITS, VECTOR_WORDS, Unit
 from ...interfaces import payloads as payload
 from ...interfaces.core_ports import PredicatePort
 from ...interfaces.port import Port
@@ -280,7 +280,8 @@ class IssueStage(wiring.Component):
             m.d.comb += do.kind.eq(Mux(diverge, StackCommand.DIVERGE, StackCommand.JUMP))
         if self.geometry.traps:
             with m.If(self._arbiter.valid & trapped):
-                m.d.comb += [do.kind.eq(StackCommand.PUSH), do.pc.eq(self.top.pc + self.trap_base),
+                m.d.comb += [do.kind.eq(StackCommand.PUSH),
+                             do.pc.eq(self.trap_base + self.top.pc * VECTOR_WORDS),
                              do.mask.eq(active), do.reconv.eq(self.top.pc)]
 
     def _control(self, m: Module, op, armed, pending, retire):

@@ -27,6 +27,7 @@ from elftools.elf.elffile import ELFFile
 
 from caesura.hw.arch.encoding import decode
 from caesura.hw.arch.geometry import INSTRUCTION_BYTES
+from caesura.hw.arch.isa import VECTOR_WORDS
 
 from ..errors import ImageError
 from ..hints import of_file
@@ -210,8 +211,9 @@ def _own_words(trap_base: object, words: int) -> int:
     """Return how many of the words are the kernel's own: as many as there are trap vectors at least, or all."""
     if trap_base is None:
         return words
-    if type(trap_base) is not int or not 0 < trap_base <= words // 2:
-        raise ValueError(f"trap_base {trap_base!r} is no integer from 1 to {words // 2}")
+    most = words // (1 + VECTOR_WORDS)
+    if type(trap_base) is not int or not 0 < trap_base <= most:
+        raise ValueError(f"trap_base {trap_base!r} is no integer from 1 to {most}")
     return trap_base
 
 

@@ -1,16 +1,19 @@
 """Preemption routines as machine code, which a preempt of the kernel traps into (CTXBack IV-A).
 
 Behind the code of a kernel stand as many *trap vectors*: a warp that is trapped before word ``pc`` goes on at vector
-``pc``, in a new entry of its SIMT stack that ends when it comes to ``pc`` (`hw.core.front_end.issue`). A vector is a
-branch to the routine of its instruction::
+``pc``, in a new entry of its SIMT stack that ends when it comes to ``pc`` (`hw.core.front_end.issue`). There begins the
+routine of its instruction::
 
     reverts                  under the mask of the interrupted warp
     pp {...}, pp.div {...}   where the warp stops: what the hardware saves, compresses and brings back
     executed again           from the flashback point on
     bra pc                   the entry ends
 
+A vector has room for one revert, the point, and a branch to what is executed again, or to ``pc``: the way to the point
+is one line of the instruction cache. With more reverts it is a branch to a routine of its own.
+
 If the preempt is withdrawn meanwhile, the warp runs through its routine, and all is as it was. Where a warp had better
-run on (CS-Defer), the vector is a branch to its own instruction: that retires, and the next one is trapped. Nothing is
+run on (CS-Defer), the vector is a branch to its own instruction, which retires, and the next one is trapped. Nothing is
 trapped that stops a warp itself, or ends it: preemption points, barriers, ``exit``.
 """
 
@@ -21,7 +24,7 @@ from typing import NamedTuple
 
 from caesura.hw.arch.encoding import Instruction, decode, encode
 from caesura.hw.arch.geometry import PC_NONE, Geometry
-from caesura.hw.arch.isa import liveness_vector
+from caesura.hw.arch.isa import VECTOR_WORDS, liveness_vector
 
 from ..codegen.emit import encoded
 from ..image.kernel_image import KernelImage
@@ -40,6 +43,9 @@ from .search import WINDOW, Plan, Search, Technique, rank
 __all__ = ["Routine", "TrapTable", "trap_table", "with_routines"]
 
 _STOPS = ("pp", "pp.div", "exit")
+_REVERTS = VECTOR_WORDS - 3
+"""Reverts that a vector has room for, beside the point and a branch."""
+_NOP = encode(Instruction.make("nop"))
 
 
 class Routine(NamedTuple):
@@ -51,14 +57,16 @@ class Routine(NamedTuple):
         Of the instruction.
     plan : Plan
     handover : Handover
-    words : tuple of int
-        Its code but for the branch back.
+    reverts, point, again : tuple of int
+        Words of its code; the branch back is not among them.
     """
 
     pc: int
     plan: Plan
     handover: Handover
-    words: tuple[int, ...]
+    reverts: tuple[int, ...]
+    point: tuple[int, ...]
+    again: tuple[int, ...]
 
 
 class TrapTable(NamedTuple):
@@ -75,20 +83,20 @@ class TrapTable(NamedTuple):
     routines: dict[int, Routine]
 
     def code(self, words: int) -> tuple[int, ...]:
-        """Return vectors and routines behind a code of so many words; routines that are alike stand there once."""
-        vectors, bodies, place = [], [], {}
-        end = 2 * words
+        """Return vectors, and what of the routines does not stand there, behind a code of so many words."""
+        vectors: list[int] = []
+        bodies: list[int] = []
         for pc in range(words):
             routine = self.routines.get(pc)
-            if routine is None:
-                vectors.append(_branch(pc))
-                continue
-            body = (*routine.words, _branch(pc))
-            if body not in place:
-                place[body] = end
-                bodies += body
-                end += len(body)
-            vectors.append(_branch(place[body]))
+            vector: list[int] = []
+            rest: list[int] = []
+            if routine is not None and len(routine.reverts) <= _REVERTS:
+                vector, rest = [*routine.reverts, *routine.point], [*routine.again]
+            elif routine is not None:
+                rest = [*routine.reverts, *routine.point, *routine.again]
+            vector.append(_branch((1 + VECTOR_WORDS) * words + len(bodies) if rest else pc))
+            vectors += vector + [_NOP] * (VECTOR_WORDS - len(vector))
+            bodies += [*rest, _branch(pc)] if rest else []
         return (*vectors, *bodies)
 
 
@@ -147,14 +155,12 @@ def _routine(image: KernelImage, code: CodeBlock, alone: CodeBlock, search: Sear
     technique = Technique.REVERTING if kind in (RoutineKind.CTXBACK, RoutineKind.CTXBACK_CS_DEFER) \
         else Technique.RELAXED
     plan, handover = search.handed_over(at, objective, alone.block.live[at], technique)
-    words = [_reverting(block.instructions[index].origin) for index in handover.reverted]
-    for point, saved in (("pp", handover.converged), ("pp.div", handover.saved)):
-        words.append(encode(Instruction.make(point, live=_vector(saved, image.registers))))
-    for step in handover.resume:
-        again = step.action is Action.EXECUTE
-        words.append(image.code[code.start + step.number] if again
-                     else _reverting(block.instructions[step.number].origin))
-    return Routine(pc, plan, handover, tuple(words))
+    reverts = tuple(_reverting(block.instructions[index].origin) for index in handover.reverted)
+    point = tuple(encode(Instruction.make(name, live=_vector(saved, image.registers)))
+                  for name, saved in (("pp", handover.converged), ("pp.div", handover.saved)))
+    again = tuple(image.code[code.start + step.number] if step.action is Action.EXECUTE
+                  else _reverting(block.instructions[step.number].origin) for step in handover.resume)
+    return Routine(pc, plan, handover, reverts, point, again)
 
 
 def _reverting(op: Op) -> int:
