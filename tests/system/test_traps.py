@@ -76,9 +76,7 @@ def ids(value):
     return value.value if isinstance(value, RoutineKind) else None
 
 
-@pytest.mark.parametrize("name, kind", quick(CASES, [
-    ("divergent", RoutineKind.CTXBACK), ("random", RoutineKind.CTXBACK_CS_DEFER)]),
-    ids=ids)
+@pytest.mark.parametrize("name, kind", quick(CASES, [("random", RoutineKind.CTXBACK_CS_DEFER)]), ids=ids)
 def test_sampled_cycles(name, kind):
     c = campaign(name, kind)
     saved = 0

@@ -37,7 +37,8 @@ def stops_itself(instruction):
     return instruction.op.name in POINTS or instruction.op.barrier is not None
 
 
-@pytest.mark.parametrize(("g", "seed"), [(TINY, 2), (TINY, 5), pytest.param(WIDE, 3, marks=pytest.mark.full)])
+@pytest.mark.parametrize(("g", "seed"), [
+    (TINY, 2), *(pytest.param(g, seed, marks=pytest.mark.full) for g, seed in ((TINY, 5), (WIDE, 3)))])
 def test_stopped_in_routines_again_and_again(g, seed):
     """Each warp stops in the routine of the instruction before which it stood, comes back, and gets on: also one whose
     preempt is withdrawn, one that is moved to another slot, and one that runs on to where a routine stops it."""

@@ -62,7 +62,7 @@ def seed_of(work):
     return len(work.image.code)
 
 
-@pytest.mark.parametrize("kind", quick(RoutineKind, [RoutineKind.LIVE, RoutineKind.CTXBACK_CS_DEFER]),
+@pytest.mark.parametrize("kind", quick(RoutineKind, [RoutineKind.CTXBACK_CS_DEFER]),
                          ids=lambda kind: kind.value)
 @pytest.mark.parametrize("name", WORKS)
 def test_shipped_kernels_come_back(name, kind):
