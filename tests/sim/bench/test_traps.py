@@ -43,7 +43,7 @@ def test_figures_are_those_of_single_preempts(rows):
     for row in rows:
         assert row["correct"]
         trap = row["way"] not in ("occupied", "points")
-        image = with_routines(work().image, TINY, RoutineKind.of(row["way"])) if trap else work().image
+        image = with_routines(work().image, TINY, RoutineKind(row["way"])) if trap else work().image
         assert (row["words"], row["trap_words"]) == (len(image.code), len(image.traps))
         mechanism = Mechanism.OCCUPIED if row["way"] == "occupied" else Mechanism.LIVE_CP
         saved = single(image, mechanism, cycles // 4, trap)

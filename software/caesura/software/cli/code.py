@@ -190,12 +190,13 @@ def compile_command(source, output, show, names, registers, geometry: Geometry |
             compiled = stored_module(read_source(source), str(source), options, list(names) or None, progress)
     images = compiled.images
     if routines:
-        from caesura.software.compiler.flashback.traps import RoutineKind, with_routines
+        from caesura.software.compiler.flashback.traps import with_routines
 
         with progress_lines() as progress:
-            for name, image in images.items():
+            images = {}
+            for name, image in compiled.images.items():
                 progress(f"{name}: making its preemption routines")
-                images = images | {name: with_routines(image, geometry or PRESETS["gtx480"], RoutineKind.of(routines))}
+                images[name] = with_routines(image, geometry or PRESETS["gtx480"], RoutineKind(routines))
     _write(images, output, as_json, show, compiled.refusals)
     sys.exit(report_refusals(compiled.refusals))
 

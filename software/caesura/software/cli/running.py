@@ -268,7 +268,7 @@ def _task(o: RunOptions, job: JobFile | None, g: Geometry, preemptions: tuple[Pr
     if o.routines:
         traps = importlib.import_module("caesura.software.compiler.flashback.traps")
         progress(f"{work.image.name}: making its preemption routines")
-        image = traps.with_routines(work.image, g, traps.RoutineKind.of(o.routines))
+        image = traps.with_routines(work.image, g, RoutineKind(o.routines))
         work = dataclasses.replace(work, image=image)
     limit = o.max_cycles or (job.max_cycles if job else DEFAULT_CYCLES)
     return runs.Task(work, str(job.path) if job else o.what, preemptions, limit, o.check_bounds)

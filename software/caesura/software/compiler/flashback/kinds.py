@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import enum
 
-from caesura.hw.arch.errors import InputError
-
 __all__ = ["RoutineKind"]
 
 
@@ -23,16 +21,17 @@ class RoutineKind(enum.Enum):
     CTXBACK_CS_DEFER = "ctxback+cs-defer"
     """The better of the last two."""
 
-    @classmethod
-    def of(cls, name: str) -> RoutineKind:
-        """Return the kind of a name.
+    @property
+    def flashes_back(self) -> bool:
+        """Something may be executed again."""
+        return self not in (RoutineKind.LIVE, RoutineKind.CS_DEFER)
 
-        Raises
-        ------
-        InputError
-            If there is none; the message lists those there are.
-        """
-        for kind in cls:
-            if kind.value == name:
-                return kind
-        raise InputError(f"no preemption routines {name!r}; there are {', '.join(kind.value for kind in cls)}")
+    @property
+    def reverts(self) -> bool:
+        """Instructions may be reverted."""
+        return self in (RoutineKind.CTXBACK, RoutineKind.CTXBACK_CS_DEFER)
+
+    @property
+    def defers(self) -> bool:
+        """Warps may run on."""
+        return self in (RoutineKind.CS_DEFER, RoutineKind.CTXBACK_CS_DEFER)

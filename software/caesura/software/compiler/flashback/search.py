@@ -103,8 +103,7 @@ class Search:
              backups: Backups = ()) -> Plan:
         """Return the best plan before instruction `at`."""
         best: Plan | None = None
-        modes = technique.value if self._reversible(at) else technique.value[:1]
-        for mode in modes:
+        for mode in self._modes(at, technique):
             found = self._best(at, objective, mode, backups)
             if (best is None or rank(found, objective) < rank(best, objective)) and self._has_order(found):
                 best = found
@@ -125,10 +124,9 @@ class Search:
             What the active lanes need there.
         technique : Technique
         """
-        modes = technique.value if self._reversible(at) else technique.value[:1]
-        found = [plan for mode in modes for plan in self._candidates(at, mode, ())]
-        found.sort(key=lambda plan: rank(plan, objective))
-        for plan in (*found[:_TRIES], next(self._candidates(at, Mode(), ()))):
+        found = [plan for mode in self._modes(at, technique) for plan in self._candidates(at, mode, ())]
+        best = sorted(found, key=lambda plan: rank(plan, objective))[:_TRIES]
+        for plan in (*best, found[0]):  # which saves what is live
             try:
                 return plan, hand_over(self.block, at, self.routines(plan), active)
             except NoOrder:
@@ -153,8 +151,10 @@ class Search:
                 best = min(best, self.live_size(first))
         return best
 
-    def _reversible(self, at: int) -> bool:
-        return any(self.block.instructions[index].recovers is not None for index in self.candidates(at))
+    def _modes(self, at: int, technique: Technique) -> tuple[Mode, ...]:
+        """Return the modes of a technique; without anything to revert they come to the first."""
+        reversible = any(self.block.instructions[index].recovers is not None for index in self.candidates(at))
+        return technique.value if reversible else technique.value[:1]
 
     def _walk(self, plan: Plan) -> Walk:
         walk = Walk(self.block, plan.at, plan.mode, self._sizes, tuple(value for value, _ in plan.backups))

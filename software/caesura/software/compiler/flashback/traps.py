@@ -35,7 +35,7 @@ from .defer import Deferrals
 from .handover import Handover
 from .kinds import RoutineKind
 from .machine_code import program
-from .program import CodeBlock, Program
+from .program import CodeBlock
 from .reversing import reverting
 from .routines import Action
 from .search import WINDOW, Plan, Search, Technique, rank
@@ -126,22 +126,19 @@ def trap_table(image: KernelImage, geometry: Geometry, kind: RoutineKind = Routi
         Instructions that a flashback point is at most before the interrupted one.
     """
     whole, converged = program(image, geometry), program(image, geometry, diverged=False)
-    deferrals = Deferrals(whole, objective, window)
+    deferrals = Deferrals(whole, objective, window) if kind.defers else None
     routines: dict[int, Routine] = {}
     for code, alone in zip(whole.blocks, converged.blocks, strict=True):
-        search = Search(code.block, whole.costs, 0 if kind in (RoutineKind.LIVE, RoutineKind.CS_DEFER) else window)
+        search = Search(code.block, whole.costs, window if kind.flashes_back else 0)
         for at in range(code.words):
             routine = _routine(image, code, alone, search, at, kind, objective)
-            if routine is not None and not _runs_on(whole, code, deferrals, routine.plan, kind, objective):
+            if routine is not None and not (deferrals and _runs_on(code, deferrals, routine.plan, objective)):
                 routines[routine.pc] = routine
     return TrapTable(kind, routines)
 
 
-def _runs_on(whole: Program, code: CodeBlock, deferrals: Deferrals, plan: Plan, kind: RoutineKind, objective: Objective
-             ) -> bool:
+def _runs_on(code: CodeBlock, deferrals: Deferrals, plan: Plan, objective: Objective) -> bool:
     """Whether a warp had better run on than follow a plan."""
-    if kind not in (RoutineKind.CS_DEFER, RoutineKind.CTXBACK_CS_DEFER):
-        return False
     later = deferrals.at(code.start, plan.at)
     return later.stop != code.start + plan.at and later.rank(objective) < rank(plan, objective)
 
@@ -149,11 +146,10 @@ def _runs_on(whole: Program, code: CodeBlock, deferrals: Deferrals, plan: Plan, 
 def _routine(image: KernelImage, code: CodeBlock, alone: CodeBlock, search: Search, at: int, kind: RoutineKind,
              objective: Objective) -> Routine | None:
     block, pc = code.block, code.start + at
-    name = decode(image.code[pc]).op.name
-    if name in _STOPS or name.startswith("bar."):
+    op = decode(image.code[pc]).op
+    if op.name in _STOPS or op.barrier is not None:
         return None
-    technique = Technique.REVERTING if kind in (RoutineKind.CTXBACK, RoutineKind.CTXBACK_CS_DEFER) \
-        else Technique.RELAXED
+    technique = Technique.REVERTING if kind.reverts else Technique.RELAXED
     plan, handover = search.handed_over(at, objective, alone.block.live[at], technique)
     reverts = tuple(_reverting(block.instructions[index].origin) for index in handover.reverted)
     point = tuple(encode(Instruction.make(name, live=_vector(saved, image.registers)))
