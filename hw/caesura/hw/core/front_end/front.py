@@ -230,7 +230,7 @@ class FrontEnd(wiring.Component):
             bases = Array(kernel.trap_base for kernel in self.kernels)
             m.d.comb += [issue.trapping.eq(table.trapping), table.trap.eq(self.stop.trap),
                          issue.trap_base.eq(bases[issue.identity.kernel]),
-                         table.retires.eq(issue.retire), table.routines.eq(issue.routines)]
+                         table.routines.eq(issue.routines)]
         m.d.comb += [issue.uses[unit].eq(getattr(buffer, unit)) for unit in UNITS
                      if unit != "global"]
         m.d.comb += [issue.room[row.name].eq(self.execute.room[row.name]) for row in SIDE_UNITS]
@@ -319,7 +319,7 @@ class FrontEnd(wiring.Component):
             barriers.faulted.eq(table.faulted), barriers.pending.eq(table.pending_warps),
             table.waits.eq(issue.waits), table.barrier.eq(issue.barrier),
             table.releases.eq(barriers.release),
-            table.parks.eq(issue.parks), table.arms.eq(issue.arms), table.disarms.eq(issue.retire),
+            table.parks.eq(issue.parks), table.arms.eq(issue.arms), table.retires.eq(issue.retire),
             table.live.valid.eq(issue.live.valid), table.live.warp.eq(issue.warp),
             table.live.vector.eq(issue.live.vector), table.emptied.eq(stack.emptied),
             stack.waiter_warp.eq(barriers.mismatch_index),

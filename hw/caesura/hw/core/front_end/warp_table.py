@@ -1,6 +1,6 @@
 """Warp table: who occupies each warp slot, and in which state it is."""
 
-from amaranth.hdl import Const, Module, Mux, Signal
+from amaranth.hdl import Module, Mux, Signal
 from amaranth.lib import data, wiring
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
@@ -8,7 +8,7 @@ from amaranth.lib.wiring import In, Out
 from ...arch.geometry import BARRIERS, Geometry
 from ...arch.isa import LIVE_BITS
 from ...interfaces import payloads as payload
-from ...lib.bits import one_hot, spread
+from ...lib.bits import one_hot, select, spread
 from .barriers import BARRIER_PLANES
 
 __all__ = ["WarpTable", "identity"]
@@ -43,13 +43,13 @@ class WarpTable(wiring.Component):
         `payloads.warp_init`, taken when `init_valid`.
     start, free, kill, pending, stop_now : in
         As in `FrontEnd`.
-    trap : Signal(tb_slots), in; retires, routines : Signal(warps), in
-        With `Geometry.traps`. Vector: of `StopPort`. The warp that retires an instruction; the same
-        if the instruction is one of a routine.
-    waits, parks, arms, disarms, faults, emptied, releases : Signal(warps), in
+    trap : Signal(tb_slots), in; routines : Signal(warps), in
+        With `Geometry.traps`. Vector: of `StopPort`. The warp that retires an instruction of a
+        routine.
+    waits, parks, arms, retires, faults, emptied, releases : Signal(warps), in
         Warps that arrive at `barrier`; that passed a `pp.div` while pending; that passed a `pp`
-        while pending; that retire another instruction; that faulted; that lost their last lane;
-        whose barrier is full.
+        while pending; that retire an instruction; that faulted; that lost their last lane; whose
+        barrier is full.
     barrier : Signal, in
         Id of the barrier `waits` arrives at.
     live : In(valid, warp, vector)
@@ -85,12 +85,11 @@ class WarpTable(wiring.Component):
     pending: Signal
     stop_now: Signal
     trap: Signal
-    retires: Signal
     routines: Signal
     waits: Signal
     parks: Signal
     arms: Signal
-    disarms: Signal
+    retires: Signal
     faults: Signal
     emptied: Signal
     releases: Signal
@@ -127,9 +126,9 @@ class WarpTable(wiring.Component):
             "free": In(g.warps), "kill": In(g.warps),
             "pending": In(g.tb_slots), "stop_now": In(g.tb_slots),
             **{name: In(g.warps)
-               for name in ("waits", "parks", "arms", "disarms", "faults", "emptied", "releases")},
-            **({"trap": In(g.tb_slots), "retires": In(g.warps), "routines": In(g.warps),
-                "trapping": Out(g.warps)} if g.traps else {}),
+               for name in ("waits", "parks", "arms", "retires", "faults", "emptied", "releases")},
+            **({"trap": In(g.tb_slots), "routines": In(g.warps), "trapping": Out(g.warps)}
+               if g.traps else {}),
             "barrier": In(below(BARRIERS)),
             "live": In(data.StructLayout({"valid": 1, "warp": warp, "vector": LIVE_BITS})),
             **{name: Out(g.warps) for name in ("alive", "valid", "waiting", "parked", "between",
@@ -151,44 +150,35 @@ class WarpTable(wiring.Component):
         gone = Signal(warps)   # forget all state: initialised or freed in this cycle
         m.d.comb += [fresh.eq(one_hot(self.init.warp, warps) & spread(self.init_valid, warps)),
                      gone.eq(fresh | self.free)]
-        stopping = self._groups(m, fresh, gone)
+        self._groups(m, fresh, gone)
         if self.geometry.traps:
             self._traps(m, gone)
-        self._states(m, fresh, gone, stopping)
+        self._states(m, fresh, gone)
         self._memories(m)
         return m
 
     def _groups(self, m: Module, fresh, gone):
-        """Warps of each TB; return the warps that have to stop at once."""
+        """Warps of each TB."""
         g = self.geometry
-        pending = stopping = Const(0, g.warps)
         for t in range(g.tb_slots):
             of_tb = self.members[t]
             m.d.sync += of_tb.eq(of_tb & ~gone | fresh & spread(self.init.tb == t, g.warps))
-            pending = pending | of_tb & spread(self.pending[t] | self.stop_now[t], g.warps)
-            stopping = stopping | of_tb & spread(self.stop_now[t], g.warps)
-        m.d.comb += self.pending_warps.eq(pending)
-        return stopping
+        m.d.comb += self.pending_warps.eq(select(self.pending | self.stop_now, self.members))
 
     def _traps(self, m: Module, gone):
         """Warps that are to be trapped."""
-        g = self.geometry
-        returned = Signal(g.warps)  # the last instruction was one of a routine
-        trapped = Const(0, g.warps)
-        for t in range(g.tb_slots):
-            trapped = trapped | self.members[t] & spread(self.trap[t], g.warps)
-        m.d.comb += self.trapping.eq(trapped & ~returned)
+        returned = Signal(self.geometry.warps)  # the last instruction was one of a routine
+        m.d.comb += self.trapping.eq(select(self.trap, self.members) & ~returned)
         m.d.sync += returned.eq((returned & ~self.retires | self.routines) & ~gone)
 
-    def _states(self, m: Module, fresh, gone, stopping):
+    def _states(self, m: Module, fresh, gone):
         g = self.geometry
         started = Signal(g.warps)
         killed = Signal(g.warps)
         dead = Signal(g.warps)
-        starting = Const(0, g.warps)
-        for t in range(g.tb_slots):
-            starting = starting | self.members[t] & spread(self.start.valid & (self.start.tb == t),
-                                                           g.warps)
+        starting = select(one_hot(self.start.tb, g.tb_slots)
+                          & spread(self.start.valid, g.tb_slots), self.members)
+        stopping = select(self.stop_now, self.members)
         able = Signal(g.warps)
         stopped = Signal(g.warps)
         m.d.comb += [
@@ -205,7 +195,7 @@ class WarpTable(wiring.Component):
                             | fresh & spread(self.init.waiting, g.warps)),
             self.parked.eq((self.parked & self.pending_warps | self.parks | stopped) & kept),
             self.between.eq((self.between & self.pending_warps | stopped) & kept),
-            self.armed.eq((self.armed & ~self.disarms & ~stopped | self.arms) & kept),
+            self.armed.eq((self.armed & ~self.retires & ~stopped | self.arms) & kept),
             self.faulted.eq((self.faulted | self.faults) & kept),
             killed.eq((killed | self.kill & self.valid) & kept),
             dead.eq((dead | self.emptied) & kept | fresh & spread(~self.init.live.any(), g.warps)),

@@ -238,13 +238,6 @@ int stopped(Machine& m, Block& block, bool pending) {
     return Status::LIMIT;
 }
 
-// A warp of a block that stops in its kernel's routines goes there rather than executing an instruction of its own code.
-bool is_trapped(const Machine& m, const Warp& w, const Operation& op) {
-    const bool stops = op.handler == Handler::PP || op.handler == Handler::PP_DIV || op.handler == Handler::BARRIER
-                       || op.handler == Handler::EXIT;
-    return !stops && !w.returned && w.depth < m.stack_depth;
-}
-
 // Moves on behind an instruction; false if live lanes run off the bottom of the stack.
 bool advance(Machine& m, Warp& w, const Operation& op, u32 pc, u32 active, u32 mask, bool pending, bool routine) {
     switch (op.handler) {
@@ -270,7 +263,7 @@ int step(Machine& m) {
     if (op.handler == Handler::UNDECODED) return Status::DECODE;
     if (op.handler == Handler::PYTHON || (w.after_pp && op.handler != Handler::PP_DIV)) return Status::PYTHON;
     const bool routine = kernel.trap_base && pc >= kernel.trap_base;
-    if (block.traps && !routine && is_trapped(m, w, op)) return Status::PYTHON;
+    if (block.traps && !routine && !w.returned) return Status::PYTHON;  // which knows who is trapped
     const u32 active = w.stack[w.depth - 1][MASK] & live, mask = active & predicate(w, op.guard, op.guard_not);
     if (active & ~u32(FULL)) return Status::PYTHON;
     switch (op.handler) {
