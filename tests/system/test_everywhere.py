@@ -7,7 +7,6 @@ Every kernel that ships is interrupted in `test_every_kernel`.
 
 import dataclasses
 
-import numpy as np
 import pytest
 
 from caesura.hw.arch.context import Capability, Mechanism
@@ -17,26 +16,11 @@ from caesura.hw.arch.isa import LIVE_BITS, Format
 from caesura.sim.memory import MemoryTiming
 from caesura.sim.rtl.transport import RtlTransport
 from caesura.sim.scenario import Work
-from caesura.sim.testing.random_ptx import RandomKernel
-from caesura.sim.testing.routines import routines_work
 from caesura.sim.workloads.everywhere import SMALL_SM, Campaign, totals
-from caesura.software.compiler import compile_ptx
 from caesura.software.driver import CycleLimit, KernelFault
-from caesura.software.kernels import (
-    collatz_job,
-    histogram_job,
-    hostile,
-    hotspot_job,
-    kernel,
-    layerforward_job,
-    matmul_job,
-    nbody_job,
-    rankfilter_job,
-    reduction_job,
-    warpscan_job,
-)
-from caesura.software.kernels.job import Job
+from caesura.software.kernels import hostile
 from support.selection import quick
+from support.sim.small_runs import SMALL_RUNS
 
 FULL = PRESETS["gtx480"]
 MOST_CYCLES = 2000
@@ -48,31 +32,6 @@ SINCE = 0, 1, 20, 75, 250, 600
 """Cycles from a base to its increment."""
 
 
-def shipped(name, job):
-    return Work(kernel(name).image(), job)
-
-
-def random_work():
-    k = RandomKernel(12, grid=(2,), block=(9,), statements=1, variables=2, wide=1, heavy=False)
-    output = np.zeros(k.output_bytes, np.uint8)
-    arguments = {"output": output, "input": np.frombuffer(k.inputs(), np.uint8), "n": k.n}
-    return Work(compile_ptx(k.ptx, "random.ptx")[k.name],
-                Job(k.grid, k.block, arguments, {"output": np.frombuffer(k.expected(), np.uint8)}))
-
-
-WORKS = {
-    "divergent": lambda: shipped("collatz", collatz_job(100, 5, seed=5, threads=56)),
-    "barriers": lambda: shipped("reduction", reduction_job(2, 1, seed=6, threads=128)),
-    "random": random_work,
-    "matmul": lambda: shipped("matmul", matmul_job(16, 16, 16, seed=7)),
-    "hotspot": lambda: shipped("hotspot", hotspot_job(12, 12, 2, seed=8)),
-    "layerforward": lambda: shipped("layerforward", layerforward_job(1, seed=9)),
-    "doubles": lambda: shipped("nbody", nbody_job(8, 2, seed=10, threads=8)),
-    "atomics": lambda: shipped("histogram", histogram_job(1, 1, seed=11, threads=64)),
-    "shuffles": lambda: shipped("warpscan", warpscan_job(75, 2, seed=12, threads=40)),
-    "routines": lambda: routines_work(2, 45),
-    "local": lambda: shipped("rankfilter", rankfilter_job(41, 3, seed=13, threads=41)),
-}
 FLOATS = "matmul", "hotspot", "layerforward"
 """Compressed contexts."""
 UNITS = "doubles", "atomics", "shuffles", "local"
@@ -80,12 +39,12 @@ UNITS = "doubles", "atomics", "shuffles", "local"
 to nothing. In the campaign the mechanisms take turns: each cycle is interrupted by one of them."""
 NEAR = 50
 """Cycles of memory latency in the campaign, and for `FLOATS` and `UNITS`, which it keeps within `MOST_CYCLES`."""
-CASES = [(name, mechanism) for name in WORKS for mechanism in Mechanism
+CASES = [(name, mechanism) for name in SMALL_RUNS for mechanism in Mechanism
          if name not in FLOATS or mechanism.has(Capability.COMPRESSES)]
 QUICK = quick(CASES, [
     (name, mechanism) for name, mechanism in CASES
     if (mechanism == UNITS.index(name) % len(Mechanism) if name in UNITS else
-        (mechanism + list(WORKS).index(name)) % 2)])
+        (mechanism + list(SMALL_RUNS).index(name)) % 2)])
 """`make test` takes `UNITS` with the mechanisms in turn, the others with every second."""
 _campaigns = {}
 
@@ -96,7 +55,7 @@ def campaign(name, geometry=FULL):
         transport = RtlTransport(geometry, memory_bytes=8 << 20)
         if geometry is SMALL_SM or name in FLOATS + UNITS:
             transport.set_timing(MemoryTiming.of(geometry.replace(memory_latency=NEAR)))
-        _campaigns[key] = Campaign(transport, WORKS[name](), Work(*hostile(geometry)), fill=True)
+        _campaigns[key] = Campaign(transport, SMALL_RUNS[name](), Work(*hostile(geometry)), fill=True)
     return _campaigns[key]
 
 
@@ -128,9 +87,9 @@ def test_periodic_bases_and_increments_terminate(name, mechanism):
 
 
 @pytest.mark.parametrize("name", quick(
-    [name for name in WORKS if name not in FLOATS], ["barriers"]))
+    [name for name in SMALL_RUNS if name not in FLOATS], ["barriers"]))
 def test_campaign_notices_liveness_that_is_wrong(name):
-    work = WORKS[name]()
+    work = SMALL_RUNS[name]()
     points = [k for k, word in enumerate(work.image.code) if decode(word).op.format is Format.L]
     code = tuple(word & ~((1 << LIVE_BITS) - 1) if k in points else word for k, word in enumerate(work.image.code))
     broken = Work(dataclasses.replace(work.image, code=code), work.job)

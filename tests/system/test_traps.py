@@ -3,7 +3,6 @@ together with them on both machines."""
 
 import dataclasses
 
-import numpy as np
 import pytest
 
 from caesura import open_device
@@ -13,49 +12,20 @@ from caesura.hw.arch.faults import CommandError
 from caesura.hw.arch.geometry import PRESETS
 from caesura.sim.rtl.transport import RtlTransport
 from caesura.sim.scenario import Work, differences, start_job
-from caesura.sim.testing.random_ptx import RandomKernel
 from caesura.sim.workloads.everywhere import SMALL_SM, Campaign, totals
 from caesura.software.compiler import CompileOptions, compile_ptx
 from caesura.software.compiler.flashback.kinds import RoutineKind
 from caesura.software.compiler.flashback.traps import with_routines
 from caesura.software.driver import CommandRefused, DriverError
-from caesura.software.kernels import (
-    collatz_job,
-    hostile,
-    hotspot_job,
-    kernel,
-    matmul_job,
-    nbody_job,
-    reduction_job,
-    warpscan_job,
-)
-from caesura.software.kernels.job import Job
+from caesura.software.kernels import collatz_job, hostile, kernel
 from support.selection import quick
+from support.sim.small_runs import SMALL_RUNS
 
 FULL, TINY = PRESETS["gtx480"], PRESETS["tiny"]
 SAMPLES, CHUNKS = 2, 4
 
 
-def shipped(name, job):
-    return Work(kernel(name).image(), job)
-
-
-def random_work(seed=12, statements=1):
-    k = RandomKernel(seed, grid=(2,), block=(9,), statements=statements, variables=2, wide=1, heavy=False)
-    arguments = {"output": np.zeros(k.output_bytes, np.uint8), "input": np.frombuffer(k.inputs(), np.uint8), "n": k.n}
-    return Work(compile_ptx(k.ptx, "random.ptx")[k.name],
-                Job(k.grid, k.block, arguments, {"output": np.frombuffer(k.expected(), np.uint8)}))
-
-
-WORKS = {
-    "divergent": lambda: shipped("collatz", collatz_job(100, 5, seed=5, threads=56)),
-    "barriers": lambda: shipped("reduction", reduction_job(2, 1, seed=6, threads=128)),
-    "random": random_work,
-    "matmul": lambda: shipped("matmul", matmul_job(16, 16, 16, seed=7)),
-    "hotspot": lambda: shipped("hotspot", hotspot_job(12, 12, 2, seed=8)),
-    "doubles": lambda: shipped("nbody", nbody_job(8, 2, seed=10, threads=8)),
-    "shuffles": lambda: shipped("warpscan", warpscan_job(75, 2, seed=12, threads=40)),
-}
+WORKS = "divergent", "barriers", "random", "matmul", "hotspot", "doubles", "shuffles"
 CASES = [(name, kind) for name in WORKS for kind in RoutineKind]
 MECHANISMS = [Mechanism.LIVE, Mechanism.LIVE_CP, Mechanism.LIVE_TB]
 _campaigns = {}
@@ -65,7 +35,7 @@ def campaign(name, kind, geometry=FULL):
     key = name, kind, geometry.name
     if key not in _campaigns:
         _campaigns.clear()
-        work = WORKS[name]()
+        work = SMALL_RUNS[name]()
         work = dataclasses.replace(work, image=with_routines(work.image, geometry, kind))
         _campaigns[key] = Campaign(RtlTransport(geometry, memory_bytes=8 << 20), work, Work(*hostile(geometry)),
                                    fill=True)

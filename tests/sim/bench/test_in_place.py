@@ -41,7 +41,7 @@ TABLE = [
 @pytest.fixture(scope="module")
 def rows():
     """Rows of the benchmark on the smallest SM, by newcomer."""
-    return {name: {"kernel": f"collatz-{name}"} | measure(Task(TINY, ("collatz", name), work(), newcomer()))[0]
+    return {name: {"kernel": f"collatz-{name}"} | measure(Task(TINY, work(), ("collatz", name), newcomer()))[0]
             for name, newcomer in NEWCOMERS.items()}
 
 
@@ -143,7 +143,7 @@ def test_pairs_are_those_of_the_rule():
 def test_a_wrong_result_is_told(monkeypatch, whose):
     monkeypatch.setattr(in_place.PairCampaign, whose, lambda self: 3)
     monkeypatch.setattr(in_place, "MOMENTS", {"1/2": 0.5})
-    (row,) = measure(Task(TINY, ("collatz", "collatz"), work(), work()))
+    (row,) = measure(Task(TINY, work(), ("collatz", "collatz"), work()))
     result = {"runs": [{"kernel": "a-b"} | row], "summary": {}, "paper": 0.785}
     assert not row["correct"] and "WRONG" in str(report.tables(result))
 

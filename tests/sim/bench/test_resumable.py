@@ -1,27 +1,24 @@
 """What is measured kernel by kernel is kept when a run is stopped, and a later one goes on from it."""
 
+import dataclasses
 import json
-from dataclasses import dataclass
 
 import pytest
 from click.testing import CliRunner
 
 from caesura.hw.arch.errors import InputError
+from caesura.hw.arch.geometry import PRESETS
 from caesura.sim.bench import estimates, patience
-from caesura.sim.bench.resumable import code_digest, measure_kernels, read_result
-from caesura.sim.scenario import Work
+from caesura.sim.bench.resumable import KernelTask, code_digest, measure_kernels, read_result
 from caesura.sim.testing.tiny_run import work
 from caesura.software.cli import main
 
 SETTINGS = {"preset": "tiny", "seed": 1}
 
 
-@dataclass(frozen=True)
-class Kernel:
-    """A task."""
-
-    name: str
-    work: Work
+def renamed(name):
+    """The kernel of `work` by another name."""
+    return dataclasses.replace(work(), image=dataclasses.replace(work().image, name=name))
 
 
 def measured(names, at=None, **options):
@@ -34,7 +31,7 @@ def measured(names, at=None, **options):
         done.append(task.name)
         return [{"number": number} for number in range(2)]
 
-    tasks = [Kernel(name, work()) for name in names]
+    tasks = [KernelTask(PRESETS["tiny"], renamed(name)) for name in names]
     return measure_kernels(measure, tasks, 1, lambda text: None, options.pop("settings", SETTINGS),
                            lambda rows: {"met": bool(rows), "rows": len(rows)}, **options), done
 
@@ -56,6 +53,12 @@ def test_a_run_that_was_stopped_goes_on(tmp_path):
     assert done == ["bfs", "lrn"] and whole["met"] and read(path) == whole
     assert whole == measured(("vecadd", "bfs", "lrn"))[0]
     assert {row["code"] for row in whole["runs"]} == {code_digest(work())}
+
+
+def test_other_routines_are_other_code():
+    image = work().image
+    with_them = dataclasses.replace(work(), image=dataclasses.replace(image, traps=(*image.code, *image.code)))
+    assert code_digest(with_them) != code_digest(work())
 
 
 def test_other_kernels_are_kept_and_changed_ones_measured_anew(tmp_path):

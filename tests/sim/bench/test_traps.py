@@ -9,7 +9,7 @@ from click.testing import CliRunner
 from caesura.hw.arch.context import Mechanism
 from caesura.hw.arch.errors import InputError
 from caesura.sim import open_device
-from caesura.sim.bench.traps import Task, measure, run, summary
+from caesura.sim.bench.traps import Task, measure, run, summary, ways_of
 from caesura.sim.report import traps as report
 from caesura.sim.scenario import start_job
 from caesura.sim.testing.tiny_run import TINY, work
@@ -32,7 +32,8 @@ def single(image, mechanism, at, trap):
 
 @pytest.fixture(scope="module")
 def rows():
-    return [{"kernel": "collatz"} | row for row in measure(Task(TINY, work(), Mechanism.LIVE_CP, 2))]
+    task = Task(TINY, work(), ways_of(TINY, work(), Mechanism.LIVE_CP), 2)
+    return [{"kernel": "collatz"} | row for row in measure(task)]
 
 
 def test_figures_are_those_of_single_preempts(rows):

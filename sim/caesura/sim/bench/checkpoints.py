@@ -28,7 +28,7 @@ from caesura.software.driver import PreemptReport
 from caesura.software.kernels import KERNELS, hostile
 
 from . import resumable
-from .resumable import geometry_settings, measure_kernels
+from .resumable import KernelTask, geometry_settings, measure_kernels
 
 __all__ = ["WARNING", "Task", "measure", "moment", "summary", "read_result", "run", "print_report"]
 
@@ -38,25 +38,15 @@ MAX_CYCLES = 5_000_000
 
 
 @dataclass(frozen=True)
-class Task:
-    """A kernel, measured in a process of its own if more than one is allowed.
+class Task(KernelTask):
+    """A kernel to be measured.
 
     Attributes
     ----------
-    geometry : Geometry
-    work : Work
-        The kernel and its job.
     mechanisms : tuple of Mechanism
     """
 
-    geometry: Geometry
-    work: Work
     mechanisms: tuple[Mechanism, ...]
-
-    @property
-    def name(self) -> str:
-        """Of the kernel."""
-        return self.work.image.name
 
 
 def _size(report: PreemptReport) -> int:

@@ -27,7 +27,7 @@ from caesura.sim.workloads.everywhere import Campaign
 from caesura.software.kernels import KERNELS, hostile
 
 from . import resumable
-from .resumable import geometry_settings, measure_kernels
+from .resumable import KernelTask, geometry_settings, measure_kernels
 
 __all__ = ["MOMENTS", "Moment", "Task", "measure", "verdict", "summary", "read_result", "run", "print_report"]
 
@@ -57,26 +57,16 @@ class Moment(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Task:
-    """A kernel, measured in a process of its own if more than one is allowed.
+class Task(KernelTask):
+    """A kernel to be measured.
 
     Attributes
     ----------
-    geometry : Geometry
-    work : Work
-        The kernel and its job.
     moments, seed : int
     """
 
-    geometry: Geometry
-    work: Work
     moments: int
     seed: int
-
-    @property
-    def name(self) -> str:
-        """Of the kernel."""
-        return self.work.image.name
 
 
 def _errors(estimates: Sequence[int | None], truth: Sequence[int]) -> dict:

@@ -29,7 +29,7 @@ from caesura.software.kernels import KERNELS
 from caesura.software.waiting import UNLIMITED
 
 from . import resumable
-from .resumable import geometry_settings, measure_kernels
+from .resumable import KernelTask, geometry_settings, measure_kernels
 
 __all__ = ["DRAWN", "CHOSEN", "PAIRS", "MOMENTS", "Pair", "Task", "check", "drawn", "measure", "summary", "read_result",
            "run", "print_report"]
@@ -62,20 +62,17 @@ PAIRS = DRAWN + CHOSEN
 
 
 @dataclass(frozen=True)
-class Task:
-    """A pair of kernels, measured in a process of its own if more than one is allowed.
+class Task(KernelTask):
+    """A pair of kernels to be measured.
 
     Attributes
     ----------
-    geometry : Geometry
     pair : tuple of str
-    work, newcomer : Work
-        The kernels, each with its job.
+    newcomer : Work
+        The second, with its job.
     """
 
-    geometry: Geometry
     pair: Pair
-    work: Work
     newcomer: Work
 
     @property
@@ -182,7 +179,7 @@ def run(g: Geometry, size: str = "small", pairs: Sequence[Pair] = (), jobs: int 
     progress(f"building the simulator of {g.name}")
     library(g)
     chosen = list(dict.fromkeys(pairs)) or list(PAIRS)
-    tasks = [Task(g, (first, second), shipped_work(first, g, size), shipped_work(second, g, size))
+    tasks = [Task(g, shipped_work(first, g, size), (first, second), shipped_work(second, g, size))
              for first, second in chosen]
     settings = geometry_settings(g) | {"size": size, "mechanism": MECHANISM.label, "paper": PAPER}
     order = ["-".join(pair) for pair in (*PAIRS, *chosen)]

@@ -31,7 +31,7 @@ from caesura.software.kernels import KERNELS, hostile
 
 from . import resumable
 from .processes import perform
-from .resumable import check_settings, code_digest, failure, geometry_settings, kernel_place, write_result
+from .resumable import KernelTask, check_settings, code_digest, failure, geometry_settings, kernel_place, write_result
 
 __all__ = ["PREEMPTIONS", "OVERHEAD_LIMIT", "PAPER", "Task", "measure", "measure_overhead", "class_shares", "run",
            "read_result", "print_report"]
@@ -51,29 +51,19 @@ PAPER = {
 
 
 @dataclass(frozen=True)
-class Task:
-    """Part of the benchmark that can run in a process of its own.
+class Task(KernelTask):
+    """Part of the benchmark: a kernel and a mechanism.
 
     Attributes
     ----------
-    geometry : Geometry
-    work : Work
-        The kernel and its job.
     mechanism : Mechanism or None
         None measures the overhead of preemption points.
     preemptions, seed : int
     """
 
-    geometry: Geometry
-    work: Work
     mechanism: Mechanism | None
     preemptions: int
     seed: int
-
-    @property
-    def name(self) -> str:
-        """Of the kernel."""
-        return self.work.image.name
 
     @property
     def key(self) -> tuple[str, str | None]:

@@ -29,7 +29,7 @@ from caesura.software.kernels import KERNELS, hostile
 from caesura.software.waiting import UNLIMITED
 
 from . import resumable
-from .resumable import geometry_settings, measure_kernels
+from .resumable import KernelTask, geometry_settings, measure_kernels
 
 __all__ = ["MOMENTS", "WAITING", "WORST_LIMIT", "MEAN_LIMIT", "Task", "measure", "verdict", "summary",
            "read_result", "run", "print_report"]
@@ -47,14 +47,11 @@ _PATIENCES: dict[str, Patience] = {"zero": 0, "default": None, "unlimited": UNLI
 
 
 @dataclass(frozen=True)
-class Task:
-    """A kernel, measured in a process of its own if more than one is allowed.
+class Task(KernelTask):
+    """A kernel to be measured.
 
     Attributes
     ----------
-    geometry : Geometry
-    work : Work
-        The kernel and its job.
     mechanisms : tuple of Mechanism
         Which of `WAITING`.
     moments, seed : int
@@ -62,17 +59,10 @@ class Task:
         Further ones to be measured.
     """
 
-    geometry: Geometry
-    work: Work
     mechanisms: tuple[Mechanism, ...]
     moments: int
     seed: int
     shares: tuple[Fraction, ...] = ()
-
-    @property
-    def name(self) -> str:
-        """Of the kernel."""
-        return self.work.image.name
 
 
 def verdict(latencies: dict[str, list[int]]) -> dict:

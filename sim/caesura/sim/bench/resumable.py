@@ -7,8 +7,9 @@ import dataclasses
 import hashlib
 import json
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol, TypeVar
+from typing import TypeVar
 
 import numpy as np
 
@@ -25,26 +26,32 @@ __all__ = ["KernelTask", "code_digest", "geometry_settings", "failure", "read_re
            "kernel_place", "measure_kernels"]
 
 
-class KernelTask(Protocol):
-    """A kernel to be measured."""
+@dataclass(frozen=True)
+class KernelTask:
+    """A kernel to be measured, in a process of its own if more than one is allowed.
+
+    Attributes
+    ----------
+    geometry : Geometry
+    work : Work
+        The kernel and its job.
+    """
+
+    geometry: Geometry
+    work: Work
 
     @property
     def name(self) -> str:
-        """Of the kernel."""
-        ...
-
-    @property
-    def work(self) -> Work:
-        """The kernel and its job."""
-        ...
+        """Of the kernel; of several, of them all."""
+        return self.work.image.name
 
 
 Task = TypeVar("Task", bound=KernelTask)
 
 
 def code_digest(*works: Work) -> str:
-    """Return a hash of the code of kernels and of what their jobs say besides it."""
-    text = b"".join(np.array(work.image.code, np.uint64).tobytes() + repr((work.job.grid, work.job.block)).encode()
+    """Return a hash of the code of kernels, their preemption routines included, and of what their jobs say besides."""
+    text = b"".join(np.array(work.image.words, np.uint64).tobytes() + repr((work.job.grid, work.job.block)).encode()
                     for work in works)
     return hashlib.sha256(text).hexdigest()[:16]
 

@@ -29,36 +29,34 @@ from caesura.software.kernels import KERNELS, hostile
 from caesura.software.waiting import UNLIMITED
 
 from . import resumable
-from .resumable import geometry_settings, measure_kernels
+from .resumable import KernelTask, geometry_settings, measure_kernels
 
-__all__ = ["Task", "measure", "summary", "read_result", "run", "print_report"]
+__all__ = ["Task", "ways_of", "measure", "summary", "read_result", "run", "print_report"]
 
 MAX_CYCLES = 5_000_000
 
 
 @dataclass(frozen=True)
-class Task:
-    """A kernel, measured in a process of its own if more than one is allowed.
+class Task(KernelTask):
+    """A kernel to be measured.
 
     Attributes
     ----------
-    geometry : Geometry
-    work : Work
-        The kernel and its job.
-    mechanism : Mechanism
+    ways : dict
+        As of `ways_of`.
     moments : int
         At which it is preempted, spread evenly over its run.
     """
 
-    geometry: Geometry
-    work: Work
-    mechanism: Mechanism
+    ways: dict[str, tuple[Work, Mechanism]]
     moments: int
 
-    @property
-    def name(self) -> str:
-        """Of the kernel."""
-        return self.work.image.name
+
+def ways_of(g: Geometry, work: Work, mechanism: Mechanism) -> dict[str, tuple[Work, Mechanism]]:
+    """Return the ways of preempting a kernel: with which routines, if any, and which mechanism."""
+    images = {kind.value: with_routines(work.image, g, kind) for kind in RoutineKind}
+    return {OCCUPIED: (work, Mechanism.OCCUPIED), POINTS: (work, mechanism),
+            **{kind: (dataclasses.replace(work, image=image), mechanism) for kind, image in images.items()}}
 
 
 def _preempted(task: Task, work: Work, mechanism: Mechanism) -> tuple[list[dict | None], bool]:
@@ -78,12 +76,8 @@ def _preempted(task: Task, work: Work, mechanism: Mechanism) -> tuple[list[dict 
 
 def measure(task: Task, progress: Callable[[str], None] = lambda text: None) -> list[dict]:
     """Preempt a kernel in every way; return its rows."""
-    ways = {OCCUPIED: (task.work, Mechanism.OCCUPIED), POINTS: (task.work, task.mechanism)}
-    for kind in RoutineKind:
-        image = with_routines(task.work.image, task.geometry, kind)
-        ways[kind.value] = dataclasses.replace(task.work, image=image), task.mechanism
     rows = []
-    for way, (work, mechanism) in ways.items():
+    for way, (work, mechanism) in task.ways.items():
         progress(f"{task.name}: {way}")
         found, right = _preempted(task, work, mechanism)
         rows.append({"way": way, "words": len(work.image.code), "trap_words": len(work.image.traps), "correct": right,
@@ -155,9 +149,14 @@ def run(g: Geometry, size: str = "small", kernels: Sequence[str] = (), mechanism
         raise InputError(f"geometry {g.name!r} has no traps: there is nothing to be measured")
     progress(f"building the simulator of {g.name}")
     library(g)
-    tasks = [Task(g, shipped_work(name, g, size), mechanism, moments) for name in kernels or KERNELS]
+    tasks = []
+    for name in kernels or KERNELS:
+        progress(f"{name}: making its routines")
+        work = shipped_work(name, g, size)
+        tasks.append(Task(g, work, ways_of(g, work, mechanism), moments))
     settings = geometry_settings(g) | {"size": size, "mechanism": mechanism.label, "moments": moments}
-    return measure_kernels(measure, tasks, jobs, progress, settings, _outcome, json_file, resume)
+    return measure_kernels(measure, tasks, jobs, progress, settings, _outcome, json_file, resume,
+                           works=lambda task: [work for work, _ in task.ways.values()])
 
 
 def _outcome(rows: list[dict]) -> dict:

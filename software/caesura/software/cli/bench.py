@@ -115,6 +115,31 @@ def _earlier(module, as_json: JsonTarget, resume: bool) -> dict | None:
     return module.read_result(as_json.file)
 
 
+def _measure(name: str, g: Geometry, *arguments, kernels: Sequence[str] | None, as_json: JsonTarget, resume: bool,
+             markdown: Path | None, picture: Path | None = None, **options):
+    """Run a benchmark that can go on where it stopped, and hand its result on.
+
+    Parameters
+    ----------
+    name : str
+        Of the benchmark's module, and of that of its report.
+    g : Geometry
+    arguments, options
+        Of its `run`, but for the progress, which comes behind the former, and for the files.
+    kernels : sequence of str or None
+        Those that have to fit the SM, all that ship if empty; None if any may.
+    """
+    module = importlib.import_module(f"caesura.sim.bench.{name}")
+    report = importlib.import_module(f"caesura.sim.report.{name}")
+    earlier = _earlier(module, as_json, resume)
+    _check(report, picture, markdown)
+    if kernels is not None:
+        _check_fit(g, kernels)
+    with progress_lines() as progress:
+        result = module.run(g, *arguments, progress, json_file=as_json.file, resume=earlier, **options)
+    _finish(report, result, markdown, picture, as_json)
+
+
 def _check_fit(g: Geometry, kernels: Sequence[str] = ()) -> None:
     """Refuse, before a simulator is built, an SM for which a kernel to be measured is too large."""
     names = kernels or KERNELS
@@ -216,15 +241,8 @@ def bench_mechanisms(kernels, mechanisms, preemptions, size, seed, jobs, picture
 
     The file of --json is written anew after each kernel and mechanism.
     """
-    module = importlib.import_module("caesura.sim.bench.mechanisms")
-    report = importlib.import_module("caesura.sim.report.mechanisms")
-    earlier = _earlier(module, as_json, resume)
-    _check(report, picture, markdown)
-    _check_fit(geometry, kernels)
-    with progress_lines() as progress:
-        result = module.run(geometry, size, kernels, [Mechanism.of(label) for label in mechanisms],
-                            preemptions, seed, jobs, progress, json_file=as_json.file, resume=earlier)
-    _finish(report, result, markdown, picture, as_json)
+    _measure("mechanisms", geometry, size, kernels, [Mechanism.of(label) for label in mechanisms], preemptions, seed,
+             jobs, kernels=kernels, as_json=as_json, resume=resume, markdown=markdown, picture=picture)
 
 
 @bench_group.command("patience", epilog=examples(
@@ -249,15 +267,8 @@ def bench_patience(kernels, mechanisms, moments, shares, size, seed, jobs, markd
 
     The file of --json is written anew after each kernel.
     """
-    module = importlib.import_module("caesura.sim.bench.patience")
-    report = importlib.import_module("caesura.sim.report.patience")
-    earlier = _earlier(module, as_json, resume)
-    _check(report, None, markdown)
-    _check_fit(geometry, kernels)
-    with progress_lines() as progress:
-        result = module.run(geometry, size, kernels, [Mechanism.of(label) for label in mechanisms], moments, seed, jobs,
-                            progress, shares, json_file=as_json.file, resume=earlier)
-    _finish(report, result, markdown, None, as_json)
+    _measure("patience", geometry, size, kernels, [Mechanism.of(label) for label in mechanisms], moments, seed, jobs,
+             kernels=kernels, as_json=as_json, resume=resume, markdown=markdown, shares=shares)
 
 
 @bench_group.command("estimates", epilog=examples(
@@ -277,15 +288,8 @@ def bench_estimates(kernels, moments, size, seed, jobs, markdown, as_json, resum
 
     The file of --json is written anew after each kernel.
     """
-    module = importlib.import_module("caesura.sim.bench.estimates")
-    report = importlib.import_module("caesura.sim.report.estimates")
-    earlier = _earlier(module, as_json, resume)
-    _check(report, None, markdown)
-    _check_fit(geometry, kernels)
-    with progress_lines() as progress:
-        result = module.run(geometry, size, kernels, moments, seed, jobs, progress, json_file=as_json.file,
-                            resume=earlier)
-    _finish(report, result, markdown, None, as_json)
+    _measure("estimates", geometry, size, kernels, moments, seed, jobs, kernels=kernels, as_json=as_json, resume=resume,
+             markdown=markdown)
 
 
 @bench_group.command("checkpoints", epilog=examples(
@@ -305,15 +309,8 @@ def bench_checkpoints(kernels, mechanisms, size, jobs, markdown, as_json, resume
 
     The file of --json is written anew after each kernel.
     """
-    module = importlib.import_module("caesura.sim.bench.checkpoints")
-    report = importlib.import_module("caesura.sim.report.checkpoints")
-    earlier = _earlier(module, as_json, resume)
-    _check(report, None, markdown)
-    _check_fit(geometry, kernels)
-    with progress_lines() as progress:
-        result = module.run(geometry, size, kernels, [Mechanism.of(label) for label in mechanisms], jobs, progress,
-                            json_file=as_json.file, resume=earlier)
-    _finish(report, result, markdown, None, as_json)
+    _measure("checkpoints", geometry, size, kernels, [Mechanism.of(label) for label in mechanisms], jobs,
+             kernels=kernels, as_json=as_json, resume=resume, markdown=markdown)
 
 
 @bench_group.command("traps", epilog=examples(
@@ -333,15 +330,8 @@ def bench_traps(kernels, mechanism, moments, size, jobs, markdown, as_json, resu
 
     The file of --json is written anew after each kernel.
     """
-    module = importlib.import_module("caesura.sim.bench.traps")
-    report = importlib.import_module("caesura.sim.report.traps")
-    earlier = _earlier(module, as_json, resume)
-    _check(report, None, markdown)
-    _check_fit(geometry, kernels)
-    with progress_lines() as progress:
-        result = module.run(geometry, size, kernels, Mechanism.of(mechanism), moments, jobs, progress,
-                            json_file=as_json.file, resume=earlier)
-    _finish(report, result, markdown, None, as_json)
+    _measure("traps", geometry, size, kernels, Mechanism.of(mechanism), moments, jobs, kernels=kernels, as_json=as_json,
+             resume=resume, markdown=markdown)
 
 
 @bench_group.command("in-place", epilog=examples(
@@ -360,15 +350,10 @@ def bench_in_place(pairs, size, jobs, markdown, as_json, resume, geometry):
 
     The file of --json is written anew after each pair.
     """
-    module = importlib.import_module("caesura.sim.bench.in_place")
-    report = importlib.import_module("caesura.sim.report.in_place")
-    earlier = _earlier(module, as_json, resume)
-    _check(report, None, markdown)
-    module.check(geometry)
-    _check_fit(geometry, [*dict.fromkeys(name for pair in pairs or module.PAIRS for name in pair)])
-    with progress_lines() as progress:
-        result = module.run(geometry, size, pairs, jobs, progress, json_file=as_json.file, resume=earlier)
-    _finish(report, result, markdown, None, as_json)
+    in_place = importlib.import_module("caesura.sim.bench.in_place")
+    in_place.check(geometry)
+    _measure("in_place", geometry, size, pairs, jobs, as_json=as_json, resume=resume, markdown=markdown,
+             kernels=[*dict.fromkeys(name for pair in pairs or in_place.PAIRS for name in pair)])
 
 
 @bench_group.command("area", epilog=examples("caesura bench area --block integer --json area.json"))
@@ -454,14 +439,8 @@ def bench_contexts(kernels, samples, size, seed, jobs, as_json, resume, picture,
 
     The file of --json is written anew after each kernel.
     """
-    module = importlib.import_module("caesura.sim.bench.contexts")
-    report = importlib.import_module("caesura.sim.report.contexts")
-    earlier = _earlier(module, as_json, resume)
-    _check(report, picture, markdown)
-    with progress_lines() as progress:
-        result = module.run(geometry, size, kernels, samples, seed, jobs, progress, json_file=as_json.file,
-                            resume=earlier)
-    _finish(report, result, markdown, picture, as_json)
+    _measure("contexts", geometry, size, kernels, samples, seed, jobs, kernels=None, as_json=as_json, resume=resume,
+             markdown=markdown, picture=picture)
 
 
 @bench_group.command("compile", epilog=examples("caesura bench compile --size 1000 --size 3000"))

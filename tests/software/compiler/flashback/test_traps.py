@@ -2,7 +2,6 @@
 
 import dataclasses
 
-import numpy as np
 import pytest
 
 from caesura.hw.arch.context import Mechanism
@@ -10,10 +9,7 @@ from caesura.hw.arch.encoding import decode, encode
 from caesura.hw.arch.geometry import PRESETS
 from caesura.hw.arch.isa import VECTOR_WORDS, saved_by
 from caesura.sim.golden.transport import GoldenTransport
-from caesura.sim.scenario import Work
-from caesura.sim.testing.random_ptx import RandomKernel
 from caesura.sim.workloads.everywhere import SMALL_SM, Campaign, totals
-from caesura.software.compiler import compile_ptx
 from caesura.software.compiler.codegen.elf import read_elf, write_elf
 from caesura.software.compiler.errors import ImageError
 from caesura.software.compiler.flashback.costs import Objective
@@ -21,15 +17,11 @@ from caesura.software.compiler.flashback.kinds import RoutineKind
 from caesura.software.compiler.flashback.traps import trap_table, with_routines
 from caesura.software.driver import KernelFault
 from caesura.software.kernels import KERNELS, collatz_job, kernel, nbody_job, warpscan_job
-from caesura.software.kernels.job import Job
 from support.selection import quick
+from support.sim.small_runs import random_run, shipped
 
 pytestmark = pytest.mark.depends_on("hw", "sim", "software")
 G = SMALL_SM
-
-
-def shipped(name, job):
-    return Work(kernel(name).image(), job)
 
 
 def neighbour():
@@ -41,13 +33,6 @@ WORKS = {
     "shuffles": lambda: shipped("warpscan", warpscan_job(75, 2, seed=12, threads=40)),
     "doubles": lambda: shipped("nbody", nbody_job(8, 2, seed=10, threads=8)),
 }
-
-
-def random_work(seed, **options):
-    k = RandomKernel(seed, grid=(2,), block=(9,), **options)
-    arguments = {"output": np.zeros(k.output_bytes, np.uint8), "input": np.frombuffer(k.inputs(), np.uint8), "n": k.n}
-    return Work(compile_ptx(k.ptx, "random.ptx")[k.name],
-                Job(k.grid, k.block, arguments, {"output": np.frombuffer(k.expected(), np.uint8)}))
 
 
 def stopped(work, image, mechanism=Mechanism.LIVE_CP, samples=25, period=None, patience="unlimited"):
@@ -75,7 +60,7 @@ def test_shipped_kernels_come_back(name, kind):
 
 @pytest.mark.parametrize("seed", [0, *(pytest.param(seed, marks=pytest.mark.full) for seed in range(1, 60))])
 def test_random_kernels_come_back(seed):
-    work = random_work(seed, statements=3, variables=3, wide=1, heavy=False)
+    work = random_run(seed, statements=3, variables=3, wide=1, heavy=False)
     for kind in (RoutineKind.CTXBACK, RoutineKind.CTXBACK_CS_DEFER, RoutineKind.LIVE):
         for objective in Objective:
             stopped(work, with_routines(work.image, G, kind, objective), samples=12)

@@ -74,12 +74,10 @@ class TrapTable(NamedTuple):
 
     Attributes
     ----------
-    kind : RoutineKind
     routines : dict of int to Routine
         By the address of the instruction; those that are not in it run on.
     """
 
-    kind: RoutineKind
     routines: dict[int, Routine]
 
     def code(self, words: int) -> tuple[int, ...]:
@@ -134,7 +132,7 @@ def trap_table(image: KernelImage, geometry: Geometry, kind: RoutineKind = Routi
             routine = _routine(image, code, alone, search, at, kind, objective)
             if routine is not None and not (deferrals and _runs_on(code, deferrals, routine.plan, objective)):
                 routines[routine.pc] = routine
-    return TrapTable(kind, routines)
+    return TrapTable(routines)
 
 
 def _runs_on(code: CodeBlock, deferrals: Deferrals, plan: Plan, objective: Objective) -> bool:
