@@ -28,7 +28,10 @@ from caesura.hw.arch.isa import VECTOR_WORDS, liveness_vector
 
 from ..codegen.emit import encoded
 from ..image.kernel_image import KernelImage
+from ..image.lift import lift, operation
 from ..ir.kernel import Op
+from ..preemption.extended_liveness import body_liveness
+from ..preemption.stopped_blocks import Lost, StoppedBlock, stopped_blocks
 from .blocks import Register, RegisterClass
 from .costs import Objective
 from .defer import Deferrals
@@ -42,7 +45,6 @@ from .search import WINDOW, Plan, Search, Technique, rank
 
 __all__ = ["Routine", "TrapTable", "trap_table", "with_routines"]
 
-_STOPS = ("pp", "pp.div", "exit")
 _REVERTS = VECTOR_WORDS - 3
 """Reverts that a vector has room for, beside the point and a branch."""
 _NOP = encode(Instruction.make("nop"))
@@ -67,6 +69,10 @@ class Routine(NamedTuple):
     reverts: tuple[int, ...]
     point: tuple[int, ...]
     again: tuple[int, ...]
+
+    def operations(self) -> list[Op]:
+        """Return its instructions, but for the branch back."""
+        return [operation(decode(word)) for word in (*self.reverts, *self.point, *self.again)]
 
 
 class TrapTable(NamedTuple):
@@ -125,14 +131,39 @@ def trap_table(image: KernelImage, geometry: Geometry, kind: RoutineKind = Routi
     """
     whole, converged = program(image, geometry), program(image, geometry, diverged=False)
     deferrals = Deferrals(whole, objective, window) if kind.defers else None
+    lifted = lift(image)
+    stopped = {block.start: block for block in stopped_blocks(image, lifted, body_liveness(lifted))}
     routines: dict[int, Routine] = {}
     for code, alone in zip(whole.blocks, converged.blocks, strict=True):
         search = Search(code.block, whole.costs, window if kind.flashes_back else 0)
+        plain = Search(code.block, whole.costs, 0)
+        block = stopped[code.start]
         for at in range(code.words):
-            routine = _routine(image, code, alone, search, at, kind, objective)
-            if routine is not None and not (deferrals and _runs_on(code, deferrals, routine.plan, objective)):
-                routines[routine.pc] = routine
+            pc = code.start + at
+            if block.is_trapped(pc):
+                routine = _routine(image, code, alone, search, at, kind, objective)
+                if deferrals and _runs_on(code, deferrals, routine.plan, objective):
+                    routine = None
+                elif not _survives(block, routine):
+                    routine = _routine(image, code, alone, plain, at, RoutineKind.LIVE, objective)
+                    block.stop(pc, routine.operations())
+                if routine is not None:
+                    routines[pc] = routine
+            block.execute(pc)
     return TrapTable(routines)
+
+
+def _survives(block: StoppedBlock, routine: Routine) -> bool:
+    """Whether a warp goes on with what it had, wherever it was stopped before in the block.
+
+    It may not, if it was stopped at a point where all its lanes were active: what only other lanes would have needed,
+    if any had waited, is then not saved, but the plan takes it to be there.
+    """
+    try:
+        block.stop(routine.pc, routine.operations())
+    except Lost:
+        return False
+    return True
 
 
 def _runs_on(code: CodeBlock, deferrals: Deferrals, plan: Plan, objective: Objective) -> bool:
@@ -142,11 +173,8 @@ def _runs_on(code: CodeBlock, deferrals: Deferrals, plan: Plan, objective: Objec
 
 
 def _routine(image: KernelImage, code: CodeBlock, alone: CodeBlock, search: Search, at: int, kind: RoutineKind,
-             objective: Objective) -> Routine | None:
+             objective: Objective) -> Routine:
     block, pc = code.block, code.start + at
-    op = decode(image.code[pc]).op
-    if op.name in _STOPS or op.barrier is not None:
-        return None
     technique = Technique.REVERTING if kind.reverts else Technique.RELAXED
     plan, handover = search.handed_over(at, objective, alone.block.live[at], technique)
     reverts = tuple(_reverting(block.instructions[index].origin) for index in handover.reverted)

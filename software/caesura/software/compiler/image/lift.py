@@ -27,7 +27,7 @@ from ..ir.kernel import Block, Imm, Kernel, Op, Pred, Reg, Routine, Terminator
 from ..ir.spec import is_convergent, is_memory, is_pure
 from .kernel_image import KernelImage
 
-__all__ = ["Lifted", "lift"]
+__all__ = ["Lifted", "lift", "operation"]
 
 
 @dataclass(frozen=True)
@@ -90,10 +90,10 @@ def lift(image: KernelImage) -> Lifted:
         elif instruction.op.name == "exit" and instruction.guard is None:
             block.end = Terminator(line=line)
         elif instruction.op.name == "bru":
-            block.ops.append(_operation(instruction, line))
+            block.ops.append(operation(instruction, line))
             block.end = Terminator(line=line)
         else:
-            block.ops.append(_operation(instruction, line))
+            block.ops.append(operation(instruction, line))
             if following is not None:
                 block.end = Terminator((following,), None, line)
     starts = {label: pc for pc, label in labels.items()}
@@ -194,7 +194,8 @@ def _pred(number: int, negated: bool) -> Pred:
     return Pred(None if number == PT else Reg("P", number), negated)
 
 
-def _operation(instruction: Instruction, line: int) -> Op:
+def operation(instruction: Instruction, line: int = 0) -> Op:
+    """Return a decoded instruction, which is no branch, as an operation of the IR."""
     op, fields = instruction.op, instruction.fields
     defs: list[Reg | None] = []
     uses: list[Reg | Imm | Pred] = []

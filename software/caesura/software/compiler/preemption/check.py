@@ -11,6 +11,7 @@ from ..ir.kernel import Kernel
 from .extended_liveness import body_liveness
 from .intervals import InvalidCode, longest_interval
 from .placement import saving
+from .routine_check import check_routines
 
 __all__ = ["check_code", "check_image"]
 
@@ -40,7 +41,8 @@ def check_image(image: KernelImage) -> int:
     3. Every branch names its immediate post-dominator.
     4. The SIMT stack never needs more entries than the image says.
     5. Every register is among those that the image allocates.
-    6. What is called is a routine (`image.lift`). It has no points; a call counts with what its routine reads,
+    6. Of its preemption routines, each gives back what is needed at its instruction (`routine_check`).
+    7. What is called is a routine (`image.lift`). It has no points; a call counts with what its routine reads,
        writes, pushes and takes.
 
     Returns
@@ -59,7 +61,7 @@ def check_image(image: KernelImage) -> int:
 
 
 def _check_words(image: KernelImage) -> Kernel:
-    """Check cases 2 to 5; return the code as IR."""
+    """Check cases 2 to 6; return the code as IR."""
     lifted = lift(image)
     bodies = body_liveness(lifted)
     kernel, whole = lifted.kernel, bodies[0]
@@ -81,6 +83,8 @@ def _check_words(image: KernelImage) -> Kernel:
                 missing = [f"{reg.kind}{reg.index}" for reg in sorted(live) if saving([reg], image.registers) & ~op.imm]
                 raise InvalidCode(f"{image.name}, pc {lifted.start[block.label] + index}: {op.name} does not save "
                                   f"{', '.join(missing)}")
+    if image.traps:
+        check_routines(image, lifted, bodies)
     depth = stack_depth(kernel, whole.flow, lifted.meet)
     if depth > image.stack_depth:
         raise InvalidCode(f"{image.name}: the SIMT stack may need {depth} entries, the image says {image.stack_depth}")

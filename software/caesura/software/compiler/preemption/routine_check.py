@@ -1,0 +1,97 @@
+"""The verifier of preemption routines (`flashback.traps`), which are judged from the instruction words alone.
+
+A routine is straight: a vector, jumps, at most a ``pp`` and a ``pp.div`` behind it, and the jump to its instruction. It
+only computes, and gives back what is needed at its instruction (`stopped_blocks`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from caesura.hw.arch.encoding import Instruction, decode
+from caesura.hw.arch.isa import VECTOR_WORDS
+
+from ..image.kernel_image import KernelImage
+from ..image.lift import Lifted, operation
+from ..ir.kernel import Op
+from ..ir.spec import is_memory, is_pure
+from .extended_liveness import BodyLiveness
+from .intervals import InvalidCode
+from .stopped_blocks import POINTS, Lost, stopped_blocks, writes
+
+__all__ = ["check_routines"]
+
+
+def check_routines(image: KernelImage, lifted: Lifted, bodies: list[BodyLiveness]) -> None:
+    """Check the preemption routine of each instruction.
+
+    Parameters
+    ----------
+    image : KernelImage
+        With `traps`.
+    lifted : Lifted
+        Its code.
+    bodies : list of BodyLiveness
+
+    Raises
+    ------
+    InvalidCode
+        With the instruction whose routine is wrong.
+    """
+    for block in stopped_blocks(image, lifted, bodies):
+        for pc in range(block.start, block.start + block.words):
+            if block.is_trapped(pc):
+                try:
+                    block.stop(pc, _judged(image, pc))
+                except Lost as lost:
+                    raise _wrong(image, pc, str(lost)) from None
+            block.execute(pc)
+
+
+def _routine(image: KernelImage, pc: int) -> Iterator[tuple[int, Instruction]]:
+    """Yield the words of a routine but for its jumps, and where they stand.
+
+    Raises
+    ------
+    InvalidCode
+        If it does not end with the jump to its instruction.
+    """
+    at = image.trap_base + VECTOR_WORDS * pc
+    for _ in range(len(image.traps)):
+        if not image.trap_base <= at < len(image.words):
+            raise _wrong(image, pc, f"leaves the routines at word {at}")
+        try:
+            instruction = decode(image.words[at])
+        except ValueError as error:
+            raise _wrong(image, pc, f"has no instruction at word {at}: {error}") from None
+        if instruction.op.name != "bra" or instruction.guard is not None:
+            yield at, instruction
+            at += 1
+        elif instruction.get("target") == pc:
+            return
+        else:
+            at = instruction.get("target")
+    raise _wrong(image, pc, "never ends")
+
+
+def _judged(image: KernelImage, pc: int) -> list[Op]:
+    """Return the instructions of a routine, and refuse those that have no place in it."""
+    words = [(at, operation(instruction)) for at, instruction in _routine(image, pc)]
+    points = [op.name for _, op in words if op.name in POINTS]
+    if points not in ([], ["pp"], ["pp.div"], ["pp", "pp.div"]):
+        raise _wrong(image, pc, f"stops at more than one point ({', '.join(points)})")
+    for at, op in words:
+        if op.name not in (*POINTS, "nop") and not _computes(op):
+            raise _wrong(image, pc, f"may only compute, without {op.name} (word {at})")
+        used = max((reg.index for reg in (*op.written(), *op.read()) if reg.kind == "R"), default=-1)
+        if used >= image.registers:
+            raise _wrong(image, pc, f"uses register R{used} at word {at}, the image allocates {image.registers}")
+    return [op for _, op in words]
+
+
+def _computes(op: Op) -> bool:
+    return not writes(op) if is_memory(op) else is_pure(op)
+
+
+def _wrong(image: KernelImage, pc: int, what: str) -> InvalidCode:
+    return InvalidCode(f"{image.name}, pc {pc}: its preemption routine {what}")

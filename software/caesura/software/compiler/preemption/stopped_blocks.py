@@ -1,0 +1,288 @@
+"""Blocks as they are executed by warps that a preempt stops wherever it can, on terms (`terms`).
+
+Such a warp is stopped before each instruction, in its preemption routine (`flashback.traps`), and at each point; what
+is not saved there holds anything afterwards. Whatever is needed at an instruction has to be what it is in a warp that
+is never stopped; so it is as well in one that is stopped now and then. A block is executed by a warp all of whose lanes
+are active, and by one with lanes that wait elsewhere.
+
+What is executed again gives what it gave if it only computes, or reads memory where nothing can have written since:
+local memory of which no store is between, and spaces that the kernel never writes.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+from caesura.hw.arch.encoding import decode
+from caesura.hw.arch.geometry import UNIFORMS
+from caesura.hw.arch.isa import PT
+from caesura.hw.arch.operations import Space, Special
+
+from ..image.kernel_image import KernelImage
+from ..image.lift import Lifted
+from ..ir.kernel import Block, Imm, Op, Pred, Reg
+from ..ir.spec import BY_NAME, is_atomic, is_convergent, is_memory, is_pure
+from .extended_liveness import BodyLiveness
+from .placement import saving
+from .terms import Terms
+
+__all__ = ["POINTS", "Lost", "StoppedBlock", "stopped_blocks", "writes"]
+
+POINTS = "pp", "pp.div"
+_NOTHING = "nop", "trap"
+_LANES = "which lanes there are"
+
+
+def stopped_blocks(image: KernelImage, lifted: Lifted, bodies: list[BodyLiveness]) -> Iterator[StoppedBlock]:
+    """Yield the blocks of an image, with nothing executed yet."""
+    written = frozenset(str(BY_NAME[op.name].space) for op in lifted.kernel.ops() if writes(op))
+    terms = Terms()
+    for body in bodies:
+        for block in body.kernel.blocks:
+            yield StoppedBlock(image, lifted, body, block, _State(terms, written))
+
+
+class Lost(Exception):
+    """A warp does not go on with what it had."""
+
+
+class StoppedBlock:
+    """A block that is executed by warps which are stopped wherever they can be.
+
+    Parameters
+    ----------
+    image : KernelImage
+    lifted : Lifted
+    body : BodyLiveness
+        To which the block belongs.
+    block : Block
+    state : _State
+        Of its start.
+
+    Attributes
+    ----------
+    start, words : int
+        Address of the first instruction, and how many there are.
+    """
+
+    def __init__(self, image: KernelImage, lifted: Lifted, body: BodyLiveness, block: Block, state: _State):
+        self.start, self.words = lifted.start[block.label], lifted.words[block.label]
+        self._image, self._ops, self._live = image, block.ops, body.live.gaps(block)
+        self._undisturbed = state
+        self._warps = [_Warp("pp", state.copy()), _Warp("pp.div", state.copy(), body.waiting[block.label])]
+
+    def is_trapped(self, pc: int) -> bool:
+        """Whether a warp that is to stop goes to its routine there: not where it stops by itself, or ends."""
+        op = decode(self._image.code[pc]).op
+        return op.name not in (*POINTS, "exit") and op.barrier is None
+
+    def stop(self, pc: int, routine: Sequence[Op]) -> None:
+        """Stop all warps in the routine of the next instruction.
+
+        Raises
+        ------
+        Lost
+            If one would go on with something else; then none is stopped.
+        """
+        stopped = [warp.in_routine(routine, self._image.registers) for warp in self._warps]
+        for warp in stopped:
+            needed = self._live[pc - self.start] | {reg for reg in warp.waiting if reg.kind == "U"}
+            lost = {reg for reg in needed if warp.state[reg] != self._undisturbed[reg]}
+            if lost:
+                raise Lost(f"does not give {', '.join(map(str, sorted(lost)))} back to {warp}")
+        self._warps = stopped
+
+    def execute(self, pc: int) -> None:
+        """Execute the next instruction; where it is a point or a barrier, warps stop at it."""
+        index, row = pc - self.start, decode(self._image.code[pc]).op
+        if index == len(self._ops):
+            return  # the end of the block
+        op = self._ops[index]
+        if row.barrier is not None:
+            del self._warps[1:]  # lanes that wait elsewhere would be its fault
+        for warp in self._warps:
+            if row.barrier is not None or row.name == warp.point:
+                warp.state.forget(op.imm, self._image.registers)
+        for state in (self._undisturbed, *(warp.state for warp in self._warps)):
+            state.execute(op, pc)
+
+
+@dataclass
+class _State:
+    """What the active lanes of a warp hold.
+
+    Attributes
+    ----------
+    terms : Terms
+    written : frozenset of str
+        Spaces that the kernel writes.
+    registers : dict of Reg to int
+        Terms; what is missing is what the register held at the start of the block.
+    versions : dict
+        Of local memory, and of which lanes there are: how often it has changed.
+    """
+
+    terms: Terms
+    written: frozenset[str]
+    registers: dict[Reg, int] = field(default_factory=dict)
+    versions: dict[object, int] = field(default_factory=dict)
+
+    def copy(self) -> _State:
+        """Return the same state, to be changed by itself."""
+        return dataclasses.replace(self, registers=dict(self.registers), versions=dict(self.versions))
+
+    def forget(self, vector: int, allocated: int) -> None:
+        """Registers that a liveness vector does not save hold anything from now on."""
+        for reg in _all(allocated):
+            if not _is_saved(reg, vector, allocated):
+                self.registers[reg] = self.terms.unknown()
+
+    def __getitem__(self, reg: Reg) -> int:
+        if reg not in self.registers:
+            self.registers[reg] = self.terms.of("entry", reg)
+        return self.registers[reg]
+
+    def execute(self, op: Op, pc: int | None = None) -> None:
+        """Execute an instruction under the mask of the block; one of the kernel at its address."""
+        guard = op.guard if op.guard is None or op.guard.reg is not None else None
+        if op.guard is not None and guard is None and op.guard.negated:
+            return  # never executes
+        condition = None if guard is None else self._operand(Pred(guard.reg))
+        sources = [self._operand(use) for use in op.uses]
+        if guard is not None and condition is not None:
+            sources = [self.terms.given(each, condition, not guard.negated) for each in sources]
+        results = self._results(op, sources, pc)
+        for reg, result in zip(op.defs, results, strict=True):
+            if reg is None:
+                continue
+            if guard is not None and condition is not None:
+                either = (result, self[reg])
+                result = self.terms.choice(condition, *(either[::-1] if guard.negated else either))
+            self.registers[reg] = result
+
+    def _operand(self, use: Reg | Imm | Pred) -> int:
+        if isinstance(use, Imm):
+            return self.terms.constant(use.value)
+        if isinstance(use, Reg):
+            return self[use]
+        term = self.terms.constant(1) if use.reg is None else self[use.reg]
+        return self.terms.exclusive_or(term, self.terms.constant(1)) if use.negated else term
+
+    def _results(self, op: Op, sources: list[int], pc: int | None) -> list[int]:
+        """Return a term for each result."""
+        plain = self._normal(op.name.removeprefix("u"), op, sources)
+        if plain is not None:
+            return [plain]
+        context = self._context(op)
+        if context is None and pc is None:
+            return [self.terms.unknown() for _ in op.defs]
+        context = ("once", pc) if context is None else context
+        whole = self.terms.of(op.name, op.imm, *sources, *context)
+        return [self.terms.of("result", whole, place) for place in range(len(op.defs))]
+
+    def _normal(self, name: str, op: Op, sources: list[int]) -> int | None:
+        """Return the normal form of what has one, the same for vector and uniform registers."""
+        terms = self.terms
+        if len(op.defs) != 1:
+            return None
+        match name, sources:
+            case "mov", [a]:
+                return a
+            case "iadd", [a, b]:
+                return terms.sum((a, 1), (b, 1))
+            case "isub", [a, b]:
+                return terms.sum((a, 1), (b, -1))
+            case "irsub", [a, b]:
+                return terms.sum((b, 1), (a, -1))
+            case "not", [a]:
+                return terms.sum((a, -1), constant=-1)
+            case "imul.lo", [a, b] if (factor := terms.value(b)) is not None:
+                return terms.sum((a, factor))
+            case ("xor" | "pxor"), [a, b]:
+                return terms.exclusive_or(a, b)
+            case ("shf.l" | "shf.r"), [a, b, amount] if a == b:
+                return terms.rotation(a, amount if name == "shf.l" else terms.sum((amount, -1)))
+        return None
+
+    def _context(self, op: Op) -> tuple | None:
+        """Note what an instruction changes besides registers; return what its results depend on besides its sources,
+        None if on what cannot be known."""
+        if is_memory(op):
+            return self._access(op)
+        if op.name == "exit":
+            return self._change(_LANES)
+        if op.name in ("s2r", "us2r") and op.imm in (Special.CLOCK, Special.SMID):
+            return None
+        if is_convergent(op):
+            return self.versions.get(_LANES, 0),
+        if not is_pure(op) and op.name not in (*_NOTHING, *POINTS):
+            for each in (Space.LOCAL, _LANES):
+                self._change(each)
+            return None
+        return ()
+
+    def _access(self, op: Op) -> tuple | None:
+        space = BY_NAME[op.name].space
+        if writes(op):
+            return self._change(space)
+        if str(space) not in self.written:
+            return ()
+        return (self.versions.get(space, 0),) if space is Space.LOCAL else None
+
+    def _change(self, what: object) -> None:
+        self.versions[what] = self.versions.get(what, 0) + 1
+
+
+@dataclass
+class _Warp:
+    """A warp that is stopped wherever it can be.
+
+    Attributes
+    ----------
+    point : str
+        What it stops at in a routine: ``pp`` if all its lanes are active, else ``pp.div``.
+    state : _State
+    waiting : frozenset of Reg
+        What lanes that wait elsewhere need.
+    """
+
+    point: str
+    state: _State
+    waiting: frozenset[Reg] = frozenset()
+
+    def __str__(self) -> str:
+        lanes = "with lanes that wait elsewhere" if self.point == "pp.div" else "all of whose lanes are active"
+        return f"a warp {lanes}"
+
+    def in_routine(self, routine: Sequence[Op], registers: int) -> _Warp:
+        """Return it after it has been stopped in a routine, of a kernel of so many vector registers."""
+        state = self.state.copy()
+        for op in routine:
+            if op.name == self.point:
+                lost = {reg for reg in self.waiting if reg.kind != "U" and not _is_saved(reg, op.imm, registers)}
+                if lost:
+                    raise Lost(f"does not save {', '.join(map(str, sorted(lost)))} for the lanes that wait elsewhere")
+                state.forget(op.imm, registers)
+            elif op.name not in POINTS:
+                state.execute(op)
+        return dataclasses.replace(self, state=state)
+
+
+@functools.cache
+def _all(allocated: int) -> tuple[Reg, ...]:
+    """Return every register of a kernel."""
+    return tuple(Reg(kind, index) for kind, count in (("R", allocated), ("P", PT), ("U", UNIFORMS))
+                 for index in range(count))
+
+
+@functools.cache
+def _is_saved(reg: Reg, vector: int, allocated: int) -> bool:
+    return not saving([reg], allocated) & ~vector
+
+
+def writes(op: Op) -> bool:
+    """Whether an instruction changes memory."""
+    return is_memory(op) and (BY_NAME[op.name].store or is_atomic(op))
