@@ -116,7 +116,7 @@ def test_rtl_and_golden_model_agree(seed):
     assert found is None, describe(found, w.image.code)
 
 
-@pytest.mark.parametrize("mechanism", list(Mechanism), ids=lambda m: m.name)
+@pytest.mark.parametrize("mechanism", quick(Mechanism, [Mechanism.OCCUPIED, Mechanism.LIVE_CP]), ids=lambda m: m.name)
 def test_sampled_cycles_of_the_rtl(mechanism):
     c = Campaign(RtlTransport(FULL, memory_bytes=MEMORY), work(SEEDS[0]), Work(*hostile(FULL)), fill=True)
     cycles = range(50 + int(mechanism), c.cycles, c.cycles // 4)

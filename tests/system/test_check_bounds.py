@@ -1,5 +1,6 @@
 """``--check-bounds``: what leaves its array ends with one message and exit code 3, and what ships never does."""
 
+import itertools
 import re
 from pathlib import Path
 
@@ -13,6 +14,7 @@ from caesura.sim import open_device
 from caesura.sim.scenario import differences, shipped_work, start_job
 from caesura.software.cli import main
 from caesura.software.kernels import KERNELS, SIZES
+from support.selection import quick
 
 ROOT = Path(__file__).parents[2]
 LIMIT = 50_000_000
@@ -122,10 +124,8 @@ def test_the_example_of_the_documents_is_what_is_printed():
 
 
 @pytest.mark.timeout(3600)
-@pytest.mark.parametrize(("size", "interrupted"), [
-    ("tiny", False), *(pytest.param(size, interrupted, marks=pytest.mark.full)
-                       for size in SIZES for interrupted in (False, True))])
-@pytest.mark.parametrize("name", KERNELS)
+@pytest.mark.parametrize("name, size, interrupted", quick(
+    itertools.product(KERNELS, SIZES, (False, True)), [(name, "tiny", False) for name in [*KERNELS][::2]]))
 def test_the_suite_gives_no_false_alarm(name, size, interrupted):
     unalarmed(name, size, interrupted)
 

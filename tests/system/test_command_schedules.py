@@ -6,35 +6,42 @@ import pytest
 from caesura.hw.arch.geometry import preset
 from support.sim.schedules import Schedules
 
-RUNS = {"tiny": (5, 1600), "ecp5": (0, 300), "gtx480": (0, 100)}
-"""Runs of 20 commands and more: of `make test`, of all."""
+RUNS = {"tiny": 1600, "ecp5": 300, "gtx480": 100}
+"""Runs of 20 commands and more."""
 SHARE = 5
 """Runs of a test."""
 
 
 def shares():
-    for name, (quick, every) in RUNS.items():
-        for first in range(0, every, SHARE):
-            yield pytest.param(name, first, marks=() if first < quick else pytest.mark.full, id=f"{name}-{first}")
+    for name, runs in RUNS.items():
+        for first in range(0, runs, SHARE):
+            yield pytest.param(name, first, id=f"{name}-{first}")
 
 
 @pytest.fixture(scope="module")
 def machines():
     made = {}
 
-    def machine(name, rtl=True):
-        if (name, rtl) not in made:
-            made[name, rtl] = Schedules(preset(name), rtl)
-        return made[name, rtl]
+    def machine(name, **options):
+        key = name, *options.items()
+        if key not in made:
+            made[key] = Schedules(preset(name), **options)
+        return made[key]
 
     return machine
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("name, first", list(shares()))
 def test_every_kernel_ends_as_if_nothing_had_happened(machines, name, first):
     schedules = machines(name)
     for seed in range(first, first + SHARE):
         schedules.run(f"{name} {seed}")
+
+
+def test_so_it_does_where_memory_fails_but_holds_nothing_back(machines):
+    for seed in range(SHARE):
+        machines("tiny", late=False).run(seed)
 
 
 def test_every_kernel_of_the_golden_model_ends_as_if_nothing_had_happened(machines):

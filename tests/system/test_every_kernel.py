@@ -18,6 +18,7 @@ from caesura.sim.rtl.transport import RtlTransport
 from caesura.sim.scenario import Work, shipped_work
 from caesura.sim.workloads.everywhere import SMALL_SM, Campaign, has_points, totals
 from caesura.software.kernels import KERNELS, hostile
+from support.selection import quick
 
 NEAR = 50
 """Cycles of memory latency."""
@@ -34,7 +35,7 @@ def campaign(name, geometry):
     return Campaign(transport, shipped_work(name, geometry, "tiny"), Work(*hostile(geometry)), fill=True)
 
 
-@pytest.mark.parametrize("name, mechanism", IN_TURN, ids=lambda x: getattr(x, "label", x))
+@pytest.mark.parametrize("name, mechanism", quick(IN_TURN, IN_TURN[::3]), ids=lambda x: getattr(x, "label", x))
 def test_sampled_cycle(name, mechanism):
     c = campaign(name, PRESETS["gtx480"])
     _, saved = totals(c.at_cycles(mechanism, [c.cycles // 2]))

@@ -56,7 +56,7 @@ def stays(scene):
 
 
 @pytest.mark.parametrize("length, mechanism, step", quick(
-    OUTAGES, [(9, Mechanism.OCCUPIED, 23), (120, Mechanism.LIVE_TB, 23)]))
+    OUTAGES, [(120, Mechanism.LIVE_TB, 23)]))
 def test_memory_fails_for_a_while_at_any_cycle_of_an_eviction(scene, mechanism, length, step):
     """What is refused stays; the next eviction completes it, or a resume brings it back from where it is. Of a kernel
     of which only the record could not be written nothing is lost either."""

@@ -13,7 +13,8 @@ from caesura.sim.testing.launch import Bench
 from support.hw.late_answers import Held, LateAnswersSm, control
 from support.hw.stir import WORDS, StirArrays, image
 
-GEOMETRIES = [pytest.param("tiny", id="tiny"), pytest.param("ecp5", id="ecp5", marks=pytest.mark.full)]
+pytestmark = pytest.mark.full  # simulators of their own
+GEOMETRIES = ["tiny", "ecp5"]
 BLOCK_WARPS = 2
 ENDLESS = 1 << 30
 ROUNDS = 4
@@ -122,7 +123,7 @@ def test_the_kernels_run_to_their_end_if_nobody_kills_them(scene):
     assert not scene.lingers()
 
 
-@pytest.mark.parametrize("seed", [1, *(pytest.param(seed, marks=pytest.mark.full) for seed in range(2, 12))])
+@pytest.mark.parametrize("seed", range(1, 12))
 def test_the_next_kernel_computes_the_right_bits_while_late_answers_come_in(scene, seed):
     """Loads, stores, atomics of both kinds, constants, local memory and barriers are outstanding at a random cycle."""
     transport, late, longest = scene.transport, 0, 0

@@ -15,7 +15,7 @@ from caesura.software.kernels import KERNELS
 GTX480 = PRESETS["gtx480"]
 WIDE_PORT = load_geometry(Path(__file__).parents[2] / "examples" / "wide_port.toml")
 EXAMPLES = [name for name, k in KERNELS.items() if k.folder == "examples"]
-QUICK = {"reduction": Mechanism.LIVE_CP, "saxpy": Mechanism.LIVE_CP, "hotspot": Mechanism.LIVE_TB}
+QUICK = {"saxpy": Mechanism.LIVE_CP, "hotspot": Mechanism.LIVE_TB}
 
 
 def has_loops(name):

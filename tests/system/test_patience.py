@@ -16,6 +16,7 @@ from caesura.software.compiler import KernelImage, Parameter
 from caesura.software.driver import CycleLimit, DriverError, preemption
 from caesura.software.driver.patience import SHARE, default_patience
 from caesura.software.waiting import UNLIMITED
+from support.selection import quick
 
 WAITING = [m for m in Mechanism if m is not Mechanism.OCCUPIED]
 BACKENDS = "golden", "rtl"
@@ -116,7 +117,7 @@ def test_one_image_holds_a_warp_at_a_barrier_and_one_stopped_between_points(devi
 
 
 @pytest.mark.parametrize("transport", [GoldenTransport, RtlTransport], ids=BACKENDS)
-@pytest.mark.parametrize("mechanism", WAITING, ids=lambda m: m.name)
+@pytest.mark.parametrize("mechanism", quick(WAITING, [Mechanism.LIVE_CP]), ids=lambda m: m.name)
 def test_every_cycle_of_a_stretch_with_every_patience(transport, mechanism):
     c = Campaign(transport(TINY, 1 << 20), work(), neighbour(), 100_000)
     start = c.cycles // 3

@@ -12,6 +12,7 @@ from caesura.hw.arch.geometry import preset
 from caesura.sim.golden.transport import GoldenTransport
 from caesura.sim.memory import ErrorRange
 from caesura.sim.rtl.transport import RtlTransport
+from support.selection import quick
 from support.sim.adoption import record, write_record
 from support.sim.kept_memory import FINISHED, IDLE, PREEMPTED, Scene
 
@@ -24,7 +25,7 @@ def scene(request):
     return Scene(RtlTransport(preset(request.param), memory_bytes=1 << 19))
 
 
-@pytest.mark.parametrize("mechanism", list(Mechanism), ids=lambda m: m.name)
+@pytest.mark.parametrize("mechanism", quick(Mechanism, [Mechanism.LIVE_CP, Mechanism.LIVE_TB]), ids=lambda m: m.name)
 def test_a_kernel_goes_on_from_memory_alone_wherever_it_was_preempted(scene, mechanism):
     launched = set()
     for cycles in scene.moments(8):

@@ -194,7 +194,7 @@ def test_a_machine_without_it_refuses():
         work.finishes()
 
 
-@pytest.mark.parametrize("name", quick(APART, APART[::2]))
+@pytest.mark.parametrize("name", quick(APART, APART[::4]))
 def test_shipped_kernels_on_the_golden_model(name):
     assert_restarts(GoldenTransport(GTX480, MEMORY_BYTES), name, (0.02, 0.3, 0.6, 0.9))
 

@@ -54,6 +54,12 @@ def test_sampled_cycles(name, kind):
         cycles = range(5 * k, c.cycles, c.cycles // SAMPLES)
         saved += totals(c.at_cycles(mechanism, cycles))[1]
     assert saved > len(MECHANISMS) * SAMPLES // 2
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("name, kind", CASES, ids=ids)
+def test_increments_periods_and_patience(name, kind):
+    c = campaign(name, kind)
     for since in (1, 75, 250):  # an increment to a base that was saved at a point
         totals(c.at_cycles(Mechanism.LIVE_CP, [c.cycles // 3], since=since))
     (outcome,) = c.at_cycles(Mechanism.LIVE_CP, [50], 200)

@@ -455,7 +455,7 @@ def test_a_killed_kernel_is_idle_when_nothing_of_it_is_left(state):
     drive(scenario)
 
 
-@pytest.mark.parametrize("seed", quick(range(4), range(2)))
+@pytest.mark.parametrize("seed", quick(range(4), range(1)))
 def test_any_commands_in_any_order_end_and_leave_each_kernel_in_one_place(seed):
     """A dispatcher and an engine that keep count of a kernel's TBs: launched and saved ones, ended ones."""
     rng = random.Random(seed)

@@ -172,10 +172,12 @@ def test_a_failure_loses_no_other_kernel(result, both, capsys):
     assert "bad: AssertionError" in printed and "NOT every kernel" in printed
 
 
+@pytest.mark.full
 def test_processes_measure_the_same(both):
     assert measured(("bad", broken()), ("good", work()), jobs=2) == both
 
 
+@pytest.mark.full
 def test_a_process_that_dies_is_a_failure_and_the_rest_can_go_on(tmp_path):
     path = tmp_path / "c.json"
     first = measured(("dead", deadly()), ("good", work()), jobs=2, json_file=path)

@@ -98,6 +98,7 @@ def test_overhead_compares_with_a_kernel_without_points(result):
     assert row["met"] == (row["percent"] <= 0.5)
 
 
+@pytest.mark.full
 def test_processes_measure_the_same(result):
     assert measured(jobs=2) == result
 

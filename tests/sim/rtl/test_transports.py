@@ -30,7 +30,8 @@ def machine(kind, g, copier, **options):
     return result
 
 
-@pytest.mark.parametrize("g", [TINY, NARROW], ids=["one-beat", "two-beats-slow"])
+@pytest.mark.parametrize("g", [pytest.param(TINY, id="one-beat"),
+                               pytest.param(NARROW, id="two-beats-slow", marks=pytest.mark.full)])
 def test_both_simulators_agree_in_every_cycle_record_and_byte(g, copier, run_copy):
     seen = []
     for kind in (RtlTransport, AmaranthTransport):
@@ -270,6 +271,7 @@ def test_memory_size_is_checked(copier):
         RtlTransport(TINY, memory_bytes=5000, design=copier)
 
 
+@pytest.mark.full
 def test_vcd_shows_the_run(tmp_path, copier, run_copy):
     path = tmp_path / "copy.vcd"
     m = machine(RtlTransport, TINY, copier, vcd=path)

@@ -174,6 +174,7 @@ def identity(path):
     return found.st_ino, found.st_mtime_ns, found.st_size
 
 
+@pytest.mark.full
 @pytest.mark.timeout(600)
 def test_folders_have_any_name_and_the_runtime_of_verilator_is_compiled_once(monkeypatch, tmp_path):
     class Counter(wiring.Component):

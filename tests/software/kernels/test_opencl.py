@@ -42,6 +42,7 @@ def saved():
     return found
 
 
+@pytest.mark.full
 def test_what_is_saved_is_in_the_expected_range(saved):
     """An independent implementation found LIVE -36 to -46 %, CTXBack -56 to -66 %, 17 to 23 points below LIVE, at 1.00
     to 1.10 of the least, CS-Defer within 3 points of it."""

@@ -82,6 +82,8 @@ class Schedules:
     g : Geometry
     rtl : bool
         Otherwise the golden model, whose memory never fails.
+    late : bool
+        Of RTL: memory may hold answers back and stall as well, for which it needs a simulator of its own.
 
     Attributes
     ----------
@@ -89,10 +91,10 @@ class Schedules:
         Commands by name and the state they were given in.
     """
 
-    def __init__(self, g: Geometry, rtl: bool = True):
-        self.g, self.rtl = g, rtl
+    def __init__(self, g: Geometry, rtl: bool = True, late: bool = True):
+        self.g, self.rtl, self.late = g, rtl, late
         size = 1 << 19
-        self.transport: Any = (RtlTransport(g, memory_bytes=size, design=LateAnswersSm) if rtl
+        self.transport: Any = (RtlTransport(g, memory_bytes=size, **{"design": LateAnswersSm} if late else {}) if rtl
                                else GoldenTransport(g, memory_bytes=size))
         self.transport.write_memory(0, np.random.default_rng(7).bytes(size))
         self.bench = Bench(self.transport)
@@ -137,7 +139,8 @@ class Schedules:
             return
         rng, g = self.rng, self.g
         self.transport.clear_error_ranges()
-        kind = "well" if calm else rng.choice(("well", "well", "slow", "uneven", "held", "stalled", "errors", "errors"))
+        held = ("uneven", "held", "stalled") if self.late else ()
+        kind = "well" if calm else rng.choice(("well", "well", "slow", *held, "errors", "errors"))
         latency, rate = g.memory_latency, g.bytes_per_cycle
         reads = writes = ()
         if kind == "slow":
@@ -157,7 +160,8 @@ class Schedules:
                     reads_fail, writes_fail = rng.choice(((True, False), (False, True), (True, True)))
                     self.transport.add_error_range(ErrorRange(start, end, reads_fail, writes_fail))
         self.transport.set_timing(MemoryTiming(g.bus_bytes, rate, latency))
-        control(self.transport, reads, writes, kind == "stalled")
+        if self.late:
+            control(self.transport, reads, writes, kind == "stalled")
 
     def command(self, kernel: _Kernel) -> bool:
         """Give a kernel a command; return whether it was taken."""

@@ -218,6 +218,7 @@ def test_throughput():
     assert np.diff([operation.offered for operation, _ in operations]).tolist() == [32] * (len(operations) - 1)
 
 
+@pytest.mark.full
 def test_pipeline_agrees_with_the_host_in_any_order_of_operations(stream):
     differences, first = stream.run(OPS, 1_000_000, seed=5, gap=5)
     assert not differences, f"{differences} differences; {first}"

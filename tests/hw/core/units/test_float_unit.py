@@ -129,6 +129,7 @@ def test_hardware_matches_model_at_one_operation_a_cycle():
     sim.run()
 
 
+@pytest.mark.full
 def test_rtl_agrees_with_the_host_in_any_order_of_operations(stream):
     differences, first = stream.run(OPS, 2_000_000, seed=5, gap=5)
     assert not differences, f"{differences} differences; {first}"

@@ -16,6 +16,7 @@ from caesura.software.compiler.amdgpu.operands import EXEC, is_vector
 from caesura.software.compiler.flashback.blocks import Block, Effect
 from caesura.software.compiler.flashback.costs import Objective
 from caesura.software.kernels.opencl import KERNELS
+from support.selection import quick
 from support.software.amdgpu_run import planned, run, same_memory, small
 
 CORPUS = Path(__file__).parent / "corpus"
@@ -41,7 +42,7 @@ def test_the_corpus_is_brought_back(path, name):
     assert wrong(plans, range(2), np.random.default_rng(4), limit=250) is None
 
 
-@pytest.mark.parametrize("kernel", KERNELS, ids=lambda kernel: kernel.name)
+@pytest.mark.parametrize("kernel", quick(KERNELS, KERNELS[::2]), ids=lambda kernel: kernel.name)
 def test_kernels_of_the_table_are_brought_back(kernel):
     plans = planned(read(kernel.assembly).kernel(kernel.name), Objective.LATENCY)
     assert wrong(plans, range(1), np.random.default_rng(5), limit=400) is None

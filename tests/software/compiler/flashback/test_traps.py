@@ -58,7 +58,8 @@ def test_shipped_kernels_come_back(name, kind):
     assert saved > again // 2
 
 
-@pytest.mark.parametrize("seed", [0, *(pytest.param(seed, marks=pytest.mark.full) for seed in range(1, 60))])
+@pytest.mark.full
+@pytest.mark.parametrize("seed", range(60))
 def test_random_kernels_come_back(seed):
     work = random_run(seed, statements=3, variables=3, wide=1, heavy=False)
     for kind in (RoutineKind.CTXBACK, RoutineKind.CTXBACK_CS_DEFER, RoutineKind.LIVE):
