@@ -192,7 +192,7 @@ def test_one_word():
     ("mov.i R0, 4294967296", "does not fit 32 bits"), ("pp {R0", "'{R0' is not a register set"),
     ("pp {R64}", "'R64' is not a register range"), ("@P9 nop", "'P9' is not a predicate"),
     ("mov.i R0, five", "'five' is not a number"), (".frob 1", "no directive .frob"),
-    (".registers x", "'x' is not a number"), ("here:", "label 'here' is defined twice"),
+    (".routines 4", "stands once, alone"), (".registers x", "'x' is not a number"), ("here:", "label 'here' is defined twice"),
     ("@P1 pp {}", "has no field 'guard'"), ("@P1 bru U1", "has no field 'guard'"),
     ("call R1, 0", "'R1' is not a uniform register"), ("???", "not an instruction"),
 ])
@@ -207,6 +207,8 @@ def test_mistakes(line, what):
     ("", "no kernel"), ("exit\n", "expected .kernel"), (".kernel k\n.kernel k\n", "a name of its own"),
     (".kernel k\nnop\n", "the code runs over its end"), (".kernel k\n", "has no code"),
     (".kernel k\ncall U1, 9\nexit\n", "branch to 9, beyond the code of 2 words"),
+    (".kernel k\nexit\n.routines\nnop\n", "traps must be none or 4 words at least, not 1"),
+    (".kernel k\nexit\n.routines\n.routines\n", "stands once, alone"),
 ])
 def test_texts_that_are_no_kernel(text, what):
     with pytest.raises(AssemblerError, match=what):

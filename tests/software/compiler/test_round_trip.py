@@ -18,6 +18,8 @@ from caesura.sim.workloads.random_native import random_program
 from caesura.software.cli import main
 from caesura.software.compiler import assemble, compile_ptx, disassemble, save_elf
 from caesura.software.compiler.codegen import elf
+from caesura.software.compiler.codegen.listing import listing
+from caesura.software.compiler.flashback.traps import with_routines
 from caesura.software.kernels import KERNELS
 
 DATA = Path(__file__).with_name("data")
@@ -45,6 +47,16 @@ def test_random_kernels():
         image = compile_ptx(k.ptx, "random.ptx")[k.name]
         assert assemble(disassemble(image)) == [image]
         assert elf.read_elf(elf.write_elf([image])) == {k.name: image}
+
+
+def test_preemption_routines(images):
+    for name in ("collatz", "nbody"):
+        image = with_routines(images[name], PRESETS["gtx480"])
+        assert len(image.traps) > 4 * len(image.code)
+        assert assemble(disassemble(image), check=True) == [image]
+        assert elf.read_elf(elf.write_elf([image])) == {name: image}
+        below = listing(image).partition(f"preemption routines, {len(image.traps)} words:\n")[2].splitlines()
+        assert len(below) > len(image.code) // 2 and all("pp {" in line and "pp.div {" in line for line in below)
 
 
 def test_all_shipped_kernels_in_one_text(images):

@@ -152,13 +152,14 @@ def _finish(draft: Draft, filename: str, check: bool) -> KernelImage:
             raise AssemblerError(str(error), filename, number, statement) from None
     facts = {"source": "", **draft.facts}
     try:
-        origins, numbers = origins_of_rows(draft.origins, draft.origin_numbers)
+        origins, numbers = origins_of_rows(draft.origins, draft.origin_numbers[:draft.own])
     except ValueError as error:
         raise AssemblerError(str(error), filename, draft.line) from None
     if origins:
         facts |= {"origins": origins, "origin_numbers": numbers}
-    lines = tuple(draft.lines) if any(draft.lines) else ()
-    image = KernelImage(name=draft.name, code=tuple(code), lines=lines, **{"registers": 1, **facts})
+    lines = tuple(draft.lines[:draft.own]) if any(draft.lines[:draft.own]) else ()
+    image = KernelImage(name=draft.name, code=tuple(code[:draft.own]), lines=lines,
+                        traps=() if draft.own is None else tuple(code[draft.own:]), **{"registers": 1, **facts})
     image = _complete(image, facts, draft, filename)
     try:
         check_facts(image, f"kernel {draft.name}")

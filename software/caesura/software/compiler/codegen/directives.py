@@ -22,6 +22,7 @@
     .origin "sum.cuh" 4 9 add 1  // none), number of the origin where it was (0 for none); they count from 1
     .loc 2                   // origin of what follows, 0 for none
     .point loop 4 3 2 9      // why the pp that follows is there: rule, header (- for none), candidates, live, most live
+    .routines                // preemption routines follow: a trap vector for each word above, and the rest of them
 """
 
 from __future__ import annotations
@@ -70,6 +71,8 @@ class Draft:
     origins : list of OriginRow
     origin_numbers : list of int
         Of each statement.
+    own : int or None
+        Statements of the kernel itself, those before ``.routines``.
     """
 
     name: str
@@ -82,6 +85,7 @@ class Draft:
     origins: list[OriginRow] = field(default_factory=list)
     origin_numbers: list[int] = field(default_factory=list)
     origin: int = 0
+    own: int | None = None
 
     def add(self, name: str, value: object) -> None:
         """Append to a field that is a tuple."""
@@ -198,10 +202,16 @@ def _point(draft: Draft, _: str, rest: str) -> None:
                                         candidates, live, most))
 
 
+def _routines(draft: Draft, word: str, rest: str) -> None:
+    if rest or draft.own is not None:
+        raise ValueError(f"{word} stands once, alone, before the preemption routines")
+    draft.own = len(draft.statements)
+
+
 _READERS: dict[str, Callable[[Draft, str, str], None]] = {
     **dict.fromkeys(_NUMBERS, _number), **dict.fromkeys(_BYTES, _bytes), ".symbol": _symbol, ".reloc": _relocation,
     ".bind": _binding, ".reqblock": _block, ".param": _parameter, ".source": _source, ".line": _line,
-    ".origin": _origin, ".loc": _loc, ".point": _point}
+    ".origin": _origin, ".loc": _loc, ".point": _point, ".routines": _routines}
 
 
 def read_directive(draft: Draft, word: str, rest: str) -> None:

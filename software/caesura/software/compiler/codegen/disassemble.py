@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 from caesura.hw.arch.encoding import Instruction, decode, encode
 from caesura.hw.arch.geometry import MAX_REGISTERS, PC_NONE
+from caesura.hw.arch.isa import VECTOR_WORDS
 
 from ..image.kernel_image import KernelImage
 from ..image.origin_table import origin_rows
@@ -82,4 +83,15 @@ def disassemble(image: KernelImage) -> str:
         if pc in points:
             lines.append(show_point(points[pc]))
         lines.append(f"    {disassemble_word(word, image.registers, labels)}")
-    return "\n".join(lines) + "\n"
+    return "\n".join(lines + _routines(image)) + "\n"
+
+
+def _routines(image: KernelImage) -> list[str]:
+    """Return the preemption routines as lines, branch targets as numbers."""
+    lines = [".routines"] if image.traps else []
+    for number, word in enumerate(image.traps):
+        pc, place = divmod(number, VECTOR_WORDS)
+        if not place and pc <= len(image.code):
+            lines.append(f"// {'vector of ' + str(pc) if pc < len(image.code) else 'the rest of them'}")
+        lines.append(f"    {disassemble_word(word, image.registers)}")
+    return lines

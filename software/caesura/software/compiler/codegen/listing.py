@@ -9,6 +9,8 @@ from caesura.hw.arch.encoding import decode
 from ..image.kernel_image import KernelImage
 from ..image.lift import lift
 from ..preemption.extended_liveness import body_liveness
+from ..preemption.intervals import InvalidCode
+from ..preemption.routine_check import routine_words
 from .disassemble import code_labels, instruction_text
 from .syntax import show_registers
 
@@ -78,7 +80,8 @@ def listing(image: KernelImage) -> str:
     """Return a kernel's native code with, beside each instruction, its source line and the live registers.
 
     Where it is known what the source was compiled from, that stands on a line of its own in front of the instructions.
-    Registers after ``+`` are those that only waiting lanes of a diverged warp may need.
+    Registers after ``+`` are those that only waiting lanes of a diverged warp may need. Below stand preemption
+    routines, each by the instruction before which a warp is stopped in it.
     """
     head = (f"kernel {image.name}: {len(image.code)} instructions, {image.registers} registers, "
             f"{image.predicates} predicates, {image.shared_bytes} bytes shared, "
@@ -101,4 +104,18 @@ def listing(image: KernelImage) -> str:
             live += " + " + show_registers(row.waiting)
         source = f"{row.line:5d}" if row.line else "     "
         lines.append(f"{row.pc:5d} {source}  {row.text:<{width}}  ; {live}")
-    return "\n".join(lines) + "\n"
+    return "\n".join(lines + _routines(image)) + "\n"
+
+
+def _routines(image: KernelImage) -> list[str]:
+    """Return a line for the preemption routine of each instruction that has one."""
+    lines = [f"preemption routines, {len(image.traps)} words:"] if image.traps else []
+    for pc in range(len(image.code) if image.traps else 0):
+        try:
+            found = [instruction_text(instruction, registers=image.registers)
+                     for _, instruction in routine_words(image, pc) if instruction.op.name != "nop"]
+        except InvalidCode as error:
+            found = [str(error)]
+        if found:
+            lines.append(f"{pc:5d}        {'; '.join(found)}")
+    return lines

@@ -10,6 +10,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from caesura.hw.arch.geometry import MAX_BLOCK_THREADS, MAX_REGISTERS, PREDICATES
+from caesura.hw.arch.isa import VECTOR_WORDS
 
 from ..errors import ImageError
 from ..ir.spaces import MAX_CONSTANT_BYTES, MAX_GLOBAL_BYTES, MAX_LOCAL_BYTES, MAX_SHARED_BYTES
@@ -78,6 +79,9 @@ def check_facts(image: KernelImage, where: str) -> None:
     check.need(len(image.lines) in (0, len(image.code)), "lines", f"none or {len(image.code)}", len(image.lines))
     for line in image.lines:
         check.integer(line, "lines", 0, _MOST_LINE)
+    vectors = VECTOR_WORDS * len(image.code)
+    check.need(not image.traps or len(image.traps) >= vectors, "traps", f"none or {vectors} words at least",
+               len(image.traps))
     _check_lists(check, image)
 
 

@@ -19,7 +19,7 @@ from .extended_liveness import BodyLiveness
 from .intervals import InvalidCode
 from .stopped_blocks import POINTS, Lost, stopped_blocks, writes
 
-__all__ = ["check_routines"]
+__all__ = ["check_routines", "routine_words"]
 
 
 def check_routines(image: KernelImage, lifted: Lifted, bodies: list[BodyLiveness]) -> None:
@@ -48,7 +48,7 @@ def check_routines(image: KernelImage, lifted: Lifted, bodies: list[BodyLiveness
             block.execute(pc)
 
 
-def _routine(image: KernelImage, pc: int) -> Iterator[tuple[int, Instruction]]:
+def routine_words(image: KernelImage, pc: int) -> Iterator[tuple[int, Instruction]]:
     """Yield the words of a routine but for its jumps, and where they stand.
 
     Raises
@@ -76,7 +76,7 @@ def _routine(image: KernelImage, pc: int) -> Iterator[tuple[int, Instruction]]:
 
 def _judged(image: KernelImage, pc: int) -> list[Op]:
     """Return the instructions of a routine, and refuse those that have no place in it."""
-    words = [(at, operation(instruction)) for at, instruction in _routine(image, pc)]
+    words = [(at, operation(instruction)) for at, instruction in routine_words(image, pc)]
     points = [op.name for _, op in words if op.name in POINTS]
     if points not in ([], ["pp"], ["pp.div"], ["pp", "pp.div"]):
         raise _wrong(image, pc, f"stops at more than one point ({', '.join(points)})")
