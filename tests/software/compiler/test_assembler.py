@@ -192,7 +192,8 @@ def test_one_word():
     ("mov.i R0, 4294967296", "does not fit 32 bits"), ("pp {R0", "'{R0' is not a register set"),
     ("pp {R64}", "'R64' is not a register range"), ("@P9 nop", "'P9' is not a predicate"),
     ("mov.i R0, five", "'five' is not a number"), (".frob 1", "no directive .frob"),
-    (".routines 4", "stands once, alone"), (".registers x", "'x' is not a number"), ("here:", "label 'here' is defined twice"),
+    (".registers x", "'x' is not a number"), ("here:", "label 'here' is defined twice"),
+    (".routines 4", "stands once, alone"),
     ("@P1 pp {}", "has no field 'guard'"), ("@P1 bru U1", "has no field 'guard'"),
     ("call R1, 0", "'R1' is not a uniform register"), ("???", "not an instruction"),
 ])

@@ -33,7 +33,11 @@ def random_flow(rng):
     return Program("random", "", tuple(blocks), 0, COSTS, (), str)
 
 
-def best(flow, objective, start, index, left):
+def cycles(instruction):
+    return instruction.cycles
+
+
+def best(flow, objective, start, index, left, running=cycles):
     """The definition, written down: stop, or go on by one instruction, with the best done after it."""
     block = flow.at(start).block
     size = sum(map(COSTS.size, block.live[index]))
@@ -43,25 +47,26 @@ def best(flow, objective, start, index, left):
     if index < len(block.instructions):
         if block.instructions[index].effect is Effect.LIMIT:
             return stop
-        later = best(flow, objective, start, index + 1, left - 1)
-        later = later._replace(latency=later.latency + block.instructions[index].cycles)
+        later = best(flow, objective, start, index + 1, left - 1, running)
+        later = later._replace(latency=later.latency + running(block.instructions[index]))
     elif flow.at(start).successors:
-        later = max((best(flow, objective, to, 0, left - 1) for to in flow.at(start).successors),
+        later = max((best(flow, objective, to, 0, left - 1, running) for to in flow.at(start).successors),
                     key=lambda one: one.rank(objective))
     else:
         return stop
     return min(stop, later, key=lambda one: one.rank(objective))
 
 
+@pytest.mark.parametrize("running", [cycles, lambda instruction: 12 + 2 * instruction.cycles], ids=["cycles", "slower"])
 @pytest.mark.parametrize("objective", Objective)
-def test_decision_is_the_best_of_all_ways_to_go_on(objective):
+def test_decision_is_the_best_of_all_ways_to_go_on(objective, running):
     further = 0
     for seed in range(120):
         flow = random_flow(random.Random(seed))
-        found = Deferrals(flow, objective, 7)
+        found = Deferrals(flow, objective, 7, running)
         for code in flow.blocks:
             for index in range(len(code.block.instructions) + 1):
-                got, right = found.at(code.start, index), best(flow, objective, code.start, index, 7)
+                got, right = found.at(code.start, index), best(flow, objective, code.start, index, 7, running)
                 assert got.rank(objective) == right.rank(objective), (seed, code.start, index)
                 further += got.stop >= code.start + code.words or got.stop < code.start
     assert further > 20, "some run on into another block"

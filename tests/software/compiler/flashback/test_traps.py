@@ -113,7 +113,7 @@ def test_wrong_routines_are_noticed(fault):
 @pytest.mark.parametrize("kind", RoutineKind, ids=lambda kind: kind.value)
 def test_vectors(kind):
     """Four words for each; those of what stops a warp itself lead back."""
-    image = with_routines(kernel("reduction").image(), G, kind)
+    image = with_routines(kernel("reduction").image(), G, kind, Objective.SIZE)
     base, instructions = len(image.code), [decode(word) for word in image.words]
     assert image.trap_base == base and len(image.traps) >= VECTOR_WORDS * base
     deferred = 0

@@ -8,17 +8,18 @@ may take from there, since nothing is known of which it will be. So a warp
 2. executes at most so many instructions, and passes no limit (barrier, fence, call).
 
 The estimate counts the cycles of those instructions, not what they wait for that was issued before (CTXBack V-B), nor
-branches.
+branches; or what the machine takes to run on by one, if that is given.
 """
 
 from __future__ import annotations
 
 import itertools
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
 
-from .blocks import Effect
+from .blocks import Effect, Instruction
 from .costs import Objective
 from .program import Program
 from .search import WINDOW
@@ -57,9 +58,12 @@ class Deferrals:
     objective : Objective
     window : int
         Instructions that a warp runs on at most. Time grows with the product of both.
+    running : callable, optional
+        Cycles that a warp takes to run on by an instruction; `Instruction.cycles` unless given.
     """
 
-    def __init__(self, program: Program, objective: Objective, window: int = WINDOW):
+    def __init__(self, program: Program, objective: Objective, window: int = WINDOW,
+                 running: Callable[[Instruction], float] = lambda instruction: instruction.cycles):
         self._objective = objective
         self._start = {code.start: base for code, base in zip(program.blocks, _bases(program), strict=True)}
         count = sum(len(code.block.instructions) + 1 for code in program.blocks)
@@ -74,7 +78,7 @@ class Deferrals:
             self._size[base:last + 1] = sizes
             self._latency[base:last + 1] = [program.costs.preemption_cycles(size, 0) for size in sizes]
             self._stop[base:last + 1] = range(code.start, code.start + len(sizes))
-            cycles[base:last] = [instruction.cycles for instruction in block.instructions]
+            cycles[base:last] = list(map(running, block.instructions))
             passable[base:last] = [instruction.effect is not Effect.LIMIT for instruction in block.instructions]
             ends.append((last, [self._start[to] for to in code.successors]))
         for _ in range(window):

@@ -20,18 +20,22 @@ trapped that stops a warp itself, or ends it: preemption points, barriers, ``exi
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Callable
 from typing import NamedTuple
 
 from caesura.hw.arch.encoding import Instruction, decode, encode
-from caesura.hw.arch.geometry import PC_NONE, Geometry
+from caesura.hw.arch.geometry import INSTRUCTION_BYTES, PC_NONE, SEGMENT_BYTES, Geometry
 from caesura.hw.arch.isa import VECTOR_WORDS, liveness_vector
+from caesura.hw.arch.operations import Space
 
 from ..codegen.emit import encoded
 from ..image.kernel_image import KernelImage
 from ..image.lift import lift, operation
 from ..ir.kernel import Op
+from ..ir.spec import BY_NAME, is_memory
 from ..preemption.extended_liveness import body_liveness
 from ..preemption.stopped_blocks import Lost, StoppedBlock, stopped_blocks
+from .blocks import Instruction as BlockInstruction
 from .blocks import Register, RegisterClass
 from .costs import Objective
 from .defer import Deferrals
@@ -47,6 +51,9 @@ __all__ = ["Routine", "TrapTable", "trap_table", "with_routines"]
 
 _REVERTS = VECTOR_WORDS - 3
 """Reverts that a vector has room for, beside the point and a branch."""
+_REFILL = 12
+"""Cycles from a branch to its target's issue, about, if the line is in the instruction cache."""
+_LINE_WORDS = SEGMENT_BYTES // INSTRUCTION_BYTES
 _NOP = encode(Instruction.make("nop"))
 
 
@@ -130,7 +137,7 @@ def trap_table(image: KernelImage, geometry: Geometry, kind: RoutineKind = Routi
         Instructions that a flashback point is at most before the interrupted one.
     """
     whole, converged = program(image, geometry), program(image, geometry, diverged=False)
-    deferrals = Deferrals(whole, objective, window) if kind.defers else None
+    deferrals = Deferrals(whole, objective, window, _running_on(geometry)) if kind.defers else None
     lifted = lift(image)
     stopped = {block.start: block for block in stopped_blocks(image, lifted, body_liveness(lifted))}
     routines: dict[int, Routine] = {}
@@ -151,6 +158,18 @@ def trap_table(image: KernelImage, geometry: Geometry, kind: RoutineKind = Routi
                     routines[pc] = routine
             block.execute(pc)
     return TrapTable(routines)
+
+
+def _running_on(geometry: Geometry) -> Callable[[BlockInstruction], float]:
+    """Return what a warp takes to run on by an instruction: to its vector and back, fetching each time anew, its share
+    of a line of vectors that comes from memory, and what it loads."""
+    there_and_back = 2 * _REFILL + geometry.memory_latency * VECTOR_WORDS / _LINE_WORDS
+
+    def cycles(instruction: BlockInstruction) -> float:
+        loads = is_memory(instruction.origin) and BY_NAME[instruction.opcode].space in (Space.GLOBAL, Space.LOCAL)
+        return there_and_back + (geometry.memory_latency if loads else instruction.cycles)
+
+    return cycles
 
 
 def _survives(block: StoppedBlock, routine: Routine) -> bool:
