@@ -23,17 +23,20 @@ def renamed(name):
 
 def measured(names, at=None, **options):
     """The result of kernels, and which of them were measured; that of `at` fails."""
-    done = []
+    done, prepared = [], []
 
     def measure(task, progress):
+        assert prepared == [PRESETS["tiny"]]
         if task.name == at:
             raise RuntimeError(f"{at} stops")
         done.append(task.name)
         return [{"number": number} for number in range(2)]
 
     tasks = [KernelTask(PRESETS["tiny"], renamed(name)) for name in names]
-    return measure_kernels(measure, tasks, 1, lambda text: None, options.pop("settings", SETTINGS),
-                           lambda rows: {"met": bool(rows), "rows": len(rows)}, **options), done
+    result = measure_kernels(measure, tasks, 1, lambda text: None, options.pop("settings", SETTINGS),
+                             lambda rows: {"met": bool(rows), "rows": len(rows)}, prepare=prepared.append, **options)
+    assert bool(prepared) == bool(done), "what is there already needs no simulator"
+    return result, done
 
 
 def read(path):
@@ -52,6 +55,7 @@ def test_a_run_that_was_stopped_goes_on(tmp_path):
     whole, done = measured(("vecadd", "bfs", "lrn"), json_file=path, resume=kept)
     assert done == ["bfs", "lrn"] and whole["met"] and read(path) == whole
     assert whole == measured(("vecadd", "bfs", "lrn"))[0]
+    assert measured(("vecadd", "bfs", "lrn"), resume=whole) == (whole, [])
     assert {row["code"] for row in whole["runs"]} == {code_digest(work())}
 
 

@@ -21,7 +21,6 @@ from caesura.hw.arch.geometry import Geometry
 from caesura.sim import MEMORY_BYTES
 from caesura.sim.report.checkpoints import MOMENTS, print_report
 from caesura.sim.rtl.transport import RtlTransport
-from caesura.sim.rtl.verilator import library
 from caesura.sim.scenario import Work, shipped_work
 from caesura.sim.workloads.everywhere import Campaign
 from caesura.software.driver import PreemptReport
@@ -133,8 +132,6 @@ def run(g: Geometry, size: str = "small", kernels: Sequence[str] = (), mechanism
         raise InputError(f"jobs must be 1 or more, not {jobs}")
     if not g.checkpoints:
         raise InputError(f"geometry {g.name!r} has no checkpoints: there is nothing to be measured")
-    progress(f"building the simulator of {g.name}")
-    library(g)
     chosen = tuple(mechanisms) or tuple(mechanisms_of(g))
     tasks = [Task(g, shipped_work(name, g, size), chosen) for name in kernels or KERNELS]
     settings = geometry_settings(g) | {"size": size, "mechanisms": [mechanism.label for mechanism in chosen]}

@@ -21,7 +21,6 @@ from caesura.hw.arch.geometry import Geometry
 from caesura.sim import MEMORY_BYTES
 from caesura.sim.report.estimates import print_report
 from caesura.sim.rtl.transport import RtlTransport
-from caesura.sim.rtl.verilator import library
 from caesura.sim.scenario import Work, shipped_work
 from caesura.sim.workloads.everywhere import Campaign
 from caesura.software.kernels import KERNELS, hostile
@@ -158,8 +157,6 @@ def run(g: Geometry, size: str = "small", kernels: Sequence[str] = (), moments: 
         raise InputError(f"moments and jobs must be 1 or more, not {moments} and {jobs}")
     if not (g.profile and g.grace):
         raise InputError(f"geometry {g.name!r} has no profile or no grace: there is nothing to be compared")
-    progress(f"building the simulator of {g.name}")
-    library(g)
     tasks = [Task(g, shipped_work(name, g, size), moments, seed) for name in kernels or KERNELS]
     settings = geometry_settings(g) | {"size": size, "moments": moments, "seed": seed}
     return measure_kernels(measure, tasks, jobs, progress, settings, lambda rows: {"summary": summary(rows)},

@@ -22,7 +22,6 @@ from caesura.hw.arch.geometry import Geometry
 from caesura.sim import MEMORY_BYTES
 from caesura.sim.report.in_place import PAPER, print_report
 from caesura.sim.rtl.transport import RtlTransport
-from caesura.sim.rtl.verilator import library
 from caesura.sim.scenario import Work, shipped_work
 from caesura.sim.workloads.newcomer import Departure, PairCampaign, Switch
 from caesura.software.kernels import KERNELS
@@ -176,8 +175,6 @@ def run(g: Geometry, size: str = "small", pairs: Sequence[Pair] = (), jobs: int 
     if jobs < 1:
         raise InputError(f"jobs must be 1 or more, not {jobs}")
     check(g)
-    progress(f"building the simulator of {g.name}")
-    library(g)
     chosen = list(dict.fromkeys(pairs)) or list(PAIRS)
     tasks = [Task(g, shipped_work(first, g, size), (first, second), shipped_work(second, g, size))
              for first, second in chosen]

@@ -298,8 +298,6 @@ def run(g: Geometry, size: str = "small", kernels: Sequence[str] = (), mechanism
     settings = geometry_settings(g) | {"size": size, "preemptions": preemptions, "seed": seed}
     if resume is not None:
         check_settings(resume, settings)
-    progress(f"building the simulator of {g.name}")
-    library(g)
     chosen = tuple(mechanisms) or tuple(Mechanism)
     pairs = works or [tuple(shipped_work(name, g, size, preemption_points=points) for points in (True, False))
                       for name in kernels or KERNELS]
@@ -310,6 +308,9 @@ def run(g: Geometry, size: str = "small", kernels: Sequence[str] = (), mechanism
     codes = dict(zip(names, map(_code, tasks), strict=True))
     rows = _taken_over(resume, codes) if resume else {}
     left = [task for name, task in zip(names, tasks, strict=True) if name not in rows]
+    if left:
+        progress(f"building the simulator of {g.name}")
+        library(g)
     order = sorted(dict.fromkeys((*names, *rows)), key=_place)
     result = _result(g, settings, [rows[name] for name in order if name in rows], len(order))
     for _, row in perform(_perform, left, jobs, progress, lambda task: task[0].label, _died):

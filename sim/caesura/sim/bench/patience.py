@@ -22,7 +22,6 @@ from caesura.hw.arch.geometry import Geometry
 from caesura.sim import MEMORY_BYTES
 from caesura.sim.report.patience import print_report
 from caesura.sim.rtl.transport import RtlTransport
-from caesura.sim.rtl.verilator import library
 from caesura.sim.scenario import Work, shipped_work
 from caesura.sim.workloads.everywhere import Campaign, Patience
 from caesura.software.kernels import KERNELS, hostile
@@ -155,8 +154,6 @@ def run(g: Geometry, size: str = "small", kernels: Sequence[str] = (), mechanism
     """
     if moments < 1 or jobs < 1:
         raise InputError(f"moments and jobs must be 1 or more, not {moments} and {jobs}")
-    progress(f"building the simulator of {g.name}")
-    library(g)
     chosen = tuple(mechanisms) or WAITING
     tasks = [Task(g, shipped_work(name, g, size), chosen, moments, seed, tuple(shares)) for name in kernels or KERNELS]
     settings = geometry_settings(g) | {"size": size, "moments": moments, "seed": seed,

@@ -20,7 +20,6 @@ from caesura.hw.arch.geometry import Geometry
 from caesura.sim import MEMORY_BYTES
 from caesura.sim.report.traps import OCCUPIED, POINTS, print_report
 from caesura.sim.rtl.transport import RtlTransport
-from caesura.sim.rtl.verilator import library
 from caesura.sim.scenario import Work, shipped_work
 from caesura.sim.workloads.everywhere import Campaign
 from caesura.software.compiler.flashback.kinds import RoutineKind
@@ -147,8 +146,6 @@ def run(g: Geometry, size: str = "small", kernels: Sequence[str] = (), mechanism
         raise InputError(f"jobs and moments must be 1 or more, not {jobs} and {moments}")
     if not g.traps:
         raise InputError(f"geometry {g.name!r} has no traps: there is nothing to be measured")
-    progress(f"building the simulator of {g.name}")
-    library(g)
     tasks = []
     for name in kernels or KERNELS:
         progress(f"{name}: making its routines")
