@@ -1,6 +1,7 @@
 "use strict";
 (() => {
   {% include "common.js" %}
+  {% include "listing.js" %}
 
   /* Numbers of the bits that are set in a hexadecimal mask. */
   function members(mask) {
@@ -9,36 +10,15 @@
     return found;
   }
 
-  class View {
+  class View extends Listing {
     constructor(article) {
-      this.article = article;
-      this.id = article.id;
+      super(article);
       this.data = null;
-      this.at = 0;
-      this.trail = [];
-      this.panel = article.querySelector("aside");
       this.cursor = article.querySelector(".cursor");
-      const rows = article.querySelector(".rows");
-      rows.addEventListener("pointerover", (event) => {
-        const row = event.target.closest(".r");
-        if (row) this.show(this.place(row));
-      });
-      rows.addEventListener("pointerleave", () => this.show(this.at));
-      rows.addEventListener("click", (event) => {
-        const row = event.target.closest(".r");
-        if (!row || getSelection().toString()) return;
-        this.select(this.place(row));
-        if (event.target.closest("u")) this.follow();
-      });
-      rows.addEventListener("keydown", (event) => this.key(event));
       const chart = article.querySelector(".profile");
       chart.addEventListener("click", (event) => {
         const box = chart.getBoundingClientRect();
         this.go(Math.floor((event.clientX - box.left) / box.width * this.load().rows.length));
-      });
-      article.addEventListener("click", (event) => {
-        const link = event.target.closest(`a[href^="#${this.id}-"]`);
-        if (link) { event.preventDefault(); this.go(Number(link.hash.split("-").pop())); }
       });
     }
 
@@ -47,33 +27,11 @@
       return this.data;
     }
 
-    row(pc) { return document.getElementById(`${this.id}-${pc}`); }
+    places() { return [...this.load().rows.keys()]; }
 
-    place(row) { return Number(row.id.split("-").pop()); }
+    clicked(event) { if (event.target.closest("u")) this.follow(); }
 
-    /* Make an instruction the one that keys start from. */
-    select(pc, focus = true) {
-      const old = this.row(this.at), row = this.row(pc);
-      old.tabIndex = -1;
-      old.removeAttribute("aria-selected");
-      row.tabIndex = 0;
-      row.setAttribute("aria-selected", "true");
-      this.at = pc;
-      if (focus) row.focus({ preventScroll: true });
-      this.show(pc);
-    }
-
-    /* Jump: select and bring into view, and remember where from. */
-    go(pc) {
-      const last = this.load().rows.length - 1;
-      this.trail.push(this.at);
-      this.reveal(Math.max(0, Math.min(last, pc)), "center");
-    }
-
-    reveal(pc, block) {
-      this.select(pc);
-      this.row(pc).scrollIntoView({ block });
-    }
+    go(pc) { super.go(Math.max(0, Math.min(this.load().rows.length - 1, pc))); }
 
     follow() {
       const target = this.load().rows[this.at][8];
@@ -85,21 +43,12 @@
       if (found !== undefined) this.go(found);
     }
 
-    key(event) {
-      if (event.ctrlKey || event.metaKey || event.altKey) return;
-      const data = this.load(), last = data.rows.length - 1;
-      const page = Math.max(1, Math.floor(innerHeight / 19) - 10);
-      const steps = { ArrowUp: -1, ArrowDown: 1, k: -1, j: 1, PageUp: -page, PageDown: page };
-      if (event.key in steps) this.reveal(Math.max(0, Math.min(last, this.at + steps[event.key])), "nearest");
-      else if (event.key === "Home") this.reveal(0, "center");
-      else if (event.key === "End") this.reveal(last, "center");
-      else if (event.key === "Enter") this.follow();
-      else if (event.key === "Backspace") { if (this.trail.length) this.reveal(this.trail.pop(), "center"); }
-      else if (event.key.toLowerCase() === "p") this.next(data.points, event.shiftKey);
-      else if (event.key.toLowerCase() === "l") this.next(data.loops, event.shiftKey);
-      else if (event.key.toLowerCase() === "r") this.next(data.restarts.map(([pc]) => pc), event.shiftKey);
-      else return;
-      event.preventDefault();
+    pressed(event) {
+      const data = this.load();
+      const jumps = { p: data.points, l: data.loops, r: data.restarts.map(([pc]) => pc) };
+      const places = jumps[event.key.toLowerCase()];
+      if (places) this.next(places, event.shiftKey);
+      return places !== undefined;
     }
 
     /* What is known of each register's pattern before an instruction. */
@@ -171,28 +120,11 @@
     }
   }
 
-  const views = new Map([...document.querySelectorAll("article")].map((article) => [article.id, new View(article)]));
-  const tabs = document.querySelectorAll("nav a[data-kernel]");
-
-  /* Show the kernel, and the instruction, that the address names. */
-  function open() {
-    const [id, pc] = location.hash.slice(1).split("-");
-    const view = views.get(id) ?? views.values().next().value;
-    for (const other of views.values()) other.article.hidden = other !== view;
-    for (const tab of tabs) tab.toggleAttribute("aria-current", tab.dataset.kernel === view.id);
-    if (pc && view.row(pc)) view.go(Number(pc));
-    else view.select(view.at, false);
-  }
-  addEventListener("hashchange", open);
-  addEventListener("keydown", (event) => {
-    if (event.target === document.body && /^(Arrow(Up|Down)|[jklpr])$/i.test(event.key) && !event.ctrlKey && !event.metaKey)
-      [...views.values()].find((view) => !view.article.hidden).key(event);
-  });
+  present(View, /^(Arrow(Up|Down)|[jklpr])$/i);
   let opened;
   addEventListener("beforeprint", () => {
     opened = [...document.querySelectorAll("details:not([open])")];
     for (const node of opened) node.open = true;
   });
   addEventListener("afterprint", () => { for (const node of opened ?? []) node.open = false; });
-  open();
 })();
