@@ -119,12 +119,12 @@ def test_memory_error_of_a_kernel_is_a_fault_of_its_tb(reads):
     assert bench.state(0) is KernelState.FINISHED
 
 
-def spinning(bench, missing=0):
+def spinning(bench, missing=0, slot=0):
     """Start a kernel that never ends, with a save area of `missing` bytes less than it needs."""
     loop = (word("mov.i", d=0, imm=1), word("pp", live=1), word("pp.div", live=1),
             word("bra", target=1, reconv=4), EXIT)
-    bench.load(0, KernelImage("endless", loop, 4), (1,), (8,), area_bytes=area_bound(TINY, 1, 4, 0) - missing)
-    bench.start(0)
+    bench.load(slot, KernelImage("endless", loop, 4), (1,), (8,), area_bytes=area_bound(TINY, 1, 4, 0) - missing)
+    bench.start(slot)
     bench.transport.advance(200)
 
 
@@ -160,6 +160,21 @@ def test_save_area_too_small_is_refused_before_the_first_byte(back_end):
     assert bench.error(0) is CommandError.AREA_TOO_SMALL
     assert bench.state(0) is KernelState.RUNNING
     assert transport.read_memory(base, 1024) == before
+
+
+@pytest.mark.parametrize("back_end", [GoldenTransport, RtlTransport], ids=["golden", "rtl"])
+def test_counters_are_of_the_last_preempt_though_it_was_refused(back_end):
+    bench = Bench(back_end(TINY, memory_bytes=1 << 16))
+    spinning(bench)
+    spinning(bench, missing=128, slot=1)
+    names = "save_tbs", "save_warps", "save_registers", "save_data_bytes", "save_metadata_bytes"
+    for op, state in ((Command.PREEMPT, KernelState.PREEMPTED), (Command.RESUME, KernelState.RUNNING)):
+        bench.command(op, 0, 1)
+        bench.transport.advance(2000)
+        assert bench.state(0) is state and all(map(bench.get, names))
+    bench.command(Command.PREEMPT, 1, 1)
+    bench.transport.advance(2000)
+    assert bench.error(1) is CommandError.AREA_TOO_SMALL and not any(map(bench.get, names))
 
 
 @pytest.mark.parametrize("word_index", [0, 1])

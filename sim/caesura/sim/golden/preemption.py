@@ -228,6 +228,7 @@ class Preemption:
             preempt = self._preempts.pop(0)
             kernel = preempt.kernel
             g, descriptor = self.machine.g, kernel.descriptor
+            self.counters |= dict.fromkeys(COUNTED, 0) | {"grace_cycles": preempt.grace_used}
             refusal = CommandError.NONE
             if descriptor.area_bytes < context.area_bound(g, kernel.warps, kernel.registers, kernel.shared_bytes):
                 refusal = CommandError.AREA_TOO_SMALL
@@ -237,9 +238,7 @@ class Preemption:
                 kernel.state = KernelState.PREEMPTED if kernel.kept else KernelState.RUNNING
                 self._tell(kernel, refusal, "preempted")
                 continue
-            self.counters |= dict.fromkeys(COUNTED, 0)
             self._asked, self._began = preempt, self.machine.cycle
-            self.counters["grace_cycles"] = preempt.grace_used
             self._generation = self._generation + 1 & 0xFFFF_FFFF
             kernel.stopping = ~preempt.spared & (1 << g.tb_slots) - 1
             kernel.trapping = preempt.trap and kernel.descriptor.trap_base > 0
