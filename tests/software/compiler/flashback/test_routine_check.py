@@ -10,6 +10,7 @@ from caesura import open_device
 from caesura.hw.arch.encoding import Instruction, decode, encode
 from caesura.hw.arch.isa import VECTOR_WORDS, saved_by
 from caesura.sim.workloads.everywhere import SMALL_SM
+from caesura.software.compiler import compile_ptx
 from caesura.software.compiler.codegen.assemble import assemble
 from caesura.software.compiler.codegen.elf import read_elf, write_elf
 from caesura.software.compiler.errors import ImageError
@@ -19,6 +20,7 @@ from caesura.software.compiler.flashback.kinds import RoutineKind
 from caesura.software.compiler.flashback.traps import trap_table, with_routines
 from caesura.software.compiler.preemption.check import check_code
 from caesura.software.kernels import KERNELS, kernel
+from caesura.software.kernels.doubles import DOUBLES
 from support.selection import quick
 from support.sim.small_runs import random_run
 
@@ -43,6 +45,14 @@ def test_what_the_compiler_makes_is_right(name):
     for kind in RoutineKind:
         for objective in Objective:
             assert not refused(with_routines(kernel(name).image(), G, kind, objective))
+
+
+@pytest.mark.parametrize("name", quick(list(DOUBLES), ["fractions"]))
+def test_so_it_is_where_there_are_calls(name):
+    (image,) = compile_ptx(DOUBLES[name].read_text(), name).values()
+    assert any(decode(word).op.name == "call" for word in image.code)
+    for kind in (RoutineKind.RELAXED, RoutineKind.CTXBACK_CS_DEFER):
+        assert not refused(with_routines(image, G, kind))
 
 
 @pytest.mark.parametrize("seed", quick(range(300), [0, 40]))

@@ -56,12 +56,13 @@ def routine_words(image: KernelImage, pc: int) -> Iterator[tuple[int, Instructio
     InvalidCode
         If it does not end with the jump to its instruction.
     """
-    at = image.trap_base + VECTOR_WORDS * pc
-    for _ in range(len(image.traps)):
-        if not image.trap_base <= at < len(image.words):
+    base, traps = image.trap_base, image.traps
+    at = base + VECTOR_WORDS * pc
+    for _ in range(len(traps)):
+        if not 0 <= at - base < len(traps):
             raise _wrong(image, pc, f"leaves the routines at word {at}")
         try:
-            instruction = decode(image.words[at])
+            instruction = decode(traps[at - base])
         except ValueError as error:
             raise _wrong(image, pc, f"has no instruction at word {at}: {error}") from None
         if instruction.op.name != "bra" or instruction.guard is not None:

@@ -17,13 +17,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from caesura.hw.arch.encoding import decode
-from caesura.hw.arch.geometry import UNIFORMS
-from caesura.hw.arch.isa import PT
+from caesura.hw.arch.isa import ALL_LIVE
 from caesura.hw.arch.operations import Space, Special
 
 from ..image.kernel_image import KernelImage
 from ..image.lift import Lifted
-from ..ir.kernel import Block, Imm, Op, Pred, Reg
+from ..ir.kernel import Block, Call, Imm, Op, Pred, Reg
 from ..ir.spec import BY_NAME, is_atomic, is_convergent, is_memory, is_pure
 from .extended_liveness import BodyLiveness
 from .placement import saving
@@ -39,10 +38,9 @@ _LANES = "which lanes there are"
 def stopped_blocks(image: KernelImage, lifted: Lifted, bodies: list[BodyLiveness]) -> Iterator[StoppedBlock]:
     """Yield the blocks of an image, with nothing executed yet."""
     written = frozenset(str(BY_NAME[op.name].space) for op in lifted.kernel.ops() if writes(op))
-    terms = Terms()
     for body in bodies:
         for block in body.kernel.blocks:
-            yield StoppedBlock(image, lifted, body, block, _State(terms, written))
+            yield StoppedBlock(image, lifted, body, block, _State(Terms(), written, image.registers))
 
 
 class Lost(Exception):
@@ -87,7 +85,7 @@ class StoppedBlock:
         Lost
             If one would go on with something else; then none is stopped.
         """
-        stopped = [warp.in_routine(routine, self._image.registers) for warp in self._warps]
+        stopped = [warp.in_routine(routine) for warp in self._warps]
         for warp in stopped:
             needed = self._live[pc - self.start] | {reg for reg in warp.waiting if reg.kind == "U"}
             lost = {reg for reg in needed if warp.state[reg] != self._undisturbed[reg]}
@@ -96,18 +94,20 @@ class StoppedBlock:
         self._warps = stopped
 
     def execute(self, pc: int) -> None:
-        """Execute the next instruction; where it is a point or a barrier, warps stop at it."""
+        """Execute the next instruction; where it is a point or a barrier, warps stop at it, and in what it calls."""
         index, row = pc - self.start, decode(self._image.code[pc]).op
         if index == len(self._ops):
             return  # the end of the block
         op = self._ops[index]
         if row.barrier is not None:
             del self._warps[1:]  # lanes that wait elsewhere would be its fault
+        self._undisturbed.execute(op, pc)
         for warp in self._warps:
+            warp.state.execute(op, pc)
             if row.barrier is not None or row.name == warp.point:
-                warp.state.forget(op.imm, self._image.registers)
-        for state in (self._undisturbed, *(warp.state for warp in self._warps)):
-            state.execute(op, pc)
+                warp.state.forget(op.imm)
+            elif isinstance(op, Call):
+                warp.state.forget(saving(self._live[index + 1] | warp.waiting, self._image.registers))
 
 
 @dataclass
@@ -119,30 +119,36 @@ class _State:
     terms : Terms
     written : frozenset of str
         Spaces that the kernel writes.
+    allocated : int
+        Vector registers of the kernel.
     registers : dict of Reg to int
-        Terms; what is missing is what the register held at the start of the block.
+        Terms; what is missing is what the register held at the start of the block, or anything if it was lost.
+    saved : int
+        Liveness vector of what was never lost.
     versions : dict
         Of local memory, and of which lanes there are: how often it has changed.
     """
 
     terms: Terms
     written: frozenset[str]
+    allocated: int
     registers: dict[Reg, int] = field(default_factory=dict)
+    saved: int = ALL_LIVE
     versions: dict[object, int] = field(default_factory=dict)
 
     def copy(self) -> _State:
         """Return the same state, to be changed by itself."""
         return dataclasses.replace(self, registers=dict(self.registers), versions=dict(self.versions))
 
-    def forget(self, vector: int, allocated: int) -> None:
+    def forget(self, vector: int) -> None:
         """Registers that a liveness vector does not save hold anything from now on."""
-        for reg in _all(allocated):
-            if not _is_saved(reg, vector, allocated):
-                self.registers[reg] = self.terms.unknown()
+        self.saved &= vector
+        self.registers = {reg: term for reg, term in self.registers.items() if _is_saved(reg, vector, self.allocated)}
 
     def __getitem__(self, reg: Reg) -> int:
         if reg not in self.registers:
-            self.registers[reg] = self.terms.of("entry", reg)
+            kept = _is_saved(reg, self.saved, self.allocated)
+            self.registers[reg] = self.terms.of("entry", reg) if kept else self.terms.unknown()
         return self.registers[reg]
 
     def execute(self, op: Op, pc: int | None = None) -> None:
@@ -158,6 +164,8 @@ class _State:
         for reg, result in zip(op.defs, results, strict=True):
             if reg is None:
                 continue
+            if isinstance(op, Call) and reg not in op.killed():  # lanes that it does not write keep what they had
+                result = self.terms.of("partly", result, self[reg])
             if guard is not None and condition is not None:
                 either = (result, self[reg])
                 result = self.terms.choice(condition, *(either[::-1] if guard.negated else either))
@@ -257,25 +265,18 @@ class _Warp:
         lanes = "with lanes that wait elsewhere" if self.point == "pp.div" else "all of whose lanes are active"
         return f"a warp {lanes}"
 
-    def in_routine(self, routine: Sequence[Op], registers: int) -> _Warp:
-        """Return it after it has been stopped in a routine, of a kernel of so many vector registers."""
-        state = self.state.copy()
+    def in_routine(self, routine: Sequence[Op]) -> _Warp:
+        """Return it after it has been stopped in a routine."""
+        state, registers = self.state.copy(), self.state.allocated
         for op in routine:
             if op.name == self.point:
                 lost = {reg for reg in self.waiting if reg.kind != "U" and not _is_saved(reg, op.imm, registers)}
                 if lost:
                     raise Lost(f"does not save {', '.join(map(str, sorted(lost)))} for the lanes that wait elsewhere")
-                state.forget(op.imm, registers)
+                state.forget(op.imm)
             elif op.name not in POINTS:
                 state.execute(op)
         return dataclasses.replace(self, state=state)
-
-
-@functools.cache
-def _all(allocated: int) -> tuple[Reg, ...]:
-    """Return every register of a kernel."""
-    return tuple(Reg(kind, index) for kind, count in (("R", allocated), ("P", PT), ("U", UNIFORMS))
-                 for index in range(count))
 
 
 @functools.cache

@@ -21,6 +21,7 @@ class Terms:
     def __init__(self):
         self._numbers: dict[tuple, int] = {}
         self._nodes: list[tuple] = []
+        self._unknown = 0
 
     def of(self, *node: Any) -> int:
         """Return the term of what stands for itself: a name, and terms or facts that it depends on."""
@@ -30,8 +31,12 @@ class Terms:
         return number
 
     def unknown(self) -> int:
-        """Return a term that is equal to no other."""
-        return self.of("unknown", len(self._nodes))
+        """Return a term that is equal to no other: a number below 0."""
+        self._unknown -= 1
+        return self._unknown
+
+    def _node(self, term: int) -> tuple:
+        return self._nodes[term] if term >= 0 else ("unknown",)
 
     def constant(self, value: int) -> int:
         """Return the term of a number."""
@@ -39,14 +44,14 @@ class Terms:
 
     def value(self, term: int) -> int | None:
         """Return the number that a term is; None if it depends on anything."""
-        kind, *rest = self._nodes[term]
+        kind, *rest = self._node(term)
         return rest[1] if kind == _SUM and not rest[0] else None
 
     def sum(self, *parts: tuple[int, int], constant: int = 0) -> int:
         """Return the sum of terms, each times a factor, and a constant."""
         factors: dict[int, int] = {}
         for term, factor in parts:
-            kind, *rest = self._nodes[term]
+            kind, *rest = self._node(term)
             inner, more = rest if kind == _SUM else (((term, 1),), 0)
             constant += factor * more
             for each, times in inner:
@@ -63,7 +68,7 @@ class Terms:
         left: frozenset[int] = frozenset()
         constant = 0
         for term in parts:
-            kind, *rest = self._nodes[term]
+            kind, *rest = self._node(term)
             value = self.value(term)
             if value is not None:
                 constant ^= value
@@ -77,7 +82,7 @@ class Terms:
 
     def rotation(self, term: int, amount: int) -> int:
         """Return a term rotated to the left by another, modulo 32."""
-        kind, *rest = self._nodes[term]
+        kind, *rest = self._node(term)
         if kind == _ROTATION:
             term, amount = rest[0], self.sum((rest[1], 1), (amount, 1))
         value = self.value(amount)
@@ -92,7 +97,7 @@ class Terms:
 
     def given(self, term: int, guard: int, holds: bool) -> int:
         """Return what a term is where a predicate is known; not within what stands for itself."""
-        kind, *rest = self._nodes[term]
+        kind, *rest = self._node(term)
         if kind == _CHOICE and rest[0] == guard:
             return self.given(rest[1] if holds else rest[2], guard, holds)
         if kind == _SUM:
