@@ -15,6 +15,7 @@ from caesura.hw.arch.context import CCB_RECORD, Mechanism
 from caesura.hw.arch.faults import CommandError
 from caesura.hw.arch.geometry import Geometry
 from caesura.hw.arch.registers import UNLIMITED_GRACE, UNLIMITED_PATIENCE
+from caesura.hw.sm import Sm
 from caesura.sim.golden.transport import GoldenTransport
 from caesura.sim.memory import ErrorRange, MemoryTiming
 from caesura.sim.rtl.transport import RtlTransport
@@ -94,7 +95,7 @@ class Schedules:
     def __init__(self, g: Geometry, rtl: bool = True, late: bool = True):
         self.g, self.rtl, self.late = g, rtl, late
         size = 1 << 19
-        self.transport: Any = (RtlTransport(g, memory_bytes=size, **{"design": LateAnswersSm} if late else {}) if rtl
+        self.transport: Any = (RtlTransport(g, memory_bytes=size, design=LateAnswersSm if late else Sm) if rtl
                                else GoldenTransport(g, memory_bytes=size))
         self.transport.write_memory(0, np.random.default_rng(7).bytes(size))
         self.bench = Bench(self.transport)
