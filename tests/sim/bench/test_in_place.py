@@ -11,7 +11,7 @@ from click.testing import CliRunner
 from caesura.hw.arch.errors import InputError
 from caesura.hw.arch.geometry import SEGMENT_BYTES, preset
 from caesura.sim import open_device
-from caesura.sim.bench import in_place
+from caesura.sim.bench import in_place, resumable
 from caesura.sim.bench.in_place import CHOSEN, DRAWN, PAIRS, Task, check, drawn, measure, run, summary
 from caesura.sim.report import in_place as report
 from caesura.sim.scenario import Work, shipped_work, start_job
@@ -194,7 +194,7 @@ def test_command_writes_and_goes_on(monkeypatch, tmp_path, rows):
 def test_pairs_go_on_in_their_order(monkeypatch, tmp_path):
     """What is measured already is kept; a pair is measured anew when either kernel has changed."""
     done = []
-    monkeypatch.setattr(in_place, "library", lambda g: None)
+    monkeypatch.setattr(resumable, "library", lambda g: None)
     monkeypatch.setattr(in_place, "measure", lambda task, progress: done.append(task.pair) or [
         {"cycles": 1, "correct": True, "moments": {}}])
     path, wanted = tmp_path / "i.json", [("saxpy", "vecadd"), ("vecadd", "saxpy"), ("saxpy", "vecadd")]

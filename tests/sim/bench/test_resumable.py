@@ -2,13 +2,14 @@
 
 import dataclasses
 import json
+from unittest import mock
 
 import pytest
 from click.testing import CliRunner
 
 from caesura.hw.arch.errors import InputError
 from caesura.hw.arch.geometry import PRESETS
-from caesura.sim.bench import estimates, patience
+from caesura.sim.bench import estimates, patience, resumable
 from caesura.sim.bench.resumable import KernelTask, code_digest, measure_kernels, read_result
 from caesura.sim.testing.tiny_run import work
 from caesura.software.cli import main
@@ -33,8 +34,9 @@ def measured(names, at=None, **options):
         return [{"number": number} for number in range(2)]
 
     tasks = [KernelTask(PRESETS["tiny"], renamed(name)) for name in names]
-    result = measure_kernels(measure, tasks, 1, lambda text: None, options.pop("settings", SETTINGS),
-                             lambda rows: {"met": bool(rows), "rows": len(rows)}, prepare=prepared.append, **options)
+    with mock.patch.object(resumable, "library", prepared.append):
+        result = measure_kernels(measure, tasks, 1, lambda text: None, options.pop("settings", SETTINGS),
+                                 lambda rows: {"met": bool(rows), "rows": len(rows)}, **options)
     assert bool(prepared) == bool(done), "what is there already needs no simulator"
     return result, done
 

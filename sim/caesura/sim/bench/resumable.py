@@ -121,8 +121,7 @@ def measure_kernels(measure: Callable[[Task, Callable[[str], None]], list[dict]]
                     progress: Callable[[str], None], settings: dict, outcome: Callable[[list[dict]], dict],
                     json_file: Path | None = None, resume: dict | None = None, *,
                     works: Callable[[Task], Sequence[Work]] = lambda task: (task.work,),
-                    place: Callable[[str], int] = kernel_place,
-                    prepare: Callable[[Geometry], object] = library) -> dict:
+                    place: Callable[[str], int] = kernel_place) -> dict:
     """Measure kernels one by one, and keep what is measured whenever the run is stopped.
 
     Parameters
@@ -146,9 +145,6 @@ def measure_kernels(measure: Callable[[Task, Callable[[str], None]], list[dict]]
         All kernels of a task, with their jobs: if the code of one changes, what was measured is not taken over.
     place : callable
         Where a task stands in the result, by its name.
-    prepare : callable
-        Called with each geometry of which something is left to be measured: builds its simulator, once for all
-        processes.
 
     Returns
     -------
@@ -177,7 +173,7 @@ def measure_kernels(measure: Callable[[Task, Callable[[str], None]], list[dict]]
     left = [task for task in tasks if task.name not in rows]
     for g in dict.fromkeys(task.geometry for task in left):
         progress(f"building the simulator of {g.name}")
-        prepare(g)
+        library(g)  # once for all processes
     for index, found in perform(measure, left, jobs, progress, lambda task: task.name):
         name = left[index].name
         rows[name] = [{"kernel": name, "code": codes[name]} | row for row in found]
