@@ -54,6 +54,7 @@ def test_what_is_saved_is_in_the_expected_range(saved):
     assert abs(size["deferred_bytes"] - size["bytes"]) <= 3
 
 
+@pytest.mark.full
 def test_each_technique_saves_more(saved):
     size = saved[Objective.SIZE]
     order = [size[name] for name in ("live_bytes", "strict_bytes", "relaxed_bytes", "reverting_bytes", "bytes",

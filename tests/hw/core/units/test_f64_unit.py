@@ -224,6 +224,7 @@ def test_pipeline_agrees_with_the_host_in_any_order_of_operations(stream):
     assert not differences, f"{differences} differences; {first}"
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("op", WORD_OPS, ids=lambda op: op.name)
 def test_pipeline_agrees_with_the_host_on_consecutive_words(stream, op):
     for first in (0, 0x3F80_0000, 0x7F7F_F000, 0x8000_0000 - 20_000, (1 << 32) - 20_000):
