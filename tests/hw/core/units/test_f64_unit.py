@@ -248,6 +248,7 @@ def test_pipeline_agrees_with_the_host_on_words_everywhere(stream, op):
     assert not differences, f"{differences} differences; {first}"
 
 
+@pytest.mark.full
 def test_a_difference_is_found_and_described(stream, monkeypatch):
     """The judge is told that the pipeline should have subtracted."""
     about = OPERATIONS[F64Op.DSUB_RN]
