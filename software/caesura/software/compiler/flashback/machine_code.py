@@ -18,8 +18,8 @@ from caesura.hw.arch.operations import Space, Special
 from ..codegen.disassemble import code_labels, instruction_text
 from ..image.kernel_image import KernelImage
 from ..image.lift import Lifted, lift
-from ..ir.kernel import Call, Kernel, Op, Reg
-from ..ir.spec import BY_NAME, is_atomic, is_convergent, is_memory, is_pure
+from ..ir.kernel import Call, Op, Reg
+from ..ir.spec import BY_NAME, is_convergent, is_memory, is_pure, writes_memory, written_spaces
 from ..preemption.extended_liveness import body_liveness
 from .blocks import Block, Effect, Instruction, Register, RegisterClass
 from .costs import WORD_BYTES, Costs
@@ -66,7 +66,7 @@ def program(image: KernelImage, geometry: Geometry, diverged: bool = True) -> Pr
 
 
 def _code_blocks(lifted: Lifted, geometry: Geometry, diverged: bool) -> tuple[CodeBlock, ...]:
-    written, start = _written_spaces(lifted.kernel), lifted.start
+    written, start = written_spaces(lifted.kernel), lifted.start
     found = []
     for body in body_liveness(lifted):
         after = {start[label]: tuple(start[to] for to in body.flow.successors(label)) for label in body.flow}
@@ -79,11 +79,6 @@ def _code_blocks(lifted: Lifted, geometry: Geometry, diverged: bool) -> tuple[Co
             found.append(CodeBlock(at, lifted.words[block.label], Block(instructions, tuple(live), waiting), after[at],
                                    depths[at]))
     return tuple(sorted(found, key=lambda code: code.start))
-
-
-def _written_spaces(kernel: Kernel) -> set[Space]:
-    return {space for op in kernel.ops() if is_memory(op) and (BY_NAME[op.name].store or is_atomic(op))
-            if (space := BY_NAME[op.name].space) is not None}
 
 
 def _instruction(op: Op, written: set[Space], geometry: Geometry) -> Instruction:
@@ -101,10 +96,9 @@ def _instruction(op: Op, written: set[Space], geometry: Geometry) -> Instruction
 
 def _effect(op: Op, written: set[Space]) -> tuple[Effect, str]:
     if is_memory(op):
-        row = BY_NAME[op.name]
-        space = row.space
+        space = BY_NAME[op.name].space
         assert space is not None
-        if row.store or is_atomic(op):
+        if writes_memory(op):
             return Effect.WRITE, space.name
         if space not in written:
             return Effect.COMPUTE, ""

@@ -143,7 +143,6 @@ def trap_table(image: KernelImage, geometry: Geometry, kind: RoutineKind = Routi
     routines: dict[int, Routine] = {}
     for code, alone in zip(whole.blocks, converged.blocks, strict=True):
         search = Search(code.block, whole.costs, window if kind.flashes_back else 0)
-        plain = Search(code.block, whole.costs, 0)
         block = stopped[code.start]
         for at in range(code.words):
             pc = code.start + at
@@ -152,6 +151,7 @@ def trap_table(image: KernelImage, geometry: Geometry, kind: RoutineKind = Routi
                 if deferrals and _runs_on(code, deferrals, routine.plan, objective):
                     routine = None
                 elif not _survives(block, routine):
+                    plain = Search(code.block, whole.costs, 0)
                     routine = _routine(image, code, alone, plain, at, RoutineKind.LIVE, objective)
                     block.stop(pc, routine.operations())
                 if routine is not None:

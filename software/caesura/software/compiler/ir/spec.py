@@ -16,11 +16,13 @@ from typing import Any, NamedTuple
 
 from caesura.hw.arch.geometry import MAX_REGISTERS, UNIFORMS
 from caesura.hw.arch.isa import BY_NAME, OPCODES, PT, Format, Opcode, Special, Unit
+from caesura.hw.arch.operations import Space
 
 from .kernel import Imm, Kernel, Op, Pred, Reg
 
 __all__ = ["Signature", "SIGNATURES", "GROUPS", "groups", "UNIFORM_PLACES", "WIDE", "STAGES", "machine_opcode",
-           "is_pure", "is_memory", "is_atomic", "is_convergent", "is_constant", "offset_fits", "verify", "IRError"]
+           "is_pure", "is_memory", "is_atomic", "writes_memory", "written_spaces", "is_convergent", "is_constant",
+           "offset_fits", "verify", "IRError"]
 
 STAGES = ("wide", "narrow", "machine")
 
@@ -136,6 +138,16 @@ def is_memory(op: Op) -> bool:
 def is_atomic(op: Op) -> bool:
     """Whether `op` reads, changes and writes memory in one step."""
     return op.name in _ATOMIC
+
+
+def writes_memory(op: Op) -> bool:
+    """Whether `op` is a store or an atomic."""
+    return is_memory(op) and (BY_NAME[op.name].store or is_atomic(op))
+
+
+def written_spaces(kernel: Kernel) -> set[Space]:
+    """Return the spaces that `kernel` writes."""
+    return {space for op in kernel.ops() if writes_memory(op) and (space := BY_NAME[op.name].space) is not None}
 
 
 def offset_fits(op: Op, offset: int) -> bool:

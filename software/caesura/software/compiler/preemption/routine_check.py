@@ -14,10 +14,10 @@ from caesura.hw.arch.isa import VECTOR_WORDS
 from ..image.kernel_image import KernelImage
 from ..image.lift import Lifted, operation
 from ..ir.kernel import Op
-from ..ir.spec import is_memory, is_pure
+from ..ir.spec import is_memory, is_pure, writes_memory
 from .extended_liveness import BodyLiveness
 from .intervals import InvalidCode
-from .stopped_blocks import POINTS, Lost, stopped_blocks, writes
+from .stopped_blocks import POINTS, Lost, stopped_blocks
 
 __all__ = ["check_routines", "routine_words"]
 
@@ -91,7 +91,7 @@ def _judged(image: KernelImage, pc: int) -> list[Op]:
 
 
 def _computes(op: Op) -> bool:
-    return not writes(op) if is_memory(op) else is_pure(op)
+    return not writes_memory(op) if is_memory(op) else is_pure(op)
 
 
 def _wrong(image: KernelImage, pc: int, what: str) -> InvalidCode:

@@ -22,13 +22,13 @@ from caesura.hw.arch.operations import Space, Special
 
 from ..image.kernel_image import KernelImage
 from ..image.lift import Lifted
-from ..ir.kernel import Block, Call, Imm, Op, Pred, Reg
-from ..ir.spec import BY_NAME, is_atomic, is_convergent, is_memory, is_pure
+from ..ir.kernel import FALSE, TRUE, Block, Call, Imm, Op, Pred, Reg
+from ..ir.spec import BY_NAME, is_convergent, is_memory, is_pure, writes_memory, written_spaces
 from .extended_liveness import BodyLiveness
 from .placement import saving
 from .terms import Terms
 
-__all__ = ["POINTS", "Lost", "StoppedBlock", "stopped_blocks", "writes"]
+__all__ = ["POINTS", "Lost", "StoppedBlock", "stopped_blocks"]
 
 POINTS = "pp", "pp.div"
 _NOTHING = "nop", "trap"
@@ -37,7 +37,7 @@ _LANES = "which lanes there are"
 
 def stopped_blocks(image: KernelImage, lifted: Lifted, bodies: list[BodyLiveness]) -> Iterator[StoppedBlock]:
     """Yield the blocks of an image, with nothing executed yet."""
-    written = frozenset(str(BY_NAME[op.name].space) for op in lifted.kernel.ops() if writes(op))
+    written = written_spaces(lifted.kernel)
     for body in bodies:
         for block in body.kernel.blocks:
             yield StoppedBlock(image, lifted, body, block, _State(Terms(), written, image.registers))
@@ -117,8 +117,8 @@ class _State:
     Attributes
     ----------
     terms : Terms
-    written : frozenset of str
-        Spaces that the kernel writes.
+    written : set of Space
+        By the kernel.
     allocated : int
         Vector registers of the kernel.
     registers : dict of Reg to int
@@ -130,7 +130,7 @@ class _State:
     """
 
     terms: Terms
-    written: frozenset[str]
+    written: set[Space]
     allocated: int
     registers: dict[Reg, int] = field(default_factory=dict)
     saved: int = ALL_LIVE
@@ -153,12 +153,12 @@ class _State:
 
     def execute(self, op: Op, pc: int | None = None) -> None:
         """Execute an instruction under the mask of the block; one of the kernel at its address."""
-        guard = op.guard if op.guard is None or op.guard.reg is not None else None
-        if op.guard is not None and guard is None and op.guard.negated:
+        guard = op.guard or TRUE
+        if guard == FALSE:
             return  # never executes
-        condition = None if guard is None else self._operand(Pred(guard.reg))
+        condition = None if guard.reg is None else self[guard.reg]
         sources = [self._operand(use) for use in op.uses]
-        if guard is not None and condition is not None:
+        if condition is not None:
             sources = [self.terms.given(each, condition, not guard.negated) for each in sources]
         results = self._results(op, sources, pc)
         for reg, result in zip(op.defs, results, strict=True):
@@ -166,7 +166,7 @@ class _State:
                 continue
             if isinstance(op, Call) and reg not in op.killed():  # lanes that it does not write keep what they had
                 result = self.terms.of("partly", result, self[reg])
-            if guard is not None and condition is not None:
+            if condition is not None:
                 either = (result, self[reg])
                 result = self.terms.choice(condition, *(either[::-1] if guard.negated else either))
             self.registers[reg] = result
@@ -234,9 +234,9 @@ class _State:
 
     def _access(self, op: Op) -> tuple | None:
         space = BY_NAME[op.name].space
-        if writes(op):
+        if writes_memory(op):
             return self._change(space)
-        if str(space) not in self.written:
+        if space not in self.written:
             return ()
         return (self.versions.get(space, 0),) if space is Space.LOCAL else None
 
@@ -282,8 +282,3 @@ class _Warp:
 @functools.cache
 def _is_saved(reg: Reg, vector: int, allocated: int) -> bool:
     return not saving([reg], allocated) & ~vector
-
-
-def writes(op: Op) -> bool:
-    """Whether an instruction changes memory."""
-    return is_memory(op) and (BY_NAME[op.name].store or is_atomic(op))
