@@ -12,6 +12,7 @@ from .device.command_processor import CommandProcessor
 from .device.grid_walker import GridWalker
 from .device.kernel_table import KernelTable
 from .device.register_block import RegisterBlock
+from .device.switch_counters import SwitchCounters, kernel_switches
 from .dispatch.admission import Admission
 from .dispatch.completion import Completion
 from .dispatch.faults import FaultUnit
@@ -164,6 +165,7 @@ class ControlUnit(wiring.Component):
         self._inspect(m, registers, tb_table)
         if g.profile:
             self._profile(m, registers.values, tb_table, completion, faults, commands, engine)
+            self._switches(m, registers.values, commands, engine)
         return m
 
     def _software(self, m: Module, registers, table, commands):
@@ -317,6 +319,15 @@ class ControlUnit(wiring.Component):
             m.d.comb += [values["inspect_tb_cycles"].value.eq(age.cycles),
                          values["inspect_tb_instructions"].value.eq(age.instructions),
                          values["inspect_state"].whole.eq(age.whole)]
+
+    def _switches(self, m: Module, values, commands, engine):
+        """How often the kernels were switched."""
+        m.submodules.switches = switches = SwitchCounters(self.geometry)
+        m.d.comb += [switches.switched.eq(commands.switched), switches.clear.eq(
+            commands.start | engine.adopted.valid << engine.adopted.kernel)]
+        for k in range(self.geometry.kernel_slots):
+            m.d.comb += [values[f"kernel[{k}].switches_{name}"].value.eq(switches.counts[k][name])
+                         for name in kernel_switches().members]
 
     def _fault_record(self, m: Module, values, faults):
         """The fault registers."""

@@ -14,7 +14,7 @@ import numpy as np
 from caesura.hw.arch.context import area_bound, ccb_bytes
 from caesura.hw.arch.geometry import Geometry
 from caesura.sim import open_device
-from caesura.software.driver import CycleLimit, Device, Launch, LaunchError, PreemptReport
+from caesura.software.driver import CycleLimit, Device, Launch, LaunchError, PreemptReport, Switches
 from caesura.software.driver.bounds import GUARD_BYTES
 from caesura.software.driver.fit import check_fit, check_parameters
 from caesura.software.driver.module import Kernel
@@ -79,6 +79,8 @@ class JobResult:
     instructions : int
         Warp instructions the kernel retired; on the RTL, preemption points at which warps were stopped are among them.
     tbs : int
+    switches : Switches or None
+        As the machine counted them; None if it does not.
     preemptions : list of Preempted
     missed : list of int
         Cycles at which the kernel was to be preempted and had finished before anything was saved.
@@ -92,6 +94,7 @@ class JobResult:
     run_cycles: int
     instructions: int
     tbs: int
+    switches: Switches | None
     preemptions: list[Preempted]
     missed: list[int]
     verdicts: list[Verdict]
@@ -363,7 +366,7 @@ def _run(task: Task, others: Mapping[tuple, Work], device: Device, progress: Pro
         raise CycleLimit(f"{task.where}: the limit of {task.max_cycles:,} cycles for the whole run (max_cycles) has "
                          f"passed: {error}") from None
     results = {name: array.get() for name, array in arrays.items()}
-    return JobResult(runner.cycles, own, runner.instructions, launch.progress[0], preemptions, missed,
+    return JobResult(runner.cycles, own, runner.instructions, launch.progress[0], launch.switches, preemptions, missed,
                      verdicts(job, results), results)
 
 
@@ -380,6 +383,7 @@ def result_json(result: JobResult) -> dict:
     return {
         "correct": result.correct, "cycles": result.cycles, "run_cycles": result.run_cycles,
         "instructions": result.instructions, "tbs": result.tbs,
+        "switches": result.switches and dataclasses.asdict(result.switches),
         "arrays": [{key: str(value) if isinstance(value, float) and not math.isfinite(value) else value
                     for key, value in dataclasses.asdict(verdict).items()} for verdict in result.verdicts],
         "preemptions": [_preempted_json(p) for p in result.preemptions], "missed": result.missed,

@@ -52,10 +52,10 @@ class Driver:
         await ctx.tick()
         assert not ctx.get(dut.engine.valid)
 
-    async def result(self, error=NONE, left=0):
+    async def result(self, error=NONE, left=0, saved=0, at_once=0):
         """The engine ends what it has; leaves the events to be looked at in this cycle."""
         ctx, dut = self.ctx, self.dut
-        ctx.set(dut.result, {"valid": 1, "error": error, "left": left})
+        ctx.set(dut.result, {"valid": 1, "error": error, "left": left, "saved": saved, "at_once": at_once})
         await ctx.tick()
         ctx.set(dut.result.valid, 0)
 

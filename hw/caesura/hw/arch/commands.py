@@ -10,7 +10,7 @@ import enum
 
 from .faults import CommandError
 
-__all__ = ["Command", "KernelState", "REFUSED", "BUSY_STATES"]
+__all__ = ["Command", "KernelState", "Switch", "REFUSED", "BUSY_STATES"]
 
 
 class Command(enum.IntEnum):
@@ -51,6 +51,29 @@ class KernelState(enum.IntEnum):
     """Its TBs leave the SM; then memory has to answer what it was asked."""
     ADOPTING = 7
     """Its record and its entries are read."""
+
+
+class Switch(enum.IntEnum):
+    """How a preempt or a resume ended well: what the counters ``kernel[k].switches_*`` count, which
+    bear these names.
+
+    NVIDIA's ``GET_CTXSW_STATS`` tells saves apart in much the same way: after all work
+    (`FINISHED`), between thread blocks (`DRAINED`), where work can be cut (`AT_POINTS`), and at any
+    instruction (`AT_ONCE`).
+    """
+
+    AT_POINTS = 0
+    """TBs were saved, each warp at a preemption point or a barrier."""
+    AT_ONCE = 1
+    """TBs were saved, and warps stopped at their next instruction."""
+    DRAINED = 2
+    """Nothing was to be saved; TBs of the grid are left."""
+    FINISHED = 3
+    """Nothing was to be saved, and the kernel is done."""
+    CHECKPOINTED = 4
+    """TBs were saved, and run on."""
+    RESUMED = 5
+    """All that was saved has come back."""
 
 
 _BUSY, _NOT_RUNNING = CommandError.BUSY, CommandError.NOT_RUNNING

@@ -11,7 +11,7 @@ from ..arch.registers import register_map
 from ..dispatch.footprint import footprint
 from ..interfaces.payloads import below, kernel_info
 from ..interfaces.preemption import command as engine_command
-from ..interfaces.preemption import engine_result
+from ..interfaces.preemption import engine_result, switch_event
 from ..interfaces.staying import staying_report
 from .command_check import CommandCheck
 from .engine_queue import EngineQueue
@@ -102,6 +102,7 @@ class CommandProcessor(wiring.Component):
     finished : Signal(kernel_slots), out
     preempted, resumed, killed, adopted, refused : Signal, out
         Events, high for one cycle; `error`, `errors` and `states` follow one cycle later.
+    switched : switch_event, out
     """
 
     command: data.View
@@ -141,6 +142,7 @@ class CommandProcessor(wiring.Component):
     killed: Signal
     adopted: Signal
     refused: Signal
+    switched: data.View
 
     def __init__(self, g: Geometry):
         self.geometry = g
@@ -163,6 +165,7 @@ class CommandProcessor(wiring.Component):
             "errors": Out(data.ArrayLayout(CommandError, slots)),
             "busy": Out(1), "error": Out(CommandError), "finished": Out(slots),
             **{name: Out(1) for name in ("preempted", "resumed", "killed", "adopted", "refused")},
+            "switched": Out(switch_event(g)),
         })
 
     def elaborate(self, platform):
@@ -203,6 +206,9 @@ class CommandProcessor(wiring.Component):
                                             & (~slot.mine & ~slot.evicting | self.flushing))]
             with m.If(self.start[k]):
                 m.d.sync += self.footprints[k].eq(check.size)
+            with m.If(slot.switched.valid):  # of one at most: the engine has one command
+                m.d.comb += [self.switched.valid.eq(1), self.switched.kernel.eq(k),
+                             self.switched.kind.eq(slot.switched.kind)]
         m.d.comb += [getattr(self, event).eq(Cat(getattr(slot, event) for slot in slots).any())
                      for event in ("preempted", "resumed", "killed", "adopted")]
         return m

@@ -4,7 +4,7 @@ from amaranth.hdl import Module, Mux, Signal
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
-from ..arch.commands import Command, KernelState
+from ..arch.commands import Command, KernelState, Switch
 from ..arch.faults import CommandError
 from ..arch.geometry import Geometry
 from ..arch.registers import UNLIMITED_GRACE
@@ -59,6 +59,8 @@ class KernelSlot(wiring.Component):
         A resume begins: high for one cycle.
     finished, preempted, resumed, killed, adopted : Signal, out
         Events, high for one cycle.
+    switched : struct, out
+        A preempt or a resume has ended well, in the cycle of `ended`, and how.
     """
 
     takes: data.View
@@ -91,6 +93,7 @@ class KernelSlot(wiring.Component):
     resumed: Signal
     killed: Signal
     adopted: Signal
+    switched: data.View
 
     def __init__(self, g: Geometry):
         self.geometry = g
@@ -106,6 +109,7 @@ class KernelSlot(wiring.Component):
             "grace": In(32), "spared": In(self.geometry.tb_slots), "checkpoint": In(1),
             "running": In(self.geometry.tb_slots), "grace_left": Out(32),
             "state": Out(KernelState), "error": Out(CommandError),
+            "switched": Out(data.StructLayout({"valid": 1, "kind": Switch})),
             **{name: Out(1) for name in outputs},
         })
 
@@ -176,6 +180,9 @@ class KernelSlot(wiring.Component):
         m.d.sync += self.state.eq(KernelState.FINISHED)
         m.d.comb += self.finished.eq(1)
 
+    def _switched(self, m, kind):
+        m.d.comb += [self.switched.valid.eq(1), self.switched.kind.eq(kind)]
+
     def _bring_back(self, m):
         """What is saved is to be resumed."""
         m.d.sync += [self.state.eq(KernelState.RESUMING), self.wants.eq(1)]
@@ -221,15 +228,24 @@ class KernelSlot(wiring.Component):
                                               KernelState.RUNNING))
             with m.Elif(self.done):
                 self._finish(m)
-            with m.Elif(self.keeps & ~self.saved):
-                m.d.sync += self.state.eq(KernelState.RUNNING)
+                self._switched(m, Switch.FINISHED)
+            with m.Elif(self.keeps):
+                self._switched(m, Switch.CHECKPOINTED)
+                with m.If(self.saved):
+                    self._stay(m)
+                with m.Else():
+                    m.d.sync += self.state.eq(KernelState.RUNNING)
             with m.Else():
                 self._stay(m)
+                self._switched(m, Mux(self.ended.saved, Mux(self.ended.at_once, Switch.AT_ONCE,
+                                                            Switch.AT_POINTS), Switch.DRAINED))
 
     def _resume_ends(self, m):
         """A pass ends; the resume does too, unless TBs still wait for room. A preempt that waits
         for it keeps its state."""
         failed = self.ended.error != CommandError.NONE
+        with m.If(~failed & ~self.ended.left):
+            self._switched(m, Switch.RESUMED)
         with m.If(failed | ~self.ended.left | ~self.wants):
             m.d.comb += self.resumed.eq(1)
             m.d.sync += [self.wants.eq(0), self.error.eq(

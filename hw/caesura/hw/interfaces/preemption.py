@@ -2,12 +2,14 @@
 
 from amaranth.lib import data
 
+from ..arch.commands import Switch
 from ..arch.faults import CommandError
 from ..arch.geometry import ADDRESS_BITS, Geometry
 from . import payloads as payload
 
-__all__ = ["resident_tb", "command", "command_parameters", "engine_result", "admission",
-           "admitted", "entry_event", "kernel_progress", "adoption", "counters", "activity"]
+__all__ = ["resident_tb", "command", "command_parameters", "engine_result", "switch_event",
+           "admission", "admitted", "entry_event", "kernel_progress", "adoption", "counters",
+           "activity"]
 
 
 def resident_tb(g: Geometry) -> data.StructLayout:
@@ -49,8 +51,15 @@ def command(g: Geometry) -> data.StructLayout:
 
 def engine_result() -> data.StructLayout:
     """How a command has ended; `valid` for one cycle. `left`: saved TBs stay behind, for want of
-    room or because the resume was withdrawn."""
-    return data.StructLayout({"valid": 1, "error": CommandError, "left": 1})
+    room or because the resume was withdrawn. Of a preempt, `saved`: TBs were; `at_once`: warps were
+    told to stop at their next instruction."""
+    return data.StructLayout({"valid": 1, "error": CommandError, "left": 1, "saved": 1,
+                              "at_once": 1})
+
+
+def switch_event(g: Geometry) -> data.StructLayout:
+    """A preempt or resume of `kernel` has ended well, and how; `valid` for one cycle."""
+    return data.StructLayout({"valid": 1, "kernel": payload.below(g.kernel_slots), "kind": Switch})
 
 
 def admission(g: Geometry) -> data.StructLayout:

@@ -243,7 +243,9 @@ class PreemptEngine(wiring.Component):
         m.d.comb += [
             sequencer.kernels.eq(self.kernels), sequencer.hasten.eq(self.hasten),
             sequencer.draining.eq(preempt.draining),
-            self.result.eq(sequencer.result), preempt.begin.eq(sequencer.begin_save),
+            self.result.eq(sequencer.result),
+            self.result.saved.eq(self.counters.save_tbs.any()),
+            preempt.begin.eq(sequencer.begin_save),
             self.core.stop.pending.eq(Mux(sequencer.pending, preempt.wanted, 0)),
             self.core.stop.stop_now.eq(Mux(sequencer.pending, Mux(
                 sequencer.stop_now, preempt.wanted, preempt.urgent), 0)),

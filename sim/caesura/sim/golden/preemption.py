@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from caesura.hw.arch import context
-from caesura.hw.arch.commands import BUSY_STATES, KernelState
+from caesura.hw.arch.commands import BUSY_STATES, KernelState, Switch
 from caesura.hw.arch.context import ENTRY_WORDS, Capability, Mechanism, State
 from caesura.hw.arch.faults import CommandError
 from caesura.hw.arch.image_reader import BadImage
@@ -44,6 +44,7 @@ class _Preempt:
     newcomer: Newcomer | None
     trap: bool
     grace_used: int = 0
+    at_once: bool = False  # warps were told to stop at their next instruction
     stay: dict[int, Stay] = field(default_factory=dict)  # by entry, what is to stay
 
 
@@ -248,11 +249,14 @@ class Preemption:
             if preempt.restart or not preempt.mechanism.has(Capability.STOPS_AT_POINTS):
                 self._stop(kernel)
             elif preempt.patience != UNLIMITED_PATIENCE:
+                preempt.at_once = preempt.patience == 0
                 self._deadline = self._began + preempt.patience
 
     def _stop(self, kernel: Kernel) -> None:
         """Stop the warps of the kernel being preempted, where they are, that still run."""
         self._deadline = None
+        if self._asked is not None:
+            self._asked.at_once = True
         for tb in self._chosen(kernel):
             for warp in tb.warps:
                 if warp.live and not (warp.waiting or warp.parked):
@@ -302,6 +306,11 @@ class Preemption:
         if not on and not asked.checkpoint and not machine.stays(kernel):
             write_record(machine, kernel, self._generation)
         over = kernel.done
+        if not over and not asked.checkpoint and self.counters["save_tbs"]:
+            kernel.switches[Switch.AT_ONCE if asked.at_once else Switch.AT_POINTS] += 1
+        else:
+            kernel.switches[Switch.FINISHED if over else Switch.CHECKPOINTED if asked.checkpoint
+                            else Switch.DRAINED] += 1
         kernel.stopping = 0
         kernel.state = KernelState.FINISHED if over else KernelState.RUNNING if back else KernelState.PREEMPTED
         if over:
@@ -397,6 +406,7 @@ class Preemption:
                 machine.checker.restored(tb)
             machine.place(tb, back)
         kernel.state = KernelState.RUNNING
+        kernel.switches[Switch.RESUMED] += 1
         machine.attention = True
         self.counters["restore_cycles"] = machine.cycle - resume.began
         self._tell(kernel, CommandError.NONE, "resumed")

@@ -6,7 +6,7 @@ import pickle
 
 import numpy as np
 
-from caesura.hw.arch.commands import REFUSED, Command, KernelState
+from caesura.hw.arch.commands import REFUSED, Command, KernelState, Switch
 from caesura.hw.arch.context import Capability, Mechanism, mechanisms_of
 from caesura.hw.arch.errors import InputError
 from caesura.hw.arch.faults import CommandError
@@ -81,9 +81,14 @@ class GoldenTransport:
                 if name == "state":
                     return self._map[path].pack(state=kernels[index].state, error=kernels[index].error)
                 return int(getattr(kernels[index], name))
-            if name.startswith("profile_"):
+            if name.startswith(("profile_", "switches_")):
                 kernels = self.machine.kernels
-                return getattr(kernels[index].profile, name.removeprefix("profile_")) if index < len(kernels) else 0
+                if index >= len(kernels) or not self.geometry.profile:
+                    return 0
+                counts, _, name = name.partition("_")
+                if counts == "switches":
+                    return kernels[index].switches[Switch[name.upper()]]
+                return getattr(kernels[index].profile, name)
         if path.startswith("inspect_"):
             return self._inspect(path)
         return self._read(path, self._map[path])

@@ -6,6 +6,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from caesura.hw.arch.geometry import Geometry
+from caesura.software.driver import Switches
 from caesura.software.job import Verdict
 from caesura.software.report.console import report_console
 
@@ -45,6 +46,14 @@ def _in_place(preemptions: list[Preempted]) -> list[str]:
                          f"stayed on the SM; {result.evicted_tbs} TBs evicted later, {result.evicted_bytes:,} bytes")
         lines += _in_place(p.nested)
     return lines
+
+
+def _switches(switches: Switches) -> str:
+    told = {"at_points": "saved at points and barriers", "at_once": "saved with warps stopped at once",
+            "drained": "drained", "finished": "finished meanwhile", "checkpointed": "checkpoints",
+            "resumed": "resumed"}
+    counts = [f"{getattr(switches, name)} {what}" for name, what in told.items() if getattr(switches, name)]
+    return f"the machine counted: {', '.join(counts)}"
 
 
 def _missed(preemptions: list[Preempted], missed: list[int], name: str) -> list[str]:
@@ -88,6 +97,8 @@ def print_job(g: Geometry, name: str, backend: str, result: JobResult) -> None:
         _preemption_rows(table, result.preemptions)
         console.print()
         console.print(table)
+    if result.switches is not None and result.preemptions:
+        console.print(_switches(result.switches), soft_wrap=True)
     for line in _in_place(result.preemptions):
         console.print(line)
     for line in _missed(result.preemptions, result.missed, name):

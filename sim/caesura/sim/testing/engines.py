@@ -42,7 +42,7 @@ def machine_state(machine: Machine) -> dict[str, Any]:
         "memory": hashlib.sha256(machine.memory.data).hexdigest(), "fault": vars(machine.fault),
         "ready": [_name(warp) for warp in machine.ready],
         "slots": [warp and _name(warp) for warp in machine.slots],
-        "kernels": [(k.state, k.error, k.launched, k.completed, k.faults, k.entries, vars(k.profile))
+        "kernels": [(k.state, k.error, k.launched, k.completed, k.faults, k.entries, vars(k.profile), k.switches)
                     for k in machine.kernels],
         "tbs": [tb and _block_state(tb) for tb in machine.tbs],
         "preemption": (preemption.kernel and preemption.kernel.index, machine.refusal, dict(preemption.counters))}

@@ -31,11 +31,12 @@ from .inspection import WarpState
 from .launch import Launch
 from .module import Kernel, Module
 from .preemption import PreemptReport, ResumeReport
+from .switches import Switches
 from .textures import Texture
 from .transport import Transport
 from .variables import Variable
 
-__all__ = ["Device", "Launch", "PreemptReport", "ResumeReport", "Anticipation", "Estimate", "TbEstimate", "WarpState",
-           "Module", "Kernel", "DeviceArray", "Variable", "Texture", "Transport", "Contexts", "TbContext",
+__all__ = ["Device", "Launch", "PreemptReport", "ResumeReport", "Anticipation", "Estimate", "TbEstimate", "Switches",
+           "WarpState", "Module", "Kernel", "DeviceArray", "Variable", "Texture", "Transport", "Contexts", "TbContext",
            "WarpContext", "StackEntry", "DriverError", "LaunchError", "NoSuchKernel", "OutOfMemory", "ContextError",
            "Closed", "CommandRefused", "CycleLimit", "KernelFault", "FaultRecord"]

@@ -16,6 +16,7 @@ from .errors import FaultRecord
 from .loaded import LoadedKernel
 from .memory import DeviceMemory
 from .regions import Allocation
+from .switches import Switches
 
 __all__ = ["ENDED", "Launch"]
 
@@ -66,6 +67,7 @@ class Launch:
         self.apart = False
         self.held: list[Allocation] = []
         self._faulted_before = 0
+        self._switches_before: Switches | None = None
         self._last_state = KernelState.FINISHED
         self._launches = launches
 
@@ -153,9 +155,16 @@ class Launch:
             return self._faulted_before
         return self.device.host.read(f"kernel[{self.slot}].faults")
 
+    @property
+    def switches(self) -> Switches | None:
+        """How often it was taken off the SM and brought back; None on a machine that does not count
+        (``profile = false``)."""
+        return Switches.read(self.device.host, self.slot) if self._in_slot else self._switches_before
+
     def leave_slot(self) -> None:
         """Remember what the device will not know any more once another launch has the slot."""
         self._faulted_before, self._last_state = self.faulted_tbs, self.state
+        self._switches_before = self.switches
         self.held = []
 
     def reads_constants(self, bank: object) -> bool:

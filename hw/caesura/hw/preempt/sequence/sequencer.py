@@ -276,7 +276,7 @@ class Sequencer(wiring.Component):
                     m.next = "END"
             with m.State("END"):
                 m.d.comb += [self.result.valid.eq(1), self.result.error.eq(error),
-                             self.result.left.eq(left)]
+                             self.result.left.eq(left), self.result.at_once.eq(self.stop_now)]
                 m.d.sync += [self.pending.eq(0), self.stop_now.eq(0)]
                 m.next = "IDLE"
         return m

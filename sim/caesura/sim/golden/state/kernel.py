@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from caesura.hw.arch.commands import KernelState
+from caesura.hw.arch.commands import KernelState, Switch
 from caesura.hw.arch.faults import CommandError
 from caesura.hw.arch.footprint import local_region_bytes, tb_footprint
 from caesura.hw.arch.geometry import REGISTER_BANKS, SEGMENT_BYTES, Geometry
@@ -168,6 +169,8 @@ class Kernel:
         The entries whose TB, on the SM or saved, has a base.
     profile : Profile
         What its TBs took.
+    switches : Counter of Switch
+        How often it was taken off the SM, and brought back.
     recorded : bool
         The record in memory may be believed: nothing of the kernel has run since it was written.
     abandoned : bool
@@ -187,6 +190,7 @@ class Kernel:
         self.saved: dict[int, SavedEntry] = {}
         self.bases: dict[int, Base] = {}
         self.profile = Profile()
+        self.switches = Counter[Switch]()
         self.recorded = self.abandoned = False
 
     def load(self, descriptor: Descriptor) -> None:
@@ -200,6 +204,7 @@ class Kernel:
         self.place = 0, 0, 0
         self.saved, self.bases = {}, {}
         self.profile = Profile()
+        self.switches.clear()
         self.error = CommandError.NONE
         self.recorded = self.abandoned = False
 
