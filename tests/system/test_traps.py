@@ -14,11 +14,12 @@ from caesura.sim.rtl.transport import RtlTransport
 from caesura.sim.scenario import Work, differences, start_job
 from caesura.sim.workloads.everywhere import SMALL_SM, Campaign, totals
 from caesura.software.compiler import CompileOptions, compile_ptx
-from caesura.software.compiler.flashback.kinds import RoutineKind
+from caesura.software.compiler.flashback.kinds import RoutineForm, RoutineKind
 from caesura.software.compiler.flashback.traps import with_routines
 from caesura.software.driver import CommandRefused, DriverError
 from caesura.software.kernels import collatz_job, hostile, kernel
 from support.selection import quick
+from support.sim.routine_forms import ROUTINES, SOME_ROUTINES, routine_id
 from support.sim.small_runs import SMALL_RUNS
 
 FULL, TINY = PRESETS["gtx480"], PRESETS["tiny"]
@@ -26,29 +27,26 @@ SAMPLES, CHUNKS = 2, 4
 
 
 WORKS = "divergent", "barriers", "random", "matmul", "hotspot", "doubles", "shuffles"
-CASES = [(name, kind) for name in WORKS for kind in RoutineKind]
+CASES = [(name, *routines) for name in WORKS for routines in ROUTINES]
 MECHANISMS = [Mechanism.LIVE, Mechanism.LIVE_CP, Mechanism.LIVE_TB]
 _campaigns = {}
 
 
-def campaign(name, kind, geometry=FULL):
-    key = name, kind, geometry.name
+def campaign(name, kind, form, geometry=FULL):
+    key = name, kind, form, geometry.name
     if key not in _campaigns:
         _campaigns.clear()
         work = SMALL_RUNS[name]()
-        work = dataclasses.replace(work, image=with_routines(work.image, geometry, kind))
+        work = dataclasses.replace(work, image=with_routines(work.image, geometry, kind, form=form))
         _campaigns[key] = Campaign(RtlTransport(geometry, memory_bytes=8 << 20), work, Work(*hostile(geometry)),
                                    fill=True)
     return _campaigns[key]
 
 
-def ids(value):
-    return value.value if isinstance(value, RoutineKind) else None
-
-
-@pytest.mark.parametrize("name, kind", quick(CASES, [("random", RoutineKind.CTXBACK_CS_DEFER)]), ids=ids)
-def test_sampled_cycles(name, kind):
-    c = campaign(name, kind)
+@pytest.mark.parametrize("name, kind, form", quick(CASES, [("random", *routines) for routines in SOME_ROUTINES]),
+                         ids=routine_id)
+def test_sampled_cycles(name, kind, form):
+    c = campaign(name, kind, form)
     saved = 0
     for k, mechanism in enumerate(MECHANISMS):
         cycles = range(5 * k, c.cycles, c.cycles // SAMPLES)
@@ -57,9 +55,9 @@ def test_sampled_cycles(name, kind):
 
 
 @pytest.mark.full
-@pytest.mark.parametrize("name, kind", CASES, ids=ids)
-def test_increments_periods_and_patience(name, kind):
-    c = campaign(name, kind)
+@pytest.mark.parametrize("name, kind, form", CASES, ids=routine_id)
+def test_increments_periods_and_patience(name, kind, form):
+    c = campaign(name, kind, form)
     for since in (1, 75, 250):  # an increment to a base that was saved at a point
         totals(c.at_cycles(Mechanism.LIVE_CP, [c.cycles // 3], since=since))
     (outcome,) = c.at_cycles(Mechanism.LIVE_CP, [50], 200)
@@ -71,10 +69,10 @@ def test_increments_periods_and_patience(name, kind):
 @pytest.mark.full
 @pytest.mark.timeout(3600)
 @pytest.mark.parametrize("chunk", range(CHUNKS))
-@pytest.mark.parametrize("name, kind", CASES, ids=ids)
-def test_every_third_cycle(name, kind, chunk):
+@pytest.mark.parametrize("name, kind, form", CASES, ids=routine_id)
+def test_every_third_cycle(name, kind, form, chunk):
     """The mechanisms take turns."""
-    c = campaign(name, kind, SMALL_SM)
+    c = campaign(name, kind, form, SMALL_SM)
     for k, mechanism in enumerate(MECHANISMS):
         cycles = range(k, c.cycles, len(MECHANISMS))
         totals(c.at_cycles(mechanism, cycles[len(cycles) * chunk // CHUNKS:len(cycles) * (chunk + 1) // CHUNKS:3]))
@@ -82,19 +80,19 @@ def test_every_third_cycle(name, kind, chunk):
 
 # What goes together with it
 
-def image(kind=RoutineKind.CTXBACK, g=TINY):
+def image(kind=RoutineKind.CTXBACK, form=RoutineForm.HARDWARE, g=TINY):
     options = CompileOptions(max_registers=g.regs_per_thread)
     source = kernel("collatz").ptx_path
     (found,) = compile_ptx(source.read_text(), source.name, options).values()
-    return with_routines(found, g, kind) if kind else found
+    return with_routines(found, g, kind, form=form) if kind else found
 
 
 class Run:
     """A launch of collatz, at a cycle."""
 
-    def __init__(self, device, kind=RoutineKind.CTXBACK, after=70):
+    def __init__(self, device, kind=RoutineKind.CTXBACK, form=RoutineForm.HARDWARE, after=70):
         self.device, self.job = device, collatz_job(60, 8, seed=3, threads=15)
-        self.kernel = device.load([image(kind)])["collatz"]
+        self.kernel = device.load([image(kind, form)])["collatz"]
         self.launch, self.arrays = start_job(device, self.kernel, self.job)
         device.run(self.launch, after)
 
@@ -109,8 +107,12 @@ def device(request):
         yield device
 
 
-def test_preempted_moved_and_brought_back(device):
-    run, tops = Run(device), []
+both_forms = pytest.mark.parametrize("form", RoutineForm, ids=routine_id)
+
+
+@both_forms
+def test_preempted_moved_and_brought_back(device, form):
+    run, tops = Run(device, form=form), []
     base = run.launch.kernel.image.trap_base
     for turn in range(5):
         report = device.preempt(run.launch, MECHANISMS[turn % 3], trap=True, scramble=True)
@@ -123,9 +125,10 @@ def test_preempted_moved_and_brought_back(device):
     assert any(pc >= base for pc in tops)
 
 
-def test_withdrawn_in_the_middle_of_a_routine(device):
+@both_forms
+def test_withdrawn_in_the_middle_of_a_routine(device, form):
     """At every cycle from the request on: the warps run through their routines, and on."""
-    run = Run(device)
+    run = Run(device, form=form)
     for cycles in [*range(24), 60]:
         device.begin_preempt(run.launch, "live", trap=True)
         device.advance(cycles)
@@ -137,8 +140,9 @@ def test_withdrawn_in_the_middle_of_a_routine(device):
     run.finishes()
 
 
-def test_hastened_in_the_middle_of_a_routine(device):
-    run = Run(device)
+@both_forms
+def test_hastened_in_the_middle_of_a_routine(device, form):
+    run = Run(device, form=form)
     for cycles in range(0, 24, 3):
         device.begin_preempt(run.launch, "live+cp", trap=True, scramble=True)
         device.advance(cycles)
@@ -150,8 +154,9 @@ def test_hastened_in_the_middle_of_a_routine(device):
     run.finishes()
 
 
-def test_a_base_and_an_increment_saved_in_routines(device):
-    run = Run(device)
+@both_forms
+def test_a_base_and_an_increment_saved_in_routines(device, form):
+    run = Run(device, form=form)
     assert device.checkpoint(run.launch, "live+cp", scramble=True) is not None
     device.run(run.launch, 20)
     for _ in range(3):
@@ -162,8 +167,9 @@ def test_a_base_and_an_increment_saved_in_routines(device):
     run.finishes()
 
 
-def test_in_place(device):
-    run = Run(device)
+@both_forms
+def test_in_place(device, form):
+    run = Run(device, form=form)
     assert device.preempt(run.launch, "live+cp", in_place=True, trap=True, scramble=True) is not None
     other = Run(device, after=0)
     other.finishes()
@@ -180,8 +186,9 @@ def test_without_trap_the_routines_are_not_used(device):
     run.finishes()
 
 
-def test_adopted_by_a_machine_that_knows_nothing_of_it(device):
-    run = Run(device)
+@both_forms
+def test_adopted_by_a_machine_that_knows_nothing_of_it(device, form):
+    run = Run(device, form=form)
     device.preempt(run.launch, "live+cp", trap=True)
     left = device.transport.read_memory(0, 1 << 20)
     device.resume(run.launch)

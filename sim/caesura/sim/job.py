@@ -309,7 +309,7 @@ def _memory_bytes(task: Task, works: Sequence[Work], g: Geometry) -> int:
     for work in works:
         warps = -(-math.prod(work.job.block) // g.warp_size)
         area = area_bound(g, warps, work.image.registers, work.image.shared_bytes + work.job.shared_bytes)
-        local = g.tb_slots * warps * g.warp_size * work.image.local_bytes
+        local = g.tb_slots * warps * g.warp_size * work.image.all_local_bytes
         system += _depth(task.preemptions) * (ccb_bytes(g, area) + local) + 8 * len(work.image.code) + \
             len(work.image.constants) + work.image.global_bytes + 4096
     wanted = 2 * max(arrays, system) + (1 << 20)

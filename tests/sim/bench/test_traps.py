@@ -14,20 +14,22 @@ from caesura.sim.report import traps as report
 from caesura.sim.scenario import start_job
 from caesura.sim.testing.tiny_run import TINY, work
 from caesura.software.cli import main
-from caesura.software.compiler.flashback.kinds import RoutineKind
+from caesura.software.compiler.flashback.kinds import ROUTINES, RoutineForm
 from caesura.software.compiler.flashback.traps import with_routines
 from caesura.software.waiting import UNLIMITED
 
-WAYS = ["occupied", "points", *(kind.value for kind in RoutineKind)]
+WAYS = ["occupied", "points", "live", "relaxed", "ctxback", "cs-defer", "ctxback+cs-defer", "software-all",
+        "software-live", "software-ctxback"]
 
 
 def single(image, mechanism, at, trap):
-    """The report of a preempt on a machine of its own."""
+    """The report of a preempt on a machine of its own, and the warps it saved."""
     device = open_device("rtl", TINY)
     launch, _ = start_job(device, device.load([image])["collatz"], work().job)
     device.advance(at)
     patience = None if mechanism is Mechanism.OCCUPIED else UNLIMITED
-    return device.preempt(launch, mechanism, patience=patience, trap=trap)
+    report = device.preempt(launch, mechanism, patience=patience, trap=trap)
+    return report, [warp for tb in device.context(launch) for warp in tb.warps]
 
 
 @pytest.fixture(scope="module")
@@ -44,26 +46,31 @@ def test_figures_are_those_of_single_preempts(rows):
     for row in rows:
         assert row["correct"]
         trap = row["way"] not in ("occupied", "points")
-        image = with_routines(work().image, TINY, RoutineKind(row["way"])) if trap else work().image
+        kind, form = ROUTINES[row["way"]] if trap else (None, None)
+        image = with_routines(work().image, TINY, kind, form=form) if trap else work().image
         assert (row["words"], row["trap_words"]) == (len(image.code), len(image.traps))
         mechanism = Mechanism.OCCUPIED if row["way"] == "occupied" else Mechanism.LIVE_CP
-        saved = single(image, mechanism, cycles // 4, trap)
+        saved, warps = single(image, mechanism, cycles // 4, trap)
         first = row["moments"][0]
         assert (first["latency"], first["drain"], first["tbs"]) == (saved.save_cycles, saved.drain_cycles, saved.tbs)
-        assert (first["bytes"], first["data"]) == (saved.data_bytes + saved.metadata_bytes, saved.data_bytes)
+        stored = first["data"] - saved.data_bytes
+        assert first["bytes"] == saved.data_bytes + saved.metadata_bytes + stored
+        assert (stored > 0) == (trap and form is RoutineForm.SOFTWARE)
+        if row["way"] == "software-all":
+            assert stored == 4 * image.registers * sum(warp.live_lanes.bit_count() for warp in warps)
 
 
 def test_means_are_of_the_moments_that_all_ways_have(rows):
     found = summary(rows)
     assert list(found) == WAYS and all(of["kernels"] == 1 for of in found.values())
-    assert found["occupied"]["latency"] == found["occupied"]["bytes"] == 1
+    assert found["occupied"]["latency"] == found["occupied"]["bytes"] == found["occupied"]["lost"] == 1
     assert found["live"]["bytes"] < 1 and found["live"]["code"] > 2
     fewer = [dict(row, moments=[None, *row["moments"][1:]]) if row["way"] == "points" else row for row in rows]
     second = [dict(row, moments=row["moments"][1:]) for row in rows]
     assert summary(fewer) == summary(second)
     none = [dict(row, moments=[None, None]) for row in rows]
     assert summary(none)["live"] == {"kernels": 0} | dict.fromkeys(
-        ("latency", "bytes", "restore", "drain", "code", "worst"))
+        ("latency", "bytes", "restore", "lost", "drain", "code", "worst"))
 
 
 def test_the_report(rows, tmp_path):

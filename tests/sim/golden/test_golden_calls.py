@@ -50,6 +50,23 @@ def test_a_call_or_return_to_where_the_lanes_meet_pops_the_stack():
     assert [(e.pc, e.mask) for e in warp.stack] == [(6, 0xFF), (3, 0xF8)]
 
 
+def test_rejoin_goes_to_where_the_entry_ends():
+    head = [word("s2r", d=0, imm=Special.LANEID), word("setp.lt.u.i", pd=0, a=0, imm=3),
+            word("bra", target=5, reconv=7, guard=0)]
+    code = [*head, word("mov.i", d=1, imm=5), word("rejoin"), word("mov.i", d=1, imm=6), word("rejoin"), word("exit")]
+    _, warp = steps(5, *code)
+    assert [(e.pc, e.mask) for e in warp.stack] == [(7, 0xFF), (3, 0xF8)]
+    bench, warp = steps(7, *code)
+    assert bench.fault() is None and [(e.pc, e.mask) for e in warp.stack] == [(7, 0xFF)]
+    assert warp.registers[1].tolist() == [6] * 3 + [5] * 5
+
+
+def test_rejoin_faults_where_nothing_ends():
+    bench, _ = steps(2, word("nop"), word("rejoin"))
+    fault = bench.fault()
+    assert (fault.kind, fault.pc) == (Fault.FETCH_BOUND, 1)
+
+
 @pytest.mark.parametrize("address, pc", [
     (99, 99), (PC_NONE - 1, PC_NONE - 1), (PC_NONE, 1), (PC_NONE + 1, 1), (1 << 31, 1), (0xFFFF_FFFF, 1)])
 def test_a_wild_return_address_faults(address, pc):

@@ -16,7 +16,8 @@ Opcode map
 ======================  ==========================================================================
 ``0x000 .. 0x07f``      ALU, register form (format ``R``); low 7 bits are `AluOp`
 ``0x080 .. 0x0ff``      ALU, immediate form (format ``I``): operand b is the 32-bit immediate
-``0x100 .. 0x17f``      memory (format ``M``): bits 6..4 `Space`, bit 3 store, bits 2..0 `Size`
+``0x100 .. 0x17f``      memory (format ``M``): bits 6..4 `Space`, bit 3 store, bits 2..0 `Size`;
+                        of local memory size 5 are accesses of 4 bytes by all lanes
 ``0x180 .. 0x1ff``      control (formats ``B``, ``G`` and ``C``)
 ``0x200 .. 0x27f``      f64 (format ``R``): low 7 bits are `F64Op`
 ``0x280 .. 0x2bf``      special functions (format ``R``): low 6 bits are `SfuOp`
@@ -139,6 +140,8 @@ class Opcode:
         Of a memory instruction.
     barrier : int or None
         Barrier id of a ``bar.pp``.
+    all_lanes : bool
+        Executed by all lanes of the warp that have not exited, active or not; its guard is ignored.
     """
 
     name: str
@@ -154,6 +157,7 @@ class Opcode:
     size: Size | None = None
     store: bool = False
     barrier: int | None = None
+    all_lanes: bool = False
 
     @property
     def data_registers(self) -> int:
@@ -165,7 +169,7 @@ class Opcode:
     @property
     def is_guarded(self) -> bool:
         """Whether it has a guard predicate."""
-        return "guard" in FIELDS[self.format]
+        return "guard" in FIELDS[self.format] and not self.all_lanes
 
     @property
     def is_atomic(self) -> bool:
@@ -440,6 +444,13 @@ def _memory_opcodes():
                              f"{size.bytes}-byte {where} store of d at a + imm; "
                              "of lanes that write one byte the highest wins",
                              space=space, size=size, store=True)
+    code = 0x100 | Space.LOCAL << 4 | Size.B64
+    yield Opcode("ld.local.all.b32", code, Format.M, Unit.GLOBAL, ("d", "mem"),
+                 "d = 4-byte local load at a + imm, of all lanes that have not exited",
+                 space=Space.LOCAL, size=Size.B32, all_lanes=True)
+    yield Opcode("st.local.all.b32", code | 8, Format.M, Unit.GLOBAL, ("mem", "data"),
+                 "4-byte local store of d at a + imm, by all lanes that have not exited",
+                 space=Space.LOCAL, size=Size.B32, store=True, all_lanes=True)
 
 
 def _control_opcodes():
@@ -456,6 +467,9 @@ def _control_opcodes():
                  "all active lanes go to target")
     yield Opcode("bru", 0x186, Format.C, control, ("ua",),
                  "all active lanes go to address a, relative to the kernel's first word")
+    yield Opcode("rejoin", 0x187, Format.C, control, (),
+                 "all active lanes go to where their entry of the SIMT stack ends; "
+                 "a preemption routine goes back with it")
     yield Opcode("pp", 0x380, Format.L, control, ("live",),
                  "preemption point: if a preempt is pending, stop; live says what to save; "
                  "a pp.div follows")

@@ -67,7 +67,8 @@ def decoded() -> data.StructLayout:
     (`writes_d`). Operand b is `imm` when `use_imm`. `top_register` is the highest register number
     used. `pair_a`, `pair_b`, `pair_c` mark operands of two registers. `b_uniform`, `base_uniform`:
     operand b is U[b], the address U[a] + imm. The `uniform_a`, `uniform_b`, `uniform_c` say that
-    these fields name uniform registers, `writes_u` that `d` does.
+    these fields name uniform registers, `writes_u` that `d` does; `all_lanes` that lanes execute it
+    which are not active, too.
     """
     return data.StructLayout({
         "unit": Unit, "alu": AluOp, "function": 7,
@@ -84,7 +85,7 @@ def decoded() -> data.StructLayout:
         "target": PC_BITS, "reconv": PC_BITS, "live": LIVE_BITS, "barrier": below(BARRIERS),
         "is_bra": 1, "is_exit": 1, "is_bar": 1, "is_pp": 1,
         "is_pp_div": 1, "is_membar": 1, "is_trap": 1,
-        "is_call": 1, "is_bru": 1, "illegal": 1,
+        "is_call": 1, "is_bru": 1, "is_rejoin": 1, "all_lanes": 1, "illegal": 1,
     })
 
 

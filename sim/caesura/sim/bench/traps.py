@@ -1,8 +1,9 @@
 """What preemption routines save, and how long it takes, next to preemption points.
 
 ``caesura bench traps`` preempts kernels on the RTL at the same moments in several ways: with `occupied`, at preemption
-points, and by each kind of preemption routines, these with the mechanism given. Each preempt is followed by another
-kernel that overwrites the SM, a resume, and a comparison of the results.
+points, and by preemption routines: by each kind that hands registers over, these with the mechanism given, and by three
+that store them: everything (what CTXBack compares with), what is live, and what a flashback needs. Each preempt is
+followed by another kernel that overwrites the SM, a resume, and a comparison of the results.
 """
 
 from __future__ import annotations
@@ -16,14 +17,17 @@ import numpy as np
 
 from caesura.hw.arch.context import Mechanism
 from caesura.hw.arch.errors import InputError
-from caesura.hw.arch.geometry import Geometry
+from caesura.hw.arch.geometry import WORD_BYTES, Geometry
 from caesura.sim import MEMORY_BYTES
 from caesura.sim.report.traps import OCCUPIED, POINTS, print_report
 from caesura.sim.rtl.transport import RtlTransport
 from caesura.sim.scenario import Work, shipped_work
 from caesura.sim.workloads.everywhere import Campaign
-from caesura.software.compiler.flashback.kinds import RoutineKind
+from caesura.software.compiler import KernelImage
+from caesura.software.compiler.flashback.kinds import ROUTINES, RoutineForm, RoutineKind
 from caesura.software.compiler.flashback.traps import with_routines
+from caesura.software.compiler.preemption.routine_check import routine_words
+from caesura.software.driver import TbContext
 from caesura.software.kernels import KERNELS, hostile
 from caesura.software.waiting import UNLIMITED
 
@@ -33,6 +37,10 @@ from .resumable import KernelTask, geometry_settings, measure_kernels
 __all__ = ["Task", "ways_of", "measure", "summary", "read_result", "run", "print_report"]
 
 MAX_CYCLES = 5_000_000
+_STORED = RoutineKind.ALL, RoutineKind.LIVE, RoutineKind.CTXBACK
+_MEASURED = [routines for routines in ROUTINES.values()
+             if (routines.kind in _STORED if routines.form is RoutineForm.SOFTWARE
+                 else routines.kind is not RoutineKind.ALL)]
 
 
 @dataclass(frozen=True)
@@ -53,9 +61,20 @@ class Task(KernelTask):
 
 def ways_of(g: Geometry, work: Work, mechanism: Mechanism) -> dict[str, tuple[Work, Mechanism]]:
     """Return the ways of preempting a kernel: with which routines, if any, and which mechanism."""
-    images = {kind.value: with_routines(work.image, g, kind) for kind in RoutineKind}
+    images = {routines.label: with_routines(work.image, g, routines.kind, form=routines.form) for routines in _MEASURED}
     return {OCCUPIED: (work, Mechanism.OCCUPIED), POINTS: (work, mechanism),
-            **{kind: (dataclasses.replace(work, image=image), mechanism) for kind, image in images.items()}}
+            **{label: (dataclasses.replace(work, image=image), mechanism) for label, image in images.items()}}
+
+
+def _stored_bytes(image: KernelImage, tbs: Sequence[TbContext]) -> int:
+    """Return what the warps of saved TBs have stored in their routines."""
+    stored = 0
+    for warp in (warp for tb in tbs for warp in tb.warps if warp.stack):
+        if image.traps and warp.stack[-1].pc >= image.trap_base:
+            stores = sum(instruction.op.all_lanes and instruction.op.store
+                         for _, instruction in routine_words(image, warp.stack[-1].reconv))
+            stored += WORD_BYTES * stores * warp.live_lanes.bit_count()
+    return stored
 
 
 def _preempted(task: Task, work: Work, mechanism: Mechanism) -> tuple[list[dict | None], bool]:
@@ -66,10 +85,16 @@ def _preempted(task: Task, work: Work, mechanism: Mechanism) -> tuple[list[dict 
     for result, correct in machine.results(mechanism, cycles, patience=UNLIMITED):
         right &= correct
         saved = result.preempt
-        found.append(None if saved is None or not saved.tbs or result.resume is None else {
+        if saved is None or not saved.tbs or result.resume is None:
+            found.append(None)
+            continue
+        stored = _stored_bytes(work.image, result.saved_tbs)
+        restore = result.resume.restore_cycles
+        found.append({
             "latency": saved.save_cycles, "drain": saved.drain_cycles, "tbs": saved.tbs,
-            "bytes": saved.data_bytes + saved.metadata_bytes, "data": saved.data_bytes,
-            "restore": result.resume.restore_cycles})
+            "bytes": saved.data_bytes + saved.metadata_bytes + stored, "data": saved.data_bytes + stored,
+            "restore": restore,
+            "lost": saved.save_cycles + restore + result.rest_cycles - (machine.cycles - result.at)})
     return found, right
 
 
@@ -85,9 +110,9 @@ def measure(task: Task, progress: Callable[[str], None] = lambda text: None) -> 
 
 
 def summary(rows: Sequence[dict]) -> dict[str, dict]:
-    """Return, by way, means over the kernels of the means over their moments: latency, bytes and restore time over
-    those of `occupied` at the same moment, the worst latency of a moment, cycles of drain; and words of routines over
-    words of code.
+    """Return, by way, means over the kernels of the means over their moments: latency, bytes, restore time and the
+    time lost over those of `occupied` at the same moment, the worst latency of a moment, cycles of drain; and words of
+    routines over words of code.
 
     A moment counts if all ways found something to save.
     """
@@ -104,13 +129,13 @@ def summary(rows: Sequence[dict]) -> dict[str, dict]:
                 continue
             pairs = [(ways[way]["moments"][k], ways[OCCUPIED]["moments"][k]) for k in common]
             means.append({key: float(np.mean([mine[key] / max(theirs[key], 1) for mine, theirs in pairs]))
-                          for key in ("latency", "bytes", "restore")}
+                          for key in ("latency", "bytes", "restore", "lost")}
                          | {"worst": max(mine["latency"] / theirs["latency"] for mine, theirs in pairs),
                             "drain": float(np.mean([mine["drain"] for mine, _ in pairs])),
                             "code": ways[way]["trap_words"] / ways[way]["words"]})
         found[way] = {"kernels": len(means)} | {
             key: float(np.mean([each[key] for each in means])) if means else None
-            for key in ("latency", "bytes", "restore", "drain", "code")} | {
+            for key in ("latency", "bytes", "restore", "lost", "drain", "code")} | {
             "worst": max((each["worst"] for each in means), default=None)}
     return found
 

@@ -125,11 +125,14 @@ class Execution(Sm):
             mask &= warp.predicates[op.guard] ^ op.invert
         elif op.invert:
             mask = 0
+        if op.all_lanes:
+            mask = warp.live
         if kind is Kind.TRAP and mask:
             raise WarpFault(Fault.TRAP)
         if kind is Kind.BARRIER and active != warp.live:
             raise WarpFault(Fault.BARRIER_DIVERGENT)
-        if kind is Kind.BRU and warp.uniforms[op.uniform] >= PC_NONE:
+        if (kind is Kind.BRU and warp.uniforms[op.uniform] >= PC_NONE
+                or kind is Kind.REJOIN and warp.stack[-1].reconv == PC_NONE):
             raise WarpFault(Fault.FETCH_BOUND)
         if kind is Kind.BRANCH:
             warp.branch(mask, op.target, op.reconv)
@@ -153,6 +156,8 @@ class Execution(Sm):
             warp.jump(op.target)
         elif kind is Kind.BRU:
             warp.jump(int(warp.uniforms[op.uniform]))
+        elif kind is Kind.REJOIN:
+            warp.jump(warp.stack[-1].reconv)
         elif kind is not Kind.BRANCH:
             self._pause(warp, op, kind, len(warp.stack) > 1 + routine)
             warp.jump(pc + 1)

@@ -16,6 +16,7 @@ END = "<!-- end: caesura bench traps -->"
 """Marks in a Markdown file: what is between them is replaced."""
 OCCUPIED, POINTS = "occupied", "points"
 """Ways to preempt, beside the kinds of preemption routines."""
+_OVER_OCCUPIED = "latency", "worst", "bytes", "restore", "lost"
 
 
 def _number(value: float | None) -> str:
@@ -29,19 +30,19 @@ def _mean(row: dict, key: str) -> str:
 
 def tables(result: dict) -> list[TitledTable]:
     """Return the tables of a result of `sim.bench.traps.run`: title, columns and rows."""
-    over_all = [[way, f"{of['kernels']}", *(_number(of[key]) for key in ("latency", "worst", "bytes", "restore")),
+    over_all = [[way, f"{of['kernels']}", *(_number(of[key]) for key in _OVER_OCCUPIED),
                  "-" if of["drain"] is None else f"{of['drain']:,.0f}", _number(of["code"])]
                 for way, of in result["summary"].items()]
     rows = [[row["kernel"], row["way"], str(sum(map(bool, row["moments"]))),
-             *(_mean(row, key) for key in ("latency", "drain", "bytes", "data", "restore")),
+             *(_mean(row, key) for key in ("latency", "drain", "bytes", "data", "restore", "lost")),
              f"{row['words']:,}", f"{row['trap_words']:,}", "right" if row["correct"] else "WRONG"]
             for row in result["runs"]]
     return [
         (f"Over all kernels (mean over kernels), of `occupied` at the same moments; {result['mechanism']}",
-         ["way", "kernels", "latency", "worst", "bytes", "restore", "drain, cycles", "routines, of code"], over_all),
+         ["way", "kernels", *_OVER_OCCUPIED, "drain, cycles", "routines, of code"], over_all),
         ("Each kernel: means over the moments at which something was left to save, cycles and bytes",
-         ["kernel", "way", "moments", "latency", "drain", "bytes", "data", "restore", "words", "of routines", "result"],
-         rows)]
+         ["kernel", "way", "moments", "latency", "drain", "bytes", "data", "restore", "lost", "words", "of routines",
+          "result"], rows)]
 
 
 def _heading(result: dict) -> str:

@@ -171,7 +171,7 @@ class Bench:
         code = b"".join(word.to_bytes(INSTRUCTION_BYTES, "little") for word in image.words)
         code_base = self.store(code)
         ccb_base = self.store(bytes(context.ccb_bytes(g, area)))
-        region = local_region_bytes(g, warps, image.local_bytes)
+        region = local_region_bytes(g, warps, image.all_local_bytes)
         local_base = self.allocate(g.tb_slots * region) if region else 0
         const_base = self.store(image.constants)
         windows = [(0, transport.memory_bytes)] if windows is None else list(windows)
@@ -179,7 +179,7 @@ class Bench:
                  "grid_x": grid[0], "grid_y": grid[1], "grid_z": grid[2],
                  "reciprocal_x": -(-RECIPROCAL_ONE // block[0]),
                  "reciprocal_y": -(-RECIPROCAL_ONE // block[1]), "shared_bytes": shared, "ccb_base": ccb_base,
-                 "area_bytes": area, "local_base": local_base, "local_bytes": image.local_bytes,
+                 "area_bytes": area, "local_base": local_base, "local_bytes": image.all_local_bytes,
                  "const_base": const_base, "const_bytes": len(image.constants)}
         for w in range(g.windows):
             whole[f"window_base[{w}]"], whole[f"window_end[{w}]"] = windows[w] if w < len(windows) else (0, 0)

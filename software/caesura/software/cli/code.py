@@ -25,7 +25,7 @@ from caesura.software.compiler import (
 from caesura.software.compiler.amdgpu import AssemblyError
 from caesura.software.compiler.codegen.assemble import assemble
 from caesura.software.compiler.codegen.disassemble import disassemble
-from caesura.software.compiler.flashback.kinds import RoutineKind
+from caesura.software.compiler.flashback.kinds import ROUTINES
 from caesura.software.compiler.image.origin_table import origin_rows
 
 from .common import EXIT_INPUT, Choice, Command, JsonTarget, check_option, examples, json_option, progress_lines
@@ -37,7 +37,7 @@ __all__ = ["compile_command", "asm_command", "disasm_command", "kernel_option", 
 
 kernel_option = click.option("--kernel", "names", multiple=True,
                              help="Only this one; may be given more than once  [default: all in the file]")
-routines_option = click.option("--routines", type=Choice([kind.value for kind in RoutineKind]),
+routines_option = click.option("--routines", type=Choice(list(ROUTINES)),
                                help="Give kernels preemption routines (docs/ctxback.md).")
 
 
@@ -192,11 +192,12 @@ def compile_command(source, output, show, names, registers, geometry: Geometry |
     if routines:
         from caesura.software.compiler.flashback.traps import with_routines
 
+        kind, form = ROUTINES[routines]
         with progress_lines() as progress:
             images = {}
             for name, image in compiled.images.items():
                 progress(f"{name}: making its preemption routines")
-                images[name] = with_routines(image, geometry or PRESETS["gtx480"], RoutineKind(routines))
+                images[name] = with_routines(image, geometry or PRESETS["gtx480"], kind, form=form)
     _write(images, output, as_json, show, compiled.refusals)
     sys.exit(report_refusals(compiled.refusals))
 

@@ -18,7 +18,7 @@ from caesura.hw.arch.context import Mechanism
 from caesura.hw.arch.errors import InputError
 from caesura.hw.arch.geometry import Geometry, preset
 from caesura.progress import watched
-from caesura.software.compiler.flashback.kinds import RoutineKind
+from caesura.software.compiler.flashback.kinds import ROUTINES
 from caesura.software.job import DEFAULT_CYCLES, JobError, JobFile, PreemptionSpec, load_job
 from caesura.software.kernels import KERNELS, SIZES
 from caesura.software.names import alternatives
@@ -152,7 +152,7 @@ _OPTIONS: tuple[Callable, ...] = (
                  "their room. Of geometries with in_place only."),
     click.option("--newcomer", is_flag=True, help="In place, and room is made for the kernel of --with, which is "
                  "launched before the SM is taken away."),
-    click.option("--routines", type=Choice([kind.value for kind in RoutineKind]),
+    click.option("--routines", type=Choice(list(ROUTINES)),
                  help="Give the kernel preemption routines, and preempt it by them (docs/ctxback.md). Of geometries "
                  "with traps only."),
     click.option("--trap", is_flag=True, help="Preempt by the routines that the image of the kernel has."),
@@ -268,7 +268,8 @@ def _task(o: RunOptions, job: JobFile | None, g: Geometry, preemptions: tuple[Pr
     if o.routines:
         traps = importlib.import_module("caesura.software.compiler.flashback.traps")
         progress(f"{work.image.name}: making its preemption routines")
-        image = traps.with_routines(work.image, g, RoutineKind(o.routines))
+        kind, form = ROUTINES[o.routines]
+        image = traps.with_routines(work.image, g, kind, form=form)
         work = dataclasses.replace(work, image=image)
     limit = o.max_cycles or (job.max_cycles if job else DEFAULT_CYCLES)
     return runs.Task(work, str(job.path) if job else o.what, preemptions, limit, o.check_bounds)

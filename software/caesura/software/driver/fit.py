@@ -63,8 +63,8 @@ def check_fit(g: Geometry, code: KernelImage, grid: Size, block: Size, shared: i
                           f"file of {g.registers}")
     if shared > g.shared_bytes:
         raise LaunchError(f"{where}: {shared} bytes of shared memory, this SM ({g.name}) has {g.shared_bytes}")
-    if not 0 <= code.local_bytes <= MAX_LOCAL_BYTES or code.local_bytes % 4:
-        raise LaunchError(f"{where}: {code.local_bytes} bytes of local memory a thread; a multiple of 4 up to "
+    if not 0 <= code.all_local_bytes <= MAX_LOCAL_BYTES or code.all_local_bytes % 4:
+        raise LaunchError(f"{where}: {code.all_local_bytes} bytes of local memory a thread; a multiple of 4 up to "
                           f"{MAX_LOCAL_BYTES} is possible")
     if code.stack_depth > g.stack_depth:
         raise LaunchError(f"{where}: divergence nests {code.stack_depth} deep, the SIMT stack of this SM "

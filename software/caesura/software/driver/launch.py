@@ -179,7 +179,7 @@ class Launch:
     @property
     def local_region_bytes(self) -> int:
         """Local memory of a TB, whole segments."""
-        return local_region_bytes(self.device.geometry, self.warps_per_tb, self.kernel.image.local_bytes)
+        return local_region_bytes(self.device.geometry, self.warps_per_tb, self.kernel.image.all_local_bytes)
 
     @property
     def occupied_tb_bytes(self) -> int:

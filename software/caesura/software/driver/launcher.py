@@ -139,7 +139,8 @@ class Launcher:
         """Check that a descriptor block is of a kernel, and of a device with this memory."""
         value, device = block.field, self.device
         code = code_bytes(image)
-        sizes = {"code_words": len(image.words), "local_bytes": image.local_bytes, "const_bytes": len(image.constants)}
+        sizes = {"code_words": len(image.words), "local_bytes": image.all_local_bytes,
+                 "const_bytes": len(image.constants)}
         right = value("sizes", "registers") == image.registers and value("shared_bytes") >= image.shared_bytes
         right &= all(value(name) == size for name, size in sizes.items())
         right = right and value("code_base") + len(code) <= device.transport.memory_bytes
@@ -209,7 +210,7 @@ class Launcher:
             "reciprocal_x": -(-(1 << 20) // launch.block[0]), "reciprocal_y": -(-(1 << 20) // launch.block[1]),
             "shared_bytes": -(-launch.shared_bytes // 4) * 4, "ccb_base": launch.ccb_base,
             "area_bytes": launch.area_bytes,
-            "local_base": launch.local_base, "local_bytes": code.local_bytes,
+            "local_base": launch.local_base, "local_bytes": code.all_local_bytes,
             "const_base": launch.kernel.bank.address, "const_bytes": launch.kernel.bank.size,
             "window_base[0]": self.device.heap.base, "window_end[0]": self.device.heap.end,
         }

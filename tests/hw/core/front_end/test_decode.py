@@ -77,15 +77,18 @@ def test_every_opcode_decodes_as_the_encoding_says():
         assert out["is_bar"] == (op.barrier is not None)
         assert out["barrier"] == (op.barrier or 0)
         for name, flag in (("bra", "is_bra"), ("exit", "is_exit"), ("pp", "is_pp"), ("pp.div", "is_pp_div"),
-                           ("membar", "is_membar"), ("trap", "is_trap"), ("call", "is_call"), ("bru", "is_bru")):
+                           ("membar", "is_membar"), ("trap", "is_trap"), ("call", "is_call"), ("bru", "is_bru"),
+                           ("rejoin", "is_rejoin")):
             assert out[flag] == (op.name == name)
+        assert out["all_lanes"] == op.all_lanes
 
 
 def test_unknown_opcodes_are_illegal_and_set_nothing_else():
     rng = random.Random(2)
     unknown = [code for code in range(1024) if code not in BY_CODE]
     flags = ("reads_a", "reads_b", "reads_c", "reads_d", "writes_d", "writes_pd", "is_bra", "is_exit", "is_bar",
-             "is_pp", "is_pp_div", "is_membar", "is_trap", "is_call", "is_bru", "uses_registers", "no_base")
+             "is_pp", "is_pp_div", "is_membar", "is_trap", "is_call", "is_bru", "is_rejoin", "all_lanes",
+             "uses_registers", "no_base")
     for out in decode_all(code << 54 | rng.getrandbits(54) for code in unknown):
         assert out["illegal"]
         assert not any(out[flag] for flag in flags)

@@ -290,6 +290,7 @@ FAULTS = {
     "return to no address": ([make("umov.i", d=0, imm=PC_NONE), make("bru", a=0)], Fault.FETCH_BOUND, 1),
     "return beyond all addresses": ([make("umov.i", d=0, imm=PC_NONE + 1), make("bru", a=0)], Fault.FETCH_BOUND, 1),
     "return to a negative address": ([make("umov.i", d=0, imm=-1), make("bru", a=0)], Fault.FETCH_BOUND, 1),
+    "rejoin where nothing ends": ([make("nop"), make("rejoin")], Fault.FETCH_BOUND, 1),
     "return behind a call that is the last word": (
         [make("bra", target=2, reconv=PC_NONE), make("bru", a=0), make("call", d=0, target=1)], Fault.FETCH_BOUND, 3),
     "register bound": ([make("nop"), make("iadd", d=1, a=2, b=8)], Fault.REGISTER_BOUND, 1),

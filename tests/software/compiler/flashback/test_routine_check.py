@@ -1,6 +1,7 @@
 """Preemption routines are judged from their words: what the compiler makes is taken, what gives nothing back is not."""
 
 import dataclasses
+import itertools
 import re
 
 import numpy as np
@@ -16,12 +17,13 @@ from caesura.software.compiler.codegen.elf import read_elf, write_elf
 from caesura.software.compiler.errors import ImageError
 from caesura.software.compiler.flashback import traps
 from caesura.software.compiler.flashback.costs import Objective
-from caesura.software.compiler.flashback.kinds import RoutineKind
+from caesura.software.compiler.flashback.kinds import RoutineForm, RoutineKind
 from caesura.software.compiler.flashback.traps import trap_table, with_routines
 from caesura.software.compiler.preemption.check import check_code
 from caesura.software.kernels import KERNELS, kernel
 from caesura.software.kernels.doubles import DOUBLES
 from support.selection import quick
+from support.sim.routine_forms import ROUTINES, SOME_ROUTINES, routine_id
 from support.sim.small_runs import random_run
 
 pytestmark = pytest.mark.depends_on("hw", "sim", "software")
@@ -42,24 +44,24 @@ def refused(image):
 
 @pytest.mark.parametrize("name", quick(list(KERNELS), ["hotspot", "collatz", "warpscan"]))
 def test_what_the_compiler_makes_is_right(name):
-    for kind in RoutineKind:
+    for kind, form in ROUTINES:
         for objective in Objective:
-            assert not refused(with_routines(kernel(name).image(), G, kind, objective))
+            assert not refused(with_routines(kernel(name).image(), G, kind, objective, form=form))
 
 
 @pytest.mark.parametrize("name", quick(list(DOUBLES), ["fractions"]))
 def test_so_it_is_where_there_are_calls(name):
     (image,) = compile_ptx(DOUBLES[name].read_text(), name).values()
     assert any(decode(word).op.name == "call" for word in image.code)
-    for kind in (RoutineKind.RELAXED, RoutineKind.CTXBACK_CS_DEFER):
-        assert not refused(with_routines(image, G, kind))
+    for kind, form in ((RoutineKind.RELAXED, RoutineForm.HARDWARE), *SOME_ROUTINES):
+        assert not refused(with_routines(image, G, kind, form=form))
 
 
 @pytest.mark.parametrize("seed", quick(range(300), [0, 40]))
 def test_so_it_is_of_random_kernels(seed):
     image = random_run(seed).image
-    for kind in (RoutineKind.RELAXED, RoutineKind.CTXBACK_CS_DEFER):
-        assert not refused(with_routines(image, G, kind))
+    for kind, form in ((RoutineKind.RELAXED, RoutineForm.HARDWARE), *SOME_ROUTINES):
+        assert not refused(with_routines(image, G, kind, form=form))
 
 
 def routine_words(image, pc):
@@ -67,11 +69,11 @@ def routine_words(image, pc):
     found, at = [], VECTOR_WORDS * pc
     while True:
         instruction = decode(image.traps[at])
+        if instruction.op.name == "rejoin":
+            return found
         if instruction.op.name != "bra":
             found.append(at)
             at += 1
-        elif instruction.get("target") == pc:
-            return found
         else:
             at = instruction.get("target") - image.trap_base
 
@@ -81,10 +83,11 @@ def replaced(image, at, word):
 
 
 @pytest.mark.parametrize("name", quick(["hotspot", "reduction", "collatz", "nbody", "srad"], ["collatz"]))
-@pytest.mark.parametrize("kind", [RoutineKind.LIVE, RoutineKind.CTXBACK], ids=lambda kind: kind.value)
-def test_whatever_is_left_out_is_missed(name, kind):
-    """Each register that a point saves, and each instruction that reverts or is executed again."""
-    image = with_routines(kernel(name).image(), G, kind)
+@pytest.mark.parametrize("kind, form", [
+    (RoutineKind.LIVE, RoutineForm.HARDWARE), *itertools.product([RoutineKind.CTXBACK], RoutineForm)], ids=routine_id)
+def test_whatever_is_left_out_is_missed(name, kind, form):
+    """Each register that a point saves, and each instruction that reverts, stores, loads or is executed again."""
+    image = with_routines(kernel(name).image(), G, kind, form=form)
     missed = 0
     for pc in range(0, len(image.code), 3):
         for at in routine_words(image, pc):
@@ -92,7 +95,7 @@ def test_whatever_is_left_out_is_missed(name, kind):
             if instruction.op.name == "nop":
                 continue
             if instruction.op.name not in ("pp", "pp.div"):
-                assert "does not give" in refused(replaced(image, at, NOP))
+                assert re.match("does not (give|save)", refused(replaced(image, at, NOP)))
                 missed += 1
                 continue
             live = instruction.get("live")
@@ -101,6 +104,37 @@ def test_whatever_is_left_out_is_missed(name, kind):
                 assert re.match("does not (give|save)", refused(replaced(image, at, less)))
                 missed += 1
     assert missed >= 10
+
+
+def test_what_a_routine_stores_has_its_place():
+    """Neither the kernel's own local memory, nor beyond that of the routines; and only by all lanes."""
+    image = with_routines(dataclasses.replace(kernel("collatz").image(), local_bytes=8), G, RoutineKind.LIVE,
+                          form=RoutineForm.SOFTWARE)
+    assert image.routine_bytes == 4 * image.registers and image.all_local_bytes == 8 + image.routine_bytes
+    assert not refused(image)
+    at, store = next((at, instruction) for at, word in enumerate(image.traps)
+                     if (instruction := decode(word)).op.name == "st.local.all.b32")
+    for offset in (0, 4, 8 + image.routine_bytes, store.get("imm") + 2, -4):
+        moved = encode(Instruction.make(store.op.name, d=store.get("d"), no_base=1, imm=offset))
+        assert f"is not a word of the {image.routine_bytes} bytes of local memory from 8 on" in refused(
+            replaced(image, at, moved))
+    by_register = encode(Instruction.make(store.op.name, d=store.get("d"), a=0, imm=store.get("imm")))
+    assert "is not a word of" in refused(replaced(image, at, by_register))
+    other = encode(Instruction.make("st.local.b32", d=store.get("d"), no_base=1, imm=store.get("imm")))
+    assert "may only compute, without st.local.b32" in refused(replaced(image, at, other))
+
+
+@pytest.mark.parametrize("instruction", ["rejoin", "ld.local.all.b32 R0, [0]", "st.local.all.b32 [0], R0"])
+def test_what_only_routines_may_do(instruction):
+    with pytest.raises(ImageError, match=rf"pc 1: {re.escape(instruction.split()[0])} may only stand in preempt"):
+        assemble(f".kernel k\n.local 4\nmov.i R0, 1\n{instruction}\nexit\n")
+
+
+def test_there_may_be_no_room_for_what_they_store():
+    image = dataclasses.replace(kernel("collatz").image(), local_bytes=0xFFFC)
+    with pytest.raises(ImageError, match="65532 bytes of local memory a thread leave no room .* let the hardware"):
+        with_routines(image, G, form=RoutineForm.SOFTWARE)
+    assert not with_routines(image, G).routine_bytes
 
 
 def test_what_has_no_place_in_a_routine():

@@ -24,11 +24,11 @@ _ROW = data.StructLayout({
     "a": 1, "b": 1, "c": 1, "data": 1, "d": 1, "pa": 1, "pb": 1, "pd": 1,
     "is_bra": 1, "is_exit": 1, "is_bar": 1, "is_pp": 1,
     "is_pp_div": 1, "is_membar": 1, "is_trap": 1,
-    "is_call": 1, "is_bru": 1,
+    "is_call": 1, "is_bru": 1, "is_rejoin": 1, "all_lanes": 1,
 })
 _NAMED = {"bra": "is_bra", "exit": "is_exit", "pp": "is_pp",
           "pp.div": "is_pp_div", "membar": "is_membar",
-          "trap": "is_trap", "call": "is_call", "bru": "is_bru"}
+          "trap": "is_trap", "call": "is_call", "bru": "is_bru", "rejoin": "is_rejoin"}
 _ORDER = tuple(Format)
 
 
@@ -39,7 +39,7 @@ def _row(op: Opcode) -> data.Const:
         "size": Size.U8 if op.size is None else op.size,
         "space": op.space or Space.GLOBAL, "store": op.store, "atomic": op.is_atomic,
         "data_registers": op.data_registers, "barrier": op.barrier or 0,
-        "form": 1 << _ORDER.index(op.format), "guarded": "guard" in FIELDS[op.format],
+        "form": 1 << _ORDER.index(op.format), "guarded": op.is_guarded, "all_lanes": op.all_lanes,
         "use_imm": "imm" in FIELDS[op.format], "is_bar": op.barrier is not None}
     row |= {name: 1 for name in op.operands if name in ("mem", "a", "b", "c", "data", "d", "pa",
                                                         "pb", "pd", "ua", "ub", "uc", "ud")}
@@ -85,7 +85,7 @@ class Decoder(wiring.Component):
         offset = self.word[first:first + width].as_signed()
         for name in ("unit", "alu", "space", "size", "store", "atomic", "data_registers", "barrier",
                      "use_imm", "is_bra", "is_exit", "is_bar", "is_pp", "is_pp_div", "is_membar",
-                     "is_trap", "is_call", "is_bru", "pair_a", "pair_b", "pair_c"):
+                     "is_trap", "is_call", "is_bru", "is_rejoin", "all_lanes", "pair_a", "pair_b", "pair_c"):
             m.d.comb += out[name].eq(row[name])
         m.d.comb += out.function.eq(self.word[LIVE_BITS:LIVE_BITS + 7])
         for name in ("d", "a", "b", "c", "pb", "pb_not", "pa", "pa_not", "pd", "target", "reconv",

@@ -33,7 +33,7 @@ class IssueStage(wiring.Component):
     path to `uniform_op`; what `Unit.CONTROL` executes ends here. A uniform register that operand b
     or the address of another unit's instruction needs is put into, or added to, the immediate. A
     ``call`` jumps here, and is a move of its return address for the uniform unit; a ``bru`` faults
-    if no PC can be what it reads. A faulting instruction has no effect but `fault`.
+    if no PC can be what it reads, a ``rejoin`` where nothing ends. A faulting instruction has no effect but `fault`.
 
     Parameters
     ----------
@@ -181,7 +181,8 @@ class IssueStage(wiring.Component):
             select.warp.eq(self.warp), select.guard.eq(op.guard),
             select.pa.eq(op.pa), select.pb.eq(op.pb),
             active.eq(self.top.mask),
-            execute.eq(active & (self.predicates.guard ^ spread(op.guard_not, size))),
+            execute.eq(Mux(op.all_lanes, self.top.live,
+                           active & (self.predicates.guard ^ spread(op.guard_not, size)))),
         ]
         armed = Signal()
         pending = Signal()
@@ -203,7 +204,7 @@ class IssueStage(wiring.Component):
         self._schedule(m, op, send)
         m.d.comb += [
             self.trace.valid.eq(retire & (op.unit != Unit.CONTROL) | retire & (
-                op.is_bra | op.is_bru | op.is_exit | op.is_bar | op.is_membar | op.is_trap
+                op.is_bra | op.is_bru | op.is_rejoin | op.is_exit | op.is_bar | op.is_membar | op.is_trap
                 | pending & (op.is_pp | op.is_pp_div & armed))),
             self.trace.warp.eq(self.warp), self.trace.pc.eq(self.top.pc),
             self.trace.mask.eq(execute), self.trace.op.eq(self.instruction.word[LIVE_BITS:]),
@@ -243,7 +244,8 @@ class IssueStage(wiring.Component):
             m.d.comb += kind.eq(Fault.BARRIER_DIVERGENT)
         with m.Elif(op.is_bra & execute.any() & (execute != active) & self.overflow):
             m.d.comb += kind.eq(Fault.STACK_OVERFLOW)
-        with m.Elif(op.is_bru & (self.uniform_a >= PC_NONE)):
+        with m.Elif(op.is_bru & (self.uniform_a >= PC_NONE)
+                    | op.is_rejoin & (self.top.reconv == PC_NONE)):
             m.d.comb += kind.eq(Fault.FETCH_BOUND)
         fault = kind != Fault.NONE
         m.d.comb += [self.fault.kind.eq(kind), self.fault.pc.eq(self.top.pc)]
@@ -272,7 +274,8 @@ class IssueStage(wiring.Component):
         diverge = branch & (execute != active)
         straight = Mux(branch | op.is_call, op.target, self.top.pc + 1)
         m.d.comb += [
-            do.pc.eq(Mux(op.is_bru, self.uniform_a, straight)),
+            do.pc.eq(Mux(op.is_bru, self.uniform_a,
+                         Mux(op.is_rejoin, self.top.reconv, straight))),
             do.mask.eq(execute), do.reconv.eq(op.reconv),
             do.live.eq(Mux(op.is_exit, self.top.live & ~execute, self.top.live)),
         ]

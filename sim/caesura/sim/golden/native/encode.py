@@ -23,7 +23,7 @@ _SPECIAL_ALU = {
 _UNIFORM = {Handler.VALUE: Handler.UNIFORM_VALUE, Handler.TEST: Handler.UNIFORM_TEST,
             Handler.PARAMETER: Handler.UNIFORM_PARAMETER, Handler.SPECIAL: Handler.UNIFORM_SPECIAL}
 _CONTROL = {kind: Handler[kind.name] for kind in Kind if kind.name in
-            ("BRANCH", "EXIT", "NOP", "BARRIER", "PP", "PP_DIV", "TRAP", "CALL", "BRU")}
+            ("BRANCH", "EXIT", "NOP", "BARRIER", "PP", "PP_DIV", "TRAP", "CALL", "BRU", "REJOIN")}
 
 
 def row(operation: Operation) -> tuple[int, ...]:
@@ -39,7 +39,8 @@ def row(operation: Operation) -> tuple[int, ...]:
         registers["d"] = operation.uniform
     return _packed(**{
         "handler": _handler(instruction, operation.kind), "code": _function(instruction), "guard": operation.guard,
-        "guard_not": bool(operation.invert), "recorded": operation.recorded, "d": get("d"), **registers,
+        "guard_not": bool(operation.invert), "recorded": operation.recorded,
+        "all_lanes": operation.all_lanes, "d": get("d"), **registers,
         **{name: get(name) for name in ("pd", "pa", "pa_not", "pb", "pb_not", "target", "reconv", "live")},
         **{f"from_{name}": _source(instruction, name) for name in "abc"},
         "registers": op.data_registers, "size": op.size or 0, "space": op.space or 0,

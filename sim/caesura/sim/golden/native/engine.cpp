@@ -245,6 +245,7 @@ bool advance(Machine& m, Warp& w, const Operation& op, u32 pc, u32 active, u32 m
         case Handler::EXIT: w.live &= ~mask; return jump(w, pc + 1);
         case Handler::CALL: write_uniform(m, w, op.d, pc + 1); return jump(w, op.target);
         case Handler::BRU: return jump(w, uniform(w, op.d));
+        case Handler::REJOIN: return jump(w, w.stack[w.depth - 1][RECONVERGENCE]);
         default: pause(w, op, pending, routine); return jump(w, pc + 1);
     }
 }
@@ -264,12 +265,14 @@ int step(Machine& m) {
     if (op.handler == Handler::PYTHON || (w.after_pp && op.handler != Handler::PP_DIV)) return Status::PYTHON;
     const bool routine = kernel.trap_base && pc >= kernel.trap_base;
     if (block.traps && !routine && !w.returned) return Status::PYTHON;  // which knows who is trapped
-    const u32 active = w.stack[w.depth - 1][MASK] & live, mask = active & predicate(w, op.guard, op.guard_not);
+    const u32 active = w.stack[w.depth - 1][MASK] & live;
+    const u32 mask = op.all_lanes ? live : active & predicate(w, op.guard, op.guard_not);
     if (active & ~u32(FULL)) return Status::PYTHON;
     switch (op.handler) {
         case Handler::TRAP: if (mask) return Status::PYTHON; break;
         case Handler::BARRIER: if (active != live) return Status::PYTHON; break;
         case Handler::BRU: if (uniform(w, op.d) >= u32(PC_NONE)) return Status::PYTHON; break;
+        case Handler::REJOIN: if (w.stack[w.depth - 1][RECONVERGENCE] == u32(PC_NONE)) return Status::PYTHON; break;
         case Handler::BRANCH: if (overflows(m, w, op, active, mask)) return Status::PYTHON; break;
         default: break;
     }

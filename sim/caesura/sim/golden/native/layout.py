@@ -64,6 +64,7 @@ class Handler(enum.IntEnum):
     TRAP = 29
     CALL = 30
     BRU = 31
+    REJOIN = 32
 
 
 class Source(enum.IntEnum):
@@ -102,7 +103,7 @@ def _struct(*fields: tuple) -> np.dtype:
 OPERATION = _struct(
     *((name, "u1") for name in ("handler", "code", "guard", "guard_not", "recorded", "d", "a", "b", "c", "pd", "pa",
                                 "pa_not", "pb", "pb_not", "from_a", "from_b", "from_c", "registers", "size", "space",
-                                "wide", "returns", "tests", "barrier")),
+                                "wide", "returns", "tests", "barrier", "all_lanes")),
     ("imm", "u4"), ("target", "u4"), ("reconv", "u4"), ("live", "u8"))
 """A decoded instruction. `code` is its function, `registers` the vector registers it loads or stores, `from_a` the base
 of an address."""

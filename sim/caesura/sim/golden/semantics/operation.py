@@ -40,6 +40,7 @@ class Kind(enum.IntEnum):
     ATOMIC = 9
     CALL = 10
     BRU = 11
+    REJOIN = 12
 
 
 def _nothing(warp: Warp, mask: int) -> None:
@@ -64,12 +65,14 @@ class Operation:
         Of kind `FAULT`: raised at issue.
     recorded : bool
         Appears in the retire trace.
+    all_lanes : bool
+        Executed by all lanes that have not exited.
     instruction : Instruction or None
         What was decoded; none of kind `FAULT`.
     """
 
     __slots__ = ("kind", "guard", "invert", "run", "atomic", "target", "reconv", "live", "barrier", "uniform",
-                 "fault", "recorded", "instruction")
+                 "fault", "recorded", "all_lanes", "instruction")
 
     def __init__(self, kind: Kind, fault: Fault = Fault.NONE):
         self.kind = kind
@@ -80,6 +83,7 @@ class Operation:
         self.target = self.reconv = self.live = self.barrier = self.uniform = 0
         self.fault = fault
         self.recorded = True
+        self.all_lanes = False
         self.instruction: Instruction | None = None
 
 
@@ -105,7 +109,7 @@ def compile_word(word: int, sm: Sm, kernel: Kernel) -> Operation:
         operation = Operation(Kind.RUN)
         make = constant_to_uniform if "ud" in op.operands and op.size is not None else _UNITS[op.unit]
         operation.run = make(instruction, sm, kernel)
-    operation.instruction = instruction
+    operation.instruction, operation.all_lanes = instruction, op.all_lanes
     if operation.kind is Kind.CALL:
         operation.run = call(instruction, sm, kernel)
     if op.is_guarded:
@@ -128,7 +132,8 @@ def _illegal(instruction: Instruction) -> bool:
 
 
 _CONTROL = {"bra": Kind.BRANCH, "exit": Kind.EXIT, "nop": Kind.NOP, "membar": Kind.NOP,
-            "pp": Kind.PP, "pp.div": Kind.PP_DIV, "trap": Kind.TRAP, "call": Kind.CALL, "bru": Kind.BRU}
+            "pp": Kind.PP, "pp.div": Kind.PP_DIV, "trap": Kind.TRAP, "call": Kind.CALL, "bru": Kind.BRU,
+            "rejoin": Kind.REJOIN}
 
 
 def _control(instruction: Instruction) -> Operation | None:

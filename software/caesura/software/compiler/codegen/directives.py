@@ -6,6 +6,7 @@
     .predicates 1            // optional: counted
     .shared 0                // bytes of shared memory
     .local 0                 // bytes of local memory of a thread
+    .routinelocal 0          // bytes of it that preemption routines use, behind those
     .const 0000803f00000040  // bytes that are added to the constant bank
     .symbol table f32 0 8    // a variable in it: type, offset, bytes; "global" behind it: a global variable
     .globals 64              // bytes of the module's global variables
@@ -42,8 +43,8 @@ from .syntax import parse_number
 __all__ = ["Draft", "read_directive", "show_directives", "show_point"]
 
 _NUMBERS = {".registers": "registers", ".predicates": "predicates", ".shared": "shared_bytes",
-            ".local": "local_bytes", ".stack": "stack_depth", ".maxthreads": "max_threads",
-            ".globals": "global_bytes"}
+            ".local": "local_bytes", ".routinelocal": "routine_bytes", ".stack": "stack_depth",
+            ".maxthreads": "max_threads", ".globals": "global_bytes"}
 _BYTES = {".const": ("constants", MAX_CONSTANT_BYTES, "a constant bank has"),
           ".global": ("global_data", MAX_GLOBAL_BYTES, "the global variables have")}
 _BYTES_A_LINE = 32
@@ -105,8 +106,8 @@ def _number(draft: Draft, word: str, rest: str) -> None:
     value = _natural(rest)
     if not low <= value <= high:
         raise ValueError(f"{word} must be {low} to {high}, not {value}")
-    if word == ".local" and value % 4:
-        raise ValueError(f".local must be a multiple of 4, not {value}")
+    if word in (".local", ".routinelocal") and value % 4:
+        raise ValueError(f"{word} must be a multiple of 4, not {value}")
     draft.facts[name] = value
 
 

@@ -81,6 +81,8 @@ def write_elf(images: Mapping[str, KernelImage] | Iterable[KernelImage]) -> byte
         del record["code"], record["traps"], record["origins"], record["origin_numbers"]
         if image.traps:
             record["trap_base"] = image.trap_base
+        if not image.routine_bytes:
+            del record["routine_bytes"]
         if image.origins:
             record["origins"] = packed_origins(image)
         for field, known in shared.items():

@@ -7,13 +7,26 @@ routine of its instruction::
     reverts                  under the mask of the interrupted warp
     pp {...}, pp.div {...}   where the warp stops: what the hardware saves, compresses and brings back
     executed again           from the flashback point on
-    bra pc                   the entry ends
+    rejoin                   the entry ends
 
-A vector has room for one revert, the point, and a branch to what is executed again, or to ``pc``: the way to the point
-is one line of the instruction cache. With more reverts it is a branch to a routine of its own.
+That is the form in which a routine hands registers over. In the other it saves them itself (`RoutineForm.SOFTWARE`)::
+
+    reverts
+    st.local.all [...], R    each vector register that is to be saved, by all lanes
+    pp {...}, pp.div {...}   the hardware saves PCs, masks, barriers, predicates and uniform registers
+    ld.local.all R, [...]    the same registers
+    executed again
+    rejoin
+
+Register r has its place at word r of the local memory behind the kernel's own. A point stops a warp only when its
+stores have been acknowledged.
+
+A vector has room for one word before the point, the point, and a branch to what is behind it, or ``rejoin``: the way to
+the point is one line of the instruction cache. With more before the point it is a branch to a routine elsewhere, and
+where one ends as another does, the shorter is the end of the longer (IV-A).
 
 If the preempt is withdrawn meanwhile, the warp runs through its routine, and all is as it was. Where a warp had better
-run on (CS-Defer), the vector is a branch to its own instruction, which retires, and the next one is trapped. Nothing is
+run on (CS-Defer), the vector goes back to its own instruction, which retires, and the next one is trapped. Nothing is
 trapped that stops a warp itself, or ends it: preemption points, barriers, ``exit``.
 """
 
@@ -24,14 +37,16 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from caesura.hw.arch.encoding import Instruction, decode, encode
-from caesura.hw.arch.geometry import INSTRUCTION_BYTES, PC_NONE, SEGMENT_BYTES, Geometry
-from caesura.hw.arch.isa import VECTOR_WORDS, liveness_vector
+from caesura.hw.arch.geometry import INSTRUCTION_BYTES, PC_NONE, SEGMENT_BYTES, WORD_BYTES, Geometry
+from caesura.hw.arch.isa import ALL_LIVE, VECTOR_WORDS, liveness_vector, saved_by
 from caesura.hw.arch.operations import Space
 
 from ..codegen.emit import encoded
+from ..errors import ImageError
 from ..image.kernel_image import KernelImage
 from ..image.lift import lift, operation
 from ..ir.kernel import Op
+from ..ir.spaces import MAX_LOCAL_BYTES
 from ..ir.spec import BY_NAME, is_memory
 from ..preemption.extended_liveness import body_liveness
 from ..preemption.stopped_blocks import Lost, StoppedBlock, stopped_blocks
@@ -40,7 +55,7 @@ from .blocks import Register, RegisterClass
 from .costs import Objective
 from .defer import Deferrals
 from .handover import Handover
-from .kinds import RoutineKind
+from .kinds import RoutineForm, RoutineKind
 from .machine_code import program
 from .program import CodeBlock
 from .reversing import reverting
@@ -49,12 +64,12 @@ from .search import WINDOW, Plan, Search, Technique, rank
 
 __all__ = ["Routine", "TrapTable", "trap_table", "with_routines"]
 
-_REVERTS = VECTOR_WORDS - 3
-"""Reverts that a vector has room for, beside the point and a branch."""
+_BEFORE = VECTOR_WORDS - 3
+"""Words before the point that a vector has room for, beside that and a branch."""
 _REFILL = 12
 """Cycles from a branch to its target's issue, about, if the line is in the instruction cache."""
 _LINE_WORDS = SEGMENT_BYTES // INSTRUCTION_BYTES
-_NOP = encode(Instruction.make("nop"))
+_NOP, _REJOIN = (encode(Instruction.make(name)) for name in ("nop", "rejoin"))
 
 
 class Routine(NamedTuple):
@@ -66,20 +81,23 @@ class Routine(NamedTuple):
         Of the instruction.
     plan : Plan
     handover : Handover
-    reverts, point, again : tuple of int
-        Words of its code; the branch back is not among them.
+    before, point, behind : tuple of int
+        Words of its code: up to where the warp stops, and from there on but for the last.
+    stored : tuple of int
+        Vector registers that it stores itself.
     """
 
     pc: int
     plan: Plan
     handover: Handover
-    reverts: tuple[int, ...]
+    before: tuple[int, ...]
     point: tuple[int, ...]
-    again: tuple[int, ...]
+    behind: tuple[int, ...]
+    stored: tuple[int, ...]
 
     def operations(self) -> list[Op]:
-        """Return its instructions, but for the branch back."""
-        return [operation(decode(word)) for word in (*self.reverts, *self.point, *self.again)]
+        """Return its instructions, but for the last, which leads back."""
+        return [operation(decode(word)) for word in (*self.before, *self.point, *self.behind)]
 
 
 class TrapTable(NamedTuple):
@@ -95,20 +113,58 @@ class TrapTable(NamedTuple):
 
     def code(self, words: int) -> tuple[int, ...]:
         """Return vectors, and what of the routines does not stand there, behind a code of so many words."""
-        vectors: list[int] = []
-        bodies: list[int] = []
+        vectors: list[tuple[int, ...]] = []
+        rests: list[tuple[int, ...]] = []
         for pc in range(words):
             routine = self.routines.get(pc)
-            vector: list[int] = []
-            rest: list[int] = []
-            if routine is not None and len(routine.reverts) <= _REVERTS:
-                vector, rest = [*routine.reverts, *routine.point], [*routine.again]
+            vector, rest = (), ()
+            if routine is not None and len(routine.before) <= _BEFORE:
+                vector, rest = (*routine.before, *routine.point), routine.behind
             elif routine is not None:
-                rest = [*routine.reverts, *routine.point, *routine.again]
-            vector.append(_branch((1 + VECTOR_WORDS) * words + len(bodies) if rest else pc))
-            vectors += vector + [_NOP] * (VECTOR_WORDS - len(vector))
-            bodies += [*rest, _branch(pc)] if rest else []
-        return (*vectors, *bodies)
+                rest = (*routine.before, *routine.point, *routine.behind)
+            vectors.append(vector)
+            rests.append((*rest, _REJOIN))
+        bodies = _Bodies((1 + VECTOR_WORDS) * words)
+        for rest in sorted(rests, key=len, reverse=True):
+            if len(rest) > 1:
+                bodies.place(rest)
+        found = []
+        for vector, rest in zip(vectors, rests, strict=True):
+            last = _branch(bodies.place(rest)) if len(rest) > 1 else _REJOIN
+            found += [*vector, last, *[_NOP] * (VECTOR_WORDS - len(vector) - 1)]
+        return (*found, *bodies.words)
+
+
+class _Bodies:
+    """Routines one behind the other, each once; one that is the end of another is not there again.
+
+    Parameters
+    ----------
+    base : int
+        Address of the first.
+
+    Attributes
+    ----------
+    words : list of int
+    """
+
+    def __init__(self, base: int):
+        self.words: list[int] = []
+        self._base = base
+        self._ends: dict[tuple[int, int], int] = {}  # by first word and number of the rest: its number, from 1
+        self._places: dict[int, int] = {}
+
+    def place(self, routine: tuple[int, ...]) -> int:
+        """Return where a routine stands."""
+        numbers = [0]
+        for word in reversed(routine):
+            numbers.append(self._ends.setdefault((word, numbers[-1]), len(self._ends) + 1))
+        if numbers[-1] not in self._places:
+            first = self._base + len(self.words)
+            for offset, number in enumerate(reversed(numbers[1:])):
+                self._places.setdefault(number, first + offset)
+            self.words += routine
+        return self._places[numbers[-1]]
 
 
 def _branch(target: int) -> int:
@@ -116,14 +172,27 @@ def _branch(target: int) -> int:
 
 
 def with_routines(image: KernelImage, geometry: Geometry, kind: RoutineKind = RoutineKind.CTXBACK,
-                  objective: Objective = Objective.LATENCY, window: int = WINDOW) -> KernelImage:
-    """Return an image with preemption routines; see `trap_table`."""
-    table = trap_table(image, geometry, kind, objective, window)
-    return dataclasses.replace(image, traps=table.code(len(image.code)))
+                  objective: Objective = Objective.LATENCY, window: int = WINDOW,
+                  form: RoutineForm = RoutineForm.HARDWARE) -> KernelImage:
+    """Return an image with preemption routines; see `trap_table`.
+
+    Raises
+    ------
+    ImageError
+        If the local memory of a thread has no room for what the routines store.
+    """
+    table = trap_table(image, geometry, kind, objective, window, form)
+    room = WORD_BYTES * image.registers if form is RoutineForm.SOFTWARE else 0
+    if image.local_bytes + room > MAX_LOCAL_BYTES:
+        raise ImageError(f"kernel {image.name}: its {image.local_bytes} bytes of local memory a thread leave no room "
+                         f"for the {room} that its preemption routines need; {MAX_LOCAL_BYTES} are possible, let the "
+                         "hardware save what they name")
+    return dataclasses.replace(image, traps=table.code(len(image.code)), routine_bytes=room)
 
 
 def trap_table(image: KernelImage, geometry: Geometry, kind: RoutineKind = RoutineKind.CTXBACK,
-               objective: Objective = Objective.LATENCY, window: int = WINDOW) -> TrapTable:
+               objective: Objective = Objective.LATENCY, window: int = WINDOW,
+               form: RoutineForm = RoutineForm.HARDWARE) -> TrapTable:
     """Make the preemption routines of a kernel.
 
     Parameters
@@ -135,6 +204,7 @@ def trap_table(image: KernelImage, geometry: Geometry, kind: RoutineKind = Routi
     objective : Objective
     window : int
         Instructions that a flashback point is at most before the interrupted one.
+    form : RoutineForm
     """
     whole, converged = program(image, geometry), program(image, geometry, diverged=False)
     deferrals = Deferrals(whole, objective, window, _running_on(geometry)) if kind.defers else None
@@ -147,12 +217,12 @@ def trap_table(image: KernelImage, geometry: Geometry, kind: RoutineKind = Routi
         for at in range(code.words):
             pc = code.start + at
             if block.is_trapped(pc):
-                routine = _routine(image, code, alone, search, at, kind, objective)
+                routine = _routine(image, code, alone, search, at, kind, objective, form)
                 if deferrals and _runs_on(code, deferrals, routine.plan, objective):
                     routine = None
                 elif not _survives(block, routine):
                     plain = Search(code.block, whole.costs, 0)
-                    routine = _routine(image, code, alone, plain, at, RoutineKind.LIVE, objective)
+                    routine = _routine(image, code, alone, plain, at, RoutineKind.LIVE, objective, form)
                     block.stop(pc, routine.operations())
                 if routine is not None:
                     routines[pc] = routine
@@ -192,16 +262,35 @@ def _runs_on(code: CodeBlock, deferrals: Deferrals, plan: Plan, objective: Objec
 
 
 def _routine(image: KernelImage, code: CodeBlock, alone: CodeBlock, search: Search, at: int, kind: RoutineKind,
-             objective: Objective) -> Routine:
+             objective: Objective, form: RoutineForm) -> Routine:
     block, pc = code.block, code.start + at
     technique = Technique.REVERTING if kind.reverts else Technique.RELAXED
     plan, handover = search.handed_over(at, objective, alone.block.live[at], technique)
     reverts = tuple(_reverting(block.instructions[index].origin) for index in handover.reverted)
-    point = tuple(encode(Instruction.make(name, live=_vector(saved, image.registers)))
-                  for name, saved in (("pp", handover.converged), ("pp.div", handover.saved)))
     again = tuple(image.code[code.start + step.number] if step.action is Action.EXECUTE
                   else _reverting(block.instructions[step.number].origin) for step in handover.resume)
-    return Routine(pc, plan, handover, reverts, point, again)
+    saved, converged = (ALL_LIVE if kind is RoutineKind.ALL else _vector(registers, image.registers)
+                        for registers in (handover.saved, handover.converged))
+    stored: tuple[int, ...] = ()
+    if form is RoutineForm.SOFTWARE:
+        stored = saved_by(saved, image.registers).registers
+        saved, converged = (_scalars(vector, image.registers) for vector in (saved, converged))
+    stores, loads = (tuple(_access(name, image, register) for register in stored)
+                     for name in ("st.local.all.b32", "ld.local.all.b32"))
+    point = tuple(encode(Instruction.make(name, live=vector))
+                  for name, vector in (("pp", converged), ("pp.div", saved)))
+    return Routine(pc, plan, handover, reverts + stores, point, loads + again, stored)
+
+
+def _access(name: str, image: KernelImage, register: int) -> int:
+    """Return the store or load of a register at its place."""
+    return encode(Instruction.make(name, d=register, no_base=1, imm=image.local_bytes + WORD_BYTES * register))
+
+
+def _scalars(vector: int, allocated: int) -> int:
+    """Return the live vector that saves of another only predicates and uniform registers."""
+    saved = saved_by(vector, allocated)
+    return liveness_vector((), saved.predicates, saved.uniforms, allocated)
 
 
 def _reverting(op: Op) -> int:

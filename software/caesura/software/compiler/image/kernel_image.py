@@ -86,6 +86,8 @@ class KernelImage:
     traps : tuple of int
         Words that follow the code: a trap vector for each word of it, then preemption routines (`flashback.traps`);
         empty if the kernel has none.
+    routine_bytes : int
+        Local memory of a thread that these routines use, behind the kernel's own, a multiple of 4.
     """
 
     name: str
@@ -110,6 +112,7 @@ class KernelImage:
     origins: tuple[Origin, ...] = field(default=(), repr=False)
     origin_numbers: tuple[int, ...] = field(default=(), repr=False)
     traps: tuple[int, ...] = field(default=(), repr=False)
+    routine_bytes: int = 0
 
     @property
     def words(self) -> tuple[int, ...]:
@@ -120,6 +123,11 @@ class KernelImage:
     def trap_base(self) -> int:
         """Where the trap vectors begin, 0 if there are none."""
         return len(self.code) if self.traps else 0
+
+    @property
+    def all_local_bytes(self) -> int:
+        """Local memory of a thread, that of preemption routines included."""
+        return self.local_bytes + self.routine_bytes
 
     def origin(self, pc: int) -> Origin | None:
         """Return what an instruction was compiled from, None if it is not known."""

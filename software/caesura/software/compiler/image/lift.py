@@ -7,7 +7,8 @@ What can be reached from the target of a ``call`` is a routine, and has blocks o
 3. has no loop, and one ``bru``, which so is on every path; it takes the register that all its calls write, and nothing
    in the routine writes that.
 
-There is no ``bru`` elsewhere: where it leads could not be told from the code.
+There is no ``bru`` elsewhere: where it leads could not be told from the code. What only preemption routines may do,
+``rejoin`` and accesses by lanes that are not active, stands in none of this code.
 """
 
 from __future__ import annotations
@@ -67,6 +68,9 @@ def lift(image: KernelImage) -> Lifted:
             instructions.append(decode(word))
         except ValueError as error:
             raise ImageError(f"kernel {image.name}, pc {pc}: {error}") from None
+        op = instructions[-1].op
+        if op.name == "rejoin" or op.all_lanes:
+            raise ImageError(f"kernel {image.name}, pc {pc}: {op.name} may only stand in preemption routines")
     leaders = _leaders(image.name, instructions)
     labels = {pc: f"L{pc}" for pc in leaders}
     kernel = Kernel(image.name, parameters=image.parameters, shared_bytes=image.shared_bytes,

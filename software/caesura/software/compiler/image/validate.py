@@ -19,8 +19,8 @@ from .kernel_image import KernelImage
 __all__ = ["RANGES", "check_facts"]
 
 RANGES = {"registers": (1, MAX_REGISTERS), "predicates": (0, PREDICATES), "shared_bytes": (0, MAX_SHARED_BYTES),
-          "local_bytes": (0, MAX_LOCAL_BYTES), "stack_depth": (1, 64), "max_threads": (0, MAX_BLOCK_THREADS),
-          "global_bytes": (0, MAX_GLOBAL_BYTES)}
+          "local_bytes": (0, MAX_LOCAL_BYTES), "routine_bytes": (0, MAX_LOCAL_BYTES), "stack_depth": (1, 64),
+          "max_threads": (0, MAX_BLOCK_THREADS), "global_bytes": (0, MAX_GLOBAL_BYTES)}
 """Least and greatest value of each number of an image."""
 MAX_PARAMETER_BYTES = 1 << 16
 _MOST_LINE = (1 << 31) - 1
@@ -66,7 +66,10 @@ def check_facts(image: KernelImage, where: str) -> None:
     check.text(image.name, "name", empty=False)
     for field, (low, high) in RANGES.items():
         check.integer(getattr(image, field), field, low, high)
-    check.need(image.local_bytes % 4 == 0, "local_bytes", "a multiple of 4", image.local_bytes)
+    for field in ("local_bytes", "routine_bytes"):
+        check.need(getattr(image, field) % 4 == 0, field, "a multiple of 4", getattr(image, field))
+    check.need(image.all_local_bytes <= MAX_LOCAL_BYTES, "routine_bytes",
+               f"at most {MAX_LOCAL_BYTES - image.local_bytes}", image.routine_bytes)
     check.text(image.source, "source")
     check.need(len(image.constants) <= MAX_CONSTANT_BYTES, "constants", f"at most {MAX_CONSTANT_BYTES} bytes",
                len(image.constants))

@@ -116,7 +116,7 @@ WIDE: dict[str, Signature] = {
 }
 """64-bit operations, gone after legalisation."""
 
-_IMPURE = {"exit", "membar", "trap", "nop", "pp", "pp.div", "enter", "call", "bru"}
+_IMPURE = {"exit", "membar", "trap", "nop", "pp", "pp.div", "enter", "call", "bru", "rejoin"}
 ROUTINE = ("routine", "enter", "call", "bru")
 """Operations whose operands are as many as a routine has (`ir.kernel`)."""
 

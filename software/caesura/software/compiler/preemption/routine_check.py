@@ -1,7 +1,8 @@
 """The verifier of preemption routines (`flashback.traps`), which are judged from the instruction words alone.
 
-A routine is straight: a vector, jumps, at most a ``pp`` and a ``pp.div`` behind it, and the jump to its instruction. It
-only computes, and gives back what is needed at its instruction (`stopped_blocks`).
+A routine is straight: a vector, jumps, at most a ``pp`` and a ``pp.div`` behind it, and ``rejoin`` or the jump to its
+instruction. It only computes, and stores to the local memory that routines have, and gives back what is needed at its
+instruction (`stopped_blocks`).
 """
 
 from __future__ import annotations
@@ -9,12 +10,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from caesura.hw.arch.encoding import Instruction, decode
+from caesura.hw.arch.geometry import WORD_BYTES
 from caesura.hw.arch.isa import VECTOR_WORDS
 
 from ..image.kernel_image import KernelImage
 from ..image.lift import Lifted, operation
-from ..ir.kernel import Op
-from ..ir.spec import is_memory, is_pure, writes_memory
+from ..ir.kernel import Imm, Op
+from ..ir.spec import BY_NAME, is_memory, is_pure, writes_memory
 from .extended_liveness import BodyLiveness
 from .intervals import InvalidCode
 from .stopped_blocks import POINTS, Lost, stopped_blocks
@@ -54,7 +56,7 @@ def routine_words(image: KernelImage, pc: int) -> Iterator[tuple[int, Instructio
     Raises
     ------
     InvalidCode
-        If it does not end with the jump to its instruction.
+        If it does not end at its instruction.
     """
     base, traps = image.trap_base, image.traps
     at = base + VECTOR_WORDS * pc
@@ -65,6 +67,8 @@ def routine_words(image: KernelImage, pc: int) -> Iterator[tuple[int, Instructio
             instruction = decode(traps[at - base])
         except ValueError as error:
             raise _wrong(image, pc, f"has no instruction at word {at}: {error}") from None
+        if instruction.op.name == "rejoin":
+            return
         if instruction.op.name != "bra" or instruction.guard is not None:
             yield at, instruction
             at += 1
@@ -82,12 +86,23 @@ def _judged(image: KernelImage, pc: int) -> list[Op]:
     if points not in ([], ["pp"], ["pp.div"], ["pp", "pp.div"]):
         raise _wrong(image, pc, f"stops at more than one point ({', '.join(points)})")
     for at, op in words:
-        if op.name not in (*POINTS, "nop") and not _computes(op):
+        if BY_NAME[op.name].all_lanes:
+            _check_place(image, pc, at, op)
+        elif op.name not in (*POINTS, "nop") and not _computes(op):
             raise _wrong(image, pc, f"may only compute, without {op.name} (word {at})")
         used = max((reg.index for reg in (*op.written(), *op.read()) if reg.kind == "R"), default=-1)
         if used >= image.registers:
             raise _wrong(image, pc, f"uses register R{used} at word {at}, the image allocates {image.registers}")
     return [op for _, op in words]
+
+
+def _check_place(image: KernelImage, pc: int, at: int, op: Op) -> None:
+    """Check that an access by all lanes goes to the local memory of the routines."""
+    place = op.uses[0]
+    offset = place.value if isinstance(place, Imm) else -1
+    if not image.local_bytes <= offset < image.all_local_bytes or offset % WORD_BYTES:
+        raise _wrong(image, pc, f"accesses at word {at} what is not a word of the {image.routine_bytes} bytes of "
+                     f"local memory from {image.local_bytes} on that routines have")
 
 
 def _computes(op: Op) -> bool:

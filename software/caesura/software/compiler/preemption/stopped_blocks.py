@@ -268,14 +268,30 @@ class _Warp:
     def in_routine(self, routine: Sequence[Op]) -> _Warp:
         """Return it after it has been stopped in a routine."""
         state, registers = self.state.copy(), self.state.allocated
+        kept = {reg: reg for reg in self.waiting if reg.kind != "U"}  # of the lanes that wait: whose value each holds
+        active: dict[int, int] = {}  # local memory of routines, by offset
+        others: dict[int, Reg | None] = {}
         for op in routine:
             if op.name == self.point:
-                lost = {reg for reg in self.waiting if reg.kind != "U" and not _is_saved(reg, op.imm, registers)}
-                if lost:
-                    raise Lost(f"does not save {', '.join(map(str, sorted(lost)))} for the lanes that wait elsewhere")
                 state.forget(op.imm)
+                kept = {reg: value for reg, value in kept.items() if _is_saved(reg, op.imm, registers)}
+            elif BY_NAME[op.name].all_lanes:
+                place = op.uses[0]
+                assert isinstance(place, Imm)
+                if writes_memory(op):
+                    (_, stored) = op.uses
+                    assert isinstance(stored, Reg)
+                    active[place.value], others[place.value] = state[stored], kept.get(stored)
+                    continue
+                (loaded,) = op.written()
+                state.registers[loaded] = active.get(place.value, state.terms.unknown())
+                value = others.get(place.value)
+                kept = {reg: held for reg, held in kept.items() if reg != loaded} | ({loaded: value} if value else {})
             elif op.name not in POINTS:
                 state.execute(op)
+        lost = {reg for reg in self.waiting if reg.kind != "U" and kept.get(reg) != reg}
+        if lost:
+            raise Lost(f"does not save {', '.join(map(str, sorted(lost)))} for the lanes that wait elsewhere")
         return dataclasses.replace(self, state=state)
 
 
