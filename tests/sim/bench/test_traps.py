@@ -40,9 +40,6 @@ def rows():
 
 def test_figures_are_those_of_single_preempts(rows):
     assert [row["way"] for row in rows] == WAYS
-    device = open_device("rtl", TINY)
-    launch, _ = start_job(device, device.load([work().image])["collatz"], work().job)
-    cycles = device.wait(launch)
     for row in rows:
         assert row["correct"]
         trap = row["way"] not in ("occupied", "points")
@@ -50,6 +47,9 @@ def test_figures_are_those_of_single_preempts(rows):
         image = with_routines(work().image, TINY, kind, form=form) if trap else work().image
         assert (row["words"], row["trap_words"]) == (len(image.code), len(image.traps))
         mechanism = Mechanism.OCCUPIED if row["way"] == "occupied" else Mechanism.LIVE_CP
+        device = open_device("rtl", TINY)
+        launch, _ = start_job(device, device.load([image])["collatz"], work().job)
+        cycles = device.wait(launch)
         saved, warps = single(image, mechanism, cycles // 4, trap)
         first = row["moments"][0]
         assert (first["latency"], first["drain"], first["tbs"]) == (saved.save_cycles, saved.drain_cycles, saved.tbs)

@@ -14,8 +14,8 @@ class Fault(enum.IntEnum):
     REGISTER_BOUND = 2
     """A register number at or beyond the kernel's allocation."""
     FETCH_BOUND = 3
-    """PC at or beyond the kernel's code; ``bru`` to an address that no PC can hold; ``rejoin`` in an
-    entry of the stack that has no end."""
+    """PC at or beyond the kernel's code; ``bru`` to an address that no PC can hold; ``rejoin`` in
+    an entry of the stack that has no end."""
     SHARED_BOUND = 4
     """Shared access beyond the TB's allocation."""
     GLOBAL_WINDOW = 5

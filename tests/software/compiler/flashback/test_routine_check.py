@@ -12,7 +12,7 @@ from caesura.hw.arch.encoding import Instruction, decode, encode
 from caesura.hw.arch.isa import VECTOR_WORDS, saved_by
 from caesura.sim.workloads.everywhere import SMALL_SM
 from caesura.software.compiler import compile_ptx
-from caesura.software.compiler.codegen.assemble import assemble
+from caesura.software.compiler.codegen.assemble import AssemblerError, assemble
 from caesura.software.compiler.codegen.elf import read_elf, write_elf
 from caesura.software.compiler.errors import ImageError
 from caesura.software.compiler.flashback import traps
@@ -126,8 +126,9 @@ def test_what_a_routine_stores_has_its_place():
 
 @pytest.mark.parametrize("instruction", ["rejoin", "ld.local.all.b32 R0, [0]", "st.local.all.b32 [0], R0"])
 def test_what_only_routines_may_do(instruction):
-    with pytest.raises(ImageError, match=rf"pc 1: {re.escape(instruction.split()[0])} may only stand in preempt"):
-        assemble(f".kernel k\n.local 4\nmov.i R0, 1\n{instruction}\nexit\n")
+    text = f".kernel k\n.registers 1\n.predicates 0\n.stack 1\n.local 4\nmov.i R0, 1\n{instruction}\nexit\n"
+    with pytest.raises(AssemblerError, match=rf"pc 1: {re.escape(instruction.split()[0])} may only stand in preempt"):
+        assemble(text, check=True)
 
 
 def test_there_may_be_no_room_for_what_they_store():

@@ -85,7 +85,8 @@ class Decoder(wiring.Component):
         offset = self.word[first:first + width].as_signed()
         for name in ("unit", "alu", "space", "size", "store", "atomic", "data_registers", "barrier",
                      "use_imm", "is_bra", "is_exit", "is_bar", "is_pp", "is_pp_div", "is_membar",
-                     "is_trap", "is_call", "is_bru", "is_rejoin", "all_lanes", "pair_a", "pair_b", "pair_c"):
+                     "is_trap", "is_call", "is_bru", "is_rejoin", "all_lanes", "pair_a", "pair_b",
+                     "pair_c"):
             m.d.comb += out[name].eq(row[name])
         m.d.comb += out.function.eq(self.word[LIVE_BITS:LIVE_BITS + 7])
         for name in ("d", "a", "b", "c", "pb", "pb_not", "pa", "pa_not", "pd", "target", "reconv",

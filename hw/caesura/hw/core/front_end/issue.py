@@ -33,7 +33,8 @@ class IssueStage(wiring.Component):
     path to `uniform_op`; what `Unit.CONTROL` executes ends here. A uniform register that operand b
     or the address of another unit's instruction needs is put into, or added to, the immediate. A
     ``call`` jumps here, and is a move of its return address for the uniform unit; a ``bru`` faults
-    if no PC can be what it reads, a ``rejoin`` where nothing ends. A faulting instruction has no effect but `fault`.
+    if no PC can be what it reads, a ``rejoin`` where nothing ends. A faulting instruction has no
+    effect but `fault`.
 
     Parameters
     ----------
@@ -204,8 +205,8 @@ class IssueStage(wiring.Component):
         self._schedule(m, op, send)
         m.d.comb += [
             self.trace.valid.eq(retire & (op.unit != Unit.CONTROL) | retire & (
-                op.is_bra | op.is_bru | op.is_rejoin | op.is_exit | op.is_bar | op.is_membar | op.is_trap
-                | pending & (op.is_pp | op.is_pp_div & armed))),
+                op.is_bra | op.is_bru | op.is_rejoin | op.is_exit | op.is_bar | op.is_membar
+                | op.is_trap | pending & (op.is_pp | op.is_pp_div & armed))),
             self.trace.warp.eq(self.warp), self.trace.pc.eq(self.top.pc),
             self.trace.mask.eq(execute), self.trace.op.eq(self.instruction.word[LIVE_BITS:]),
         ]
