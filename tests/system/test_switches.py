@@ -37,6 +37,13 @@ def test_each_way_is_counted_under_its_name(device, how, name):
         assert counted(launch) == {name: times, "resumed": times}
 
 
+def test_looking_at_them_takes_no_time(device):
+    launch = Uneven(device).launch
+    device.advance(100)
+    before = device.transport.cycle
+    assert launch.switches is not None and device.transport.cycle == before
+
+
 def test_hasten_makes_it_one_at_once_and_an_abort_none(device):
     launch = Uneven(device).launch
     device.advance(150)

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
 from caesura.hw.arch.context import Mechanism
-from caesura.hw.arch.geometry import Geometry
+from caesura.hw.arch.geometry import WORD_BYTES, Geometry
 from caesura.software.compiler import CompileOptions, KernelImage, kernel_names, stored_module
 from caesura.software.compiler.codegen.elf import is_elf, read_elf
 from caesura.software.compiler.codegen.listing import rows
+from caesura.software.compiler.preemption.routine_check import routine_words
 from caesura.software.compiler.source import source_text
 from caesura.software.driver import Device, DeviceArray, Launch, PreemptReport, ResumeReport, TbContext
 from caesura.software.driver.module import Kernel
@@ -21,8 +22,8 @@ from caesura.software.job import JobFile, Verdict, compare
 from caesura.software.kernels import Job, hostile, kernel
 
 __all__ = ["Work", "Limit", "PreemptionResult", "report_json", "shipped_work", "start_job", "differences", "judged",
-           "live_bytes", "user_work", "verdicts", "interrupt", "run_preemption", "save_limit", "restore_limit",
-           "Allowance", "allowance"]
+           "live_bytes", "stored_bytes", "user_work", "verdicts", "interrupt", "run_preemption", "save_limit",
+           "restore_limit", "Allowance", "allowance"]
 
 
 @dataclass(frozen=True)
@@ -163,6 +164,8 @@ class PreemptionResult:
         What of the saved TBs' registers is live where their warps stand, and the shared memory saved.
     differences : dict of str to int
         Wrong elements of each array of both kernels.
+    stored_bytes : int
+        What the warps of saved TBs have stored themselves, in preemption routines.
     evicted_tbs, evicted_bytes : int
         TBs, of any kernel, that had stayed on the SM and were written to memory until all were back, and bytes of them.
     """
@@ -177,6 +180,7 @@ class PreemptionResult:
     saved_tbs: list[TbContext]
     live_bytes: int
     differences: dict[str, int]
+    stored_bytes: int = 0
     evicted_tbs: int = 0
     evicted_bytes: int = 0
 
@@ -230,6 +234,17 @@ def live_bytes(g: Geometry, image: KernelImage, saved: list[TbContext]) -> int:
             own = [entry for entry in warp.stack if not 0 < image.trap_base <= entry.pc]
             row = table[own[-1].pc]
             total += len({*row.live, *(row.waiting if len(own) > 1 else ())}) * g.vector_bytes
+    return total
+
+
+def stored_bytes(image: KernelImage, saved: Sequence[TbContext]) -> int:
+    """Return what the warps of saved TBs have stored themselves, in preemption routines."""
+    total = 0
+    for warp in (warp for tb in saved for warp in tb.warps if warp.stack):
+        if 0 < image.trap_base <= warp.stack[-1].pc:
+            stores = sum(instruction.op.all_lanes and instruction.op.store
+                         for _, instruction in routine_words(image, warp.stack[-1].reconv))
+            total += WORD_BYTES * stores * warp.live_lanes.bit_count()
     return total
 
 
@@ -312,7 +327,7 @@ def interrupt(device: Device, launch: Launch, kernel: Kernel, job: Job, at: int,
         save = save_limit(g, saved, others)
     restore = restore_limit(g, saved, resumed, regular) if timed and saved and resumed else None
     return PreemptionResult(at, saved, other_cycles, resumed, 0, save, restore, contexts,
-                            live_bytes(g, image, contexts), wrong,
+                            live_bytes(g, image, contexts), wrong, stored_bytes(image, contexts),
                             *((now - then) % (1 << 32) for now, then in zip(evicted, before, strict=True)))
 
 
@@ -361,7 +376,8 @@ def as_json(result: PreemptionResult) -> dict:
         "resume": dataclasses.asdict(result.resume) if result.resume else None,
         "rest_cycles": result.rest_cycles,
         "save_limit": limit(result.save_limit), "restore_limit": limit(result.restore_limit),
-        "live_bytes": result.live_bytes, "evicted_tbs": result.evicted_tbs, "evicted_bytes": result.evicted_bytes,
+        "live_bytes": result.live_bytes, "stored_bytes": result.stored_bytes,
+        "evicted_tbs": result.evicted_tbs, "evicted_bytes": result.evicted_bytes,
         "saved_tbs": [{
             "launch_id": tb.launch_id, "ctaid": list(tb.ctaid), "bytes": tb.length, "data_bytes": tb.data_bytes,
             "metadata_bytes": tb.metadata_bytes, "shared_lines": len(tb.shared_lines),

@@ -17,17 +17,14 @@ import numpy as np
 
 from caesura.hw.arch.context import Mechanism
 from caesura.hw.arch.errors import InputError
-from caesura.hw.arch.geometry import WORD_BYTES, Geometry
+from caesura.hw.arch.geometry import Geometry
 from caesura.sim import MEMORY_BYTES
 from caesura.sim.report.traps import OCCUPIED, POINTS, print_report
 from caesura.sim.rtl.transport import RtlTransport
 from caesura.sim.scenario import Work, shipped_work
 from caesura.sim.workloads.everywhere import Campaign
-from caesura.software.compiler import KernelImage
 from caesura.software.compiler.flashback.kinds import ROUTINES, RoutineForm, RoutineKind
 from caesura.software.compiler.flashback.traps import with_routines
-from caesura.software.compiler.preemption.routine_check import routine_words
-from caesura.software.driver import TbContext
 from caesura.software.kernels import KERNELS, hostile
 from caesura.software.waiting import UNLIMITED
 
@@ -66,17 +63,6 @@ def ways_of(g: Geometry, work: Work, mechanism: Mechanism) -> dict[str, tuple[Wo
             **{label: (dataclasses.replace(work, image=image), mechanism) for label, image in images.items()}}
 
 
-def _stored_bytes(image: KernelImage, tbs: Sequence[TbContext]) -> int:
-    """Return what the warps of saved TBs have stored in their routines."""
-    stored = 0
-    for warp in (warp for tb in tbs for warp in tb.warps if warp.stack):
-        if image.traps and warp.stack[-1].pc >= image.trap_base:
-            stores = sum(instruction.op.all_lanes and instruction.op.store
-                         for _, instruction in routine_words(image, warp.stack[-1].reconv))
-            stored += WORD_BYTES * stores * warp.live_lanes.bit_count()
-    return stored
-
-
 def _preempted(task: Task, work: Work, mechanism: Mechanism) -> tuple[list[dict | None], bool]:
     """Return the figures of each moment, None for one before which the kernel had ended, and whether all was right."""
     machine = Campaign(RtlTransport(task.geometry, MEMORY_BYTES), work, Work(*hostile(task.geometry)), MAX_CYCLES)
@@ -88,8 +74,7 @@ def _preempted(task: Task, work: Work, mechanism: Mechanism) -> tuple[list[dict 
         if saved is None or not saved.tbs or result.resume is None:
             found.append(None)
             continue
-        stored = _stored_bytes(work.image, result.saved_tbs)
-        restore = result.resume.restore_cycles
+        stored, restore = result.stored_bytes, result.resume.restore_cycles
         found.append({
             "latency": saved.save_cycles, "drain": saved.drain_cycles, "tbs": saved.tbs,
             "bytes": saved.data_bytes + saved.metadata_bytes + stored, "data": saved.data_bytes + stored,

@@ -39,7 +39,11 @@ class Switches:
 
     @classmethod
     def read(cls, host: HostInterface, slot: int) -> Switches | None:
-        """Return those of the launch in a slot, None on a machine that does not count (``profile = false``)."""
-        if not host.geometry.profile:
-            return None
-        return cls(*(host.read(f"kernel[{slot}].switches_{field.name}") for field in fields(cls)))
+        """Return those of the launch in a slot, None on a machine that does not count (``profile = false``); without
+        time passing, where a machine can."""
+        def count(name: str) -> int:
+            path = f"kernel[{slot}].switches_{name}"
+            value = host.peek(path)
+            return host.read(path) if value is None else value
+
+        return cls(*(count(field.name) for field in fields(cls))) if host.geometry.profile else None
