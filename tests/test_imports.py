@@ -25,7 +25,7 @@ LAYERS = {
         "codegen", "flashback", "amdgpu", "explain",
         "compiled passes routines", "pipeline", "kernel_cache"),
     "caesura.software.driver": (
-        "transport bounds errors closed_transport host_interface display time_slices descriptor_block",
+        "transport bounds errors closed_transport host_interface display time_slices descriptor_block switches",
         "regions memory arrays",
         "arguments fit textures variables constants loaded",
         "launch pointers events launcher patience",
