@@ -333,6 +333,9 @@ _DISPATCH = {
         _bookkeeping("ages profiles gone kernel valid issued issuer",
                      "for estimates only; a TB that comes back is told from one that began (`whole`)"),
     ),
+    "control.switches": (
+        _bookkeeping("counts", "read by software alone; how often a kernel was switched, and how"),
+    ),
     "control.kernel_table": (
         _descriptor("kernels params[] mirror[]",
                     "written by the driver before a start; constant until the end"),
