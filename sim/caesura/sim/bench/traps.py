@@ -19,7 +19,7 @@ from caesura.hw.arch.context import Mechanism
 from caesura.hw.arch.errors import InputError
 from caesura.hw.arch.geometry import Geometry
 from caesura.sim import MEMORY_BYTES
-from caesura.sim.report.traps import OCCUPIED, POINTS, print_report
+from caesura.sim.report.traps import OCCUPIED, POINTS, STORED, print_report
 from caesura.sim.rtl.transport import RtlTransport
 from caesura.sim.scenario import Work, shipped_work
 from caesura.sim.workloads.everywhere import Campaign
@@ -34,6 +34,8 @@ from .resumable import KernelTask, geometry_settings, measure_kernels
 __all__ = ["Task", "ways_of", "measure", "summary", "read_result", "run", "print_report"]
 
 MAX_CYCLES = 5_000_000
+_TIMES = "latency", "bytes", "restore"
+_MEANS = *_TIMES, *(f"{key}_of_stored" for key in _TIMES), "drain", "lost", "code"
 _STORED = RoutineKind.ALL, RoutineKind.LIVE, RoutineKind.CTXBACK
 _MEASURED = [routines for routines in ROUTINES.values()
              if (routines.kind in _STORED if routines.form is RoutineForm.SOFTWARE
@@ -95,9 +97,9 @@ def measure(task: Task, progress: Callable[[str], None] = lambda text: None) -> 
 
 
 def summary(rows: Sequence[dict]) -> dict[str, dict]:
-    """Return, by way, means over the kernels of the means over their moments: latency, bytes, restore time and the
-    time lost over those of `occupied` at the same moment, the worst latency of a moment, cycles of drain; and words of
-    routines over words of code.
+    """Return, by way, means over the kernels of the means over their moments: latency, bytes and restore time over
+    those of `occupied` at the same moment, and over those of routines that store everything; the worst latency of a
+    moment, cycles of drain and cycles lost; and words of routines over words of code.
 
     A moment counts if all ways found something to save.
     """
@@ -112,17 +114,20 @@ def summary(rows: Sequence[dict]) -> dict[str, dict]:
                       if all(moments)]
             if not common:
                 continue
-            pairs = [(ways[way]["moments"][k], ways[OCCUPIED]["moments"][k]) for k in common]
-            means.append({key: float(np.mean([mine[key] / max(theirs[key], 1) for mine, theirs in pairs]))
-                          for key in ("latency", "bytes", "restore", "lost")}
-                         | {"worst": max(mine["latency"] / theirs["latency"] for mine, theirs in pairs),
-                            "drain": float(np.mean([mine["drain"] for mine, _ in pairs])),
+            mine, occupied, stored = ([ways[each]["moments"][k] for k in common] for each in (way, OCCUPIED, STORED))
+            means.append({key: _relative(mine, occupied, key) for key in _TIMES}
+                         | {f"{key}_of_stored": _relative(mine, stored, key) for key in _TIMES}
+                         | {key: float(np.mean([each[key] for each in mine])) for key in ("drain", "lost")}
+                         | {"worst": max(a["latency"] / b["latency"] for a, b in zip(mine, occupied, strict=True)),
                             "code": ways[way]["trap_words"] / ways[way]["words"]})
         found[way] = {"kernels": len(means)} | {
-            key: float(np.mean([each[key] for each in means])) if means else None
-            for key in ("latency", "bytes", "restore", "lost", "drain", "code")} | {
+            key: float(np.mean([each[key] for each in means])) if means else None for key in _MEANS} | {
             "worst": max((each["worst"] for each in means), default=None)}
     return found
+
+
+def _relative(mine: Sequence[dict], theirs: Sequence[dict], key: str) -> float:
+    return float(np.mean([a[key] / max(b[key], 1) for a, b in zip(mine, theirs, strict=True)]))
 
 
 def read_result(path: Path) -> dict | None:

@@ -16,7 +16,10 @@ END = "<!-- end: caesura bench traps -->"
 """Marks in a Markdown file: what is between them is replaced."""
 OCCUPIED, POINTS = "occupied", "points"
 """Ways to preempt, beside the kinds of preemption routines."""
-_OVER_OCCUPIED = "latency", "worst", "bytes", "restore", "lost"
+STORED = "software-all"
+"""The way that CTXBack compares with: routines store every register."""
+_RATIOS = {"latency": "latency", "worst": "worst", "bytes": "bytes", "restore": "restore",
+           "latency_of_stored": f"latency, of {STORED}", "bytes_of_stored": "bytes", "restore_of_stored": "restore"}
 
 
 def _number(value: float | None) -> str:
@@ -30,8 +33,8 @@ def _mean(row: dict, key: str) -> str:
 
 def tables(result: dict) -> list[TitledTable]:
     """Return the tables of a result of `sim.bench.traps.run`: title, columns and rows."""
-    over_all = [[way, f"{of['kernels']}", *(_number(of[key]) for key in _OVER_OCCUPIED),
-                 "-" if of["drain"] is None else f"{of['drain']:,.0f}", _number(of["code"])]
+    over_all = [[way, f"{of['kernels']}", *(_number(of[key]) for key in _RATIOS),
+                 *("-" if of[key] is None else f"{of[key]:,.0f}" for key in ("drain", "lost")), _number(of["code"])]
                 for way, of in result["summary"].items()]
     rows = [[row["kernel"], row["way"], str(sum(map(bool, row["moments"]))),
              *(_mean(row, key) for key in ("latency", "drain", "bytes", "data", "restore", "lost")),
@@ -39,7 +42,7 @@ def tables(result: dict) -> list[TitledTable]:
             for row in result["runs"]]
     return [
         (f"Over all kernels (mean over kernels), of `occupied` at the same moments; {result['mechanism']}",
-         ["way", "kernels", *_OVER_OCCUPIED, "drain, cycles", "routines, of code"], over_all),
+         ["way", "kernels", *_RATIOS.values(), "drain, cycles", "lost", "routines, of code"], over_all),
         ("Each kernel: means over the moments at which something was left to save, cycles and bytes",
          ["kernel", "way", "moments", "latency", "drain", "bytes", "data", "restore", "lost", "words", "of routines",
           "result"], rows)]
