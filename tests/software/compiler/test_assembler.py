@@ -194,7 +194,8 @@ def test_one_word():
     ("mov.i R0, five", "'five' is not a number"), (".frob 1", "no directive .frob"),
     (".registers x", "'x' is not a number"), ("here:", "label 'here' is defined twice"),
     (".routines 4", "stands once, alone"),
-    ("@P1 pp {}", "has no field 'guard'"), ("@P1 bru U1", "has no field 'guard'"),
+    ("@P1 pp {}", "pp takes no guard"), ("@P1 bru U1", "bru takes no guard"),
+    ("@P1 rejoin", "rejoin takes no guard"), ("@P1 st.local.all.b32 [0], R1", "st.local.all.b32 takes no guard"),
     ("call R1, 0", "'R1' is not a uniform register"), ("???", "not an instruction"),
 ])
 def test_mistakes(line, what):

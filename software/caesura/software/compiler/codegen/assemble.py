@@ -138,6 +138,8 @@ def _instruction(statement: str, labels: dict[str, int]) -> int:
     fields: dict[str, int] = {}
     for kind, text in zip(op.operands, operands, strict=True):
         fields |= parse_operand(kind, text, op, labels)
+    if guard and not op.is_guarded:
+        raise ValueError(f"{name} takes no guard")
     if guard:
         fields |= parse_guard(guard.replace(" ", ""))
     return encode(Instruction(op, fields))
