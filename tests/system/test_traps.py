@@ -55,13 +55,15 @@ def test_sampled_cycles(name, kind, form):
 
 
 @pytest.mark.full
+@pytest.mark.timeout(3600)
 @pytest.mark.parametrize("name, kind, form", CASES, ids=routine_id)
 def test_increments_periods_and_patience(name, kind, form):
     c = campaign(name, kind, form)
     for since in (1, 75, 250):  # an increment to a base that was saved at a point
         totals(c.at_cycles(Mechanism.LIVE_CP, [c.cycles // 3], since=since))
-    (outcome,) = c.at_cycles(Mechanism.LIVE_CP, [50], 200)
-    assert outcome.wrong_bytes == 0 and outcome.saved > 1
+    period = 200 if form is RoutineForm.HARDWARE else 2000  # loading takes longer, and only then a warp goes on
+    (outcome,) = c.at_cycles(Mechanism.LIVE_CP, [50], period)
+    assert outcome.wrong_bytes == 0 and outcome.saved >= 1
     for patience in (0, 10, 40):  # some warps are stopped in their routines
         totals(c.at_cycles(Mechanism.LIVE_CP, [c.cycles // 4, c.cycles // 2], patience=patience))
 
