@@ -239,6 +239,8 @@ def live_bytes(g: Geometry, image: KernelImage, saved: list[TbContext]) -> int:
 
 def stored_bytes(image: KernelImage, saved: Sequence[TbContext]) -> int:
     """Return what the warps of saved TBs have stored themselves, in preemption routines."""
+    if not image.routine_bytes:
+        return 0
     total = 0
     for warp in (warp for tb in saved for warp in tb.warps if warp.stack):
         if 0 < image.trap_base <= warp.stack[-1].pc:

@@ -306,11 +306,9 @@ class Preemption:
         if not on and not asked.checkpoint and not machine.stays(kernel):
             write_record(machine, kernel, self._generation)
         over = kernel.done
-        if not over and not asked.checkpoint and self.counters["save_tbs"]:
-            kernel.switches[Switch.AT_ONCE if asked.at_once else Switch.AT_POINTS] += 1
-        else:
-            kernel.switches[Switch.FINISHED if over else Switch.CHECKPOINTED if asked.checkpoint
-                            else Switch.DRAINED] += 1
+        kernel.switches[Switch.FINISHED if over else Switch.CHECKPOINTED if asked.checkpoint
+                        else Switch.DRAINED if not self.counters["save_tbs"]
+                        else Switch.AT_ONCE if asked.at_once else Switch.AT_POINTS] += 1
         kernel.stopping = 0
         kernel.state = KernelState.FINISHED if over else KernelState.RUNNING if back else KernelState.PREEMPTED
         if over:

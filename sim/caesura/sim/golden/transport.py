@@ -69,31 +69,27 @@ class GoldenTransport:
         path = self._paths.get(address)
         if path is None or not self._map[path].readable:
             return 0
-        if path.startswith("kernel["):
-            index, name = int(path[7]), path[10:]
-            if name in ("state", "launched", "completed", "faults", "registers_stay", "lines_stay"):
-                kernels = self.machine.kernels
-                if index >= len(kernels):
-                    return 0
-                if name.endswith("_stay"):
-                    return sum(1 << row.tb.entry for row in self.machine.stays(kernels[index])
-                               if getattr(row.stay, name.removesuffix("_stay")))
-                if name == "state":
-                    return self._map[path].pack(state=kernels[index].state, error=kernels[index].error)
-                return int(getattr(kernels[index], name))
-            if name.startswith(("profile_", "switches_")):
-                kernels = self.machine.kernels
-                if index >= len(kernels) or not self.geometry.profile:
-                    return 0
-                counts, _, name = name.partition("_")
-                if counts == "switches":
-                    return kernels[index].switches[Switch[name.upper()]]
-                return getattr(kernels[index].profile, name)
+        if path.startswith("kernel[") and not self._map[path].writable:
+            index = int(path[7])
+            return self._of_kernel(index, path[10:]) if index < len(self.machine.kernels) else 0
         if path.startswith("inspect_"):
             return self._inspect(path)
         return self._read(path, self._map[path])
 
     peek_register = read_register
+
+    def _of_kernel(self, index: int, name: str) -> int:
+        """Return what the machine says of a kernel slot."""
+        kernel, (counts, _, what) = self.machine.kernels[index], name.partition("_")
+        if name == "state":
+            return self._map["kernel[0].state"].pack(state=kernel.state, error=kernel.error)
+        if what == "stay":
+            return sum(1 << row.tb.entry for row in self.machine.stays(kernel) if getattr(row.stay, counts))
+        if counts in ("profile", "switches") and not self.geometry.profile:
+            return 0
+        if counts == "switches":
+            return kernel.switches[Switch[what.upper()]]
+        return getattr(kernel.profile, what) if counts == "profile" else int(getattr(kernel, name))
 
     def _read(self, path: str, register: Register) -> int:
         machine, fault = self.machine, self.machine.fault

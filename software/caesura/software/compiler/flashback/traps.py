@@ -125,13 +125,11 @@ class TrapTable(NamedTuple):
             vectors.append(vector)
             rests.append((*rest, _REJOIN))
         bodies = _Bodies((1 + VECTOR_WORDS) * words)
-        for rest in sorted(rests, key=len, reverse=True):
-            if len(rest) > 1:
-                bodies.place(rest)
+        last = {rest: _branch(bodies.place(rest)) if len(rest) > 1 else _REJOIN
+                for rest in sorted(dict.fromkeys(rests), key=len, reverse=True)}
         found = []
         for vector, rest in zip(vectors, rests, strict=True):
-            last = _branch(bodies.place(rest)) if len(rest) > 1 else _REJOIN
-            found += [*vector, last, *[_NOP] * (VECTOR_WORDS - len(vector) - 1)]
+            found += [*vector, last[rest], *[_NOP] * (VECTOR_WORDS - len(vector) - 1)]
         return (*found, *bodies.words)
 
 
