@@ -81,6 +81,14 @@ def test_round_trip_of_any_word(word):
     assert assemble(disassemble(image)) == [image]
 
 
+@pytest.mark.parametrize("op", OPCODES, ids=lambda op: op.name)
+def test_round_trip_of_each_bit(op):
+    """Of those that an instruction has no use for, too."""
+    words = [op.code << 54 | 7 << 50 ^ 1 << bit for bit in range(54)]
+    image = KernelImage("k", (*words, 0x181 << 54 | 7 << 50), 64, 7, 0, 1)
+    assert assemble(disassemble(image)) == [image]
+
+
 @settings(max_examples=5, deadline=None)
 @given(st.integers(0, 2**32))
 def test_every_instruction_is_text_and_comes_back(seed):

@@ -37,7 +37,7 @@ def random_instruction(rng: random.Random, op: Opcode) -> Instruction:
 
 def canonical_instruction(rng: random.Random, op: Opcode) -> Instruction:
     """Return a random instruction of which only the fields that assembly text shows differ from their default."""
-    shown = shown_fields(op) | ({"guard", "guard_not"} if op.is_guarded else set())
+    shown = shown_fields(op)
     fields = {name: value for name, value in random_instruction(rng, op).fields.items() if name in shown}
     if fields.get("no_base"):
         fields["a"] = fields["base_uniform"] = 0

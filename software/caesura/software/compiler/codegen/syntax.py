@@ -176,8 +176,8 @@ def _show_memory(get, op: Opcode) -> str:
 
 
 def shown_fields(op: Opcode) -> set[str]:
-    """Return the fields of an instruction that its text shows, the guard's not."""
-    shown = set()
+    """Return the fields of an instruction that its text shows; the guard's only if it has one."""
+    shown = {"guard", "guard_not"} if op.is_guarded else set()
     for kind in op.operands:
         shown |= {"data": {"d"}, "mem": {"a", "no_base", "imm"}, "sreg": {"imm"}, "param": {"imm"}}.get(
             kind, {kind[1:]} if kind in ("ud", "ua", "ub", "uc") else {kind, f"{kind}_not"})
