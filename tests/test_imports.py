@@ -12,13 +12,14 @@ import pytest
 
 LAYERS = {
     "caesura.hw": (
-        "arch", "lib", "interfaces", "memory", "core", "preempt", "dispatch", "device", "control_unit", "sm", "export"),
+        "arch", "lib", "interfaces", "memory", "core", "preempt", "dispatch", "device", "control_unit", "sm", "gpu",
+        "export"),
     "caesura.hw.core": ("units", "memory", "execution_units", "execute", "front_end"),
     "caesura.hw.preempt": ("compress", "formats", "save restore", "in_place", "sequence", "engine"),
     "caesura.sim.golden": (
         "state", "semantics", "bounds", "decoder", "execution",
         "stream_writer context_image completion control_block image_store in_place preemption native",
-        "machine", "transport"),
+        "machine", "transport", "device"),
     "caesura.software.compiler": (
         "origins hints options garbage_collection", "errors", "source",
         "ptx", "library", "ir", "analysis", "lower", "optimize", "uniform", "registers", "image", "preemption",

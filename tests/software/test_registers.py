@@ -8,12 +8,12 @@ from types import SimpleNamespace
 import pytest
 from click.testing import CliRunner
 
-from caesura.hw.arch.registers import register_map
+from caesura.hw.arch.registers import device_register_map, register_map
 from caesura.software.cli import main
 from caesura.software.report import extras
 
-MAP = register_map()
-ONCE = [path for path in MAP if "[" not in path]
+MAP, SM_MAP = device_register_map(), register_map()
+ONCE = [path for path in SM_MAP if "[" not in path]
 """Registers that are no element of an array."""
 
 
@@ -23,7 +23,7 @@ def invoke(*arguments):
 
 def test_the_table_has_every_register_once():
     printed = invoke().output
-    for path in (*ONCE, "kernel[0].code_base", "kernel[0].param[0]"):
+    for path in (*ONCE, "sms", "sm_read", "kernel[0].code_base", "kernel[0].param[0]"):
         assert len(re.findall(rf"{MAP[path].address:#06x}\s+{re.escape(path)}\s", printed)) == 1
     assert "kernel[1]" not in printed and "param[1]" not in printed
     assert re.search(r"13:8\s+resident\s+TBs resident", printed)
@@ -31,7 +31,7 @@ def test_the_table_has_every_register_once():
 
 def test_json_is_the_map():
     found = json.loads(invoke("--json").stdout)
-    assert found["bytes"] == 0x2000
+    assert found["bytes"] == 0x200c
     for row, (path, register) in zip(found["registers"], MAP.items(), strict=True):
         assert (row["path"], row["address"], row["reset"]) == (path, register.address, register.reset)
         assert {field["name"]: (field["low"], field["width"]) for field in row["fields"]} == {
@@ -51,7 +51,7 @@ def test_the_header_compiles_and_has_every_field_where_it_is(tmp_path):
             assert re.search(rf"#define {name}_bp {field.low}\b", text) and re.search(
                 rf"#define {name}_bw {field.width}\b", text), name
     checks = "".join(f"_Static_assert(offsetof(caesura_sm_t, {path}) == {register.address:#x}, \"{path}\");\n"
-                     for path, register in MAP.items())
+                     for path, register in SM_MAP.items())
     (tmp_path / "check.c").write_text(f'#include <stddef.h>\n#include "caesura.h"\n{checks}')
     done = subprocess.run(["gcc", "-std=c11", "-fsyntax-only", "check.c"], cwd=tmp_path, capture_output=True, text=True,
                           timeout=60)

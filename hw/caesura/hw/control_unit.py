@@ -1,7 +1,7 @@
 """The control unit: what belongs to the device, the dispatcher of one SM and its preemption engine,
 connected."""
 
-from amaranth.hdl import Module, Signal
+from amaranth.hdl import Cat, Module, Signal
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
@@ -19,9 +19,11 @@ from .dispatch.faults import FaultUnit
 from .dispatch.launcher import Launcher
 from .dispatch.room_planner import RoomPlanner
 from .dispatch.tb_profile import TbProfile, kernel_profile
+from .dispatch.tb_supply import TbSupply
 from .dispatch.tb_table import TbTable
 from .interfaces import payloads as payload
 from .interfaces.core_ports import HostPort, ParameterPort, ResidencyPort
+from .interfaces.gpu_ports import ReportPort, TbSupplyPort
 from .interfaces.port import Port
 from .interfaces.preemption import activity, counters
 from .interfaces.preemption_port import PreemptionPort, WarpWindow
@@ -74,6 +76,8 @@ class ControlUnit(wiring.Component):
         Beats of 256 guaranteed to them.
     activity, states, tb_count : out
         For simulations: `preemption.activity`, the `KernelState` of each slot, TBs resident.
+    supply : TbSupplyPort, out; report : ReportPort, out
+        The device, of one of several SMs.
     """
 
     host: Port
@@ -94,6 +98,8 @@ class ControlUnit(wiring.Component):
     activity: data.View
     states: data.View
     tb_count: Signal
+    supply: Port
+    report: Port
 
     def __init__(self, g: Geometry):
         self.geometry = g
@@ -112,6 +118,7 @@ class ControlUnit(wiring.Component):
             "bus_share": Out(SHARE_BITS), "activity": Out(activity(g)),
             "states": Out(data.ArrayLayout(KernelState, g.kernel_slots)),
             "tb_count": Out(range(g.tb_slots + 1)),
+            **({"supply": Out(TbSupplyPort(g)), "report": Out(ReportPort(g))} if g.sms > 1 else {}),
         })
 
     def elaborate(self, platform):
@@ -121,7 +128,7 @@ class ControlUnit(wiring.Component):
         m.submodules.kernel_table = table = KernelTable(g)
         m.submodules.commands = commands = CommandProcessor(g)
         m.submodules.tb_table = tb_table = TbTable(g)
-        m.submodules.grid = grid = GridWalker(g)
+        m.submodules.grid = grid = GridWalker(g) if g.sms == 1 else TbSupply(g)
         m.submodules.admission = admission = Admission(g)
         m.submodules.launcher = launcher = Launcher(g)
         m.submodules.completion = completion = Completion(g)
@@ -163,6 +170,13 @@ class ControlUnit(wiring.Component):
         self._progress(m, registers.values, commands, grid, completion, faults)
         self._fault_record(m, registers.values, faults)
         self._inspect(m, registers, tb_table)
+        if g.sms > 1:
+            m.d.comb += [self.report.adopted.eq(engine.adopted),
+                         self.report.accepted.eq(registers.command.valid & ~commands.refused),
+                         self.report.errors.eq(commands.errors),
+                         self.report.switched.eq(commands.switched),
+                         self.report.fault.eq(registers.event.fault),
+                         self.report.share.eq(registers.bus_share.beats)]
         if g.profile:
             self._profile(m, registers.values, tb_table, completion, faults, commands, engine)
             self._switches(m, registers.values, commands, engine)
@@ -190,11 +204,16 @@ class ControlUnit(wiring.Component):
     def _kernels(self, m: Module, table, commands, grid, completion, tb_table, admission, faults,
                  engine):
         """Progress of the kernels, and the next TB to launch."""
-        for part in (commands, grid, admission):
+        for part in (commands, admission):
             m.d.comb += part.kernels.eq(table.kernels)
+        over = [grid.launched[k] == completion.completed[k]
+                for k in range(self.geometry.kernel_slots)]
+        if isinstance(grid, GridWalker):
+            m.d.comb += [grid.kernels.eq(table.kernels), *(
+                commands.done[k].eq(grid.exhausted[k] & over[k]) for k in range(len(over)))]
+        else:
+            self._of_device(m, table, commands, grid, admission, tb_table, Cat(over))
         for k in range(self.geometry.kernel_slots):
-            m.d.comb += commands.done[k].eq(grid.exhausted[k]
-                                            & (grid.launched[k] == completion.completed[k]))
             done = engine.progress[k]
             m.d.comb += [done.launched.eq(grid.launched[k]), done.exhausted.eq(grid.exhausted[k]),
                          done.completed.eq(completion.completed[k]),
@@ -210,6 +229,20 @@ class ControlUnit(wiring.Component):
             admission.eligible.eq(commands.eligible), admission.footprints.eq(commands.footprints),
             grid.request.eq(admission.request), admission.next_valid.eq(grid.valid),
             admission.next.eq(grid.next), grid.advance.eq(admission.advance),
+        ]
+
+    def _of_device(self, m: Module, table, commands, grid, admission, tb_table, over):
+        """What one of several SMs and its device tell each other of kernels and TBs."""
+        supply, report, launching = self.supply, self.report, admission.launching
+        m.d.comb += [
+            *(getattr(grid.port, name).eq(getattr(supply, name))
+              for name in ("offered", "exhausted", "places")),
+            supply.claim.eq(admission.claim), admission.grant.eq(supply.grant),
+            supply.warps.eq(tb_table.warp_count), commands.done.eq(supply.done),
+            report.states.eq(commands.states), report.start.eq(commands.start), report.idle.eq(
+                over & ~(launching.valid << launching.kernel)),
+            *(report.grids[k][name].eq(kernel[f"grid_{name}"])
+              for k, kernel in enumerate(table.kernels) for name in "xyz"),
         ]
 
     def _residents(self, m: Module, tb_table, admission, completion, faults):

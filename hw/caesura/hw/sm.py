@@ -32,11 +32,13 @@ from .core.execute.pipeline import ExecutePipeline
 from .core.execution_units import MEMORY_UNITS
 from .core.front_end.decode import OPCODE_BITS
 from .core.front_end.front import FrontEnd
+from .interfaces.gpu_ports import OrderPort, ReportPort, TbSupplyPort
 from .interfaces.payloads import below
+from .interfaces.port import Port
 from .interfaces.preemption import activity
 from .memory.axi import Axi4, AxiInterface, AxiMaster
 
-__all__ = ["Sm", "TracePorts", "TraceInterface", "ATOMICS"]
+__all__ = ["Sm", "SmPort", "TracePorts", "TraceInterface", "ATOMICS"]
 
 WARP_VECTORS = ("valid", "active", "waiting", "stopped")
 """Of the front end, in the trace ports."""
@@ -119,6 +121,29 @@ class TraceInterface(Protocol):
         ...
 
 
+class SmPort(wiring.Signature):
+    """One of several SMs, but for what is for simulations only. Directions are the SM's; members
+    are those of `hw.sm.Sm`.
+
+    Attributes
+    ----------
+    address, write, write_data : in; read_data : out
+        As in `HostPort`.
+    axi, context_axi : Axi4, out
+        Memory: for running kernels, for save and restore.
+    supply : TbSupplyPort, out
+    order : OrderPort, out
+    report : ReportPort, out
+    """
+
+    def __init__(self, g: Geometry):
+        super().__init__({
+            "address": In(REGISTER_ADDRESS_BITS), "write": In(1), "write_data": In(32),
+            "read_data": Out(32), "axi": Out(Axi4(g)), "context_axi": Out(Axi4(g)),
+            "supply": Out(TbSupplyPort(g)), "order": Out(OrderPort()),
+            "report": Out(ReportPort(g))})
+
+
 class Sm(wiring.Component):
     """One SM: registers on one side, memory on the other.
 
@@ -139,6 +164,10 @@ class Sm(wiring.Component):
     axi : Axi4, out
         Memory.
     trace : TracePorts, out
+    context_axi : Axi4, out
+        Of one of several SMs, only then: what save and restore move; `axi` carries the rest.
+    supply : TbSupplyPort, out; order : OrderPort, out; report : ReportPort, out
+        Its device, likewise.
     """
 
     address: Signal
@@ -148,13 +177,19 @@ class Sm(wiring.Component):
     interrupt: Signal
     axi: AxiInterface
     trace: TraceInterface
+    context_axi: AxiInterface
+    supply: Port
+    order: Port
+    report: Port
 
     def __init__(self, g: Geometry):
         self.geometry = g
+        device = dict(SmPort(g).members) if g.sms > 1 else {}
         super().__init__({
             "address": In(REGISTER_ADDRESS_BITS), "write": In(1),
             "write_data": In(32), "read_data": Out(32),
             "interrupt": Out(1), "axi": Out(Axi4(g)), "trace": Out(TracePorts(g)),
+            **device,
         })
 
     def elaborate(self, platform):
@@ -169,6 +204,17 @@ class Sm(wiring.Component):
         readers = (front.icache_port, constant.read_port, load_store.read_port,
                    load_store.atomic_read_port, control.read_port)
         writers = (load_store.write_port, load_store.atomic_write_port, control.write_port)
+        if g.sms > 1:  # the device decides between the two buses
+            m.submodules.context_bus = context_bus = AxiMaster(
+                g, 1, 1, first_reader=len(readers) - 1, first_writer=len(writers) - 1)
+            for one, other in ((readers[-1], context_bus.readers[0]),
+                               (writers[-1], context_bus.writers[0]),
+                               (context_bus.axi, wiring.flipped(self.context_axi)),
+                               *((getattr(part, name), wiring.flipped(getattr(self, name)))
+                                 for part, name in ((control, "supply"), (control, "report"),
+                                                    (load_store, "order")))):
+                wiring.connect(m, one, other)
+            readers, writers = readers[:-1], writers[:-1]
         m.submodules.bus = bus = AxiMaster(g, len(readers), len(writers))
 
         for one, other in (
@@ -189,7 +235,8 @@ class Sm(wiring.Component):
             control.host.address.eq(self.address), control.host.write.eq(self.write),
             control.host.write_data.eq(self.write_data), self.read_data.eq(control.host.read_data),
             self.interrupt.eq(control.host.interrupt), execute.clear.eq(control.clear),
-            bus.share.eq(control.bus_share), shared.clear.eq(control.clear_lines),
+            bus.share.eq(control.bus_share if g.sms == 1 else 0),
+            shared.clear.eq(control.clear_lines),
             front.cycle.eq(control.cycle),
             execute.cycle.eq(control.cycle),
             constant.invalidate.eq(control.residency.invalidate),

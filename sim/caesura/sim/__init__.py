@@ -22,6 +22,9 @@ BACKENDS = {
 }
 """Where a device can be: the RTL under Verilator, the golden model, the RTL under Amaranth's simulator."""
 
+DEVICES = BACKENDS | {"golden": ("caesura.sim.golden.device", "GoldenDevice")}
+"""Where a device of several SMs can be, but for Amaranth's simulator."""
+
 MEMORY_BYTES = 32 << 20
 """Device memory unless given."""
 
@@ -46,18 +49,28 @@ def open_transport(backend: str = "rtl", geometry: Geometry | str = "gtx480", me
         If there is no such back end or preset, if it cannot check bounds, or `memory_bytes` is no multiple of 4096 up
         to 4 GiB.
     """
+    if isinstance(geometry, str):
+        geometry = preset(geometry)
     if backend not in BACKENDS:
         raise InputError(f"no back end {backend!r}; there are {', '.join(BACKENDS)}")
     if not options.get("check_bounds", True):
         del options["check_bounds"]
     elif "check_bounds" in options and backend != "golden":
         raise InputError(f"bounds are checked on the golden model, not on {backend!r}; open the device \"golden\"")
-    module, name = BACKENDS[backend]
+    module, name = BACKENDS[backend] if geometry.sms == 1 else _of_devices(backend, options)
     if not isinstance(memory_bytes, int) or not 0 < memory_bytes <= 1 << 32 or memory_bytes % 4096:
         raise InputError(f"memory_bytes must be a positive multiple of 4096 up to 4 GiB, not {memory_bytes!r}")
-    if isinstance(geometry, str):
-        geometry = preset(geometry)
     return getattr(importlib.import_module(module), name)(geometry, memory_bytes=memory_bytes, **options)
+
+
+def _of_devices(backend: str, options: dict) -> tuple[str, str]:
+    """Return module and name of a back end for devices of several SMs."""
+    if backend == "amaranth":
+        raise InputError("Amaranth's simulator runs one SM; open a device of several (sms) on \"rtl\" or \"golden\"")
+    for option in ("trace", "check_bounds"):
+        if options.get(option):
+            raise InputError(f"{option} is of one SM: a device of several (sms) has none; leave it out")
+    return DEVICES[backend]
 
 
 def open_device(backend: str = "rtl", geometry: Geometry | str = "gtx480", memory_bytes: int = MEMORY_BYTES,

@@ -6,7 +6,7 @@ import pytest
 from amaranth.hdl import Module, Signal
 
 from caesura.hw.lib.bits import encode, lowest, one_hot
-from caesura.hw.lib.vectors import BitSlicedCounters, RoundRobin
+from caesura.hw.lib.vectors import BitSlicedCounters, LeastRecent, RoundRobin
 from support.hw.simulation import Simulator
 
 
@@ -58,6 +58,26 @@ def test_round_robin_grants_the_next_requester_after_the_last(width):
             else:
                 assert ctx.get(dut.grant) == 0
             await ctx.tick()
+
+    simulate(dut, testbench)
+
+
+@pytest.mark.parametrize("width", [2, 3, 5, 16])
+def test_least_recent_grants_the_one_that_was_granted_longest_ago(width):
+    dut = LeastRecent(width)
+    rng = random.Random(width)
+
+    async def testbench(ctx):
+        order = list(range(width))  # the next one first
+        for _ in range(300):
+            requests = rng.getrandbits(width) & rng.choice((rng.getrandbits(width), (1 << width) - 1))
+            ctx.set(dut.requests, requests)
+            chosen = next((n for n in order if requests >> n & 1), None)
+            assert ctx.get(dut.grant) == (0 if chosen is None else 1 << chosen)
+            await ctx.tick()
+            if chosen is not None:
+                order.remove(chosen)
+                order.append(chosen)
 
     simulate(dut, testbench)
 

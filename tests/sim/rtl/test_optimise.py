@@ -25,7 +25,7 @@ TINY = PRESETS["tiny"]
 def text_only(monkeypatch, tmp_path):
     """An empty cache, a design that is a fixed text, and builds that write down what they were given."""
     monkeypatch.setenv("CAESURA_CACHE", str(tmp_path))
-    monkeypatch.setattr(recipe, "design_text", lambda g, design, progress: "module top; endmodule")
+    monkeypatch.setattr(recipe, "design_texts", lambda g, design, progress: ("module top; endmodule", (), ()))
     steps = []
 
     def compiled(made, model, options, work, what, progress):
@@ -38,11 +38,11 @@ def text_only(monkeypatch, tmp_path):
         steps.append("training")
         (work / "obj" / "Vtop.gcda").touch()
 
-    def verilate(text, flags, work):
+    def verilate(text, flags, work, module="top"):
         (work / "obj").mkdir()
-        return Model(work / "obj", (), ())
+        return Model("Vtop", work / "obj", (), ())
 
-    monkeypatch.setattr(optimise, "verilate", verilate)
+    monkeypatch.setattr(recipe, "verilate", verilate)
     monkeypatch.setattr(optimise, "_compiled", compiled)
     monkeypatch.setattr(optimise, "_train", train)
     monkeypatch.setattr(verilator, "_build", lambda made, work, progress: compiled(made, None, "plain", work, "", None))

@@ -1,4 +1,4 @@
-"""Geometry of one streaming multiprocessor (SM): every size in the project, once.
+"""Geometry of a device and its streaming multiprocessors (SMs): every size in the project, once.
 
 Nothing else in the project holds a size. A `Geometry` is frozen and validated; the named presets
 are in `PRESETS`; tests derive variants with `dataclasses.replace(preset, warps=8)`.
@@ -45,6 +45,8 @@ PC_NONE = (1 << PC_BITS) - 1
 """The reconvergence PC that no instruction has."""
 ADDRESS_BITS = 32
 """Bits of a byte address in global memory."""
+MAX_SMS = 16
+"""SMs that a device has at most."""
 MAX_BLOCK_THREADS = 1024
 """Threads a thread block may have."""
 
@@ -55,7 +57,7 @@ def _is_power_of_two(value: int) -> bool:
 
 @dataclass(frozen=True)
 class Geometry:
-    """Sizes and latencies of one SM and of the memory behind it.
+    """Sizes and latencies of an SM, of the memory behind it, and how many SMs there are.
 
     Attributes
     ----------
@@ -121,6 +123,9 @@ class Geometry:
         Registers and shared memory of a preempted TB can stay on the SM. Needs `checkpoints`.
     traps : bool
         Warps can be preempted by the routines of their kernel.
+    sms : int
+        SMs of the device, 1 to 16. All else is said of each of them, but for `bytes_per_cycle` and
+        `memory_latency`, which are of the memory that they share.
     """
 
     name: str
@@ -155,6 +160,7 @@ class Geometry:
     checkpoints: bool = True
     in_place: bool = False
     traps: bool = False
+    sms: int = 1
 
     def __post_init__(self):
         def check(condition: bool, text: str):
@@ -203,6 +209,7 @@ class Geometry:
             count = getattr(self, name)
             check(_is_power_of_two(count) and count <= self.lanes,
                   f"{name} must be a power of two of at most lanes, not {count}")
+        check(1 <= self.sms <= MAX_SMS, f"sms must be 1 to {MAX_SMS}, not {self.sms}")
         check(self.checkpoints or not self.in_place,
               "in_place = true needs checkpoints = true: what leaves the SM later stands on the "
               "other side of a context")

@@ -1,7 +1,9 @@
-"""The register map, read from `registers.rdl`: names to addresses and fields."""
+"""The register maps of an SM and of a device, read from `registers.rdl` and `gpu_registers.rdl`:
+names to addresses and fields."""
 
 from __future__ import annotations
 
+import enum
 import functools
 from dataclasses import dataclass
 from pathlib import Path
@@ -9,19 +11,41 @@ from pathlib import Path
 from systemrdl.compiler import RDLCompiler
 from systemrdl.node import FieldNode, RegNode
 
-__all__ = ["Field", "Register", "register_map", "RDL_PATH", "ADDRESS_BITS", "IDENTIFICATION",
+__all__ = ["Combine", "Field", "Register", "register_map", "device_register_map", "RDL_PATH",
+           "GPU_RDL_PATH", "DEVICE_ADDRESS_BITS", "ADDRESS_BITS", "IDENTIFICATION",
            "UNLIMITED_PATIENCE", "UNLIMITED_GRACE"]
 
 RDL_PATH = Path(__file__).with_name("registers.rdl")
 """The SystemRDL source."""
+GPU_RDL_PATH = Path(__file__).with_name("gpu_registers.rdl")
+"""That of what a device of several SMs adds."""
 ADDRESS_BITS = 13
 """Bits of a register byte address."""
+DEVICE_ADDRESS_BITS = ADDRESS_BITS + 1
+"""Those of a device of several SMs, whose own registers stand above an SM's."""
 IDENTIFICATION = int.from_bytes(b"CAES", "big")
 """What register ``id`` reads."""
 UNLIMITED_PATIENCE = 0xFFFF_FFFF
 """Value of register ``patience`` that bounds no drain."""
 UNLIMITED_GRACE = 0xFFFF_FFFF
 """Value of register ``grace`` that stops no TB."""
+
+
+class Combine(enum.Enum):
+    """What a device reads where each of its SMs has a register."""
+
+    FIRST = "first"
+    """That of the first SM that is read."""
+    SUM = "sum"
+    MOST = "most"
+    LEAST = "least"
+    """The least that is not 0."""
+    STATE = "state"
+    """The state that says most of the kernel, and the first error."""
+    STATUS = "status"
+    """Whether any is busy, the error of the last command, and the sums."""
+    FAULT = "fault"
+    """That of the first SM with a fault."""
 
 
 @dataclass(frozen=True)
@@ -49,6 +73,10 @@ class Register:
         Access from software.
     clear_on_one : bool
         Writing 1 clears a bit.
+    combine : Combine
+        What a device of several SMs reads.
+    last : str
+        Of those SMs only that took the last command of this name, if it is not empty.
     """
 
     path: str
@@ -58,6 +86,8 @@ class Register:
     clear_on_one: bool
     description: str
     fields: dict[str, Field]
+    combine: Combine = Combine.FIRST
+    last: str = ""
 
     @property
     def reset(self) -> int:
@@ -93,19 +123,31 @@ def _reset(field: FieldNode) -> int:
 @functools.cache
 def register_map() -> dict[str, Register]:
     """Return every register of the SM by path, arrays unrolled."""
+    return _read(RDL_PATH)
+
+
+@functools.cache
+def device_register_map() -> dict[str, Register]:
+    """Return every register of a device of several SMs by path: an SM's, and its own."""
+    return register_map() | _read(GPU_RDL_PATH)
+
+
+def _read(source: Path) -> dict[str, Register]:
     compiler = RDLCompiler()
-    compiler.compile_file(str(RDL_PATH))
+    compiler.compile_file(str(source))
     top = compiler.elaborate().top
     registers = {}
     for node in top.descendants(unroll=True):
         if not isinstance(node, RegNode):
             continue
-        path = node.get_path().removeprefix("caesura_sm.")
+        path = node.get_path().partition(".")[2]
         fields = {f.inst_name: Field(f.inst_name, f.low, f.width, f.get_property("desc") or "",
                                      _reset(f))
                   for f in node.children() if isinstance(f, FieldNode)}
         clears = any(f.get_property("onwrite") is not None for f in node.fields())
         registers[path] = Register(
             path, node.absolute_address, node.has_sw_readable, node.has_sw_writable,
-            clears, node.get_property("desc") or node.get_property("name"), fields)
+            clears, node.get_property("desc") or node.get_property("name"), fields,
+            Combine(node.get_property("combine", default="first")),
+            node.get_property("last", default=""))
     return registers

@@ -6,14 +6,9 @@ from amaranth.lib.wiring import In, Out
 
 from ..arch.geometry import Geometry
 from ..interfaces.payloads import below, kernel_info
-from ..interfaces.preemption import admission, adoption
+from ..interfaces.preemption import admission, adoption, tb_place
 
 __all__ = ["GridWalker"]
-
-
-def _place() -> data.StructLayout:
-    """Coordinates of a TB."""
-    return data.StructLayout({"x": 32, "y": 16, "z": 16})
 
 
 class GridWalker(wiring.Component):
@@ -63,7 +58,7 @@ class GridWalker(wiring.Component):
             "advance": In(data.StructLayout({"valid": 1, "kernel": below(g.kernel_slots)})),
             "launched": Out(data.ArrayLayout(32, g.kernel_slots)),
             "exhausted": Out(g.kernel_slots),
-            "places": Out(data.ArrayLayout(_place(), g.kernel_slots)),
+            "places": Out(data.ArrayLayout(tb_place(), g.kernel_slots)),
         })
 
     def elaborate(self, platform):

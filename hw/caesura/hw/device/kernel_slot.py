@@ -151,8 +151,10 @@ class KernelSlot(wiring.Component):
                 self._resume_ends(m)
             with m.Else():
                 self._preempt_ends(m)
+        # Of one of several SMs, what is left may end on others.
+        leftover = self.others if self.geometry.sms == 1 else 1
         with m.Elif(((state == KernelState.RUNNING)
-                     | (state == KernelState.PREEMPTED) & self.others) & self.done):
+                     | (state == KernelState.PREEMPTED) & leftover) & self.done):
             self._finish(m)
         with m.Elif((state == KernelState.KILLING) & ~self.present & ~self.mine & ~self.launching
                     & ~self.evicting & ~self.outstanding):

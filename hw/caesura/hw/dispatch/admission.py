@@ -6,6 +6,7 @@ from amaranth.lib.wiring import In, Out
 from amaranth.utils import exact_log2
 
 from ..arch.geometry import REGISTER_BANKS, Geometry
+from ..interfaces.gpu_ports import tb_claim, tb_grant
 from ..interfaces.payloads import below, kernel_info, line_range, physical
 from ..interfaces.preemption import admission, admitted, adoption, entry_event
 from ..interfaces.staying import staying_report
@@ -47,7 +48,9 @@ class Admission(wiring.Component):
         Vector: kernels of which fresh TBs may be launched. An attempt ends when its kernel no
         longer is.
     request : Signal(kernel_slots), out; next_valid, next : in; advance : struct, out
-        The grid walker.
+        The grid walker, or the TB supply of one of several SMs.
+    claim : tb_claim, out; grant : tb_grant, in
+        Of one of several SMs: a fresh TB has room, and which it is.
     admit : stream, in; admitted : struct, out
         Restored TBs; `admitted` answers once the row is in the TB table, or that there is none.
     occupied, warps_taken, warp_count : in; insert : new_tb, out
@@ -81,6 +84,8 @@ class Admission(wiring.Component):
     next_valid: Signal
     next: data.View
     advance: data.View
+    claim: data.View
+    grant: data.View
     admit: stream.Interface
     admitted: data.View
     occupied: Signal
@@ -110,6 +115,7 @@ class Admission(wiring.Component):
             "next_valid": In(1),
             "next": In(admission(g)),
             "advance": Out(data.StructLayout({"valid": 1, "kernel": kernel})),
+            **({"claim": Out(tb_claim(g)), "grant": In(tb_grant())} if g.sms > 1 else {}),
             "admit": In(stream.Signature(admission(g))),
             "admitted": Out(admitted(g)),
             "occupied": In(g.tb_slots),
@@ -202,11 +208,14 @@ class Admission(wiring.Component):
                 with m.Elif(~leaving):
                     m.d.sync += blocked.eq(blocked | (Const(1) << current.kernel))
             with m.State("ENTER"):
-                m.d.comb += [enter.eq(1), self.advance.valid.eq(~restored)]
-                with m.If(restored):
-                    m.next = "ANSWER"
-                with m.Else():
-                    m.next = "LAUNCH"
+                if g.sms > 1:
+                    self._claim(m, restored, current, enter)
+                else:
+                    m.d.comb += [enter.eq(1), self.advance.valid.eq(~restored)]
+                    with m.If(restored):
+                        m.next = "ANSWER"
+                    with m.Else():
+                        m.next = "LAUNCH"
             with m.State("ANSWER"):
                 m.d.comb += self.admitted.valid.eq(1)
                 m.next = "IDLE"
@@ -218,6 +227,18 @@ class Admission(wiring.Component):
                 with m.If(self.fresh.ready):
                     m.next = "IDLE"
         return m
+
+    def _claim(self, m: Module, restored, current, enter):
+        """Enter a restored TB, or the fresh one that is granted, if one is."""
+        granted = self.grant.valid & ~self.grant.none
+        m.d.comb += [self.claim.valid.eq(~restored), self.claim.kernel.eq(current.kernel),
+                     enter.eq(restored | granted), self.advance.valid.eq(~restored & granted)]
+        with m.If(restored):
+            m.next = "ANSWER"
+        with m.Elif(self.grant.valid):
+            m.next = "IDLE"
+            with m.If(granted):
+                m.next = "LAUNCH"
 
     def _needs(self, m: Module, kernel):
         """Select what a TB of `kernel` needs."""
@@ -284,9 +305,8 @@ class Admission(wiring.Component):
 
             insert.valid.eq(enter), insert.tb.eq(tb), insert.warps.eq(needs.warps),
             insert.shared_bytes.eq(needs.shared_bytes), row.kernel.eq(current.kernel),
-            row.launch_id.eq(current.launch_id),
-            row.ctaid_x.eq(current.ctaid_x), row.ctaid_y.eq(current.ctaid_y),
-            row.ctaid_z.eq(current.ctaid_z), row.base.eq(base), row.first_line.eq(first_line),
+            *self._identity(row, current, restored), row.base.eq(base),
+            row.first_line.eq(first_line),
             row.lines.eq(needs.lines), row.warps.eq(warps.mask), row.local_base.eq(entries.address),
             row.entry.eq(entries.entry),
             self.clear_lines.valid.eq(enter & (needs.lines != 0) & ~has_lines),
@@ -301,6 +321,16 @@ class Admission(wiring.Component):
             self.fresh.payload.base.eq(base), self.fresh.payload.slots.eq(warps.slots),
         ]
         return registers, shared
+
+    def _identity(self, row, current, restored):
+        """Statements that say which TB it is."""
+        if self.geometry.sms == 1:
+            return [row[name].eq(current[name])
+                    for name in ("launch_id", "ctaid_x", "ctaid_y", "ctaid_z")]
+        grant = self.grant
+        return [row.launch_id.eq(Mux(restored, current.launch_id, grant.launch_id)),
+                *(row[f"ctaid_{name}"].eq(Mux(restored, current[f"ctaid_{name}"],
+                                              grant.place[name])) for name in "xyz")]
 
     def _evict(self, m: Module, needs, look, looking, leaving, registers, shared):
         """Find what has to be evicted to make room; return whether it is found or cannot be."""

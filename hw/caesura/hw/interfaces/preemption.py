@@ -8,8 +8,8 @@ from ..arch.geometry import ADDRESS_BITS, Geometry
 from . import payloads as payload
 
 __all__ = ["resident_tb", "command", "command_parameters", "engine_result", "switch_event",
-           "admission", "admitted", "entry_event", "kernel_progress", "adoption", "counters",
-           "activity"]
+           "tb_place", "admission", "admitted", "entry_event", "kernel_progress", "adoption",
+           "counters", "activity"]
 
 
 def resident_tb(g: Geometry) -> data.StructLayout:
@@ -60,6 +60,11 @@ def engine_result() -> data.StructLayout:
 def switch_event(g: Geometry) -> data.StructLayout:
     """A preempt or resume of `kernel` has ended well, and how; `valid` for one cycle."""
     return data.StructLayout({"valid": 1, "kernel": payload.below(g.kernel_slots), "kind": Switch})
+
+
+def tb_place() -> data.StructLayout:
+    """Coordinates of a TB."""
+    return data.StructLayout({"x": 32, "y": 16, "z": 16})
 
 
 def admission(g: Geometry) -> data.StructLayout:

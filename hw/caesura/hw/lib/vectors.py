@@ -1,13 +1,13 @@
-"""Blocks that work on vectors of one bit a warp: a round-robin arbiter, counters in bit planes."""
+"""Blocks that work on vectors of one bit a warp: arbiters, counters in bit planes."""
 
-from amaranth.hdl import Module, Mux, Signal
+from amaranth.hdl import Cat, Module, Mux, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import ceil_log2
 
 from .bits import encode, lowest
 
-__all__ = ["BitSlicedCounters", "RoundRobin"]
+__all__ = ["BitSlicedCounters", "LeastRecent", "RoundRobin"]
 
 
 class RoundRobin(wiring.Component):
@@ -56,6 +56,51 @@ class RoundRobin(wiring.Component):
         ]
         with m.If(self.valid):
             m.d.sync += above.eq(~(candidates ^ (candidates - 1)[:self.width]))
+        return m
+
+
+class LeastRecent(wiring.Component):
+    """Grants the request of the one whose last grant is longest ago.
+
+    So one that is passed over while it does not ask, for others that do, comes next when it does:
+    none waits for ever, where each waits for something of its own.
+
+    Parameters
+    ----------
+    width : int
+        Number of requesters.
+
+    Attributes
+    ----------
+    requests : Signal(width), in
+        Who wants a grant in this cycle.
+    grant : Signal(width), out
+        The one chosen, one-hot; combinational.
+    """
+
+    requests: Signal
+    grant: Signal
+
+    def __init__(self, width: int):
+        self.width = width
+        super().__init__({"requests": In(width), "grant": Out(width)})
+
+    def elaborate(self, platform):
+        m = Module()
+        everyone = range(self.width)
+        # Of each and those above it: its last grant is longer ago than theirs. One bit a pair, so
+        # that never two are granted.
+        before = {(i, j): Signal(name=f"before_{i}_{j}", init=1)  # pyright: ignore
+                  for i in everyone for j in everyone if i < j}
+        for i in everyone:
+            others = Cat(self.requests[j] & (~before[i, j] if i < j else before[j, i])
+                         for j in everyone if j != i)
+            m.d.comb += self.grant[i].eq(self.requests[i] & ~others.any())
+        for (i, j), first in before.items():
+            with m.If(self.grant[i]):
+                m.d.sync += first.eq(0)
+            with m.Elif(self.grant[j]):
+                m.d.sync += first.eq(1)
         return m
 
 

@@ -34,7 +34,13 @@ BURSTS_WAITING = 8
 
 
 class Axi4(wiring.Signature):
-    """AXI4 master with the usual signal names, lower case; `ID_BITS` id bits.
+    """AXI4 master with the usual signal names, lower case.
+
+    Parameters
+    ----------
+    g : Geometry
+        For the width of the bus.
+    id_bits : int
 
     Attributes
     ----------
@@ -50,17 +56,17 @@ class Axi4(wiring.Signature):
         Read data.
     """
 
-    def __init__(self, g: Geometry):
-        address = {"id": Out(ID_BITS), "addr": Out(ADDRESS_BITS),
+    def __init__(self, g: Geometry, id_bits: int = ID_BITS):
+        address = {"id": Out(id_bits), "addr": Out(ADDRESS_BITS),
                    "len": Out(8), "size": Out(3), "burst": Out(2),
                    "valid": Out(1), "ready": In(1)}
         super().__init__({
             **{"aw" + name: flow for name, flow in address.items()},
             "wdata": Out(8 * g.bus_bytes), "wstrb": Out(g.bus_bytes), "wlast": Out(1),
             "wvalid": Out(1), "wready": In(1),
-            "bid": In(ID_BITS), "bresp": In(2), "bvalid": In(1), "bready": Out(1),
+            "bid": In(id_bits), "bresp": In(2), "bvalid": In(1), "bready": Out(1),
             **{"ar" + name: flow for name, flow in address.items()},
-            "rid": In(ID_BITS), "rdata": In(8 * g.bus_bytes), "rresp": In(2),
+            "rid": In(id_bits), "rdata": In(8 * g.bus_bytes), "rresp": In(2),
             "rlast": In(1), "rvalid": In(1), "rready": Out(1),
         })
 
@@ -122,6 +128,8 @@ class AxiMaster(wiring.Component):
         For the width of the bus.
     readers, writers : int
         Ports of each kind, 1 to 8.
+    first_reader, first_writer : int
+        Ids of the first ones, if not 0.
 
     Attributes
     ----------
@@ -142,11 +150,14 @@ class AxiMaster(wiring.Component):
     share: Signal
     axi: AxiInterface
 
-    def __init__(self, g: Geometry, readers: int, writers: int):
-        for kind, count in (("readers", readers), ("writers", writers)):
-            if not 1 <= count <= 1 << ID_BITS:
-                raise ValueError(f"{kind} must be 1 to {1 << ID_BITS}, not {count}")
+    def __init__(self, g: Geometry, readers: int, writers: int, first_reader: int = 0,
+                 first_writer: int = 0):
+        for kind, count, first in (("readers", readers, first_reader),
+                                   ("writers", writers, first_writer)):
+            if not 1 <= count <= (1 << ID_BITS) - first:
+                raise ValueError(f"{kind} must be 1 to {(1 << ID_BITS) - first}, not {count}")
         self.geometry = g
+        self.first_reader, self.first_writer = first_reader, first_writer
         super().__init__({
             "readers": In(ReadPort(g)).array(readers),
             "writers": In(WritePort(g)).array(writers),
@@ -156,24 +167,24 @@ class AxiMaster(wiring.Component):
     def elaborate(self, platform):
         m = Module()
         bus = self.axi
-        self._requests(m, "ar", self.readers, 1)
+        self._requests(m, "ar", self.readers, 1, self.first_reader)
 
         m.submodules.order = order = fifo.SyncFIFO(width=ID_BITS, depth=BURSTS_WAITING)
-        taken = self._requests(m, "aw", self.writers, order.w_rdy)
+        taken = self._requests(m, "aw", self.writers, order.w_rdy, self.first_writer)
         m.d.comb += [order.w_data.eq(taken.port), order.w_en.eq(taken.valid)]
         self._write_data(m, order)
 
-        reader = self._by_id(m, bus.rid, [port.beat for port in self.readers],
+        reader = self._by_id(m, bus.rid, self.first_reader, [port.beat for port in self.readers],
                              bus.rvalid, bus.rready)
         for beat in reader:
             m.d.comb += [beat.payload.data.eq(bus.rdata), beat.payload.last.eq(bus.rlast),
                          beat.payload.error.eq(bus.rresp != OKAY)]
-        for ack in self._by_id(m, bus.bid, [port.ack for port in self.writers],
+        for ack in self._by_id(m, bus.bid, self.first_writer, [port.ack for port in self.writers],
                                bus.bvalid, bus.bready):
             m.d.comb += ack.payload.error.eq(bus.bresp != OKAY)
         return m
 
-    def _requests(self, m, channel, ports, allowed):
+    def _requests(self, m, channel, ports, allowed, first_id):
         """Put the first port's request into the address register of `channel` when that is free,
         or the last port's if that is urgent."""
         bus = {name: getattr(self.axi, channel + name) for name in
@@ -202,7 +213,8 @@ class AxiMaster(wiring.Component):
             with m.If(request.valid & request.ready):
                 m.d.comb += [taken.valid.eq(1), taken.port.eq(number),
                              taken.extra_beats.eq(request.payload.extra_beats)]
-                m.d.sync += [bus["id"].eq(number), bus["addr"].eq(request.payload.address),
+                m.d.sync += [bus["id"].eq(first_id + number),
+                             bus["addr"].eq(request.payload.address),
                              bus["len"].eq(request.payload.extra_beats), bus["valid"].eq(1)]
         return taken
 
@@ -220,11 +232,15 @@ class AxiMaster(wiring.Component):
                 m.d.sync += [bus.wdata.eq(beat.payload.data), bus.wstrb.eq(beat.payload.strobe),
                              bus.wlast.eq(beat.payload.last), bus.wvalid.eq(1)]
 
-    def _by_id(self, m, number, streams, valid, ready):
-        """Connect a response channel to the stream that its id names."""
+    def _by_id(self, m, number, first, streams, valid, ready):
+        """Connect a response channel to the stream that its id names, that of the `first` one or a
+        later one."""
         for position, stream in enumerate(streams):
-            m.d.comb += stream.valid.eq(valid & (number == position))
-        m.d.comb += ready.eq(Mux(number < len(streams), Array(s.ready for s in streams)[number], 1))
+            m.d.comb += stream.valid.eq(valid & (number == first + position))
+        known, place = number < first + len(streams), number
+        if first:
+            known, place = known & (number >= first), (number - first)[:ID_BITS]
+        m.d.comb += ready.eq(Mux(known, Array(s.ready for s in streams)[place], 1))
         return streams
 
 

@@ -238,6 +238,6 @@ class Execution(Sm):
         for row in self.stays(kernel):
             self.leave(row)
         kernel.launched = kernel.completed = kernel.tbs
-        kernel.place = 0, 0, kernel.grid[2]
+        kernel.progress.place = 0, 0, kernel.grid[2]
         kernel.abandoned = True
         self.attention = True

@@ -117,15 +117,16 @@ class Machine(Execution):
         """Save and restore, launch the TBs that have room, and finish kernels."""
         self.preemption.progress()
         for kernel in self.kernels:
-            if kernel.state is KernelState.PREEMPTED and kernel.others:
+            if kernel.state is KernelState.PREEMPTED and (kernel.others or len(kernel.progress.kernels) > 1):
                 self._finish(kernel)
             if kernel.state is not KernelState.RUNNING:
                 continue
             while not kernel.exhausted and not self.preemption.holds_launches and self.preemption.finds_room(kernel):
-                tb = ThreadBlock(self.g, kernel, kernel.launched)
+                launch_id, place = kernel.take_tb()
+                tb = ThreadBlock(self.g, kernel, launch_id)
                 tb.entry = kernel.take_entry()
                 tb.local_base = kernel.region_address(tb.entry)
-                tb.ctaid = kernel.take_place()
+                tb.ctaid = place
                 self.place(tb)
             self._finish(kernel)
 

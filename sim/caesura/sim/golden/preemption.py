@@ -417,7 +417,7 @@ class Preemption:
             if not error:
                 record, kernel.saved, kernel.bases = read_record(self.machine, kernel)
                 kernel.launched, kernel.completed = record["launched"], record["completed"]
-                kernel.place = record["next_x"], record["next_y"], record["next_z"]
+                kernel.progress.adopt(record["launched"], (record["next_x"], record["next_y"], record["next_z"]))
                 kernel.entries, kernel.recorded = record["saved"], True
                 self._generation = max(self._generation, record["generation"])
         except BadImage:

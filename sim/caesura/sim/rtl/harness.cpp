@@ -1,18 +1,13 @@
 // The cycle loop around a verilated SM: register bus, memory, trace, snapshots; C functions for ctypes.
-// SM_BUS_BYTES, SM_WARPS, SM_LANES and SM_BEATS come from the geometry; WITH_VCD selects the build with waveforms.
+// SM_BUS_BYTES, SM_WARPS, SM_LANES, SM_BEATS and SM_COUNT come from the geometry; WITH_VCD selects the build with
+// waveforms. A device of several SMs has no trace ports.
 #include <cstdint>
 #include <memory>
 #include <string>
 
-#include <verilated.h>
-#include <verilated_save.h>
-#ifdef WITH_VCD
-#include <verilated_vcd_c.h>
-#endif
-
-#include "Vtop.h"
 #include "axi_memory.h"
 #include "beat_digest.h"
+#include "model.h"
 #include "timeline.h"
 #include "trace.h"
 
@@ -69,18 +64,8 @@ struct Snapshot {
 
 class Simulation {
 public:
-    explicit Simulation(uint64_t memory_bytes) : axi(memory_bytes) {
-        context_.randReset(0);
-#ifdef WITH_VCD
-        context_.traceEverOn(true);
-#endif
-        top_ = std::make_unique<Vtop>(&context_);
-        top_->eval();
-    }
-    ~Simulation() {
-        close_vcd();
-        top_->final();
-    }
+    explicit Simulation(uint64_t memory_bytes) : axi(memory_bytes), top_(prepared(context_)) {}
+    ~Simulation() { close_vcd(); }
 
     Axi axi;
     BeatDigest beats;
@@ -103,17 +88,15 @@ public:
         top_->axi_bvalid = s.bvalid;
         top_->axi_bid = s.bid;
         top_->axi_bresp = s.bresp;
-        top_->clk = 0;
-        top_->eval();
+        top_.low();
         dump(0);
         if (trace.enabled) sample_trace();
         if (timeline.interval) sample_timeline();
         const auto m = master();
         if (beats.enabled) beats.sample(cycle, m, s);
         axi.sample(m);
-        if (top_->trace_engine_draining) axi.drain_bytes += regular_bytes() - before;
-        top_->clk = 1;
-        top_->eval();
+        if (top_.draining()) axi.drain_bytes += regular_bytes() - before;
+        top_.high();
         dump(1);
         ++cycle;
     }
@@ -144,24 +127,20 @@ public:
     uint32_t peek_register(uint32_t address) {
         std::vector<uint8_t> model;
         Saver saver(model);
-        saver << *top_;
-        saver.flush();
+        top_.save(saver);
         top_->address = address;
-        top_->clk = 0;
-        top_->eval();
-        top_->clk = 1;
-        top_->eval();
+        top_.low();
+        top_.high();
         const uint32_t value = top_->read_data;
         Loader loader(model);
-        loader >> *top_;
+        top_.load(loader);
         return value;
     }
 
     Snapshot* snapshot() {
         auto* result = new Snapshot{{}, axi, beats, trace, timeline, cycle};
         Saver saver(result->model);
-        saver << *top_;
-        saver.flush();
+        top_.save(saver);
         return result;
     }
 
@@ -172,20 +151,20 @@ public:
         timeline = snapshot.timeline;
         cycle = snapshot.cycle;
         Loader loader(snapshot.model);
-        loader >> *top_;
+        top_.load(loader);
     }
 
     void start_timeline(uint64_t interval) {
-        if (interval && !timeline.interval) timeline.sample(cycle, axi, top_->trace_tbs);
+        if (interval && !timeline.interval) timeline.sample(cycle, axi, tbs());
         timeline.interval = interval;
     }
-    void close_timeline() { timeline.sample(cycle, axi, top_->trace_tbs); }
+    void close_timeline() { timeline.sample(cycle, axi, tbs()); }
 
     void open_vcd(const char* path) {
         close_vcd();
 #ifdef WITH_VCD
         vcd_ = std::make_unique<VerilatedVcdC>();
-        top_->trace(vcd_.get(), 99);
+        top_.trace(vcd_.get());
         vcd_->open(path);
 #else
         (void)path;
@@ -201,7 +180,16 @@ public:
 
 private:
     VerilatedContext context_;
-    std::unique_ptr<Vtop> top_;
+    Model top_;
+
+    static VerilatedContext* prepared(VerilatedContext& context) {
+        context.randReset(0);
+#ifdef WITH_VCD
+        context.traceEverOn(true);
+#endif
+        return &context;
+    }
+
 #ifdef WITH_VCD
     std::unique_ptr<VerilatedVcdC> vcd_;
     void dump(unsigned phase) {
@@ -226,8 +214,15 @@ private:
         return m;
     }
 
+#if SM_COUNT > 1
+    uint64_t tbs() const { return 0; }
+    void sample_trace() {}
+    void sample_timeline() {}
+#else
+    uint64_t tbs() const { return top_->trace_tbs; }
+
     void sample_trace() {
-        const Vtop& t = *top_;
+        const auto& t = *top_.operator->();
         if (t.trace_retire_valid)
             trace.retire(cycle, t.trace_retire_slot, t.trace_retire_kernel, t.trace_retire_block_warp,
                          t.trace_retire_launch, t.trace_retire_pc, t.trace_retire_mask, t.trace_retire_op);
@@ -248,7 +243,7 @@ private:
     }
 
     void sample_timeline() {
-        const Vtop& t = *top_;
+        const auto& t = *top_.operator->();
         if (cycle % timeline.interval == 0) timeline.sample(cycle, axi, t.trace_tbs);
         timeline.instructions += t.trace_retire_valid;
         if (t.trace_init_valid)
@@ -266,6 +261,7 @@ private:
         if (t.trace_engine_dropped) timeline.happens(cycle, Timeline::DROPPED);
         if (t.trace_engine_started) timeline.happens(cycle, Timeline::STARTED);
     }
+#endif
 };
 
 // Runs `body`; a protocol error ends the simulation's advance and is kept for `caesura_error`.

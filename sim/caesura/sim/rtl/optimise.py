@@ -17,16 +17,16 @@ import os
 import shutil
 import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from amaranth.lib import wiring
 
 from caesura.hw.arch.geometry import Geometry
-from caesura.hw.sm import Sm
+from caesura.hw.gpu.gpu import machine
 from caesura.progress import Progress, report
 
-from .compile import CompilerFlags, Model, compile_model, runtime_library, verilate
+from .compile import CompilerFlags, Model, compile_model, runtime_library
 from .recipe import Recipe, kept, library_path, recipe
 from .toolchain import BuildError, run_tool
 
@@ -50,7 +50,7 @@ def optimised_path(made: Recipe) -> Path:
                         str(TRAINING_CYCLES))
 
 
-def optimised_library(g: Geometry, design: Callable[[Geometry], wiring.Component] = Sm,
+def optimised_library(g: Geometry, design: Callable[[Geometry], wiring.Component] = machine,
                       progress: Progress = report) -> Path:
     """Return the optimised simulator of a design, built and trained if it is not there yet.
 
@@ -74,19 +74,20 @@ def optimised_library(g: Geometry, design: Callable[[Geometry], wiring.Component
 
 def _build(made: Recipe, g: Geometry, work: Path, progress: Progress) -> Path:
     progress(f"turning the Verilog of {made.name} into C++")
-    model = verilate(made.text, made.flags, work)
-    counting = _compiled(made, model, GENERATE, work, f"compiling the simulator of {made.name} that counts", progress)
+    models = made.models(work)
+    counting = _compiled(made, models, GENERATE, work, f"compiling the simulator of {made.name} that counts", progress)
     progress(f"training the simulator of {made.name}")
     _train(counting, g, work)
-    if not list(model.folder.glob("*.gcda")):
+    if not list(models[0].folder.glob("*.gcda")):
         raise BuildError("the training left no profile; report this with the output of `g++ --version`")
-    return _compiled(made, model, USE, work, f"compiling the simulator of {made.name} by its profile", progress)
+    return _compiled(made, models, USE, work, f"compiling the simulator of {made.name} by its profile", progress)
 
 
-def _compiled(made: Recipe, model: Model, options: CompilerFlags, work: Path, what: str, progress: Progress) -> Path:
+def _compiled(made: Recipe, models: Sequence[Model], options: CompilerFlags, work: Path, what: str,
+              progress: Progress) -> Path:
     progress(what)
     runtime = runtime_library(made.flags, options, work.parent, threading.Event())
-    library = compile_model(model, made.harness, made.defines, made.flags, options, runtime,
+    library = compile_model(models, made.harness, made.defines, made.flags, options, runtime,
                             lambda done, total: progress(what, f"{done} of {total} files"))
     return Path(shutil.move(library, work / f"{options.link[-1].strip('-')}.so"))
 

@@ -13,11 +13,11 @@ from amaranth.lib import wiring
 
 from caesura.cache import cache_directory, digest, locked, seal, whole, work_folder
 from caesura.hw.arch.geometry import Geometry
-from caesura.hw.sm import Sm
+from caesura.hw.gpu.gpu import machine
 from caesura.progress import Progress, display, report
 
-from .compile import VERILATOR_FLAGS, CompilerFlags
-from .design import design_text
+from .compile import VERILATOR_FLAGS, CompilerFlags, Model, verilate
+from .design import design_texts
 from .toolchain import identity, source_texts, verilator_root
 
 __all__ = ["HARNESS", "Recipe", "kept", "library_path", "recipe"]
@@ -37,6 +37,10 @@ class Recipe:
         Of the design, as messages and `caesura cache` show it.
     text : str
         SystemVerilog of the module ``top``.
+    parts : tuple of (str, str)
+        Other modules that the harness drives, and their SystemVerilog.
+    headers : tuple of (str, str)
+        Names and texts of headers that are made for the design.
     harness : Path
     flags : tuple of str
         Of Verilator.
@@ -51,26 +55,38 @@ class Recipe:
     flags: tuple[str, ...] = VERILATOR_FLAGS
     defines: tuple[str, ...] = ()
     options: CompilerFlags = CompilerFlags()
+    parts: tuple[tuple[str, str], ...] = ()
+    headers: tuple[tuple[str, str], ...] = ()
+
+    def models(self, work: Path) -> list[Model]:
+        """Run Verilator on all modules in the folder `work`; the headers lie beside the first one's code."""
+        made = [verilate(text, self.flags, work, module) for module, text in (("top", self.text), *self.parts)]
+        for name, text in self.headers:
+            (made[0].folder / name).write_text(text)
+        return made
 
     def key(self, *more: str) -> str:
         """Return the name of the result in the cache; `more` is what else it depends on."""
-        return digest([self.text, *self.flags, *self.defines, repr(self.options), version("verilator"), identity(),
-                       *source_texts(self.harness), *more])
+        modules = [text for pair in (*self.parts, *self.headers) for text in pair]
+        return digest([self.text, *modules, *self.flags, *self.defines, repr(self.options), version("verilator"),
+                       identity(), *source_texts(self.harness), *more])
 
 
-def recipe(g: Geometry, design: Callable[[Geometry], wiring.Component] = Sm, *, waves: str | None = None,
+def recipe(g: Geometry, design: Callable[[Geometry], wiring.Component] = machine, *, waves: str | None = None,
            progress: Progress = report) -> Recipe:
     """Return what the simulator of a design is made from; parameters are those of `library`."""
     verilator_root()
     identity()  # what is missing is told before the design is worked out, which takes a minute
-    text = design_text(g, design, progress)
+    text, parts, headers = design_texts(g, design, progress)
     defines = tuple(f"-DSM_{name}={value}" for name, value in (
-        ("BUS_BYTES", g.bus_bytes), ("WARPS", g.warps), ("LANES", g.lanes), ("BEATS", g.beats)))
+        ("BUS_BYTES", g.bus_bytes), ("WARPS", g.warps), ("LANES", g.lanes), ("BEATS", g.beats), ("COUNT", g.sms)))
+    if parts:
+        defines = (*defines, "-DSM_APART")
     if waves is None:
-        return Recipe(g.name, text, HARNESS, defines=defines)
+        return Recipe(g.name, text, HARNESS, defines=defines, parts=parts, headers=headers)
     return Recipe(f"{g.name} with waveforms of {waves or 'everything'}",
                   WAVES.format(scope=waves) + text if waves else text, HARNESS,
-                  (*VERILATOR_FLAGS, "--trace-vcd"), (*defines, "-DWITH_VCD"))
+                  (*VERILATOR_FLAGS, "--trace-vcd"), (*defines, "-DWITH_VCD"), parts=parts, headers=headers)
 
 
 def library_path(made: Recipe, *more: str) -> Path:

@@ -13,7 +13,7 @@ from amaranth.lib import wiring
 
 from caesura.hw.arch.errors import InputError
 from caesura.hw.arch.geometry import Geometry
-from caesura.hw.sm import Sm
+from caesura.hw.gpu.gpu import machine
 from caesura.progress import Progress, report
 from caesura.sim.memory import ErrorRange, MemoryTiming, ProtocolError
 from caesura.sim.rtl.verilator import library
@@ -182,7 +182,7 @@ class RtlTransport:
 
     def __init__(self, geometry: Geometry, memory_bytes: int = DEFAULT_MEMORY, trace: bool = False, *,
                  vcd: str | Path | None = None, waves: str | None = None,
-                 design: Callable[[Geometry], wiring.Component] = Sm, simulator: Path | None = None,
+                 design: Callable[[Geometry], wiring.Component] = machine, simulator: Path | None = None,
                  progress: Progress = report):
         if memory_bytes <= 0 or memory_bytes % 4096 or memory_bytes > 1 << 32:
             raise InputError(f"memory_bytes must be a positive multiple of 4096 up to 4 GiB, not {memory_bytes}")

@@ -17,10 +17,10 @@ from amaranth.lib import wiring
 from caesura.cache import record_of, whole
 from caesura.hw import export
 from caesura.hw.arch.geometry import Geometry
-from caesura.hw.sm import Sm
+from caesura.hw.gpu.gpu import machine
 from caesura.progress import Progress, report
 
-from .compile import compile_model, runtime_library, verilate
+from .compile import compile_model, runtime_library
 from .optimise import optimised_path
 from .recipe import Recipe, kept, library_path, recipe
 from .toolchain import BuildError, identity, verilator_root
@@ -28,7 +28,7 @@ from .toolchain import BuildError, identity, verilator_root
 __all__ = ["BuildError", "Recipe", "block_library", "build_seconds", "built", "library", "library_path", "recipe"]
 
 
-def library(g: Geometry, design: Callable[[Geometry], wiring.Component] = Sm, *, waves: str | None = None,
+def library(g: Geometry, design: Callable[[Geometry], wiring.Component] = machine, *, waves: str | None = None,
             plain: bool = False, progress: Progress = report) -> Path:
     """Return the shared library of a design with the harness around it, built if it is not there yet.
 
@@ -107,11 +107,11 @@ def _build(made: Recipe, work: Path, progress: Progress) -> Path:
     with ThreadPoolExecutor(1) as beside:
         archive = beside.submit(runtime_library, made.flags, made.options, work.parent, stop)
         try:
-            model = verilate(made.text, made.flags, work)
+            models = made.models(work)
             progress(compiling)
             runtime = archive.result()
         except BaseException:
             stop.set()
             raise
-    return compile_model(model, made.harness, made.defines, made.flags, made.options, runtime,
+    return compile_model(models, made.harness, made.defines, made.flags, made.options, runtime,
                          lambda done, total: progress(compiling, f"{done} of {total} files"))

@@ -20,9 +20,9 @@ __all__ = ["registers_command"]
 @click.option("--header", type=OUTPUT, help="Write it as a C header.")
 @json_option
 def registers_command(page: Path | None, header: Path | None, as_json: JsonTarget):
-    """List the registers of an SM, with addresses, fields and access.
+    """List the registers of an SM, and what a device of several has beside them, with addresses, fields and access.
 
-    The page and the header are PeakRDL's, of the SystemRDL file that the hardware is built from.
+    The page and the header are PeakRDL's, of the SystemRDL file that an SM is built from.
     """
     if page is not None:
         click.echo(f"page: {registers.write_page(page)}", err=True)

@@ -6,7 +6,7 @@ A block lies in front of the launch's context control block, in the same allocat
     0  `MAGIC`                            4  bytes of the block, a multiple of 128: the CCB follows
     1  `VERSION`                          5  register words
     2  CRC-32 of the block, with 0 here   6  ranges of memory
-    3  geometry hash                      7  TB slots of the SM
+    3  geometry hash                      7  TB slots of an SM, and 2**16 for each SM but the first
 
 Then the registers of the kernel slot in the order of their addresses, as many as software writes, then address and size
 of each range. The rest is zeros.
@@ -48,6 +48,10 @@ def _registers(g: Geometry) -> dict[str, Register]:
     return dict(sorted(found.items(), key=lambda item: item[1].address))
 
 
+def _slots(g: Geometry) -> int:
+    return (g.sms - 1) << 16 | g.tb_slots
+
+
 def block_bytes(g: Geometry, ranges: int) -> int:
     """Return the bytes of a block that names so many ranges of memory."""
     words = _HEAD_WORDS + len(_registers(g)) + 2 * ranges
@@ -77,7 +81,7 @@ class DescriptorBlock:
     def pack(self, g: Geometry) -> bytes:
         """Return the block as it stands in memory."""
         size, names = block_bytes(g, len(self.ranges)), _registers(g)
-        words = [MAGIC, VERSION, 0, g.hash, size, len(names), len(self.ranges), g.tb_slots]
+        words = [MAGIC, VERSION, 0, g.hash, size, len(names), len(self.ranges), _slots(g)]
         words += [self.registers.get(name, 0) for name in names]
         words += [number for place in self.ranges for number in place]
         raw = bytearray(np.array(words, "<u4").tobytes().ljust(size, b"\0"))
@@ -98,14 +102,14 @@ class DescriptorBlock:
         if handle % SEGMENT_BYTES or not 0 <= handle <= transport.memory_bytes - block_bytes(g, 0):
             raise DriverError(f"{where}: that is no address of a descriptor block; give Launch.handle of the launch")
         head = np.frombuffer(transport.read_memory(handle, _HEAD_WORDS * WORD_BYTES), "<u4").tolist()
-        magic, version, crc, geometry_hash, size, registers, ranges, tb_slots = head
+        magic, version, crc, geometry_hash, size, registers, ranges, slots = head
         if magic != MAGIC:
             raise DriverError(f"{where}: there is no descriptor block; give Launch.handle of a launch that has not "
                               "ended, and the memory as it was left")
         if version != VERSION:
             raise DriverError(f"{where}: its descriptor block is of version {version}, this driver's are of {VERSION}; "
                               "adopt it with the version that launched it")
-        if (geometry_hash, tb_slots) != (g.hash, g.tb_slots):
+        if (geometry_hash, slots) != (g.hash, _slots(g)):
             raise DriverError(f"{where}: it was launched on another geometry than {g.name!r}; open a device of "
                               "that one")
         if registers != len(_registers(g)) or size != block_bytes(g, ranges) or handle + size > transport.memory_bytes:

@@ -100,8 +100,8 @@ class Estimator:
         if not g.profile:
             raise DriverError(f"this machine ({g.name}) does not count what thread blocks take: its geometry says "
                               "profile = false; take one without that line")
-        tbs, cycles, instructions = (self._host.read(f"kernel[{launch.slot}].profile_{name}")
-                                     for name in ("tbs", "cycles", "instructions"))
+        tbs, cycles, instructions = (sum(counts) for counts in zip(*(
+            self._profile(sm, launch.slot) for sm in range(g.sms)), strict=True))
         known = launch.kernel.tb_instructions
         if tbs:
             known[launch.block] = instructions / tbs
@@ -112,6 +112,12 @@ class Estimator:
         bus = len(ages) * launch.occupied_tb_bytes / g.bytes_per_cycle
         left = tuple(_left(tb, age, now - age.at & 0xFFFF_FFFF, time, usual) for tb, age in ages.items())
         return Estimate(left, time, usual, int(bus) + g.memory_latency if ages else 0)
+
+
+    def _profile(self, sm: int, slot: int) -> list[int]:
+        """Return what an SM has counted of the TBs that have ended."""
+        with self._host.of_sm(sm):
+            return [self._host.read(f"kernel[{slot}].profile_{name}") for name in ("tbs", "cycles", "instructions")]
 
 
 def _left(launch_id: int, age: TbAge, since: int, time: float | None, instructions: float | None) -> TbEstimate:

@@ -1,11 +1,13 @@
-"""The host's way to an SM: its registers by name, and what carries them."""
+"""The host's way to a machine: its registers by name, and what carries them."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import cast
 
 from caesura.hw.arch.geometry import Geometry
-from caesura.hw.arch.registers import Register, register_map
+from caesura.hw.arch.registers import Register, device_register_map, register_map
 
 from .closed_transport import ClosedTransport
 from .errors import DriverError
@@ -15,7 +17,10 @@ __all__ = ["HostInterface"]
 
 
 class HostInterface:
-    """The registers of an SM, and its transport until it is closed; whoever uses the SM shares one.
+    """The registers of a machine, and its transport until it is closed; whoever uses it shares one.
+
+    Of several SMs reads and writes are of all together, as the register map says (`hw.arch.registers.Combine`), but
+    within `of_sm`.
 
     Parameters
     ----------
@@ -36,7 +41,7 @@ class HostInterface:
     def __init__(self, transport: Transport):
         self.transport = transport
         self.geometry: Geometry = transport.geometry
-        self._registers: dict[str, Register] = register_map()
+        self._registers: dict[str, Register] = register_map() if self.geometry.sms == 1 else device_register_map()
         self._held: dict[str, int] = {}  # what registers hold that nobody but the host writes, as far as that is known
         if transport.cycle == 0:
             self._held = {path: register.reset for path, register in self._registers.items()
@@ -77,6 +82,29 @@ class HostInterface:
         """Write a register that nobody but the host writes; no time passes if it is known to hold the value."""
         if self._held.get(path) != value:
             self.write(path, value)
+
+    def hold_each(self, path: str, values: Sequence[int]) -> None:
+        """Have each SM hold a value of its own, as `hold` does."""
+        if len({*values}) == 1:
+            return self.hold(path, values[0])
+        for sm, value in enumerate(values):
+            with self.of_sm(sm):
+                self.write(path, value)
+        del self._held[path]
+
+    @contextmanager
+    def of_sm(self, sm: int) -> Iterator[None]:
+        """Reads and writes are of one SM until the end of this; nothing changes where there is but one."""
+        if self.geometry.sms == 1:
+            yield
+            return
+        for name in ("sm_read", "sm_write"):
+            self.hold(name, 1 << sm)
+        try:
+            yield
+        finally:
+            for name in ("sm_read", "sm_write"):
+                self.hold(name, self._registers[name].reset)
 
     def held(self) -> dict[str, int]:
         """Return what is known of such registers, to go with a snapshot of the machine."""

@@ -1,4 +1,4 @@
-"""Where the warps on an SM stand."""
+"""Where the warps on the SMs stand."""
 
 from __future__ import annotations
 
@@ -29,6 +29,8 @@ class WarpState:
         Warp slot, kernel slot, TB, warp of the TB.
     entry : int
         Of the TB, in the context control block of its kernel.
+    sm : int
+        Where it is.
     state : str
         ``"running"``, ``"waiting"`` (at a barrier), ``"parked"`` or ``"exited"``.
     barrier : int or None
@@ -46,6 +48,7 @@ class WarpState:
     live_lanes: int
     stack: tuple[StackEntry, ...]
     entry: int
+    sm: int = 0
 
 
 @dataclass(frozen=True)
@@ -69,7 +72,7 @@ class TbAge:
 
 
 class Inspection:
-    """Looks at the warps of an SM through its inspection registers; it takes simulated time.
+    """Looks at the warps of the SMs through their inspection registers; it takes simulated time.
 
     Parameters
     ----------
@@ -82,7 +85,15 @@ class Inspection:
         self._host, self._launches = host, launches
 
     def warps(self) -> list[WarpState]:
-        """Return where every warp on the SM stands."""
+        """Return where every warp stands, SM by SM."""
+        found = []
+        for sm in range(self._host.geometry.sms):
+            with self._host.of_sm(sm):
+                found += self._warps(sm)
+        return found
+
+    def _warps(self, sm: int) -> list[WarpState]:
+        """Return where the warps of an SM stand."""
         found = []
         for slot in range(self._host.geometry.warps):
             self._host.write("inspect", warp=slot, entry=0)
@@ -97,33 +108,39 @@ class Inspection:
             word = next((name for name in ("exited", "waiting", "parked") if state[name]), "running")
             found.append(WarpState(slot, state["kernel"], self._host.read("inspect_tb"), state["warp"], word,
                                    state["barrier"] if state["waiting"] else None, self._host.read("inspect_live"),
-                                   tuple(stack), self._host.read("inspect_ccb_entry")))
+                                   tuple(stack), self._host.read("inspect_ccb_entry"), sm))
         return found
 
-    def resident(self, kernel: int) -> dict[int, int]:
-        """Return the TBs of a kernel slot that are on the SM: entry by launch id, in the order of their launch."""
-        return self._each_tb(kernel, lambda: self._host.read("inspect_ccb_entry"))
+    def resident(self, kernel: int) -> dict[int, tuple[int, int]]:
+        """Return the TBs of a kernel slot that are on an SM: which SM and entry, by launch id, in the order of their
+        launch."""
+        return self._each_tb(kernel, lambda sm: (sm, self._host.read("inspect_ccb_entry")))
 
     def ages(self, kernel: int) -> dict[int, TbAge]:
-        """Return how far the TBs of a kernel slot on the SM are, by launch id, in the order of their launch."""
-        def age() -> TbAge:
+        """Return how far the TBs of a kernel slot are, by launch id, in the order of their launch."""
+        def age(_: int) -> TbAge:
             at = self._host.read("cycle_low")
             cycles, instructions = (self._host.read(f"inspect_tb_{name}") for name in ("cycles", "instructions"))
             return TbAge(cycles, instructions, bool(self._host.fields("inspect_state")["whole"]), at)
 
         return self._each_tb(kernel, age)
 
-    def _each_tb(self, kernel: int, look: Callable[[], Seen]) -> dict[int, Seen]:
-        """Look at each TB of a kernel slot that is on the SM, through one of its warps."""
-        found = {}
+    def _each_tb(self, kernel: int, look: Callable[[int], Seen]) -> dict[int, Seen]:
+        """Look at each TB of a kernel slot that is on an SM, through one of its warps."""
+        found: dict[int, Seen] = {}
+        for sm in range(self._host.geometry.sms):
+            with self._host.of_sm(sm):
+                self._each_of(sm, kernel, look, found)
+        return dict(sorted(found.items()))
+
+    def _each_of(self, sm: int, kernel: int, look: Callable[[int], Seen], found: dict[int, Seen]) -> None:
         for slot in range(self._host.geometry.warps):
             self._host.write("inspect", warp=slot, entry=0)
             owner = self._owner()
             while owner is not None and owner[0] == kernel and owner[1] not in found:
-                seen, before, owner = look(), owner, self._owner()
+                seen, before, owner = look(sm), owner, self._owner()
                 if owner == before:  # the slot has not got another one meanwhile
                     found[before[1]] = seen
-        return dict(sorted(found.items()))
 
     def _owner(self) -> tuple[int, int] | None:
         """Return kernel slot and launch id of the TB of the warp slot that is looked at."""
@@ -143,5 +160,6 @@ class Inspection:
                 if source := code.where(top.pc):
                     where += f" ({source})"
             barrier = f" at barrier {warp.barrier}" if warp.barrier is not None else ""
-            lines.append(f"  TB {warp.launch_id} warp {warp.warp}: {warp.state}{barrier}, {where}")
+            on = f"SM {warp.sm} " if self._host.geometry.sms > 1 else ""
+            lines.append(f"  {on}TB {warp.launch_id} warp {warp.warp}: {warp.state}{barrier}, {where}")
         return "\n".join(lines) or "  no warp is on the SM"

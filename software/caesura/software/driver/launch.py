@@ -7,6 +7,7 @@ import math
 from collections.abc import Callable, Mapping
 
 from caesura.hw.arch.commands import KernelState
+from caesura.hw.arch.context import ccb_bytes
 from caesura.hw.arch.faults import CommandError
 from caesura.hw.arch.footprint import local_region_bytes
 from caesura.hw.arch.geometry import SEGMENT_BYTES
@@ -37,12 +38,13 @@ class Launch:
     shared_bytes : int
         Static and dynamic.
     ccb_base, area_bytes : int
-        Context control block.
+        Context control block, of several SMs the first one's (`ccb_of`).
     handle : int
         Address in device memory by which another device over the same memory can adopt the launch (`Device.adopt`)
         while it is preempted; the same after an adoption.
     local_base : int
-        Local memory of all TBs, 0 if they have none, or no longer any.
+        Local memory of all TBs, 0 if they have none, or no longer any; of several SMs that of the first one's TBs
+        comes first (`local_of`).
     scramble : bool
         The last preempt was in test mode; so will the resume be.
     scrambled : set of bool
@@ -79,6 +81,14 @@ class Launch:
         if state is None or progress is None:
             return f"Launch({name})"
         return f"Launch({name}, {state.name.lower()}, {progress[0]:,} of {progress[1]:,} TBs)"
+
+    def ccb_of(self, sm: int) -> int:
+        """Return the address of the context control block of an SM."""
+        return self.ccb_base + sm * ccb_bytes(self.device.geometry, self.area_bytes)
+
+    def local_of(self, sm: int) -> int:
+        """Return the address of the local memory of the TBs of an SM, 0 if they have none."""
+        return self.local_base and self.local_base + sm * self.device.geometry.tb_slots * self.local_region_bytes
 
     @property
     def _in_slot(self) -> bool:
@@ -134,7 +144,7 @@ class Launch:
 
     @property
     def resident_tbs(self) -> int:
-        """TBs on the SM, while it has not been preempted."""
+        """TBs on the SMs, while it has not been preempted."""
         if not self._in_slot:
             return 0
         read, slot = self.device.host.read, f"kernel[{self.slot}]"

@@ -26,7 +26,7 @@ __all__ = ["Launcher", "LaunchingDevice"]
 
 
 class Launcher:
-    """The kernel slots of an SM and the launches in them.
+    """The kernel slots of a device and the launches in them.
 
     Parameters
     ----------
@@ -58,7 +58,7 @@ class Launcher:
         area = area_bound(g, warps, kernel.image.registers, shared)
         held = kernel.holdings(arguments)
         front = block_bytes(g, len(held))
-        handle = device.system.allocate(front + ccb_bytes(g, area))
+        handle = device.system.allocate(front + g.sms * ccb_bytes(g, area))
         launch = Launch(device, kernel, slot, grid, block, shared, handle, handle + front, area, self.launches)
         launch.held, launch.apart = held, kernel.apart(arguments)
         try:
@@ -67,7 +67,7 @@ class Launcher:
             registers = self._registers(launch, threads, warps, words)
             left = DescriptorBlock(registers, [(memory.address, memory.size) for memory in held])
             device.transport.write_memory(handle, left.pack(g))
-            self._describe(slot, registers)
+            self._describe(launch, registers)
             if monitor := monitor_of(device.transport):
                 declare(monitor, slot, kernel, arguments)
             self.command(Command.START, launch)
@@ -102,8 +102,10 @@ class Launcher:
 
     def forget(self, launch: Launch) -> None:
         """Clear what stands in memory of a launch but for its save areas: nobody can adopt it any more."""
-        end = record_address(self.device.geometry, launch.ccb_base) + ENTRY_BYTES
-        self.device.clear(launch.handle, end - launch.handle)
+        starts = [launch.handle, *(launch.ccb_of(sm) for sm in range(1, self.device.geometry.sms))]
+        for sm, start in enumerate(starts):
+            end = record_address(self.device.geometry, launch.ccb_of(sm)) + ENTRY_BYTES
+            self.device.clear(start, end - start)
 
     # Taken over from memory
 
@@ -120,7 +122,7 @@ class Launcher:
         slot = self._take_slot()
         launch = self._reserve(block, slot, handle, image)
         try:
-            self._describe(slot, block.registers)
+            self._describe(launch, block.registers)
             self.command(Command.ADOPT, launch)
         except BaseException:
             launch.held = []
@@ -165,8 +167,8 @@ class Launcher:
         launch = Launch(device, AdoptedKernel(device, image, code), slot, grid, size, value("shared_bytes"), handle,
                         ccb, area, self.launches)
         launch.held = held
-        device.system.take(handle, ccb - handle + ccb_bytes(g, area))
-        if local := g.tb_slots * launch.local_region_bytes:
+        device.system.take(handle, ccb - handle + g.sms * ccb_bytes(g, area))
+        if local := g.sms * g.tb_slots * launch.local_region_bytes:
             try:
                 device.system.take(value("local_base"), local)
             except DriverError:
@@ -176,9 +178,9 @@ class Launcher:
         return launch
 
     def _take_local(self, launch: Launch) -> None:
-        """Allocate a region of local memory for each TB slot; zeros, so that nothing of a former owner shows."""
+        """Allocate a region of local memory for each TB slot of each SM; zeros, so that no former owner shows."""
         g, device = self.device.geometry, self.device
-        if size := g.tb_slots * launch.local_region_bytes:
+        if size := g.sms * g.tb_slots * launch.local_region_bytes:
             launch.local_base = device.system.allocate(size)
             device.clear(launch.local_base, size)
 
@@ -223,10 +225,16 @@ class Launcher:
         params = range(self.device.geometry.param_words)  # all of them: a former kernel's must not be readable
         return plain | {f"param[{k}]": words[k] if k < len(words) else 0 for k in params}
 
-    def _describe(self, slot: int, registers: Mapping[str, int]) -> None:
-        """Write the registers of a kernel slot."""
+    def _describe(self, launch: Launch, registers: Mapping[str, int]) -> None:
+        """Write the registers of a kernel slot: all the same on each SM, but for where it saves TBs."""
+        slot = f"kernel[{launch.slot}]"
         for name, value in registers.items():
-            (self.host.hold if name == "trap_base" else self.host.write)(f"kernel[{slot}].{name}", value)
+            (self.host.hold if name == "trap_base" else self.host.write)(f"{slot}.{name}", value)
+        for sm in range(1, self.device.geometry.sms):
+            with self.host.of_sm(sm):
+                self.host.write(f"{slot}.ccb_base", launch.ccb_of(sm))
+                if launch.local_base:
+                    self.host.write(f"{slot}.local_base", launch.local_of(sm))
 
     @uninterrupted()
     def command(self, command: Command, launch: Launch, **fields: int) -> None:

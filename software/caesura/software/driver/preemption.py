@@ -164,7 +164,7 @@ class Preemption:
                 patience = UNLIMITED if trap else default_patience(launch)
             self._host.write("patience", waiting_cycles(patience))
         self._host.hold("grace", waiting_cycles(grace) or 0)
-        self._host.hold("spared", 0 if tbs is None else self._others(launch, tbs))
+        self._host.hold_each("spared", self._others(launch, tbs))
         if in_place:
             self._host.hold("newcomer", self._host.pack("newcomer", **_room_for(newcomer)))
         before, launch.scramble = launch.scramble, scramble
@@ -199,14 +199,17 @@ class Preemption:
         self._launcher.check_own(launch)
         return Estimator(self._host, self._inspection).estimate(launch)
 
-    def _others(self, launch: Launch, tbs: Iterable[int]) -> int:
-        """Return a vector of all entries but those of some TBs that are on the SM."""
+    def _others(self, launch: Launch, tbs: Iterable[int] | None) -> list[int]:
+        """Return for each SM a vector of all entries but those of some TBs that are there; of none for all TBs."""
+        g = launch.device.geometry
+        if tbs is None:
+            return [0] * g.sms
         chosen = {whole_number(tb, "tbs") for tb in tbs}
-        vector = (1 << launch.device.geometry.tb_slots) - 1
-        for tb, entry in self._inspection.resident(launch.slot).items():
+        vectors = [(1 << g.tb_slots) - 1] * g.sms
+        for tb, (sm, entry) in self._inspection.resident(launch.slot).items():
             if tb in chosen:
-                vector &= ~(1 << entry)
-        return vector
+                vectors[sm] &= ~(1 << entry)
+        return vectors
 
     def finish_preempt(self, launch: Launch, max_cycles: int = DEFAULT_CYCLES) -> PreemptReport | None:
         """Wait for the end of a preempt or a checkpoint; see `Device.finish_preempt`."""
@@ -299,12 +302,12 @@ class Preemption:
 
 
 def _room_for(newcomer: Launch | None) -> dict[str, int]:
-    """Return the fields of register `newcomer`: as many TBs as are to come, and the SM has slots for."""
+    """Return the fields of register `newcomer`: as many TBs as are to come to each SM, and it has slots for."""
     if newcomer is None:
         return {"kernel": 0, "tbs": 0}
     g, total = newcomer.device.geometry, newcomer.progress[1]
     left = total - newcomer.device.host.read(f"kernel[{newcomer.slot}].launched")
-    return {"kernel": newcomer.slot, "tbs": min(left, g.tb_slots, g.warps // newcomer.warps_per_tb)}
+    return {"kernel": newcomer.slot, "tbs": min(-(-left // g.sms), g.tb_slots, g.warps // newcomer.warps_per_tb)}
 
 
 _NOT_ADOPTED = {

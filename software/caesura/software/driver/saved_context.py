@@ -36,21 +36,21 @@ def read_context(host: HostInterface, launch: Launch) -> Contexts:
         If an entry or a stream is none of this launch.
     """
     found, transport, g = Contexts(), host.transport, host.geometry
-    here: list[int] = []  # entries of which registers, lines stay: asked for once an image says so, as it takes time
-    for index, side in itertools.product(range(g.tb_slots), range(1 + g.checkpoints)):
-        address = context.entry_address(launch.ccb_base, index + side * g.tb_slots)
+    here: dict[int, list[int]] = {}  # entries of which registers, lines stay: asked for once an image says so
+    for sm, index, side in itertools.product(range(g.sms), range(g.tb_slots), range(1 + g.checkpoints)):
+        address = context.entry_address(launch.ccb_of(sm), index + side * g.tb_slots)
         try:
-            entry, words = _entry(transport, launch, index, side)
+            entry, words = _entry(transport, launch, sm, index, side)
             _check(entry["state"] in list(context.State), f"its state is {entry['state']}")
             if entry["state"] == context.State.COMPLETE:
-                tb = _read_entry(transport, launch, entry, words, index, side)
+                tb = _read_entry(transport, launch, entry, words, sm, index, side)
                 if entry["incremental"]:
-                    tb = dataclasses.replace(tb, base=_read_base(transport, launch, entry, index, side))
+                    tb = dataclasses.replace(tb, base=_read_base(transport, launch, entry, sm, index, side))
                 elif any(_kept(entry)):
-                    here = here or [host.read(f"kernel[{launch.slot}].{name}_stay") for name in ("registers", "lines")]
-                    registers, lines = (bool(vector >> index & 1) for vector in here)
+                    here[sm] = here.get(sm) or _staying(host, launch, sm)
+                    registers, lines = (bool(vector >> index & 1) for vector in here[sm])
                     tb = (dataclasses.replace(tb, registers_stay=registers, lines_stay=lines) if registers or lines else
-                          dataclasses.replace(tb, evicted=_read_evicted(transport, launch, entry, index, side)))
+                          dataclasses.replace(tb, evicted=_read_evicted(transport, launch, entry, sm, index, side)))
                 found.append(tb)
         except BadImage as damage:
             raise ContextError(f"the saved context of kernel {launch.kernel.image.name!r} is damaged: entry {index} at "
@@ -58,29 +58,37 @@ def read_context(host: HostInterface, launch: Launch) -> Contexts:
     return found
 
 
-def _entry(transport: Transport, launch: Launch, index: int, side: int) -> tuple[dict[str, int], list[int]]:
+def _staying(host: HostInterface, launch: Launch, sm: int) -> list[int]:
+    """Return the vectors of entries of which registers and shared lines are on an SM; takes time."""
+    with host.of_sm(sm):
+        return [host.read(f"kernel[{launch.slot}].{name}_stay") for name in ("registers", "lines")]
+
+
+def _entry(transport: Transport, launch: Launch, sm: int, index: int, side: int) -> tuple[dict[str, int], list[int]]:
     """Return the fields and the words of the entry of a TB on a side."""
-    address = context.entry_address(launch.ccb_base, index + side * transport.geometry.tb_slots)
+    address = context.entry_address(launch.ccb_of(sm), index + side * transport.geometry.tb_slots)
     words = np.frombuffer(transport.read_memory(address, context.CCB_ENTRY.size // 8), "<u4")
     return context.from_words(context.CCB_ENTRY, words), words.tolist()
 
 
-def _read_base(transport: Transport, launch: Launch, increment: dict[str, int], index: int, side: int) -> TbContext:
+def _read_base(transport: Transport, launch: Launch, increment: dict[str, int], sm: int, index: int, side: int
+               ) -> TbContext:
     """Return the base of an increment."""
-    entry, words = _entry(transport, launch, index, side ^ 1)
+    entry, words = _entry(transport, launch, sm, index, side ^ 1)
     _check(entry["state"] in (context.State.BASE, context.State.DEMOTED) and not entry["incremental"]
            and _kept(entry) == (0, 0) and entry["crc"] == increment["base_crc"], "its base is not there any more")
     if entry["state"] == context.State.DEMOTED:  # as it was written
         words[0] = words[0] & ~0xFF | context.State.COMPLETE
-    return _read_entry(transport, launch, entry, words, index, side ^ 1)
+    return _read_entry(transport, launch, entry, words, sm, index, side ^ 1)
 
 
-def _read_evicted(transport: Transport, launch: Launch, first: dict[str, int], index: int, side: int) -> TbContext:
+def _read_evicted(transport: Transport, launch: Launch, first: dict[str, int], sm: int, index: int, side: int
+                  ) -> TbContext:
     """Return the image that completes one of which nothing is on the SM any more."""
-    entry, words = _entry(transport, launch, index, side ^ 1)
+    entry, words = _entry(transport, launch, sm, index, side ^ 1)
     _check(entry["state"] == context.State.BASE and _kept(entry) == _kept(first) and entry["base_crc"] == first["crc"],
            "what was evicted of it is not there any more")
-    return _read_entry(transport, launch, entry, words, index, side ^ 1)
+    return _read_entry(transport, launch, entry, words, sm, index, side ^ 1)
 
 
 def _kept(entry: dict[str, int]) -> tuple[int, int]:
@@ -88,9 +96,9 @@ def _kept(entry: dict[str, int]) -> tuple[int, int]:
     return entry["registers_stay"], entry["lines_stay"]
 
 
-def _read_entry(transport: Transport, launch: Launch, entry: dict[str, int], words: list[int], index: int, side: int
-                ) -> TbContext:
-    _check_entry(launch, entry, index, side)
+def _read_entry(transport: Transport, launch: Launch, entry: dict[str, int], words: list[int], sm: int, index: int,
+                side: int) -> TbContext:
+    _check_entry(launch, entry, sm, index, side)
     stream = np.frombuffer(transport.read_memory(entry["register_image"], entry["length"]), "<u4")
     tb = _read_tb(launch, entry, stream)
     _check(entry["crc"] == context.entry_crc(words), "its checksum is wrong")
@@ -99,13 +107,13 @@ def _read_entry(transport: Transport, launch: Launch, entry: dict[str, int], wor
     return tb
 
 
-def _check_entry(launch: Launch, entry: dict[str, int], index: int, side: int) -> None:
+def _check_entry(launch: Launch, entry: dict[str, int], sm: int, index: int, side: int) -> None:
     """Check what an entry says against the launch."""
     g, code = launch.device.geometry, launch.kernel.image
     grid, launch_id = launch.grid, entry["launch_id"]
     _check(entry["version"] == context.VERSION, f"format version {entry['version']}, not {context.VERSION}")
     _check(entry["geometry_hash"] == g.hash, "it is of another geometry")
-    area = context.area_address(g, launch.ccb_base, launch.area_bytes, index + side * g.tb_slots)
+    area = context.area_address(g, launch.ccb_of(sm), launch.area_bytes, index + side * g.tb_slots)
     _check(entry["register_image"] == area, f"its stream is said to be at {entry['register_image']:#x}, not {area:#x}")
     _check(entry["length"] <= launch.area_bytes and entry["length"] % WORD_BYTES == 0, f"{entry['length']} bytes long")
     _check(launch_id < math.prod(grid), f"TB {launch_id} of a grid of {math.prod(grid)}")
@@ -121,7 +129,7 @@ def _check_entry(launch: Launch, entry: dict[str, int], index: int, side: int) -
     _check(entry["incremental"] == 1 or completes or entry["base_crc"] == 0, f"{entry['base_crc']:#x} where nothing is")
     _check(0 < entry["live_warps"] < 1 << entry["warps"], f"live warps {entry['live_warps']:#x} of {entry['warps']}")
     _check(entry["mechanism"] in context.mechanisms_of(g), f"mechanism {entry['mechanism']}")
-    local = 0 if completes else launch.local_base + index * launch.local_region_bytes
+    local = 0 if completes else launch.local_of(sm) + index * launch.local_region_bytes
     _check(entry["local_base"] == local, f"its local memory is said to be at {entry['local_base']:#x}, not {local:#x}")
 
 

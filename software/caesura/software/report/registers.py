@@ -10,7 +10,7 @@ from systemrdl.compiler import RDLCompiler
 from systemrdl.node import RootNode
 
 from caesura.hw.arch.geometry import WORD_BYTES
-from caesura.hw.arch.registers import RDL_PATH, Register, register_map
+from caesura.hw.arch.registers import RDL_PATH, Register, device_register_map
 
 from .console import report_console
 from .extras import require
@@ -32,19 +32,19 @@ def _bits(low: int, width: int) -> str:
 
 def as_json() -> dict:
     """Return the map; keys are documented in `docs/cli.md`."""
-    return {"bytes": WORD_BYTES + max(register.address for register in register_map().values()), "registers": [
+    return {"bytes": WORD_BYTES + max(register.address for register in device_register_map().values()), "registers": [
         {"path": path, "address": register.address, "access": _access(register), "description": register.description,
-         "reset": register.reset, "fields": [
+         "reset": register.reset, "combine": register.combine.value, "last": register.last, "fields": [
              {"name": field.name, "low": field.low, "width": field.width, "reset": field.reset,
               "description": field.description} for field in register.fields.values()]}
-        for path, register in register_map().items()]}
+        for path, register in device_register_map().items()]}
 
 
 def print_registers() -> None:
     """Print every register once; of the kernel slots the first, of an array its first element."""
     table = Table("address", "register", "bits", "field", "access", "description", box=None,
-                  title="register map; kernel slots are 0x200 bytes apart")
-    for path, register in register_map().items():
+                  title="register map; kernel slots are 0x200 bytes apart; from 0x2000 on of several SMs only")
+    for path, register in device_register_map().items():
         if any(int(index) for index in re.findall(r"\[(\d+)\]", path)):
             continue
         table.add_row(f"{register.address:#06x}", path, "", "", _access(register), register.description)

@@ -20,6 +20,7 @@ from ...arch.faults import Fault
 from ...arch.geometry import Geometry
 from ...interfaces import payloads as payload
 from ...interfaces.core_ports import CompletionPort, MemoryAccessPort
+from ...interfaces.gpu_ports import OrderPort
 from ...interfaces.port import Port
 from ...lib.bits import pick
 from ...memory.ports import ReadInterface, ReadPort, WriteInterface, WritePort
@@ -70,6 +71,8 @@ class LoadStore(wiring.Component):
         For simulations: the lanes of atomics in the order in which they are performed.
     read_port, atomic_read_port : ReadPort, out; write_port, atomic_write_port : WritePort, out
         Of loads and stores, and of atomics.
+    order : OrderPort, out
+        Of one of several SMs: puts its atomics in order with those of the others.
     """
 
     kernels: data.View
@@ -82,6 +85,7 @@ class LoadStore(wiring.Component):
     write_port: WriteInterface
     atomic_read_port: ReadInterface
     atomic_write_port: WriteInterface
+    order: Port
 
     def __init__(self, g: Geometry):
         self.geometry = g
@@ -96,6 +100,7 @@ class LoadStore(wiring.Component):
             "write_port": Out(WritePort(g)),
             "atomic_read_port": Out(ReadPort(g)),
             "atomic_write_port": Out(WritePort(g)),
+            **({"order": Out(OrderPort())} if g.sms > 1 else {}),
         })
 
     def elaborate(self, platform):
@@ -114,6 +119,8 @@ class LoadStore(wiring.Component):
                             (atomics.read_port, self.atomic_read_port),
                             (atomics.write_port, self.atomic_write_port)):
             wiring.connect(m, port, wiring.flipped(outer))
+        if g.sms > 1:
+            wiring.connect(m, atomics.order, wiring.flipped(self.order))
         m.d.comb += [
             self.completion.room.eq(queue.room), self.trace_atomic.eq(atomics.trace),
             *(block.generations.eq(self.completion.generations)

@@ -13,7 +13,7 @@ from caesura.hw.arch.footprint import local_region_bytes, tb_footprint
 from caesura.hw.arch.geometry import REGISTER_BANKS, SEGMENT_BYTES, Geometry
 from caesura.hw.arch.registers import Register
 
-__all__ = ["Descriptor", "SavedEntry", "Base", "Kernel"]
+__all__ = ["Descriptor", "SavedEntry", "Base", "GridProgress", "Kernel"]
 
 
 @dataclass(frozen=True)
@@ -140,6 +140,34 @@ class Profile:
         self.cycles, self.instructions = (min((old >> shift) + new, _MOST) for old, new in sums)
 
 
+class GridProgress:
+    """How far a grid is; the SMs of a device that run a kernel share one.
+
+    Attributes
+    ----------
+    kernels : list of Kernel
+        The slots of these SMs.
+    launched : int
+        TBs launched by all of them, which is also the next launch id.
+    place : tuple of int
+        Coordinates of the next TB to launch; those after the last if there is none.
+    """
+
+    def __init__(self, kernels: list[Kernel]):
+        self.kernels = kernels
+        self.begin()
+
+    def begin(self) -> None:
+        """Go back to the first TB."""
+        self.launched = 0
+        self.place: tuple[int, int, int] = 0, 0, 0
+
+    def adopt(self, launched: int, place: tuple[int, int, int]) -> None:
+        """Go on behind what an SM has launched and what it found next."""
+        self.launched += launched
+        self.place = max(self.place, place, key=lambda at: at[::-1])
+
+
 class Kernel:
     """A kernel slot.
 
@@ -157,9 +185,9 @@ class Kernel:
     others : bool
         Preempted, while TBs run on that were spared.
     launched, completed, faults : int
-        TBs so far; those ended by a fault.
-    place : tuple of int
-        Coordinates of the next TB to launch; those after the last if there is none.
+        TBs of this SM so far; those ended by a fault.
+    progress : GridProgress
+        That of its grid.
     entries : int
         Bit an entry of the CCB: it belongs to a TB, on the SM or preempted, and with it its save area and its region
         of local memory.
@@ -186,7 +214,7 @@ class Kernel:
         self.trapping = False
         self.others = False
         self.launched = self.completed = self.faults = self.entries = 0
-        self.place: tuple[int, int, int] = 0, 0, 0
+        self.progress = GridProgress([self])
         self.saved: dict[int, SavedEntry] = {}
         self.bases: dict[int, Base] = {}
         self.profile = Profile()
@@ -201,24 +229,30 @@ class Kernel:
         self.shared_bytes, self.params = descriptor.shared_bytes, descriptor.params
         self.windows = tuple(w for w in descriptor.windows if w[0] < w[1])
         self.launched = self.completed = self.faults = self.entries = 0
-        self.place = 0, 0, 0
+        self.progress.begin()
         self.saved, self.bases = {}, {}
         self.profile = Profile()
         self.switches.clear()
         self.error = CommandError.NONE
         self.recorded = self.abandoned = False
 
-    def take_place(self) -> tuple[int, int, int]:
-        """Return the coordinates of the next TB, which is now launched."""
+    @property
+    def place(self) -> tuple[int, int, int]:
+        """Coordinates of the next TB to launch; those after the last if there is none."""
+        return self.progress.place
+
+    def take_tb(self) -> tuple[int, tuple[int, int, int]]:
+        """Return launch id and coordinates of the next TB, which is now launched."""
         taken = x, y, z = self.place
         x += 1
         if x == self.grid[0]:
             x, y = 0, y + 1
             if y == self.grid[1]:
                 y, z = 0, z + 1
-        self.place = x, y, z
+        self.progress.place = x, y, z
         self.launched += 1
-        return taken
+        self.progress.launched += 1
+        return self.progress.launched - 1, taken
 
     @property
     def exhausted(self) -> bool:
@@ -227,8 +261,8 @@ class Kernel:
 
     @property
     def done(self) -> bool:
-        """Every TB has been launched, and all have ended."""
-        return self.exhausted and self.launched == self.completed
+        """Every TB has been launched, and all have ended, on any SM."""
+        return self.exhausted and all(kernel.launched == kernel.completed for kernel in self.progress.kernels)
 
     @property
     def kept(self) -> bool:

@@ -76,6 +76,11 @@ class Sm:
         self.fault = FaultRecord()
         self.attention = False
 
+    def use_memory(self, memory: np.ndarray) -> None:
+        """Share the memory of another SM."""
+        self.memory = memory
+        self._view()
+
     def _view(self) -> None:
         self.views = (self.memory, *(self.memory.view(unit) for unit in (np.uint16, np.uint32, np.uint64)))
 

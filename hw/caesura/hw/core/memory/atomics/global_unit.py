@@ -19,6 +19,9 @@ from ....arch.faults import Fault
 from ....arch.geometry import Geometry
 from ....arch.isa import Size
 from ....interfaces import payloads as payload
+from ....interfaces.gpu_ports import OrderPort
+from ....interfaces.port import Port
+from ....lib.bits import pick
 from ....memory.ports import ReadInterface, ReadPort, WriteInterface, WritePort
 from ..coalescer import OFFSET_BITS, segment
 from ..generation import Backlog, is_stale
@@ -39,7 +42,8 @@ class GlobalAtomics(wiring.Component):
     and of these the words that the operations changed are written: a store of another warp to other
     words is never lost, and an operation that changes nothing (a compare-and-swap that fails) loses
     none at all. A plain store to a word that an atomic changes at the same time may be overwritten;
-    PTX leaves such a race undefined.
+    PTX leaves such a race undefined. One of several SMs owns a segment (`OrderPort`) from before it
+    is read until its write is acknowledged, which takes a cycle more.
 
     From the last beat on `LoadStore.op` to the request are 3 cycles, from the last bus beat on
     those of `SegmentEngine`.
@@ -66,6 +70,8 @@ class GlobalAtomics(wiring.Component):
     trace : Out
         The lanes in order, as they find their words.
     read_port, write_port : ReadPort, WritePort
+    order : OrderPort, out
+        Of one of several SMs.
     """
 
     segment: stream.Interface
@@ -79,10 +85,12 @@ class GlobalAtomics(wiring.Component):
     trace: View
     read_port: ReadInterface
     write_port: WriteInterface
+    order: Port
 
     def __init__(self, g: Geometry, slots: int):
         self.geometry = g
         super().__init__({
+            **({"order": Out(OrderPort())} if g.sms > 1 else {}),
             "segment": In(stream.Signature(segment(g, slots))),
             "data": In(data.ArrayLayout(data.ArrayLayout(32, g.warp_size), 4)),
             "generations": In(payload.generations(g)), "forget": In(1), "lingering": Out(1),
@@ -189,12 +197,21 @@ class GlobalAtomics(wiring.Component):
         in_flight = Signal(g.atomic_queue)
         conflict = Signal()
         silent = Signal()  # nothing is requested
-        m.d.comb += silent.eq(asked.void | is_stale(self.generations, asked))
+        owned = Signal(name="owned") if g.sms > 1 else None
+        stale = is_stale(self.generations, asked)
+        m.d.comb += silent.eq(asked.void | (stale if owned is None else stale & ~owned))
         with m.If(waiting):
             m.d.comb += conflict.eq(Cat(in_flight[i] & (place == number)
                                         for i, place in enumerate(places)).any())
+        wanted = waiting & ~silent & ~conflict
+        if owned is not None:
+            self._own(m, owned, wanted, number, ask)
+            give, head = self.order.give, pointers["head"]
+            m.d.comb += [give.valid.eq(leave & in_flight.bit_select(head, 1)),
+                         give.segment.eq(pick(places, head))]
+            wanted = wanted & owned
         m.d.comb += [
-            request.valid.eq(waiting & ~silent & ~conflict),
+            request.valid.eq(wanted),
             request.payload.address.eq(Cat(Const(0, exact_log2(g.bus_bytes)), asked.first, number)),
             request.payload.extra_beats.eq(asked.last_beat - asked.first),
             ask.eq(waiting & (silent | (request.valid & request.ready))),
@@ -205,6 +222,15 @@ class GlobalAtomics(wiring.Component):
             with m.Elif(leave & (pointers["head"] == i)):
                 m.d.sync += in_flight[i].eq(0)
         return in_flight
+
+    def _own(self, m, owned, wanted, number, ask):
+        """Take the segment that is `wanted`; it is requested then, whatever becomes of its warp."""
+        take = self.order.take
+        m.d.comb += [take.valid.eq(wanted & ~owned), take.payload.eq(number)]
+        with m.If(ask):
+            m.d.sync += owned.eq(0)
+        with m.Elif(take.valid & take.ready):
+            m.d.sync += owned.eq(1)
 
     def _arrivals(self, m, engine, arriving, requested, pointers, waiting, arrive):
         """Store the beats of the next segment, if it was requested, as they come, so that the bus

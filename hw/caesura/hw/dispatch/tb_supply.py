@@ -1,0 +1,79 @@
+"""The TB supply of one of several SMs: stands where a single SM has its grid walker."""
+
+from amaranth.hdl import Module, Signal
+from amaranth.lib import data, wiring
+from amaranth.lib.wiring import In, Out
+
+from ..arch.geometry import Geometry
+from ..interfaces.gpu_ports import TbSupplyPort
+from ..interfaces.payloads import below
+from ..interfaces.port import Port
+from ..interfaces.preemption import admission, adoption, tb_place
+from ..lib.vectors import RoundRobin
+
+__all__ = ["TbSupply"]
+
+
+class TbSupply(wiring.Component):
+    """Says of which kernels the device has TBs left, and counts those that the SM has got; kernels
+    take turns. Which TB it is, the device says once there is room for it.
+
+    Attributes
+    ----------
+    port : TbSupplyPort, out
+        The device; `claim`, `grant` and `warps` are those of others.
+    start : Signal(kernel_slots), in
+        Vector: these kernels begin again.
+    adopted : preemption.adoption, in
+        A kernel is taken over from memory.
+    request : Signal(kernel_slots), in
+        Vector: kernels that a TB may be launched of.
+    valid : Signal, out; next : admission, out
+        One of them that has TBs left; of `next` only the kernel.
+    advance : struct, in
+        A TB of `kernel` has been launched; visible one cycle later.
+    launched : array, out
+        TBs that the SM has launched since `start`.
+    exhausted : Signal(kernel_slots), out
+    places : array, out
+        As of the port.
+    """
+
+    port: Port
+    start: Signal
+    adopted: data.View
+    request: Signal
+    valid: Signal
+    next: data.View
+    advance: data.View
+    launched: data.View
+    exhausted: Signal
+    places: data.View
+
+    def __init__(self, g: Geometry):
+        self.geometry = g
+        super().__init__({
+            "port": Out(TbSupplyPort(g)), "start": In(g.kernel_slots), "adopted": In(adoption(g)),
+            "request": In(g.kernel_slots), "valid": Out(1), "next": Out(admission(g)),
+            "advance": In(data.StructLayout({"valid": 1, "kernel": below(g.kernel_slots)})),
+            "launched": Out(data.ArrayLayout(32, g.kernel_slots)),
+            "exhausted": Out(g.kernel_slots),
+            "places": Out(data.ArrayLayout(tb_place(), g.kernel_slots)),
+        })
+
+    def elaborate(self, platform):
+        m = Module()
+        m.submodules.turns = turns = RoundRobin(self.geometry.kernel_slots)
+        m.d.comb += [
+            turns.requests.eq(self.request & self.port.offered), self.valid.eq(turns.valid),
+            self.next.kernel.eq(turns.index), self.exhausted.eq(self.port.exhausted),
+            self.places.eq(self.port.places),
+        ]
+        for k in range(self.geometry.kernel_slots):
+            with m.If(self.start[k]):
+                m.d.sync += self.launched[k].eq(0)
+            with m.Elif(self.adopted.valid & (self.adopted.kernel == k)):
+                m.d.sync += self.launched[k].eq(self.adopted.progress.launched)
+            with m.Elif(self.advance.valid & (self.advance.kernel == k)):
+                m.d.sync += self.launched[k].eq(self.launched[k] + 1)
+        return m

@@ -1,0 +1,75 @@
+"""The device: several SMs that share a memory, and look like one to software."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from amaranth.hdl import Module, Signal
+from amaranth.lib import wiring
+
+from ..arch.geometry import Geometry
+from ..memory.axi import AxiInterface
+from ..sm import Sm
+from .tb_dispatcher import LeastLoaded, Policy
+from .uncore import Uncore, device_ports
+
+__all__ = ["Gpu", "machine"]
+
+
+def machine(g: Geometry) -> wiring.Component:
+    """Return the machine of a geometry: an SM, or a device of several."""
+    return Sm(g) if g.sms == 1 else Gpu(g)
+
+
+class Gpu(wiring.Component):
+    """A device of several SMs: an `Uncore`, and they.
+
+    Parameters
+    ----------
+    g : Geometry
+        With 2 SMs or more.
+    policy : callable
+        Makes the `Policy` by which TBs are handed out.
+
+    Attributes
+    ----------
+    address : Signal(14), in
+        Byte address of a register (`hw.arch.registers.device_register_map`).
+    write : Signal(1), in
+        `write_data` is taken into the register at `address` in this cycle.
+    write_data : Signal(32), in
+    read_data : Signal(32), out
+        The register at `address`, one cycle later.
+    interrupt : Signal(1), out
+        The OR of the bits of register ``event``.
+    axi : Axi4, out
+        Memory.
+    """
+
+    address: Signal
+    write: Signal
+    write_data: Signal
+    read_data: Signal
+    interrupt: Signal
+    axi: AxiInterface
+
+    def __init__(self, g: Geometry, policy: Callable[[Geometry], Policy] = LeastLoaded):
+        self.geometry, self.policy = g, policy
+        super().__init__(device_ports(g))
+
+    def elaborate(self, platform):
+        m = Module()
+        m.submodules.uncore = uncore = Uncore(self.geometry, self.policy)
+        for i, port in enumerate(uncore.sms):
+            m.submodules[f"sm_{i}"] = sm = Sm(self.geometry)
+            for name in port.signature.members:
+                member, inner = getattr(port, name), getattr(sm, name)
+                if isinstance(member, Signal):
+                    m.d.comb += (inner.eq(member) if name != "read_data" else member.eq(inner))
+                else:
+                    wiring.connect(m, inner, member)
+        m.d.comb += [uncore.address.eq(self.address), uncore.write.eq(self.write),
+                     uncore.write_data.eq(self.write_data), self.read_data.eq(uncore.read_data),
+                     self.interrupt.eq(uncore.interrupt)]
+        wiring.connect(m, uncore.axi, wiring.flipped(self.axi))
+        return m

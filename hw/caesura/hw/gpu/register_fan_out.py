@@ -1,0 +1,174 @@
+"""Register fan-out: the SMs of a device look like one to its software."""
+
+from amaranth.hdl import Module, Mux, Signal
+from amaranth.lib import wiring
+from amaranth.lib.wiring import In, Out
+
+from ..arch.geometry import MAX_SMS, Geometry
+from ..arch.registers import (
+    ADDRESS_BITS,
+    DEVICE_ADDRESS_BITS,
+    Combine,
+    device_register_map,
+    register_map,
+)
+from ..device.register_block import KERNEL_BASE, KERNEL_STRIDE
+from ..device.switch_counters import SwitchCounters, kernel_switches
+from ..interfaces.core_ports import HostPort
+from ..interfaces.gpu_ports import ReportPort
+from ..interfaces.port import Port
+from ..lib.bits import pick
+from .combine import RULES, Combiner
+from .command_fan_out import CommandFanOut
+from .device_events import DeviceEvents
+
+__all__ = ["DeviceHostPort", "RegisterFanOut"]
+
+
+class DeviceHostPort(wiring.Signature):
+    """Software's side of the registers of a device. Directions are the host's.
+
+    Attributes
+    ----------
+    address : Signal(14), out
+        Byte address of a register (`hw.arch.registers.device_register_map`).
+    write, write_data : out; read_data, interrupt : in
+        As in `HostPort`.
+    """
+
+    def __init__(self):
+        super().__init__(dict(HostPort().members) | {"address": Out(DEVICE_ADDRESS_BITS)})
+
+
+class RegisterFanOut(wiring.Component):
+    """Passes writes to SMs, and combines what they read, as `Combine` says of each register.
+
+    Writes and commands go to the SMs of ``sm_write``, reads are of those of ``sm_read``; what
+    becomes of commands, `CommandFanOut` says, of events and counts of switches `DeviceEvents`.
+    Counters of the last preempt or resume are those of the SMs that took it.
+
+    Reads take a cycle, as those of an SM; writes none.
+
+    Parameters
+    ----------
+    g : Geometry
+
+    Attributes
+    ----------
+    host : DeviceHostPort, in
+    sms : list of HostPort, out
+    reports : list of ReportPort, in
+    members : list of Signal(sms), in
+        Vector a kernel: SMs that have it.
+    """
+
+    host: Port
+    sms: list[Port]
+    reports: list[Port]
+    members: list[Signal]
+
+    def __init__(self, g: Geometry):
+        self.geometry = g
+        super().__init__({
+            "host": In(DeviceHostPort()), "sms": Out(HostPort()).array(g.sms),
+            "reports": In(ReportPort(g)).array(g.sms), "members": In(g.sms).array(g.kernel_slots),
+        })
+
+    def elaborate(self, platform):
+        m = Module()
+        g, host = self.geometry, self.host
+        m.submodules.commands = commands = CommandFanOut(g)
+        m.submodules.events = events = DeviceEvents(g)
+        m.submodules.combiner = combiner = Combiner(g)
+        masks = {name: Signal(MAX_SMS, name=name, init=device_register_map()[name].reset)
+                 for name in ("sm_read", "sm_write")}
+        for name, mask in masks.items():
+            with m.If(self._written(name)):
+                m.d.sync += mask.eq(host.write_data)
+        m.d.comb += [
+            commands.valid.eq(self._written("command")), commands.word.eq(host.write_data),
+            commands.mask.eq(masks["sm_write"]), events.refused.eq(commands.refused),
+            events.clear.eq(Mux(self._written("event"), host.write_data, 0)),
+            events.took.eq(commands.took),
+            *(events.members[k].eq(members) for k, members in enumerate(self.members)),
+            host.interrupt.eq(events.event.as_value().any()),
+        ]
+        for i, (sm, report) in enumerate(zip(self.sms, self.reports, strict=True)):
+            m.d.comb += [
+                sm.address.eq(host.address), sm.write_data.eq(host.write_data), sm.write.eq(
+                    host.write & ~host.address[ADDRESS_BITS] & masks["sm_write"][i]),
+                combiner.words[i].eq(sm.read_data), commands.states[i].eq(report.states),
+                commands.accepted[i].eq(report.accepted), events.states[i].eq(report.states),
+                events.errors[i].eq(report.errors), events.switched[i].eq(report.switched),
+                events.faults[i].eq(report.fault)]
+            with m.If(commands.valid):
+                m.d.comb += [sm.write.eq(commands.targets[i]), sm.write_data.eq(commands.words[i])]
+        shown = {name: mask for name, mask in masks.items()} | {"sms": g.sms,
+                                                                "event": events.event}
+        if g.profile:
+            shown |= self._switches(m, events)
+        self._read(m, commands, combiner, masks["sm_read"], events.faults, shown)
+        return m
+
+    def _written(self, name):
+        """A write to a register of the device."""
+        place = device_register_map()[name].address >> 2
+        return self.host.write & (self.host.address[2:] == place)
+
+    def _switches(self, m, events):
+        """Return the registers that count switches, by path."""
+        m.submodules.switches = switches = SwitchCounters(self.geometry)
+        adopted = [report.adopted.valid << report.adopted.kernel for report in self.reports]
+        clear = Signal(self.geometry.kernel_slots)
+        for report, new in zip(self.reports, adopted, strict=True):
+            clear = clear | report.start | new
+        m.d.comb += [switches.switched.eq(events.counted), switches.clear.eq(clear)]
+        return {f"kernel[{k}].switches_{name}": switches.counts[k][name]
+                for k in range(self.geometry.kernel_slots) for name in kernel_switches().members}
+
+    def _read(self, m, commands, combiner, read, faults, shown):
+        """Show a register of the device, or combine the words that the SMs answer."""
+        g, host = self.geometry, self.host
+        address = Signal.like(host.address)
+        word = Signal(32)
+        own = Signal()  # not the SMs'
+        m.d.sync += [address.eq(host.address), own.eq(host.address[ADDRESS_BITS]), word.eq(0)]
+        with m.Switch(host.address[2:]):
+            for path, value in shown.items():
+                with m.Case(device_register_map()[path].address >> 2):
+                    m.d.sync += [word.eq(value), own.eq(1)]
+        slot_bits = KERNEL_STRIDE.bit_length() - 1
+        kernel = address[slot_bits:ADDRESS_BITS - 1]
+        m.d.comb += [combiner.chosen.eq(read), host.read_data.eq(combiner.word), combiner.said.eq(
+            read & pick([commands.took[k] for k in range(g.kernel_slots)], kernel))]
+        last = {"preempt": commands.preempted, "resume": commands.resumed}
+        places = {register.address: register for register in register_map().values()
+                  if register.combine is not Combine.FIRST
+                  and register.address < KERNEL_BASE + KERNEL_STRIDE}  # kernel slots are alike
+        offset = Mux(address >= KERNEL_BASE, KERNEL_BASE | address[:slot_bits],
+                     address[:ADDRESS_BITS])
+        with m.Switch(offset[2:]):
+            for place, register in places.items():
+                with m.Case(place >> 2):
+                    m.d.comb += combiner.rule.eq(RULES.index(register.combine))
+                    if register.last:
+                        m.d.comb += combiner.chosen.eq(read & last[register.last])
+                    elif register.combine is Combine.STATE:
+                        m.d.comb += combiner.chosen.eq(read & pick(self.members, kernel))
+                    elif register.combine is Combine.FAULT:
+                        m.d.comb += combiner.chosen.eq(read & faults)
+                    elif register.combine is Combine.STATUS:
+                        self._status(m, commands, combiner)
+        with m.If(own):
+            m.d.comb += host.read_data.eq(word)
+
+    def _status(self, m, commands, combiner):
+        """The status has the error of the last command, of the device or of the first SM that
+        refused it."""
+        field = register_map()["status"].fields["error"]
+        said = Signal(field.width)
+        m.d.comb += [said.eq(commands.error), self.host.read_data.eq(
+            combiner.word | said << field.low)]
+        for i in reversed(range(self.geometry.sms)):
+            with m.If(commands.refusing[i]):
+                m.d.comb += said.eq(combiner.words[i][field.low:field.low + field.width])

@@ -1,0 +1,114 @@
+"""The uncore: all of a device but its SMs.
+
+::
+
+      registers, interrupt                                            axi
+             |                                                         |
+       RegisterFanOut -- HostPort, ReportPort --+            PriorityJoin (regular > save, restore)
+             |                                  |               |              |
+       TbDispatcher --- TbSupplyPort ---------- sms ------- FairJoin       FairJoin
+                                                |            (regular)   (save, restore)
+       PointOfOrder --- OrderPort --------------+
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from amaranth.hdl import Module, Signal
+from amaranth.lib import wiring
+from amaranth.lib.wiring import In, Out
+from amaranth.utils import ceil_log2
+
+from ..arch.geometry import Geometry
+from ..arch.registers import DEVICE_ADDRESS_BITS
+from ..interfaces.port import Port
+from ..memory.axi import ID_BITS, Axi4, AxiInterface
+from ..memory.axi_join import FairJoin, PriorityJoin
+from ..sm import SmPort
+from .point_of_order import PointOfOrder
+from .register_fan_out import RegisterFanOut
+from .tb_dispatcher import LeastLoaded, Policy, TbDispatcher
+
+__all__ = ["Uncore", "device_id_bits", "device_ports"]
+
+
+def device_id_bits(g: Geometry) -> int:
+    """Return the AXI id bits of a device: an SM's, its number, and the class of the access."""
+    return ID_BITS + ceil_log2(g.sms) + 1
+
+
+def device_ports(g: Geometry) -> dict[str, wiring.Member]:
+    """Return the ports of a device to the outside."""
+    return {"address": In(DEVICE_ADDRESS_BITS), "write": In(1), "write_data": In(32),
+            "read_data": Out(32), "interrupt": Out(1), "axi": Out(Axi4(g, device_id_bits(g)))}
+
+
+class Uncore(wiring.Component):
+    """Registers, dispatcher, point of order and interconnect of a device.
+
+    AXI ids: the lowest `ID_BITS` bits are those of an SM, the next ones its number, the highest is
+    set for save and restore. Of register ``bus_share`` the first SM's counts.
+
+    Parameters
+    ----------
+    g : Geometry
+        With 2 SMs or more.
+    policy : callable
+        Makes the `Policy` by which TBs are handed out.
+
+    Attributes
+    ----------
+    sms : list of SmPort, in
+        The SMs.
+    address, write, write_data, read_data, interrupt, axi
+        As of `hw.gpu.gpu.Gpu`.
+    """
+
+    sms: list[Port]
+    address: Signal
+    write: Signal
+    write_data: Signal
+    read_data: Signal
+    interrupt: Signal
+    axi: AxiInterface
+
+    def __init__(self, g: Geometry, policy: Callable[[Geometry], Policy] = LeastLoaded):
+        if g.sms < 2:
+            raise ValueError("a device of one SM is the SM itself (`hw.sm.Sm`)")
+        self.geometry, self.policy = g, policy
+        super().__init__({"sms": In(SmPort(g)).array(g.sms), **device_ports(g)})
+
+    def elaborate(self, platform):
+        m = Module()
+        g = self.geometry
+        m.submodules.registers = registers = RegisterFanOut(g)
+        m.submodules.dispatcher = dispatcher = TbDispatcher(g, self.policy)
+        m.submodules.order = order = PointOfOrder(g)
+        m.submodules.regular = regular = FairJoin(g, g.sms, ID_BITS)
+        m.submodules.contexts = contexts = FairJoin(g, g.sms, ID_BITS)
+        m.submodules.bus = bus = PriorityJoin(g, 2, ID_BITS + ceil_log2(g.sms))
+        for i, sm in enumerate(self.sms):
+            host, report = registers.sms[i], sm.report
+            m.d.comb += [
+                sm.address.eq(host.address), sm.write.eq(host.write),
+                sm.write_data.eq(host.write_data), host.read_data.eq(sm.read_data),
+                dispatcher.starts[i].eq(report.start), dispatcher.grids[i].eq(report.grids),
+                dispatcher.adopted[i].eq(report.adopted), dispatcher.idle[i].eq(report.idle),
+                *(getattr(registers.reports[i], name).eq(getattr(report, name))
+                  for name in report.signature.members)]
+            for inner, outer in ((regular.masters[i], sm.axi),
+                                 (contexts.masters[i], sm.context_axi),
+                                 (dispatcher.supplies[i], sm.supply), (order.ports[i], sm.order)):
+                wiring.connect(m, inner, wiring.flipped(outer))
+        for one, other in ((regular.axi, bus.masters[0]), (contexts.axi, bus.masters[1]),
+                           (bus.axi, wiring.flipped(self.axi))):
+            wiring.connect(m, one, other)
+        m.d.comb += [
+            registers.host.address.eq(self.address), registers.host.write.eq(self.write),
+            registers.host.write_data.eq(self.write_data),
+            self.read_data.eq(registers.host.read_data),
+            self.interrupt.eq(registers.host.interrupt), bus.share.eq(self.sms[0].report.share),
+            *(registers.members[k].eq(dispatcher.members[k]) for k in range(g.kernel_slots)),
+        ]
+        return m
