@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import shutil
 import threading
+import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 from dataclasses import dataclass
@@ -18,7 +19,8 @@ from caesura.cache import digest, locked, seal, whole, work_folder
 
 from .toolchain import RIGHT_SUMS, TARGET, BuildError, compiler, identity, run_tool, verilator_root
 
-__all__ = ["VERILATOR_FLAGS", "CompilerFlags", "Model", "compile_model", "jobs", "runtime_library", "verilate"]
+__all__ = ["VERILATOR_FLAGS", "CompilerFlags", "Model", "compile_model", "jobs", "part_library", "runtime_library",
+           "verilate"]
 
 VERILATOR_FLAGS = ("--cc", "-O3", "--x-assign", "fast", "--x-initial", "fast", "--savable", "--threads", "1",
                    "--no-timing", "-Wno-fatal", "-Wno-lint", "-Wno-style")
@@ -175,8 +177,60 @@ def _precompiled(model: Model, kind: str, flags: Sequence[str]) -> Path:
     return header
 
 
+def _steps(models: Sequence[Model], options: CompilerFlags, macros: Sequence[str]
+           ) -> list[tuple[Path, Sequence[str]]]:
+    """Return the sources of models with the flags of each."""
+    kinds = {"fast": [*options.common, *options.fast, *macros], "slow": [*options.common, *options.slow, *macros]}
+    with ThreadPoolExecutor(jobs()) as pool:
+        headers = {(model.name, kind): pool.submit(_precompiled, model, kind, common)
+                   for model in models for kind, common in kinds.items()}
+    return [(source, [*common, f"-I{model.folder}", "-include", str(headers[model.name, kind].result())])
+            for model in models for kind, common in kinds.items()
+            for source in (model.fast if kind == "fast" else model.slow)]
+
+
+def part_library(module: str, text: str, flags: Sequence[str], options: CompilerFlags, folder: Path,
+                 report: Report) -> tuple[Path, Path]:
+    """Return the archive of a module that several designs have, and the header of its class; it is compiled in `folder`
+    if it is not there yet.
+
+    Parameters
+    ----------
+    module : str
+    text : str
+        Its SystemVerilog.
+    flags : sequence of str
+        Of Verilator.
+    options : CompilerFlags
+    folder : Path
+    report : callable
+        Told how far it is.
+
+    Raises
+    ------
+    BuildError
+        If a tool is missing or fails.
+    """
+    key = digest([text, *flags, repr(options), identity()])
+    archive, header = folder / f"{module}-{key}.a", folder / f"{module}-{key}.h"
+    lock = folder / f"{module}-{key}.lock"
+    with locked(lock):
+        if not (whole(archive) and whole(header)):
+            started = time.monotonic()
+            with work_folder(lock) as work:
+                model = verilate(text, flags, work, module)
+                steps = _steps([model], options, _macros(flags))
+                objects = _compile_all(steps, model.folder, report, threading.Event())
+                run_tool(["ar", "rcs", work / "part.a", *objects], work, "ar")
+                os.replace(work / "part.a", archive)
+                os.replace(model.folder / f"{model.name}.h", header)
+            for path, what in ((archive, "part of a simulator"), (header, "header of one")):
+                seal(path, what, module, round(time.monotonic() - started, 1))
+    return archive, header
+
+
 def compile_model(models: Sequence[Model], harness: Path, defines: Sequence[str], flags: Sequence[str],
-                  options: CompilerFlags, runtime: Path, report: Report) -> Path:
+                  options: CompilerFlags, runtime: Path, report: Report, parts: Sequence[Path] = ()) -> Path:
     """Compile models with a harness around them; return the shared library, in the folder of the first.
 
     Parameters
@@ -193,6 +247,8 @@ def compile_model(models: Sequence[Model], harness: Path, defines: Sequence[str]
         From `runtime_library`.
     report : callable
         Told how far it is.
+    parts : sequence of Path
+        Archives of other modules (`part_library`), whose headers lie in the folder of the first model.
 
     Raises
     ------
@@ -201,19 +257,12 @@ def compile_model(models: Sequence[Model], harness: Path, defines: Sequence[str]
     """
     folder = models[0].folder
     macros = _macros(flags)
-    kinds = {"fast": [*options.common, *options.fast, *macros], "slow": [*options.common, *options.slow, *macros]}
-    with ThreadPoolExecutor(jobs()) as pool:
-        headers = {(model.name, kind): pool.submit(_precompiled, model, kind, common)
-                   for model in models for kind, common in kinds.items()}
-    steps: list[tuple[Path, Sequence[str]]] = [
-        (source, [*common, f"-I{model.folder}", "-include", str(headers[model.name, kind].result())])
-        for model in models for kind, common in kinds.items()
-        for source in (model.fast if kind == "fast" else model.slow)]
+    steps = _steps(models, options, macros)
     folders = [f"-I{path}" for path in (harness.parent, *(model.folder for model in models))]
     steps.append((harness, [*options.common, *options.fast, *macros, *folders, *defines]))
     objects = _compile_all(steps, folder, report, threading.Event())
     result = folder / "simulation.so"
-    run_tool([compiler(), *options.common, *options.link, *objects, runtime, "-o", result], folder, "g++")
+    run_tool([compiler(), *options.common, *options.link, *objects, *parts, runtime, "-o", result], folder, "g++")
     if not result.exists():
         raise BuildError("g++ ended without a library")
     return result

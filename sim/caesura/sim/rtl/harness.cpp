@@ -154,6 +154,8 @@ public:
         top_.load(loader);
     }
 
+    void set_threads(unsigned threads) { top_.set_threads(threads); }
+
     void start_timeline(uint64_t interval) {
         if (interval && !timeline.interval) timeline.sample(cycle, axi, tbs());
         timeline.interval = interval;
@@ -297,6 +299,7 @@ void caesura_traffic(Simulation* sim, uint64_t* to) {
     to[2 * Axi::IDS] = sim->axi.drain_bytes;
 }
 
+void caesura_threads(Simulation* sim, unsigned threads) { sim->set_threads(threads); }
 uint64_t caesura_cycle(Simulation* sim) { return sim->cycle; }
 void caesura_advance(Simulation* sim, uint64_t cycles) {
     guarded(sim, [&] {

@@ -2,6 +2,7 @@
 // whose ports are copied to and fro until nothing changes any more.
 #pragma once
 
+#include <algorithm>
 #include <memory>
 #include <string>
 #include <vector>
@@ -16,14 +17,21 @@
 #ifdef SM_APART
 #include "Vsm.h"
 #include "device_ports.h"
+#include "team.h"
 #endif
 
 class Model {
 public:
     explicit Model(VerilatedContext* context) : top_(std::make_unique<Vtop>(context)) {
 #ifdef SM_APART
-        for (unsigned k = 0; k < SM_COUNT; ++k)
-            sms_.push_back(std::make_unique<Vsm>(context, ("sm_" + std::to_string(k)).c_str()));
+        for (unsigned k = 0; k < SM_COUNT; ++k) {
+            contexts_.push_back(std::make_unique<VerilatedContext>());  // SMs may run in different threads
+            contexts_[k]->randReset(0);
+#ifdef WITH_VCD
+            contexts_[k]->traceEverOn(true);
+#endif
+            sms_.push_back(std::make_unique<Vsm>(contexts_[k].get(), ("sm_" + std::to_string(k)).c_str()));
+        }
 #endif
         low();
     }
@@ -42,11 +50,11 @@ public:
     void low() {
         top_->clk = 0;
         top_->eval();
-        for (unsigned k = 0; k < SM_COUNT; ++k) {
+        team_.run(SM_COUNT, [this](unsigned k) {
             to_sm[k](*top_, *sms_[k]);
             sms_[k]->clk = 0;
             sms_[k]->eval();
-        }
+        });
         for (bool changed = true; changed;) {
             if (!collect()) return;
             top_->eval();
@@ -62,12 +70,14 @@ public:
     void high() {
         top_->clk = 1;
         top_->eval();
-        for (auto& sm : sms_) {
-            sm->clk = 1;
-            sm->eval();
-        }
+        team_.run(SM_COUNT, [this](unsigned k) {
+            sms_[k]->clk = 1;
+            sms_[k]->eval();
+        });
         if (collect()) top_->eval();
     }
+    // So many threads evaluate the SMs.
+    void set_threads(unsigned threads) { team_.set_size(std::min(threads, unsigned{SM_COUNT})); }
     bool draining() const {
         for (auto& sm : sms_)
             if (sm->trace_engine_draining) return true;
@@ -82,6 +92,7 @@ public:
         top_->clk = 1;
         top_->eval();
     }
+    void set_threads(unsigned) {}
 #if SM_COUNT == 1
     bool draining() const { return top_->trace_engine_draining; }
 #else
@@ -115,7 +126,9 @@ public:
 private:
     std::unique_ptr<Vtop> top_;
 #ifdef SM_APART
+    std::vector<std::unique_ptr<VerilatedContext>> contexts_;
     std::vector<std::unique_ptr<Vsm>> sms_;
+    Team team_;
 
     // What the SMs show the uncore; whether anything has changed.
     bool collect() {

@@ -58,9 +58,10 @@ class Recipe:
     parts: tuple[tuple[str, str], ...] = ()
     headers: tuple[tuple[str, str], ...] = ()
 
-    def models(self, work: Path) -> list[Model]:
-        """Run Verilator on all modules in the folder `work`; the headers lie beside the first one's code."""
-        made = [verilate(text, self.flags, work, module) for module, text in (("top", self.text), *self.parts)]
+    def models(self, work: Path, *, parts: bool = True) -> list[Model]:
+        """Run Verilator on all modules, or the top alone, in the folder `work`; headers lie beside the top's code."""
+        modules = ("top", self.text), *(self.parts if parts else ())
+        made = [verilate(text, self.flags, work, module) for module, text in modules]
         for name, text in self.headers:
             (made[0].folder / name).write_text(text)
         return made

@@ -1,4 +1,4 @@
-"""`RtlTransport`: the SM under Verilator as a machine for the driver, with snapshots and a retire trace."""
+"""`RtlTransport`: the machine under Verilator as a machine for the driver, with snapshots and a retire trace."""
 
 from __future__ import annotations
 
@@ -36,6 +36,7 @@ _FUNCTIONS = {
     "error_range": (None, _POINTER, _LONG, _LONG, ctypes.c_int, ctypes.c_int),
     "clear_errors": (None, _POINTER), "traffic": (None, _POINTER, _POINTER),
     "digest_beats": (None, _POINTER), "beat_digest": (None, _POINTER, _POINTER),
+    "threads": (None, _POINTER, _WORD),
     "cycle": (_LONG, _POINTER), "advance": (None, _POINTER, _LONG), "wait": (_LONG, _POINTER, _LONG),
     "write_register": (None, _POINTER, _WORD, _WORD), "read_register": (_WORD, _POINTER, _WORD),
     "peek_register": (_WORD, _POINTER, _WORD),
@@ -146,7 +147,7 @@ class Traffic:
 
 
 class RtlTransport:
-    """The RTL of one SM under Verilator, with its memory: a `software.driver.transport.Transport`.
+    """The RTL of a machine under Verilator, with its memory: a `software.driver.transport.Transport`.
 
     A register access takes one simulated cycle, memory access from outside none. Two objects of one
     configuration share the library and are otherwise independent. Threads that use one take turns, call by call.
@@ -165,6 +166,8 @@ class RtlTransport:
         `open_vcd`.
     design : callable
         Makes the top; another one with the ports of `hw.sm.Sm` can be run instead.
+    threads : int
+        Of a device of several SMs: so many threads simulate them, where that is faster than one.
     simulator : Path, optional
         A shared library to run instead of the one that is kept for the design.
     progress : callable
@@ -182,16 +185,19 @@ class RtlTransport:
 
     def __init__(self, geometry: Geometry, memory_bytes: int = DEFAULT_MEMORY, trace: bool = False, *,
                  vcd: str | Path | None = None, waves: str | None = None,
-                 design: Callable[[Geometry], wiring.Component] = machine, simulator: Path | None = None,
-                 progress: Progress = report):
+                 design: Callable[[Geometry], wiring.Component] = machine, threads: int = 1,
+                 simulator: Path | None = None, progress: Progress = report):
         if memory_bytes <= 0 or memory_bytes % 4096 or memory_bytes > 1 << 32:
             raise InputError(f"memory_bytes must be a positive multiple of 4096 up to 4 GiB, not {memory_bytes}")
+        if not 1 <= threads <= 64:
+            raise InputError(f"threads must be 1 to 64, not {threads}")
         self.geometry = geometry
         self.memory_bytes = memory_bytes
         waves = waves or ("" if vcd is not None else None)
         self._library = _Library(simulator or library(geometry, design, waves=waves, progress=progress))
         self._simulation = _Simulation(self._library, self._library.new(memory_bytes))
         self._close = weakref.finalize(self, self._library.delete, self._simulation.pointer)
+        self._simulation.threads(threads)
         self.set_timing(MemoryTiming.of(geometry))
         self.tracing = trace
         self.record_timeline(0)

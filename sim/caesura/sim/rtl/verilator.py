@@ -7,6 +7,7 @@ wait for it. A library that is not what was built (a full disk, a crash) is buil
 
 from __future__ import annotations
 
+import shutil
 import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -20,7 +21,7 @@ from caesura.hw.arch.geometry import Geometry
 from caesura.hw.gpu.gpu import machine
 from caesura.progress import Progress, report
 
-from .compile import compile_model, runtime_library
+from .compile import compile_model, part_library, runtime_library
 from .optimise import optimised_path
 from .recipe import Recipe, kept, library_path, recipe
 from .toolchain import BuildError, identity, verilator_root
@@ -98,20 +99,29 @@ def built(made: Recipe, progress: Progress) -> Path:
 def _build(made: Recipe, work: Path, progress: Progress) -> Path:
     """Run Verilator and the compiler in the folder `work`; return the library.
 
-    Verilator's run-time library, the same for all designs, is compiled beside the first Verilator run and kept.
+    Verilator's run-time library, the same for all designs, is compiled beside the first Verilator run and kept; so are
+    parts, for designs that have the same.
     """
     verilator_root()
     identity()
     progress(f"turning the Verilog of {made.name} into C++")
     compiling, stop = f"compiling the simulator of {made.name}", threading.Event()
+
+    def told(done: int, total: int) -> None:
+        progress(compiling, f"{done} of {total} files")
+
     with ThreadPoolExecutor(1) as beside:
         archive = beside.submit(runtime_library, made.flags, made.options, work.parent, stop)
         try:
-            models = made.models(work)
+            models = made.models(work, parts=False)
             progress(compiling)
+            parts = [part_library(module, text, made.flags, made.options, work.parent, told)
+                     for module, text in made.parts]
+            for (module, _), (_, header) in zip(made.parts, parts, strict=True):
+                shutil.copy(header, models[0].folder / f"V{module}.h")
             runtime = archive.result()
         except BaseException:
             stop.set()
             raise
-    return compile_model(models, made.harness, made.defines, made.flags, made.options, runtime,
-                         lambda done, total: progress(compiling, f"{done} of {total} files"))
+    return compile_model(models, made.harness, made.defines, made.flags, made.options, runtime, told,
+                         [library for library, _ in parts])

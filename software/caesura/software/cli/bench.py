@@ -12,7 +12,7 @@ from typing import Any
 import click
 
 from caesura.hw.arch.context import Capability, Mechanism
-from caesura.hw.arch.geometry import MAX_REGISTERS, PRESETS, Geometry
+from caesura.hw.arch.geometry import MAX_REGISTERS, MAX_SMS, PRESETS, Geometry
 from caesura.software.kernels import KERNELS, SIZES
 from caesura.software.kernels.doubles import DOUBLES
 from caesura.software.kernels.fit import refusal
@@ -149,6 +149,21 @@ def _check_fit(g: Geometry, kernels: Sequence[str] = ()) -> None:
         raise click.UsageError(f"{len(refused)} of {len(names)} kernels do not fit {g.name} ({', '.join(refused)}), "
                                f"the first because: {next(iter(refused.values()))}. Choose {other}; `caesura kernels` "
                                "says what fits")
+
+
+@bench_group.command("devices", epilog=examples("caesura bench devices --preset tiny --sms 1 --sms 2"))
+@click.option("--sms", "counts", multiple=True, type=click.IntRange(1, MAX_SMS),
+              help="May be given more than once, with 1 first  [default: 1, 2, 4, 8, 16]")
+@click.option("--rounds", type=click.IntRange(1), default=3, show_default=True)
+@geometry_option()
+@json_option
+def bench_devices(counts, rounds, geometry, as_json):
+    """What a simulated cycle costs with more SMs, and what threads gain; the cost next to its limit."""
+    chosen = counts or importlib.import_module("caesura.sim.bench.devices").COUNTS
+    if chosen[0] != 1:
+        raise click.UsageError("the cost is that over one SM: give --sms 1 first")
+    with progress_lines() as progress:
+        _bench("devices", as_json, geometry, chosen, rounds, progress)
 
 
 @bench_group.command("speed", epilog=examples("caesura bench speed --kernel pathfinder --rounds 1"))
