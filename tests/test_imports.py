@@ -31,7 +31,7 @@ LAYERS = {
         "arguments fit textures variables constants loaded",
         "launch pointers events launcher patience",
         "module context saved_context inspection estimate simulated_time preemption",
-        "anticipation",
+        "anticipation queue",
         "device"),
 }
 """Packages without a circle, and their layers, the lowest first; the modules of one layer may import each other."""

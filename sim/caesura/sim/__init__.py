@@ -57,16 +57,18 @@ def open_transport(backend: str = "rtl", geometry: Geometry | str = "gtx480", me
         del options["check_bounds"]
     elif "check_bounds" in options and backend != "golden":
         raise InputError(f"bounds are checked on the golden model, not on {backend!r}; open the device \"golden\"")
-    module, name = BACKENDS[backend] if geometry.sms == 1 else _of_devices(backend, options)
+    module, name = BACKENDS[backend] if geometry.sms == 1 else _of_devices(backend, geometry, options)
     if not isinstance(memory_bytes, int) or not 0 < memory_bytes <= 1 << 32 or memory_bytes % 4096:
         raise InputError(f"memory_bytes must be a positive multiple of 4096 up to 4 GiB, not {memory_bytes!r}")
     return getattr(importlib.import_module(module), name)(geometry, memory_bytes=memory_bytes, **options)
 
 
-def _of_devices(backend: str, options: dict) -> tuple[str, str]:
+def _of_devices(backend: str, geometry: Geometry, options: dict) -> tuple[str, str]:
     """Return module and name of a back end for devices of several SMs."""
     if backend == "amaranth":
         raise InputError("Amaranth's simulator runs one SM; open a device of several (sms) on \"rtl\" or \"golden\"")
+    if backend == "golden" and geometry.queues:
+        raise InputError("the golden model has no hardware queues; open the device on \"rtl\", or with queues = 0")
     for option in ("trace", "check_bounds"):
         if options.get(option):
             raise InputError(f"{option} is of one SM: a device of several (sms) has none; leave it out")

@@ -47,6 +47,8 @@ ADDRESS_BITS = 32
 """Bits of a byte address in global memory."""
 MAX_SMS = 16
 """SMs that a device has at most."""
+MAX_QUEUES = 8
+"""Hardware queues that a device has at most."""
 MAX_BLOCK_THREADS = 1024
 """Threads a thread block may have."""
 
@@ -123,6 +125,8 @@ class Geometry:
         Registers and shared memory of a preempted TB can stay on the SM. Needs `checkpoints`.
     traps : bool
         Warps can be preempted by the routines of their kernel.
+    queues : int
+        Hardware queues of the device, 0 to 8. Need `sms` of 2 or more.
     sms : int
         SMs of the device, 1 to 16. All else is said of each of them, but for `bytes_per_cycle` and
         `memory_latency`, which are of the memory that they share.
@@ -161,6 +165,7 @@ class Geometry:
     in_place: bool = False
     traps: bool = False
     sms: int = 1
+    queues: int = 0
 
     def __post_init__(self):
         def check(condition: bool, text: str):
@@ -210,6 +215,10 @@ class Geometry:
             check(_is_power_of_two(count) and count <= self.lanes,
                   f"{name} must be a power of two of at most lanes, not {count}")
         check(1 <= self.sms <= MAX_SMS, f"sms must be 1 to {MAX_SMS}, not {self.sms}")
+        check(0 <= self.queues <= MAX_QUEUES,
+              f"queues must be 0 to {MAX_QUEUES}, not {self.queues}")
+        check(self.sms > 1 or not self.queues,
+              "queues need sms of 2 or more: they stand in front of several SMs")
         check(self.checkpoints or not self.in_place,
               "in_place = true needs checkpoints = true: what leaves the SM later stands on the "
               "other side of a context")

@@ -35,6 +35,8 @@ class Gpu(wiring.Component):
     ----------
     address : Signal(14), in
         Byte address of a register (`hw.arch.registers.device_register_map`).
+    read : Signal(1), in
+        `read_data` is wanted of it.
     write : Signal(1), in
         `write_data` is taken into the register at `address` in this cycle.
     write_data : Signal(32), in
@@ -47,6 +49,7 @@ class Gpu(wiring.Component):
     """
 
     address: Signal
+    read: Signal
     write: Signal
     write_data: Signal
     read_data: Signal
@@ -68,7 +71,8 @@ class Gpu(wiring.Component):
                     m.d.comb += (inner.eq(member) if name != "read_data" else member.eq(inner))
                 else:
                     wiring.connect(m, inner, member)
-        m.d.comb += [uncore.address.eq(self.address), uncore.write.eq(self.write),
+        m.d.comb += [uncore.address.eq(self.address), uncore.read.eq(self.read),
+                     uncore.write.eq(self.write),
                      uncore.write_data.eq(self.write_data), self.read_data.eq(uncore.read_data),
                      self.interrupt.eq(uncore.interrupt)]
         wiring.connect(m, uncore.axi, wiring.flipped(self.axi))

@@ -38,21 +38,21 @@ class PointOfOrder(wiring.Component):
     Attributes
     ----------
     ports : list of OrderPort, in
-        The SMs.
+        The SMs, and the queue processor if there is one.
     """
 
     ports: list[Port]
 
     def __init__(self, g: Geometry):
-        self.geometry = g
+        self.owners = g.sms + (g.queues > 0)
         self.locks = Signal(1 << LOCK_BITS)
-        super().__init__({"ports": In(OrderPort()).array(g.sms)})
+        super().__init__({"ports": In(OrderPort()).array(self.owners)})
 
     def elaborate(self, platform):
         m = Module()
-        m.submodules.turns = turns = LeastRecent(self.geometry.sms)
+        m.submodules.turns = turns = LeastRecent(self.owners)
         locks = self.locks
-        wanted = [Signal(LOCK_BITS, name=f"wanted_{i}") for i in range(self.geometry.sms)]
+        wanted = [Signal(LOCK_BITS, name=f"wanted_{i}") for i in range(self.owners)]
         given = [Mux(port.give.valid, one_hot(lock_of(port.give.segment), 1 << LOCK_BITS), 0)
                  for port in self.ports]
         for i, port in enumerate(self.ports):

@@ -1,7 +1,10 @@
 """Register fan-out: the SMs of a device look like one to its software."""
 
+from collections.abc import Mapping
+from typing import Any
+
 from amaranth.hdl import Module, Mux, Signal
-from amaranth.lib import wiring
+from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from ..arch.geometry import MAX_SMS, Geometry
@@ -21,6 +24,7 @@ from ..lib.bits import pick
 from .combine import RULES, Combiner
 from .command_fan_out import CommandFanOut
 from .device_events import DeviceEvents
+from .queues.queue_processor import register_write
 
 __all__ = ["DeviceHostPort", "RegisterFanOut"]
 
@@ -32,12 +36,15 @@ class DeviceHostPort(wiring.Signature):
     ----------
     address : Signal(14), out
         Byte address of a register (`hw.arch.registers.device_register_map`).
+    read : Signal, out
+        `read_data` is wanted of it.
     write, write_data : out; read_data, interrupt : in
         As in `HostPort`.
     """
 
     def __init__(self):
-        super().__init__(dict(HostPort().members) | {"address": Out(DEVICE_ADDRESS_BITS)})
+        super().__init__(dict(HostPort().members) | {"address": Out(DEVICE_ADDRESS_BITS),
+                                                     "read": Out(1)})
 
 
 class RegisterFanOut(wiring.Component):
@@ -60,17 +67,22 @@ class RegisterFanOut(wiring.Component):
     reports : list of ReportPort, in
     members : list of Signal(sms), in
         Vector a kernel: SMs that have it.
+    queued : stream of register_write, in
+        Writes and commands of the queue processor, taken when the host neither reads nor writes;
+        `shown`, what its registers read, by path. Only with `Geometry.queues`.
     """
 
     host: Port
     sms: list[Port]
     reports: list[Port]
     members: list[Signal]
+    queued: stream.Interface
 
-    def __init__(self, g: Geometry):
-        self.geometry = g
+    def __init__(self, g: Geometry, shown: Mapping[str, Any] | None = None):
+        self.geometry, self.shown = g, dict(shown or {})
+        queued = {"queued": In(stream.Signature(register_write(g)))} if g.queues else {}
         super().__init__({
-            "host": In(DeviceHostPort()), "sms": Out(HostPort()).array(g.sms),
+            **queued, "host": In(DeviceHostPort()), "sms": Out(HostPort()).array(g.sms),
             "reports": In(ReportPort(g)).array(g.sms), "members": In(g.sms).array(g.kernel_slots),
         })
 
@@ -85,9 +97,11 @@ class RegisterFanOut(wiring.Component):
         for name, mask in masks.items():
             with m.If(self._written(name)):
                 m.d.sync += mask.eq(host.write_data)
+        access = self._access(m, masks["sm_write"])
         m.d.comb += [
-            commands.valid.eq(self._written("command")), commands.word.eq(host.write_data),
-            commands.mask.eq(masks["sm_write"]), events.refused.eq(commands.refused),
+            commands.valid.eq(access.write & (access.address[2:] == register_map()[
+                "command"].address >> 2)), commands.word.eq(access.data),
+            commands.mask.eq(access.sms), events.refused.eq(commands.refused),
             events.clear.eq(Mux(self._written("event"), host.write_data, 0)),
             events.took.eq(commands.took),
             *(events.members[k].eq(members) for k, members in enumerate(self.members)),
@@ -95,8 +109,8 @@ class RegisterFanOut(wiring.Component):
         ]
         for i, (sm, report) in enumerate(zip(self.sms, self.reports, strict=True)):
             m.d.comb += [
-                sm.address.eq(host.address), sm.write_data.eq(host.write_data), sm.write.eq(
-                    host.write & ~host.address[ADDRESS_BITS] & masks["sm_write"][i]),
+                sm.address.eq(access.address), sm.write_data.eq(access.data),
+                sm.write.eq(access.write & access.sms[i]),
                 combiner.words[i].eq(sm.read_data), commands.states[i].eq(report.states),
                 commands.accepted[i].eq(report.accepted), events.states[i].eq(report.states),
                 events.errors[i].eq(report.errors), events.switched[i].eq(report.switched),
@@ -104,11 +118,27 @@ class RegisterFanOut(wiring.Component):
             with m.If(commands.valid):
                 m.d.comb += [sm.write.eq(commands.targets[i]), sm.write_data.eq(commands.words[i])]
         shown = {name: mask for name, mask in masks.items()} | {"sms": g.sms,
-                                                                "event": events.event}
+                                                                "event": events.event,
+                                                                **self.shown}
         if g.profile:
             shown |= self._switches(m, events)
         self._read(m, commands, combiner, masks["sm_read"], events.faults, shown)
         return m
+
+    def _access(self, m, sms):
+        """Return what goes to the SMs in this cycle: from the host, or else the queue processor."""
+        host = self.host
+        access = Signal(data.StructLayout({"address": ADDRESS_BITS, "data": 32, "write": 1,
+                                           "sms": self.geometry.sms}))
+        m.d.comb += [access.address.eq(host.address), access.data.eq(host.write_data),
+                     access.write.eq(host.write & ~host.address[ADDRESS_BITS]), access.sms.eq(sms)]
+        if self.geometry.queues:
+            queued = self.queued
+            m.d.comb += queued.ready.eq(~host.read & ~host.write)
+            with m.If(queued.valid & queued.ready):
+                m.d.comb += [access.write.eq(1), *(access[name].eq(queued.payload[name])
+                                                   for name in ("address", "data", "sms"))]
+        return access
 
     def _written(self, name):
         """A write to a register of the device."""

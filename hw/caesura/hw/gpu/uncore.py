@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from amaranth.hdl import Module, Signal
+from amaranth.hdl import Cat, Module, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import ceil_log2
@@ -23,24 +23,35 @@ from amaranth.utils import ceil_log2
 from ..arch.geometry import Geometry
 from ..arch.registers import DEVICE_ADDRESS_BITS
 from ..interfaces.port import Port
-from ..memory.axi import ID_BITS, Axi4, AxiInterface
+from ..memory.axi import ID_BITS, Axi4, AxiInterface, AxiMaster
 from ..memory.axi_join import FairJoin, PriorityJoin
 from ..sm import SmPort
 from .point_of_order import PointOfOrder
+from .queues.queue_processor import QueueProcessor
+from .queues.queue_registers import QueueRegisters
 from .register_fan_out import RegisterFanOut
 from .tb_dispatcher import LeastLoaded, Policy, TbDispatcher
 
 __all__ = ["Uncore", "device_id_bits", "device_ports"]
 
 
+QUEUE_READER, QUEUE_WRITER = 5, 3
+"""AXI ids of the queue processor: those after an SM's."""
+
+
 def device_id_bits(g: Geometry) -> int:
     """Return the AXI id bits of a device: an SM's, its number, and the class of the access."""
-    return ID_BITS + ceil_log2(g.sms) + 1
+    return ID_BITS + _number_bits(g) + 1
+
+
+def _number_bits(g: Geometry) -> int:
+    """Bits of the number of an SM or, behind the last, of the queue processor."""
+    return ceil_log2(g.sms + (g.queues > 0))
 
 
 def device_ports(g: Geometry) -> dict[str, wiring.Member]:
     """Return the ports of a device to the outside."""
-    return {"address": In(DEVICE_ADDRESS_BITS), "write": In(1), "write_data": In(32),
+    return {"address": In(DEVICE_ADDRESS_BITS), "read": In(1), "write": In(1), "write_data": In(32),
             "read_data": Out(32), "interrupt": Out(1), "axi": Out(Axi4(g, device_id_bits(g)))}
 
 
@@ -48,7 +59,8 @@ class Uncore(wiring.Component):
     """Registers, dispatcher, point of order and interconnect of a device.
 
     AXI ids: the lowest `ID_BITS` bits are those of an SM, the next ones its number, the highest is
-    set for save and restore. Of register ``bus_share`` the first SM's counts.
+    set for save and restore. The queue processor has the number after the SMs', and ids
+    `QUEUE_READER` and `QUEUE_WRITER`. Of register ``bus_share`` the first SM's counts.
 
     Parameters
     ----------
@@ -61,12 +73,13 @@ class Uncore(wiring.Component):
     ----------
     sms : list of SmPort, in
         The SMs.
-    address, write, write_data, read_data, interrupt, axi
+    address, read, write, write_data, read_data, interrupt, axi
         As of `hw.gpu.gpu.Gpu`.
     """
 
     sms: list[Port]
     address: Signal
+    read: Signal
     write: Signal
     write_data: Signal
     read_data: Signal
@@ -82,12 +95,14 @@ class Uncore(wiring.Component):
     def elaborate(self, platform):
         m = Module()
         g = self.geometry
-        m.submodules.registers = registers = RegisterFanOut(g)
+        queues = QueueRegisters(g) if g.queues else None
+        m.submodules.registers = registers = RegisterFanOut(g, queues.shown() if queues else {})
         m.submodules.dispatcher = dispatcher = TbDispatcher(g, self.policy)
         m.submodules.order = order = PointOfOrder(g)
-        m.submodules.regular = regular = FairJoin(g, g.sms, ID_BITS)
-        m.submodules.contexts = contexts = FairJoin(g, g.sms, ID_BITS)
-        m.submodules.bus = bus = PriorityJoin(g, 2, ID_BITS + ceil_log2(g.sms))
+        number_bits = _number_bits(g)
+        m.submodules.regular = regular = FairJoin(g, g.sms + (queues is not None), ID_BITS)
+        m.submodules.contexts = contexts = FairJoin(g, g.sms, ID_BITS, number_bits)
+        m.submodules.bus = bus = PriorityJoin(g, 2, ID_BITS + number_bits)
         for i, sm in enumerate(self.sms):
             host, report = registers.sms[i], sm.report
             m.d.comb += [
@@ -106,9 +121,36 @@ class Uncore(wiring.Component):
             wiring.connect(m, one, other)
         m.d.comb += [
             registers.host.address.eq(self.address), registers.host.write.eq(self.write),
+            registers.host.read.eq(self.read),
             registers.host.write_data.eq(self.write_data),
             self.read_data.eq(registers.host.read_data),
             self.interrupt.eq(registers.host.interrupt), bus.share.eq(self.sms[0].report.share),
             *(registers.members[k].eq(dispatcher.members[k]) for k in range(g.kernel_slots)),
         ]
+        if queues is not None:
+            self._queues(m, queues, registers, order, regular)
         return m
+
+    def _queues(self, m, queues, registers, order, regular):
+        """The queue processor, with its registers and its part of the bus."""
+        g = self.geometry
+        m.submodules.queue_registers = queues
+        m.submodules.queue_processor = processor = QueueProcessor(g)
+        m.submodules.queue_bus = bus = AxiMaster(g, 1, 1, first_reader=QUEUE_READER,
+                                                 first_writer=QUEUE_WRITER)
+        cycle = Signal(64)
+        m.d.sync += cycle.eq(cycle + 1)
+        m.d.comb += [
+            queues.address.eq(self.address), queues.write.eq(self.write),
+            queues.write_data.eq(self.write_data), queues.statuses.eq(processor.statuses),
+            processor.setups.eq(queues.setups), processor.slots.eq(queues.slots),
+            processor.cycle.eq(cycle),
+            processor.accepted.eq(Cat(sm.report.accepted for sm in self.sms).any()),
+            *(processor.states[i].eq(sm.report.states) for i, sm in enumerate(self.sms)),
+        ]
+        for one, other in ((processor.registers, registers.queued),
+                           (processor.order, order.ports[-1]),
+                           (processor.read_port, bus.readers[0]),
+                           (processor.write_port, bus.writers[0]),
+                           (bus.axi, regular.masters[-1])):
+            wiring.connect(m, one, other)

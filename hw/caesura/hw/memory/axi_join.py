@@ -38,6 +38,8 @@ class AxiJoin(wiring.Component):
     masters : int
     id_bits : int
         Of each master.
+    number_bits : int, optional
+        Of the number of a master in front of its ids; as few as there can be unless given.
 
     Attributes
     ----------
@@ -51,12 +53,13 @@ class AxiJoin(wiring.Component):
     share: Signal
     axi: AxiInterface
 
-    def __init__(self, g: Geometry, masters: int, id_bits: int):
+    def __init__(self, g: Geometry, masters: int, id_bits: int, number_bits: int | None = None):
         if masters < 2:
             raise ValueError(f"masters must be 2 or more, not {masters}")
         self.geometry, self.id_bits = g, id_bits
+        self.number_bits = ceil_log2(masters) if number_bits is None else number_bits
         super().__init__({"masters": In(Axi4(g, id_bits)).array(masters), "share": In(SHARE_BITS),
-                          "axi": Out(Axi4(g, id_bits + ceil_log2(masters)))})
+                          "axi": Out(Axi4(g, id_bits + self.number_bits))})
 
     def elaborate(self, platform):
         m = Module()
@@ -100,7 +103,7 @@ class AxiJoin(wiring.Component):
         for n, master in enumerate(masters):
             m.d.comb += getattr(master, f"{channel}ready").eq(chosen[n])
             with m.If(chosen[n]):
-                number = Const(n, ceil_log2(len(masters)))
+                number = Const(n, self.number_bits)
                 m.d.sync += [getattr(bus, f"{channel}id").eq(
                     Cat(getattr(master, f"{channel}id"), number)), valid.eq(1)]
                 m.d.sync += [getattr(bus, channel + name).eq(getattr(master, channel + name))

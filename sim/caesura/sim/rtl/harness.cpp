@@ -119,7 +119,9 @@ public:
 
     uint32_t read_register(uint32_t address) {
         top_->address = address;
+        wants_read(true);
         step();
+        wants_read(false);
         return top_->read_data;
     }
 
@@ -129,8 +131,10 @@ public:
         Saver saver(model);
         top_.save(saver);
         top_->address = address;
+        wants_read(true);
         top_.low();
         top_.high();
+        wants_read(false);
         const uint32_t value = top_->read_data;
         Loader loader(model);
         top_.load(loader);
@@ -200,6 +204,15 @@ private:
 #else
     void dump(unsigned) {}
 #endif
+
+    // Of a device: others write registers in the cycles in which we do not.
+    void wants_read(bool wants) {
+#if SM_COUNT > 1
+        top_->read = wants;
+#else
+        (void)wants;
+#endif
+    }
 
     MasterSignals<SM_BUS_BYTES> master() const {
         MasterSignals<SM_BUS_BYTES> m;

@@ -24,6 +24,7 @@ from .launcher import LaunchingDevice
 from .loaded import LoadedKernel
 from .module import Module
 from .preemption import Preemption, PreemptReport, ResumeReport
+from .queue import Queue
 from .simulated_time import DEFAULT_CYCLES, Observer, SimulatedTime
 from .transport import Transport
 
@@ -73,6 +74,7 @@ class Device(LaunchingDevice):
         self._time = SimulatedTime(self.launcher, self._inspection)
         self._preemption = Preemption(self.launcher, self._time, self._inspection)
         self._anticipator = Anticipator(self._preemption, self._time)
+        self._queues: list[Queue] = []
 
     def __repr__(self):
         what = f"{self.transport.name}, {self.geometry.name}, {self.transport.memory_bytes:,} bytes"
@@ -184,6 +186,44 @@ class Device(LaunchingDevice):
     def launch(self, kernel: LoadedKernel, grid, block, arguments: Sequence, shared_bytes: int = 0) -> Launch:
         """Start a kernel; see `Kernel.__call__`."""
         return self.launcher.start(kernel, grid, block, arguments, shared_bytes)
+
+    def queue(self, kernels: Iterable[LoadedKernel], block_threads: int, *, shared_bytes: int = 0, packets: int = 16,
+              priority: int = 0) -> Queue:
+        """Return a hardware queue that nobody has yet (docs/device.md). With the first, the upper half of the kernel
+        slots becomes the queues'.
+
+        Parameters
+        ----------
+        kernels : iterable of kernels
+            Those that it launches; room for saving their thread blocks is kept.
+        block_threads, shared_bytes : int
+            Most threads, and bytes of shared memory, of a thread block.
+        packets : int
+            Launches that it holds, a power of two.
+        priority : int
+            0 to 15; the highest goes first.
+
+        Raises
+        ------
+        DriverError
+            If the machine has no queue, none is left, or kernel slots that queues use are in use.
+        """
+        self.require_open()
+        g, number = self.geometry, len(self._queues)
+        if number >= g.queues:
+            raise DriverError(f"all {g.queues} hardware queues of this machine ({g.name}) are in use" if g.queues else
+                              f"this machine ({g.name}) has no hardware queues: its geometry says queues = 0; launch "
+                              "kernels instead")
+        slots = frozenset(range((g.kernel_slots + 1) // 2, g.kernel_slots))
+        if not slots:
+            raise DriverError(f"this machine ({g.name}) has one kernel slot, for launches: none is left for queues")
+        if any(not launch.ended for slot, launch in self.launches.items() if slot in slots):
+            raise DriverError("launches use the kernel slots of queues; make queues first, or wait for the launches")
+        self.launcher.queue_slots = slots
+        self.write("queue_slots", sum(1 << slot for slot in slots))
+        queue = Queue(self.launcher, self._time, number, tuple(kernels), block_threads, shared_bytes, packets, priority)
+        self._queues.append(queue)
+        return queue
 
     def host_state(self) -> tuple:
         """Return the driver's own state (launches, allocations), to go with a snapshot of the machine."""

@@ -36,6 +36,8 @@ class Launcher:
     ----------
     launches : dict of int to Launch
         The last launch of each kernel slot that had one.
+    queue_slots : frozenset of int
+        Kernel slots that hardware queues use.
     host : HostInterface
     events : Events
     """
@@ -43,6 +45,7 @@ class Launcher:
     def __init__(self, device: DeviceMemory):
         self.device, self.host = device, device.host
         self.launches: dict[int, Launch] = {}
+        self.queue_slots: frozenset[int] = frozenset()
         self.events = Events(self.host, self.launches)
         device.users = self.launches
 
@@ -80,7 +83,7 @@ class Launcher:
 
     def _take_slot(self) -> int:
         """Return a kernel slot for another launch; what its last one had is free."""
-        slots = range(self.device.geometry.kernel_slots)
+        slots = [k for k in range(self.device.geometry.kernel_slots) if k not in self.queue_slots]
         slot = next((k for k in slots if k not in self.launches or self.launches[k].ended), None)
         if slot is None:
             raise LaunchError(f"all {len(slots)} kernel slots are in use; wait for a launch to finish, or kill one")

@@ -1,0 +1,110 @@
+"""Queue packets, kernel objects and signals in memory.
+
+Packets and signals are those of HSA (*HSA Platform System Architecture Specification* 1.2, 2.9
+Architected Queuing Language, and AMD's ``amd_signal_t``), little endian; addresses have 64 bits, of
+which the lower 32 count. What a kernel object is HSA leaves open; ours is `KERNEL_OBJECT`.
+"""
+
+from __future__ import annotations
+
+import enum
+
+from amaranth.lib import data
+
+__all__ = ["PACKET_BYTES", "PACKET_WORDS", "PacketType", "HEADER", "DISPATCH", "BARRIER_AND",
+           "DEPENDENCIES", "KERNEL_OBJECT", "KERNEL_OBJECT_MAGIC", "SIGNAL_BYTES", "SIGNAL_VALUE",
+           "SIGNAL_START", "SIGNAL_END", "QueueError", "QueueState"]
+
+PACKET_BYTES = 64
+"""Bytes of a packet; it lies at a multiple of this."""
+PACKET_WORDS = PACKET_BYTES // 4
+"""Its 32-bit words."""
+DEPENDENCIES = 5
+"""Signals that a barrier packet can wait for."""
+
+
+class PacketType(enum.IntEnum):
+    """Values of ``HEADER.type``."""
+
+    VENDOR = 0
+    """Not taken yet."""
+    INVALID = 1
+    """The packet is not written yet; it is looked at again later."""
+    DISPATCH = 2
+    """A kernel."""
+    BARRIER_AND = 3
+    """Waits until all its signals are 0."""
+    AGENT = 4
+    """Not for us."""
+    BARRIER_OR = 5
+    """Not taken yet."""
+
+
+HEADER = data.StructLayout({"type": 8, "barrier": 1, "acquire": 2, "release": 2, "none": 3})
+"""First 16 bits of every packet. A queue begins a packet when the one before has completed, and
+nothing is cached between kernels but instructions and constants, so `barrier` and the fences ask
+for nothing more."""
+
+DISPATCH = data.StructLayout({
+    "header": HEADER, "dimensions": 2, "none": 14,
+    "block_x": 16, "block_y": 16, "block_z": 16, "reserved": 16,
+    "threads_x": 32, "threads_y": 32, "threads_z": 32,      # of the grid
+    "private_bytes": 32,                                    # local memory of a thread
+    "group_bytes": 32,                                      # shared memory of a thread block
+    "kernel_object": 64, "kernarg_address": 64, "reserved_2": 64, "completion_signal": 64,
+})
+"""A kernel dispatch; the thread blocks at the edges of a grid are whole ones."""
+
+BARRIER_AND = data.StructLayout({
+    "header": HEADER, "reserved": 48, "signals": data.ArrayLayout(64, DEPENDENCIES),
+    "reserved_2": 64, "completion_signal": 64,
+})
+"""A barrier; a signal with address 0 is none."""
+
+KERNEL_OBJECT_MAGIC = int.from_bytes(b"CKRN", "little")
+KERNEL_OBJECT = data.StructLayout({
+    "magic": 32,                                            # word 0
+    "code_base": 32, "code_words": 32,                      # words 1 and 2
+    "registers": 32,                                        # word 3: of a thread
+    "const_base": 32, "const_bytes": 32,                    # words 4 and 5
+    "trap_base": 32,                                        # word 6
+    "kernarg_words": 32,                                    # word 7
+    "reserved": 8 * 32,
+})
+"""A loaded kernel, whatever it is launched with; 64 bytes at a multiple of 64."""
+
+SIGNAL_BYTES = 64
+"""Bytes of a signal; it lies at a multiple of this."""
+SIGNAL_VALUE = 8
+"""Offset of its value, 64 bits, which a completion takes 1 from."""
+SIGNAL_START = 32
+"""Offset of the cycle at which the kernel was started, 64 bits."""
+SIGNAL_END = 40
+"""Offset of the cycle at which it had finished."""
+
+
+class QueueState(enum.IntEnum):
+    """Values of ``queue[q].status.state``."""
+
+    STOPPED = 0
+    """It is not enabled."""
+    WAITING = 1
+    """It has nothing to do, or waits for a packet, a signal, a kernel slot or its turn."""
+    RUNNING = 2
+    """Its kernel is in a kernel slot."""
+    FAILED = 3
+    """The packet at its read index cannot be carried out; `QueueError` says why."""
+
+
+class QueueError(enum.IntEnum):
+    """Values of ``queue[q].status.error``."""
+
+    NONE = 0
+    BAD_PACKET = 1
+    """Of a type that is not taken, or of a shape that no grid has."""
+    BAD_OBJECT = 2
+    """Its kernel object is none."""
+    REFUSED = 3
+    """No SM takes the kernel: a thread block of it does not fit, for example."""
+    BUS_ERROR = 4
+    """Memory answered with an error."""

@@ -1,0 +1,578 @@
+"""Queue processor: takes packets from rings in memory and starts their kernels."""
+
+from amaranth.hdl import Array, Cat, Module, Mux, Signal, Value
+from amaranth.lib import data, stream, wiring
+from amaranth.lib.data import View
+from amaranth.lib.wiring import In, Out
+from amaranth.utils import exact_log2
+
+from ...arch.commands import Command, KernelState
+from ...arch.geometry import Geometry
+from ...arch.packets import (
+    BARRIER_AND,
+    DEPENDENCIES,
+    DISPATCH,
+    KERNEL_OBJECT,
+    KERNEL_OBJECT_MAGIC,
+    PACKET_BYTES,
+    PACKET_WORDS,
+    SIGNAL_END,
+    SIGNAL_START,
+    SIGNAL_VALUE,
+    PacketType,
+    QueueError,
+    QueueState,
+)
+from ...arch.registers import ADDRESS_BITS as REGISTER_ADDRESS_BITS
+from ...arch.registers import register_map
+from ...interfaces.gpu_ports import OrderPort
+from ...interfaces.payloads import below
+from ...interfaces.port import Port
+from ...lib.bits import encode, lowest, one_hot
+from ...lib.divider import Divider
+from ...lib.vectors import LeastRecent
+from ...memory.pair_writer import PairWriter
+from ...memory.ports import ReadInterface, ReadPort, WriteInterface, WritePort
+from ...memory.word_reader import WordReader
+from .queue_registers import queue_setup, queue_status
+
+__all__ = ["AGAIN_CYCLES", "QueueProcessor", "register_write"]
+
+AGAIN_CYCLES = 64
+"""Cycles after which a packet that cannot go on is looked at again."""
+RECIPROCAL_BITS = 20
+
+
+def register_write(g: Geometry) -> data.StructLayout:
+    """A write to a register of the SMs that have a bit in `sms`."""
+    return data.StructLayout({"address": REGISTER_ADDRESS_BITS, "data": 32, "sms": g.sms})
+
+
+class QueueProcessor(wiring.Component):
+    """Carries out the packets of each queue in order, one at a time; queues share the processor and
+    the kernel slots that they may use.
+
+    ::
+
+        CHOOSE --> FETCH --> JUDGE --+--> OBJECT --> DIVIDE --> DESCRIBE --> PARAMETERS --> START
+          ^                          +--> DEPEND --------------------------+                  |
+          |                                                                v                  |
+          +<------------------------------------------- SIGNAL <-- (a kernel has finished) <--+
+
+    A queue with a packet to begin is chosen by priority; what has completed goes first. A barrier
+    whose signals are not all 0, a packet that is not written yet and a dispatch without a free slot
+    give way, and are looked at again `AGAIN_CYCLES` later, or when a slot is free. Until the start
+    a queue that is stopped drops what was fetched.
+
+    Parameters
+    ----------
+    g : Geometry
+        With `queues`.
+
+    Attributes
+    ----------
+    setups : array of queue_setup, in; slots : Signal(kernel_slots), in
+    statuses : array of queue_status, out
+        The `QueueRegisters`.
+    states : array of array of KernelState, in
+        By SM and kernel.
+    cycle : Signal(64), in
+        Of the device's clock, for signals.
+    registers : stream of register_write, out
+        Describes and starts kernels.
+    accepted : Signal, in
+        Some SM takes the command that is transferred in this cycle.
+    order : OrderPort, out
+        Signals are changed as atomics are.
+    read_port : ReadPort, out; write_port : WritePort, out
+    """
+
+    setups: View
+    slots: Signal
+    statuses: View
+    states: View
+    cycle: Signal
+    registers: stream.Interface
+    accepted: Signal
+    order: Port
+    read_port: ReadInterface
+    write_port: WriteInterface
+
+    def __init__(self, g: Geometry):
+        self.geometry = g
+        states = data.ArrayLayout(KernelState, g.kernel_slots)
+        super().__init__({
+            "setups": In(data.ArrayLayout(queue_setup(), g.queues)), "slots": In(g.kernel_slots),
+            "statuses": Out(data.ArrayLayout(queue_status(g), g.queues)),
+            "states": In(data.ArrayLayout(states, g.sms)), "cycle": In(64),
+            "registers": Out(stream.Signature(register_write(g))), "accepted": In(1),
+            "order": Out(OrderPort()), "read_port": Out(ReadPort(g)),
+            "write_port": Out(WritePort(g)),
+        })
+
+    def elaborate(self, platform):
+        m = Module()
+        g = self.geometry
+        m.submodules.reader = reader = WordReader(g)
+        m.submodules.writer = writer = PairWriter(g)
+        m.submodules.divider = divider = Divider(33, 17)
+        wiring.connect(m, reader.port, wiring.flipped(self.read_port))
+        wiring.connect(m, writer.port, wiring.flipped(self.write_port))
+        self.queue = Signal(below(g.queues), name="queue")
+        self.slot = Signal(below(g.kernel_slots), name="slot")
+        self.packet = [Signal(32, name=f"packet_{k}") for k in range(PACKET_WORDS)]
+        self.object = [Signal(32, name=f"object_{k}") for k in range(PACKET_WORDS)]
+        self.failed = Signal(name="failed")  # a word of the job in hand
+        self.again = Signal(range(AGAIN_CYCLES), name="again")
+        self.setup = Signal(queue_setup(), name="setup")
+        m.d.comb += self.setup.eq(Array(self.setups)[self.queue])
+        signals = [Signal(32, name=f"completion_signal_{q}") for q in range(g.queues)]
+        starts = [Signal(64, name=f"start_{q}") for q in range(g.queues)]
+        waiting, chosen, ended = self._choose(m)
+        m.d.sync += self.again.eq(Mux(self.again == 0, AGAIN_CYCLES - 1, self.again - 1))
+        with m.FSM():
+            with m.State("CHOOSE"):
+                with m.If(ended.any()):
+                    m.d.sync += [self.queue.eq(encode(lowest(ended)))]
+                    m.next = "STAMP"
+                with m.Elif(chosen.any()):
+                    m.d.sync += self.queue.eq(encode(chosen))
+                    m.next = "ASK"
+            self._fetch(m, reader, waiting)
+            self._depend(m, reader, waiting)
+            self._compute(m, reader, divider, waiting)
+            self._describe(m, reader)
+            self._start(m, signals, starts)
+            self._complete(m, reader, writer, signals, starts)
+        return m
+
+    # Which queue
+
+    def _status(self, m, **values):
+        """Change the status of the queue in hand."""
+        for q in range(self.geometry.queues):
+            with m.If(self.queue == q):
+                m.d.sync += [self.statuses[q][name].eq(value) for name, value in values.items()]
+
+    def _choose(self, m):
+        """Return vectors of queues that wait for what comes by itself, the one to begin a packet,
+        and those whose kernel has finished."""
+        g = self.geometry
+        waiting = Signal(g.queues)  # for a packet or a signal
+        roomless = Signal(g.queues)  # for a kernel slot
+        pending = Signal(g.queues)
+        ended = Signal(g.queues)
+        over = Signal(g.kernel_slots)  # kernels of which no SM has anything left
+        m.submodules.turns = turns = LeastRecent(g.queues)
+        for k in range(g.kernel_slots):
+            m.d.comb += over[k].eq(Cat((sm[k] == KernelState.IDLE)
+                                       | (sm[k] == KernelState.FINISHED)
+                                       for sm in self.states).all())
+        taken = [Mux(self.statuses[q].started, one_hot(self.statuses[q].slot, g.kernel_slots), 0)
+                 for q in range(g.queues)]
+        held = taken[0]
+        for each in taken[1:]:
+            held = held | each
+        self.free = Signal(g.kernel_slots, name="free")
+        m.d.comb += self.free.eq(self.slots & over & ~held)
+        best = Signal(g.queues)
+        for q in range(g.queues):
+            setup, status = self.setups[q], self.statuses[q]
+            m.d.comb += [
+                pending[q].eq(setup.enable & ~status.started & (status.error == QueueError.NONE)
+                              & (setup.write_index != status.read_index) & ~waiting[q]
+                              & (~roomless[q] | self.free.any())),
+                ended[q].eq(status.started & over.bit_select(status.slot, 1)),
+                best[q].eq(pending[q] & ~Cat(
+                    pending[p] & (self.setups[p].priority > setup.priority)
+                    for p in range(g.queues) if p != q).any()),
+            ]
+            with m.If(~setup.enable & ~status.started):
+                m.d.sync += status.error.eq(QueueError.NONE)
+            m.d.comb += status.state.eq(Mux(
+                status.started, QueueState.RUNNING, Mux(
+                    status.error != QueueError.NONE, QueueState.FAILED, Mux(
+                        setup.enable, QueueState.WAITING, QueueState.STOPPED))))
+            with m.If(~setup.enable):
+                m.d.sync += roomless[q].eq(0)
+        self.roomless = roomless
+        m.d.comb += turns.requests.eq(best)
+        with m.If(self.again == 0):
+            m.d.sync += waiting.eq(0)
+        return waiting, turns.grant, ended
+
+    def _give_way(self, m, vector):
+        """Let others go first."""
+        m.d.sync += vector.eq(vector | one_hot(self.queue, self.geometry.queues))
+        m.next = "CHOOSE"
+
+    def _fail(self, m, error):
+        """The packet cannot be carried out: the queue stays there until it is stopped."""
+        self._status(m, error=error)
+        m.next = "CHOOSE"
+
+    # Reading
+
+    def _read(self, m, reader, name, address, words, into, then):
+        """States that read words into registers, and see whether one failed."""
+        count = Signal(range(len(into)), name=f"{name}_count")
+        with m.State(name):
+            m.d.comb += [reader.job.valid.eq(1), reader.job.payload.address.eq(address),
+                         reader.job.payload.words.eq(words)]
+            m.d.sync += [count.eq(0), self.failed.eq(0)]
+            with m.If(reader.job.ready):
+                m.next = f"{name}_WORDS"
+        with m.State(f"{name}_WORDS"):
+            word = reader.word
+            m.d.comb += word.ready.eq(1)
+            with m.If(word.valid):
+                m.d.sync += [count.eq(count + 1), self.failed.eq(
+                    self.failed | word.payload.error)]
+                with m.Switch(count):
+                    for k, target in enumerate(into):
+                        with m.Case(k):
+                            m.d.sync += target.eq(word.payload.data)
+                with m.If(word.payload.last):
+                    m.next = f"{name}_READ"
+        with m.State(f"{name}_READ"):
+            with m.If(self.failed):
+                self._fail(m, QueueError.BUS_ERROR)
+            with m.Else():
+                then()
+
+    def _fetch(self, m, reader, waiting):
+        """Read the packet and see what it is."""
+        index = Signal(32)
+        mask = Signal(16)
+        m.d.comb += [index.eq(Array(s.read_index for s in self.statuses)[self.queue]),
+                     mask.eq((1 << self.setup.size) - 1)]
+        place = self.setup.base + ((index & mask) << exact_log2(PACKET_BYTES))
+        header = data.View(DISPATCH, Cat(self.packet)).header
+
+        def judge():
+            with m.If(~self.setup.enable):
+                m.next = "CHOOSE"
+            with m.Else():
+                with m.Switch(header.type):
+                    with m.Case(PacketType.INVALID):
+                        self._give_way(m, waiting)
+                    with m.Case(PacketType.DISPATCH):
+                        with m.If(self.free.any()):
+                            m.d.sync += [self.slot.eq(encode(lowest(self.free))),
+                                         self.roomless.eq(self.roomless & ~one_hot(
+                                             self.queue, self.geometry.queues))]
+                            m.next = "OBJECT"
+                        with m.Else():
+                            self._give_way(m, self.roomless)
+                    with m.Case(PacketType.BARRIER_AND):
+                        m.d.sync += self.dependency.eq(0)
+                        m.next = "DEPEND"
+                    with m.Default():
+                        self._fail(m, QueueError.BAD_PACKET)
+
+        self.dependency = Signal(range(DEPENDENCIES), name="dependency")
+        self._read(m, reader, "ASK", place, PACKET_WORDS, self.packet, judge)
+
+    # A barrier
+
+    def _depend(self, m, reader, waiting):
+        """Look at one signal after the other."""
+        barrier = data.View(BARRIER_AND, Cat(self.packet))
+        address = Signal(32)
+        value = [Signal(32, name=f"value_{k}") for k in range(2)]
+        m.d.comb += address.eq(Array(barrier.signals[k] for k in range(DEPENDENCIES))[
+            self.dependency])
+        last = self.dependency == DEPENDENCIES - 1
+
+        def next_one():
+            with m.If(last):
+                m.next = "PASSED"
+            with m.Else():
+                m.d.sync += self.dependency.eq(self.dependency + 1)
+                m.next = "DEPEND"
+
+        def look():
+            with m.If(Cat(value) != 0):
+                self._give_way(m, waiting)
+            with m.Else():
+                next_one()
+
+        with m.State("DEPEND"):
+            with m.If(address == 0):
+                next_one()
+            with m.Else():
+                m.next = "VALUE"
+        self._read(m, reader, "VALUE", address + SIGNAL_VALUE, 2, value, look)
+        self.value = value
+
+    # A dispatch
+
+    def _compute(self, m, reader, divider, waiting):
+        """Read the kernel object, then divide: thread blocks of the grid, and what the SM wants to
+        know of a block's shape."""
+        packet = data.View(DISPATCH, Cat(self.packet))
+        found = data.View(KERNEL_OBJECT, Cat(self.object))
+        block = [Signal(16, name=f"block_{name}") for name in "xyz"]
+        self.blocks = [Signal(32, name=f"blocks_{name}") for name in "xyz"]
+        self.reciprocals = [Signal(RECIPROCAL_BITS + 1, name=f"reciprocal_{name}") for name in "xy"]
+        self.threads = Signal(16, name="threads")
+        self.warps = Signal(16, name="warps")
+        m.d.comb += [size.eq(packet[f"block_{name}"])
+                     for size, name in zip(block, "xyz", strict=True)]
+        area = Signal(32)
+        # The block's sizes are checked to be small before they are multiplied.
+        m.d.comb += [area.eq((block[0][:11] * block[1][:11])[:22]),
+                     self.threads.eq((area[:11] * block[2][:11])[:16]),
+                     self.warps.eq((self.threads + (self.geometry.warp_size - 1))
+                                   >> exact_log2(self.geometry.warp_size))]
+        step = Signal(range(5))
+        steps = [(packet[f"threads_{name}"], size, result) for name, size, result in zip(
+            "xyz", block, self.blocks, strict=True)]
+        steps += [((1 << RECIPROCAL_BITS), size, result)
+                  for size, result in zip(block[:2], self.reciprocals, strict=True)]
+        wrong = Cat(*(size == 0 for size in block), *(size > 1024 for size in block),
+                    *(packet[f"threads_{name}"] == 0 for name in "xyz"),
+                    area > 1024, area[:11] * block[2][:11] > 1024).any()
+
+        def check():
+            with m.If(found.magic != KERNEL_OBJECT_MAGIC):
+                self._fail(m, QueueError.BAD_OBJECT)
+            with m.Elif(wrong):
+                self._fail(m, QueueError.BAD_PACKET)
+            with m.Else():
+                m.d.sync += step.eq(0)
+                m.next = "DIVIDE"
+
+        self._read(m, reader, "OBJECT", packet.kernel_object[:32], PACKET_WORDS, self.object, check)
+        with m.State("DIVIDE"):
+            with m.Switch(step):
+                for k, (dividend, divisor, _) in enumerate(steps):
+                    with m.Case(k):
+                        m.d.comb += [divider.dividend.eq(Value.cast(dividend) + divisor - 1),
+                                     divider.divisor.eq(divisor)]
+            m.d.comb += divider.start.eq(1)
+            m.next = "DIVIDED"
+        with m.State("DIVIDED"):
+            with m.If(divider.done):
+                with m.Switch(step):
+                    for k, (_, _, result) in enumerate(steps):
+                        with m.Case(k):
+                            m.d.sync += result.eq(divider.quotient)
+                m.d.sync += step.eq(step + 1)
+                m.next = "DIVIDE"
+                with m.If(step == len(steps) - 1):
+                    m.next = "DESCRIBE"
+
+    def _words(self):
+        """Return the registers of a kernel slot that are alike on all SMs, and their words."""
+        packet = data.View(DISPATCH, Cat(self.packet))
+        found = data.View(KERNEL_OBJECT, Cat(self.object))
+        fields = register_map()["kernel[0].sizes"].fields
+        sizes = (self.threads << fields["threads"].low | found.registers << fields["registers"].low
+                 | self.warps << fields["warps"].low)
+        shape = register_map()["kernel[0].block"].fields
+        words = {
+            "code_base": found.code_base, "code_words": found.code_words,
+            **{f"grid_{name}": count for name, count in zip("xyz", self.blocks, strict=True)},
+            "block": Cat(packet.block_x[:shape["x"].width], packet.block_y[:shape["y"].width],
+                         packet.block_z[:shape["z"].width]),
+            "reciprocal_x": self.reciprocals[0], "reciprocal_y": self.reciprocals[1],
+            "sizes": sizes, "shared_bytes": packet.group_bytes, "area_bytes": self.setup.area_bytes,
+            "local_bytes": packet.private_bytes, "const_base": found.const_base,
+            "const_bytes": found.const_bytes, "window_base[0]": self.setup.window_base,
+            "window_end[0]": self.setup.window_end,
+        }
+        for window in range(1, self.geometry.windows):
+            words |= {f"window_base[{window}]": 0, f"window_end[{window}]": 0}
+        if self.geometry.traps:
+            words["trap_base"] = found.trap_base
+        return words
+
+    def _describe(self, m, reader):
+        """Write the registers of the kernel slot: those that all SMs have alike, then where each
+        saves, then the parameters, and zeros behind them."""
+        g, port, places = self.geometry, self.registers, register_map()
+        words = self._words()
+        step = Signal(range(len(words)))
+        sm = Signal(below(g.sms))
+        address = Signal(32)
+        param = Signal(range(g.param_words + 1))
+        slot_bits = (places["kernel[1].code_base"].address
+                     - places["kernel[0].code_base"].address).bit_length() - 1
+        base = places["kernel[0].code_base"].address
+        packet = data.View(DISPATCH, Cat(self.packet))
+        found = data.View(KERNEL_OBJECT, Cat(self.object))
+        given = Signal(range(g.param_words + 1))
+        m.d.comb += given.eq(Mux(found.kernarg_words > g.param_words, g.param_words,
+                                 found.kernarg_words))
+
+        def write(offset, word, sms):
+            m.d.comb += [port.valid.eq(1), port.payload.data.eq(word), port.payload.sms.eq(sms),
+                         port.payload.address.eq(base + (self.slot << slot_bits) + offset)]
+
+        def offset_of(name):
+            return places[f"kernel[0].{name}"].address - base
+
+        everyone = (1 << g.sms) - 1
+        with m.State("DESCRIBE"):
+            with m.Switch(step):
+                for k, (name, word) in enumerate(words.items()):
+                    with m.Case(k):
+                        write(offset_of(name), word, everyone)
+            m.d.sync += [sm.eq(0), address.eq(self.setup.ccb_base)]
+            with m.If(port.ready):
+                m.d.sync += step.eq(step + 1)
+                with m.If(step == len(words) - 1):
+                    m.d.sync += step.eq(0)
+                    m.next = "CONTEXTS"
+        for state, name, stride, then in (
+                ("CONTEXTS", "ccb_base", self.setup.ccb_stride, "LOCALS"),
+                ("LOCALS", "local_base", self.setup.local_stride, "PARAMETERS")):
+            with m.State(state):
+                write(offset_of(name), address, one_hot(sm, g.sms))
+                with m.If(port.ready):
+                    m.d.sync += [sm.eq(sm + 1), address.eq(address + stride)]
+                    with m.If(sm == g.sms - 1):
+                        m.d.sync += [sm.eq(0), param.eq(0), self.failed.eq(0),
+                                     address.eq(self.setup.local_base)]
+                        m.next = then
+        with m.State("PARAMETERS"):
+            with m.If(given == 0):
+                m.next = "ZEROS"
+            with m.Else():
+                m.d.comb += [reader.job.valid.eq(1), reader.job.payload.words.eq(given),
+                             reader.job.payload.address.eq(packet.kernarg_address[:32])]
+                with m.If(reader.job.ready):
+                    m.next = "ARGUMENTS"
+        with m.State("ARGUMENTS"):
+            word = reader.word
+            with m.If(word.valid):
+                write(offset_of("param[0]") + (param << 2), word.payload.data, everyone)
+            m.d.comb += word.ready.eq(port.ready)
+            with m.If(word.valid & word.ready):
+                m.d.sync += [param.eq(param + 1), self.failed.eq(self.failed | word.payload.error)]
+                with m.If(word.payload.last):
+                    m.next = "ZEROS"
+        with m.State("ZEROS"):
+            with m.If(self.failed):
+                self._fail(m, QueueError.BUS_ERROR)
+            with m.Elif(param == g.param_words):
+                m.next = "START"
+            with m.Else():
+                write(offset_of("param[0]") + (param << 2), 0, everyone)
+                with m.If(port.ready):
+                    m.d.sync += param.eq(param + 1)
+
+    def _start(self, m, signals, starts):
+        """Start the kernel, unless the queue has been stopped."""
+        port, packet = self.registers, data.View(DISPATCH, Cat(self.packet))
+        fields = register_map()["command"].fields
+        with m.State("START"):
+            with m.If(~self.setup.enable):
+                m.next = "CHOOSE"
+            with m.Else():
+                m.d.comb += [
+                    port.valid.eq(1), port.payload.sms.eq((1 << self.geometry.sms) - 1),
+                    port.payload.address.eq(register_map()["command"].address),
+                    port.payload.data.eq(Command.START << fields["op"].low
+                                         | self.slot << fields["kernel"].low)]
+                with m.If(port.ready):
+                    with m.If(self.accepted):
+                        self._status(m, started=1, slot=self.slot)
+                        for q, (address, start) in enumerate(zip(signals, starts, strict=True)):
+                            with m.If(self.queue == q):
+                                m.d.sync += [address.eq(packet.completion_signal),
+                                             start.eq(self.cycle)]
+                        m.next = "STARTED"
+                    with m.Else():
+                        self._fail(m, QueueError.REFUSED)
+        with m.State("STARTED"):  # the states of the SMs follow
+            m.next = "CHOOSE"
+        with m.State("PASSED"):  # a barrier
+            for q, address in enumerate(signals):
+                with m.If(self.queue == q):
+                    m.d.sync += address.eq(data.View(BARRIER_AND,
+                                                     Cat(self.packet)).completion_signal)
+            m.next = "COUNT"
+            with m.If(~self.setup.enable):
+                m.next = "CHOOSE"
+
+    # Completion
+
+    def _complete(self, m, reader, writer, signals, starts):
+        """Write the times of a kernel into its signal, take 1 from its value, and go on."""
+        address = Signal(32)
+        start = Signal(64)
+        pick_signal, pick_start = Array(signals)[self.queue], Array(starts)[self.queue]
+        value = [Signal(32, name=f"counted_{k}") for k in range(2)]
+        order = self.order
+        segment = address[len(address) - len(order.take.payload):]
+        m.d.comb += [address.eq(pick_signal), start.eq(pick_start),
+                     order.take.payload.eq(segment), order.give.segment.eq(segment)]
+
+        def write(offset, word, then):
+            m.d.comb += [writer.pair.valid.eq(1), writer.pair.payload.address.eq(address + offset),
+                         writer.pair.payload.data.eq(word)]
+            with m.If(writer.pair.ready):
+                m.next = then
+
+        def wait(state, then):
+            with m.State(state):
+                with m.If(writer.done):
+                    then()
+
+        def go(state):
+            def then():
+                m.next = state
+            return then
+
+        with m.State("STAMP"):
+            with m.If(address == 0):
+                m.next = "ADVANCE"
+            with m.Else():
+                write(SIGNAL_START, start, "STAMPED")
+        wait("STAMPED", go("STAMP_END"))
+        with m.State("STAMP_END"):
+            write(SIGNAL_END, self.cycle, "STAMPED_END")
+        wait("STAMPED_END", go("COUNT"))
+        with m.State("COUNT"):
+            with m.If(address == 0):
+                m.next = "ADVANCE"
+            with m.Else():
+                m.d.comb += order.take.valid.eq(1)
+                with m.If(order.take.ready):
+                    m.next = "COUNTED"
+
+        # A signal that cannot be read keeps its value; the queue goes on.
+        count = Signal()
+        with m.State("COUNTED"):
+            m.d.comb += [reader.job.valid.eq(1), reader.job.payload.words.eq(2),
+                         reader.job.payload.address.eq(address + SIGNAL_VALUE)]
+            m.d.sync += [count.eq(0), self.failed.eq(0)]
+            with m.If(reader.job.ready):
+                m.next = "COUNTED_WORDS"
+        with m.State("COUNTED_WORDS"):
+            word = reader.word
+            m.d.comb += word.ready.eq(1)
+            with m.If(word.valid):
+                m.d.sync += [count.eq(1), self.failed.eq(self.failed | word.payload.error)]
+                with m.If(count):
+                    m.d.sync += value[1].eq(word.payload.data)
+                    m.next = "COUNT_DOWN"
+                with m.Else():
+                    m.d.sync += value[0].eq(word.payload.data)
+        with m.State("COUNT_DOWN"):
+            with m.If(self.failed):
+                m.next = "GIVE"
+            with m.Else():
+                write(SIGNAL_VALUE, Cat(value) - 1, "COUNTED_DOWN")
+        wait("COUNTED_DOWN", go("GIVE"))
+        with m.State("GIVE"):
+            m.d.comb += order.give.valid.eq(1)
+            m.next = "ADVANCE"
+        with m.State("ADVANCE"):
+            for q in range(self.geometry.queues):
+                with m.If(self.queue == q):
+                    status = self.statuses[q]
+                    m.d.sync += [status.read_index.eq(status.read_index + 1), status.started.eq(0)]
+            m.next = "CHOOSE"

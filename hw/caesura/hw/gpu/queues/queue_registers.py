@@ -1,0 +1,96 @@
+"""Registers of the queues of a device."""
+
+from amaranth.hdl import Module, Signal, Value
+from amaranth.lib import data, wiring
+from amaranth.lib.wiring import In, Out
+
+from ...arch.geometry import ADDRESS_BITS, Geometry
+from ...arch.packets import QueueError, QueueState
+from ...arch.registers import DEVICE_ADDRESS_BITS, device_register_map
+from ...interfaces.payloads import below
+
+__all__ = ["QueueRegisters", "queue_setup", "queue_status"]
+
+WRITTEN = ("base", "size", "write_index", "ccb_base", "ccb_stride", "area_bytes", "local_base",
+           "local_stride", "window_base", "window_end")
+
+
+def queue_setup() -> data.StructLayout:
+    """What software has written of a queue; registers of these names."""
+    registers = device_register_map()
+    return data.StructLayout({
+        **{name: registers[f"queue[0].{name}"].fields["value"].width for name in WRITTEN},
+        "enable": 1, "priority": registers["queue[0].control"].fields["priority"].width})
+
+
+def queue_status(g: Geometry) -> data.StructLayout:
+    """How far a queue is."""
+    return data.StructLayout({"state": QueueState, "error": QueueError,
+                              "slot": below(g.kernel_slots), "read_index": 32, "started": 1})
+
+
+class QueueRegisters(wiring.Component):
+    """Holds what software writes, and shows what the queue processor says.
+
+    Parameters
+    ----------
+    g : Geometry
+
+    Attributes
+    ----------
+    address, write, write_data : in
+        Software's side; a write is visible one cycle later.
+    setups : array of queue_setup, out
+    slots : Signal(kernel_slots), out
+        Vector: kernel slots of the queues.
+    statuses : array of queue_status, in
+    """
+
+    address: Signal
+    write: Signal
+    write_data: Signal
+    setups: data.View
+    slots: Signal
+    statuses: data.View
+
+    def __init__(self, g: Geometry):
+        self.geometry = g
+        super().__init__({
+            "address": In(DEVICE_ADDRESS_BITS), "write": In(1), "write_data": In(32),
+            "setups": Out(data.ArrayLayout(queue_setup(), g.queues)), "slots": Out(g.kernel_slots),
+            "statuses": In(data.ArrayLayout(queue_status(g), g.queues)),
+        })
+
+    def shown(self) -> dict:
+        """Return what the registers read, by path."""
+        words: dict = {"queue_slots": self.slots}
+        fields = device_register_map()["queue[0].status"].fields
+        for q in range(self.geometry.queues):
+            setup, status = self.setups[q], self.statuses[q]
+            words |= {f"queue[{q}].{name}": setup[name] for name in WRITTEN}
+            words[f"queue[{q}].control"] = setup.enable | setup.priority << 4
+            words[f"queue[{q}].status"] = sum(
+                Value.cast(status[name]) << field.low for name, field in fields.items())
+            words[f"queue[{q}].read_index"] = status.read_index
+            words[f"queue[{q}].unstarted"] = (status.read_index + status.started)[:ADDRESS_BITS]
+        return words
+
+    def elaborate(self, platform):
+        m = Module()
+        registers = device_register_map()
+
+        def written(path):
+            return self.write & (self.address[2:] == registers[path].address >> 2)
+
+        with m.If(written("queue_slots")):
+            m.d.sync += self.slots.eq(self.write_data)
+        control = registers["queue[0].control"].fields
+        for q in range(self.geometry.queues):
+            setup = self.setups[q]
+            for name in WRITTEN:
+                with m.If(written(f"queue[{q}].{name}")):
+                    m.d.sync += setup[name].eq(self.write_data)
+            with m.If(written(f"queue[{q}].control")):
+                m.d.sync += [setup[name].eq(self.write_data[field.low:field.low + field.width])
+                             for name, field in control.items()]
+        return m

@@ -1,0 +1,292 @@
+"""Hardware queues of a device: kernels in packets in memory, started one after the other without the host."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from caesura.hw.arch.context import area_bound, ccb_bytes
+from caesura.hw.arch.footprint import local_region_bytes
+from caesura.hw.arch.packets import (
+    DEPENDENCIES,
+    KERNEL_OBJECT_MAGIC,
+    PACKET_BYTES,
+    SIGNAL_BYTES,
+    SIGNAL_END,
+    SIGNAL_START,
+    SIGNAL_VALUE,
+    PacketType,
+    QueueError,
+    QueueState,
+)
+
+from .arguments import triple, whole_number
+from .errors import CycleLimit, DriverError, LaunchError
+from .fit import check_fit
+from .launcher import Launcher
+from .loaded import LoadedKernel
+from .regions import Allocation
+from .simulated_time import DEFAULT_CYCLES, SimulatedTime
+from .time_slices import uninterrupted
+
+__all__ = ["Queue", "Queued"]
+
+SLICE = 200
+"""Cycles between two looks at a signal."""
+_FAILED = {
+    QueueError.BAD_PACKET: "its packet is none that a queue takes: something has written over it",
+    QueueError.BAD_OBJECT: "its kernel object is none: something has written over it",
+    QueueError.REFUSED: "no SM takes the kernel: a thread block of it does not fit, or its grid is empty",
+    QueueError.BUS_ERROR: "the memory answered with an error",
+}
+
+
+@dataclass(eq=False)
+class Queued:
+    """A packet of a queue.
+
+    Attributes
+    ----------
+    queue : Queue
+    name : str
+        Of its kernel, or ``"barrier"``.
+    index : int
+        Of the packet, counted from the beginning of the queue.
+    signal : Allocation
+        Its completion signal: 1 until it has completed, then 0.
+    """
+
+    queue: Queue
+    name: str
+    index: int
+    signal: Allocation
+    held: Sequence[object] = ()
+
+    @property
+    def done(self) -> bool:
+        """It has completed; asking takes no simulated time."""
+        return not self._word(SIGNAL_VALUE)
+
+    @property
+    def start_cycle(self) -> int:
+        """When its kernel was started, 0 until it has completed; of a barrier 0."""
+        return self._word(SIGNAL_START)
+
+    @property
+    def end_cycle(self) -> int:
+        """When the queue saw that it had finished, likewise."""
+        return self._word(SIGNAL_END)
+
+    def _word(self, offset: int) -> int:
+        words = self.queue.transport.read_memory(self.signal.address + offset, 8)
+        return int.from_bytes(words, "little")
+
+    def wait(self, max_cycles: int = DEFAULT_CYCLES) -> None:
+        """Let time pass until it has completed; see `Queue.wait`."""
+        self.queue.wait(self, max_cycles)
+
+
+class Queue:
+    """A hardware queue; see `Device.queue`.
+
+    Packets are HSA's kernel dispatch and barrier-AND packets (`hw.arch.packets`). They are carried out in order, one at
+    a time; those of several queues share the device.
+
+    Parameters
+    ----------
+    launcher : Launcher
+    time : SimulatedTime
+    number : int
+    kernels : sequence of LoadedKernel
+        Those that it launches; room for saving their thread blocks is kept.
+    block_threads, shared_bytes : int
+        Most threads and shared memory of a thread block.
+    packets : int
+        Of its ring, a power of two.
+    priority : int
+        0 to 15; of queues that have something to begin the highest goes first.
+    """
+
+    def __init__(self, launcher: Launcher, time: SimulatedTime, number: int, kernels: Sequence[LoadedKernel],
+                 block_threads: int, shared_bytes: int, packets: int, priority: int):
+        self._launcher, self._time, self.number = launcher, time, number
+        self._device, self._host = launcher.device, launcher.host
+        g = self._device.geometry
+        if packets not in (1 << k for k in range(16)):
+            raise DriverError(f"packets must be a power of two up to 32768, not {packets}")
+        if not 0 <= priority < 16:
+            raise DriverError(f"priority must be 0 to 15, not {priority}")
+        self._packets = packets
+        self._warps = -(-whole_number(block_threads, "block_threads") // g.warp_size)
+        self._shared = whole_number(shared_bytes, "shared_bytes")
+        self._registers = max(kernel.image.registers for kernel in kernels)
+        self._local = max(kernel.image.all_local_bytes for kernel in kernels)
+        area = area_bound(g, self._warps, self._registers, self._shared)
+        local = g.tb_slots * local_region_bytes(g, self._warps, self._local)
+        reserve = self._device.reserve
+        self._ring = reserve(packets * PACKET_BYTES, self._device.system)
+        self._contexts = reserve(g.sms * ccb_bytes(g, area), self._device.system)
+        self._locals = reserve(g.sms * local, self._device.system) if local else None
+        self._objects: dict[LoadedKernel, Allocation] = {}
+        self._queued: list[Queued] = []
+        self._written = 0
+        for memory in (self._ring, self._contexts, self._locals):
+            if memory is not None:
+                self._device.clear(memory.address, memory.size)
+        invalid = PacketType.INVALID.to_bytes(PACKET_BYTES, "little")
+        self.transport.write_memory(self._ring.address, invalid * packets)
+        heap = self._device.heap
+        for name, value in {
+                "base": self._ring.address, "size": packets.bit_length() - 1, "write_index": 0,
+                "ccb_base": self._contexts.address, "ccb_stride": ccb_bytes(g, area), "area_bytes": area,
+                "local_base": self._locals.address if self._locals else 0, "local_stride": local,
+                "window_base": heap.base, "window_end": heap.end}.items():
+            self._host.write(f"queue[{number}].{name}", value)
+        self._host.write(f"queue[{number}].control", enable=1, priority=priority)
+
+    @property
+    def transport(self):
+        """The machine."""
+        return self._device.transport
+
+    # Packets
+
+    @uninterrupted()
+    def launch(self, kernel: LoadedKernel, grid, block, arguments: Sequence, shared_bytes: int = 0) -> Queued:
+        """Put a kernel into the queue.
+
+        Parameters
+        ----------
+        kernel : LoadedKernel
+        grid, block : tuple of int
+            Up to three numbers, or one.
+        arguments : sequence
+            As of a launch.
+        shared_bytes : int
+            Dynamic shared memory.
+
+        Raises
+        ------
+        LaunchError
+            If the kernel does not fit the SM or what the queue was made for, the arguments are wrong, or the ring is
+            full.
+        """
+        g, image = self._device.geometry, kernel.image
+        grid, block = triple(grid, "grid"), triple(block, "block")
+        words = kernel.parameter_words(arguments)
+        shared = image.shared_bytes + whole_number(shared_bytes, "shared_bytes")
+        threads = check_fit(g, image, grid, block, shared)
+        if (-(-threads // g.warp_size) > self._warps or shared > self._shared or image.registers > self._registers
+                or image.all_local_bytes > self._local):
+            raise LaunchError(f"kernel {image.name!r} with {threads} threads a TB and {shared} bytes of shared memory "
+                              "is larger than what the queue was made for; make one with this kernel, block_threads "
+                              "and shared_bytes")
+        kernarg = self._device.reserve(max(64, 4 * len(words)), self._device.system)
+        self.transport.write_memory(kernarg.address, np.array(words, "<u4").tobytes())
+        size = [blocks * width for blocks, width in zip(grid, block, strict=True)]
+        packet = np.zeros(PACKET_BYTES // 4, "<u4")
+        packet[1:3] = block[0] | block[1] << 16, block[2]
+        packet[3:6] = size
+        packet[6:8] = image.all_local_bytes, -(-shared // 4) * 4
+        packet[8], packet[10] = self._object(kernel).address, kernarg.address
+        held = [kernel, kernarg, *kernel.holdings(arguments)]
+        return self._put(image.name, PacketType.DISPATCH | 3 << 16, packet, held)
+
+    def barrier(self, after: Sequence[Queued]) -> Queued:
+        """Put a packet into the queue that completes when all of up to five others have, of any queue.
+
+        Raises
+        ------
+        LaunchError
+            If there are more, or the ring is full.
+        """
+        if len(after) > DEPENDENCIES:
+            raise LaunchError(f"a barrier waits for up to {DEPENDENCIES} packets, not {len(after)}; put several")
+        packet = np.zeros(PACKET_BYTES // 4, "<u4")
+        packet[2:2 + 2 * len(after):2] = [each.signal.address for each in after]
+        return self._put("barrier", PacketType.BARRIER_AND, packet, list(after))
+
+    def _put(self, name: str, header: int, packet: np.ndarray, held: Sequence[object]) -> Queued:
+        """Write a packet, its first word last, and ring the doorbell."""
+        if self._written - self._host.read(f"queue[{self.number}].read_index") >= self._packets:
+            raise LaunchError(f"all {self._packets} packets of the queue are in use; wait for one, or make a queue of "
+                              "more")
+        self._queued = [each for each in self._queued if not each.done]
+        signal = self._device.reserve(SIGNAL_BYTES, self._device.system)
+        value = bytearray(SIGNAL_BYTES)
+        value[SIGNAL_VALUE] = 1
+        self.transport.write_memory(signal.address, bytes(value))
+        packet[14] = signal.address
+        place = self._ring.address + self._written % self._packets * PACKET_BYTES
+        self.transport.write_memory(place + 4, packet[1:].tobytes())
+        self.transport.write_memory(place, header.to_bytes(4, "little"))
+        queued = Queued(self, name, self._written, signal, held)
+        self._queued.append(queued)
+        self._written += 1
+        self._host.write(f"queue[{self.number}].write_index", self._written)
+        return queued
+
+    def _object(self, kernel: LoadedKernel) -> Allocation:
+        """Return the kernel object of a kernel, made the first time."""
+        if kernel not in self._objects:
+            image = kernel.image
+            made = self._device.reserve(PACKET_BYTES, self._device.system)
+            words = [KERNEL_OBJECT_MAGIC, kernel.address, len(image.words), image.registers, kernel.bank.address,
+                     kernel.bank.size, image.trap_base, -(-image.parameter_bytes // 4)]
+            self.transport.write_memory(made.address, np.array(words, "<u4").tobytes().ljust(PACKET_BYTES, b"\0"))
+            self._objects[kernel] = made
+        return self._objects[kernel]
+
+    # Where it is
+
+    @property
+    def state(self) -> QueueState:
+        """What it does."""
+        return QueueState(self._host.fields(f"queue[{self.number}].status")["state"])
+
+    @property
+    def completed(self) -> int:
+        """Packets that have completed."""
+        return self._host.read(f"queue[{self.number}].read_index")
+
+    def wait(self, queued: Queued | None = None, max_cycles: int = DEFAULT_CYCLES) -> None:
+        """Let time pass until a packet has completed, or all that are in the queue.
+
+        Raises
+        ------
+        DriverError
+            If the queue cannot go on; the message says why.
+        CycleLimit
+            If it takes longer than `max_cycles`.
+        """
+        passed, limit = 0, whole_number(max_cycles, "max_cycles")
+        wanted = [queued] if queued else self._queued
+        while not all(each.done for each in wanted):
+            status = self._host.fields(f"queue[{self.number}].status")
+            if status["state"] == QueueState.FAILED:
+                at = self.completed
+                name = next((each.name for each in self._queued if each.index == at), "?")
+                raise DriverError(f"queue {self.number} has stopped at packet {at} ({name}): "
+                                  f"{_FAILED[QueueError(status['error'])]}")
+            if status["state"] == QueueState.STOPPED:
+                raise DriverError(f"queue {self.number} is stopped and will not go on; enable it first")
+            if passed >= limit:
+                raise CycleLimit(f"queue {self.number} has completed {self.completed} of {self._written} packets after "
+                                 f"{passed} cycles")
+            passed += self._time.advance(min(SLICE, limit - passed))
+
+    def stop(self) -> int:
+        """Begin no more packets: what was fetched and not started is dropped, a kernel that runs ends. Return the index
+        of the first packet that has not been started, which `enable` goes on with."""
+        path = f"queue[{self.number}]"
+        self._host.write(f"{path}.control", enable=0, priority=self._host.fields(f"{path}.control")["priority"])
+        return self._host.read(f"{path}.unstarted")
+
+    def enable(self) -> None:
+        """Go on after `stop`, or after a failure has been mended."""
+        path = f"queue[{self.number}]"
+        priority = self._host.fields(f"{path}.control")["priority"]
+        self._host.write(f"{path}.control", enable=0, priority=priority)
+        self._host.write(f"{path}.control", enable=1, priority=priority)
