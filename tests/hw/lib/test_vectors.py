@@ -62,9 +62,10 @@ def test_round_robin_grants_the_next_requester_after_the_last(width):
     simulate(dut, testbench)
 
 
+@pytest.mark.parametrize("told", [False, True])
 @pytest.mark.parametrize("width", [2, 3, 5, 16])
-def test_least_recent_grants_the_one_that_was_granted_longest_ago(width):
-    dut = LeastRecent(width)
+def test_least_recent_grants_the_one_that_was_granted_longest_ago(width, told):
+    dut = LeastRecent(width, told)
     rng = random.Random(width)
 
     async def testbench(ctx):
@@ -74,8 +75,11 @@ def test_least_recent_grants_the_one_that_was_granted_longest_ago(width):
             ctx.set(dut.requests, requests)
             chosen = next((n for n in order if requests >> n & 1), None)
             assert ctx.get(dut.grant) == (0 if chosen is None else 1 << chosen)
+            counts = chosen is not None and not (told and rng.random() < 0.5)
+            if told:
+                ctx.set(dut.served, 1 << chosen if chosen is not None and counts else 0)
             await ctx.tick()
-            if chosen is not None:
+            if chosen is not None and counts:
                 order.remove(chosen)
                 order.append(chosen)
 

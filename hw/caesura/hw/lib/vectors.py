@@ -69,6 +69,8 @@ class LeastRecent(wiring.Component):
     ----------
     width : int
         Number of requesters.
+    told : bool
+        A grant may come to nothing: only what is `served` counts.
 
     Attributes
     ----------
@@ -76,14 +78,18 @@ class LeastRecent(wiring.Component):
         Who wants a grant in this cycle.
     grant : Signal(width), out
         The one chosen, one-hot; combinational.
+    served : Signal(width), in
+        One-hot: whose turn is over. Only if `told`.
     """
 
     requests: Signal
     grant: Signal
+    served: Signal
 
-    def __init__(self, width: int):
-        self.width = width
-        super().__init__({"requests": In(width), "grant": Out(width)})
+    def __init__(self, width: int, told: bool = False):
+        self.width, self.told = width, told
+        super().__init__({"requests": In(width), "grant": Out(width),
+                          **({"served": In(width)} if told else {})})
 
     def elaborate(self, platform):
         m = Module()
@@ -96,10 +102,11 @@ class LeastRecent(wiring.Component):
             others = Cat(self.requests[j] & (~before[i, j] if i < j else before[j, i])
                          for j in everyone if j != i)
             m.d.comb += self.grant[i].eq(self.requests[i] & ~others.any())
+        served = self.served if self.told else self.grant
         for (i, j), first in before.items():
-            with m.If(self.grant[i]):
+            with m.If(served[i]):
                 m.d.sync += first.eq(0)
-            with m.Elif(self.grant[j]):
+            with m.Elif(served[j]):
                 m.d.sync += first.eq(1)
         return m
 

@@ -53,12 +53,12 @@ class WordReader(wiring.Component):
         left = Signal(WORDS_BITS)
         last_place = Signal(ADDRESS_BITS)  # of the last word of the job
         in_burst = Signal()
-        word = Signal(range(g.bus_words)) if g.bus_words > 1 else 0
+        word = Signal(range(max(2, g.bus_words)))  # of its beat
+        here = Signal(range(max(2, g.burst_beats)))  # its beat in the segment
+        end = Signal(range(max(2, g.burst_beats)))  # the last one of the burst
         if g.bus_words > 1:
             m.d.comb += word.eq(place[exact_log2(WORD_BYTES):low])
         segment = exact_log2(SEGMENT_BYTES)
-        here = Signal(range(g.burst_beats)) if g.burst_beats > 1 else 0
-        end = Signal(range(g.burst_beats)) if g.burst_beats > 1 else 0
         if g.burst_beats > 1:
             m.d.comb += [here.eq(place[low:segment]), end.eq(Mux(
                 place[segment:] == last_place[segment:], last_place[low:segment],

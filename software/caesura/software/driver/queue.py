@@ -83,9 +83,9 @@ class Queued:
         words = self.queue.transport.read_memory(self.signal.address + offset, 8)
         return int.from_bytes(words, "little")
 
-    def wait(self, max_cycles: int = DEFAULT_CYCLES) -> None:
+    def wait(self, **limit: int) -> None:
         """Let time pass until it has completed; see `Queue.wait`."""
-        self.queue.wait(self, max_cycles)
+        self.queue.wait(self, **limit)
 
 
 class Queue:

@@ -59,7 +59,8 @@ class QueueProcessor(wiring.Component):
           |                                                                v                  |
           +<------------------------------------------- SIGNAL <-- (a kernel has finished) <--+
 
-    A queue with a packet to begin is chosen by priority; what has completed goes first. A barrier
+    A queue with a packet to begin is chosen by priority, of equals the one whose last packet was
+    begun longest ago; what has completed goes first. A barrier
     whose signals are not all 0, a packet that is not written yet and a dispatch without a free slot
     give way, and are looked at again `AGAIN_CYCLES` later, or when a slot is free. Until the start
     a queue that is stopped drops what was fetched.
@@ -125,7 +126,7 @@ class QueueProcessor(wiring.Component):
         self.failed = Signal(name="failed")  # a word of the job in hand
         self.again = Signal(range(AGAIN_CYCLES), name="again")
         self.setup = Signal(queue_setup(), name="setup")
-        m.d.comb += self.setup.eq(Array(self.setups)[self.queue])
+        m.d.comb += self.setup.eq(Array(self.setups[q] for q in range(g.queues))[self.queue])
         signals = [Signal(32, name=f"completion_signal_{q}") for q in range(g.queues)]
         starts = [Signal(64, name=f"start_{q}") for q in range(g.queues)]
         waiting, chosen, ended = self._choose(m)
@@ -163,7 +164,7 @@ class QueueProcessor(wiring.Component):
         pending = Signal(g.queues)
         ended = Signal(g.queues)
         over = Signal(g.kernel_slots)  # kernels of which no SM has anything left
-        m.submodules.turns = turns = LeastRecent(g.queues)
+        m.submodules.turns = turns = LeastRecent(g.queues, told=True)
         for k in range(g.kernel_slots):
             m.d.comb += over[k].eq(Cat((sm[k] == KernelState.IDLE)
                                        | (sm[k] == KernelState.FINISHED)
@@ -196,7 +197,9 @@ class QueueProcessor(wiring.Component):
             with m.If(~setup.enable):
                 m.d.sync += roomless[q].eq(0)
         self.roomless = roomless
-        m.d.comb += turns.requests.eq(best)
+        self.served = Signal(name="served")  # the queue in hand has had its turn
+        m.d.comb += [turns.requests.eq(best), turns.served.eq(
+            Mux(self.served, one_hot(self.queue, g.queues), 0))]
         with m.If(self.again == 0):
             m.d.sync += waiting.eq(0)
         return waiting, turns.grant, ended
@@ -244,7 +247,8 @@ class QueueProcessor(wiring.Component):
         """Read the packet and see what it is."""
         index = Signal(32)
         mask = Signal(16)
-        m.d.comb += [index.eq(Array(s.read_index for s in self.statuses)[self.queue]),
+        m.d.comb += [index.eq(Array(
+            self.statuses[q].read_index for q in range(self.geometry.queues))[self.queue]),
                      mask.eq((1 << self.setup.size) - 1)]
         place = self.setup.base + ((index & mask) << exact_log2(PACKET_BYTES))
         header = data.View(DISPATCH, Cat(self.packet)).header
@@ -478,6 +482,7 @@ class QueueProcessor(wiring.Component):
                                          | self.slot << fields["kernel"].low)]
                 with m.If(port.ready):
                     with m.If(self.accepted):
+                        m.d.comb += self.served.eq(1)
                         self._status(m, started=1, slot=self.slot)
                         for q, (address, start) in enumerate(zip(signals, starts, strict=True)):
                             with m.If(self.queue == q):
@@ -494,6 +499,7 @@ class QueueProcessor(wiring.Component):
                     m.d.sync += address.eq(data.View(BARRIER_AND,
                                                      Cat(self.packet)).completion_signal)
             m.next = "COUNT"
+            m.d.comb += self.served.eq(1)
             with m.If(~self.setup.enable):
                 m.next = "CHOOSE"
 

@@ -1,0 +1,346 @@
+"""Hardware queues on the RTL of a device, through the Python API: packets in order, barriers, priorities, and what
+happens to packets that are none, to memory that fails, and to a queue that is stopped in any cycle."""
+
+from functools import partial
+
+import numpy as np
+import pytest
+
+from caesura import open_device
+from caesura.hw.arch.commands import Command, KernelState
+from caesura.hw.arch.context import Mechanism
+from caesura.hw.arch.geometry import preset
+from caesura.hw.arch.packets import PACKET_BYTES, PacketType, QueueState
+from caesura.sim.memory import ErrorRange
+from caesura.software.compiler import compile_ptx
+from caesura.software.driver import DriverError, LaunchError
+from support.selection import quick
+from support.sim.shared_counters import HEAD
+
+LIMIT = 60_000
+"""Cycles in which everything has completed."""
+DEVICE = preset("tiny").replace(sms=2, queues=3)
+ADD = HEAD + """
+.visible .entry add(.param .u64 counter, .param .u32 rounds)
+{
+    .reg .pred %p<2>;
+    .reg .b32 %r<4>;
+    .reg .b64 %a<2>;
+    ld.param.u64 %a0, [counter];
+    ld.param.u32 %r0, [rounds];
+    mov.u32 %r1, 0;
+LOOP:
+    add.u32 %r1, %r1, 1;
+    setp.lt.u32 %p0, %r1, %r0;
+    @%p0 bra LOOP;
+    red.global.add.u32 [%a0], 1;
+    ret;
+}
+"""
+SHAPE = HEAD + """
+.visible .entry shape(.param .u64 output)
+{
+    .reg .b32 %r<12>;
+    .reg .b64 %a<3>;
+    ld.param.u64 %a0, [output];
+    mov.u32 %r0, %ctaid.z;
+    mov.u32 %r1, %nctaid.y;
+    mov.u32 %r2, %ctaid.y;
+    mad.lo.u32 %r0, %r0, %r1, %r2;
+    mov.u32 %r1, %nctaid.x;
+    mov.u32 %r2, %ctaid.x;
+    mad.lo.u32 %r0, %r0, %r1, %r2;
+    mov.u32 %r3, %tid.z;
+    mov.u32 %r4, %ntid.y;
+    mov.u32 %r5, %tid.y;
+    mad.lo.u32 %r3, %r3, %r4, %r5;
+    mov.u32 %r4, %ntid.x;
+    mov.u32 %r5, %tid.x;
+    mad.lo.u32 %r3, %r3, %r4, %r5;
+    shl.b32 %r6, %r0, 8;
+    add.u32 %r6, %r6, %r3;
+    mul.wide.u32 %a1, %r0, 4;
+    add.u64 %a1, %a0, %a1;
+    red.global.add.u32 [%a1], %r6;
+    ret;
+}
+"""
+
+
+class Queues:
+    """A device with kernels that count: `counter(k)` is what those of packet k have added to."""
+
+    def __init__(self, queues=1, packets=16, priorities=(0, 0, 0)):
+        self.device = open_device("rtl", DEVICE, memory_bytes=1 << 20)
+        self.kernel = self.device.load(compile_ptx(ADD).values())["add"]
+        self.counters = self.device.zeros(64, np.uint32)
+        self.queues = [self.device.queue([self.kernel], 16, packets=packets, priority=priorities[k])
+                       for k in range(queues)]
+        for queue in self.queues:
+            queue.wait = partial(queue.wait, max_cycles=LIMIT)
+        self.queue, self.number = self.queues[0], 0
+
+    def put(self, queue=None, blocks=3, rounds=3):
+        """Put a kernel into a queue; each adds to a counter of its own, once a thread."""
+        counter = self.device.array_at(self.counters.address, 64, np.uint32)
+        address = counter.address + 4 * self.number
+        self.number += 1
+        return (queue or self.queue).launch(self.kernel, blocks, 16, [address, rounds])
+
+    def counted(self):
+        return self.counters.get()[:self.number].tolist()
+
+
+@pytest.fixture
+def queues():
+    made = []
+
+    def make(*arguments, **options):
+        made.append(Queues(*arguments, **options))
+        return made[-1]
+
+    yield make
+    for each in made:
+        each.device.close()
+
+
+def test_packets_are_carried_out_in_order_without_the_host(queues):
+    work = queues()
+    packets = [work.put(blocks=blocks) for blocks in (3, 1, 7)]
+    assert [packet.done for packet in packets] == [False] * 3 and work.queue.state is QueueState.WAITING
+    work.queue.wait()
+    assert work.counted() == [48, 16, 112] and work.queue.completed == 3
+    times = [time for packet in packets for time in (packet.start_cycle, packet.end_cycle)]
+    assert times == sorted(times) and 0 < times[0] and times[-1] <= work.device.cycle
+
+
+def test_a_ring_goes_round(queues):
+    work = queues(packets=2)
+    for _ in range(5):
+        pair = [work.put(blocks=1), work.put(blocks=2)]
+        with pytest.raises(LaunchError, match="all 2 packets of the queue are in use"):
+            work.put()
+        work.number -= 1
+        work.queue.wait()
+        assert all(packet.done for packet in pair)
+    assert work.counted() == [16, 32] * 5
+
+
+def test_more_queues_than_kernel_slots(queues):
+    work = queues(3)
+    packets = [work.put(queue, rounds=30) for _ in range(3) for queue in work.queues]
+    for queue in work.queues:
+        queue.wait()
+    assert work.counted() == [48] * 9
+    first = packets[:3]
+    assert first[1].start_cycle < first[0].end_cycle, "two share the SMs"
+    assert first[2].start_cycle >= min(first[0].end_cycle, first[1].end_cycle), "the third waits for a slot"
+    assert max(each.start_cycle for each in first) < min(each.start_cycle for each in packets[3:]), "they take turns"
+
+
+def test_the_highest_priority_goes_first(queues):
+    work = queues(3, priorities=(0, 2, 9))
+    work.device.write("queue_slots", 0b1000)
+    packets = [work.put(queue, rounds=50) for queue in work.queues for _ in range(2)]
+    work.device.advance(10)
+    for queue in work.queues:
+        queue.wait()
+    order = sorted(range(6), key=lambda k: packets[k].start_cycle)
+    assert order[0] in (0, 4) and order[1:][-3:] == [k for k in order if k < 4][-3:]
+    assert [k for k in order if k >= 4] == [4, 5] and order.index(5) < order.index(2) < order.index(1)
+
+
+def test_a_barrier_waits_for_packets_of_other_queues(queues):
+    work = queues(3)
+    first, second = work.put(work.queues[0], rounds=200), work.put(work.queues[1], rounds=100)
+    barrier = work.queues[2].barrier([first, second])
+    after = work.put(work.queues[2])
+    nothing = work.queues[1].barrier([])
+    for queue in work.queues:
+        queue.wait()
+    assert barrier.done and nothing.done and (barrier.start_cycle, barrier.end_cycle) == (0, 0)
+    assert after.start_cycle > max(first.end_cycle, second.end_cycle) and work.counted() == [48] * 3
+
+
+def test_a_barrier_has_up_to_five_signals(queues):
+    work = queues(2)
+    packets = [work.put() for _ in range(6)]
+    barrier = work.queues[1].barrier(packets[1:])
+    work.queues[1].wait()
+    assert barrier.done and all(packet.done for packet in packets)
+    with pytest.raises(LaunchError, match="up to 5 packets, not 6"):
+        work.queues[1].barrier(packets)
+
+
+@pytest.mark.parametrize(("grid", "block"), [((2, 3, 2), (3, 2, 2)), ((5,), (1, 1, 7)), ((1, 1, 4), (2, 5))])
+def test_grids_and_blocks_of_any_shape(queues, grid, block):
+    work = queues()
+    kernel = work.device.load(compile_ptx(SHAPE).values())["shape"]
+    queue = work.device.queue([kernel], 16)
+    blocks, threads = int(np.prod(grid)), int(np.prod(block))
+    output = work.device.zeros(blocks, np.uint32)
+    queue.launch(kernel, grid, block, [output]).wait()
+    assert output.get().tolist() == [sum((b << 8) + t for t in range(threads)) for b in range(blocks)]
+
+
+def test_a_grid_that_blocks_do_not_divide_is_rounded_up(queues):
+    work = queues()
+    packet = work.put(blocks=2)
+    place = work.queue._ring.address
+    work.device.transport.write_memory(place + 12, (33).to_bytes(4, "little"))  # threads of the grid
+    packet.wait()
+    assert work.counted() == [48]
+
+
+def test_the_host_launches_beside_the_queues(queues):
+    work = queues(2)
+    packets = [work.put(queue, rounds=40) for queue in work.queues]
+    own = work.device.zeros(1, np.uint32)
+    launches = [work.device.launch(work.kernel, (5, 1, 1), (16, 1, 1), [own, 10]) for _ in range(2)]
+    with pytest.raises(LaunchError, match="all 2 kernel slots are in use"):
+        work.device.launch(work.kernel, (5, 1, 1), (16, 1, 1), [own, 10])
+    for launch in launches:
+        work.device.wait(launch)
+    for packet in packets:
+        packet.wait()
+    assert own.get()[0] == 160 and work.counted() == [48, 48]
+
+
+def test_a_kernel_of_a_queue_can_be_preempted(queues):
+    work = queues()
+    packet = work.put(blocks=9, rounds=100)
+    work.device.advance(1000)
+    slot = work.device.fields("queue[0].status")["slot"]
+    for mechanism in Mechanism:
+        work.device.write("command", op=Command.PREEMPT, kernel=slot, mechanism=mechanism)
+        work.device.advance(1500)
+        assert work.device.fields(f"kernel[{slot}].state") == {"state": KernelState.PREEMPTED, "error": 0}
+        assert not packet.done and work.queue.state is QueueState.RUNNING
+        work.device.write("command", op=Command.RESUME, kernel=slot)
+        work.device.advance(700)
+    packet.wait()
+    assert work.counted() == [144]
+
+
+def header(kind):
+    return int(kind | 3 << 16).to_bytes(4, "little")
+
+
+def spoil(work, offset, value, size=4):
+    """Write over the packet that comes next."""
+    place = work.queue._ring.address + PACKET_BYTES * (work.number - 1)
+    work.device.transport.write_memory(place + offset, int(value).to_bytes(size, "little"))
+
+
+@pytest.mark.parametrize(("offset", "value"), quick(
+    [(0, PacketType.VENDOR), (0, PacketType.AGENT), (0, PacketType.BARRIER_OR), (0, 77), (4, 0), (4, 16),
+     (4, 1025 | 1 << 16), (8, 0), (8, 70), (12, 0), (16, 0), (20, 0)],
+    [(0, PacketType.BARRIER_OR), (4, 16), (8, 70), (16, 0)]))
+def test_what_is_no_packet_stops_the_queue_and_no_other(queues, offset, value):
+    work = queues(2)
+    work.put()
+    spoil(work, offset, value)
+    after = work.put()
+    why = r"queue 0 has stopped at packet 0 \(add\): its packet is none that a queue takes"
+    with pytest.raises(DriverError, match=why):
+        work.queue.wait()
+    work.put(work.queues[1]).wait()
+    assert work.queue.state is QueueState.FAILED and work.counted() == [0, 0, 48] and not after.done
+    work.device.transport.write_memory(work.queue._ring.address, header(PacketType.BARRIER_AND) + bytes(44))
+    work.queue.enable()
+    work.queue.wait()
+    assert work.counted() == [0, 48, 48] and after.done
+
+
+def test_a_kernel_object_that_is_none(queues):
+    work = queues()
+    work.put()
+    work.device.transport.write_memory(work.queue._object(work.kernel).address, bytes(4))
+    with pytest.raises(DriverError, match="its kernel object is none"):
+        work.queue.wait()
+
+
+def test_a_kernel_that_no_sm_takes(queues):
+    work = queues()
+    work.put()
+    spoil(work, 28, 1 << 19)  # shared memory
+    with pytest.raises(DriverError, match="no SM takes the kernel"):
+        work.queue.wait()
+    spoil(work, 28, 0)
+    work.queue.enable()
+    work.queue.wait()
+    assert work.counted() == [48]
+
+
+@pytest.mark.parametrize("what", ["packet", "object", "arguments", "signal"])
+def test_memory_that_fails(queues, what):
+    work = queues()
+    packet = work.put()
+    place = {"packet": work.queue._ring.address, "object": work.queue._object(work.kernel).address,
+             "arguments": packet.held[1].address, "signal": packet.signal.address}[what]
+    work.device.transport.add_error_range(ErrorRange(place, place + 64))
+    if what == "signal":
+        after = work.put()
+        after.wait()
+        assert work.queue.completed == 2 and not packet.done and work.counted() == [48, 48]
+        return
+    with pytest.raises(DriverError, match="the memory answered with an error"):
+        work.queue.wait()
+    work.device.transport.clear_error_ranges()
+    work.queue.enable()
+    work.queue.wait()
+    assert work.counted() == [48]
+
+
+def test_a_packet_that_is_written_late(queues):
+    work = queues(2)
+    packet = work.put()
+    spoil(work, 0, PacketType.INVALID)
+    work.put(work.queues[1]).wait()
+    work.device.advance(500)
+    assert work.queue.state is QueueState.WAITING and not packet.done
+    work.device.transport.write_memory(work.queue._ring.address, header(PacketType.DISPATCH))
+    packet.wait()
+    assert work.counted() == [48, 48]
+
+
+@pytest.mark.parametrize("first", quick(range(0, 1200, 60), (300,)))
+def test_a_queue_stopped_in_any_cycle_says_where_it_goes_on(queues, first):
+    """No packet is lost or runs twice: those before `unstarted` complete, the others have not begun."""
+    work = queues()
+    packets = [work.put(blocks=2, rounds=1), work.put(blocks=1, rounds=1), work.queue.barrier([]), work.put(blocks=2)]
+    expected = [32, 16, 32]
+    beginning = work.device.transport.snapshot()
+    for at in range(first, first + 60, 3):
+        work.device.transport.restore(beginning)
+        work.device.advance(at)
+        unstarted = work.queue.stop()
+        for _ in range(100):
+            work.device.advance(50)
+            if work.queue.state is QueueState.STOPPED:
+                break
+        assert work.queue.state is QueueState.STOPPED and work.queue.completed == unstarted
+        assert [packet.done for packet in packets] == [k < unstarted for k in range(4)]
+        done = [k for k, index in enumerate((0, 1, 3)) if index < unstarted]
+        assert work.counted() == [expected[k] if k in done else 0 for k in range(3)]
+        work.device.advance(300)
+        assert work.queue.completed == unstarted, "it stays so"
+        work.queue.enable()
+        work.queue.wait()
+        assert work.counted() == expected and work.queue.completed == 4
+
+
+def test_what_a_queue_is_not_made_for_is_refused(queues):
+    work = queues()
+    with pytest.raises(LaunchError, match="is larger than what the queue was made for"):
+        work.queue.launch(work.kernel, 1, 32, [work.counters, 1])
+    for options, why in (({"packets": 3}, "a power of two"), ({"priority": 16}, "0 to 15")):
+        with pytest.raises(DriverError, match=why):
+            work.device.queue([work.kernel], 16, **options)
+    with open_device("golden", preset("tiny"), memory_bytes=1 << 20) as plain, pytest.raises(
+            DriverError, match="has no hardware queues"):
+        plain.queue([], 16)
+    with pytest.raises(ValueError, match="the golden model has no hardware queues"):
+        open_device("golden", DEVICE)
+    with pytest.raises(ValueError, match="queues need sms of 2 or more"):
+        preset("tiny").replace(queues=1)
