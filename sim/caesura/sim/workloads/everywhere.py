@@ -123,8 +123,8 @@ def _contexts(launch: Launch) -> list[tuple[int, int]]:
     """Return where the context, with what is in front of it, and the local memory of a launch lie: first byte, and
     first byte beyond."""
     g = launch.device.geometry
-    local = launch.local_base, launch.local_base + g.tb_slots * launch.local_region_bytes
-    return [(launch.handle, launch.ccb_base + ccb_bytes(g, launch.area_bytes)), local]
+    local = launch.local_base, launch.local_base + g.sms * g.tb_slots * launch.local_region_bytes
+    return [(launch.handle, launch.ccb_base + g.sms * ccb_bytes(g, launch.area_bytes)), local]
 
 
 def _check(what: str, job: Job, arrays: dict[str, DeviceArray]) -> None:
