@@ -10,6 +10,7 @@ from caesura.hw.arch.context import Mechanism
 from caesura.hw.arch.faults import CommandError
 from caesura.hw.arch.geometry import preset
 from caesura.sim.memory import ErrorRange
+from caesura.sim.rtl.transport import RtlTransport
 from caesura.software.compiler import compile_ptx
 from caesura.software.driver import CommandRefused, Device, DriverError, KernelFault
 from support.hw.stir import image
@@ -315,6 +316,11 @@ def test_what_is_of_one_sm_is_refused():
     for options in ({"trace": True}, {"check_bounds": True}):
         with pytest.raises(ValueError, match="is of one SM"):
             open_device("golden", TWO, **options)
+    with open_device("rtl", TWO, memory_bytes=MEMORY) as device, pytest.raises(ValueError, match="a timeline is of"):
+        device.transport.record_timeline(100)
+    for options, what in (({"trace": True}, "a retire trace is"), ({"vcd": "waves.vcd"}, "waveforms are")):
+        with pytest.raises(ValueError, match=f"{what} of one SM, and 'tiny' has 2"):
+            RtlTransport(TWO, MEMORY, **options)
     with pytest.raises(ValueError, match="Amaranth's simulator runs one SM"):
         open_device("amaranth", TWO)
 

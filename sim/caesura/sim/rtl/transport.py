@@ -100,6 +100,11 @@ class _Simulation:
             close()
 
 
+def _of_one_sm(g: Geometry, what: str) -> None:
+    if g.sms > 1:
+        raise InputError(f"{what} of one SM, and {g.name!r} has {g.sms} (sms); take a geometry of one")
+
+
 class Snapshot:
     """The whole state of a simulation at one cycle; kept by the library until this object goes.
 
@@ -189,6 +194,8 @@ class RtlTransport:
                  simulator: Path | None = None, progress: Progress = report):
         if memory_bytes <= 0 or memory_bytes % 4096 or memory_bytes > 1 << 32:
             raise InputError(f"memory_bytes must be a positive multiple of 4096 up to 4 GiB, not {memory_bytes}")
+        if vcd is not None or waves is not None:
+            _of_one_sm(geometry, "waveforms are")
         if not 1 <= threads <= 64:
             raise InputError(f"threads must be 1 to 64, not {threads}")
         self.geometry = geometry
@@ -278,6 +285,8 @@ class RtlTransport:
 
     @tracing.setter
     def tracing(self, enabled: bool) -> None:
+        if enabled:
+            _of_one_sm(self.geometry, "a retire trace is")
         self._tracing = bool(enabled)
         self._simulation.trace(int(enabled))
 
@@ -294,6 +303,8 @@ class RtlTransport:
         """
         if interval < 0:
             raise InputError(f"the interval must be 0 or more cycles, not {interval}")
+        if interval:
+            _of_one_sm(self.geometry, "a timeline is")
         self._timeline = interval
         self._simulation.timeline(interval)
 
