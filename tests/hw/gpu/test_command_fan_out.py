@@ -35,17 +35,18 @@ def word(op, kernel=KERNEL, **fields):
     return register_map()["command"].pack(op=op, kernel=kernel, **fields)
 
 
-async def command(ctx, dut, given, mask=0b111, accepted=None):
+async def command(ctx, dut, given, mask=0b111, accepted=None, asked=1):
     """Give a command; return what each SM is passed, None for those that are passed nothing, and the error after it.
     They accept what they are passed, unless told otherwise."""
     ctx.set(dut.mask, mask)
     ctx.set(dut.word, given)
     ctx.set(dut.valid, 1)
+    ctx.set(dut.asked, asked)
     targets = ctx.get(dut.targets)
     taken = targets if accepted is None else accepted & targets
     ctx.set(dut.accepted, taken)
     passed = [ctx.get(dut.words[i]) if targets >> i & 1 else None for i in range(G.sms)]
-    assert ctx.get(dut.refused) == (taken == 0)
+    assert ctx.get(dut.refused) == (asked and taken == 0)
     await ctx.tick()
     ctx.set(dut.valid, 0)
     ctx.set(dut.accepted, 0)
@@ -106,6 +107,19 @@ def test_an_sm_that_all_refuse_is_asked_why():
         assert ctx.get(dut.refusing) == 0b110 and ctx.get(dut.took[KERNEL]) == 0
         await command(ctx, dut, word(Command.START), 0b110, accepted=0b100)
         assert ctx.get(dut.refusing) == 0 and ctx.get(dut.took[KERNEL]) == 0b100
+
+    run(process)
+
+
+def test_of_commands_that_are_not_its_own_software_is_told_nothing():
+    async def process(ctx, dut):
+        set_states(ctx, dut, (KernelState.IDLE,) * 3)
+        await command(ctx, dut, word(Command.START))
+        assert (await command(ctx, dut, word(Command.RESUME), asked=0))[1] is CommandError.NONE
+        assert (await command(ctx, dut, word(Command.START), accepted=0, asked=0))[1] is CommandError.NONE
+        assert ctx.get(dut.refusing) == 0 and ctx.get(dut.took[KERNEL]) == 0b111
+        await command(ctx, dut, word(Command.START), accepted=0b010, asked=0)
+        assert ctx.get(dut.took[KERNEL]) == 0b010
 
     run(process)
 

@@ -33,6 +33,8 @@ class CommandFanOut(wiring.Component):
     ----------
     valid : Signal, in; word : Signal(32), in
         A command, as in register ``command``.
+    asked : Signal, in
+        It is software's, which is told what becomes of it: `refused`, `error`, `refusing`.
     mask : Signal(sms), in
         SMs that it is for.
     states : array of array of KernelState, in
@@ -43,12 +45,12 @@ class CommandFanOut(wiring.Component):
         Vector: SMs that it is passed to.
     words : array of Signal(32), out
         What each is passed.
-    error : CommandError, out
-        Why nobody got the last command, `NONE` if somebody did.
     refused : Signal, out
         The command is taken by no SM; high in its cycle.
+    error : CommandError, out
+        Why nobody got the last command, `NONE` if somebody did.
     refusing : Signal(sms), out
-        Vector: an SM that says why nobody took the last command.
+        Vector: SMs that say why nobody took the last command, the first of them counts.
     took : array of Signal(sms), out
         Vector a kernel: SMs that took its last start, preempt, resume or adoption.
     preempted, resumed : Signal(sms), out
@@ -56,6 +58,7 @@ class CommandFanOut(wiring.Component):
     """
 
     valid: Signal
+    asked: Signal
     word: Signal
     mask: Signal
     states: View
@@ -73,7 +76,7 @@ class CommandFanOut(wiring.Component):
         self.geometry = g
         states = data.ArrayLayout(KernelState, g.kernel_slots)
         super().__init__({
-            "valid": In(1), "word": In(32), "mask": In(g.sms),
+            "valid": In(1), "asked": In(1), "word": In(32), "mask": In(g.sms),
             "states": In(data.ArrayLayout(states, g.sms)), "accepted": In(g.sms),
             "targets": Out(g.sms), "words": Out(data.ArrayLayout(32, g.sms)),
             "error": Out(CommandError), "refused": Out(1), "refusing": Out(g.sms),
@@ -119,12 +122,13 @@ class CommandFanOut(wiring.Component):
         m.d.comb += self.targets.eq(Mux(
             self.valid & (error == CommandError.NONE), self.mask & (suitable | saved), 0))
         m.d.comb += [self.words[i].eq(Mux(saved[i], again, self.word)) for i in range(g.sms)]
-        m.d.comb += self.refused.eq(self.valid & ~self.accepted.any())
-        with m.If(self.valid):
+        m.d.comb += self.refused.eq(self.valid & self.asked & ~self.accepted.any())
+        with m.If(self.valid & self.asked):
             m.d.sync += [
                 self.error.eq(Mux(error == CommandError.NONE, Mux(
                     self.targets.any(), CommandError.NONE, CommandError.NOT_RUNNING), error)),
                 self.refusing.eq(Mux(self.accepted.any(), 0, self.targets))]
+        with m.If(self.valid):
             self._remember(m, command, known, back)
         return m
 

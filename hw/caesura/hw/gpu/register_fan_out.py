@@ -101,6 +101,7 @@ class RegisterFanOut(wiring.Component):
         m.d.comb += [
             commands.valid.eq(access.write & (access.address[2:] == register_map()[
                 "command"].address >> 2)), commands.word.eq(access.data),
+            commands.asked.eq(self._written("command")),
             commands.mask.eq(access.sms), events.refused.eq(commands.refused),
             events.clear.eq(Mux(self._written("event"), host.write_data, 0)),
             events.took.eq(commands.took),

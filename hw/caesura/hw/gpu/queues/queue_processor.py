@@ -498,9 +498,11 @@ class QueueProcessor(wiring.Component):
                 with m.If(self.queue == q):
                     m.d.sync += address.eq(data.View(BARRIER_AND,
                                                      Cat(self.packet)).completion_signal)
-            m.next = "COUNT"
-            m.d.comb += self.served.eq(1)
-            with m.If(~self.setup.enable):
+            with m.If(self.setup.enable):
+                m.d.comb += self.served.eq(1)
+                self._status(m, started=1)
+                m.next = "COUNT"
+            with m.Else():
                 m.next = "CHOOSE"
 
     # Completion
