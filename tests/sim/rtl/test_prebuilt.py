@@ -16,7 +16,7 @@ def folder(monkeypatch, tmp_path):
     """An empty cache, an empty folder of ready-made texts, and a design that is not elaborated."""
     monkeypatch.setenv("CAESURA_CACHE", str(tmp_path / "cache"))
     monkeypatch.setattr(prebuilt, "PREBUILT", tmp_path / "prebuilt")
-    monkeypatch.setattr(export, "systemverilog", lambda component, reset: f"elaborated {component.geometry.name}")
+    monkeypatch.setattr(export, "systemverilog", lambda component, name, reset: f"elaborated {component.geometry.name}")
     return tmp_path / "prebuilt"
 
 
