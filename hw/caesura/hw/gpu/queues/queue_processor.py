@@ -141,7 +141,7 @@ class QueueProcessor(wiring.Component):
                     m.next = "ASK"
             self._fetch(m, reader, waiting)
             self._depend(m, reader, waiting)
-            self._compute(m, reader, divider, waiting)
+            self._compute(m, reader, divider)
             self._describe(m, reader)
             self._start(m, signals, starts)
             self._complete(m, reader, writer, signals, starts)
@@ -311,7 +311,7 @@ class QueueProcessor(wiring.Component):
 
     # A dispatch
 
-    def _compute(self, m, reader, divider, waiting):
+    def _compute(self, m, reader, divider):
         """Read the kernel object, then divide: thread blocks of the grid, and what the SM wants to
         know of a block's shape."""
         packet = data.View(DISPATCH, Cat(self.packet))
@@ -527,22 +527,17 @@ class QueueProcessor(wiring.Component):
         def wait(state, then):
             with m.State(state):
                 with m.If(writer.done):
-                    then()
-
-        def go(state):
-            def then():
-                m.next = state
-            return then
+                    m.next = then
 
         with m.State("STAMP"):
             with m.If(address == 0):
                 m.next = "ADVANCE"
             with m.Else():
                 write(SIGNAL_START, start, "STAMPED")
-        wait("STAMPED", go("STAMP_END"))
+        wait("STAMPED", "STAMP_END")
         with m.State("STAMP_END"):
             write(SIGNAL_END, self.cycle, "STAMPED_END")
-        wait("STAMPED_END", go("COUNT"))
+        wait("STAMPED_END", "COUNT")
         with m.State("COUNT"):
             with m.If(address == 0):
                 m.next = "ADVANCE"
@@ -574,7 +569,7 @@ class QueueProcessor(wiring.Component):
                 m.next = "GIVE"
             with m.Else():
                 write(SIGNAL_VALUE, Cat(value) - 1, "COUNTED_DOWN")
-        wait("COUNTED_DOWN", go("GIVE"))
+        wait("COUNTED_DOWN", "GIVE")
         with m.State("GIVE"):
             m.d.comb += order.give.valid.eq(1)
             m.next = "ADVANCE"
