@@ -10,7 +10,7 @@ import enum
 
 from .faults import CommandError
 
-__all__ = ["Command", "KernelState", "Switch", "REFUSED", "BUSY_STATES"]
+__all__ = ["Command", "KernelState", "Switch", "REFUSED", "BUSY_STATES", "STATE_ORDER"]
 
 
 class Command(enum.IntEnum):
@@ -101,5 +101,8 @@ REFUSED: dict[Command, dict[KernelState, CommandError]] = {
 kernel is on the SM, unless something stays there that it evicts: it is neither in place nor a
 checkpoint."""
 
+STATE_ORDER = (_KILLING, _PREEMPTING, _RESUMING, _ADOPTING, _PREEMPTED, _RUNNING, _FINISHED)
+"""Of the states of a kernel on several SMs, the first of these that any has is the kernel's; so it
+is preempted while something is saved on any."""
 BUSY_STATES = (_PREEMPTING, _RESUMING, _KILLING, _ADOPTING)
 """States in which something is under way that ends with an event."""

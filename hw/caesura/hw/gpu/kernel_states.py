@@ -4,15 +4,9 @@ from collections.abc import Sequence
 
 from amaranth.hdl import Cat, Module, Signal, Value
 
-from ..arch.commands import KernelState
+from ..arch.commands import STATE_ORDER, KernelState
 
 __all__ = ["STATE_ORDER", "common_state"]
-
-STATE_ORDER = (KernelState.KILLING, KernelState.PREEMPTING, KernelState.RESUMING,
-               KernelState.ADOPTING, KernelState.PREEMPTED, KernelState.RUNNING,
-               KernelState.FINISHED)
-"""Of the states of a kernel on its SMs, the first of these that any has is the kernel's; so it is
-preempted while something is saved on any."""
 
 
 def common_state(m: Module, states: Sequence, counts: Value, name: str) -> Signal:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pickle
 from collections.abc import Sequence
 
-from caesura.hw.arch.commands import REFUSED, Command, KernelState, Switch
+from caesura.hw.arch.commands import REFUSED, STATE_ORDER, Command, KernelState, Switch
 from caesura.hw.arch.faults import CommandError
 from caesura.hw.arch.geometry import Geometry
 from caesura.hw.arch.registers import Combine, Register, device_register_map, register_map
@@ -17,9 +17,6 @@ __all__ = ["GoldenDevice", "STATE_ORDER", "combined", "common_state"]
 
 SLICE = 64
 """Cycles that an SM executes before the next one does."""
-STATE_ORDER = (KernelState.KILLING, KernelState.PREEMPTING, KernelState.RESUMING, KernelState.ADOPTING,
-               KernelState.PREEMPTED, KernelState.RUNNING, KernelState.FINISHED)
-"""Of the states of a kernel on its SMs, the first of these is the kernel's."""
 _ENDED = {KernelState.PREEMPTING: "preempted", KernelState.RESUMING: "resumed", KernelState.KILLING: "killed",
           KernelState.ADOPTING: "adopted"}
 _SAVED = Switch.AT_ONCE, Switch.AT_POINTS, Switch.CHECKPOINTED, Switch.DRAINED
