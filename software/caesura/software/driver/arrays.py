@@ -132,11 +132,18 @@ class DeviceArray:
         ValueError
             If the shapes differ, or a value cannot be held by the element type (floating-point values are rounded).
         """
-        given = np.asarray(values)
-        values = convert(given, self.dtype)
+        self.write(self.prepared(values))
+
+    def prepared(self, values) -> bytes:
+        """Return the bytes of values that it can hold; raises what `set` does."""
+        values = convert(np.asarray(values), self.dtype)
         if values.shape != self.shape:
             raise InputError(f"array of shape {values.shape} does not fit a device array of shape {self.shape}")
-        self.device.transport.write_memory(self.memory.address, np.ascontiguousarray(values).tobytes())
+        return np.ascontiguousarray(values).tobytes()
+
+    def write(self, data: bytes) -> None:
+        """Copy the bytes of all its elements."""
+        self.device.transport.write_memory(self.memory.address, data)
 
     def get(self) -> np.ndarray:
         """Return a copy as a numpy array."""

@@ -2,36 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
-from pathlib import Path
-
-import numpy as np
-from numpy.typing import DTypeLike
+from collections.abc import Iterable, Mapping
+from typing import Any
 
 from caesura.hw.arch.context import Mechanism
-from caesura.software.compiler import CompileOptions, KernelImage, read_source
+from caesura.software.compiler import KernelImage
 
-from .anticipation import SETTLED_INSTRUCTIONS, Anticipation, Anticipator
+from .address_space import AddressSpace
+from .anticipation import SETTLED_INSTRUCTIONS, Anticipation
 from .arguments import whole_number
-from .arrays import DeviceArray
 from .context import Contexts
-from .errors import DriverError
+from .core import DeviceCore
 from .estimate import Estimate
-from .host_interface import HostInterface
-from .inspection import Inspection, WarpState
+from .inspection import WarpState
 from .launch import Launch
-from .launcher import LaunchingDevice
-from .loaded import LoadedKernel
-from .module import Module
-from .preemption import Preemption, PreemptReport, ResumeReport
-from .queue import Queue
-from .simulated_time import DEFAULT_CYCLES, Observer, SimulatedTime
+from .memory import split_memory
+from .partition import Partition
+from .preemption import PreemptReport, ResumeReport
+from .simulated_time import DEFAULT_CYCLES, Observer
+from .streams import Task
+from .tenant import Tenant
 from .transport import Transport
 
 __all__ = ["Device"]
 
 
-class Device(LaunchingDevice):
+class Device(AddressSpace):
     """One SM with its memory, driven through registers; a context manager that closes itself.
 
     One thread uses it at a time.
@@ -69,12 +65,9 @@ class Device(LaunchingDevice):
     """
 
     def __init__(self, transport: Transport, system_fraction: float = 0.5):
-        super().__init__(HostInterface(transport), system_fraction)
-        self._inspection = Inspection(self.host, self.launches)
-        self._time = SimulatedTime(self.launcher, self._inspection)
-        self._preemption = Preemption(self.launcher, self._time, self._inspection)
-        self._anticipator = Anticipator(self._preemption, self._time)
-        self._queues: list[Queue] = []
+        super().__init__(DeviceCore(transport), *split_memory(transport, system_fraction))
+        self._time, self._preemption = self._core.time, self._core.preemption
+        self._partition = Partition(self.heap)
 
     def __repr__(self):
         what = f"{self.transport.name}, {self.geometry.name}, {self.transport.memory_bytes:,} bytes"
@@ -118,112 +111,12 @@ class Device(LaunchingDevice):
         """Return a register's fields."""
         return self.host.fields(path)
 
-    # Memory and code
-
-    def array(self, values) -> DeviceArray:
-        """Return a device array with a copy of a numpy array."""
-        values = np.asarray(values)
-        array = DeviceArray(self, values.shape, values.dtype, clear=False)
-        array.set(values)
-        return array
-
-    def zeros(self, shape, dtype: DTypeLike = np.float64) -> DeviceArray:
-        """Return a device array of zeros."""
-        return DeviceArray(self, shape, dtype)
-
-    def empty(self, shape, dtype: DTypeLike = np.float64, *, clear: bool = True) -> DeviceArray:
-        """Return a device array for results: zeros unless `clear` is False, then whatever the memory holds."""
-        return DeviceArray(self, shape, dtype, clear)
-
-    def array_at(self, address: int, shape, dtype: DTypeLike = np.float64) -> DeviceArray:
-        """Return a device array over memory that is held already: an array of a launch that was adopted. The memory
-        stays as long as any of them.
-
-        Raises
-        ------
-        DriverError
-            If no array begins there, or it is smaller.
-        """
-        self.require_open()
-        memory = self.heap.holder(address)
-        if memory is None or memory.address != address:
-            raise DriverError(f"no array begins at {address:#x}; give the address of one that a launch holds")
-        array = DeviceArray(self, shape, dtype, clear=False, memory=memory)
-        if array.nbytes > memory.size:
-            raise DriverError(f"the array at {address:#x} has {memory.size:,} bytes, {array.nbytes:,} are wanted")
-        return array
-
-    def load(self, images: Iterable[KernelImage]) -> Module:
-        """Put compiled kernels into device memory."""
-        return Module(self, images)
-
-    def load_ptx(self, path: str | Path, kernels: Collection[str] | None = None) -> Module:
-        """Compile a PTX file for this SM, or take from the cache what has been compiled before, and load it.
-
-        Parameters
-        ----------
-        path : path
-        kernels : collection of str, optional
-            Entry names; every kernel unless given.
-
-        Raises
-        ------
-        software.compiler.CompileError
-            If one of them cannot be compiled, or is not there.
-        """
-        from caesura.software.compiler import stored_module  # takes long to import: only where it is needed
-
-        options = CompileOptions(max_registers=self.geometry.regs_per_thread)
-        return self.load(stored_module(read_source(path), str(path), options, kernels).all_images().values())
-
     # Launches
 
     @property
     def launches(self) -> Mapping[int, Launch]:
         """The last launch of each kernel slot that had one."""
         return self.launcher.launches
-
-    def launch(self, kernel: LoadedKernel, grid, block, arguments: Sequence, shared_bytes: int = 0) -> Launch:
-        """Start a kernel; see `Kernel.__call__`."""
-        return self.launcher.start(kernel, grid, block, arguments, shared_bytes)
-
-    def queue(self, kernels: Iterable[LoadedKernel], block_threads: int, *, shared_bytes: int = 0, packets: int = 16,
-              priority: int = 0) -> Queue:
-        """Return a hardware queue that nobody has yet (docs/device.md). With the first, the upper half of the kernel
-        slots becomes the queues'.
-
-        Parameters
-        ----------
-        kernels : iterable of kernels
-            Those that it launches; room for saving their thread blocks is kept.
-        block_threads, shared_bytes : int
-            Most threads, and bytes of shared memory, of a thread block.
-        packets : int
-            Launches that it holds, a power of two.
-        priority : int
-            0 to 15; the highest goes first.
-
-        Raises
-        ------
-        DriverError
-            If the machine has no queue, none is left, or kernel slots that queues use are in use.
-        """
-        self.require_open()
-        g, number = self.geometry, len(self._queues)
-        if number >= g.queues:
-            raise DriverError(f"all {g.queues} hardware queues of this machine ({g.name}) are in use" if g.queues else
-                              f"this machine ({g.name}) has no hardware queues: its geometry says queues = 0; launch "
-                              "kernels instead")
-        slots = frozenset(range((g.kernel_slots + 1) // 2, g.kernel_slots))
-        if not slots:
-            raise DriverError(f"this machine ({g.name}) has one kernel slot, for launches: none is left for queues")
-        if any(not launch.ended for slot, launch in self.launches.items() if slot in slots):
-            raise DriverError("launches use the kernel slots of queues; make queues first, or wait for the launches")
-        self.launcher.queue_slots = slots
-        self.write("queue_slots", sum(1 << slot for slot in slots))
-        queue = Queue(self.launcher, self._time, number, tuple(kernels), block_threads, shared_bytes, packets, priority)
-        self._queues.append(queue)
-        return queue
 
     def host_state(self) -> tuple:
         """Return the driver's own state (launches, allocations), to go with a snapshot of the machine."""
@@ -232,6 +125,66 @@ class Device(LaunchingDevice):
     def set_host_state(self, state: tuple) -> None:
         """Put back what `host_state` returned."""
         self.launcher.set_host_state(state)
+
+    # Tenants and streams
+
+    def tenant(self, memory_bytes: int, *, system_bytes: int | None = None, launches: int | None = None,
+               name: str = "") -> Tenant:
+        """Return a new tenant: an owner of memory of its own, which no kernel of another owner reaches.
+
+        Parameters
+        ----------
+        memory_bytes : int
+            For its arrays and global variables, from the end of the device's heap.
+        system_bytes : int, optional
+            For its code, constants, contexts and local memory; as much as `memory_bytes` unless given.
+        launches : int, optional
+            Most launches that it may have at a time, preempted ones included; any number unless given.
+        name : str
+            For messages.
+
+        Raises
+        ------
+        OutOfMemory
+            If there is no room.
+        DriverError
+            If a launch or a queue of the device itself could reach the memory: it was made before.
+        """
+        return Tenant(self._core, self, self._partition, whole_number(memory_bytes, "memory_bytes"),
+                      None if system_bytes is None else whole_number(system_bytes, "system_bytes"),
+                      None if launches is None else whole_number(launches, "launches"), name)
+
+    @property
+    def tenants(self) -> list[Tenant]:
+        """Those that have not been closed."""
+        return [owner for owner in self.launcher.owners if isinstance(owner, Tenant)]
+
+    def preempt_by(self, mechanism: Mechanism | str | None = Mechanism.LIVE, **how: Any) -> None:
+        """Say how kernels of streams are preempted for those of streams with a higher priority.
+
+        Parameters
+        ----------
+        mechanism : hw.arch.context.Mechanism, str or None
+            None: nothing is preempted; a priority only says what begins first.
+        how
+            Patience, grace and the like, as of `preempt`.
+
+        Raises
+        ------
+        DriverError
+            If there is no such mechanism, or the machine has none of what is given.
+        """
+        self._core.streams.priorities.set(self.geometry, mechanism, how)
+
+    def wait_any(self, tasks: Iterable[Task], max_cycles: int = DEFAULT_CYCLES) -> Task:
+        """Let time pass until one of some tasks of streams is over, and return it.
+
+        Raises
+        ------
+        CycleLimit
+            If none is after `max_cycles`.
+        """
+        return self._core.streams.wait_any(tasks, max_cycles)
 
     # Time
 
@@ -404,7 +357,7 @@ class Device(LaunchingDevice):
         CommandRefused, CycleLimit, DriverError
             As by `checkpoint` and `estimate`.
         """
-        return self._anticipator.anticipate(launch, cycles, mechanism, patience=patience, settled=settled,
+        return self._core.anticipator.anticipate(launch, cycles, mechanism, patience=patience, settled=settled,
                                             scramble=scramble, max_cycles=max_cycles)
 
     def resident_tbs(self, launch: Launch) -> list[int]:
@@ -505,6 +458,19 @@ class Device(LaunchingDevice):
         """
         self._preemption.kill(launch, max_cycles)
 
+    def release_slot(self, launch: Launch, max_cycles: int = DEFAULT_CYCLES) -> None:
+        """Take the kernel slot of a preempted launch, which is in memory as a whole; whatever is asked of it next gives
+        it one again. A launch that finds all slots in use does so to the first that can do without.
+
+        Raises
+        ------
+        DriverError
+            If it is not preempted, some of it may be on the SM, or bounds are checked.
+        CycleLimit
+            If memory has not answered after `max_cycles`; the launch is safe.
+        """
+        self._preemption.release_slot(launch, max_cycles)
+
     def adopt(self, handle: int, image: KernelImage, max_cycles: int = DEFAULT_CYCLES) -> Launch:
         """Take over from memory a launch that another device has preempted, after which its machine ended; memory,
         and nothing else, is as it was left.
@@ -530,7 +496,7 @@ class Device(LaunchingDevice):
         CycleLimit
             If it takes longer than `max_cycles`; it goes on, and `launches` has it.
         """
-        return self._preemption.adopt(handle, image, max_cycles)
+        return self._preemption.adopt(self, handle, image, max_cycles)
 
     def context(self, launch: Launch) -> Contexts:
         """Return the saved TBs of a preempted launch, a list: PCs, masks, registers, sizes of every warp.
@@ -546,8 +512,8 @@ class Device(LaunchingDevice):
 
     def warps(self) -> list[WarpState]:
         """Return where every warp on the SM stands."""
-        return self._inspection.warps()
+        return self._core.inspection.warps()
 
     def describe_warps(self) -> str:
         """Return a few lines that say where every warp on the SM stands."""
-        return self._inspection.describe_warps()
+        return self._core.inspection.describe_warps()

@@ -10,7 +10,7 @@ from caesura.software.compiler.origins import Origin
 
 from .bounds import Violation
 
-__all__ = ["DriverError", "LaunchError", "NoSuchKernel", "OutOfMemory", "ContextError", "Closed", "CommandRefused",
+__all__ = ["DriverError", "LaunchError", "NoSlot", "NoSuchKernel", "OutOfMemory", "ContextError", "Closed", "CommandRefused",
            "CycleLimit", "KernelFault", "FaultRecord"]
 
 
@@ -20,6 +20,10 @@ class DriverError(UserError):
 
 class LaunchError(DriverError):
     """A launch that cannot be right: arguments, block or sizes; nothing was started."""
+
+
+class NoSlot(LaunchError):
+    """All kernel slots are in use, or all launches that an owner may have at a time."""
 
 
 class NoSuchKernel(LaunchError, KeyError):
@@ -133,14 +137,18 @@ class KernelFault(DriverError):
     ----------
     record : FaultRecord or None
         Of the first fault; None if it was lost because another kernel's was waiting to be read.
+    where : str
+        File and line of the call that launched the kernel, where that is known.
     """
 
     exit_code = 3
 
-    def __init__(self, record: FaultRecord | None, kernel: str, tbs: int):
-        self.record = record
+    def __init__(self, record: FaultRecord | None, kernel: str, tbs: int, where: str = ""):
+        self.record, self.where = record, where
+        launched = f"; launched at {where}" if where else ""
         if record is None:
             super().__init__(f"fault in kernel {kernel!r}: {tbs} of its TBs ended, where is not known, since the "
-                             "record of another kernel's fault was waiting: run the kernels one after the other")
+                             "record of another kernel's fault was waiting: run the kernels one after the other"
+                             + launched)
         else:
-            super().__init__(str(record) + (f" (and {tbs - 1} more TBs)" if tbs > 1 else ""))
+            super().__init__(str(record) + (f" (and {tbs - 1} more TBs)" if tbs > 1 else "") + launched)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Callable, Mapping
+from typing import NamedTuple
 
 from caesura.hw.arch.commands import KernelState
 from caesura.hw.arch.context import ccb_bytes
@@ -23,6 +24,15 @@ __all__ = ["ENDED", "Launch"]
 
 ENDED = KernelState.FINISHED, KernelState.IDLE
 """States in which nothing more comes of a launch."""
+
+
+class Away(NamedTuple):
+    """What a kernel slot knew of a launch that has left it."""
+
+    launched: int
+    completed: int
+    faulted: int
+    switches: Switches | None
 
 
 class Launch:
@@ -49,8 +59,12 @@ class Launch:
         The last preempt was in test mode; so will the resume be.
     scrambled : set of bool
         What `scramble` was in its preempts and checkpoints.
+    stays : bool
+        Its last preempt left some of it on the SM: memory does not hold it all.
     apart : bool
         No two of its arguments can lead to the same memory; False where that is not known.
+    away : Away or None
+        What its slot knew of it, while it is preempted and has none (`Device.release_slot`).
     held : list of Allocation
         Memory that it uses: arguments, code, variables. It lets go when it is seen to have finished.
     fault : FaultRecord or None
@@ -65,11 +79,12 @@ class Launch:
         self.local_base = 0
         self.scramble = False
         self.scrambled: set[bool] = set()
+        self.stays = False
         self.fault: FaultRecord | None = None
         self.apart = False
         self.held: list[Allocation] = []
-        self._faulted_before = 0
-        self._switches_before: Switches | None = None
+        self.away: Away | None = None
+        self._former = Away(0, 0, 0, None)
         self._last_state = KernelState.FINISHED
         self._launches = launches
 
@@ -92,7 +107,7 @@ class Launch:
 
     @property
     def _in_slot(self) -> bool:
-        return self._launches.get(self.slot) is self
+        return self.away is None and self._launches.get(self.slot) is self
 
     @property
     def state(self) -> KernelState:
@@ -106,7 +121,7 @@ class Launch:
 
     def _state(self, read: Callable[[str], dict[str, int] | None]) -> KernelState | None:
         if not self._in_slot:
-            return self._last_state
+            return self._last_state if self.away is None else KernelState.PREEMPTED
         fields = read(f"kernel[{self.slot}].state")
         return None if fields is None else KernelState(fields["state"])
 
@@ -139,7 +154,7 @@ class Launch:
         """TBs completed and TBs of the grid."""
         total = math.prod(self.grid)
         if not self._in_slot:
-            return total, total
+            return (self.away.completed if self.away else total), total
         return self.device.host.read(f"kernel[{self.slot}].completed"), total
 
     @property
@@ -154,28 +169,45 @@ class Launch:
         """Return `progress` without simulated time passing, None where a machine cannot (`Device.peek`)."""
         total = math.prod(self.grid)
         if not self._in_slot:
-            return total, total
+            return (self.away.completed if self.away else total), total
         completed = self.device.host.peek(f"kernel[{self.slot}].completed")
         return None if completed is None else (completed, total)
 
     @property
     def faulted_tbs(self) -> int:
         """TBs ended by a fault."""
-        if not self._in_slot:
-            return self._faulted_before
-        return self.device.host.read(f"kernel[{self.slot}].faults")
+        before = self._former.faulted
+        return before + self.device.host.read(f"kernel[{self.slot}].faults") if self._in_slot else before
 
     @property
     def switches(self) -> Switches | None:
         """How often it was taken off the SM and brought back; None on a machine that does not count
         (``profile = false``)."""
-        return Switches.read(self.device.host, self.slot) if self._in_slot else self._switches_before
+        before = self._former.switches
+        if not self._in_slot:
+            return before
+        now = Switches.read(self.device.host, self.slot)
+        return now if now is None or before is None else now + before
 
     def leave_slot(self) -> None:
         """Remember what the device will not know any more once another launch has the slot."""
-        self._faulted_before, self._last_state = self.faulted_tbs, self.state
-        self._switches_before = self.switches
+        total = math.prod(self.grid)
+        self._former = Away(total, total, self.faulted_tbs, self.switches)
+        self._last_state = self.state
         self.held = []
+
+    def go_away(self) -> None:
+        """Leave the slot while it is preempted, and remember what the slot knows."""
+        launched = self.device.host.read(f"kernel[{self.slot}].launched")
+        self._former = self.away = Away(launched, self.progress[0], self.faulted_tbs, self.switches)
+
+    def come_back(self, slot: int) -> None:
+        """Be in a slot again."""
+        self.slot, self.away = slot, None
+
+    def end_away(self) -> None:
+        """It has been killed while it had no slot."""
+        self.away, self._last_state, self.held = None, KernelState.IDLE, []
 
     def reads_constants(self, bank: object) -> bool:
         """Return whether its kernel reads a constant bank."""

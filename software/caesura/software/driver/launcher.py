@@ -2,61 +2,80 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from caesura.hw.arch.commands import Command
-from caesura.hw.arch.context import ENTRY_BYTES, area_bound, ccb_bytes, record_address
+from caesura.hw.arch.context import area_bound, ccb_bytes
 from caesura.hw.arch.faults import CommandError
 from caesura.software.compiler import KernelImage
 
 from .arguments import whole_number
 from .bounds import monitor_of
 from .descriptor_block import DescriptorBlock, block_bytes
-from .errors import CommandRefused, DriverError, LaunchError
-from .events import Events
+from .errors import CommandRefused, DriverError, LaunchError, NoSlot
 from .fit import check_fit
 from .host_interface import HostInterface
+from .kernel_slots import KernelSlots
 from .launch import Launch
 from .loaded import AdoptedKernel, LoadedKernel, code_bytes
 from .memory import DeviceMemory
 from .pointers import declare
+from .regions import Region
 from .time_slices import uninterrupted
 
 __all__ = ["Launcher", "LaunchingDevice"]
 
 
 class Launcher:
-    """The kernel slots of a device and the launches in them.
+    """Starts the kernels of a device, whoever owns them.
 
     Parameters
     ----------
-    device : DeviceMemory
+    host : HostInterface
 
     Attributes
     ----------
-    launches : dict of int to Launch
-        The last launch of each kernel slot that had one.
-    queue_slots : frozenset of int
-        Kernel slots that hardware queues use.
     host : HostInterface
-    events : Events
+    slots : KernelSlots
+    owners : list of DeviceMemory
+        Who has memory of the device.
+    come_back : callable
+        Gives a preempted launch that has no kernel slot one.
     """
 
-    def __init__(self, device: DeviceMemory):
-        self.device, self.host = device, device.host
-        self.launches: dict[int, Launch] = {}
-        self.queue_slots: frozenset[int] = frozenset()
-        self.events = Events(self.host, self.launches)
-        device.users = self.launches
+    def __init__(self, host: HostInterface):
+        self.host, self.slots = host, KernelSlots(host)
+        self.owners: list[DeviceMemory] = []
+        self.come_back: Callable[[Launch], None] = lambda launch: None
+
+    @property
+    def launches(self) -> dict[int, Launch]:
+        """The last launch of each kernel slot that had one."""
+        return self.slots.launches
+
+    def check(self, kernel: LoadedKernel, grid, block, arguments: Sequence, shared_bytes: int = 0
+              ) -> tuple[list[int], int, int]:
+        """Return parameter words, shared memory and threads of a TB of a launch that is possible.
+
+        Raises
+        ------
+        LaunchError
+            If it is not.
+        """
+        kernel.device.require_open()
+        if kernel.device.host is not self.host:
+            raise LaunchError(f"kernel {kernel.image.name!r} was loaded on another device; load it on this one")
+        words = kernel.parameter_words(arguments)
+        shared = kernel.image.shared_bytes + whole_number(shared_bytes, "shared_bytes")
+        return words, shared, check_fit(self.host.geometry, kernel.image, grid, block, shared)
 
     @uninterrupted()
     def start(self, kernel: LoadedKernel, grid, block, arguments: Sequence, shared_bytes: int = 0) -> Launch:
         """Start a kernel; see `Kernel.__call__`."""
-        g, device = self.device.geometry, self.device
-        words = kernel.parameter_words(arguments)
-        shared = kernel.image.shared_bytes + whole_number(shared_bytes, "shared_bytes")
-        threads = check_fit(g, kernel.image, grid, block, shared)
-        slot = self._take_slot()
+        g, device = self.host.geometry, kernel.device
+        words, shared, threads = self.check(kernel, grid, block, arguments, shared_bytes)
+        self._check_limit(device)
+        slot = self.slots.take()
         warps = -(-threads // g.warp_size)
         area = area_bound(g, warps, kernel.image.registers, shared)
         held = kernel.holdings(arguments)
@@ -65,72 +84,50 @@ class Launcher:
         launch = Launch(device, kernel, slot, grid, block, shared, handle, handle + front, area, self.launches)
         launch.held, launch.apart = held, kernel.apart(arguments)
         try:
-            self.forget(launch)
+            self.slots.forget(launch)
             self._take_local(launch)
             registers = self._registers(launch, threads, warps, words)
             left = DescriptorBlock(registers, [(memory.address, memory.size) for memory in held])
             device.transport.write_memory(handle, left.pack(g))
-            self._describe(launch, registers)
+            self.describe(launch, registers)
             if monitor := monitor_of(device.transport):
                 declare(monitor, slot, kernel, arguments)
             self.command(Command.START, launch)
         except BaseException:
-            self.forget(launch)
-            self._give_back(launch)
+            self.slots.forget(launch)
+            self.slots.give_back(launch)
             raise
         self.launches[slot] = launch
         return launch
 
-    def _take_slot(self) -> int:
-        """Return a kernel slot for another launch; what its last one had is free."""
-        slots = [k for k in range(self.device.geometry.kernel_slots) if k not in self.queue_slots]
-        slot = next((k for k in slots if k not in self.launches or self.launches[k].ended), None)
-        if slot is None:
-            raise LaunchError(f"all {len(slots)} kernel slots are in use; wait for a launch to finish, or kill one")
-        self.events.take()
-        self.free_local()
-        if old := self.launches.get(slot):
-            old.leave_slot()
-            del self.launches[slot]
-            self.forget(old)
-            self.device.system.free(old.handle)
-        return slot
-
-    def _give_back(self, launch: Launch) -> None:
-        """Free the context of a launch that has come to nothing, and its local memory."""
-        self.device.system.free(launch.handle)
-        if launch.local_base:
-            self.device.system.free(launch.local_base)
-            launch.local_base = 0
-
-    def forget(self, launch: Launch) -> None:
-        """Clear what stands in memory of a launch but for its save areas: nobody can adopt it any more."""
-        starts = [launch.handle, *(launch.ccb_of(sm) for sm in range(1, self.device.geometry.sms))]
-        for sm, start in enumerate(starts):
-            end = record_address(self.device.geometry, launch.ccb_of(sm)) + ENTRY_BYTES
-            self.device.clear(start, end - start)
+    def _check_limit(self, device: DeviceMemory) -> None:
+        """Refuse a launch more than an owner may have at a time."""
+        limit = device.launch_limit
+        if limit is not None and sum(not launch.ended for launch in self.slots.of(device)) >= limit:
+            raise NoSlot(f"{device.name} may have {limit} launches at a time; wait for one to finish, kill one, or put "
+                         "the launch into a stream")
 
     # Taken over from memory
 
     @uninterrupted()
-    def adopt(self, handle: int, image: KernelImage) -> Launch:
-        """Begin to take a launch over from memory; see `Device.adopt`."""
-        device = self.device
+    def adopt(self, device: DeviceMemory, handle: int, image: KernelImage) -> Launch:
+        """Begin to take a launch over from memory of an owner; see `Device.adopt`."""
         device.require_open()
         if monitor_of(device.transport):
             raise DriverError("a launch cannot be adopted where bounds are checked: which arrays its addresses come "
                               "from is not in memory; open the device without check_bounds")
         block = DescriptorBlock.read(device.transport, whole_number(handle, "handle"))
-        self._check_image(block, handle, image)
-        slot = self._take_slot()
-        launch = self._reserve(block, slot, handle, image)
+        self._check_image(device, block, handle, image)
+        self._check_limit(device)
+        launch = self._reserve(device, block, self.slots.take(), handle, image)
         try:
-            self._describe(launch, block.registers)
+            self.describe(launch, block.registers)
             self.command(Command.ADOPT, launch)
         except BaseException:
             launch.held = []
-            self._give_back(launch)
+            self.slots.give_back(launch)
             raise
+        slot = launch.slot
         self.launches[slot] = launch
         return launch
 
@@ -138,11 +135,12 @@ class Launcher:
         """An adoption has ended badly: the launch is none, and memory stays as it is."""
         del self.launches[launch.slot]
         launch.held = []
-        self._give_back(launch)
+        self.slots.give_back(launch)
 
-    def _check_image(self, block: DescriptorBlock, handle: int, image: KernelImage) -> None:
+    @staticmethod
+    def _check_image(device: DeviceMemory, block: DescriptorBlock, handle: int, image: KernelImage) -> None:
         """Check that a descriptor block is of a kernel, and of a device with this memory."""
-        value, device = block.field, self.device
+        value = block.field
         code = code_bytes(image)
         sizes = {"code_words": len(image.words), "local_bytes": image.all_local_bytes,
                  "const_bytes": len(image.constants)}
@@ -157,9 +155,10 @@ class Launcher:
                               f"{value('window_end[0]'):#x}, those of this device from {device.heap.base:#x} to "
                               f"{device.heap.end:#x}; open it with the memory_bytes and system_fraction of the other")
 
-    def _reserve(self, block: DescriptorBlock, slot: int, handle: int, image: KernelImage) -> Launch:
+    def _reserve(self, device: DeviceMemory, block: DescriptorBlock, slot: int, handle: int, image: KernelImage
+                 ) -> Launch:
         """Return a launch that holds the memory that a descriptor block names."""
-        g, device, value = self.device.geometry, self.device, block.field
+        g, value = device.geometry, block.field
         held = [device.claim(address, size) for address, size in block.ranges]
         code = next((memory for memory in held if memory.address == value("code_base")), None)
         ccb, area = value("ccb_base"), value("area_bytes")
@@ -182,33 +181,29 @@ class Launcher:
 
     def _take_local(self, launch: Launch) -> None:
         """Allocate a region of local memory for each TB slot of each SM; zeros, so that no former owner shows."""
-        g, device = self.device.geometry, self.device
+        g, device = self.host.geometry, launch.device
         if size := g.sms * g.tb_slots * launch.local_region_bytes:
             launch.local_base = device.system.allocate(size)
             device.clear(launch.local_base, size)
 
-    def free_local(self) -> None:
-        """Give back the local memory of launches that have ended."""
-        for launch in self.launches.values():
-            if launch.local_base and launch.ended:
-                self.device.system.free(launch.local_base)
-                launch.local_base = 0
-
     def check_device(self, launch: Launch) -> None:
         """Refuse a launch of another device."""
-        if launch.device is not self.device:
+        if launch.device.host is not self.host:
             raise DriverError(f"kernel {launch.kernel.image.name!r} was launched on another device; use that one")
 
     def check_own(self, launch: Launch) -> None:
-        """Refuse a launch of another device, or one that has given its slot to another launch."""
+        """Refuse a launch of another device, or one that has ended and lost its slot to another launch; a preempted one
+        that has no slot gets one."""
         self.check_device(launch)
+        if launch.away is not None:
+            self.come_back(launch)
         if self.launches.get(launch.slot) is not launch:
             raise DriverError(f"this launch of kernel {launch.kernel.image.name!r} has finished, and its slot holds "
                               "another launch; launch the kernel again")
 
     def _registers(self, launch: Launch, threads: int, warps: int, words: list[int]) -> dict[str, int]:
         """Return the words of a launch's registers by name, in the order in which they are written."""
-        code = launch.kernel.image
+        code, heap, g = launch.kernel.image, launch.device.heap, self.host.geometry
         plain = {
             "code_base": launch.kernel.address, "code_words": len(code.words),
             "grid_x": launch.grid[0], "grid_y": launch.grid[1], "grid_z": launch.grid[2],
@@ -217,23 +212,23 @@ class Launcher:
             "area_bytes": launch.area_bytes,
             "local_base": launch.local_base, "local_bytes": code.all_local_bytes,
             "const_base": launch.kernel.bank.address, "const_bytes": launch.kernel.bank.size,
-            "window_base[0]": self.device.heap.base, "window_end[0]": self.device.heap.end,
+            "window_base[0]": heap.base, "window_end[0]": heap.end,
         }
-        for window in range(1, self.device.geometry.windows):
+        for window in range(1, g.windows):
             plain |= {f"window_base[{window}]": 0, f"window_end[{window}]": 0}
-        if self.device.geometry.traps:
+        if g.traps:
             plain["trap_base"] = code.trap_base
         plain["block"] = self.host.pack("kernel[0].block", x=launch.block[0], y=launch.block[1], z=launch.block[2])
         plain["sizes"] = self.host.pack("kernel[0].sizes", threads=threads, registers=code.registers, warps=warps)
-        params = range(self.device.geometry.param_words)  # all of them: a former kernel's must not be readable
+        params = range(g.param_words)  # all of them: a former kernel's must not be readable
         return plain | {f"param[{k}]": words[k] if k < len(words) else 0 for k in params}
 
-    def _describe(self, launch: Launch, registers: Mapping[str, int]) -> None:
+    def describe(self, launch: Launch, registers: Mapping[str, int]) -> None:
         """Write the registers of a kernel slot: all the same on each SM, but for where it saves TBs."""
         slot = f"kernel[{launch.slot}]"
         for name, value in registers.items():
             (self.host.hold if name == "trap_base" else self.host.write)(f"{slot}.{name}", value)
-        for sm in range(1, self.device.geometry.sms):
+        for sm in range(1, self.host.geometry.sms):
             with self.host.of_sm(sm):
                 self.host.write(f"{slot}.ccb_base", launch.ccb_of(sm))
                 if launch.local_base:
@@ -254,34 +249,42 @@ class Launcher:
         """Return launches and allocations, to go with a snapshot of the machine."""
         launches = {slot: (launch, launch.fault, launch.local_base, launch.held)
                     for slot, launch in self.launches.items()}
-        return launches, self.device.system.state(), self.device.heap.state(), self.host.held()
+        regions = [(owner, owner.system.state(), owner.heap.state()) for owner in self.owners]
+        away = [(launch, launch.away) for launch in self.slots.away]
+        return launches, regions, self.host.held(), away
 
     def set_host_state(self, state: tuple) -> None:
         """Put back what `host_state` returned."""
-        launches, system, heap, held = state
+        launches, regions, held, away = state
+        self.slots.away[:] = [launch for launch, _ in away]
+        for launch, left in away:
+            launch.away = left
         self.host.set_held(held)
         self.launches.clear()
-        self.launches |= {slot: launch for slot, (launch, *_) in launches.items()}
-        for launch, fault, local_base, held in launches.values():
+        self.launches.update({slot: launch for slot, (launch, *_) in launches.items()})
+        for slot, (launch, fault, local_base, held) in launches.items():
+            launch.slot, launch.away = slot, None
             launch.fault, launch.local_base, launch.held = fault, local_base, held
-        self.device.system.set_state(system)
-        self.device.heap.set_state(heap)
+        for owner, system, heap in regions:
+            owner.system.set_state(system)
+            owner.heap.set_state(heap)
 
 
 class LaunchingDevice(DeviceMemory):
-    """Memory of an SM, and the launcher of the kernels that are loaded there.
+    """Memory of an owner, and the launcher of the kernels that are loaded there.
 
     Parameters
     ----------
-    host : HostInterface
-    system_fraction : float
-        As of `DeviceMemory`.
+    launcher : Launcher
+    system, heap : Region
 
     Attributes
     ----------
     launcher : Launcher
     """
 
-    def __init__(self, host: HostInterface, system_fraction: float):
-        super().__init__(host, system_fraction)
-        self.launcher = Launcher(self)
+    def __init__(self, launcher: Launcher, system: Region, heap: Region):
+        super().__init__(launcher.host, system, heap)
+        self.launcher = launcher
+        self.users = launcher.launches
+        launcher.owners.append(self)

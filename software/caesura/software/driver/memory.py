@@ -1,4 +1,4 @@
-"""The memory of a device: its regions, and who uses what is in them."""
+"""The memory of one owner on a device: its regions, and who uses what is in them."""
 
 from __future__ import annotations
 
@@ -15,12 +15,14 @@ from .host_interface import HostInterface
 from .regions import Allocation, Region
 from .transport import Transport
 
-__all__ = ["DeviceMemory", "MemoryUser", "SYSTEM_BASE"]
+__all__ = ["DeviceMemory", "MemoryUser", "SYSTEM_BASE", "heap_region", "split_memory"]
 
 SYSTEM_BASE = 0x1000
 """First byte used; addresses below are never mapped, so that a null pointer faults."""
 HEAP_END = min(WINDOWS.values())
 """First address that is no global memory for generic accesses, so no array lies there, however large the memory."""
+HEAP_ALIGN = 2 * SEGMENT_BYTES
+"""Arrays begin at multiples of this."""
 CLEAR_BYTES = 1 << 20
 """Memory is cleared in pieces of this size."""
 
@@ -46,31 +48,44 @@ class MemoryUser(Protocol):
         ...
 
 
+def split_memory(transport: Transport, system_fraction: float) -> tuple[Region, Region]:
+    """Return the memory of a machine as a region for code and contexts, `system_fraction` of it, and one for arrays."""
+    end = min(transport.memory_bytes, HEAP_END) // SEGMENT_BYTES * SEGMENT_BYTES
+    split = int(end * system_fraction) // SEGMENT_BYTES * SEGMENT_BYTES
+    return Region(SYSTEM_BASE, split, SEGMENT_BYTES, "system memory"), heap_region(transport, split, end)
+
+
+def heap_region(transport: Transport, base: int, end: int) -> Region:
+    """Return a region for arrays; guarded ones where bounds are checked."""
+    return Region(base, end, HEAP_ALIGN, "device memory", GUARD_BYTES if monitor_of(transport) else 0)
+
+
 class DeviceMemory:
-    """Memory of an SM that one program has: a region for code and contexts, and one for arrays.
+    """Memory of a device that one owner has: a region for code and contexts, and one for arrays, which is the global
+    window of its kernels.
 
     Parameters
     ----------
     host : HostInterface
-    system_fraction : float
-        Share of the memory for code and contexts; the rest holds arrays, and is the kernels' global window.
+    system, heap : Region
 
     Attributes
     ----------
     host : HostInterface
     system, heap : Region
     users : mapping of int to MemoryUser
-        Who uses it now, by kernel slot.
+        Who uses memory of the device now, by kernel slot.
+    name : str
+        Of the owner, in messages.
+    launch_limit : int or None
+        Most launches that it may have at a time.
     """
 
-    def __init__(self, host: HostInterface, system_fraction: float):
-        self.host = host
-        transport = host.transport
-        end = min(transport.memory_bytes, HEAP_END) // SEGMENT_BYTES * SEGMENT_BYTES
-        split = int(end * system_fraction) // SEGMENT_BYTES * SEGMENT_BYTES
-        self.system = Region(SYSTEM_BASE, split, SEGMENT_BYTES, "system memory")
-        gap = GUARD_BYTES if monitor_of(transport) else 0
-        self.heap = Region(split, end, 2 * SEGMENT_BYTES, "device memory", gap)
+    name = "the device"
+    launch_limit: int | None = None
+
+    def __init__(self, host: HostInterface, system: Region, heap: Region):
+        self.host, self.system, self.heap = host, system, heap
         self.users: Mapping[int, MemoryUser] = {}
 
     @property

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from caesura.hw.arch.commands import Command, KernelState
 from caesura.hw.arch.context import Capability, Mechanism, mechanisms_of
@@ -20,11 +20,13 @@ from .estimate import Estimate, Estimator
 from .inspection import Inspection
 from .launch import ENDED, Launch
 from .launcher import Launcher
+from .memory import DeviceMemory
 from .patience import default_patience
+from .residence import Residence
 from .saved_context import read_context
 from .simulated_time import DEFAULT_CYCLES, SimulatedTime
 
-__all__ = ["Preemption", "PreemptReport", "ResumeReport"]
+__all__ = ["Preemption", "PreemptReport", "ResumeReport", "check_options"]
 
 
 @dataclass(frozen=True)
@@ -129,6 +131,7 @@ class Preemption:
     def __init__(self, launcher: Launcher, time: SimulatedTime, inspection: Inspection):
         self._launcher, self._time, self._inspection = launcher, time, inspection
         self._host = launcher.host
+        self._residence = Residence(launcher, time)
         self._asked: dict[int, _Asked] = {}
 
     def begin_preempt(self, launch: Launch, mechanism: Mechanism | str = Mechanism.LIVE, *,
@@ -178,8 +181,13 @@ class Preemption:
                 return
             raise
         launch.scrambled.add(scramble)
+        launch.stays = in_place
         self._asked[launch.slot] = _Asked(mechanism, None if restart else patience, grace, restart, checkpoint,
                                           incremental, in_place, trap)
+
+    def release_slot(self, launch: Launch, max_cycles: int = DEFAULT_CYCLES) -> None:
+        """Take the kernel slot of a preempted launch; see `Device.release_slot`."""
+        self._residence.release(launch, whole_number(max_cycles, "max_cycles"))
 
     def _check_newcomer(self, launch: Launch, newcomer: Launch) -> None:
         name = newcomer.kernel.image.name
@@ -261,6 +269,8 @@ class Preemption:
     def kill(self, launch: Launch, max_cycles: int = DEFAULT_CYCLES) -> None:
         """End a launch; see `Device.kill`."""
         limit = whole_number(max_cycles, "max_cycles")
+        if launch.away is not None:
+            return self._residence.kill(launch)
         self._launcher.check_own(launch)
         if launch.ended:
             return
@@ -270,13 +280,13 @@ class Preemption:
             if launch.state not in (*ENDED, KernelState.KILLING):
                 raise
         self._wait("kill", launch, (KernelState.KILLING,), limit)
-        self._launcher.forget(launch)
-        self._launcher.free_local()
+        self._launcher.slots.forget(launch)
+        self._launcher.slots.free_local()
 
-    def adopt(self, handle: int, image: KernelImage, max_cycles: int = DEFAULT_CYCLES) -> Launch:
-        """Take a launch over from memory; see `Device.adopt`."""
+    def adopt(self, device: DeviceMemory, handle: int, image: KernelImage, max_cycles: int = DEFAULT_CYCLES) -> Launch:
+        """Take a launch over from memory of an owner; see `Device.adopt`."""
         limit = whole_number(max_cycles, "max_cycles")
-        launch = self._launcher.adopt(handle, image)
+        launch = self._launcher.adopt(device, handle, image)
         self._wait("adopt", launch, (KernelState.ADOPTING,), limit)
         if error := launch.outcome:
             self._launcher.refused(launch)
@@ -297,7 +307,9 @@ class Preemption:
 
     def context(self, launch: Launch) -> Contexts:
         """Return the saved TBs of a preempted launch; see `Device.context`."""
-        self._launcher.check_own(launch)
+        if launch.away is None:
+            self._launcher.check_own(launch)
+        self._launcher.check_device(launch)
         return read_context(self._host, launch)
 
 
@@ -315,6 +327,26 @@ _NOT_ADOPTED = {
                             "since, or something has written there; launch the kernel again",
     CommandError.BUS_ERROR: "the memory answered with an error",
 }
+
+
+def check_options(g: Geometry, mechanism: Mechanism | str, how: Mapping[str, Any]) -> None:
+    """Check how launches that are not known yet are to be preempted.
+
+    Raises
+    ------
+    DriverError
+        If there is no such mechanism or option, or the machine has none.
+    """
+    chosen = _mechanism(mechanism, g)
+    known = {"patience", "grace", "in_place", "trap", "scramble"}
+    if unknown := set(how) - known:
+        raise DriverError(f"no option {sorted(unknown)[0]!r} of preempts that nobody asks for one by one; there are "
+                          f"{', '.join(sorted(known))}")
+    _check_patience(chosen, how.get("patience"))
+    _check_grace(g, how.get("grace", 0))
+    for option, there in (("in_place", g.in_place), ("trap", g.traps)):
+        if how.get(option) and not there:
+            raise DriverError(f"this machine ({g.name}) has no {option}: its geometry says so; leave it out")
 
 
 def _mechanism(given: Mechanism | str, g: Geometry) -> Mechanism:

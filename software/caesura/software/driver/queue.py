@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from caesura.hw.arch.commands import Command
 from caesura.hw.arch.context import area_bound, ccb_bytes
 from caesura.hw.arch.footprint import local_region_bytes
 from caesura.hw.arch.packets import (
@@ -25,8 +26,8 @@ from caesura.hw.arch.packets import (
 from .arguments import triple, whole_number
 from .errors import CycleLimit, DriverError, LaunchError
 from .fit import check_fit
-from .launcher import Launcher
 from .loaded import LoadedKernel
+from .memory import DeviceMemory
 from .regions import Allocation
 from .simulated_time import DEFAULT_CYCLES, SimulatedTime
 from .time_slices import uninterrupted
@@ -96,7 +97,8 @@ class Queue:
 
     Parameters
     ----------
-    launcher : Launcher
+    device : DeviceMemory
+        Of its owner.
     time : SimulatedTime
     number : int
     kernels : sequence of LoadedKernel
@@ -109,10 +111,10 @@ class Queue:
         0 to 15; of queues that have something to begin the highest goes first.
     """
 
-    def __init__(self, launcher: Launcher, time: SimulatedTime, number: int, kernels: Sequence[LoadedKernel],
+    def __init__(self, device: DeviceMemory, time: SimulatedTime, number: int, kernels: Sequence[LoadedKernel],
                  block_threads: int, shared_bytes: int, packets: int, priority: int):
-        self._launcher, self._time, self.number = launcher, time, number
-        self._device, self._host = launcher.device, launcher.host
+        self._time, self.number = time, number
+        self._device, self._host = device, device.host
         g = self._device.geometry
         if packets not in (1 << k for k in range(16)):
             raise DriverError(f"packets must be a power of two up to 32768, not {packets}")
@@ -150,6 +152,11 @@ class Queue:
     def transport(self):
         """The machine."""
         return self._device.transport
+
+    @property
+    def owner(self) -> DeviceMemory:
+        """Whose kernels it launches."""
+        return self._device
 
     # Packets
 
@@ -283,6 +290,24 @@ class Queue:
         path = f"queue[{self.number}]"
         self._host.write(f"{path}.control", enable=0, priority=self._host.fields(f"{path}.control")["priority"])
         return self._host.read(f"{path}.unstarted")
+
+    def end(self, max_cycles: int = DEFAULT_CYCLES) -> None:
+        """Stop, and kill the kernel that runs.
+
+        Raises
+        ------
+        CycleLimit
+            If it has not ended after `max_cycles`.
+        """
+        self.stop()
+        passed, limit = 0, whole_number(max_cycles, "max_cycles")
+        status = self._host.fields(f"queue[{self.number}].status")
+        while status["state"] == QueueState.RUNNING:
+            if passed >= limit:
+                raise CycleLimit(f"the kernel of queue {self.number} has not ended {passed} cycles after it was killed")
+            self._host.write("command", op=Command.KILL, kernel=status["slot"])
+            passed += self._time.advance(min(SLICE, limit - passed))
+            status = self._host.fields(f"queue[{self.number}].status")
 
     def enable(self) -> None:
         """Go on after `stop`, or after a failure has been mended."""

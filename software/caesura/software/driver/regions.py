@@ -101,6 +101,20 @@ class Region:
         self._claimed.add(lent)
         return lent
 
+    def set_end(self, end: int) -> None:
+        """Move the end, a multiple of `align`.
+
+        Raises
+        ------
+        OutOfMemory
+            If something is allocated beyond it.
+        """
+        last = max((stop for _, stop in self.used()), default=self.base)
+        if end < last:
+            raise OutOfMemory(f"{self.what} cannot end at {end:#x}: something lies there up to {last:#x}; take the "
+                              "memory before, or free what is no longer used")
+        self.end = end
+
     def free(self, address: int) -> None:
         """Give an allocation back.
 

@@ -36,18 +36,29 @@ class SimulatedTime:
     Attributes
     ----------
     observer : callable or None
+    pump : callable or None
+        Called after each event: something else may begin.
+    busy : callable
+        Whether `pump` has anything to wait for.
     """
 
     def __init__(self, launcher: Launcher, inspection: Inspection):
         self._launcher, self._inspection = launcher, inspection
         self._host = launcher.host
         self.observer: Observer | None = None
+        self.pump: Callable[[], None] | None = None
+        self.busy: Callable[[], bool] = lambda: False
         self._observed = 0.0
         self._slices = TimeSlices()
 
     def advance(self, cycles: int) -> int:
         """Let `cycles` cycles pass; see `Device.advance`."""
-        return self._pass(self._host.transport.advance, whole_number(cycles, "cycles"), None)
+        cycles = whole_number(cycles, "cycles")
+        if not self.busy():
+            return self._pass(self._host.transport.advance, cycles, None)
+        begin = self._host.transport.cycle
+        self.wait_until(lambda: self._host.transport.cycle - begin >= cycles, cycles, None)
+        return self._host.transport.cycle - begin
 
     def run(self, launch: Launch, cycles: int) -> int:
         """Let cycles pass until a launch finishes, at most so many; see `Device.run`."""
@@ -60,8 +71,8 @@ class SimulatedTime:
         limit = whole_number(max_cycles, "max_cycles")
         over = *ENDED, KernelState.PREEMPTED
         passed = self.wait_until(lambda: launch.state in over, limit, launch)
-        self._launcher.events.take()
-        self._launcher.free_local()
+        self._launcher.slots.events.take()
+        self._launcher.slots.free_local()
         if launch.state is KernelState.PREEMPTED:
             raise DriverError(f"kernel {launch.kernel.image.name!r} is preempted and will not go on; resume it first")
         if launch.state is KernelState.IDLE:
@@ -74,12 +85,14 @@ class SimulatedTime:
                              f"({done} of {total} TBs done)\n" + self._inspection.describe_warps())
         return passed
 
-    def wait_until(self, done: Callable[[], bool], max_cycles: int, launch: Launch) -> int:
+    def wait_until(self, done: Callable[[], bool], max_cycles: int, launch: Launch | None) -> int:
         """Let time pass until `done`, asked after each event, at most `max_cycles`; return the cycles passed."""
         passed = 0
         while not done() and passed < max_cycles:
             passed += self._pass(self._host.transport.wait, max_cycles - passed, launch)
-            self._launcher.events.take()
+            self._launcher.slots.events.take()
+            if self.pump is not None:
+                self.pump()
         return passed
 
     def _pass(self, call: Callable[[int], int], cycles: int, launch: Launch | None) -> int:

@@ -12,7 +12,8 @@ __all__ = ["Switches"]
 
 @dataclass(frozen=True)
 class Switches:
-    """Context switches of a launch, since it was started or adopted; none that failed or was withdrawn.
+    """Context switches of a launch, since it was started or adopted from another device; none that failed or was
+    withdrawn.
 
     Attributes
     ----------
@@ -36,6 +37,9 @@ class Switches:
     finished: int
     checkpointed: int
     resumed: int
+
+    def __add__(self, other: Switches) -> Switches:
+        return Switches(*(getattr(self, field.name) + getattr(other, field.name) for field in fields(self)))
 
     @classmethod
     def read(cls, host: HostInterface, slot: int) -> Switches | None:

@@ -1,0 +1,160 @@
+"""Memory on a device with what lives there: arrays, modules, launches, streams; of the device itself or a tenant."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Sequence
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import DTypeLike
+
+from caesura.software.compiler import CompileOptions, KernelImage, read_source
+
+from .arguments import whole_number
+from .arrays import DeviceArray
+from .core import DeviceCore
+from .errors import DriverError
+from .launch import Launch
+from .launcher import LaunchingDevice
+from .loaded import LoadedKernel
+from .module import Module
+from .queue import Queue
+from .regions import Region
+from .simulated_time import DEFAULT_CYCLES
+from .streams import Stream
+
+__all__ = ["AddressSpace"]
+
+
+class AddressSpace(LaunchingDevice):
+    """Memory of one owner on a device: its kernels reach the arrays of its heap, and nothing else.
+
+    Parameters
+    ----------
+    core : DeviceCore
+        Of the device.
+    system, heap : Region
+
+    Attributes
+    ----------
+    launcher : Launcher
+    system, heap : Region
+    """
+
+    def __init__(self, core: DeviceCore, system: Region, heap: Region):
+        super().__init__(core.launcher, system, heap)
+        self._core = core
+
+    # Memory and code
+
+    def array(self, values) -> DeviceArray:
+        """Return a device array with a copy of a numpy array."""
+        values = np.asarray(values)
+        array = DeviceArray(self, values.shape, values.dtype, clear=False)
+        array.set(values)
+        return array
+
+    def zeros(self, shape, dtype: DTypeLike = np.float64) -> DeviceArray:
+        """Return a device array of zeros."""
+        return DeviceArray(self, shape, dtype)
+
+    def empty(self, shape, dtype: DTypeLike = np.float64, *, clear: bool = True) -> DeviceArray:
+        """Return a device array for results: zeros unless `clear` is False, then whatever the memory holds."""
+        return DeviceArray(self, shape, dtype, clear)
+
+    def array_at(self, address: int, shape, dtype: DTypeLike = np.float64) -> DeviceArray:
+        """Return a device array over memory that is held already: an array of a launch that was adopted. The memory
+        stays as long as any of them.
+
+        Raises
+        ------
+        DriverError
+            If no array begins there, or it is smaller.
+        """
+        self.require_open()
+        memory = self.heap.holder(address)
+        if memory is None or memory.address != address:
+            raise DriverError(f"no array begins at {address:#x}; give the address of one that a launch holds")
+        array = DeviceArray(self, shape, dtype, clear=False, memory=memory)
+        if array.nbytes > memory.size:
+            raise DriverError(f"the array at {address:#x} has {memory.size:,} bytes, {array.nbytes:,} are wanted")
+        return array
+
+    def load(self, images: Iterable[KernelImage]) -> Module:
+        """Put compiled kernels into device memory."""
+        return Module(self, images)
+
+    def load_ptx(self, path: str | Path, kernels: Collection[str] | None = None) -> Module:
+        """Compile a PTX file for this SM, or take from the cache what has been compiled before, and load it.
+
+        Parameters
+        ----------
+        path : path
+        kernels : collection of str, optional
+            Entry names; every kernel unless given.
+
+        Raises
+        ------
+        software.compiler.CompileError
+            If one of them cannot be compiled, or is not there.
+        """
+        from caesura.software.compiler import stored_module  # takes long to import: only where it is needed
+
+        options = CompileOptions(max_registers=self.geometry.regs_per_thread)
+        return self.load(stored_module(read_source(path), str(path), options, kernels).all_images().values())
+
+    # Kernels
+
+    def launch(self, kernel: LoadedKernel, grid, block, arguments: Sequence, shared_bytes: int = 0) -> Launch:
+        """Start a kernel; see `Kernel.__call__`."""
+        return self.launcher.start(kernel, grid, block, arguments, shared_bytes)
+
+    def queue(self, kernels: Iterable[LoadedKernel], block_threads: int, *, shared_bytes: int = 0, packets: int = 16,
+              priority: int = 0) -> Queue:
+        """Return a hardware queue that nobody has yet (docs/device.md). With the first, the upper half of the kernel
+        slots becomes the queues'.
+
+        Parameters
+        ----------
+        kernels : iterable of kernels
+            Those that it launches; room for saving their thread blocks is kept.
+        block_threads, shared_bytes : int
+            Most threads, and bytes of shared memory, of a thread block.
+        packets : int
+            Launches that it holds, a power of two.
+        priority : int
+            0 to 15; the highest goes first.
+
+        Raises
+        ------
+        DriverError
+            If the machine has no queue, none is left, or kernel slots that queues use are in use.
+        """
+        self.require_open()
+        return self._core.queues.make(self, tuple(kernels), block_threads, shared_bytes, packets, priority)
+
+    def stream(self, priority: int = 0, name: str = "") -> Stream:
+        """Return a new stream: kernels, copies, events and calls that are carried out in order (docs/python.md).
+
+        Parameters
+        ----------
+        priority : int
+            From 0. Of streams with something to begin the highest goes first, and kernels of lower ones are
+            preempted for it (`Device.preempt_by`).
+        name : str
+            For messages.
+        """
+        return self._core.streams.make(self, whole_number(priority, "priority"), name)
+
+    def synchronize(self, max_cycles: int = DEFAULT_CYCLES) -> int:
+        """Let time pass until all streams of this owner are idle; return the cycles passed.
+
+        Raises
+        ------
+        Exception
+            The first failure that nobody has heard of; see `Stream.synchronize`.
+        CycleLimit
+            If it takes longer than `max_cycles`.
+        """
+        self.require_open()
+        return self._core.streams.synchronize(self._core.streams.of(self), max_cycles)

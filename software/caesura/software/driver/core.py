@@ -1,0 +1,46 @@
+"""What all owners of memory on a device share: its registers, its time, and who has which kernel slot."""
+
+from __future__ import annotations
+
+from .anticipation import Anticipator
+from .host_interface import HostInterface
+from .inspection import Inspection
+from .launcher import Launcher
+from .preemption import Preemption
+from .queues import Queues
+from .simulated_time import SimulatedTime
+from .streams import Streams
+from .transport import Transport
+
+__all__ = ["DeviceCore"]
+
+
+class DeviceCore:
+    """The parts of a device that are there once.
+
+    Parameters
+    ----------
+    transport : Transport
+
+    Attributes
+    ----------
+    host : HostInterface
+    launcher : Launcher
+    inspection : Inspection
+    time : SimulatedTime
+    preemption : Preemption
+    anticipator : Anticipator
+    queues : Queues
+    streams : Streams
+    """
+
+    def __init__(self, transport: Transport):
+        self.host = HostInterface(transport)
+        self.launcher = Launcher(self.host)
+        self.inspection = Inspection(self.host, self.launcher.launches)
+        self.time = SimulatedTime(self.launcher, self.inspection)
+        self.preemption = Preemption(self.launcher, self.time, self.inspection)
+        self.anticipator = Anticipator(self.preemption, self.time)
+        self.queues = Queues(self.launcher, self.time)
+        self.streams = Streams(self.launcher, self.time, self.preemption)
+        self.time.pump, self.time.busy = self.streams.pump, lambda: self.streams.busy

@@ -1,0 +1,53 @@
+"""The end of a heap as memory for other owners, who come and go."""
+
+from __future__ import annotations
+
+from .regions import Region
+
+__all__ = ["Partition"]
+
+
+class Partition:
+    """Gives out pieces beyond the end of a heap, which it moves down when they do not suffice, and up again.
+
+    Parameters
+    ----------
+    heap : Region
+    """
+
+    def __init__(self, heap: Region):
+        self._heap, self._top = heap, heap.end
+        self._used: list[tuple[int, int]] = []
+
+    def take(self, size: int) -> tuple[int, int]:
+        """Return first byte and first byte beyond of `size` bytes, a multiple of the heap's alignment, that are the
+        heap's no longer.
+
+        Raises
+        ------
+        OutOfMemory
+            If the end of the heap is in use.
+        """
+        at = self._heap.end
+        for start, end in [*self._used, (self._top, self._top)]:
+            if start - at >= size:
+                return self._add(at, at + size)
+            at = end
+        lowest = self._used[0][0] if self._used else self._top
+        self._heap.set_end(lowest - size)
+        return self._add(lowest - size, lowest)
+
+    def _add(self, start: int, end: int) -> tuple[int, int]:
+        self._used = sorted([*self._used, (start, end)])
+        return start, end
+
+    def fits(self, size: int) -> bool:
+        """Return whether a piece would leave the heap's end where it is."""
+        places = [*self._used, (self._top, self._top)]
+        starts = [self._heap.end, *(end for _, end in self._used)]
+        return any(start - at >= size for at, (start, _) in zip(starts, places, strict=True))
+
+    def give_back(self, start: int) -> None:
+        """Take a piece back."""
+        self._used = [piece for piece in self._used if piece[0] != start]
+        self._heap.set_end(self._used[0][0] if self._used else self._top)

@@ -1,0 +1,62 @@
+"""The hardware queues of a device: who has which."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from .errors import DriverError
+from .launcher import Launcher
+from .loaded import LoadedKernel
+from .memory import DeviceMemory
+from .queue import Queue
+from .simulated_time import SimulatedTime
+
+__all__ = ["Queues"]
+
+
+class Queues:
+    """Gives out the hardware queues of a device.
+
+    Parameters
+    ----------
+    launcher : Launcher
+    time : SimulatedTime
+    """
+
+    def __init__(self, launcher: Launcher, time: SimulatedTime):
+        self._launcher, self._time, self._host = launcher, time, launcher.host
+        self._queues: list[Queue] = []
+
+    def of(self, owner: DeviceMemory) -> list[Queue]:
+        """Return the queues of an owner."""
+        return [queue for queue in self._queues if queue.owner is owner]
+
+    def make(self, owner: DeviceMemory, kernels: Sequence[LoadedKernel], block_threads: int, shared_bytes: int,
+             packets: int, priority: int) -> Queue:
+        """Return a queue that nobody has yet; see `Device.queue`."""
+        g = self._host.geometry
+        taken = {queue.number for queue in self._queues}
+        number = next((k for k in range(g.queues) if k not in taken), None)
+        if number is None:
+            raise DriverError(f"all {g.queues} hardware queues of this machine ({g.name}) are in use" if g.queues else
+                              f"this machine ({g.name}) has no hardware queues: its geometry says queues = 0; launch "
+                              "kernels instead, or use streams")
+        self._take_slots()
+        queue = Queue(owner, self._time, number, kernels, block_threads, shared_bytes, packets, priority)
+        self._queues.append(queue)
+        return queue
+
+    def _take_slots(self) -> None:
+        """Make the upper half of the kernel slots the queues'."""
+        g, slots = self._host.geometry, self._launcher.slots
+        upper = frozenset(range((g.kernel_slots + 1) // 2, g.kernel_slots))
+        if not upper:
+            raise DriverError(f"this machine ({g.name}) has one kernel slot, for launches: none is left for queues")
+        if any(not launch.ended for slot, launch in slots.launches.items() if slot in upper):
+            raise DriverError("launches use the kernel slots of queues; make queues first, or wait for the launches")
+        slots.queue_slots = upper
+        self._host.write("queue_slots", sum(1 << slot for slot in upper))
+
+    def remove(self, queue: Queue) -> None:
+        """Take a queue that has been stopped back."""
+        self._queues.remove(queue)

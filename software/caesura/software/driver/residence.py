@@ -1,0 +1,118 @@
+"""Preempted launches without a kernel slot: all that is known of them is in memory, and they come back from there."""
+
+from __future__ import annotations
+
+from caesura.hw.arch.commands import Command, KernelState
+
+from .bounds import monitor_of
+from .descriptor_block import DescriptorBlock
+from .errors import CommandRefused, CycleLimit, DriverError
+from .launch import ENDED, Launch
+from .launcher import Launcher
+from .simulated_time import DEFAULT_CYCLES, SimulatedTime
+
+__all__ = ["Residence"]
+
+
+class Residence:
+    """Takes kernel slots from preempted launches, and gives them one when they are wanted again.
+
+    A launch that has been preempted stands in memory whole, with a record by which any machine takes it over
+    (docs/architecture.md, Taken over from memory). So its slot can be killed, and the launch be adopted into another.
+
+    Parameters
+    ----------
+    launcher : Launcher
+    time : SimulatedTime
+    """
+
+    def __init__(self, launcher: Launcher, time: SimulatedTime):
+        self._launcher, self._time = launcher, time
+        self._host, self._slots = launcher.host, launcher.slots
+        self._slots.make_room = self.make_room
+        launcher.come_back = self.come_back
+
+    def release(self, launch: Launch, max_cycles: int = DEFAULT_CYCLES) -> None:
+        """Take the kernel slot of a preempted launch; see `Device.release_slot`."""
+        self._launcher.check_device(launch)
+        if launch.away is not None:
+            return
+        name = launch.kernel.image.name
+        if launch.ended:
+            raise DriverError(f"the launch of kernel {name!r} has ended; there is nothing to release")
+        self._launcher.check_own(launch)
+        if why := self._bound(launch):
+            raise DriverError(f"the launch of kernel {name!r} keeps its kernel slot: {why}")
+        self._leave(launch, max_cycles)
+
+    def make_room(self) -> bool:
+        """Take the slot of a preempted launch that can do without; return whether there was one."""
+        for launch in [*self._slots.launches.values()]:
+            if not self._bound(launch):
+                self._leave(launch, DEFAULT_CYCLES)
+                return True
+        return False
+
+    def _bound(self, launch: Launch) -> str:
+        """Return why a launch cannot do without its slot; empty if it can."""
+        if monitor_of(self._host.transport):
+            return "which arrays its addresses come from is not in memory, and bounds are checked here"
+        if launch.state is not KernelState.PREEMPTED:
+            return f"it is {launch.state.name.lower()}; preempt it first"
+        if launch.stays:
+            return "some of it may still be on the SM; preempt it without in_place"
+        if launch.outcome:
+            return "its last command failed; resume or kill it"
+        for sm in range(self._host.geometry.sms):
+            with self._host.of_sm(sm):
+                state = KernelState(self._host.fields(f"kernel[{launch.slot}].state")["state"])
+            if state not in (KernelState.PREEMPTED, *ENDED):
+                return f"on SM {sm} it is {state.name.lower()}; preempt it there too"
+        return ""
+
+    def _leave(self, launch: Launch, max_cycles: int) -> None:
+        """Have a launch leave its slot, which is killed; what is in memory stays."""
+        slot = launch.slot
+        launch.go_away()
+        self._slots.away.append(launch)
+        try:
+            self._launcher.command(Command.KILL, launch)
+        except CommandRefused:
+            self._slots.away.remove(launch)
+            launch.come_back(slot)
+            raise
+        del self._slots.launches[slot]
+        self._slots.closing.add(slot)
+        passed = self._time.wait_until(lambda: not self._slots.closes(slot), max_cycles, launch)
+        if self._slots.closes(slot):
+            raise CycleLimit(f"the slot of kernel {launch.kernel.image.name!r} is not free after {passed} cycles: "
+                             "memory has not answered yet; the launch is safe, and resumes in another slot")
+
+    def come_back(self, launch: Launch, max_cycles: int = DEFAULT_CYCLES) -> None:
+        """Give a launch that has no slot one, as preempted as it was."""
+        registers = DescriptorBlock.read(self._host.transport, launch.handle).registers
+        left, slot = launch.away, self._slots.take()
+        launch.come_back(slot)
+        self._slots.launches[slot] = launch
+        self._slots.away.remove(launch)
+        name = launch.kernel.image.name
+        try:
+            self._launcher.describe(launch, registers)
+            self._launcher.command(Command.ADOPT, launch)
+            passed = self._time.wait_until(lambda: launch.state is not KernelState.ADOPTING, max_cycles, launch)
+            if launch.state is KernelState.ADOPTING:
+                raise CycleLimit(f"kernel {name!r} has not been taken from memory after {passed} cycles; it goes on")
+            if error := launch.outcome:
+                raise CommandRefused(f"kernel {name!r} could not be brought back to a kernel slot", error)
+        except CommandRefused:
+            del self._slots.launches[slot]
+            self._slots.away.append(launch)
+            launch.away = left
+            raise
+
+    def kill(self, launch: Launch) -> None:
+        """End a launch that has no slot."""
+        self._slots.away.remove(launch)
+        launch.end_away()
+        self._slots.forget(launch)
+        self._slots.give_back(launch)

@@ -1,0 +1,111 @@
+"""Priorities of streams: the kernel of a higher one has the device for itself, by preemption."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from caesura.hw.arch.commands import KernelState
+from caesura.hw.arch.context import Mechanism
+from caesura.hw.arch.faults import CommandError
+from caesura.hw.arch.geometry import Geometry
+
+from ..errors import CommandRefused, NoSlot
+from ..preemption import Preemption, check_options
+from .task import KernelTask
+
+__all__ = ["Priorities"]
+
+_RETRIES = 3
+"""Resumes that memory made fail, one after the other, until the kernel is given up."""
+
+
+class Priorities:
+    """Has kernels preempted for those of streams with a higher priority, and resumed when none of these is left.
+
+    Parameters
+    ----------
+    preemption : Preemption
+
+    Attributes
+    ----------
+    by : dict or None
+        How kernels are preempted: arguments of `Device.preempt`, among them ``mechanism``. None: nothing is preempted,
+        and a priority says what begins first, no more.
+    preempts, resumes : int
+        That were asked for.
+    """
+
+    def __init__(self, preemption: Preemption):
+        self._preemption = preemption
+        self.by: dict[str, Any] | None = {}
+        self.preempts = self.resumes = 0
+        self._failed: dict[KernelTask, int] = {}
+
+    def set(self, g: Geometry, mechanism: Mechanism | str | None, how: dict[str, Any]) -> None:
+        """Say how kernels are preempted; see `Device.preempt_by`."""
+        if mechanism is None:
+            self.by = None
+            return
+        check_options(g, mechanism, how)
+        self.by = {"mechanism": mechanism, **how}
+
+    def holds_back(self, task: KernelTask, running: Sequence[KernelTask]) -> bool:
+        """Return whether a kernel is not to begin: one of a higher priority runs."""
+        return self.by is not None and any(other.stream.priority > task.stream.priority for other in running)
+
+    def keep(self, running: Sequence[KernelTask], waiting: Sequence[KernelTask]) -> None:
+        """Preempt what runs below the highest priority that is wanted, and resume what was preempted and is not below
+        it; what is under way goes on."""
+        if self.by is None:
+            return
+        tasks = [*running, *waiting]
+        top = max((task.stream.priority for task in tasks), default=0)
+        for task in running:
+            assert task.launch is not None
+            state = task.launch.state
+            if task.stream.priority < top:
+                self._take_off(task, state)
+            elif task.preempted and state is KernelState.PREEMPTED:
+                self._bring_back(task)
+            elif state is KernelState.RUNNING:
+                task.preempted = False
+                self._failed.pop(task, None)
+
+    def _take_off(self, task: KernelTask, state: KernelState) -> None:
+        if state not in (KernelState.RUNNING, KernelState.RESUMING):
+            return
+        assert task.launch is not None and self.by is not None
+        try:
+            self._preemption.begin_preempt(task.launch, **self.by)
+        except CommandRefused as refused:
+            if refused.error not in (CommandError.NOT_RUNNING, CommandError.BUSY):
+                raise
+            return
+        self._failed.pop(task, None)
+        task.preempted = True
+        self.preempts += 1
+
+    def _bring_back(self, task: KernelTask) -> None:
+        """Ask for a resume; a kernel whose context cannot be read is killed, and its task fails."""
+        assert task.launch is not None
+        if (outcome := task.launch.outcome) and self._failed_again(task, outcome):
+            return
+        try:
+            self._preemption.begin_resume(task.launch)
+        except NoSlot:
+            return
+        except CommandRefused as refused:
+            self._failed_again(task, refused.error)
+            return
+        self.resumes += 1
+
+    def _failed_again(self, task: KernelTask, error: CommandError) -> bool:
+        """Count a resume that has failed; return whether the kernel is given up."""
+        self._failed[task] = self._failed.get(task, 0) + 1
+        if error is CommandError.BUS_ERROR and self._failed[task] <= _RETRIES:
+            return False
+        assert task.launch is not None
+        self._preemption.kill(task.launch)
+        task.end(CommandRefused(f"resume of {task.name}, put into the stream at {task.where}", error))
+        return True

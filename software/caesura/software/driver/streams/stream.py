@@ -1,0 +1,216 @@
+"""A stream: what a program puts into it is carried out in order."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from ..arguments import triple
+from ..arrays import DeviceArray
+from ..errors import CycleLimit, DriverError
+from ..loaded import LoadedKernel
+from ..simulated_time import DEFAULT_CYCLES
+from .task import Action, KernelTask, Task, TaskState, Wait
+
+if TYPE_CHECKING:
+    from ..memory import DeviceMemory
+    from .streams import Streams
+
+__all__ = ["Event", "Stream"]
+
+
+class Event(Action):
+    """A moment in a stream: all that was put into it before has ended.
+
+    Attributes
+    ----------
+    cycle : int or None
+        When that was seen; None until then.
+    """
+
+    def __init__(self, stream: Stream):
+        super().__init__(stream, "event", lambda: None)
+
+    @property
+    def cycle(self) -> int | None:
+        """When all before it had ended, as far as the host has seen: None until then, or if it never came to that."""
+        return self.ended if self.state is TaskState.DONE else None
+
+    def since(self, other: Event) -> int:
+        """Return the cycles from another event to this one.
+
+        Raises
+        ------
+        DriverError
+            If one of them has not come yet.
+        """
+        if self.cycle is None or other.cycle is None:
+            raise DriverError("an event that has not come yet has no time; wait for it")
+        return self.cycle - other.cycle
+
+
+class Stream:
+    """Kernels, copies, events and calls in order; see `Device.stream`.
+
+    Nothing waits until it is told to: every method that puts something in returns a `Task` at once. When a task fails
+    those behind it are cancelled, and `synchronize` or the task's own `wait` raises the error, once; after that the
+    stream goes on with what is put into it then.
+
+    Parameters
+    ----------
+    streams : Streams
+        Of the device.
+    owner : DeviceMemory
+        Whose kernels and arrays it takes.
+    priority : int
+        The highest goes first.
+    name : str
+    """
+
+    def __init__(self, streams: Streams, owner: DeviceMemory, priority: int, name: str):
+        self._streams, self.owner, self.priority, self.name = streams, owner, priority, name
+        self.tasks: deque[Task] = deque()
+        self.turn = 0
+        self.closed = False
+        self._failed: Task | None = None
+
+    def __repr__(self):
+        return f"Stream({self.name}, priority {self.priority}, {len(self.tasks)} tasks)"
+
+    def __enter__(self) -> Stream:
+        return self
+
+    def __exit__(self, kind: type | None, *_: object) -> None:
+        if kind is None:
+            self.synchronize()
+        self.close()
+
+    @property
+    def cycle(self) -> int:
+        """Of the device."""
+        return self.owner.transport.cycle
+
+    # What can be put in
+
+    def launch(self, kernel: LoadedKernel, grid, block, arguments: Sequence, shared_bytes: int = 0) -> KernelTask:
+        """Launch a kernel when all before it has ended; see `Kernel.__call__`.
+
+        Raises
+        ------
+        LaunchError
+            Now, if the arguments do not match the parameters or a thread block does not fit the SM.
+        """
+        self._check_open()
+        if kernel.device is not self.owner:
+            raise DriverError(f"kernel {kernel.image.name!r} is of {kernel.device.name}, the stream of "
+                              f"{self.owner.name}; use one of its own")
+        return self._put(KernelTask(self, self._streams.launcher, kernel, triple(grid, "grid"), triple(block, "block"),
+                                    arguments, shared_bytes))
+
+    def copy_to(self, array: DeviceArray, values) -> Task:
+        """Copy a numpy array to a device array, as `DeviceArray.set`; the values are those of now.
+
+        Raises
+        ------
+        ValueError
+            Now, if they do not fit the array.
+        """
+        self._check_array(array)
+        ready = array.prepared(values)
+        return self._put(Action(self, "copy to the device", lambda: array.write(ready)))
+
+    def copy_from(self, array: DeviceArray) -> Task:
+        """Copy a device array; the result of the task is a numpy array."""
+        self._check_array(array)
+        return self._put(Action(self, "copy from the device", array.get))
+
+    def call(self, function: Callable[[], Any], name: str = "") -> Task:
+        """Call a function of the host, which may put more into streams; it is not to wait for any.
+
+        What it returns is the task's result, what it raises its error.
+        """
+        self._check_open()
+        return self._put(Action(self, name or getattr(function, "__name__", "call"), function))
+
+    def record(self) -> Event:
+        """Return an event that comes when all before it has ended."""
+        self._check_open()
+        return self._put(Event(self))
+
+    def wait_event(self, awaited: Task) -> Task:
+        """Have what is put in from now on wait for an event, or any other task, of another stream of the device."""
+        self._check_open()
+        if awaited.stream.owner.host is not self.owner.host:
+            raise DriverError(f"{awaited.name} is of another device; a stream waits for what its own does")
+        return self._put(Wait(self, awaited))
+
+    def _put(self, task):
+        self.tasks.append(task)
+        self._streams.pump()
+        return task
+
+    def _check_open(self) -> None:
+        self.owner.require_open()
+        if self.closed:
+            raise DriverError(f"the stream {self.name} has been closed; make another")
+
+    def _check_array(self, array: DeviceArray) -> None:
+        self._check_open()
+        if array.device is not self.owner:
+            raise DriverError(f"the array is of {array.device.name}, the stream of {self.owner.name}; use one of its "
+                              "own")
+        _ = array.memory
+
+    # Waiting
+
+    @property
+    def idle(self) -> bool:
+        """All that was put in is over."""
+        return not self.tasks
+
+    def synchronize(self, max_cycles: int = DEFAULT_CYCLES) -> int:
+        """Let time pass until all that was put in is over; return the cycles passed.
+
+        Raises
+        ------
+        Exception
+            The error of the first task that failed since the last call.
+        CycleLimit
+            If it takes longer than `max_cycles`.
+        """
+        passed = self._streams.wait_until(lambda: self.idle, max_cycles)
+        self.raise_failure()
+        if not self.idle:
+            raise CycleLimit(f"stream {self.name} has not ended after {passed} cycles: "
+                             f"{self.tasks[0].name}, put in at {self.tasks[0].where}, is {self.tasks[0].state.value}")
+        return passed
+
+    def wait_for(self, task: Task, max_cycles: int) -> None:
+        """Let time pass until a task is over; see `Task.wait`."""
+        passed = self._streams.wait_until(lambda: task.over, max_cycles)
+        if not task.over:
+            raise CycleLimit(f"{task.name}, put into stream {self.name} at {task.where}, is {task.state.value} after "
+                             f"{passed} cycles")
+
+    def failed(self, task: Task) -> None:
+        """Remember a failure until somebody hears of it."""
+        self._failed = self._failed or task
+
+    def noticed(self, task: Task) -> None:
+        """Somebody has heard of a failure."""
+        if self._failed is task:
+            self._failed = None
+
+    def raise_failure(self) -> None:
+        """Raise the first failure that nobody has heard of, if there is one."""
+        if self._failed is not None:
+            failed, self._failed = self._failed, None
+            assert failed.error is not None
+            raise failed.error
+
+    def close(self) -> None:
+        """Kill what runs, and drop what waits. Safe to repeat."""
+        if not self.closed:
+            self.closed = True
+            self._streams.close(self)

@@ -1,0 +1,173 @@
+"""All streams of a device: what is ready begins whenever time has passed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING
+
+from ..arguments import whole_number
+from ..errors import CycleLimit
+from ..launcher import Launcher
+from ..preemption import Preemption
+from ..simulated_time import DEFAULT_CYCLES, SimulatedTime
+from .priorities import Priorities
+from .stream import Stream
+from .task import KernelTask, Task, TaskState
+
+if TYPE_CHECKING:
+    from ..memory import DeviceMemory
+
+__all__ = ["Streams"]
+
+
+class Streams:
+    """The streams of a device, whoever owns them.
+
+    Of those that have something to begin the highest priority goes first, of equals the one whose last kernel was
+    begun longest ago.
+
+    Parameters
+    ----------
+    launcher : Launcher
+    time : SimulatedTime
+    preemption : Preemption
+
+    Attributes
+    ----------
+    launcher : Launcher
+    priorities : Priorities
+    """
+
+    def __init__(self, launcher: Launcher, time: SimulatedTime, preemption: Preemption):
+        self.launcher, self._time, self._preemption = launcher, time, preemption
+        self.priorities = Priorities(preemption)
+        self._streams: list[Stream] = []
+        self._turns, self._made = 0, 0
+        self._pumping = False
+
+    def make(self, owner: DeviceMemory, priority: int, name: str) -> Stream:
+        """Return a stream of an owner."""
+        owner.require_open()
+        self._made += 1
+        stream = Stream(self, owner, priority, name or f"stream {self._made}")
+        self._streams.append(stream)
+        return stream
+
+    def of(self, owner: DeviceMemory) -> list[Stream]:
+        """Return the streams of an owner."""
+        return [stream for stream in self._streams if stream.owner is owner]
+
+    # Time
+
+    @property
+    def busy(self) -> bool:
+        """Something is in a stream."""
+        return any(stream.tasks for stream in self._streams)
+
+    def wait_until(self, done: Callable[[], bool], max_cycles: int) -> int:
+        """Let time pass until `done`, at most `max_cycles`; return the cycles passed. It ends early if nothing can come
+        any more: every stream waits for what no machine does."""
+        limit = whole_number(max_cycles, "max_cycles")
+        self.pump()
+        return self._time.wait_until(lambda: done() or not self._moves(), limit, None)
+
+    def wait_any(self, tasks: Iterable[Task], max_cycles: int = DEFAULT_CYCLES) -> Task:
+        """Let time pass until one of some tasks is over, and return it; see `Device.wait_any`."""
+        tasks = list(tasks)
+        passed = self.wait_until(lambda: any(task.over for task in tasks), max_cycles)
+        for task in tasks:
+            if task.over:
+                return task
+        raise CycleLimit(f"none of {len(tasks)} tasks is over after {passed} cycles")
+
+    def synchronize(self, streams: Iterable[Stream], max_cycles: int) -> int:
+        """Let time pass until some streams are idle, and raise their first failure; see `Device.synchronize`."""
+        streams = list(streams)
+        passed = self.wait_until(lambda: all(stream.idle for stream in streams), max_cycles)
+        for stream in streams:
+            stream.raise_failure()
+        if waiting := [stream for stream in streams if not stream.idle]:
+            raise CycleLimit(f"after {passed} cycles {len(waiting)} streams are not idle: "
+                             + ", ".join(f"{stream.name} ({stream.tasks[0].name})" for stream in waiting))
+        return passed
+
+    def _moves(self) -> bool:
+        """Return whether a kernel runs, of a stream or not, so that time changes something."""
+        return any(not launch.ended for launch in self.launcher.launches.values()) or any(
+            task.state is TaskState.RUNNING for stream in self._streams for task in stream.tasks)
+
+    # What is done when time has passed
+
+    def pump(self) -> None:
+        """Note what has ended and begin what can, until there is no more of either."""
+        if self._pumping or not self.busy:
+            return
+        self._pumping = True
+        try:
+            while self._step():
+                pass
+            self.priorities.keep(self._kernels(), self._waiting())
+        finally:
+            self._pumping = False
+
+    def _step(self) -> bool:
+        """Note ends and begin what can; return whether there was anything."""
+        ended = [self._retire(stream) for stream in self._streams]
+        began = [self._begin(stream) for stream in sorted(self._streams, key=lambda s: (-s.priority, s.turn))]
+        return any(ended) or any(began)
+
+    def _retire(self, stream: Stream) -> bool:
+        """Take the first task of a stream out if it is over; return whether it was."""
+        if not stream.tasks:
+            return False
+        task = stream.tasks[0]
+        if task.state is TaskState.RUNNING and task.has_ended():
+            task.end()
+        if not task.over:
+            return False
+        stream.tasks.popleft()
+        if task.error is not None:
+            stream.failed(task)
+            for other in stream.tasks:
+                other.cancel(f"{task.name}, put in before it at {task.where}, has failed")
+            stream.tasks.clear()
+        return True
+
+    def _begin(self, stream: Stream) -> bool:
+        """Begin the first task of a stream if it can; return whether it has."""
+        if not stream.tasks:
+            return False
+        task = stream.tasks[0]
+        if task.state is not TaskState.WAITING or not task.ready():
+            return False
+        if isinstance(task, KernelTask) and self.priorities.holds_back(task, self._kernels()):
+            return False
+        if not task.begin():
+            return False
+        if isinstance(task, KernelTask):
+            self._turns += 1
+            stream.turn = self._turns
+        return True
+
+    def _kernels(self) -> list[KernelTask]:
+        """Return the kernels that have begun and not ended."""
+        heads = [stream.tasks[0] for stream in self._streams if stream.tasks]
+        return [task for task in heads if isinstance(task, KernelTask) and task.state is TaskState.RUNNING]
+
+    def _waiting(self) -> list[KernelTask]:
+        """Return the kernels that could begin if there were room."""
+        heads = [stream.tasks[0] for stream in self._streams if stream.tasks]
+        return [task for task in heads if isinstance(task, KernelTask) and task.state is TaskState.WAITING]
+
+    def close(self, stream: Stream) -> None:
+        """Kill what runs in a stream, and drop what waits there."""
+        if stream not in self._streams:
+            return
+        if stream.tasks and isinstance(task := stream.tasks[0], KernelTask) and task.launch is not None:
+            self._preemption.kill(task.launch)
+        for task in stream.tasks:
+            if not task.over:
+                task.cancel("its stream was closed")
+        stream.tasks.clear()
+        self._streams.remove(stream)
+        self.pump()

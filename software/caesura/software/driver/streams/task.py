@@ -1,0 +1,240 @@
+"""What a stream does: one thing after the other, each a task that can be waited for."""
+
+from __future__ import annotations
+
+import enum
+import traceback
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from caesura.hw.arch.commands import KernelState
+from caesura.hw.arch.errors import UserError
+
+from ..errors import DriverError, KernelFault, NoSlot, OutOfMemory
+from ..launch import Launch
+from ..launcher import Launcher
+from ..loaded import LoadedKernel
+from ..simulated_time import DEFAULT_CYCLES
+
+if TYPE_CHECKING:
+    from .stream import Stream
+
+__all__ = ["Action", "Cancelled", "KernelTask", "Task", "TaskState", "Wait"]
+
+_HERE = str(Path(__file__).parents[2])
+
+
+class TaskState(enum.Enum):
+    """Where a task is."""
+
+    WAITING = "waiting"
+    """For those before it in its stream, for an event, or for a kernel slot."""
+    RUNNING = "running"
+    """A kernel: begun, preempted or not."""
+    DONE = "done"
+    FAILED = "failed"
+    CANCELLED = "cancelled"
+    """It has not begun and will not: something before it has failed, or its stream was closed."""
+
+
+class Cancelled(DriverError):
+    """A task of a stream was not carried out."""
+
+
+def _call_site() -> str:
+    """Return where a program has called the driver, as ``file:line``."""
+    for frame in reversed(traceback.extract_stack()):
+        if not frame.filename.startswith(_HERE):
+            return f"{frame.filename}:{frame.lineno}"
+    return ""
+
+
+class Task:
+    """Something that was put into a stream.
+
+    Attributes
+    ----------
+    stream : Stream
+    name : str
+        For messages.
+    where : str
+        File and line of the call that put it there.
+    state : TaskState
+    submitted, started, ended : int or None
+        Cycles of the device in which it was put into the stream, begun, and seen to have ended.
+    error : Exception or None
+        Why it has failed, or was cancelled.
+    """
+
+    def __init__(self, stream: Stream, name: str):
+        self.stream, self.name, self.where = stream, name, _call_site()
+        self.state = TaskState.WAITING
+        self.submitted: int = stream.cycle
+        self.started: int | None = None
+        self.ended: int | None = None
+        self.error: Exception | None = None
+        self._result: Any = None
+
+    def __repr__(self):
+        return f"{type(self).__name__}({self.name!r}, {self.state.value})"
+
+    @property
+    def over(self) -> bool:
+        """It is done, or never will be."""
+        return self.state in (TaskState.DONE, TaskState.FAILED, TaskState.CANCELLED)
+
+    def wait(self, max_cycles: int = DEFAULT_CYCLES) -> Any:
+        """Let time pass until it is over, and return its result: a copy's array, what a call has returned.
+
+        Raises
+        ------
+        Exception
+            If it failed: a `KernelFault`, a `DriverError`, what a call has raised; also `Cancelled`.
+        CycleLimit
+            If it is not over after `max_cycles`.
+        """
+        self.stream.wait_for(self, max_cycles)
+        if self.error is not None:
+            self.stream.noticed(self)
+            raise self.error
+        return self._result
+
+    # For the streams of a device
+
+    def ready(self) -> bool:
+        """Return whether it can begin as far as other tasks are concerned."""
+        return True
+
+    def begin(self) -> bool:
+        """Begin, and end at once if that is all; return False if it has to wait for room."""
+        raise NotImplementedError
+
+    def has_ended(self) -> bool:
+        """Return whether what was begun is over; asking may take time."""
+        return True
+
+    def begun(self) -> None:
+        """Note that it runs."""
+        self.state, self.started = TaskState.RUNNING, self.stream.cycle
+
+    def end(self, error: Exception | None = None) -> None:
+        """Note its end."""
+        self.ended = self.stream.cycle
+        self.started = self.ended if self.started is None else self.started
+        self.state, self.error = TaskState.DONE if error is None else TaskState.FAILED, error
+        self.release()
+
+    def cancel(self, why: str) -> None:
+        """Note that it will not be carried out."""
+        self.state = TaskState.CANCELLED
+        self.error = Cancelled(f"{self.name}, put into the stream at {self.where}, was not carried out: {why}")
+        self.release()
+
+    def release(self) -> None:
+        """Let go of what it needed."""
+
+
+class Action(Task):
+    """A task of the host that takes no simulated time: a copy, a call, an event."""
+
+    def __init__(self, stream: Stream, name: str, function: Callable[[], Any]):
+        super().__init__(stream, name)
+        self._function: Callable[[], Any] | None = function
+
+    def begin(self) -> bool:
+        """Do it."""
+        assert self._function is not None
+        self.begun()
+        try:
+            self._result = self._function()
+        except Exception as error:  # a program's own function: whatever it raises is its task's
+            self.end(error)
+        else:
+            self.end()
+        return True
+
+    def release(self) -> None:
+        """Drop the function, and with it the arrays that it holds."""
+        self._function = None
+
+
+class Wait(Action):
+    """A task that waits for one of another stream."""
+
+    def __init__(self, stream: Stream, awaited: Task):
+        super().__init__(stream, f"wait for {awaited.name}", lambda: None)
+        self.awaited = awaited
+
+    def ready(self) -> bool:
+        """Return whether the other task is over."""
+        return self.awaited.over
+
+    def begin(self) -> bool:
+        """End; without success if the other has had none."""
+        if self.awaited.error is None:
+            return super().begin()
+        self.cancel(f"what it waits for has failed: {self.awaited.error}")
+        return True
+
+
+class KernelTask(Task):
+    """A launch that was put into a stream.
+
+    Attributes
+    ----------
+    kernel : LoadedKernel
+    launch : Launch or None
+        Once it has begun.
+    preempted : bool
+        By a stream with a higher priority, which will bring it back.
+    """
+
+    def __init__(self, stream: Stream, launcher: Launcher, kernel: LoadedKernel, grid, block, arguments: Sequence,
+                 shared_bytes: int):
+        super().__init__(stream, f"kernel {kernel.image.name!r}")
+        launcher.check(kernel, grid, block, arguments, shared_bytes)
+        self.kernel, self.launch, self.preempted = kernel, None, False
+        self._launcher = launcher
+        self._given: tuple | None = (kernel, grid, block, list(arguments), shared_bytes)
+        self.launch: Launch | None
+
+    def begin(self) -> bool:
+        """Start the kernel; False if no slot is free, or no memory for its context while others run that have some."""
+        assert self._given is not None
+        try:
+            self.launch = self._launcher.start(*self._given)
+        except NoSlot:
+            return False
+        except OutOfMemory as error:
+            if any(not launch.ended for launch in self._launcher.slots.of(self.kernel.device)):
+                return False
+            self.end(error)
+            return True
+        except UserError as error:
+            self.end(error)
+            return True
+        self.begun()
+        return True
+
+    def has_ended(self) -> bool:
+        """Return whether its launch has ended, by itself or killed."""
+        assert self.launch is not None
+        return self.launch.ended
+
+    def end(self, error: Exception | None = None) -> None:
+        """Note its end, and what became of it."""
+        if error is None and self.launch is not None:
+            error = self._failure(self.launch)
+        super().end(error)
+
+    def _failure(self, launch: Launch) -> Exception | None:
+        if launch.state is KernelState.IDLE:
+            return DriverError(f"{self.name}, put into the stream at {self.where}, was killed")
+        if tbs := launch.faulted_tbs:
+            return KernelFault(launch.fault, self.kernel.image.name, tbs, self.where)
+        return None
+
+    def release(self) -> None:
+        """Let go of the arguments."""
+        self._given = None

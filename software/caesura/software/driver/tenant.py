@@ -1,0 +1,153 @@
+"""Tenants: owners of memory on one device, whose kernels reach nothing of each other."""
+
+from __future__ import annotations
+
+from caesura.hw.arch.geometry import SEGMENT_BYTES
+
+from .address_space import AddressSpace
+from .core import DeviceCore
+from .errors import Closed, DriverError
+from .launch import Launch
+from .memory import HEAP_ALIGN, heap_region
+from .partition import Partition
+from .regions import Region
+from .simulated_time import DEFAULT_CYCLES
+from .transport import Transport
+
+__all__ = ["Tenant"]
+
+
+class Tenant(AddressSpace):
+    """One of several owners of memory on a device; see `Device.tenant`.
+
+    Its arrays and global variables lie in a range of memory of its own, which is the window of its kernels; code,
+    constants, contexts and local memory in another, which no kernel reaches. Both are zeros when it gets them, and
+    when it gives them back. It shares the SMs, the kernel slots and the time with all others.
+
+    It is used as a device is: `array`, `zeros`, `load`, kernels that are called, `stream`, `queue`. Preemption is for
+    who has the device (`Device.preempt` takes launches of tenants).
+
+    Parameters
+    ----------
+    core : DeviceCore
+    device : AddressSpace
+        Whose memory it is a part of.
+    partition : Partition
+        Of the device's heap.
+    memory_bytes : int
+    system_bytes : int or None
+    launches : int or None
+    name : str
+
+    Attributes
+    ----------
+    name : str
+    """
+
+    def __init__(self, core: DeviceCore, device: AddressSpace, partition: Partition, memory_bytes: int,
+                 system_bytes: int | None, launches: int | None, name: str):
+        device.require_open()
+        self._device, self._partition, self._closed = device, partition, False
+        size = max(1, -(-memory_bytes // HEAP_ALIGN)) * HEAP_ALIGN
+        more = size if system_bytes is None else max(1, -(-system_bytes // SEGMENT_BYTES)) * SEGMENT_BYTES
+        if not partition.fits(size):
+            _check_windows(core, device)
+        system = device.system.allocate(more)
+        try:
+            start, end = partition.take(size)
+        except BaseException:
+            device.system.free(system)
+            raise
+        self._given = system, start
+        super().__init__(core, Region(system, system + more, SEGMENT_BYTES, "system memory"),
+                         heap_region(device.transport, start, end))
+        self.name = name or f"tenant {len(core.launcher.owners) - 1}"
+        self.system.what, self.heap.what = f"system memory of {self.name}", f"memory of {self.name}"
+        self.launch_limit = launches
+        self._clear()
+
+    def __repr__(self):
+        if self._closed:
+            return f"Tenant({self.name}, closed)"
+        return f"Tenant({self.name}, {self.heap.end - self.heap.base:,} bytes)"
+
+    def __enter__(self) -> Tenant:
+        self.require_open()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    @property
+    def closed(self) -> bool:
+        """Whether `close` has been called, or the device is closed."""
+        return self._closed or self.host.closed
+
+    @property
+    def transport(self) -> Transport:
+        """The machine, while the tenant has memory there."""
+        if self._closed:
+            raise Closed(f"{self.name} has been closed, and its memory is others'")
+        return self.host.transport
+
+    def require_open(self) -> None:
+        """Raise `Closed` if the tenant or the device has been closed."""
+        super().require_open()
+        _ = self.transport
+
+    def wait(self, launch: Launch, max_cycles: int = DEFAULT_CYCLES) -> int:
+        """Let time pass until a launch of its own has finished; see `Device.wait`."""
+        self._check_own(launch)
+        return self._core.time.wait(launch, max_cycles)
+
+    def kill(self, launch: Launch, max_cycles: int = DEFAULT_CYCLES) -> None:
+        """End a launch of its own, whatever it does; see `Device.kill`."""
+        self._check_own(launch)
+        self._core.preemption.kill(launch, max_cycles)
+
+    def _check_own(self, launch: Launch) -> None:
+        self.require_open()
+        if launch.device is not self:
+            raise DriverError(f"the launch of kernel {launch.kernel.image.name!r} is of {launch.device.name}, not of "
+                              f"{self.name}")
+
+    def close(self, max_cycles: int = DEFAULT_CYCLES) -> None:
+        """End all that it does, whatever that is, clear its memory, and give it back. Safe to repeat.
+
+        Raises
+        ------
+        CycleLimit
+            If memory has not answered what a kernel had asked after `max_cycles`; nothing is given back then, and
+            closing again goes on.
+        """
+        if self.closed:
+            return
+        core = self._core
+        for stream in core.streams.of(self):
+            stream.close()
+        for queue in core.queues.of(self):
+            queue.end(max_cycles)
+            core.queues.remove(queue)
+        for launch in core.launcher.slots.of(self):
+            core.preemption.kill(launch, max_cycles)
+        for launch in core.launcher.slots.of(self):
+            core.launcher.slots.drop(launch)
+        self._clear()
+        system, heap = self._given
+        self._device.system.free(system)
+        self._partition.give_back(heap)
+        core.launcher.owners.remove(self)
+        self._closed = True
+
+    def _clear(self) -> None:
+        for region in (self.system, self.heap):
+            self.clear(region.base, region.end - region.base)
+
+
+def _check_windows(core: DeviceCore, device: AddressSpace) -> None:
+    """Refuse to take memory from the window of a kernel of the device itself."""
+    running = [launch for launch in core.launcher.slots.of(device) if not launch.ended]
+    if running or core.queues.of(device):
+        what = f"kernel {running[0].kernel.image.name!r}" if running else "a hardware queue"
+        raise DriverError(f"{what} of the device itself was given the memory that the tenant would have; make tenants "
+                          "first, or wait for the launches")
