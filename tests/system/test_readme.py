@@ -22,3 +22,11 @@ def test_two_kernels_share_an_sm_as_the_document_shows():
     exec((ROOT / "docs" / "sharing.md").read_text().split("```python\n")[1].split("```")[0], names)
     assert names["saved"].tbs > 0
     assert all(launch.finished for launch in names["launches"].values())
+
+
+def test_streams_and_tenants_as_the_document_shows(capsys):
+    names = {}
+    for example in (ROOT / "docs" / "streams.md").read_text().split("```python\n")[1:]:
+        exec(example.split("```")[0], names)
+    assert capsys.readouterr().out == "the batch has ended\n"
+    assert names["alice"].closed and (names["other"].get() == 2).all()

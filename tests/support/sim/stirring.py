@@ -5,7 +5,7 @@ import numpy as np
 from caesura.hw.arch.geometry import preset
 from support.hw.stir import WORDS, image, stirred
 
-__all__ = ["BLOCKS", "Stirring"]
+__all__ = ["BLOCK", "BLOCKS", "Stirring"]
 
 TINY = preset("tiny")
 BLOCK = 2 * TINY.warp_size

@@ -23,6 +23,7 @@ from .errors import (
     FaultRecord,
     KernelFault,
     LaunchError,
+    NoSlot,
     NoSuchKernel,
     OutOfMemory,
 )
@@ -31,12 +32,14 @@ from .inspection import WarpState
 from .launch import Launch
 from .module import Kernel, Module
 from .preemption import PreemptReport, ResumeReport
+from .streams import Event, KernelTask, Stream, Task, TaskState
 from .switches import Switches
+from .tenant import Tenant
 from .textures import Texture
 from .transport import Transport
 from .variables import Variable
 
 __all__ = ["Device", "Launch", "PreemptReport", "ResumeReport", "Anticipation", "Estimate", "TbEstimate", "Switches",
            "WarpState", "Module", "Kernel", "DeviceArray", "Variable", "Texture", "Transport", "Contexts", "TbContext",
-           "WarpContext", "StackEntry", "DriverError", "LaunchError", "NoSuchKernel", "OutOfMemory", "ContextError",
-           "Closed", "CommandRefused", "CycleLimit", "KernelFault", "FaultRecord"]
+           "WarpContext", "StackEntry", "DriverError", "LaunchError", "NoSlot", "NoSuchKernel", "OutOfMemory",
+           "ContextError", "Closed", "Event", "KernelTask", "Stream", "Task", "TaskState", "Tenant", "CommandRefused", "CycleLimit", "KernelFault", "FaultRecord"]

@@ -10,8 +10,8 @@ from caesura.software.compiler.origins import Origin
 
 from .bounds import Violation
 
-__all__ = ["DriverError", "LaunchError", "NoSlot", "NoSuchKernel", "OutOfMemory", "ContextError", "Closed", "CommandRefused",
-           "CycleLimit", "KernelFault", "FaultRecord"]
+__all__ = ["DriverError", "LaunchError", "NoSlot", "NoSuchKernel", "OutOfMemory", "ContextError", "Closed",
+           "CommandRefused", "CycleLimit", "KernelFault", "FaultRecord"]
 
 
 class DriverError(UserError):

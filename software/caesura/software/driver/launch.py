@@ -154,7 +154,7 @@ class Launch:
         """TBs completed and TBs of the grid."""
         total = math.prod(self.grid)
         if not self._in_slot:
-            return (self.away.completed if self.away else total), total
+            return self._former.completed, total
         return self.device.host.read(f"kernel[{self.slot}].completed"), total
 
     @property
@@ -169,7 +169,7 @@ class Launch:
         """Return `progress` without simulated time passing, None where a machine cannot (`Device.peek`)."""
         total = math.prod(self.grid)
         if not self._in_slot:
-            return (self.away.completed if self.away else total), total
+            return self._former.completed, total
         completed = self.device.host.peek(f"kernel[{self.slot}].completed")
         return None if completed is None else (completed, total)
 

@@ -4,20 +4,45 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol, TypeVar
 
 from ..arguments import triple
 from ..arrays import DeviceArray
 from ..errors import CycleLimit, DriverError
+from ..host_interface import HostInterface
+from ..launcher import Launcher
 from ..loaded import LoadedKernel
+from ..memory import DeviceMemory
 from ..simulated_time import DEFAULT_CYCLES
 from .task import Action, KernelTask, Task, TaskState, Wait
 
-if TYPE_CHECKING:
-    from ..memory import DeviceMemory
-    from .streams import Streams
-
 __all__ = ["Event", "Stream"]
+
+
+SomeTask = TypeVar("SomeTask", bound=Task)
+
+
+class Conductor(Protocol):
+    """What a stream asks of those of its device together.
+
+    Attributes
+    ----------
+    launcher : Launcher
+    """
+
+    launcher: Launcher
+
+    def pump(self) -> None:
+        """Begin what can."""
+        ...
+
+    def wait_until(self, done: Callable[[], bool], max_cycles: int) -> int:
+        """Let time pass."""
+        ...
+
+    def close(self, stream: Stream) -> None:
+        """End what a stream does."""
+        ...
 
 
 class Event(Action):
@@ -59,8 +84,8 @@ class Stream:
 
     Parameters
     ----------
-    streams : Streams
-        Of the device.
+    streams : Conductor
+        The `Streams` of the device.
     owner : DeviceMemory
         Whose kernels and arrays it takes.
     priority : int
@@ -68,7 +93,7 @@ class Stream:
     name : str
     """
 
-    def __init__(self, streams: Streams, owner: DeviceMemory, priority: int, name: str):
+    def __init__(self, streams: Conductor, owner: DeviceMemory, priority: int, name: str):
         self._streams, self.owner, self.priority, self.name = streams, owner, priority, name
         self.tasks: deque[Task] = deque()
         self.turn = 0
@@ -90,6 +115,11 @@ class Stream:
     def cycle(self) -> int:
         """Of the device."""
         return self.owner.transport.cycle
+
+    @property
+    def host(self) -> HostInterface:
+        """The device."""
+        return self.owner.host
 
     # What can be put in
 
@@ -141,11 +171,11 @@ class Stream:
     def wait_event(self, awaited: Task) -> Task:
         """Have what is put in from now on wait for an event, or any other task, of another stream of the device."""
         self._check_open()
-        if awaited.stream.owner.host is not self.owner.host:
+        if awaited.stream.host is not self.host:
             raise DriverError(f"{awaited.name} is of another device; a stream waits for what its own does")
         return self._put(Wait(self, awaited))
 
-    def _put(self, task):
+    def _put(self, task: SomeTask) -> SomeTask:
         self.tasks.append(task)
         self._streams.pump()
         return task

@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING
 
 from ..arguments import whole_number
 from ..errors import CycleLimit
 from ..launcher import Launcher
+from ..memory import DeviceMemory
 from ..preemption import Preemption
 from ..simulated_time import DEFAULT_CYCLES, SimulatedTime
 from .priorities import Priorities
 from .stream import Stream
 from .task import KernelTask, Task, TaskState
-
-if TYPE_CHECKING:
-    from ..memory import DeviceMemory
 
 __all__ = ["Streams"]
 

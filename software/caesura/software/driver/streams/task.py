@@ -6,19 +6,17 @@ import enum
 import traceback
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 from caesura.hw.arch.commands import KernelState
 from caesura.hw.arch.errors import UserError
 
 from ..errors import DriverError, KernelFault, NoSlot, OutOfMemory
+from ..host_interface import HostInterface
 from ..launch import Launch
 from ..launcher import Launcher
 from ..loaded import LoadedKernel
 from ..simulated_time import DEFAULT_CYCLES
-
-if TYPE_CHECKING:
-    from .stream import Stream
 
 __all__ = ["Action", "Cancelled", "KernelTask", "Task", "TaskState", "Wait"]
 
@@ -38,6 +36,37 @@ class TaskState(enum.Enum):
     """It has not begun and will not: something before it has failed, or its stream was closed."""
 
 
+class Holder(Protocol):
+    """What a task asks of its stream.
+
+    Attributes
+    ----------
+    name : str
+    priority : int
+    """
+
+    name: str
+    priority: int
+
+    @property
+    def cycle(self) -> int:
+        """Of the device."""
+        ...
+
+    @property
+    def host(self) -> HostInterface:
+        """The device."""
+        ...
+
+    def wait_for(self, task: Task, max_cycles: int) -> None:
+        """Let time pass until a task is over."""
+        ...
+
+    def noticed(self, task: Task) -> None:
+        """Somebody has heard of a failure."""
+        ...
+
+
 class Cancelled(DriverError):
     """A task of a stream was not carried out."""
 
@@ -55,7 +84,8 @@ class Task:
 
     Attributes
     ----------
-    stream : Stream
+    stream : Holder
+        A `Stream`.
     name : str
         For messages.
     where : str
@@ -67,7 +97,7 @@ class Task:
         Why it has failed, or was cancelled.
     """
 
-    def __init__(self, stream: Stream, name: str):
+    def __init__(self, stream: Holder, name: str):
         self.stream, self.name, self.where = stream, name, _call_site()
         self.state = TaskState.WAITING
         self.submitted: int = stream.cycle
@@ -138,7 +168,7 @@ class Task:
 class Action(Task):
     """A task of the host that takes no simulated time: a copy, a call, an event."""
 
-    def __init__(self, stream: Stream, name: str, function: Callable[[], Any]):
+    def __init__(self, stream: Holder, name: str, function: Callable[[], Any]):
         super().__init__(stream, name)
         self._function: Callable[[], Any] | None = function
 
@@ -162,7 +192,7 @@ class Action(Task):
 class Wait(Action):
     """A task that waits for one of another stream."""
 
-    def __init__(self, stream: Stream, awaited: Task):
+    def __init__(self, stream: Holder, awaited: Task):
         super().__init__(stream, f"wait for {awaited.name}", lambda: None)
         self.awaited = awaited
 
@@ -190,7 +220,7 @@ class KernelTask(Task):
         By a stream with a higher priority, which will bring it back.
     """
 
-    def __init__(self, stream: Stream, launcher: Launcher, kernel: LoadedKernel, grid, block, arguments: Sequence,
+    def __init__(self, stream: Holder, launcher: Launcher, kernel: LoadedKernel, grid, block, arguments: Sequence,
                  shared_bytes: int):
         super().__init__(stream, f"kernel {kernel.image.name!r}")
         launcher.check(kernel, grid, block, arguments, shared_bytes)

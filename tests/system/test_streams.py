@@ -1,0 +1,328 @@
+"""Streams: order, events, errors where they belong, priorities that preempt, more launches than the machine has slots."""
+
+import random
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from caesura import open_device
+from caesura.hw.arch.geometry import preset
+from caesura.hw.arch.errors import InputError
+from caesura.sim.memory import ErrorRange
+from caesura.software.compiler import compile_ptx
+from caesura.software.driver import (
+    CommandRefused,
+    CycleLimit,
+    DriverError,
+    KernelFault,
+    LaunchError,
+    TaskState,
+)
+from support.selection import quick
+from support.sim.stream_work import HEAD, Appending, StirTask
+
+MEMORY = 1 << 22
+TWO = preset("tiny").replace(sms=2)
+HERE = Path(__file__).name
+
+
+@pytest.fixture(params=["golden-one", "golden-two", "rtl-one", pytest.param("rtl-two", marks=pytest.mark.full)])
+def device(request):
+    backend, sms = request.param.split("-")
+    with open_device(backend, TWO if sms == "two" else "tiny", memory_bytes=MEMORY) as device:
+        yield device
+
+
+@pytest.fixture(scope="module")
+def golden():
+    with open_device("golden", "tiny", memory_bytes=MEMORY) as device:
+        yield device
+
+
+def test_a_stream_keeps_the_order(device):
+    """Each kernel appends its number: copies and calls see just what was put in before them."""
+    work, stream, seen = Appending(device), device.stream(), []
+    for n in range(6):
+        work.append(stream, n)
+        seen.append(stream.copy_from(work.log))
+        stream.call(lambda n=n: seen.append(n))
+    assert stream.tasks[0].state is TaskState.RUNNING and not stream.idle
+    stream.synchronize()
+    assert [list(copy.wait()[:n + 1]) for n, copy in enumerate(seen[:6])] == [list(range(n + 1)) for n in range(6)]
+    assert seen[6:] == [*range(6)]
+
+
+def test_a_call_may_put_more_into_streams(golden):
+    stream, other, seen = golden.stream(), golden.stream(), []
+
+    def again(n):
+        seen.append(n)
+        if n:
+            (other if n % 2 else stream).call(lambda: again(n - 1))
+
+    stream.call(lambda: again(5))
+    golden.synchronize()
+    assert seen == [5, 4, 3, 2, 1, 0]
+
+
+def test_copies_are_of_the_moment_they_were_put_in(golden):
+    stream, array, values = golden.stream(), golden.zeros(4, np.int32), np.arange(4, dtype=np.int32)
+    spin = Appending(golden)
+    spin.append(stream, 0)
+    copied = stream.copy_to(array, values)
+    values[:] = 9
+    assert not copied.over and not array.get().any()
+    assert copied.wait() is None and list(array.get()) == [0, 1, 2, 3]
+
+
+def test_events_order_streams_and_tell_the_time(device):
+    """Of two streams each waits for the other, in turn: the log is in one order."""
+    work, one, two = Appending(device), device.stream(), device.stream()
+    events = [one.record()]
+    for n in range(6):
+        stream = (one, two)[n % 2]
+        stream.wait_event(events[-1])
+        work.append(stream, n)
+        events.append(stream.record())
+    device.synchronize()
+    assert list(work.log.get()[:6]) == [*range(6)]
+    cycles = [event.cycle for event in events]
+    assert cycles == sorted(cycles) and events[-1].since(events[0]) == cycles[-1] - cycles[0] > 100
+
+
+def test_streams_run_side_by_side(device):
+    """More kernels than there are slots, each from a stream of its own; a kernel in one does not wait for others."""
+    slots = device.geometry.kernel_slots
+    tasks = [StirTask(device, device.stream(), 2, seed) for seed in range(3 * slots)]
+    assert sum(task.task.state is TaskState.RUNNING for task in tasks) == slots
+    first = device.wait_any([task.task for task in tasks])
+    assert first.over and not all(task.task.over for task in tasks)
+    device.synchronize()
+    for task in tasks:
+        task.check()
+
+
+def test_a_high_priority_preempts(device):
+    """The device is its alone until it has ended; then what was preempted goes on, and ends as if nothing had
+    happened."""
+    low, high = device.stream(priority=1, name="low"), device.stream(priority=2, name="high")
+    batch = [StirTask(device, low, 4, seed) for seed in range(2)]
+    device.advance(700)
+    urgent = StirTask(device, high, 1, 7)
+    urgent.task.wait()
+    assert urgent.task.over and not batch[0].task.over and batch[0].task.preempted
+    device.synchronize()
+    for task in (*batch, urgent):
+        task.check()
+    assert batch[0].task.launch.switches.resumed >= 1
+    assert urgent.task.ended < batch[0].task.ended < batch[1].task.ended
+
+
+@pytest.mark.parametrize("how", [{"mechanism": "occupied"}, {"mechanism": "live+cp", "patience": 100},
+                                 {"mechanism": "live+tb"}, {"grace": 100}, {"grace": "unlimited"},
+                                 {"in_place": True}, {"scramble": True}], ids=str)
+def test_each_way_of_preempting(golden, how):
+    golden.preempt_by(**{"mechanism": "live", **how})
+    low, high = golden.stream(), golden.stream(priority=1)
+    batch = StirTask(golden, low, 6, 1)
+    for seed in range(2, 5):
+        golden.advance(250)
+        StirTask(golden, high, 1, seed).finish()
+    batch.finish()
+    golden.preempt_by()
+
+
+def test_without_preemption_a_priority_says_what_begins_first(golden):
+    golden.preempt_by(None)
+    slots, order = golden.geometry.kernel_slots, []
+    for seed in range(slots):
+        StirTask(golden, golden.stream(), 3, seed)
+    for priority in (1, 5, 3):
+        stream = golden.stream(priority=priority)
+        StirTask(golden, stream, 1, priority)
+        stream.call(lambda priority=priority: order.append(priority))
+    golden.synchronize()
+    golden.preempt_by()
+    assert order[0] == 5 and sorted(order) == [1, 3, 5]
+
+
+def test_priorities_find_a_slot_though_all_are_in_use(device):
+    slots = device.geometry.kernel_slots
+    batch = [StirTask(device, device.stream(), 3, seed) for seed in range(slots)]
+    device.advance(400)
+    urgent = [StirTask(device, device.stream(priority=1), 1, 20 + n) for n in range(slots + 1)]
+    for task in urgent:
+        task.finish()
+    assert not any(task.task.over for task in batch)
+    for task in batch:
+        task.finish()
+
+
+def test_bad_arguments_are_told_at_the_call(golden):
+    work, stream = Appending(golden), golden.stream()
+    with pytest.raises(LaunchError, match="takes 4 arguments"):
+        stream.launch(work.kernel, 1, 16, [])
+    with pytest.raises(LaunchError, match="threads a TB"):
+        stream.launch(work.kernel, 1, 4096, [work.log, work.cursor, 0, 0])
+    with pytest.raises(InputError, match="does not fit a device array"):
+        stream.copy_to(work.log, np.zeros(3, np.uint32))
+    with pytest.raises(DriverError, match="priority must be a whole number"):
+        golden.stream(priority=-1)
+    with pytest.raises(DriverError, match="no option 'tbs'"):
+        golden.preempt_by("live", tbs=[0])
+    with pytest.raises(DriverError, match="no mechanism 'fast'"):
+        golden.preempt_by("fast")
+    stream.synchronize()
+    with open_device("golden", "tiny", memory_bytes=MEMORY) as other:
+        with pytest.raises(DriverError, match="of another device"):
+            stream.wait_event(other.stream().record())
+        with pytest.raises(DriverError, match="use one of its own"):
+            stream.launch(Appending(other).kernel, 1, 1, [])
+
+
+STRAY = compile_ptx(HEAD + """
+.visible .entry stray(.param .u64 output)
+{
+    .reg .b64 %a<2>;
+    .reg .b32 %r<2>;
+    ld.param.u64 %a0, [output];
+    mov.u32 %r0, 1;
+    st.global.u32 [%a0+1], %r0;
+    ret;
+}
+""", "stray.ptx").values()
+
+
+def test_a_fault_is_told_once_where_the_kernel_was_launched(device):
+    """What was put in behind it is not carried out, nor what waits for that in other streams; others go on."""
+    output = device.zeros(4, np.uint32)
+    stray = device.load(STRAY)["stray"]
+    stream, other, third = (device.stream(name=name) for name in ("one", "two", "three"))
+    bad = stream.launch(stray, 1, 1, [output])
+    behind = stream.copy_to(output, np.arange(4, dtype=np.uint32))
+    mark = stream.record()
+    other.wait_event(mark)
+    late = other.copy_to(output, np.arange(4, dtype=np.uint32))
+    good = StirTask(device, third, 1, 1)
+    with pytest.raises(KernelFault, match=rf"(?s)kernel 'stray'.*stray\.ptx:12.*launched at .*{HERE}:\d+") as fault:
+        stream.synchronize()
+    assert fault.value.record.kernel == "stray"
+    with pytest.raises(DriverError, match="what it waits for has failed"):
+        other.synchronize()
+    good.finish()
+    assert not output.get().any()
+    assert (bad.state, behind.state, late.state) == (TaskState.FAILED, *[TaskState.CANCELLED] * 2)
+    assert mark.cycle is None
+    with pytest.raises(DriverError, match="has not come yet"):
+        mark.since(mark)
+    with pytest.raises(DriverError, match=rf"copy to the device, put into the stream at .*{HERE}:\d+, was not"):
+        behind.wait()
+    stream.synchronize()  # it has been told
+    stream.copy_to(output, np.arange(4, dtype=np.uint32))
+    stream.synchronize()
+    assert list(output.get()) == [0, 1, 2, 3]
+
+
+def test_an_error_of_a_call_is_the_programs_own(golden):
+    stream = golden.stream()
+    stream.call(lambda: 1 // 0)
+    with pytest.raises(ZeroDivisionError):
+        stream.synchronize()
+    assert stream.call(lambda: 7).wait() == 7
+    with pytest.raises(ZeroDivisionError):
+        stream.call(lambda: 1 // 0).wait()
+    stream.synchronize()  # told already
+
+
+def test_a_launch_that_is_killed_fails(device):
+    stream = device.stream()
+    work = StirTask(device, stream, 1000, 1)
+    device.advance(300)
+    device.kill(work.task.launch)
+    with pytest.raises(DriverError, match="kernel 'stir', put into the stream at .*, was killed"):
+        stream.synchronize()
+
+
+def test_waiting_ends(golden):
+    """After so many cycles, and at once if nothing can come any more."""
+    stream, other = golden.stream(name="endless"), golden.stream(name="stuck")
+    work = StirTask(golden, stream, 100_000, 1)
+    with pytest.raises(CycleLimit, match=r"stream endless has not ended after \d+ cycles: kernel 'stir', put in at"):
+        stream.synchronize(1000)
+    with pytest.raises(CycleLimit, match="is running after"):
+        work.task.wait(1000)
+    with pytest.raises(CycleLimit, match="none of 1 tasks is over"):
+        golden.wait_any([work.task], 1000)
+    golden.wait_any([other.record()])
+    stream.close()
+    assert work.task.state is TaskState.RUNNING or work.task.over
+    with pytest.raises(DriverError, match="stream endless has been closed"):
+        stream.record()
+    stream.close()
+    golden.synchronize()
+
+
+def test_a_stream_that_closes_drops_what_waits(device):
+    with pytest.raises(RuntimeError), device.stream() as stream:
+        work = StirTask(device, stream, 100_000, 1)
+        waiting = stream.record()
+        raise RuntimeError
+    assert work.task.launch.ended and waiting.state is TaskState.CANCELLED
+    with device.stream() as stream:
+        work = StirTask(device, stream, 1, 1)
+    work.check()
+
+
+def test_advance_lets_streams_go_on(device):
+    tasks, stream = [], device.stream()
+    for seed in range(3):
+        tasks.append(StirTask(device, stream, 1, seed))
+    before = device.cycle
+    assert 50_000 <= device.advance(50_000) == device.cycle - before < 50_100
+    assert stream.idle
+    for task in tasks:
+        task.check()
+
+
+def test_memory_that_fails_when_a_kernel_is_brought_back():
+    """A resume is tried again; when memory does not come back, the kernel's task fails, and the stream goes on."""
+    with open_device("rtl", "tiny", memory_bytes=MEMORY) as device:
+        low, high = device.stream(), device.stream(priority=1)
+        batch = StirTask(device, low, 4, 1)
+        device.advance(500)
+        urgent = StirTask(device, high, 2, 2)
+        device.advance(1000)
+        assert batch.task.preempted
+        launch = batch.task.launch
+        device.transport.add_error_range(ErrorRange(launch.ccb_base, launch.ccb_base + 4096))
+        urgent.finish()
+        with pytest.raises(CommandRefused, match="resume of kernel 'stir', put into the stream at"):
+            low.synchronize(200_000)
+        device.transport.clear_error_ranges()
+        StirTask(device, low, 1, 3).finish()
+
+
+@pytest.mark.parametrize("seed", quick(range(200), range(6)))
+def test_random_streams(seed):
+    """Kernels, copies, events and hand-made preempts in several streams: each result is right, everything ends."""
+    rng = random.Random(seed)
+    with open_device("golden", rng.choice([preset("tiny"), TWO]), memory_bytes=MEMORY) as device:
+        mechanism = rng.choice([None, "occupied", "live", "live+cp", "live+tb"])
+        device.preempt_by(mechanism, **({"scramble": True} if mechanism else {}))
+        streams = [device.stream(priority=rng.randrange(3)) for _ in range(rng.randint(2, 6))]
+        tasks, events = [], []
+        for n in range(25):
+            stream = rng.choice(streams)
+            match rng.randrange(5):
+                case 0 if events:
+                    stream.wait_event(rng.choice(events))
+                case 1:
+                    events.append(stream.record())
+                case 2:
+                    device.advance(rng.randrange(800))
+                case _:
+                    tasks.append(StirTask(device, stream, rng.choice((1, 2, 4)), n))
+        device.synchronize(3_000_000)
+        for task in tasks:
+            task.check()
