@@ -215,7 +215,7 @@ def test_a_kernel_of_a_queue_can_be_preempted(queues):
         work.device.write("command", op=Command.PREEMPT, kernel=slot, mechanism=mechanism)
         work.device.advance(1500)
         assert work.device.fields(f"kernel[{slot}].state") == {"state": KernelState.PREEMPTED, "error": 0}
-        assert not packet.done and work.queue.state is QueueState.RUNNING
+        assert not packet.done and work.queue.state is QueueState.PREEMPTED
         work.device.write("command", op=Command.RESUME, kernel=slot)
         work.device.advance(700)
     packet.wait()
@@ -233,9 +233,9 @@ def spoil(work, offset, value, size=4):
 
 
 @pytest.mark.parametrize(("offset", "value"), quick(
-    [(0, PacketType.VENDOR), (0, PacketType.AGENT), (0, PacketType.BARRIER_OR), (0, 77), (4, 0), (4, 16),
+    [(0, PacketType.VENDOR), (0, PacketType.AGENT), (0, PacketType.AGENT | 1 << 16), (0, 77), (4, 0), (4, 16),
      (4, 1025 | 1 << 16), (8, 0), (8, 70), (12, 0), (16, 0), (20, 0)],
-    [(0, PacketType.BARRIER_OR), (4, 16), (8, 70), (16, 0)]))
+    [(0, PacketType.VENDOR), (4, 16), (8, 70), (16, 0)]))
 def test_what_is_no_packet_stops_the_queue_and_no_other(queues, offset, value):
     work = queues(2)
     work.put()

@@ -1,4 +1,4 @@
-"""Streams: order, events, errors where they belong, priorities that preempt, more launches than the machine has slots."""
+"""Streams: order, events, errors where they belong, priorities that preempt, more launches than there are slots."""
 
 import random
 from pathlib import Path
@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from caesura import open_device
-from caesura.hw.arch.geometry import preset
 from caesura.hw.arch.errors import InputError
+from caesura.hw.arch.geometry import preset
 from caesura.sim.memory import ErrorRange
 from caesura.software.compiler import compile_ptx
 from caesura.software.driver import (
@@ -279,7 +279,8 @@ def test_advance_lets_streams_go_on(device):
     for seed in range(3):
         tasks.append(StirTask(device, stream, 1, seed))
     before = device.cycle
-    assert 50_000 <= device.advance(50_000) == device.cycle - before < 50_100
+    # a kernel that begins takes the register accesses of its launch
+    assert 50_000 <= device.advance(50_000) == device.cycle - before < 50_600
     assert stream.idle
     for task in tasks:
         task.check()

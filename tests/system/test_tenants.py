@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 
 from caesura import open_device
-from caesura.hw.arch.commands import KernelState
 from caesura.hw.arch.faults import Fault
 from caesura.hw.arch.geometry import preset
 from caesura.software.compiler import compile_ptx
@@ -40,6 +39,8 @@ REACH = compile_ptx(HEAD + """
     ret;
 }
 """).values()
+
+SPIN = compile_ptx(HEAD + ".visible .entry spin()\n{\nL:\n    bra L;\n}\n").values()
 
 
 @pytest.fixture(params=["golden-one", "golden-two", "rtl-one", pytest.param("rtl-two", marks=pytest.mark.full)])
@@ -253,7 +254,7 @@ def test_a_tenant_with_a_hardware_queue(busy):
             outside.wait()
             assert device.transport.read_memory(device.heap.base, 4) == bytes(4)
             if busy:
-                spin = tenant.load(compile_ptx(HEAD + ".visible .entry spin()\n{\nL:\n    bra L;\n}\n").values())["spin"]
+                spin = tenant.load(SPIN)["spin"]
                 for _ in range(3):
                     queue.launch(spin, 1, 1, [])
                 device.advance(2000)

@@ -1,4 +1,4 @@
-"""Random work of several tenants: kernels in streams with priorities, preempts by hand, tenants that end at any moment."""
+"""Random work of several tenants: kernels in streams with priorities, preempts by hand, tenants that end."""
 
 import random
 

@@ -11,9 +11,10 @@ import enum
 
 from amaranth.lib import data
 
-__all__ = ["PACKET_BYTES", "PACKET_WORDS", "PacketType", "HEADER", "DISPATCH", "BARRIER_AND",
-           "DEPENDENCIES", "KERNEL_OBJECT", "KERNEL_OBJECT_MAGIC", "SIGNAL_BYTES", "SIGNAL_VALUE",
-           "SIGNAL_START", "SIGNAL_END", "QueueError", "QueueState"]
+__all__ = ["PACKET_BYTES", "PACKET_WORDS", "PacketType", "VendorFormat", "HEADER", "DISPATCH",
+           "BARRIER_AND", "VENDOR_PACKET", "DEPENDENCIES", "KERNEL_OBJECT", "KERNEL_OBJECT_MAGIC",
+           "SIGNAL_BYTES", "SIGNAL_VALUE", "SIGNAL_START", "SIGNAL_END", "QueueError",
+           "QueueState"]
 
 PACKET_BYTES = 64
 """Bytes of a packet; it lies at a multiple of this."""
@@ -27,7 +28,7 @@ class PacketType(enum.IntEnum):
     """Values of ``HEADER.type``."""
 
     VENDOR = 0
-    """Not taken yet."""
+    """One of ours: `VENDOR_PACKET`."""
     INVALID = 1
     """The packet is not written yet; it is looked at again later."""
     DISPATCH = 2
@@ -37,7 +38,15 @@ class PacketType(enum.IntEnum):
     AGENT = 4
     """Not for us."""
     BARRIER_OR = 5
-    """Not taken yet."""
+    """Waits until one of its signals is 0; one that has no signal does not wait."""
+
+
+class VendorFormat(enum.IntEnum):
+    """Values of ``VENDOR_PACKET.format``, which stand where AMD's vendor packets have theirs."""
+
+    CHECKPOINT = 1
+    """The early word of a launch (PEP III-D): kernels of queues with a lower priority are
+    checkpointed while they run, so that less is left to be saved when they are preempted."""
 
 
 HEADER = data.StructLayout({"type": 8, "barrier": 1, "acquire": 2, "release": 2, "none": 3})
@@ -55,11 +64,17 @@ DISPATCH = data.StructLayout({
 })
 """A kernel dispatch; the thread blocks at the edges of a grid are whole ones."""
 
+VENDOR_PACKET = data.StructLayout({
+    "header": HEADER, "format": 8, "reserved": 8, "reserved_2": data.ArrayLayout(32, 13),
+    "completion_signal": 64,
+})
+"""A packet of our own; it completes as soon as it has been taken."""
+
 BARRIER_AND = data.StructLayout({
     "header": HEADER, "reserved": 48, "signals": data.ArrayLayout(64, DEPENDENCIES),
     "reserved_2": 64, "completion_signal": 64,
 })
-"""A barrier; a signal with address 0 is none."""
+"""A barrier, of either kind; a signal with address 0 is none."""
 
 KERNEL_OBJECT_MAGIC = int.from_bytes(b"CKRN", "little")
 KERNEL_OBJECT = data.StructLayout({
@@ -94,6 +109,8 @@ class QueueState(enum.IntEnum):
     """Its kernel is in a kernel slot."""
     FAILED = 3
     """The packet at its read index cannot be carried out; `QueueError` says why."""
+    PREEMPTED = 4
+    """Its kernel is saved, and comes back when no queue with a higher priority has one."""
 
 
 class QueueError(enum.IntEnum):
@@ -108,3 +125,5 @@ class QueueError(enum.IntEnum):
     """No SM takes the kernel: a thread block of it does not fit, for example."""
     BUS_ERROR = 4
     """Memory answered with an error."""
+    BAD_CONTEXT = 5
+    """Its kernel was preempted and has lost its slot; what memory holds of it cannot be read."""

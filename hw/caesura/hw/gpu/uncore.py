@@ -144,9 +144,10 @@ class Uncore(wiring.Component):
             queues.address.eq(self.address), queues.write.eq(self.write),
             queues.write_data.eq(self.write_data), queues.statuses.eq(processor.statuses),
             processor.setups.eq(queues.setups), processor.slots.eq(queues.slots),
-            processor.cycle.eq(cycle),
+            processor.policy.eq(queues.policy), processor.cycle.eq(cycle),
             processor.accepted.eq(Cat(sm.report.accepted for sm in self.sms).any()),
             *(processor.states[i].eq(sm.report.states) for i, sm in enumerate(self.sms)),
+            *(processor.errors[i].eq(sm.report.errors) for i, sm in enumerate(self.sms)),
         ]
         for one, other in ((processor.registers, registers.queued),
                            (processor.order, order.ports[-1]),

@@ -39,7 +39,8 @@ from .textures import Texture
 from .transport import Transport
 from .variables import Variable
 
-__all__ = ["Device", "Launch", "PreemptReport", "ResumeReport", "Anticipation", "Estimate", "TbEstimate", "Switches",
-           "WarpState", "Module", "Kernel", "DeviceArray", "Variable", "Texture", "Transport", "Contexts", "TbContext",
-           "WarpContext", "StackEntry", "DriverError", "LaunchError", "NoSlot", "NoSuchKernel", "OutOfMemory",
-           "ContextError", "Closed", "Event", "KernelTask", "Stream", "Task", "TaskState", "Tenant", "CommandRefused", "CycleLimit", "KernelFault", "FaultRecord"]
+__all__ = ["Anticipation", "Closed", "CommandRefused", "ContextError", "Contexts", "CycleLimit", "Device",
+           "DeviceArray", "DriverError", "Estimate", "Event", "FaultRecord", "Kernel", "KernelFault", "KernelTask",
+           "Launch", "LaunchError", "Module", "NoSlot", "NoSuchKernel", "OutOfMemory", "PreemptReport",
+           "ResumeReport", "StackEntry", "Stream", "Switches", "Task", "TaskState", "TbContext", "TbEstimate",
+           "Tenant", "Texture", "Transport", "Variable", "WarpContext", "WarpState"]

@@ -160,7 +160,9 @@ class Device(AddressSpace):
         return [owner for owner in self.launcher.owners if isinstance(owner, Tenant)]
 
     def preempt_by(self, mechanism: Mechanism | str | None = Mechanism.LIVE, **how: Any) -> None:
-        """Say how kernels of streams are preempted for those of streams with a higher priority.
+        """Say how kernels of streams and of hardware queues are preempted for those with a higher priority.
+
+        Queues stop as registers ``patience`` and ``grace`` say at that time, which any preempt by hand changes.
 
         Parameters
         ----------
@@ -175,6 +177,7 @@ class Device(AddressSpace):
             If there is no such mechanism, or the machine has none of what is given.
         """
         self._core.streams.priorities.set(self.geometry, mechanism, how)
+        self._core.queues.preempt_by(self._core.streams.priorities.by)
 
     def wait_any(self, tasks: Iterable[Task], max_cycles: int = DEFAULT_CYCLES) -> Task:
         """Let time pass until one of some tasks of streams is over, and return it.
@@ -203,7 +206,7 @@ class Device(AddressSpace):
         self._time.observer = observer
 
     def advance(self, cycles: int) -> int:
-        """Let `cycles` cycles pass.
+        """Let `cycles` cycles pass, and return how many did: some more if streams have begun something at the end.
 
         Raises
         ------

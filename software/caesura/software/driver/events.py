@@ -11,7 +11,7 @@ from .bounds import monitor_of
 from .errors import FaultRecord
 from .host_interface import HostInterface
 from .launch import Launch
-from .time_slices import uninterrupted
+from .lock import FairLock, whole
 
 __all__ = ["Events"]
 
@@ -24,12 +24,23 @@ class Events:
     host : HostInterface
     launches : mapping of int to Launch
         By kernel slot.
+
+    Attributes
+    ----------
+    taken : int
+        How often there was one: who waits, in whatever thread, looks again then.
     """
 
     def __init__(self, host: HostInterface, launches: Mapping[int, Launch]):
         self._host, self._launches = host, launches
+        self.taken = 0
 
-    @uninterrupted()
+    @property
+    def lock(self) -> FairLock:
+        """Of the device."""
+        return self._host.lock
+
+    @whole
     def take(self) -> None:
         """Clear the events, each of which would end every wait; keep a fault with the launch it belongs to."""
         event = self._host.fields("event")
@@ -38,6 +49,7 @@ class Events:
             if launch and launch.fault is None:
                 launch.fault = self._fault()
         self._host.write("event", **event)
+        self.taken += any(event.values())
 
     def _fault(self) -> FaultRecord:
         host = self._host

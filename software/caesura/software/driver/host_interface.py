@@ -11,6 +11,7 @@ from caesura.hw.arch.registers import Register, device_register_map, register_ma
 
 from .closed_transport import ClosedTransport
 from .errors import DriverError
+from .lock import FairLock
 from .transport import Transport
 
 __all__ = ["HostInterface"]
@@ -31,6 +32,8 @@ class HostInterface:
     transport : Transport
         One that refuses everything once it is closed.
     geometry : Geometry
+    lock : FairLock
+        Who has it uses the machine; each register access takes it.
 
     Raises
     ------
@@ -41,6 +44,7 @@ class HostInterface:
     def __init__(self, transport: Transport):
         self.transport = transport
         self.geometry: Geometry = transport.geometry
+        self.lock = FairLock()
         self._registers: dict[str, Register] = register_map() if self.geometry.sms == 1 else device_register_map()
         self._held: dict[str, int] = {}  # what registers hold that nobody but the host writes, as far as that is known
         if transport.cycle == 0:
@@ -65,18 +69,21 @@ class HostInterface:
 
     def read(self, path: str) -> int:
         """Return a register by path, for example ``"kernel[0].state"``."""
-        return self.transport.read_register(self._registers[path].address)
+        with self.lock:
+            return self.transport.read_register(self._registers[path].address)
 
     def peek(self, path: str) -> int | None:
         """Return a register without time passing, None on a machine that cannot (Amaranth's simulator)."""
-        return self.transport.peek_register(self._registers[path].address)
+        with self.lock:
+            return self.transport.peek_register(self._registers[path].address)
 
     def write(self, path: str, value: int | None = None, **fields: int) -> None:
         """Write a register as a whole or by fields."""
         register = self._registers[path]
         word = register.pack(**fields) if value is None else value
-        self.transport.write_register(register.address, word)
-        self._held[path] = word
+        with self.lock:
+            self.transport.write_register(register.address, word)
+            self._held[path] = word
 
     def hold(self, path: str, value: int) -> None:
         """Write a register that nobody but the host writes; no time passes if it is known to hold the value."""
@@ -98,13 +105,14 @@ class HostInterface:
         if self.geometry.sms == 1:
             yield
             return
-        for name in ("sm_read", "sm_write"):
-            self.hold(name, 1 << sm)
-        try:
-            yield
-        finally:
+        with self.lock:
             for name in ("sm_read", "sm_write"):
-                self.hold(name, self._registers[name].reset)
+                self.hold(name, 1 << sm)
+            try:
+                yield
+            finally:
+                for name in ("sm_read", "sm_write"):
+                    self.hold(name, self._registers[name].reset)
 
     def held(self) -> dict[str, int]:
         """Return what is known of such registers, to go with a snapshot of the machine."""

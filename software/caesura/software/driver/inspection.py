@@ -12,6 +12,7 @@ from caesura.software.compiler import disassemble_word
 from .context import StackEntry
 from .host_interface import HostInterface
 from .launch import Launch
+from .lock import FairLock, whole
 
 __all__ = ["Inspection", "TbAge", "WarpState"]
 
@@ -84,6 +85,12 @@ class Inspection:
     def __init__(self, host: HostInterface, launches: Mapping[int, Launch]):
         self._host, self._launches = host, launches
 
+    @property
+    def lock(self) -> FairLock:
+        """Of the device."""
+        return self._host.lock
+
+    @whole
     def warps(self) -> list[WarpState]:
         """Return where every warp stands, SM by SM."""
         found = []
@@ -125,6 +132,7 @@ class Inspection:
 
         return self._each_tb(kernel, age)
 
+    @whole
     def _each_tb(self, kernel: int, look: Callable[[int], Seen]) -> dict[int, Seen]:
         """Look at each TB of a kernel slot that is on an SM, through one of its warps."""
         found: dict[int, Seen] = {}

@@ -11,6 +11,7 @@ from .errors import NoSlot
 from .events import Events
 from .host_interface import HostInterface
 from .launch import Launch
+from .lock import FairLock, whole
 from .memory import DeviceMemory
 
 __all__ = ["KernelSlots"]
@@ -47,6 +48,12 @@ class KernelSlots:
         self.events = Events(host, self.launches)
         self.make_room: Callable[[], bool] = lambda: False
 
+    @property
+    def lock(self) -> FairLock:
+        """Of the device."""
+        return self.host.lock
+
+    @whole
     def take(self) -> int:
         """Return a kernel slot for another launch; what its last one had is free.
 
@@ -84,6 +91,7 @@ class KernelSlots:
         self.forget(launch)
         self.give_back(launch)
 
+    @whole
     def of(self, device: DeviceMemory) -> list[Launch]:
         """Return the launches of an owner; those that have ended are among them while they have a slot."""
         return [launch for launch in (*self.launches.values(), *self.away) if launch.device is device]
@@ -102,9 +110,10 @@ class KernelSlots:
         for sm, start in enumerate(starts):
             device.clear(start, record_address(g, launch.ccb_of(sm)) + ENTRY_BYTES - start)
 
+    @whole
     def free_local(self) -> None:
         """Give back the local memory of launches that have ended."""
-        for launch in self.launches.values():
+        for launch in [*self.launches.values()]:
             if launch.local_base and launch.ended:
                 launch.device.system.free(launch.local_base)
                 launch.local_base = 0

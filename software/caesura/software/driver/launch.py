@@ -16,6 +16,7 @@ from caesura.software.compiler.preemption.restartable import reason
 
 from .errors import FaultRecord
 from .loaded import LoadedKernel
+from .lock import FairLock, whole
 from .memory import DeviceMemory
 from .regions import Allocation
 from .switches import Switches
@@ -106,6 +107,11 @@ class Launch:
         return self.local_base and self.local_base + sm * self.device.geometry.tb_slots * self.local_region_bytes
 
     @property
+    def lock(self) -> FairLock:
+        """Of the device."""
+        return self.device.host.lock
+
+    @property
     def _in_slot(self) -> bool:
         return self.away is None and self._launches.get(self.slot) is self
 
@@ -119,6 +125,7 @@ class Launch:
             self.held = []
         return state
 
+    @whole
     def _state(self, read: Callable[[str], dict[str, int] | None]) -> KernelState | None:
         if not self._in_slot:
             return self._last_state if self.away is None else KernelState.PREEMPTED
@@ -126,6 +133,7 @@ class Launch:
         return None if fields is None else KernelState(fields["state"])
 
     @property
+    @whole
     def outcome(self) -> CommandError:
         """How its last preempt, resume or adoption ended; `NONE` while one is under way."""
         if not self._in_slot:
@@ -150,6 +158,7 @@ class Launch:
         return self.state in ENDED
 
     @property
+    @whole
     def progress(self) -> tuple[int, int]:
         """TBs completed and TBs of the grid."""
         total = math.prod(self.grid)
@@ -158,6 +167,7 @@ class Launch:
         return self.device.host.read(f"kernel[{self.slot}].completed"), total
 
     @property
+    @whole
     def resident_tbs(self) -> int:
         """TBs on the SMs, while it has not been preempted."""
         if not self._in_slot:
@@ -165,6 +175,7 @@ class Launch:
         read, slot = self.device.host.read, f"kernel[{self.slot}]"
         return read(f"{slot}.launched") - read(f"{slot}.completed")
 
+    @whole
     def peek_progress(self) -> tuple[int, int] | None:
         """Return `progress` without simulated time passing, None where a machine cannot (`Device.peek`)."""
         total = math.prod(self.grid)
@@ -174,12 +185,14 @@ class Launch:
         return None if completed is None else (completed, total)
 
     @property
+    @whole
     def faulted_tbs(self) -> int:
         """TBs ended by a fault."""
         before = self._former.faulted
         return before + self.device.host.read(f"kernel[{self.slot}].faults") if self._in_slot else before
 
     @property
+    @whole
     def switches(self) -> Switches | None:
         """How often it was taken off the SM and brought back; None on a machine that does not count
         (``profile = false``)."""

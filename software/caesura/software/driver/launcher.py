@@ -18,10 +18,10 @@ from .host_interface import HostInterface
 from .kernel_slots import KernelSlots
 from .launch import Launch
 from .loaded import AdoptedKernel, LoadedKernel, code_bytes
+from .lock import FairLock, whole
 from .memory import DeviceMemory
 from .pointers import declare
 from .regions import Region
-from .time_slices import uninterrupted
 
 __all__ = ["Launcher", "LaunchingDevice"]
 
@@ -49,6 +49,11 @@ class Launcher:
         self.come_back: Callable[[Launch], None] = lambda launch: None
 
     @property
+    def lock(self) -> FairLock:
+        """Of the device."""
+        return self.host.lock
+
+    @property
     def launches(self) -> dict[int, Launch]:
         """The last launch of each kernel slot that had one."""
         return self.slots.launches
@@ -69,7 +74,7 @@ class Launcher:
         shared = kernel.image.shared_bytes + whole_number(shared_bytes, "shared_bytes")
         return words, shared, check_fit(self.host.geometry, kernel.image, grid, block, shared)
 
-    @uninterrupted()
+    @whole
     def start(self, kernel: LoadedKernel, grid, block, arguments: Sequence, shared_bytes: int = 0) -> Launch:
         """Start a kernel; see `Kernel.__call__`."""
         g, device = self.host.geometry, kernel.device
@@ -109,7 +114,7 @@ class Launcher:
 
     # Taken over from memory
 
-    @uninterrupted()
+    @whole
     def adopt(self, device: DeviceMemory, handle: int, image: KernelImage) -> Launch:
         """Begin to take a launch over from memory of an owner; see `Device.adopt`."""
         device.require_open()
@@ -234,7 +239,7 @@ class Launcher:
                 if launch.local_base:
                     self.host.write(f"{slot}.local_base", launch.local_of(sm))
 
-    @uninterrupted()
+    @whole
     def command(self, command: Command, launch: Launch, **fields: int) -> None:
         """Give a command for the slot of a launch; `CommandRefused` if the device does not take it."""
         self.host.write("event", refused=1)

@@ -12,6 +12,7 @@ from caesura.software.compiler.ir.spaces import WINDOWS
 from .bounds import GUARD_BYTES, monitor_of
 from .errors import Closed, OutOfMemory
 from .host_interface import HostInterface
+from .lock import FairLock, whole
 from .regions import Allocation, Region
 from .transport import Transport
 
@@ -98,6 +99,12 @@ class DeviceMemory:
         """Of the machine."""
         return self.host.geometry
 
+    @property
+    def lock(self) -> FairLock:
+        """Of the device."""
+        return self.host.lock
+
+    @whole
     def reserve(self, size: int, region: Region | None = None) -> Allocation:
         """Return memory, from the heap unless another region is given; it is free again when nobody holds it.
 

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from fractions import Fraction
 
+from caesura.hw.arch.geometry import Geometry
+
 from .launch import Launch
 
-__all__ = ["SHARE", "default_patience"]
+__all__ = ["SHARE", "default_patience", "whole_sm_patience"]
 
 SHARE = Fraction(1, 512)
 """Of the time that the bus takes for everything the resident TBs have allocated; measured (docs/patience.md)."""
@@ -27,3 +29,8 @@ def default_patience(launch: Launch, share: Fraction = SHARE) -> int:
     """
     occupied = launch.resident_tbs * launch.occupied_tb_bytes
     return int(float(share) * occupied / launch.device.geometry.bytes_per_cycle)
+
+
+def whole_sm_patience(g: Geometry, share: Fraction = SHARE) -> int:
+    """Return the same for an SM of which everything is allocated: the patience of who does not know what will be."""
+    return int(float(share) * (g.registers * g.vector_bytes + g.shared_bytes) / g.bytes_per_cycle)

@@ -20,6 +20,7 @@ from .estimate import Estimate, Estimator
 from .inspection import Inspection
 from .launch import ENDED, Launch
 from .launcher import Launcher
+from .lock import FairLock, whole
 from .memory import DeviceMemory
 from .patience import default_patience
 from .residence import Residence
@@ -134,6 +135,12 @@ class Preemption:
         self._residence = Residence(launcher, time)
         self._asked: dict[int, _Asked] = {}
 
+    @property
+    def lock(self) -> FairLock:
+        """Of the device."""
+        return self._host.lock
+
+    @whole
     def begin_preempt(self, launch: Launch, mechanism: Mechanism | str = Mechanism.LIVE, *,
                       patience: int | str | None = None, grace: int | str = 0, restart: bool = False,
                       tbs: Iterable[int] | None = None, scramble: bool = False, checkpoint: bool = False,
@@ -227,8 +234,11 @@ class Preemption:
             return None
         asked = self._asked[launch.slot]
         self._finish("checkpoint" if asked.checkpoint else "preempt", launch, KernelState.PREEMPTING, limit)
-        if launch.finished:
-            return None
+        return None if launch.finished else self._report(launch, asked)
+
+    @whole
+    def _report(self, launch: Launch, asked: _Asked) -> PreemptReport:
+        """Return what the counters say of the last preempt."""
         counter = {n: self._host.read(f"save_{n}") for n in
                    ("cycles", "data_bytes", "metadata_bytes", "registers", "lines", "tbs", "warps")}
         return PreemptReport(asked.mechanism, counter["cycles"], self._host.read("drain_cycles"), asked.patience,
@@ -238,6 +248,7 @@ class Preemption:
                              self._host.read("grace_cycles") if asked.grace else 0, asked.restart,
                              asked.checkpoint, asked.incremental, asked.in_place, asked.trap)
 
+    @whole
     def begin_resume(self, launch: Launch, *, gang: bool = False) -> None:
         """Ask for a resume; see `Device.begin_resume`."""
         self._launcher.check_own(launch)
@@ -248,7 +259,9 @@ class Preemption:
         limit = whole_number(max_cycles, "max_cycles")
         self._launcher.check_device(launch)
         self._finish("resume", launch, KernelState.RESUMING, limit)
-        return ResumeReport(*(self._host.read(name) for name in ("restore_cycles", "resume_cycles", "restore_bytes")))
+        counters = "restore_cycles", "resume_cycles", "restore_bytes"
+        with self.lock:
+            return ResumeReport(*(self._host.read(name) for name in counters))
 
     def abort(self, launch: Launch, max_cycles: int = DEFAULT_CYCLES) -> None:
         """Withdraw what is under way; see `Device.abort`."""
@@ -261,6 +274,7 @@ class Preemption:
         if (error := launch.outcome) not in (CommandError.NONE, CommandError.ABORTED):
             raise CommandRefused(f"abort of kernel {launch.kernel.image.name!r}", error)
 
+    @whole
     def hasten(self, launch: Launch) -> None:
         """Have a preempt wait no longer; see `Device.hasten`."""
         self._launcher.check_own(launch)
@@ -338,13 +352,13 @@ def check_options(g: Geometry, mechanism: Mechanism | str, how: Mapping[str, Any
         If there is no such mechanism or option, or the machine has none.
     """
     chosen = _mechanism(mechanism, g)
-    known = {"patience", "grace", "in_place", "trap", "scramble"}
+    known = {"patience", "grace", "incremental", "in_place", "trap", "scramble"}
     if unknown := set(how) - known:
         raise DriverError(f"no option {sorted(unknown)[0]!r} of preempts that nobody asks for one by one; there are "
                           f"{', '.join(sorted(known))}")
     _check_patience(chosen, how.get("patience"))
     _check_grace(g, how.get("grace", 0))
-    for option, there in (("in_place", g.in_place), ("trap", g.traps)):
+    for option, there in (("incremental", g.checkpoints), ("in_place", g.in_place), ("trap", g.traps)):
         if how.get(option) and not there:
             raise DriverError(f"this machine ({g.name}) has no {option}: its geometry says so; leave it out")
 

@@ -21,16 +21,17 @@ from caesura.hw.arch.packets import (
     PacketType,
     QueueError,
     QueueState,
+    VendorFormat,
 )
 
 from .arguments import triple, whole_number
 from .errors import CycleLimit, DriverError, LaunchError
 from .fit import check_fit
 from .loaded import LoadedKernel
+from .lock import FairLock, whole
 from .memory import DeviceMemory
 from .regions import Allocation
 from .simulated_time import DEFAULT_CYCLES, SimulatedTime
-from .time_slices import uninterrupted
 
 __all__ = ["Queue", "Queued"]
 
@@ -41,6 +42,8 @@ _FAILED = {
     QueueError.BAD_OBJECT: "its kernel object is none: something has written over it",
     QueueError.REFUSED: "no SM takes the kernel: a thread block of it does not fit, or its grid is empty",
     QueueError.BUS_ERROR: "the memory answered with an error",
+    QueueError.BAD_CONTEXT: "its kernel was preempted, and what memory holds of it cannot be read; stop and enable the "
+                            "queue to try again, or end it",
 }
 
 
@@ -104,7 +107,7 @@ class Queue:
     kernels : sequence of LoadedKernel
         Those that it launches; room for saving their thread blocks is kept.
     block_threads, shared_bytes : int
-        Most threads and shared memory of a thread block.
+        Most threads and shared memory of a thread block; what kernels declare there is room for anyway.
     packets : int
         Of its ring, a power of two.
     priority : int
@@ -122,7 +125,7 @@ class Queue:
             raise DriverError(f"priority must be 0 to 15, not {priority}")
         self._packets = packets
         self._warps = -(-whole_number(block_threads, "block_threads") // g.warp_size)
-        self._shared = whole_number(shared_bytes, "shared_bytes")
+        self._shared = max(whole_number(shared_bytes, "shared_bytes"), *(each.image.shared_bytes for each in kernels))
         self._registers = max(kernel.image.registers for kernel in kernels)
         self._local = max(kernel.image.all_local_bytes for kernel in kernels)
         area = area_bound(g, self._warps, self._registers, self._shared)
@@ -149,6 +152,11 @@ class Queue:
         self._host.write(f"queue[{number}].control", enable=1, priority=priority)
 
     @property
+    def lock(self) -> FairLock:
+        """Of the device."""
+        return self._host.lock
+
+    @property
     def transport(self):
         """The machine."""
         return self._device.transport
@@ -160,7 +168,7 @@ class Queue:
 
     # Packets
 
-    @uninterrupted()
+    @whole
     def launch(self, kernel: LoadedKernel, grid, block, arguments: Sequence, shared_bytes: int = 0) -> Queued:
         """Put a kernel into the queue.
 
@@ -201,8 +209,9 @@ class Queue:
         held = [kernel, kernarg, *kernel.holdings(arguments)]
         return self._put(image.name, PacketType.DISPATCH | 3 << 16, packet, held)
 
-    def barrier(self, after: Sequence[Queued]) -> Queued:
-        """Put a packet into the queue that completes when all of up to five others have, of any queue.
+    def barrier(self, after: Sequence[Queued], any_of: bool = False) -> Queued:
+        """Put a packet into the queue that completes when all of up to five others have, of any queue; or, with
+        `any_of`, when one of them has.
 
         Raises
         ------
@@ -213,8 +222,17 @@ class Queue:
             raise LaunchError(f"a barrier waits for up to {DEPENDENCIES} packets, not {len(after)}; put several")
         packet = np.zeros(PACKET_BYTES // 4, "<u4")
         packet[2:2 + 2 * len(after):2] = [each.signal.address for each in after]
-        return self._put("barrier", PacketType.BARRIER_AND, packet, list(after))
+        kind = PacketType.BARRIER_OR if any_of else PacketType.BARRIER_AND
+        return self._put("barrier", kind, packet, list(after))
 
+    def checkpoint_others(self) -> Queued:
+        """Put a packet into the queue that has kernels of queues with a lower priority checkpointed, as soon as it is
+        its turn: the early word of a launch (PEP III-D), after which ``Device.preempt_by(incremental=True)`` saves what
+        they have written since. It completes when the word is out."""
+        packet = np.zeros(PACKET_BYTES // 4, "<u4")
+        return self._put("checkpoint", PacketType.VENDOR | VendorFormat.CHECKPOINT << 16, packet, [])
+
+    @whole
     def _put(self, name: str, header: int, packet: np.ndarray, held: Sequence[object]) -> Queued:
         """Write a packet, its first word last, and ring the doorbell."""
         if self._written - self._host.read(f"queue[{self.number}].read_index") >= self._packets:
@@ -277,19 +295,29 @@ class Queue:
                 name = next((each.name for each in self._queued if each.index == at), "?")
                 raise DriverError(f"queue {self.number} has stopped at packet {at} ({name}): "
                                   f"{_FAILED[QueueError(status['error'])]}")
-            if status["state"] == QueueState.STOPPED:
+            if status["state"] == QueueState.STOPPED or status["away"] and not self.enabled:
                 raise DriverError(f"queue {self.number} is stopped and will not go on; enable it first")
             if passed >= limit:
                 raise CycleLimit(f"queue {self.number} has completed {self.completed} of {self._written} packets after "
                                  f"{passed} cycles")
             passed += self._time.advance(min(SLICE, limit - passed))
 
+    @property
+    def enabled(self) -> bool:
+        """It has not been stopped."""
+        return bool(self._host.fields(f"queue[{self.number}].control")["enable"])
+
     def stop(self) -> int:
-        """Begin no more packets: what was fetched and not started is dropped, a kernel that runs ends. Return the index
-        of the first packet that has not been started, which `enable` goes on with."""
-        path = f"queue[{self.number}]"
-        self._host.write(f"{path}.control", enable=0, priority=self._host.fields(f"{path}.control")["priority"])
-        return self._host.read(f"{path}.unstarted")
+        """Begin no more packets: what was fetched and not started is dropped, a kernel that runs ends, one that is
+        preempted and has lost its slot waits for `enable`. Return the index of the first packet that has not been
+        started, which `enable` goes on with."""
+        self._control(enable=0)
+        return self._host.read(f"queue[{self.number}].unstarted")
+
+    @whole
+    def _control(self, **fields: int) -> None:
+        path = f"queue[{self.number}].control"
+        self._host.write(path, priority=self._host.fields(path)["priority"], **fields)
 
     def end(self, max_cycles: int = DEFAULT_CYCLES) -> None:
         """Stop, and kill the kernel that runs.
@@ -302,16 +330,17 @@ class Queue:
         self.stop()
         passed, limit = 0, whole_number(max_cycles, "max_cycles")
         status = self._host.fields(f"queue[{self.number}].status")
-        while status["state"] == QueueState.RUNNING:
+        while status["state"] in (QueueState.RUNNING, QueueState.PREEMPTED):
             if passed >= limit:
                 raise CycleLimit(f"the kernel of queue {self.number} has not ended {passed} cycles after it was killed")
-            self._host.write("command", op=Command.KILL, kernel=status["slot"])
+            if status["away"]:
+                self._control(enable=0, discard=1)
+            else:
+                self._host.write("command", op=Command.KILL, kernel=status["slot"])
             passed += self._time.advance(min(SLICE, limit - passed))
             status = self._host.fields(f"queue[{self.number}].status")
 
     def enable(self) -> None:
         """Go on after `stop`, or after a failure has been mended."""
-        path = f"queue[{self.number}]"
-        priority = self._host.fields(f"{path}.control")["priority"]
-        self._host.write(f"{path}.control", enable=0, priority=priority)
-        self._host.write(f"{path}.control", enable=1, priority=priority)
+        self._control(enable=0)
+        self._control(enable=1)

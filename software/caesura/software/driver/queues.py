@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
+
+from caesura.hw.arch.context import Capability, Mechanism
+from caesura.software.waiting import waiting_cycles
 
 from .errors import DriverError
 from .launcher import Launcher
 from .loaded import LoadedKernel
 from .memory import DeviceMemory
+from .patience import whole_sm_patience
 from .queue import Queue
 from .simulated_time import SimulatedTime
 
@@ -26,6 +31,7 @@ class Queues:
     def __init__(self, launcher: Launcher, time: SimulatedTime):
         self._launcher, self._time, self._host = launcher, time, launcher.host
         self._queues: list[Queue] = []
+        self._policy: dict[str, Any] | None = {"mechanism": Mechanism.LIVE}
 
     def of(self, owner: DeviceMemory) -> list[Queue]:
         """Return the queues of an owner."""
@@ -42,6 +48,7 @@ class Queues:
                               f"this machine ({g.name}) has no hardware queues: its geometry says queues = 0; launch "
                               "kernels instead, or use streams")
         self._take_slots()
+        self.preempt_by(self._policy)
         queue = Queue(owner, self._time, number, kernels, block_threads, shared_bytes, packets, priority)
         self._queues.append(queue)
         return queue
@@ -56,6 +63,26 @@ class Queues:
             raise DriverError("launches use the kernel slots of queues; make queues first, or wait for the launches")
         slots.queue_slots = upper
         self._host.write("queue_slots", sum(1 << slot for slot in upper))
+
+    def preempt_by(self, how: dict[str, Any] | None) -> None:
+        """Say how kernels of queues are preempted for those of a higher priority; see `Device.preempt_by`."""
+        self._policy = how
+        if not self._host.geometry.queues:
+            return
+        if how is None:
+            self._host.write("queue_preempts", enable=0)
+            return
+        given = {"mechanism": Mechanism.LIVE, **how}
+        mechanism = given["mechanism"]
+        mechanism = Mechanism.of(mechanism) if isinstance(mechanism, str) else Mechanism(mechanism)
+        flags = {name: int(given.get(name, False)) for name in ("scramble", "incremental", "in_place", "trap")}
+        self._host.write("queue_preempts", enable=1, mechanism=mechanism, **flags)
+        self._host.write("queue_checkpoints", mechanism=mechanism, scramble=flags["scramble"])
+        if mechanism.has(Capability.STOPS_AT_POINTS):
+            patience = given.get("patience")
+            self._host.write("patience", waiting_cycles(whole_sm_patience(self._host.geometry) if patience is None
+                                                        else patience))
+        self._host.hold("grace", waiting_cycles(given.get("grace", 0)) or 0)
 
     def remove(self, queue: Queue) -> None:
         """Take a queue that has been stopped back."""

@@ -9,6 +9,7 @@ from .descriptor_block import DescriptorBlock
 from .errors import CommandRefused, CycleLimit, DriverError
 from .launch import ENDED, Launch
 from .launcher import Launcher
+from .lock import FairLock, whole
 from .simulated_time import DEFAULT_CYCLES, SimulatedTime
 
 __all__ = ["Residence"]
@@ -32,6 +33,12 @@ class Residence:
         self._slots.make_room = self.make_room
         launcher.come_back = self.come_back
 
+    @property
+    def lock(self) -> FairLock:
+        """Of the device."""
+        return self._host.lock
+
+    @whole
     def release(self, launch: Launch, max_cycles: int = DEFAULT_CYCLES) -> None:
         """Take the kernel slot of a preempted launch; see `Device.release_slot`."""
         self._launcher.check_device(launch)
@@ -45,6 +52,7 @@ class Residence:
             raise DriverError(f"the launch of kernel {name!r} keeps its kernel slot: {why}")
         self._leave(launch, max_cycles)
 
+    @whole
     def make_room(self) -> bool:
         """Take the slot of a preempted launch that can do without; return whether there was one."""
         for launch in [*self._slots.launches.values()]:
@@ -88,6 +96,7 @@ class Residence:
             raise CycleLimit(f"the slot of kernel {launch.kernel.image.name!r} is not free after {passed} cycles: "
                              "memory has not answered yet; the launch is safe, and resumes in another slot")
 
+    @whole
     def come_back(self, launch: Launch, max_cycles: int = DEFAULT_CYCLES) -> None:
         """Give a launch that has no slot one, as preempted as it was."""
         registers = DescriptorBlock.read(self._host.transport, launch.handle).registers
@@ -110,6 +119,7 @@ class Residence:
             launch.away = left
             raise
 
+    @whole
     def kill(self, launch: Launch) -> None:
         """End a launch that has no slot."""
         self._slots.away.remove(launch)

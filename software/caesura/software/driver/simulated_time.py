@@ -44,7 +44,7 @@ class SimulatedTime:
 
     def __init__(self, launcher: Launcher, inspection: Inspection):
         self._launcher, self._inspection = launcher, inspection
-        self._host = launcher.host
+        self._host, self._events = launcher.host, launcher.slots.events
         self.observer: Observer | None = None
         self.pump: Callable[[], None] | None = None
         self.busy: Callable[[], bool] = lambda: False
@@ -71,7 +71,7 @@ class SimulatedTime:
         limit = whole_number(max_cycles, "max_cycles")
         over = *ENDED, KernelState.PREEMPTED
         passed = self.wait_until(lambda: launch.state in over, limit, launch)
-        self._launcher.slots.events.take()
+        self._events.take()
         self._launcher.slots.free_local()
         if launch.state is KernelState.PREEMPTED:
             raise DriverError(f"kernel {launch.kernel.image.name!r} is preempted and will not go on; resume it first")
@@ -89,15 +89,25 @@ class SimulatedTime:
         """Let time pass until `done`, asked after each event, at most `max_cycles`; return the cycles passed."""
         passed = 0
         while not done() and passed < max_cycles:
-            passed += self._pass(self._host.transport.wait, max_cycles - passed, launch)
-            self._launcher.slots.events.take()
+            passed += self._pass(self._host.transport.wait, max_cycles - passed, launch, self._events.taken)
+            self._events.take()
             if self.pump is not None:
                 self.pump()
         return passed
 
-    def _pass(self, call: Callable[[int], int], cycles: int, launch: Launch | None) -> int:
-        """Let time pass in slices, and tell the observer."""
-        return self._slices.run(call, cycles, (lambda: self._observe(launch)) if self.observer else None)
+    def _pass(self, call: Callable[[int], int], cycles: int, launch: Launch | None, taken: int | None = None) -> int:
+        """Let time pass in slices, each as a whole, and tell the observer; end when another thread has taken an event
+        since so many were."""
+        def step(asked: int) -> int:
+            with self._host.lock:
+                return 0 if taken is not None and taken != self._events.taken else call(asked)
+
+        def after() -> bool:
+            if self.observer:
+                self._observe(launch)
+            return taken is not None and taken != self._events.taken
+
+        return self._slices.run(step, cycles, after)
 
     def _observe(self, launch: Launch | None) -> None:
         now = time.monotonic()

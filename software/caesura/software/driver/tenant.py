@@ -8,6 +8,7 @@ from .address_space import AddressSpace
 from .core import DeviceCore
 from .errors import Closed, DriverError
 from .launch import Launch
+from .lock import whole
 from .memory import HEAP_ALIGN, heap_region
 from .partition import Partition
 from .regions import Region
@@ -47,6 +48,16 @@ class Tenant(AddressSpace):
     def __init__(self, core: DeviceCore, device: AddressSpace, partition: Partition, memory_bytes: int,
                  system_bytes: int | None, launches: int | None, name: str):
         device.require_open()
+        with device.lock:
+            self._take(core, device, partition, memory_bytes, system_bytes)
+        self.name = name or f"tenant {len(core.launcher.owners) - 1}"
+        self.system.what, self.heap.what = f"system memory of {self.name}", f"memory of {self.name}"
+        self.launch_limit = launches
+        self._clear()
+
+    def _take(self, core: DeviceCore, device: AddressSpace, partition: Partition, memory_bytes: int,
+              system_bytes: int | None) -> None:
+        """Take memory from the device."""
         self._device, self._partition, self._closed = device, partition, False
         size = max(1, -(-memory_bytes // HEAP_ALIGN)) * HEAP_ALIGN
         more = size if system_bytes is None else max(1, -(-system_bytes // SEGMENT_BYTES)) * SEGMENT_BYTES
@@ -61,10 +72,6 @@ class Tenant(AddressSpace):
         self._given = system, start
         super().__init__(core, Region(system, system + more, SEGMENT_BYTES, "system memory"),
                          heap_region(device.transport, start, end))
-        self.name = name or f"tenant {len(core.launcher.owners) - 1}"
-        self.system.what, self.heap.what = f"system memory of {self.name}", f"memory of {self.name}"
-        self.launch_limit = launches
-        self._clear()
 
     def __repr__(self):
         if self._closed:
@@ -130,13 +137,18 @@ class Tenant(AddressSpace):
             core.queues.remove(queue)
         for launch in core.launcher.slots.of(self):
             core.preemption.kill(launch, max_cycles)
-        for launch in core.launcher.slots.of(self):
-            core.launcher.slots.drop(launch)
+        self._give_back()
+
+    @whole
+    def _give_back(self) -> None:
+        """Clear the memory, and give it back to the device."""
+        for launch in self._core.launcher.slots.of(self):
+            self._core.launcher.slots.drop(launch)
         self._clear()
         system, heap = self._given
         self._device.system.free(system)
         self._partition.give_back(heap)
-        core.launcher.owners.remove(self)
+        self._core.launcher.owners.remove(self)
         self._closed = True
 
     def _clear(self) -> None:

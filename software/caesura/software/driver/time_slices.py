@@ -28,7 +28,7 @@ class TimeSlices:
     def __init__(self):
         self._cycles = FIRST_CYCLES
 
-    def run(self, call: Callable[[int], int], cycles: int, after: Callable[[], None] | None = None) -> int:
+    def run(self, call: Callable[[int], int], cycles: int, after: Callable[[], bool] = lambda: False) -> int:
         """Let cycles pass in slices; return how many did.
 
         An interrupt (Ctrl-C) that comes during a slice is raised at its end: the machine always stands at a whole
@@ -40,7 +40,7 @@ class TimeSlices:
             Lets at most so many cycles pass and returns how many did; fewer ends the stretch.
         cycles : int
         after : callable, optional
-            Called after each slice.
+            Called after each slice; True ends the stretch.
         """
         passed = 0
         self._cycles = min(self._cycles, FIRST_CYCLES * GROWTH**3)
@@ -50,9 +50,7 @@ class TimeSlices:
             with uninterrupted():
                 came = call(asked)
             passed += came
-            if after is not None:
-                after()
-            if came < asked:
+            if after() or came < asked:
                 break
             self._learn(asked, time.monotonic() - started)
         return passed

@@ -7,6 +7,7 @@ from amaranth.lib.wiring import In, Out
 from amaranth.utils import exact_log2
 
 from ...arch.commands import Command, KernelState
+from ...arch.faults import CommandError
 from ...arch.geometry import Geometry
 from ...arch.packets import (
     BARRIER_AND,
@@ -19,9 +20,11 @@ from ...arch.packets import (
     SIGNAL_END,
     SIGNAL_START,
     SIGNAL_VALUE,
+    VENDOR_PACKET,
     PacketType,
     QueueError,
     QueueState,
+    VendorFormat,
 )
 from ...arch.registers import ADDRESS_BITS as REGISTER_ADDRESS_BITS
 from ...arch.registers import register_map
@@ -34,7 +37,8 @@ from ...lib.vectors import LeastRecent
 from ...memory.pair_writer import PairWriter
 from ...memory.ports import ReadInterface, ReadPort, WriteInterface, WritePort
 from ...memory.word_reader import WordReader
-from .queue_registers import queue_setup, queue_status
+from .queue_preemption import QueuePreemption, queue_action
+from .queue_registers import queue_policy, queue_setup, queue_status
 
 __all__ = ["AGAIN_CYCLES", "QueueProcessor", "register_write"]
 
@@ -55,15 +59,16 @@ class QueueProcessor(wiring.Component):
     ::
 
         CHOOSE --> FETCH --> JUDGE --+--> OBJECT --> DIVIDE --> DESCRIBE --> PARAMETERS --> START
-          ^                          +--> DEPEND --------------------------+                  |
-          |                                                                v                  |
-          +<------------------------------------------- SIGNAL <-- (a kernel has finished) <--+
+          ^ |                        +--> DEPEND --------------------------+                  |
+          | +-> COMMAND -> SETTLE                                          v                  |
+          +<------------+------------------------------ SIGNAL <-- (a kernel has finished) <--+
 
     A queue with a packet to begin is chosen by priority, of equals the one whose last packet was
-    begun longest ago; what has completed goes first. A barrier
-    whose signals are not all 0, a packet that is not written yet and a dispatch without a free slot
-    give way, and are looked at again `AGAIN_CYCLES` later, or when a slot is free. Until the start
-    a queue that is stopped drops what was fetched.
+    begun longest ago; what has completed goes first, then commands of `QueuePreemption`. A barrier
+    whose signals are not as it wants, a packet that is not written yet and a dispatch without a
+    free slot give way, and are looked at again `AGAIN_CYCLES` later, or when a slot is free. Until
+    the start a queue that is stopped drops what was fetched. A kernel that is away comes back by
+    its packet, which is read again, and an adoption in the place of the start.
 
     Parameters
     ----------
@@ -75,8 +80,9 @@ class QueueProcessor(wiring.Component):
     setups : array of queue_setup, in; slots : Signal(kernel_slots), in
     statuses : array of queue_status, out
         The `QueueRegisters`.
-    states : array of array of KernelState, in
-        By SM and kernel.
+    policy : queue_policy, in
+    states, errors : array of array, in
+        `KernelState` and `CommandError` by SM and kernel.
     cycle : Signal(64), in
         Of the device's clock, for signals.
     registers : stream of register_write, out
@@ -91,7 +97,9 @@ class QueueProcessor(wiring.Component):
     setups: View
     slots: Signal
     statuses: View
+    policy: View
     states: View
+    errors: View
     cycle: Signal
     registers: stream.Interface
     accepted: Signal
@@ -102,10 +110,12 @@ class QueueProcessor(wiring.Component):
     def __init__(self, g: Geometry):
         self.geometry = g
         states = data.ArrayLayout(KernelState, g.kernel_slots)
+        errors = data.ArrayLayout(CommandError, g.kernel_slots)
         super().__init__({
             "setups": In(data.ArrayLayout(queue_setup(), g.queues)), "slots": In(g.kernel_slots),
             "statuses": Out(data.ArrayLayout(queue_status(g), g.queues)),
-            "states": In(data.ArrayLayout(states, g.sms)), "cycle": In(64),
+            "policy": In(queue_policy()), "states": In(data.ArrayLayout(states, g.sms)),
+            "errors": In(data.ArrayLayout(errors, g.sms)), "cycle": In(64),
             "registers": Out(stream.Signature(register_write(g))), "accepted": In(1),
             "order": Out(OrderPort()), "read_port": Out(ReadPort(g)),
             "write_port": Out(WritePort(g)),
@@ -124,21 +134,31 @@ class QueueProcessor(wiring.Component):
         self.packet = [Signal(32, name=f"packet_{k}") for k in range(PACKET_WORDS)]
         self.object = [Signal(32, name=f"object_{k}") for k in range(PACKET_WORDS)]
         self.failed = Signal(name="failed")  # a word of the job in hand
+        self.comes_back = Signal(name="comes_back")  # the kernel of the queue in hand is away
         self.again = Signal(range(AGAIN_CYCLES), name="again")
         self.setup = Signal(queue_setup(), name="setup")
         m.d.comb += self.setup.eq(Array(self.setups[q] for q in range(g.queues))[self.queue])
         signals = [Signal(32, name=f"completion_signal_{q}") for q in range(g.queues)]
         starts = [Signal(64, name=f"start_{q}") for q in range(g.queues)]
+        m.submodules.preemption = self.preemption = QueuePreemption(g)
         waiting, chosen, ended = self._choose(m)
+        self._preempt(m)
         m.d.sync += self.again.eq(Mux(self.again == 0, AGAIN_CYCLES - 1, self.again - 1))
         with m.FSM():
             with m.State("CHOOSE"):
                 with m.If(ended.any()):
                     m.d.sync += [self.queue.eq(encode(lowest(ended)))]
                     m.next = "STAMP"
+                with m.Elif(self.preemption.action.valid):
+                    m.d.comb += self.preemption.look.eq(1)
+                    m.d.sync += self.action.eq(self.preemption.action.what)
+                    m.next = "COMMAND"
                 with m.Elif(chosen.any()):
                     m.d.sync += self.queue.eq(encode(chosen))
                     m.next = "ASK"
+                with m.Else():
+                    m.d.comb += self.preemption.look.eq(1)
+            self._command(m)
             self._fetch(m, reader, waiting)
             self._depend(m, reader, waiting)
             self._compute(m, reader, divider)
@@ -169,7 +189,9 @@ class QueueProcessor(wiring.Component):
             m.d.comb += over[k].eq(Cat((sm[k] == KernelState.IDLE)
                                        | (sm[k] == KernelState.FINISHED)
                                        for sm in self.states).all())
-        taken = [Mux(self.statuses[q].started, one_hot(self.statuses[q].slot, g.kernel_slots), 0)
+        preemption = self.preemption
+        has_slot = [Signal(name=f"has_slot_{q}") for q in range(g.queues)]
+        taken = [Mux(has_slot[q], one_hot(self.statuses[q].slot, g.kernel_slots), 0)
                  for q in range(g.queues)]
         held = taken[0]
         for each in taken[1:]:
@@ -180,19 +202,28 @@ class QueueProcessor(wiring.Component):
         for q in range(g.queues):
             setup, status = self.setups[q], self.statuses[q]
             m.d.comb += [
-                pending[q].eq(setup.enable & ~status.started & (status.error == QueueError.NONE)
-                              & (setup.write_index != status.read_index) & ~waiting[q]
-                              & (~roomless[q] | self.free.any())),
-                ended[q].eq(status.started & over.bit_select(status.slot, 1)),
+                has_slot[q].eq(status.started & ~preemption.away[q]),
+                pending[q].eq(setup.enable & (status.error == QueueError.NONE) & Mux(
+                    status.started, preemption.back[q],
+                    (setup.write_index != status.read_index) & ~waiting[q]
+                    & (~roomless[q] | self.free.any()))),
+                ended[q].eq(has_slot[q] & ~preemption.adopting[q]
+                            & over.bit_select(status.slot, 1)),
                 best[q].eq(pending[q] & ~Cat(
                     pending[p] & (self.setups[p].priority > setup.priority)
                     for p in range(g.queues) if p != q).any()),
             ]
-            with m.If(~setup.enable & ~status.started):
+            with m.If(~setup.enable & ~has_slot[q]):
                 m.d.sync += status.error.eq(QueueError.NONE)
+            with m.If(preemption.lost[q]):
+                m.d.sync += status.error.eq(QueueError.BAD_CONTEXT)
+            with m.If(preemption.dropped[q]):
+                m.d.sync += status.started.eq(0)
+            saved = preemption.saved[q] | preemption.away[q]
+            m.d.comb += status.away.eq(preemption.away[q])
             m.d.comb += status.state.eq(Mux(
-                status.started, QueueState.RUNNING, Mux(
-                    status.error != QueueError.NONE, QueueState.FAILED, Mux(
+                status.error != QueueError.NONE, QueueState.FAILED, Mux(
+                    status.started, Mux(saved, QueueState.PREEMPTED, QueueState.RUNNING), Mux(
                         setup.enable, QueueState.WAITING, QueueState.STOPPED))))
             with m.If(~setup.enable):
                 m.d.sync += roomless[q].eq(0)
@@ -203,6 +234,50 @@ class QueueProcessor(wiring.Component):
         with m.If(self.again == 0):
             m.d.sync += waiting.eq(0)
         return waiting, turns.grant, ended
+
+    # Preemption by priority
+
+    def _preempt(self, m):
+        """Tell `QueuePreemption` how the queues are."""
+        preemption = self.preemption
+        for q in range(self.geometry.queues):
+            setup, status, kernel = self.setups[q], self.statuses[q], preemption.kernels[q]
+            m.d.comb += [kernel.started.eq(status.started), kernel.slot.eq(status.slot),
+                         kernel.priority.eq(setup.priority), kernel.roomless.eq(self.roomless[q]),
+                         kernel.stuck.eq(~setup.enable | (status.error != QueueError.NONE)),
+                         preemption.discard[q].eq(setup.discard & ~setup.enable)]
+        m.d.comb += [preemption.states.eq(self.states), preemption.errors.eq(self.errors),
+                     preemption.enable.eq(self.policy.enable),
+                     preemption.keeps.eq(self.policy.preempt.in_place),
+                     preemption.free.eq(self.free.any()), preemption.again.eq(self.again == 0)]
+        self.action = Signal(queue_action(self.geometry), name="action")
+
+    def _command(self, m):
+        """Give the command that was chosen."""
+        port, action, layout = self.registers, self.action, self.policy.preempt.shape()
+        word = Signal(layout, name="command_word")
+        with m.State("COMMAND"):
+            m.d.comb += word.eq(Mux(action.op == Command.PREEMPT, Mux(
+                action.checkpoint, self.policy.checkpoint, self.policy.preempt), 0))
+            with m.If(action.op == Command.RESUME):
+                m.d.comb += [word.scramble.eq(self.policy.preempt.scramble),
+                             word.gang.eq(self.policy.preempt.gang)]
+            m.d.comb += [
+                word.checkpoint.eq(action.checkpoint), word.op.eq(action.op),
+                word.kernel.eq(action.slot), self._command_port(word)]
+            with m.If(port.ready):
+                m.d.comb += [self.preemption.done.valid.eq(1),
+                             self.preemption.done.accepted.eq(self.accepted),
+                             self.preemption.done.what.eq(action)]
+                m.next = "SETTLE"
+        with m.State("SETTLE"):  # the states of the SMs follow
+            m.next = "CHOOSE"
+
+    def _command_port(self, word):
+        """Return what gives a command to all SMs."""
+        payload = self.registers.payload
+        return [self.registers.valid.eq(1), payload.sms.eq((1 << self.geometry.sms) - 1),
+                payload.address.eq(register_map()["command"].address), payload.data.eq(word)]
 
     def _give_way(self, m, vector):
         """Let others go first."""
@@ -252,10 +327,13 @@ class QueueProcessor(wiring.Component):
                      mask.eq((1 << self.setup.size) - 1)]
         place = self.setup.base + ((index & mask) << exact_log2(PACKET_BYTES))
         header = data.View(DISPATCH, Cat(self.packet)).header
+        m.d.comb += self.comes_back.eq(self.preemption.away.bit_select(self.queue, 1))
 
         def judge():
             with m.If(~self.setup.enable):
                 m.next = "CHOOSE"
+            with m.Elif(self.comes_back & (header.type != PacketType.DISPATCH)):
+                self._fail(m, QueueError.BAD_PACKET)
             with m.Else():
                 with m.Switch(header.type):
                     with m.Case(PacketType.INVALID):
@@ -268,13 +346,22 @@ class QueueProcessor(wiring.Component):
                             m.next = "OBJECT"
                         with m.Else():
                             self._give_way(m, self.roomless)
-                    with m.Case(PacketType.BARRIER_AND):
-                        m.d.sync += self.dependency.eq(0)
+                    with m.Case(PacketType.BARRIER_AND, PacketType.BARRIER_OR):
+                        m.d.sync += [self.dependency.eq(0), self.unmet.eq(0)]
                         m.next = "DEPEND"
+                    with m.Case(PacketType.VENDOR):
+                        vendor = data.View(VENDOR_PACKET, Cat(self.packet))
+                        with m.If(vendor.format == VendorFormat.CHECKPOINT):
+                            m.d.comb += self.preemption.remind.valid.eq(1)
+                            m.next = "PASSED"
+                        with m.Else():
+                            self._fail(m, QueueError.BAD_PACKET)
                     with m.Default():
                         self._fail(m, QueueError.BAD_PACKET)
 
+        m.d.comb += self.preemption.remind.priority.eq(self.setup.priority)
         self.dependency = Signal(range(DEPENDENCIES), name="dependency")
+        self.unmet = Signal(name="unmet")  # a signal of a barrier-OR is not 0
         self._read(m, reader, "ASK", place, PACKET_WORDS, self.packet, judge)
 
     # A barrier
@@ -287,23 +374,28 @@ class QueueProcessor(wiring.Component):
         m.d.comb += address.eq(Array(barrier.signals[k] for k in range(DEPENDENCIES))[
             self.dependency])
         last = self.dependency == DEPENDENCIES - 1
+        one_suffices = barrier.header.type == PacketType.BARRIER_OR
 
-        def next_one():
-            with m.If(last):
-                m.next = "PASSED"
-            with m.Else():
-                m.d.sync += self.dependency.eq(self.dependency + 1)
+        def next_one(unmet):
+            with m.If(~last):
+                m.d.sync += [self.dependency.eq(self.dependency + 1), self.unmet.eq(unmet)]
                 m.next = "DEPEND"
-
-        def look():
-            with m.If(Cat(value) != 0):
+            with m.Elif(unmet):
                 self._give_way(m, waiting)
             with m.Else():
-                next_one()
+                m.next = "PASSED"
+
+        def look():
+            with m.If((Cat(value) == 0) & one_suffices):
+                m.next = "PASSED"
+            with m.Elif((Cat(value) != 0) & ~one_suffices):
+                self._give_way(m, waiting)
+            with m.Else():
+                next_one(one_suffices)
 
         with m.State("DEPEND"):
             with m.If(address == 0):
-                next_one()
+                next_one(self.unmet)
             with m.Else():
                 m.next = "VALUE"
         self._read(m, reader, "VALUE", address + SIGNAL_VALUE, 2, value, look)
@@ -470,29 +562,25 @@ class QueueProcessor(wiring.Component):
     def _start(self, m, signals, starts):
         """Start the kernel, unless the queue has been stopped."""
         port, packet = self.registers, data.View(DISPATCH, Cat(self.packet))
-        fields = register_map()["command"].fields
+        word = Signal(self.policy.preempt.shape(), name="start_word")
         with m.State("START"):
             with m.If(~self.setup.enable):
                 m.next = "CHOOSE"
             with m.Else():
-                m.d.comb += [
-                    port.valid.eq(1), port.payload.sms.eq((1 << self.geometry.sms) - 1),
-                    port.payload.address.eq(register_map()["command"].address),
-                    port.payload.data.eq(Command.START << fields["op"].low
-                                         | self.slot << fields["kernel"].low)]
+                m.d.comb += [word.op.eq(Mux(self.comes_back, Command.ADOPT, Command.START)),
+                             word.kernel.eq(self.slot), self._command_port(word)]
                 with m.If(port.ready):
                     with m.If(self.accepted):
-                        m.d.comb += self.served.eq(1)
+                        m.d.comb += [self.served.eq(1), self.preemption.brought.eq(Mux(
+                            self.comes_back, one_hot(self.queue, self.geometry.queues), 0))]
                         self._status(m, started=1, slot=self.slot)
                         for q, (address, start) in enumerate(zip(signals, starts, strict=True)):
-                            with m.If(self.queue == q):
+                            with m.If((self.queue == q) & ~self.comes_back):
                                 m.d.sync += [address.eq(packet.completion_signal),
                                              start.eq(self.cycle)]
-                        m.next = "STARTED"
+                        m.next = "SETTLE"
                     with m.Else():
                         self._fail(m, QueueError.REFUSED)
-        with m.State("STARTED"):  # the states of the SMs follow
-            m.next = "CHOOSE"
         with m.State("PASSED"):  # a barrier
             for q, address in enumerate(signals):
                 with m.If(self.queue == q):

@@ -6,10 +6,11 @@ from amaranth.lib.wiring import In, Out
 
 from ...arch.geometry import ADDRESS_BITS, Geometry
 from ...arch.packets import QueueError, QueueState
-from ...arch.registers import DEVICE_ADDRESS_BITS, device_register_map
+from ...arch.registers import DEVICE_ADDRESS_BITS, device_register_map, register_map
+from ...device.register_block import register_layout
 from ...interfaces.payloads import below
 
-__all__ = ["QueueRegisters", "queue_setup", "queue_status"]
+__all__ = ["QueueRegisters", "queue_policy", "queue_setup", "queue_status"]
 
 WRITTEN = ("base", "size", "write_index", "ccb_base", "ccb_stride", "area_bytes", "local_base",
            "local_stride", "window_base", "window_end")
@@ -20,13 +21,21 @@ def queue_setup() -> data.StructLayout:
     registers = device_register_map()
     return data.StructLayout({
         **{name: registers[f"queue[0].{name}"].fields["value"].width for name in WRITTEN},
-        "enable": 1, "priority": registers["queue[0].control"].fields["priority"].width})
+        "enable": 1, "priority": registers["queue[0].control"].fields["priority"].width,
+        "discard": 1})
+
+
+def queue_policy() -> data.StructLayout:
+    """How kernels of queues are preempted by priority, and checkpointed: words as of `command`."""
+    command = register_layout(register_map()["command"])
+    return data.StructLayout({"enable": 1, "preempt": command, "checkpoint": command})
 
 
 def queue_status(g: Geometry) -> data.StructLayout:
     """How far a queue is."""
     return data.StructLayout({"state": QueueState, "error": QueueError,
-                              "slot": below(g.kernel_slots), "read_index": 32, "started": 1})
+                              "slot": below(g.kernel_slots), "away": 1, "read_index": 32,
+                              "started": 1})
 
 
 class QueueRegisters(wiring.Component):
@@ -43,6 +52,7 @@ class QueueRegisters(wiring.Component):
     setups : array of queue_setup, out
     slots : Signal(kernel_slots), out
         Vector: kernel slots of the queues.
+    policy : queue_policy, out
     statuses : array of queue_status, in
     """
 
@@ -51,6 +61,7 @@ class QueueRegisters(wiring.Component):
     write_data: Signal
     setups: data.View
     slots: Signal
+    policy: data.View
     statuses: data.View
 
     def __init__(self, g: Geometry):
@@ -58,22 +69,35 @@ class QueueRegisters(wiring.Component):
         super().__init__({
             "address": In(DEVICE_ADDRESS_BITS), "write": In(1), "write_data": In(32),
             "setups": Out(data.ArrayLayout(queue_setup(), g.queues)), "slots": Out(g.kernel_slots),
+            "policy": Out(queue_policy()),
             "statuses": In(data.ArrayLayout(queue_status(g), g.queues)),
         })
 
     def shown(self) -> dict:
         """Return what the registers read, by path."""
         words: dict = {"queue_slots": self.slots}
+        words |= {path: self._word(path, word) for path, word in self._policies().items()}
+        words["queue_preempts"] = words["queue_preempts"] | self.policy.enable
         fields = device_register_map()["queue[0].status"].fields
         for q in range(self.geometry.queues):
             setup, status = self.setups[q], self.statuses[q]
             words |= {f"queue[{q}].{name}": setup[name] for name in WRITTEN}
-            words[f"queue[{q}].control"] = setup.enable | setup.priority << 4
+            words[f"queue[{q}].control"] = (setup.enable | setup.priority << 4
+                                            | setup.discard << 8)
             words[f"queue[{q}].status"] = sum(
                 Value.cast(status[name]) << field.low for name, field in fields.items())
             words[f"queue[{q}].read_index"] = status.read_index
             words[f"queue[{q}].unstarted"] = (status.read_index + status.started)[:ADDRESS_BITS]
         return words
+
+    def _policies(self) -> dict:
+        return {"queue_preempts": self.policy.preempt, "queue_checkpoints": self.policy.checkpoint}
+
+    @staticmethod
+    def _word(path: str, word):
+        """Return what a register of the policy reads, but for `enable`."""
+        return sum(Value.cast(word[name]) << field.low for name, field
+                   in device_register_map()[path].fields.items() if name != "enable")
 
     def elaborate(self, platform):
         m = Module()
@@ -84,6 +108,11 @@ class QueueRegisters(wiring.Component):
 
         with m.If(written("queue_slots")):
             m.d.sync += self.slots.eq(self.write_data)
+        for path, word in self._policies().items():
+            with m.If(written(path)):
+                for name, field in registers[path].fields.items():
+                    target = self.policy.enable if name == "enable" else word[name]
+                    m.d.sync += target.eq(self.write_data[field.low:field.low + field.width])
         control = registers["queue[0].control"].fields
         for q in range(self.geometry.queues):
             setup = self.setups[q]

@@ -12,6 +12,7 @@ from ..errors import CycleLimit, DriverError
 from ..host_interface import HostInterface
 from ..launcher import Launcher
 from ..loaded import LoadedKernel
+from ..lock import FairLock, whole
 from ..memory import DeviceMemory
 from ..simulated_time import DEFAULT_CYCLES
 from .task import Action, KernelTask, Task, TaskState, Wait
@@ -175,6 +176,12 @@ class Stream:
             raise DriverError(f"{awaited.name} is of another device; a stream waits for what its own does")
         return self._put(Wait(self, awaited))
 
+    @property
+    def lock(self) -> FairLock:
+        """Of the device."""
+        return self.host.lock
+
+    @whole
     def _put(self, task: SomeTask) -> SomeTask:
         self.tasks.append(task)
         self._streams.pump()

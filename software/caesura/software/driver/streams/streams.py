@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable
 from ..arguments import whole_number
 from ..errors import CycleLimit
 from ..launcher import Launcher
+from ..lock import FairLock, whole
 from ..memory import DeviceMemory
 from ..preemption import Preemption
 from ..simulated_time import DEFAULT_CYCLES, SimulatedTime
@@ -42,6 +43,12 @@ class Streams:
         self._turns, self._made = 0, 0
         self._pumping = False
 
+    @property
+    def lock(self) -> FairLock:
+        """Of the device."""
+        return self.launcher.host.lock
+
+    @whole
     def make(self, owner: DeviceMemory, priority: int, name: str) -> Stream:
         """Return a stream of an owner."""
         owner.require_open()
@@ -50,6 +57,7 @@ class Streams:
         self._streams.append(stream)
         return stream
 
+    @whole
     def of(self, owner: DeviceMemory) -> list[Stream]:
         """Return the streams of an owner."""
         return [stream for stream in self._streams if stream.owner is owner]
@@ -88,6 +96,7 @@ class Streams:
                              + ", ".join(f"{stream.name} ({stream.tasks[0].name})" for stream in waiting))
         return passed
 
+    @whole
     def _moves(self) -> bool:
         """Return whether a kernel runs, of a stream or not, so that time changes something."""
         return any(not launch.ended for launch in self.launcher.launches.values()) or any(
@@ -95,15 +104,19 @@ class Streams:
 
     # What is done when time has passed
 
+    @whole
     def pump(self) -> None:
         """Note what has ended and begin what can, until there is no more of either."""
         if self._pumping or not self.busy:
             return
         self._pumping = True
         try:
-            while self._step():
-                pass
-            self.priorities.keep(self._kernels(), self._waiting())
+            again = True
+            while again:
+                while self._step():
+                    pass
+                self.priorities.keep(self._kernels(), self._waiting())
+                again = any(task.over for stream in self._streams for task in stream.tasks)
         finally:
             self._pumping = False
 
@@ -156,6 +169,7 @@ class Streams:
         heads = [stream.tasks[0] for stream in self._streams if stream.tasks]
         return [task for task in heads if isinstance(task, KernelTask) and task.state is TaskState.WAITING]
 
+    @whole
     def close(self, stream: Stream) -> None:
         """Kill what runs in a stream, and drop what waits there."""
         if stream not in self._streams:

@@ -259,6 +259,7 @@ class KernelTask(Task):
         super().end(error)
 
     def _failure(self, launch: Launch) -> Exception | None:
+        self._launcher.slots.events.take()  # a fault record may be waiting
         if launch.state is KernelState.IDLE:
             return DriverError(f"{self.name}, put into the stream at {self.where}, was killed")
         if tbs := launch.faulted_tbs:

@@ -1,0 +1,306 @@
+"""Hardware queues with priorities on the RTL of a device: kernels are preempted for those of a higher one, lose their
+kernel slots, and come back; nothing is lost, whatever happens in whatever cycle."""
+
+import random
+
+import numpy as np
+import pytest
+
+from caesura import open_device
+from caesura.hw.arch.commands import KernelState
+from caesura.hw.arch.geometry import preset
+from caesura.hw.arch.packets import PacketType, QueueState
+from caesura.sim.memory import ErrorRange
+from caesura.software.driver import CycleLimit, DriverError
+from support.hw.stir import WORDS, image, stirred
+from support.selection import quick
+from support.sim.stirring import BLOCK, BLOCKS
+
+DEVICE = preset("tiny").replace(sms=2, queues=3)
+MEMORY = 1 << 22
+LIMIT = 200_000
+HOW = [{"mechanism": "occupied"}, {"mechanism": "live"}, {"mechanism": "live+cp"}, {"mechanism": "live+tb"},
+       {"grace": 150}, {"in_place": True}, {"scramble": True}, {"incremental": True}]
+
+
+class Stirred:
+    """The kernel that uses everything, as a packet of a queue."""
+
+    def __init__(self, work, queue, rounds, seed):
+        device, self.rounds = work.device, rounds
+        self.words = np.random.default_rng(seed).integers(0, 1 << 32, WORDS, np.uint32)
+        zeros = [device.zeros(BLOCK * BLOCKS, np.uint32) for _ in range(2)]
+        self.arrays = zeros[0], device.array(self.words), zeros[1], device.zeros(1, np.uint32)
+        self.packet = queue.launch(work.kernel, BLOCKS, BLOCK, [*self.arrays, rounds])
+
+    def check(self):
+        assert self.packet.done
+        values, counters = stirred(self.words, BLOCK * BLOCKS, self.rounds)
+        assert np.array_equal(self.arrays[0], values) and np.array_equal(self.arrays[2], counters)
+
+
+class Scene:
+    """Queues with priorities 0, 1, 2 that share `slots` kernel slots."""
+
+    def __init__(self, slots=2, **how):
+        self.device = open_device("rtl", DEVICE, memory_bytes=MEMORY)
+        self.device.preempt_by(**{"mechanism": "live+cp", **how})
+        self.kernel = self.device.load([image(16)])["stir"]
+        self.queues = [self.device.queue([self.kernel], BLOCK, priority=k) for k in range(3)]
+        self.device.write("queue_slots", {1: 0b1000, 2: 0b1100}[slots])
+        self.work = []
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.device.close()
+
+    def put(self, priority, rounds=2):
+        made = Stirred(self, self.queues[priority], rounds, len(self.work))
+        self.work.append(made)
+        return made
+
+    def status(self, priority):
+        return self.device.fields(f"queue[{priority}].status")
+
+    def until(self, done, cycles=LIMIT):
+        for _ in range(cycles // 50):
+            if done():
+                return
+            self.device.advance(50)
+        raise CycleLimit("it did not come to that")
+
+    def finish(self):
+        for queue in self.queues:
+            queue.wait(max_cycles=LIMIT)
+        for each in self.work:
+            each.check()
+
+
+@pytest.mark.parametrize("slots", [1, 2])
+@pytest.mark.parametrize("how", quick(HOW, HOW[1:3]), ids=str)
+def test_a_higher_priority_preempts(how, slots):
+    """With one slot the kernel that is preempted loses it; with two it keeps it."""
+    if slots == 1 and how.get("in_place"):
+        pytest.skip("what stays in place keeps its slot: the other waits")
+    with Scene(slots, **how) as scene:
+        low = scene.put(0, rounds=12)
+        scene.device.advance(1500)
+        assert scene.queues[0].state is QueueState.RUNNING
+        high = scene.put(2, rounds=2)
+        scene.until(lambda: scene.queues[0].state is QueueState.PREEMPTED)
+        scene.until(lambda: high.packet.done)
+        assert not low.packet.done and scene.status(0)["away"] == (slots == 1)
+        scene.finish()
+        assert low.packet.start_cycle < high.packet.start_cycle < high.packet.end_cycle < low.packet.end_cycle
+
+
+def test_what_cannot_give_its_slot_up_lets_the_other_wait():
+    with Scene(1, in_place=True) as scene:
+        low = scene.put(0, rounds=4)
+        scene.device.advance(1000)
+        high = scene.put(1)
+        scene.until(lambda: scene.queues[0].state is QueueState.PREEMPTED)
+        scene.device.advance(5000)
+        assert not low.packet.done and not high.packet.done
+        scene.device.preempt_by("live")  # the next one; this one is resumed when the queue is stopped that wants
+        scene.queues[1].stop()
+        scene.until(lambda: low.packet.done)
+        scene.queues[1].enable()
+        scene.finish()
+
+
+@pytest.mark.parametrize("slots", [1, 2])
+def test_three_levels(slots):
+    """Each preempts the one below; they come back from the top down."""
+    with Scene(slots) as scene:
+        works = []
+        for priority in range(3):
+            works.append(scene.put(priority, rounds=6))
+            scene.device.advance(1500)
+        assert [scene.queues[k].state for k in range(3)] == [QueueState.PREEMPTED] * 2 + [QueueState.RUNNING]
+        scene.finish()
+        ends = [work.packet.end_cycle for work in works]
+        assert ends == sorted(ends, reverse=True)
+
+
+def test_equals_preempt_nothing_and_it_can_be_turned_off():
+    with Scene(2) as scene:
+        scene.device.preempt_by(None)
+        low, high = scene.put(0, rounds=8), scene.put(2, rounds=8)
+        for _ in range(20):
+            assert QueueState.PREEMPTED not in [queue.state for queue in scene.queues]
+            scene.device.advance(200)
+        scene.finish()
+        assert abs(low.packet.end_cycle - high.packet.end_cycle) < low.packet.end_cycle / 2
+
+
+def test_a_kernel_that_the_host_has_preempted_is_the_hosts():
+    with Scene(2) as scene:
+        low = scene.put(0, rounds=6)
+        scene.device.advance(1500)
+        slot = scene.status(0)["slot"]
+        scene.device.write("command", op=2, kernel=slot, mechanism=1)
+        scene.device.advance(3000)
+        high = scene.put(2)
+        scene.until(lambda: high.packet.done)
+        scene.device.advance(2000)
+        assert scene.queues[0].state is QueueState.PREEMPTED and not low.packet.done
+        scene.device.write("command", op=3, kernel=slot)
+        scene.finish()
+
+
+def test_a_barrier_or_waits_for_one_of_its_signals():
+    with Scene(2) as scene:
+        slow, fast = scene.put(0, rounds=20), scene.put(1, rounds=1)
+        either = scene.queues[2].barrier([slow.packet, fast.packet], any_of=True)
+        alone = scene.queues[2].barrier([], any_of=True)
+        after = scene.put(2, rounds=1)
+        scene.until(lambda: after.packet.done)
+        assert either.done and alone.done and fast.packet.done and not slow.packet.done
+        scene.finish()
+
+
+def test_a_word_in_advance_makes_the_preempt_save_less():
+    """A checkpoint packet, and then the kernel: what was not written in between is not saved again."""
+    saved = []
+    for announced in (False, True):
+        with Scene(2, mechanism="occupied", incremental=True) as scene:
+            scene.put(0, rounds=12)
+            scene.device.advance(1500)
+            if announced:
+                word = scene.queues[2].checkpoint_others()
+                scene.until(lambda word=word: word.done)
+                scene.until(lambda: scene.device.read("save_tbs") > 0)
+                scene.device.advance(1000)
+                assert scene.queues[0].state is QueueState.RUNNING
+            scene.put(2)
+            scene.until(lambda: scene.queues[0].state is QueueState.PREEMPTED)
+            saved.append(scene.device.read("save_data_bytes") / scene.device.read("save_tbs"))
+            scene.finish()
+    assert 0 < saved[1] < saved[0]
+
+
+def away(scene):
+    """Bring a kernel to where it has no slot."""
+    low = scene.put(0, rounds=6)
+    scene.device.advance(1500)
+    high = scene.put(2, rounds=8)
+    scene.until(lambda: scene.status(0)["away"])
+    return low, high
+
+
+def test_a_kernel_that_is_away_waits_while_its_queue_is_stopped():
+    with Scene(1) as scene:
+        low, high = away(scene)
+        assert scene.queues[0].stop() == 1  # it counts as started
+        scene.until(lambda: high.packet.done)
+        scene.device.advance(3000)
+        assert scene.queues[0].state is QueueState.PREEMPTED and not low.packet.done
+        with pytest.raises(DriverError, match="queue 0 is stopped and will not go on; enable it first"):
+            scene.queues[0].wait()
+        scene.queues[0].enable()
+        scene.finish()
+
+
+def test_a_kernel_that_is_away_can_be_dropped():
+    with Scene(1) as scene:
+        low, high = away(scene)
+        scene.queues[0].end()
+        assert scene.queues[0].state is QueueState.STOPPED and scene.device.read("queue[0].unstarted") == 0
+        scene.work.remove(low)
+        assert scene.device.read("queue[2].read_index") == 0, "the other is not disturbed"
+        scene.until(lambda: high.packet.done)
+
+
+@pytest.mark.parametrize("what", ["packet", "object", "arguments", "context"])
+def test_memory_that_fails_when_it_comes_back(what):
+    """The queue says so, and the kernel comes back when it is enabled again."""
+    with Scene(1) as scene:
+        low, high = away(scene)
+        queue = scene.queues[0]
+        place = {"packet": queue._ring.address, "object": queue._object(scene.kernel).address,
+                 "arguments": low.packet.held[1].address, "context": queue._contexts.address}[what]
+        scene.device.transport.add_error_range(ErrorRange(place, place + 64))
+        scene.until(lambda: high.packet.done)
+        scene.until(lambda: queue.state is QueueState.FAILED)
+        with pytest.raises(DriverError, match="cannot be read" if what == "context" else "memory answered with"):
+            queue.wait()
+        scene.put(1, rounds=1).packet.wait(max_cycles=LIMIT)  # others go on
+        scene.device.transport.clear_error_ranges()
+        queue.enable()
+        scene.finish()
+
+
+def test_a_packet_that_was_written_over_meanwhile():
+    with Scene(1) as scene:
+        low, high = away(scene)
+        queue, memory = scene.queues[0], scene.device.transport
+        kept = memory.read_memory(queue._ring.address, 64)
+        memory.write_memory(queue._ring.address, int(PacketType.BARRIER_AND).to_bytes(4, "little"))
+        scene.until(lambda: high.packet.done)
+        with pytest.raises(DriverError, match="its packet is none that a queue takes"):
+            queue.wait(max_cycles=LIMIT)
+        memory.write_memory(queue._ring.address, kept)
+        queue.enable()
+        scene.finish()
+
+
+@pytest.mark.parametrize("first", quick(range(0, 6000, 300), (2100,)))
+def test_a_queue_stopped_in_any_cycle_while_it_is_preempted(first):
+    """Nothing is lost or runs twice: stopped while its kernel is saved, loses its slot, comes back, is resumed."""
+    with Scene(1) as scene:
+        low = scene.put(0, rounds=3)
+        behind = scene.put(0, rounds=1)
+        scene.device.advance(1200)
+        scene.put(2, rounds=1)
+        beginning = scene.device.transport.snapshot()
+        for at in range(first, first + 300, 60):
+            scene.device.transport.restore(beginning)
+            scene.device.advance(at)
+            unstarted = scene.queues[0].stop()
+            for _ in range(200):
+                scene.device.advance(50)
+                if scene.queues[0].state is QueueState.STOPPED or scene.status(0)["away"]:
+                    break
+            scene.device.advance(2500)
+            still = scene.status(0)["away"]
+            assert scene.queues[0].completed == unstarted - still
+            assert [low.packet.done, behind.packet.done] == [unstarted > still, unstarted > 1]
+            scene.queues[0].enable()
+            scene.finish()
+
+
+@pytest.mark.timeout(600)
+@pytest.mark.parametrize("seed", quick(range(60), range(2)))
+def test_random_queues(seed):
+    """Packets of every kind in queues of any priorities that are stopped and enabled: all results right."""
+    rng = random.Random(seed)
+    how = rng.choice(HOW[:5] + HOW[6:])
+    with Scene(rng.choice((1, 2)), **how) as scene:
+        for number in range(len(scene.queues)):
+            scene.device.write(f"queue[{number}].control", enable=1, priority=rng.randrange(4))
+        barriers = []
+        for _ in range(14):
+            number = rng.randrange(3)
+            queue = scene.queues[number]
+            match rng.randrange(8):
+                case 0:
+                    queue.stop()
+                    scene.device.advance(rng.randrange(1000))
+                    queue.enable()
+                case 1:
+                    done = [work.packet for work in rng.sample(scene.work, min(len(scene.work), 2))]
+                    barriers.append(queue.barrier(done, any_of=rng.random() < 0.5))
+                case 2:
+                    queue.checkpoint_others()
+                case 3:
+                    slot = rng.choice((2, 3))
+                    if scene.device.fields(f"kernel[{slot}].state")["state"] == KernelState.PREEMPTED:
+                        scene.device.write("command", op=3, kernel=slot, scramble=int(how.get("scramble", False)))
+                case _:
+                    scene.put(number, rounds=rng.choice((1, 2, 4)))
+            scene.device.advance(rng.choice((5, 200, 1500)))
+        scene.finish()
+        assert all(barrier.done for barrier in barriers)
