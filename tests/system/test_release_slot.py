@@ -9,6 +9,7 @@ from caesura.hw.arch.geometry import preset
 from caesura.sim.memory import ErrorRange
 from caesura.software.driver import CommandRefused, DriverError, LaunchError, NoSlot
 from support.selection import quick
+from support.sim.shared_counters import spilled
 from support.sim.stirring import BLOCKS, Stirring
 from support.sim.uneven import Uneven
 
@@ -155,7 +156,7 @@ def test_what_cannot_do_without_a_slot(device):
         device.release_slot(work.launch)
     device.advance(300)
     device.preempt(work.launch, in_place=True)
-    with pytest.raises(DriverError, match=r"some of it may still be on the SM; preempt it without in_place"):
+    with pytest.raises(DriverError, match=r"some of it is still on the SM; preempt it without in_place"):
         device.release_slot(work.launch)
     device.preempt(work.launch)
     device.release_slot(work.launch)
@@ -217,3 +218,42 @@ def test_it_is_part_of_a_snapshot():
             assert work.launch.away is not None and device.launches == {}
             device.resume(work.launch)
             work.finishes()
+
+
+@pytest.mark.parametrize("backend", ["golden", pytest.param("rtl", marks=pytest.mark.full)])
+@pytest.mark.parametrize("make", [Stirring, spilled], ids=["everything", "local memory"])
+def test_thread_blocks_come_back_on_another_sm(backend, make):
+    """Each SM takes what the other has saved, with its local memory; and back again."""
+    with open_device(backend, GEOMETRIES["two"], memory_bytes=MEMORY) as device:
+        work = make(device, 8) if make is Stirring else make(device, 12, 400)
+        launch = work.launch if make is Stirring else work[0]
+        device.advance(600)
+        for _ in range(2):
+            before = {warp.launch_id: warp.sm for warp in device.warps()}
+            assert device.preempt(launch, "live+cp")
+            device.move(launch, [1, 0])
+            assert launch.away is not None
+            device.resume(launch)
+            after = {warp.launch_id: warp.sm for warp in device.warps()}
+            both = before.keys() & after.keys()
+            assert {before[tb] for tb in both} == {0, 1} and all(before[tb] != after[tb] for tb in both)
+            device.advance(200)
+        if make is Stirring:
+            work.finishes()
+        else:
+            device.wait(launch)
+            work[1]()
+
+
+def test_parts_are_checked():
+    with open_device("golden", GEOMETRIES["two"], memory_bytes=MEMORY) as device:
+        work = Stirring(device, 8)
+        with pytest.raises(DriverError, match="it is running; preempt it first"):
+            device.move(work.launch, [1, 0])
+        device.advance(300)
+        device.preempt(work.launch)
+        for parts in ([0], [0, 0], [0, 2], [0, 1, 2]):
+            with pytest.raises(DriverError, match=r"parts must name each of the 2 SMs once"):
+                device.move(work.launch, parts)
+        device.resume(work.launch)
+        work.finishes()

@@ -24,7 +24,7 @@ from ..lib.bits import pick
 from .combine import RULES, Combiner
 from .command_fan_out import CommandFanOut
 from .device_events import DeviceEvents
-from .queues.queue_processor import register_write
+from .queues.kernel_describer import register_write
 
 __all__ = ["DeviceHostPort", "RegisterFanOut"]
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from caesura.hw.arch.context import Mechanism
@@ -29,8 +29,6 @@ __all__ = ["Device"]
 
 class Device(AddressSpace):
     """One SM with its memory, driven through registers; a context manager that closes itself.
-
-    One thread uses it at a time.
 
     Parameters
     ----------
@@ -473,6 +471,26 @@ class Device(AddressSpace):
             If memory has not answered after `max_cycles`; the launch is safe.
         """
         self._preemption.release_slot(launch, max_cycles)
+
+    def move(self, launch: Launch, parts: Sequence[int], max_cycles: int = DEFAULT_CYCLES) -> None:
+        """Have thread blocks of a preempted launch come back on other SMs: each SM takes what another has saved, with
+        its local memory. The launch loses its kernel slot (`release_slot`).
+
+        Parameters
+        ----------
+        launch : Launch
+        parts : sequence of int
+            For each SM the one whose thread blocks it gets; each once.
+        max_cycles : int
+
+        Raises
+        ------
+        DriverError
+            If `parts` is none, or as by `release_slot`.
+        CycleLimit
+            As by `release_slot`.
+        """
+        self._preemption.move(launch, parts, max_cycles)
 
     def adopt(self, handle: int, image: KernelImage, max_cycles: int = DEFAULT_CYCLES) -> Launch:
         """Take over from memory a launch that another device has preempted, after which its machine ended; memory,

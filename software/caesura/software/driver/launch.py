@@ -56,12 +56,12 @@ class Launch:
     local_base : int
         Local memory of all TBs, 0 if they have none, or no longer any; of several SMs that of the first one's TBs
         comes first (`local_of`).
+    parts : list of int
+        Of several SMs: which of its parts in memory (context control block, local memory) each has.
     scramble : bool
         The last preempt was in test mode; so will the resume be.
     scrambled : set of bool
         What `scramble` was in its preempts and checkpoints.
-    stays : bool
-        Its last preempt left some of it on the SM: memory does not hold it all.
     apart : bool
         No two of its arguments can lead to the same memory; False where that is not known.
     away : Away or None
@@ -78,9 +78,9 @@ class Launch:
         self.grid, self.block, self.shared_bytes = grid, block, shared_bytes
         self.handle, self.ccb_base, self.area_bytes = handle, ccb_base, area_bytes
         self.local_base = 0
+        self.parts = [*range(device.geometry.sms)]
         self.scramble = False
         self.scrambled: set[bool] = set()
-        self.stays = False
         self.fault: FaultRecord | None = None
         self.apart = False
         self.held: list[Allocation] = []
@@ -100,11 +100,12 @@ class Launch:
 
     def ccb_of(self, sm: int) -> int:
         """Return the address of the context control block of an SM."""
-        return self.ccb_base + sm * ccb_bytes(self.device.geometry, self.area_bytes)
+        return self.ccb_base + self.parts[sm] * ccb_bytes(self.device.geometry, self.area_bytes)
 
     def local_of(self, sm: int) -> int:
         """Return the address of the local memory of the TBs of an SM, 0 if they have none."""
-        return self.local_base and self.local_base + sm * self.device.geometry.tb_slots * self.local_region_bytes
+        return self.local_base and (self.local_base + self.parts[sm] * self.device.geometry.tb_slots
+                                    * self.local_region_bytes)
 
     @property
     def lock(self) -> FairLock:

@@ -233,7 +233,9 @@ class Launcher:
         slot = f"kernel[{launch.slot}]"
         for name, value in registers.items():
             (self.host.hold if name == "trap_base" else self.host.write)(f"{slot}.{name}", value)
-        for sm in range(1, self.host.geometry.sms):
+        for sm in range(self.host.geometry.sms):
+            if launch.ccb_of(sm) == launch.ccb_base:
+                continue
             with self.host.of_sm(sm):
                 self.host.write(f"{slot}.ccb_base", launch.ccb_of(sm))
                 if launch.local_base:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -188,9 +188,12 @@ class Preemption:
                 return
             raise
         launch.scrambled.add(scramble)
-        launch.stays = in_place
         self._asked[launch.slot] = _Asked(mechanism, None if restart else patience, grace, restart, checkpoint,
                                           incremental, in_place, trap)
+
+    def move(self, launch: Launch, parts: Sequence[int], max_cycles: int = DEFAULT_CYCLES) -> None:
+        """Have each SM take another part of a preempted launch; see `Device.move`."""
+        self._residence.move(launch, parts, whole_number(max_cycles, "max_cycles"))
 
     def release_slot(self, launch: Launch, max_cycles: int = DEFAULT_CYCLES) -> None:
         """Take the kernel slot of a preempted launch; see `Device.release_slot`."""

@@ -136,7 +136,7 @@ class Queue:
         self._locals = reserve(g.sms * local, self._device.system) if local else None
         self._objects: dict[LoadedKernel, Allocation] = {}
         self._queued: list[Queued] = []
-        self._written = 0
+        self._first = self._written = self._host.read(f"queue[{number}].read_index")  # what its last owner has left
         for memory in (self._ring, self._contexts, self._locals):
             if memory is not None:
                 self._device.clear(memory.address, memory.size)
@@ -144,7 +144,7 @@ class Queue:
         self.transport.write_memory(self._ring.address, invalid * packets)
         heap = self._device.heap
         for name, value in {
-                "base": self._ring.address, "size": packets.bit_length() - 1, "write_index": 0,
+                "base": self._ring.address, "size": packets.bit_length() - 1, "write_index": self._written,
                 "ccb_base": self._contexts.address, "ccb_stride": ccb_bytes(g, area), "area_bytes": area,
                 "local_base": self._locals.address if self._locals else 0, "local_stride": local,
                 "window_base": heap.base, "window_end": heap.end}.items():
@@ -247,7 +247,7 @@ class Queue:
         place = self._ring.address + self._written % self._packets * PACKET_BYTES
         self.transport.write_memory(place + 4, packet[1:].tobytes())
         self.transport.write_memory(place, header.to_bytes(4, "little"))
-        queued = Queued(self, name, self._written, signal, held)
+        queued = Queued(self, name, self._written - self._first, signal, held)
         self._queued.append(queued)
         self._written += 1
         self._host.write(f"queue[{self.number}].write_index", self._written)
@@ -274,7 +274,7 @@ class Queue:
     @property
     def completed(self) -> int:
         """Packets that have completed."""
-        return self._host.read(f"queue[{self.number}].read_index")
+        return self._host.read(f"queue[{self.number}].read_index") - self._first
 
     def wait(self, queued: Queued | None = None, max_cycles: int = DEFAULT_CYCLES) -> None:
         """Let time pass until a packet has completed, or all that are in the queue.
@@ -298,7 +298,8 @@ class Queue:
             if status["state"] == QueueState.STOPPED or status["away"] and not self.enabled:
                 raise DriverError(f"queue {self.number} is stopped and will not go on; enable it first")
             if passed >= limit:
-                raise CycleLimit(f"queue {self.number} has completed {self.completed} of {self._written} packets after "
+                put = self._written - self._first
+                raise CycleLimit(f"queue {self.number} has completed {self.completed} of {put} packets after "
                                  f"{passed} cycles")
             passed += self._time.advance(min(SLICE, limit - passed))
 
@@ -312,7 +313,7 @@ class Queue:
         preempted and has lost its slot waits for `enable`. Return the index of the first packet that has not been
         started, which `enable` goes on with."""
         self._control(enable=0)
-        return self._host.read(f"queue[{self.number}].unstarted")
+        return self._host.read(f"queue[{self.number}].unstarted") - self._first
 
     @whole
     def _control(self, **fields: int) -> None:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from caesura.hw.arch.commands import Command, KernelState
 
+from .arguments import whole_number
 from .bounds import monitor_of
 from .descriptor_block import DescriptorBlock
 from .errors import CommandRefused, CycleLimit, DriverError
@@ -53,6 +56,16 @@ class Residence:
         self._leave(launch, max_cycles)
 
     @whole
+    def move(self, launch: Launch, parts: Sequence[int], max_cycles: int = DEFAULT_CYCLES) -> None:
+        """Have each SM take another part of a preempted launch; see `Device.move`."""
+        sms = self._host.geometry.sms
+        wanted = [whole_number(part, "parts") for part in parts]
+        if sorted(wanted) != [*range(sms)]:
+            raise DriverError(f"parts must name each of the {sms} SMs once, not {list(parts)}")
+        self.release(launch, max_cycles)
+        launch.parts = [launch.parts[part] for part in wanted]
+
+    @whole
     def make_room(self) -> bool:
         """Take the slot of a preempted launch that can do without; return whether there was one."""
         for launch in [*self._slots.launches.values()]:
@@ -67,13 +80,16 @@ class Residence:
             return "which arrays its addresses come from is not in memory, and bounds are checked here"
         if launch.state is not KernelState.PREEMPTED:
             return f"it is {launch.state.name.lower()}; preempt it first"
-        if launch.stays:
-            return "some of it may still be on the SM; preempt it without in_place"
         if launch.outcome:
             return "its last command failed; resume or kill it"
         for sm in range(self._host.geometry.sms):
+            path = f"kernel[{launch.slot}]"
             with self._host.of_sm(sm):
-                state = KernelState(self._host.fields(f"kernel[{launch.slot}].state")["state"])
+                state = KernelState(self._host.fields(f"{path}.state")["state"])
+                stays = self._host.geometry.in_place and any(
+                    self._host.read(f"{path}.{name}_stay") for name in ("registers", "lines"))
+            if stays:
+                return "some of it is still on the SM; preempt it without in_place"
             if state not in (KernelState.PREEMPTED, *ENDED):
                 return f"on SM {sm} it is {state.name.lower()}; preempt it there too"
         return ""

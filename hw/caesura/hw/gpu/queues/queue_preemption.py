@@ -25,9 +25,10 @@ def queue_kernel(g: Geometry) -> data.StructLayout:
 
 
 def queue_action(g: Geometry) -> data.StructLayout:
-    """A command for the kernel of a queue; `checkpoint` of a preempt: it runs on."""
+    """A command for the kernel of a queue; of a preempt: `checkpoint`, it runs on; `whole`, what is
+    left of a preempted kernel on the SMs goes to memory."""
     return data.StructLayout({"op": unsigned(4), "queue": below(g.queues),
-                              "slot": below(g.kernel_slots), "checkpoint": 1})
+                              "slot": below(g.kernel_slots), "checkpoint": 1, "whole": 1})
 
 
 class QueuePreemption(wiring.Component):
@@ -41,7 +42,9 @@ class QueuePreemption(wiring.Component):
 
     A kernel that is saved keeps its kernel slot until one of a higher priority needs it: then the
     slot is killed, and what memory holds of the kernel is adopted into another slot later (`back`).
-    What others have preempted they resume. The kernel of a queue that is stopped keeps its slot.
+    One that has stayed on the SMs in part, or that memory refused, is preempted once more before
+    that, as a whole. What others have preempted they resume. The kernel of a queue that is stopped
+    keeps its slot.
 
     Parameters
     ----------
@@ -53,7 +56,7 @@ class QueuePreemption(wiring.Component):
     enable : Signal, in
         Kernels are preempted by priority.
     keeps : Signal, in
-        What is preempted leaves some of itself on the SM: its slot is not killed.
+        What is preempted from now on leaves some of itself on the SMs.
     kernels : array of queue_kernel, in
     states, errors : array of array, in
         `KernelState` and `CommandError` by SM and kernel.
@@ -134,22 +137,25 @@ class QueuePreemption(wiring.Component):
         mine = Signal(g.queues)  # preempted by this block, which resumes it
         tried = Signal(g.queues)  # a command was refused
         due = Signal(g.queues)  # to be checkpointed
-        chosen = {name: Signal(g.queues, name=name) for name in ("unadopt", "kill", "preempt",
-                                                                 "resume", "checkpoint")}
+        bound = Signal(g.queues)  # some of it may be on the SMs: its slot is not killed
+        chosen = {name: Signal(g.queues, name=name) for name in (
+            "unadopt", "kill", "evict", "preempt", "resume", "checkpoint")}
         for q in range(g.queues):
             kernel = self.kernels[q]
             higher = Cat(self.kernels[p].priority > kernel.priority for p in range(g.queues))
             m.d.comb += [off[q].eq(self.enable & (wants & higher).any()),
                          hungry[q].eq(kernel.roomless | (self.away[q] & ~off[q] & ~kernel.stuck)),
                          self.back[q].eq(self.away[q] & ~off[q] & self.free)]
-            self._judge(m, q, wants, off, (hungry & higher).any() & ~self.free, mine, due, chosen)
+            self._judge(m, q, wants, off, (hungry & higher).any() & ~self.free, mine, due,
+                        bound, chosen)
         blocked = {name: Mux(name == "unadopt", 0, tried) for name in chosen}
         self._choose(m, {name: vector & ~blocked[name] for name, vector in chosen.items()})
-        self._carry_out(m, mine, tried, due)
+        self._carry_out(m, mine, tried, due, bound)
         return m
 
-    def _judge(self, m, q, wants, off, needed, mine, due, chosen):
-        """See what is to be done with the kernel of a queue; `needed` is its slot by others."""
+    def _judge(self, m, q, wants, off, needed, mine, due, bound, chosen):
+        """See what is to be done with the kernel of a queue; others have need of its slot if it is
+        `needed`."""
         kernel, g = self.kernels[q], self.geometry
         here = Signal(name=f"here_{q}")
         m.d.comb += here.eq(kernel.started & ~self.away[q])
@@ -159,6 +165,7 @@ class QueuePreemption(wiring.Component):
                      != CommandError.NONE for i in range(g.sms)).any()
         anywhere = {state: Cat(own == state for own in states).any() for state in KernelState}
         runs = Signal(name=f"runs_{q}")
+        yields = Signal(name=f"yields_{q}")  # its slot
         moves = Signal(name=f"moves_{q}")  # what is under way is not to be disturbed
         m.d.comb += [
             runs.eq(here & (anywhere[KernelState.RUNNING] | anywhere[KernelState.RESUMING])),
@@ -171,8 +178,10 @@ class QueuePreemption(wiring.Component):
             chosen["unadopt"][q].eq(self.adopting[q] & ~anywhere[KernelState.ADOPTING] & failed),
             chosen["preempt"][q].eq(runs & ~moves & off[q]),
             chosen["resume"][q].eq(mine[q] & self.saved[q] & ~off[q] & ~self.adopting[q]),
-            chosen["kill"][q].eq(mine[q] & self.saved[q] & off[q] & needed & ~failed & ~self.keeps
-                                 & ~self.adopting[q] & ~kernel.stuck),
+            yields.eq(mine[q] & self.saved[q] & off[q] & needed & ~self.adopting[q]
+                      & ~kernel.stuck),
+            chosen["kill"][q].eq(yields & ~failed & ~bound[q]),
+            chosen["evict"][q].eq(yields & (failed | bound[q])),
             chosen["checkpoint"][q].eq(due[q] & here & anywhere[KernelState.RUNNING] & ~moves
                                        & ~anywhere[KernelState.RESUMING] & ~off[q]),
         ]
@@ -188,8 +197,9 @@ class QueuePreemption(wiring.Component):
 
     def _choose(self, m, chosen):
         """Show one of the commands: what frees something comes first."""
-        commands = {"unadopt": Command.KILL, "kill": Command.KILL, "preempt": Command.PREEMPT,
-                    "resume": Command.RESUME, "checkpoint": Command.PREEMPT}
+        commands = {"unadopt": Command.KILL, "kill": Command.KILL, "evict": Command.PREEMPT,
+                    "preempt": Command.PREEMPT, "resume": Command.RESUME,
+                    "checkpoint": Command.PREEMPT}
         what = self.action.what
         for name in reversed(chosen):
             one = Signal(self.geometry.queues, name=f"one_{name}")
@@ -198,10 +208,11 @@ class QueuePreemption(wiring.Component):
                 m.d.comb += [
                     self.action.valid.eq(1), what.op.eq(commands[name]),
                     what.queue.eq(encode(one)), what.checkpoint.eq(name == "checkpoint"),
+                    what.whole.eq(name == "evict"),
                     what.slot.eq(pick([self.kernels[q].slot for q in range(self.geometry.queues)],
                                       encode(one)))]
 
-    def _carry_out(self, m, mine, tried, due):
+    def _carry_out(self, m, mine, tried, due, bound):
         """Note what became of an action."""
         done, what = self.done, self.done.what
         with m.If(self.again):
@@ -215,8 +226,10 @@ class QueuePreemption(wiring.Component):
                     with m.Case(Command.PREEMPT):
                         with m.If(what.checkpoint):
                             m.d.sync += due[q].eq(0)
+                        with m.Elif(what.whole):  # taken by nobody: all of it has gone before
+                            m.d.sync += bound[q].eq(0)
                         with m.Elif(done.accepted):
-                            m.d.sync += mine[q].eq(1)
+                            m.d.sync += [mine[q].eq(1), bound[q].eq(self.keeps)]
                     with m.Case(Command.RESUME):
                         with m.If(done.accepted):
                             m.d.sync += mine[q].eq(0)

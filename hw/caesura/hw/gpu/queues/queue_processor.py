@@ -1,6 +1,6 @@
 """Queue processor: takes packets from rings in memory and starts their kernels."""
 
-from amaranth.hdl import Array, Cat, Module, Mux, Signal, Value
+from amaranth.hdl import Array, Cat, Module, Mux, Signal
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.data import View
 from amaranth.lib.wiring import In, Out
@@ -26,30 +26,23 @@ from ...arch.packets import (
     QueueState,
     VendorFormat,
 )
-from ...arch.registers import ADDRESS_BITS as REGISTER_ADDRESS_BITS
 from ...arch.registers import register_map
 from ...interfaces.gpu_ports import OrderPort
 from ...interfaces.payloads import below
 from ...interfaces.port import Port
 from ...lib.bits import encode, lowest, one_hot
-from ...lib.divider import Divider
 from ...lib.vectors import LeastRecent
 from ...memory.pair_writer import PairWriter
 from ...memory.ports import ReadInterface, ReadPort, WriteInterface, WritePort
 from ...memory.word_reader import WordReader
+from .kernel_describer import KernelDescriber, register_write
 from .queue_preemption import QueuePreemption, queue_action
 from .queue_registers import queue_policy, queue_setup, queue_status
 
-__all__ = ["AGAIN_CYCLES", "QueueProcessor", "register_write"]
+__all__ = ["AGAIN_CYCLES", "QueueProcessor"]
 
 AGAIN_CYCLES = 64
 """Cycles after which a packet that cannot go on is looked at again."""
-RECIPROCAL_BITS = 20
-
-
-def register_write(g: Geometry) -> data.StructLayout:
-    """A write to a register of the SMs that have a bit in `sms`."""
-    return data.StructLayout({"address": REGISTER_ADDRESS_BITS, "data": 32, "sms": g.sms})
 
 
 class QueueProcessor(wiring.Component):
@@ -58,10 +51,10 @@ class QueueProcessor(wiring.Component):
 
     ::
 
-        CHOOSE --> FETCH --> JUDGE --+--> OBJECT --> DIVIDE --> DESCRIBE --> PARAMETERS --> START
-          ^ |                        +--> DEPEND --------------------------+                  |
-          | +-> COMMAND -> SETTLE                                          v                  |
-          +<------------+------------------------------ SIGNAL <-- (a kernel has finished) <--+
+            CHOOSE --> ASK --+--> OBJECT --> DESCRIBE --> START
+          ^ |            +--> DEPEND -------+           |
+          | +-> COMMAND --> SETTLE          v           v
+          +<-------------------+-------- signal <-- (a kernel has finished)
 
     A queue with a packet to begin is chosen by priority, of equals the one whose last packet was
     begun longest ago; what has completed goes first, then commands of `QueuePreemption`. A barrier
@@ -126,7 +119,7 @@ class QueueProcessor(wiring.Component):
         g = self.geometry
         m.submodules.reader = reader = WordReader(g)
         m.submodules.writer = writer = PairWriter(g)
-        m.submodules.divider = divider = Divider(33, 17)
+        m.submodules.describer = self.describer = KernelDescriber(g)
         wiring.connect(m, reader.port, wiring.flipped(self.read_port))
         wiring.connect(m, writer.port, wiring.flipped(self.write_port))
         self.queue = Signal(below(g.queues), name="queue")
@@ -161,7 +154,6 @@ class QueueProcessor(wiring.Component):
             self._command(m)
             self._fetch(m, reader, waiting)
             self._depend(m, reader, waiting)
-            self._compute(m, reader, divider)
             self._describe(m, reader)
             self._start(m, signals, starts)
             self._complete(m, reader, writer, signals, starts)
@@ -259,6 +251,8 @@ class QueueProcessor(wiring.Component):
         with m.State("COMMAND"):
             m.d.comb += word.eq(Mux(action.op == Command.PREEMPT, Mux(
                 action.checkpoint, self.policy.checkpoint, self.policy.preempt), 0))
+            with m.If(action.whole):
+                m.d.comb += [word.in_place.eq(0), word.restart.eq(0), word.incremental.eq(0)]
             with m.If(action.op == Command.RESUME):
                 m.d.comb += [word.scramble.eq(self.policy.preempt.scramble),
                              word.gang.eq(self.policy.preempt.gang)]
@@ -291,7 +285,7 @@ class QueueProcessor(wiring.Component):
 
     # Reading
 
-    def _read(self, m, reader, name, address, words, into, then):
+    def _read(self, m, reader, name, address, words, into, then, fail=None):
         """States that read words into registers, and see whether one failed."""
         count = Signal(range(len(into)), name=f"{name}_count")
         with m.State(name):
@@ -314,7 +308,10 @@ class QueueProcessor(wiring.Component):
                     m.next = f"{name}_READ"
         with m.State(f"{name}_READ"):
             with m.If(self.failed):
-                self._fail(m, QueueError.BUS_ERROR)
+                if fail is None:
+                    self._fail(m, QueueError.BUS_ERROR)
+                else:
+                    fail()
             with m.Else():
                 then()
 
@@ -403,161 +400,33 @@ class QueueProcessor(wiring.Component):
 
     # A dispatch
 
-    def _compute(self, m, reader, divider):
-        """Read the kernel object, then divide: thread blocks of the grid, and what the SM wants to
-        know of a block's shape."""
-        packet = data.View(DISPATCH, Cat(self.packet))
+    def _describe(self, m, reader):
+        """Read the kernel object, and have the kernel slot described."""
+        describer, packet = self.describer, data.View(DISPATCH, Cat(self.packet))
         found = data.View(KERNEL_OBJECT, Cat(self.object))
-        block = [Signal(16, name=f"block_{name}") for name in "xyz"]
-        self.blocks = [Signal(32, name=f"blocks_{name}") for name in "xyz"]
-        self.reciprocals = [Signal(RECIPROCAL_BITS + 1, name=f"reciprocal_{name}") for name in "xy"]
-        self.threads = Signal(16, name="threads")
-        self.warps = Signal(16, name="warps")
-        m.d.comb += [size.eq(packet[f"block_{name}"])
-                     for size, name in zip(block, "xyz", strict=True)]
-        area = Signal(32)
-        # The block's sizes are checked to be small before they are multiplied.
-        m.d.comb += [area.eq((block[0][:11] * block[1][:11])[:22]),
-                     self.threads.eq((area[:11] * block[2][:11])[:16]),
-                     self.warps.eq((self.threads + (self.geometry.warp_size - 1))
-                                   >> exact_log2(self.geometry.warp_size))]
-        step = Signal(range(5))
-        steps = [(packet[f"threads_{name}"], size, result) for name, size, result in zip(
-            "xyz", block, self.blocks, strict=True)]
-        steps += [((1 << RECIPROCAL_BITS), size, result)
-                  for size, result in zip(block[:2], self.reciprocals, strict=True)]
-        wrong = Cat(*(size == 0 for size in block), *(size > 1024 for size in block),
-                    *(packet[f"threads_{name}"] == 0 for name in "xyz"),
-                    area > 1024, area[:11] * block[2][:11] > 1024).any()
+        m.d.comb += [describer.packet.eq(packet), describer.found.eq(found),
+                     describer.setup.eq(self.setup), describer.slot.eq(self.slot)]
 
         def check():
             with m.If(found.magic != KERNEL_OBJECT_MAGIC):
                 self._fail(m, QueueError.BAD_OBJECT)
-            with m.Elif(wrong):
+            with m.Elif(describer.wrong):
                 self._fail(m, QueueError.BAD_PACKET)
             with m.Else():
-                m.d.sync += step.eq(0)
-                m.next = "DIVIDE"
+                m.d.comb += describer.begin.eq(1)
+                m.next = "DESCRIBE"
 
         self._read(m, reader, "OBJECT", packet.kernel_object[:32], PACKET_WORDS, self.object, check)
-        with m.State("DIVIDE"):
-            with m.Switch(step):
-                for k, (dividend, divisor, _) in enumerate(steps):
-                    with m.Case(k):
-                        m.d.comb += [divider.dividend.eq(Value.cast(dividend) + divisor - 1),
-                                     divider.divisor.eq(divisor)]
-            m.d.comb += divider.start.eq(1)
-            m.next = "DIVIDED"
-        with m.State("DIVIDED"):
-            with m.If(divider.done):
-                with m.Switch(step):
-                    for k, (_, _, result) in enumerate(steps):
-                        with m.Case(k):
-                            m.d.sync += result.eq(divider.quotient)
-                m.d.sync += step.eq(step + 1)
-                m.next = "DIVIDE"
-                with m.If(step == len(steps) - 1):
-                    m.next = "DESCRIBE"
-
-    def _words(self):
-        """Return the registers of a kernel slot that are alike on all SMs, and their words."""
-        packet = data.View(DISPATCH, Cat(self.packet))
-        found = data.View(KERNEL_OBJECT, Cat(self.object))
-        fields = register_map()["kernel[0].sizes"].fields
-        sizes = (self.threads << fields["threads"].low | found.registers << fields["registers"].low
-                 | self.warps << fields["warps"].low)
-        shape = register_map()["kernel[0].block"].fields
-        words = {
-            "code_base": found.code_base, "code_words": found.code_words,
-            **{f"grid_{name}": count for name, count in zip("xyz", self.blocks, strict=True)},
-            "block": Cat(packet.block_x[:shape["x"].width], packet.block_y[:shape["y"].width],
-                         packet.block_z[:shape["z"].width]),
-            "reciprocal_x": self.reciprocals[0], "reciprocal_y": self.reciprocals[1],
-            "sizes": sizes, "shared_bytes": packet.group_bytes, "area_bytes": self.setup.area_bytes,
-            "local_bytes": packet.private_bytes, "const_base": found.const_base,
-            "const_bytes": found.const_bytes, "window_base[0]": self.setup.window_base,
-            "window_end[0]": self.setup.window_end,
-        }
-        for window in range(1, self.geometry.windows):
-            words |= {f"window_base[{window}]": 0, f"window_end[{window}]": 0}
-        if self.geometry.traps:
-            words["trap_base"] = found.trap_base
-        return words
-
-    def _describe(self, m, reader):
-        """Write the registers of the kernel slot: those that all SMs have alike, then where each
-        saves, then the parameters, and zeros behind them."""
-        g, port, places = self.geometry, self.registers, register_map()
-        words = self._words()
-        step = Signal(range(len(words)))
-        sm = Signal(below(g.sms))
-        address = Signal(32)
-        param = Signal(range(g.param_words + 1))
-        slot_bits = (places["kernel[1].code_base"].address
-                     - places["kernel[0].code_base"].address).bit_length() - 1
-        base = places["kernel[0].code_base"].address
-        packet = data.View(DISPATCH, Cat(self.packet))
-        found = data.View(KERNEL_OBJECT, Cat(self.object))
-        given = Signal(range(g.param_words + 1))
-        m.d.comb += given.eq(Mux(found.kernarg_words > g.param_words, g.param_words,
-                                 found.kernarg_words))
-
-        def write(offset, word, sms):
-            m.d.comb += [port.valid.eq(1), port.payload.data.eq(word), port.payload.sms.eq(sms),
-                         port.payload.address.eq(base + (self.slot << slot_bits) + offset)]
-
-        def offset_of(name):
-            return places[f"kernel[0].{name}"].address - base
-
-        everyone = (1 << g.sms) - 1
         with m.State("DESCRIBE"):
-            with m.Switch(step):
-                for k, (name, word) in enumerate(words.items()):
-                    with m.Case(k):
-                        write(offset_of(name), word, everyone)
-            m.d.sync += [sm.eq(0), address.eq(self.setup.ccb_base)]
-            with m.If(port.ready):
-                m.d.sync += step.eq(step + 1)
-                with m.If(step == len(words) - 1):
-                    m.d.sync += step.eq(0)
-                    m.next = "CONTEXTS"
-        for state, name, stride, then in (
-                ("CONTEXTS", "ccb_base", self.setup.ccb_stride, "LOCALS"),
-                ("LOCALS", "local_base", self.setup.local_stride, "PARAMETERS")):
-            with m.State(state):
-                write(offset_of(name), address, one_hot(sm, g.sms))
-                with m.If(port.ready):
-                    m.d.sync += [sm.eq(sm + 1), address.eq(address + stride)]
-                    with m.If(sm == g.sms - 1):
-                        m.d.sync += [sm.eq(0), param.eq(0), self.failed.eq(0),
-                                     address.eq(self.setup.local_base)]
-                        m.next = then
-        with m.State("PARAMETERS"):
-            with m.If(given == 0):
-                m.next = "ZEROS"
-            with m.Else():
-                m.d.comb += [reader.job.valid.eq(1), reader.job.payload.words.eq(given),
-                             reader.job.payload.address.eq(packet.kernarg_address[:32])]
-                with m.If(reader.job.ready):
-                    m.next = "ARGUMENTS"
-        with m.State("ARGUMENTS"):
-            word = reader.word
-            with m.If(word.valid):
-                write(offset_of("param[0]") + (param << 2), word.payload.data, everyone)
-            m.d.comb += word.ready.eq(port.ready)
-            with m.If(word.valid & word.ready):
-                m.d.sync += [param.eq(param + 1), self.failed.eq(self.failed | word.payload.error)]
-                with m.If(word.payload.last):
-                    m.next = "ZEROS"
-        with m.State("ZEROS"):
-            with m.If(self.failed):
-                self._fail(m, QueueError.BUS_ERROR)
-            with m.Elif(param == g.param_words):
-                m.next = "START"
-            with m.Else():
-                write(offset_of("param[0]") + (param << 2), 0, everyone)
-                with m.If(port.ready):
-                    m.d.sync += param.eq(param + 1)
+            for target, source in ((self.registers, describer.registers),
+                                   (reader.job, describer.job), (describer.word, reader.word)):
+                m.d.comb += [target.valid.eq(source.valid), target.payload.eq(source.payload),
+                             source.ready.eq(target.ready)]
+            with m.If(describer.done):
+                with m.If(describer.failed):
+                    self._fail(m, QueueError.BUS_ERROR)
+                with m.Else():
+                    m.next = "START"
 
     def _start(self, m, signals, starts):
         """Start the kernel, unless the queue has been stopped."""
@@ -634,24 +503,11 @@ class QueueProcessor(wiring.Component):
                 with m.If(order.take.ready):
                     m.next = "COUNTED"
 
+        def count_down():
+            m.next = "COUNT_DOWN"
+
         # A signal that cannot be read keeps its value; the queue goes on.
-        count = Signal()
-        with m.State("COUNTED"):
-            m.d.comb += [reader.job.valid.eq(1), reader.job.payload.words.eq(2),
-                         reader.job.payload.address.eq(address + SIGNAL_VALUE)]
-            m.d.sync += [count.eq(0), self.failed.eq(0)]
-            with m.If(reader.job.ready):
-                m.next = "COUNTED_WORDS"
-        with m.State("COUNTED_WORDS"):
-            word = reader.word
-            m.d.comb += word.ready.eq(1)
-            with m.If(word.valid):
-                m.d.sync += [count.eq(1), self.failed.eq(self.failed | word.payload.error)]
-                with m.If(count):
-                    m.d.sync += value[1].eq(word.payload.data)
-                    m.next = "COUNT_DOWN"
-                with m.Else():
-                    m.d.sync += value[0].eq(word.payload.data)
+        self._read(m, reader, "COUNTED", address + SIGNAL_VALUE, 2, value, count_down, count_down)
         with m.State("COUNT_DOWN"):
             with m.If(self.failed):
                 m.next = "GIVE"

@@ -1,0 +1,238 @@
+"""Kernel describer: writes the registers of a kernel slot from a packet."""
+
+from amaranth.hdl import Cat, Module, Mux, Signal, Value
+from amaranth.lib import data, stream, wiring
+from amaranth.lib.data import View
+from amaranth.lib.wiring import In, Out
+from amaranth.utils import exact_log2
+
+from ...arch.geometry import Geometry
+from ...arch.packets import DISPATCH, KERNEL_OBJECT
+from ...arch.registers import ADDRESS_BITS as REGISTER_ADDRESS_BITS
+from ...arch.registers import register_map
+from ...interfaces.payloads import below
+from ...lib.bits import one_hot
+from ...lib.divider import Divider
+from ...memory.word_reader import words_job
+from .queue_registers import queue_setup
+
+__all__ = ["KernelDescriber", "register_write"]
+
+RECIPROCAL_BITS = 20
+
+
+def register_write(g: Geometry) -> data.StructLayout:
+    """A write to a register of the SMs that have a bit in `sms`."""
+    return data.StructLayout({"address": REGISTER_ADDRESS_BITS, "data": 32, "sms": g.sms})
+
+
+class KernelDescriber(wiring.Component):
+    """Divides, then writes a register a cycle: those that all SMs have alike, then where each saves
+    and has its local memory, then the parameters from memory, and zeros behind them.
+
+    ::
+
+        begin --> DIVIDE <--> DIVIDED --> DESCRIBE --> CONTEXTS --> LOCALS
+                                                                      |
+                                    done <-- ZEROS <-- ARGUMENTS <-- PARAMETERS
+
+    HSA counts the threads of a grid, of blocks of any shape: five divisions of 34 cycles give the
+    thread blocks in x, y, z and the reciprocals that an SM finds threads with.
+
+    Parameters
+    ----------
+    g : Geometry
+        With `queues`.
+
+    Attributes
+    ----------
+    packet : DISPATCH, in; found : KERNEL_OBJECT, in; setup : queue_setup, in
+    slot : Signal, in
+        Kernel slot. All four are held from `begin` to `done`.
+    wrong : Signal, out
+        The packet has a shape that no grid has, or blocks larger than the SM takes; combinational.
+    begin : Signal, in; done : Signal, out
+        Each high for one cycle.
+    failed : Signal, out
+        With `done`: the parameters could not be read.
+    registers : stream of register_write, out
+    job, word : streams, out and in
+        Of a `WordReader`.
+    """
+
+    packet: View
+    found: View
+    setup: View
+    slot: Signal
+    wrong: Signal
+    begin: Signal
+    done: Signal
+    failed: Signal
+    registers: stream.Interface
+    job: stream.Interface
+    word: stream.Interface
+
+    def __init__(self, g: Geometry):
+        self.geometry = g
+        word = data.StructLayout({"data": 32, "error": 1, "last": 1})
+        super().__init__({
+            "packet": In(DISPATCH), "found": In(KERNEL_OBJECT), "setup": In(queue_setup()),
+            "slot": In(below(g.kernel_slots)), "wrong": Out(1), "begin": In(1), "done": Out(1),
+            "failed": Out(1), "registers": Out(stream.Signature(register_write(g))),
+            "job": Out(stream.Signature(words_job())), "word": In(stream.Signature(word)),
+        })
+
+    def elaborate(self, platform):
+        m = Module()
+        m.submodules.divider = divider = Divider(33, 17)
+        blocks = [Signal(32, name=f"blocks_{name}") for name in "xyz"]
+        reciprocals = [Signal(RECIPROCAL_BITS + 1, name=f"reciprocal_{name}") for name in "xy"]
+        threads = Signal(16)
+        self._shape(m, threads)
+        with m.FSM():
+            with m.State("IDLE"):
+                with m.If(self.begin):
+                    m.next = "DIVIDE"
+            self._divide(m, divider, blocks, reciprocals)
+            self._write_common(m, self._words(threads, blocks, reciprocals))
+            self._write_places(m)
+            self._write_parameters(m)
+        return m
+
+    def _shape(self, m, threads):
+        """Threads of a block; its sizes are checked to be small before they are multiplied."""
+        packet, most = self.packet, self.geometry.max_block_threads
+        block = [packet[f"block_{name}"] for name in "xyz"]
+        area, volume = Signal(22), Signal(22)
+        m.d.comb += [
+            area.eq(block[0][:11] * block[1][:11]), volume.eq(area[:11] * block[2][:11]),
+            threads.eq(volume),
+            self.wrong.eq(Cat(*(size == 0 for size in block), *(size > 1024 for size in block),
+                              *(packet[f"threads_{name}"] == 0 for name in "xyz"),
+                              area > most, volume > most).any())]
+
+    def _divide(self, m, divider, blocks, reciprocals):
+        """Thread blocks of the grid, and what the SM wants to know of a block's shape."""
+        packet = self.packet
+        step = Signal(range(5))
+        steps = [(packet[f"threads_{name}"], packet[f"block_{name}"], result)
+                 for name, result in zip("xyz", blocks, strict=True)]
+        steps += [((1 << RECIPROCAL_BITS), packet[f"block_{name}"], result)
+                  for name, result in zip("xy", reciprocals, strict=True)]
+        with m.State("DIVIDE"):
+            with m.Switch(step):
+                for k, (dividend, divisor, _) in enumerate(steps):
+                    with m.Case(k):
+                        m.d.comb += [divider.dividend.eq(Value.cast(dividend) + divisor - 1),
+                                     divider.divisor.eq(divisor)]
+            m.d.comb += divider.start.eq(1)
+            m.next = "DIVIDED"
+        with m.State("DIVIDED"):
+            with m.If(divider.done):
+                with m.Switch(step):
+                    for k, (_, _, result) in enumerate(steps):
+                        with m.Case(k):
+                            m.d.sync += result.eq(divider.quotient)
+                m.d.sync += step.eq(step + 1)
+                m.next = "DIVIDE"
+                with m.If(step == len(steps) - 1):
+                    m.d.sync += step.eq(0)
+                    m.next = "DESCRIBE"
+
+    def _words(self, threads, blocks, reciprocals):
+        """Return the registers of a kernel slot that are alike on all SMs, and their words."""
+        g, packet, found, setup = self.geometry, self.packet, self.found, self.setup
+        fields = register_map()["kernel[0].sizes"].fields
+        warps = (threads + (g.warp_size - 1)) >> exact_log2(g.warp_size)
+        sizes = (threads << fields["threads"].low | found.registers << fields["registers"].low
+                 | warps << fields["warps"].low)
+        shape = register_map()["kernel[0].block"].fields
+        words = {
+            "code_base": found.code_base, "code_words": found.code_words,
+            **{f"grid_{name}": count for name, count in zip("xyz", blocks, strict=True)},
+            "block": Cat(packet[f"block_{name}"][:shape[name].width] for name in "xyz"),
+            "reciprocal_x": reciprocals[0], "reciprocal_y": reciprocals[1],
+            "sizes": sizes, "shared_bytes": packet.group_bytes, "area_bytes": setup.area_bytes,
+            "local_bytes": packet.private_bytes, "const_base": found.const_base,
+            "const_bytes": found.const_bytes, "window_base[0]": setup.window_base,
+            "window_end[0]": setup.window_end,
+        }
+        for window in range(1, g.windows):
+            words |= {f"window_base[{window}]": 0, f"window_end[{window}]": 0}
+        if g.traps:
+            words["trap_base"] = found.trap_base
+        return words
+
+    def _write(self, m, name, word, sms, index=0):
+        """Write a register of the kernel slot, the one of an `index` of several."""
+        port, places = self.registers, register_map()
+        base = places["kernel[0].code_base"].address
+        slot_bits = (places["kernel[1].code_base"].address - base).bit_length() - 1
+        offset = places[f"kernel[0].{name}"].address
+        m.d.comb += [port.valid.eq(1), port.payload.data.eq(word), port.payload.sms.eq(sms),
+                     port.payload.address.eq((self.slot << slot_bits) + offset + (index << 2))]
+
+    def _write_common(self, m, words):
+        """Those that all SMs have alike."""
+        step = Signal(range(len(words)))
+        with m.State("DESCRIBE"):
+            with m.Switch(step):
+                for k, (name, word) in enumerate(words.items()):
+                    with m.Case(k):
+                        self._write(m, name, word, (1 << self.geometry.sms) - 1)
+            with m.If(self.registers.ready):
+                m.d.sync += step.eq(step + 1)
+                with m.If(step == len(words) - 1):
+                    m.d.sync += step.eq(0)
+                    m.next = "CONTEXTS"
+
+    def _write_places(self, m):
+        """Where each SM saves, and has its local memory."""
+        setup, sms = self.setup, self.geometry.sms
+        sm = Signal(below(sms))
+        offset = Signal(32)
+        for state, name, first, stride, then in (
+                ("CONTEXTS", "ccb_base", setup.ccb_base, setup.ccb_stride, "LOCALS"),
+                ("LOCALS", "local_base", setup.local_base, setup.local_stride, "PARAMETERS")):
+            with m.State(state):
+                self._write(m, name, first + offset, one_hot(sm, sms))
+                with m.If(self.registers.ready):
+                    m.d.sync += [sm.eq(sm + 1), offset.eq(offset + stride)]
+                    with m.If(sm == sms - 1):
+                        m.d.sync += [sm.eq(0), offset.eq(0)]
+                        m.next = then
+
+    def _write_parameters(self, m):
+        """Read parameters as they are written; the last words are zeros."""
+        g, found, word = self.geometry, self.found, self.word
+        everyone = (1 << g.sms) - 1
+        count = Signal(range(g.param_words + 1))
+        given = Signal(range(g.param_words + 1))
+        broken = Signal()
+        m.d.comb += given.eq(Mux(found.kernarg_words > g.param_words, g.param_words,
+                                 found.kernarg_words))
+        with m.State("PARAMETERS"):
+            m.d.sync += [count.eq(0), broken.eq(0)]
+            with m.If(given == 0):
+                m.next = "ZEROS"
+            with m.Else():
+                m.d.comb += [self.job.valid.eq(1), self.job.payload.words.eq(given),
+                             self.job.payload.address.eq(self.packet.kernarg_address[:32])]
+                with m.If(self.job.ready):
+                    m.next = "ARGUMENTS"
+        with m.State("ARGUMENTS"):
+            with m.If(word.valid):
+                self._write(m, "param[0]", word.payload.data, everyone, count)
+            m.d.comb += word.ready.eq(self.registers.ready)
+            with m.If(word.valid & word.ready):
+                m.d.sync += [count.eq(count + 1), broken.eq(broken | word.payload.error)]
+                with m.If(word.payload.last):
+                    m.next = "ZEROS"
+        with m.State("ZEROS"):
+            with m.If(broken | (count == g.param_words)):
+                m.d.comb += [self.done.eq(1), self.failed.eq(broken)]
+                m.next = "IDLE"
+            with m.Else():
+                self._write(m, "param[0]", 0, everyone, count)
+                with m.If(self.registers.ready):
+                    m.d.sync += count.eq(count + 1)

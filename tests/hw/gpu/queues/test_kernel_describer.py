@@ -1,0 +1,186 @@
+# amaranth: UnusedElaboratable=no
+"""Kernel describer: the registers of a kernel slot, whatever the shape of grid and block, while memory and registers
+take their time."""
+
+import random
+
+import pytest
+
+from caesura.hw.arch.geometry import preset
+from caesura.hw.arch.registers import register_map
+from caesura.hw.gpu.queues.kernel_describer import KernelDescriber
+from support.hw.simulation import Simulator, component
+
+LIMIT = 4000
+
+
+class Bench:
+    """A describer with a memory of parameters; `written` are the values by SM and register."""
+
+    def __init__(self, g, rng, fails=None):
+        self.g, self.rng, self.fails = g, rng, fails
+        self.dut = component(KernelDescriber, g)
+        self.names = {register.address: path for path, register in register_map().items()}
+        self.memory = {}
+
+    def run(self, process):
+        async def testbench(ctx):
+            await process(ctx)
+
+        simulator = Simulator(self.dut)
+        simulator.add_clock(1e-6)
+        simulator.add_testbench(testbench)
+        simulator.add_testbench(self._words, background=True)
+        simulator.run()
+
+    async def _words(self, ctx):
+        dut, rng = self.dut, self.rng
+        while True:
+            ctx.set(dut.job.ready, rng.random() < 0.5)
+            _, _, valid, ready, job = await ctx.tick().sample(dut.job.valid, dut.job.ready, dut.job.payload)
+            if not (valid and ready):
+                continue
+            ctx.set(dut.job.ready, 0)
+            for k in range(job.words):
+                while rng.random() < 0.3:
+                    await ctx.tick()
+                address = job.address + 4 * k
+                ctx.set(dut.word.payload, {"data": self.memory[address], "error": address == self.fails,
+                                           "last": k == job.words - 1})
+                ctx.set(dut.word.valid, 1)
+                while not (await ctx.tick().sample(dut.word.ready))[2]:
+                    pass
+                ctx.set(dut.word.valid, 0)
+
+    async def describe(self, ctx, packet, found, setup, slot):
+        """Return what is written, and whether it failed."""
+        dut, written = self.dut, {}
+        for name, fields in (("packet", packet), ("found", found), ("setup", setup)):
+            ctx.set(getattr(dut, name), fields)
+        ctx.set(dut.slot, slot)
+        assert not ctx.get(dut.wrong)
+        ctx.set(dut.begin, 1)
+        for _ in range(LIMIT):
+            ctx.set(dut.registers.ready, self.rng.random() < 0.6)
+            _, _, valid, ready, write, done, failed = await ctx.tick().sample(
+                dut.registers.valid, dut.registers.ready, dut.registers.payload, dut.done, dut.failed)
+            ctx.set(dut.begin, 0)
+            if valid and ready:
+                for sm in range(self.g.sms):
+                    if write.sms >> sm & 1:
+                        assert (sm, self.names[write.address]) not in written, "each is written once"
+                        written[sm, self.names[write.address]] = write.data
+            if done:
+                return written, failed
+        raise AssertionError("it does not end")
+
+
+def expected(g, packet, found, setup, slot, memory):
+    """What the registers of each SM are to be."""
+    block = [packet[f"block_{name}"] for name in "xyz"]
+    threads = block[0] * block[1] * block[2]
+    sizes = register_map()["kernel[0].sizes"].pack(threads=threads, registers=found["registers"],
+                                                   warps=-(-threads // g.warp_size))
+    words = {f"grid_{name}": -(-packet[f"threads_{name}"] // size) for name, size in zip("xyz", block, strict=True)}
+    words |= {"code_base": found["code_base"], "code_words": found["code_words"], "sizes": sizes,
+              "block": register_map()["kernel[0].block"].pack(x=block[0], y=block[1], z=block[2]),
+              "reciprocal_x": -(-(1 << 20) // block[0]), "reciprocal_y": -(-(1 << 20) // block[1]),
+              "shared_bytes": packet["group_bytes"], "local_bytes": packet["private_bytes"],
+              "const_base": found["const_base"], "const_bytes": found["const_bytes"],
+              "area_bytes": setup["area_bytes"], "window_base[0]": setup["window_base"],
+              "window_end[0]": setup["window_end"]}
+    words |= {f"{name}[{k}]": 0 for k in range(1, g.windows) for name in ("window_base", "window_end")}
+    words |= {"trap_base": found["trap_base"]} if g.traps else {}
+    for k in range(g.param_words):
+        given = k < found["kernarg_words"]
+        words[f"param[{k}]"] = memory[packet["kernarg_address"] + 4 * k] if given else 0
+    found_of = {}
+    for sm in range(g.sms):
+        own = {"ccb_base": setup["ccb_base"] + sm * setup["ccb_stride"],
+               "local_base": setup["local_base"] + sm * setup["local_stride"]}
+        found_of |= {(sm, f"kernel[{slot}].{name}"): value for name, value in (words | own).items()}
+    return found_of
+
+
+def a_packet(g, rng, parameters):
+    sizes = [1, 1, 1]
+    for k in rng.sample(range(3), 3):
+        sizes[k] = rng.choice((1, rng.randint(1, g.max_block_threads // (sizes[0] * sizes[1] * sizes[2]))))
+    packet = {f"block_{name}": size for name, size in zip("xyz", sizes, strict=True)}
+    packet |= {f"threads_{name}": rng.choice((1, rng.randrange(1, 1 << 12), (1 << 16) - 1)) for name in "xyz"}
+    packet |= {"group_bytes": 4 * rng.randrange(1000), "private_bytes": 4 * rng.randrange(100),
+               "kernarg_address": 64 * rng.randrange(1 << 20)}
+    found = {name: rng.randrange(1 << 32)
+             for name in ("code_base", "code_words", "const_base", "const_bytes", "trap_base")}
+    found |= {"registers": rng.randint(1, 63), "kernarg_words": parameters}
+    setup = {name: rng.randrange(1 << 28) for name in (
+        "ccb_base", "ccb_stride", "area_bytes", "local_base", "local_stride", "window_base", "window_end")}
+    return packet, found, setup, rng.randrange(g.kernel_slots)
+
+
+@pytest.mark.parametrize("sms", [2, 3])
+def test_all_registers_are_written_once_and_right(sms):
+    g, rng = preset("tiny").replace(sms=sms, queues=1), random.Random(sms)
+    bench = Bench(g, rng)
+
+    async def process(ctx):
+        for parameters in (0, 1, g.param_words, g.param_words + 9, 5, 3, 7):
+            packet, found, setup, slot = a_packet(g, rng, parameters)
+            for k in range(g.param_words):
+                bench.memory[packet["kernarg_address"] + 4 * k] = rng.randrange(1 << 32)
+            written, failed = await bench.describe(ctx, packet, found, setup, slot)
+            found["kernarg_words"] = min(parameters, g.param_words)
+            wanted = expected(g, packet, found, setup, slot, bench.memory)
+            places = register_map()
+            wanted = {key: value % (1 << 32) for key, value in wanted.items() if key[1] in places}
+            assert not failed and written == wanted
+
+    bench.run(process)
+
+
+def test_parameters_that_cannot_be_read():
+    g, rng = preset("tiny").replace(sms=2, queues=1), random.Random(9)
+    bench = Bench(g, rng)
+
+    async def process(ctx):
+        for place in (0, 2, 4):
+            packet, found, setup, slot = a_packet(g, rng, 5)
+            for k in range(5):
+                bench.memory[packet["kernarg_address"] + 4 * k] = 0
+            for bench.fails in (packet["kernarg_address"] + 4 * place, None):
+                _, failed = await bench.describe(ctx, packet, found, setup, slot)
+                assert failed == (bench.fails is not None), "and the next one is not affected"
+
+    bench.run(process)
+
+
+def test_blocks_larger_than_the_sm_takes():
+    g = preset("tiny").replace(sms=2, queues=1)
+    bench = Bench(g, random.Random(1))
+
+    async def process(ctx):
+        for threads in (g.max_block_threads, g.max_block_threads + 1):
+            ctx.set(bench.dut.packet, {f"{what}_{name}": 1 for what in ("block", "threads") for name in "xyz"}
+                    | {"block_y": threads})
+            assert ctx.get(bench.dut.wrong) == (threads > g.max_block_threads)
+
+    bench.run(process)
+
+
+def test_shapes_that_no_grid_has():
+    g = preset("gtx480").replace(sms=2, queues=1)
+    assert g.max_block_threads == 1024
+    bench = Bench(g, random.Random(1))
+    good = {f"{what}_{name}": 1 for what in ("block", "threads") for name in "xyz"}
+
+    async def process(ctx):
+        for change, wrong in (({}, 0), ({"block_x": 0}, 1), ({"block_z": 0}, 1), ({"threads_y": 0}, 1),
+                              ({"block_x": 1024}, 0), ({"block_x": 1025}, 1), ({"block_y": 0x8000}, 1),
+                              ({"block_x": 32, "block_y": 32}, 0), ({"block_x": 33, "block_y": 32}, 1),
+                              ({"block_x": 16, "block_y": 16, "block_z": 4}, 0),
+                              ({"block_x": 16, "block_y": 16, "block_z": 5}, 1),
+                              ({"block_x": 1024, "block_y": 1024, "block_z": 1024}, 1)):
+            ctx.set(bench.dut.packet, good | change)
+            assert ctx.get(bench.dut.wrong) == wrong, change
+
+    bench.run(process)

@@ -1,0 +1,226 @@
+# amaranth: UnusedElaboratable=no
+"""Queue preemption against kernels that behave as the SMs do: no command that is not to be given is given, and in the
+end every kernel has come back."""
+
+import random
+
+import pytest
+
+from caesura.hw.arch.commands import Command, KernelState
+from caesura.hw.arch.faults import CommandError
+from caesura.hw.arch.geometry import preset
+from caesura.hw.gpu.queues.queue_preemption import QueuePreemption
+from support.hw.simulation import Simulator, component
+
+G = preset("tiny").replace(sms=2, queues=4)
+SLOTS = range(G.kernel_slots)
+STEPS = 800
+
+
+class Kernel:
+    """The kernel of a queue, as it is known outside the block: a kernel slot or none, and work that is left."""
+
+    def __init__(self, work):
+        self.slot, self.work = None, work
+        self.away = self.bound = self.stays = self.adopting = False
+
+
+class Scene:
+    """Queues, some kernel slots that they share, and what becomes of commands."""
+
+    def __init__(self, seed, slots):
+        self.rng = random.Random(seed)
+        self.slots = list(range(slots))
+        self.priority = [self.rng.randrange(3) for _ in range(G.queues)]
+        self.kernels = [None] * G.queues
+        self.states = [[KernelState.IDLE] * G.kernel_slots for _ in range(G.sms)]
+        self.errors = [[CommandError.NONE] * G.kernel_slots for _ in range(G.sms)]
+        self.keeps = self.fail = False
+        self.seen = set()
+
+    def held(self):
+        return {kernel.slot for kernel in self.kernels if kernel and not kernel.away}
+
+    def free(self):
+        return [k for k in self.slots if k not in self.held()
+                and all(sm[k] in (KernelState.IDLE, KernelState.FINISHED) for sm in self.states)]
+
+    def failed(self, kernel):
+        return any(errors[kernel.slot] for errors in self.errors)
+
+    def state(self, q):
+        kernel = self.kernels[q]
+        return {sm[kernel.slot] for sm in self.states}
+
+    def wants(self, q, mine):
+        """The queue has a kernel that is to run."""
+        kernel = self.kernels[q]
+        if kernel is None:
+            return False
+        if kernel.slot is None or kernel.away:
+            return True
+        states = self.state(q)
+        saved = KernelState.PREEMPTED in states and states <= {KernelState.PREEMPTED, KernelState.FINISHED}
+        return bool(states - {KernelState.FINISHED, KernelState.IDLE}) and (not saved or mine[q])
+
+    def pass_time(self):
+        """What is under way ends some time, on each SM by itself; kernels that run come to their end."""
+        ends = {KernelState.PREEMPTING: KernelState.PREEMPTED, KernelState.RESUMING: KernelState.RUNNING,
+                KernelState.KILLING: KernelState.IDLE, KernelState.ADOPTING: KernelState.PREEMPTED}
+        for sm, states in enumerate(self.states):
+            for k in SLOTS:
+                if states[k] in ends and self.rng.random() < 0.2:
+                    if states[k] is KernelState.ADOPTING and self.fail:
+                        states[k], self.errors[sm][k] = KernelState.IDLE, CommandError.BAD_IMAGE
+                    elif states[k] is KernelState.PREEMPTING and self.fail:
+                        states[k], self.errors[sm][k] = KernelState.PREEMPTED, CommandError.BUS_ERROR
+                    else:
+                        states[k] = ends[states[k]]
+        for q, kernel in enumerate(self.kernels):
+            if kernel and kernel.slot is not None and not kernel.away and self.state(q) == {KernelState.RUNNING}:
+                kernel.work -= 1
+                if kernel.work <= 0:
+                    for states in self.states:
+                        states[kernel.slot] = KernelState.FINISHED
+
+    def command(self, op, slot, whole):
+        """Give a command to all SMs; return whether one takes it. A preempt of what is saved is taken if some of it is
+        on the SMs."""
+        to = {Command.PREEMPT: KernelState.PREEMPTING, Command.RESUME: KernelState.RESUMING,
+              Command.KILL: KernelState.KILLING}[op]
+        over = {KernelState.IDLE, KernelState.FINISHED, KernelState.KILLING}
+        takes = {Command.PREEMPT: {KernelState.RUNNING, KernelState.RESUMING}, Command.RESUME: {KernelState.PREEMPTED},
+                 Command.KILL: {*KernelState} - over}[op]
+        taken = False
+        for sm, states in enumerate(self.states):
+            if states[slot] in takes or whole and states[slot] is KernelState.PREEMPTED:
+                states[slot], self.errors[sm][slot], taken = to, CommandError.NONE, True
+        return taken
+
+
+async def show(ctx, dut, scene):
+    for q, kernel in enumerate(scene.kernels):
+        ctx.set(dut.kernels[q], {"started": kernel is not None and kernel.slot is not None, "stuck": 0,
+                                 "slot": kernel.slot if kernel and kernel.slot is not None else 0,
+                                 "roomless": kernel is not None and kernel.slot is None,
+                                 "priority": scene.priority[q]})
+    for i in range(G.sms):
+        for k in SLOTS:
+            ctx.set(dut.states[i][k], scene.states[i][k])
+            ctx.set(dut.errors[i][k], scene.errors[i][k])
+    ctx.set(dut.free, bool(scene.free()))
+
+
+def check(scene, what, mine):
+    """The command is one that is to be given now."""
+    q, op = what.queue, Command(what.op)
+    kernel, states = scene.kernels[q], scene.state(what.queue)
+    off = any(scene.wants(p, mine) and scene.priority[p] > scene.priority[q] for p in range(G.queues))
+    assert kernel is not None and kernel.slot == what.slot and not kernel.away
+    match op:
+        case Command.PREEMPT if what.whole:
+            assert off and mine[q] and not scene.free()
+            assert kernel.bound or any(errors[kernel.slot] for errors in scene.errors)
+        case Command.PREEMPT:
+            assert off and states & {KernelState.RUNNING, KernelState.RESUMING}
+            assert not states & {KernelState.PREEMPTING, KernelState.KILLING, KernelState.ADOPTING}
+        case Command.RESUME:
+            assert not off and mine[q] and KernelState.PREEMPTED in states
+            assert states <= {KernelState.PREEMPTED, KernelState.FINISHED}
+        case Command.KILL if kernel.adopting:
+            assert any(errors[kernel.slot] for errors in scene.errors)
+        case Command.KILL:
+            assert off and mine[q] and not kernel.bound and not scene.free()
+            assert states <= {KernelState.PREEMPTED, KernelState.FINISHED}
+            assert not any(errors[kernel.slot] for errors in scene.errors)
+            needs = [p for p in range(G.queues) if scene.kernels[p] and (scene.kernels[p].slot is None
+                                                                         or scene.kernels[p].away)]
+            assert any(scene.priority[p] > scene.priority[q] for p in needs)
+        case _:
+            raise AssertionError(op)
+
+
+@pytest.mark.parametrize("slots", [1, 2, 3])
+@pytest.mark.parametrize("seed", range(3))
+def test_commands_by_priority(seed, slots):
+    scene = Scene(10 * seed + slots, slots)
+    dut, rng, ended = component(QueuePreemption, G), scene.rng, []
+    mine = [False] * G.queues
+
+    async def testbench(ctx):
+        ctx.set(dut.enable, 1)
+        for step in range(STEPS + 4000):
+            if step < STEPS:
+                for q in range(G.queues):
+                    if scene.kernels[q] is None and rng.random() < 0.02:
+                        scene.kernels[q] = Kernel(rng.randrange(1, 40))
+                scene.keeps, scene.fail = rng.random() < 0.3, rng.random() < 0.2
+            else:
+                scene.keeps = scene.fail = False
+            if step >= STEPS and not any(scene.kernels):
+                break
+            for k in SLOTS:  # the kernel slots that nobody has forget their errors
+                if k not in scene.held():
+                    for errors in scene.errors:
+                        errors[k] = CommandError.NONE
+            ctx.set(dut.keeps, scene.keeps)
+            ctx.set(dut.again, rng.random() < 0.05)
+            ctx.set(dut.look, 1)
+            ctx.set(dut.brought, 0)
+            await show(ctx, dut, scene)
+            away = ctx.get(dut.away)
+            assert away == sum(1 << q for q, kernel in enumerate(scene.kernels) if kernel and kernel.away)
+            action, back = ctx.get(dut.action), ctx.get(dut.back)
+            assert not back or scene.free()
+            done = {"valid": 0, "accepted": 0, "what": {}}
+            if action.valid:
+                what = action.what
+                check(scene, what, mine)
+                kernel = scene.kernels[what.queue]
+                whole = what.whole and (kernel.stays or scene.failed(kernel))
+                taken = scene.command(Command(what.op), what.slot, whole)
+                done = {"valid": 1, "accepted": int(taken), "what": {name: getattr(what, name) for name in (
+                    "op", "queue", "slot", "checkpoint", "whole")}}
+                scene.seen.add("whole" if what.whole else Command(what.op))
+                if what.op == Command.PREEMPT and what.whole:
+                    kernel.bound = kernel.stays = False
+                elif what.op == Command.PREEMPT and taken:
+                    mine[what.queue] = True
+                    kernel.bound, kernel.stays = scene.keeps, scene.keeps and rng.random() < 0.7
+                elif what.op == Command.RESUME and taken:
+                    mine[what.queue] = False
+                elif what.op == Command.KILL:
+                    kernel.away, kernel.adopting = kernel.away or kernel.adopting or taken, False
+            elif scene.free():
+                waiting = [q for q, kernel in enumerate(scene.kernels) if kernel and (
+                    kernel.slot is None or (kernel.away and back >> q & 1))]
+                for q in sorted(waiting, key=lambda q: -scene.priority[q])[:1]:
+                    kernel, slot = scene.kernels[q], scene.free()[0]
+                    for states in scene.states:
+                        states[slot] = KernelState.ADOPTING if kernel.away else KernelState.RUNNING
+                    if kernel.away:
+                        ctx.set(dut.brought, 1 << q)
+                        kernel.away, kernel.adopting, mine[q] = False, True, True
+                    kernel.slot = slot
+            ctx.set(dut.done, done)
+            await ctx.tick()
+            ctx.set(dut.done, {"valid": 0})
+            for kernel in scene.kernels:
+                if kernel and kernel.adopting and KernelState.ADOPTING not in {sm[kernel.slot] for sm in scene.states} \
+                        and not any(errors[kernel.slot] for errors in scene.errors):
+                    kernel.adopting = False
+            scene.pass_time()
+            for q, kernel in enumerate(scene.kernels):
+                if kernel and kernel.slot is not None and not kernel.away and not kernel.adopting \
+                        and scene.state(q) == {KernelState.FINISHED}:
+                    ended.append(q)
+                    scene.kernels[q], mine[q] = None, False
+        assert not any(scene.kernels), "every kernel comes back, and ends"
+
+    simulator = Simulator(dut)
+    simulator.add_clock(1e-6)
+    simulator.add_testbench(testbench)
+    simulator.run()
+    assert len(ended) > 10
+    assert scene.seen >= (
+        {Command.PREEMPT, Command.RESUME, Command.KILL, "whole"} if slots == 1 else {Command.PREEMPT})
