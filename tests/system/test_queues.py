@@ -1,5 +1,5 @@
-"""Hardware queues on the RTL of a device, through the Python API: packets in order, barriers, priorities, and what
-happens to packets that are none, to memory that fails, and to a queue that is stopped in any cycle."""
+"""Hardware queues of a device, on both machines, through the Python API: packets in order, barriers, priorities, and
+what happens to packets that are none, to memory that fails, and to a queue that is stopped in any cycle."""
 
 from functools import partial
 
@@ -70,8 +70,8 @@ SHAPE = HEAD + """
 class Queues:
     """A device with kernels that count: `counter(k)` is what those of packet k have added to."""
 
-    def __init__(self, queues=1, packets=16, priorities=(0, 0, 0)):
-        self.device = open_device("rtl", DEVICE, memory_bytes=1 << 20)
+    def __init__(self, backend, queues=1, packets=16, priorities=(0, 0, 0)):
+        self.device = open_device(backend, DEVICE, memory_bytes=1 << 20)
         self.kernel = self.device.load(compile_ptx(ADD).values())["add"]
         self.counters = self.device.zeros(64, np.uint32)
         self.queues = [self.device.queue([self.kernel], 16, packets=packets, priority=priorities[k])
@@ -91,12 +91,12 @@ class Queues:
         return self.counters.get()[:self.number].tolist()
 
 
-@pytest.fixture
-def queues():
+@pytest.fixture(params=["golden", "rtl"])
+def queues(request):
     made = []
 
     def make(*arguments, **options):
-        made.append(Queues(*arguments, **options))
+        made.append(Queues(request.param, *arguments, **options))
         return made[-1]
 
     yield make
@@ -159,7 +159,7 @@ def test_a_barrier_waits_for_packets_of_other_queues(queues):
     for queue in work.queues:
         queue.wait()
     assert barrier.done and nothing.done and (barrier.start_cycle, barrier.end_cycle) == (0, 0)
-    assert after.start_cycle > max(first.end_cycle, second.end_cycle) and work.counted() == [48] * 3
+    assert after.start_cycle >= max(first.end_cycle, second.end_cycle) and work.counted() == [48] * 3
 
 
 def test_a_barrier_has_up_to_five_signals(queues):
@@ -275,6 +275,8 @@ def test_a_kernel_that_no_sm_takes(queues):
 @pytest.mark.parametrize("what", ["packet", "object", "arguments", "signal"])
 def test_memory_that_fails(queues, what):
     work = queues()
+    if work.device.transport.name == "golden":
+        pytest.skip("the golden model's memory never fails")
     packet = work.put()
     place = {"packet": work.queue._ring.address, "object": work.queue._object(work.kernel).address,
              "arguments": packet.held[1].address, "signal": packet.signal.address}[what]
@@ -340,7 +342,5 @@ def test_what_a_queue_is_not_made_for_is_refused(queues):
     with open_device("golden", preset("tiny"), memory_bytes=1 << 20) as plain, pytest.raises(
             DriverError, match="has no hardware queues"):
         plain.queue([], 16)
-    with pytest.raises(ValueError, match="the golden model has no hardware queues"):
-        open_device("golden", DEVICE)
     with pytest.raises(ValueError, match="queues need sms of 2 or more"):
         preset("tiny").replace(queues=1)

@@ -67,8 +67,6 @@ def _of_devices(backend: str, geometry: Geometry, options: dict) -> tuple[str, s
     """Return module and name of a back end for devices of several SMs."""
     if backend == "amaranth":
         raise InputError("Amaranth's simulator runs one SM; open a device of several (sms) on \"rtl\" or \"golden\"")
-    if backend == "golden" and geometry.queues:
-        raise InputError("the golden model has no hardware queues; open the device on \"rtl\", or with queues = 0")
     for option in ("trace", "check_bounds"):
         if options.get(option):
             raise InputError(f"{option} is of one SM: a device of several (sms) has none; leave it out")

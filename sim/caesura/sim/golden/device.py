@@ -10,6 +10,7 @@ from caesura.hw.arch.faults import CommandError
 from caesura.hw.arch.geometry import Geometry
 from caesura.hw.arch.registers import Combine, Register, device_register_map, register_map
 
+from .queues import GoldenQueues
 from .state.kernel import GridProgress
 from .transport import GoldenTransport
 
@@ -82,6 +83,7 @@ class GoldenDevice:
         self._seen: list[list[dict[Switch, int]]] = [[{} for _ in self._sms] for _ in slots]
         self._error = CommandError.NONE
         self._events = 0
+        self._queues = GoldenQueues(geometry) if geometry.queues else None
 
     def _share_memory(self) -> None:
         first, *others = (sm.machine for sm in self._sms)
@@ -93,8 +95,13 @@ class GoldenDevice:
     def _chosen(self, mask: str) -> list[int]:
         return [sm for sm in range(self.geometry.sms) if self._masks[mask] >> sm & 1]
 
-    def _states(self, kernel: int) -> list[KernelState]:
+    def states(self, kernel: int) -> list[KernelState]:
+        """Return the states of a kernel slot, by SM."""
         return [sm.machine.kernels[kernel].state for sm in self._sms]
+
+    def errors(self, kernel: int) -> list[CommandError]:
+        """Return how the last preempt, resume or adoption of a kernel slot has ended, by SM."""
+        return [sm.machine.kernels[kernel].error for sm in self._sms]
 
     def read_register(self, address: int) -> int:
         """Return the 32-bit register at a byte address (`hw.arch.registers.device_register_map`)."""
@@ -108,6 +115,8 @@ class GoldenDevice:
             return self.geometry.sms
         if path == "event":
             return self._events | self._faults()
+        if self._queues is not None and self._queues.holds(path):
+            return self._queues.read(path, self)
         slot = int(path[7]) if path.startswith("kernel[") else self.geometry.kernel_slots
         name = path.partition("switches_")[2]
         if slot < self.geometry.kernel_slots and name:
@@ -140,6 +149,8 @@ class GoldenDevice:
         elif path == "command":
             self._command(value)
             self._look()
+        elif path is not None and self._queues is not None and self._queues.holds(path):
+            self._queues.write(path, value)
         else:
             if path == "event":
                 self._events &= ~value
@@ -151,7 +162,7 @@ class GoldenDevice:
     def _command(self, word: int) -> None:
         """Begin a command."""
         fields = self._map["command"].unpack(word)
-        targets = self._targets(fields)
+        targets = self._targets(fields, self._chosen("sm_write"))
         if isinstance(targets, CommandError):
             self._error = targets
         else:
@@ -159,12 +170,22 @@ class GoldenDevice:
         if self._error:
             self._raise("refused")
 
-    def _targets(self, fields: dict[str, int]) -> CommandError | dict[int, dict[str, int]]:
-        """Return what each SM is passed, or why the command is refused."""
-        mask, slot = self._chosen("sm_write"), fields["kernel"]
+    def give(self, **fields: int) -> bool:
+        """Give a command of the device's own to all SMs; return whether one takes it."""
+        fields = self._map["command"].unpack(0) | fields
+        targets = self._targets(fields, [*range(self.geometry.sms)])
+        return not isinstance(targets, CommandError) and not self._pass_on(fields, targets)
+
+    def describe(self, sm: int, path: str, value: int) -> None:
+        """Write a register of an SM."""
+        self._sms[sm].write_register(self._map[path].address, value)
+
+    def _targets(self, fields: dict[str, int], mask: list[int]) -> CommandError | dict[int, dict[str, int]]:
+        """Return what each SM of some is passed, or why the command is refused."""
+        slot = fields["kernel"]
         if fields["op"] not in list(Command) or slot >= self.geometry.kernel_slots or not mask:
             return CommandError.UNKNOWN
-        op, states = Command(fields["op"]), self._states(slot)
+        op, states = Command(fields["op"]), self.states(slot)
         begins = op in (Command.START, Command.ADOPT)
         state = common_state(states if begins else [states[sm] for sm in mask])
         if error := REFUSED[op].get(state):
@@ -210,7 +231,7 @@ class GoldenDevice:
     def _look(self) -> None:
         """See what has ended on all SMs."""
         for slot, members in enumerate(self._members):
-            states = self._states(slot)
+            states = self.states(slot)
             now = set(states) & set(_ENDED)
             before, self._before[slot] = self._before[slot], now
             finished = bool(members) and all(states[sm] is KernelState.FINISHED for sm in members)
@@ -274,6 +295,9 @@ class GoldenDevice:
                 sm.advance(step)
             passed += step
             self._look()
+            if self._queues is not None:
+                self._queues.step(self)
+                self._look()
         return passed
 
     def snapshot(self) -> bytes:

@@ -172,6 +172,8 @@ def test_commands_by_priority(seed, slots):
             assert away == sum(1 << q for q, kernel in enumerate(scene.kernels) if kernel and kernel.away)
             action, back = ctx.get(dut.action), ctx.get(dut.back)
             assert not back or scene.free()
+            for q in (q for q in range(G.queues) if back >> q & 1):
+                assert not any(scene.wants(p, mine) and scene.priority[p] > scene.priority[q] for p in range(G.queues))
             done = {"valid": 0, "accepted": 0, "what": {}}
             if action.valid:
                 what = action.what
