@@ -8,6 +8,7 @@ from caesura.hw.arch.commands import Command
 from caesura.hw.arch.context import ENTRY_BYTES, area_bound, ccb_bytes, record_address
 from caesura.hw.arch.faults import CommandError
 from caesura.software.compiler import KernelImage
+from caesura.software.compiler.judge import judge
 
 from .arguments import whole_number
 from .bounds import monitor_of
@@ -117,6 +118,7 @@ class Launcher:
         """Begin to take a launch over from memory; see `Device.adopt`."""
         device = self.device
         device.require_open()
+        judge(image, check=False)  # its code was, when it was loaded: it is compared with what lies in memory
         if monitor_of(device.transport):
             raise DriverError("a launch cannot be adopted where bounds are checked: which arrays its addresses come "
                               "from is not in memory; open the device without check_bounds")

@@ -10,10 +10,11 @@ And by where it stands: in the kernel's own code
 
 4. branches, reconvergence points and calls lead to own words, but to no second half of a preemption point,
 5. ``pp`` and ``pp.div`` stand in pairs,
-6. the last word is ``exit``, ``bra`` or ``bru``, under no guard, so that nothing runs over the end,
+6. the last word is ``exit``, ``bra``, ``bru`` or ``trap``, under no guard, so that nothing runs over the end,
 7. nothing is only for preemption routines.
 
-In the routines, branches lead to words of the image, and the last word is ``bra`` or ``rejoin`` under no guard.
+In the routines, branches lead to words of the image, and the last word is ``bra``, ``rejoin`` or ``trap`` under no
+guard.
 
 Not judged is what depends on values or on the launch (addresses, computed returns, how deep the stack grows, who meets
 at a barrier): the machine ends a thread block for these. Nor is an absolute address, since code that never executes may
@@ -102,8 +103,8 @@ _MEMORY, _TARGET, _RECONV, _PARAMETER = (_names(name) for name in ("mem", "targe
 _REGISTER_FORM = _flag(lambda op: op.format is Format.R)
 _POINT, _SECOND = (_flag(lambda op, name=name: op.name == name) for name in ("pp", "pp.div"))
 _ROUTINES_ONLY = _flag(lambda op: op.name == "rejoin" or op.all_lanes)
-_ENDS = _flag(lambda op: op.name in ("exit", "bra", "bru"))
-_ROUTINE_ENDS = _flag(lambda op: op.name in ("bra", "rejoin"))
+_ENDS = _flag(lambda op: op.name in ("exit", "bra", "bru", "trap"))
+_ROUTINE_ENDS = _flag(lambda op: op.name in ("bra", "rejoin", "trap"))
 assert all(op.alu in (AluOp.LDP, None) for op in OPCODES if "param" in op.operands)
 
 
