@@ -11,10 +11,11 @@ from dataclasses import dataclass
 
 from caesura.hw.arch.faults import Fault
 from caesura.hw.arch.geometry import PC_NONE, PREDICATES, UNIFORMS, preset
+from caesura.hw.arch.isa import VECTOR_WORDS
 from caesura.software.compiler import KernelImage, assemble
 from caesura.software.compiler.ir.spaces import WINDOWS
 
-__all__ = ["ATTACKS", "MARK", "Attack", "attacks"]
+__all__ = ["ATTACKS", "IN_ROUTINES", "MARK", "START", "Attack", "image"]
 
 TINY = preset("tiny")
 MARK = 0x600D
@@ -64,6 +65,8 @@ EPILOGUE = """
     st.global.b32 [R2+256], R11
     exit
 """
+EVERY = "{R0-R52, R53+}"
+"""The live registers of a point that saves them all, of those that there are and those that are not."""
 ACCESSES = {
     "load": "ld.global.b32 R8, [R3]", "byte load": "ld.global.u8 R8, [R3]", "wide load": "ld.global.b128 R8, [R3]",
     "store": "st.global.b32 [R3], R4", "byte store": "st.global.b8 [R3+1], R4", "wide store": "st.global.b128 [R3], R8",
@@ -174,13 +177,13 @@ def _control() -> Iterator[Attack]:
                                                        f"bra {START + 4}, none"), None, ends=False)
     loops = {
         "nothing": "nop", "memory": "membar", "a point": "pp {}\npp.div {}", "barriers": "bar.pp.1 {}",
-        "a point that leaves nothing out": "pp {R0-R52, R53+}\npp.div {R0-R52, R53+}",
+        "a point that leaves nothing out": f"pp {EVERY}\npp.div {EVERY}",
         "loads": "ld.global.b128 R8, [R5]\nld.global.b32 R8, [R2]", "stores": "st.global.b128 [R5], R8",
         "atomics": "red.global.add.b32 [R5], R4", "shared atomics": "red.shared.add.b32 [64], R4",
         "square roots": "mufu.sqrt R8, R0", "constants": "ld.const.b32 R8, [0]", "shuffles": "match R8, R0"}
     for name, text in loops.items():
-        head = "ldp R5, param[0]\n"
-        yield Attack(f"loop of {name}", image(f"{head}{text}\nbra {START + 1}, none"), None, ends=False)
+        head = "ldp R5, param[0]\niadd.i R5, R5, 1024\n"
+        yield Attack(f"loop of {name}", image(f"{head}{text}\nbra {START + 2}, none"), None, ends=False)
     yield Attack("calls without end", image(f"call U2, {START}"), None, ends=False)
     yield Attack("a point without its second half", image(f"pp {{}}\nnop\nbra {START}, none"), None, ends=False)
     yield Attack("second halves alone", image("pp.div {}\npp.div {R0-R7}"), None)
@@ -190,12 +193,12 @@ def _leavings() -> Iterator[Attack]:
     """Whatever former owners have left."""
     store = "st.global.b32 [R2+{}], R{}\n"
     yield Attack("registers never written", image("".join(store.format(64 * k, k) for k in range(5, REGISTERS))), None)
-    predicates = "".join(f"mov.i R8, 0\n@P{k} mov.i R8, 1\n" + store.format(64 * k, 8) for k in range(PREDICATES))
+    predicates = "".join(f"mov.i R8, 0\n@P{k} mov.i R8, 1\n" + store.format(64 * k + 64, 8) for k in range(PREDICATES))
     yield Attack("predicates never written", image(predicates), None)
-    uniforms = "".join(f"mov.i R8, 0\niadd R8, R8, U{k}\n" + store.format(64 * (k % 24), 8)
+    uniforms = "".join(f"mov.i R8, 0\niadd R8, R8, U{k}\n" + store.format(64 * (k % 24) + 64, 8)
                        for k in range(2, UNIFORMS))
     yield Attack("uniform registers never written", image(uniforms), None)
-    shared = "".join(f"ld.shared.b32 R8, [{at}]\n" + store.format(16 * at, 8) for at in range(0, SHARED, 4))
+    shared = "".join(f"ld.shared.b32 R8, [{at}]\n" + store.format(16 * at + 64, 8) for at in range(0, SHARED, 4))
     yield Attack("shared memory never written", image(shared), None)
     half = "st.shared.b8 [R0], R4\nld.shared.b32 R8, [0]\nld.shared.b32 R9, [4]\nld.shared.b32 R10, [64]"
     yield Attack("the rest of a shared line", image(half), None)
@@ -206,6 +209,32 @@ def _leavings() -> Iterator[Attack]:
     yield Attack("special registers that are none", image("s2r R8, 63\ns2r R9, 7\ns2r R10, 1000\nus2r U3, 99"), None)
 
 
+ROUTINES = {
+    "stores to what is not its own": ("st.global.b32 [R3], R4", Fault.GLOBAL_WINDOW),
+    "reads shared memory of others": (f"ld.shared.b32 R8, [{SHARED}]", Fault.SHARED_BOUND),
+    "stores beyond local memory": (f"st.local.all.b32 [{LOCAL + 8}], R4", Fault.LOCAL_BOUND),
+    "has registers of others": ("st.local.all.b32 [0], R13", Fault.REGISTER_BOUND),
+    "leads out of the code": ("bra 9000, none", Fault.FETCH_BOUND), "is data": (".word 0xffffffffffffffff",
+                                                                               Fault.ILLEGAL_OPCODE),
+    "never ends": ("bra {at}, none", None), "leads back at once": ("rejoin", None),
+    "waits at a barrier": (f"bar.pp.2 {{{EVERY}}}", None), "ends the warp": ("exit", None),
+}
+"""Words that a preemption routine begins with, and what fault ends its TB."""
+
+
+def routine_attacks() -> Iterator[Attack]:
+    """Yield kernels that go on for ever and attack in their preemption routines."""
+    plain = image(f"bra {START}, none", ends="")
+    head = "".join(f".{name} {value}\n" for name, value in (
+        ("kernel", "attacker"), ("registers", REGISTERS), ("predicates", PREDICATES), ("stack", 8), ("shared", SHARED),
+        ("local", LOCAL), ("param", "own u32 0 4 pointer"), ("param", "other u32 4 4")))
+    for name, (text, fault) in ROUTINES.items():
+        vectors = "".join(f"{text.format(at=len(plain.code) + VECTOR_WORDS * pc)}\npp {EVERY}\npp.div {EVERY}\nrejoin\n"
+                          for pc in range(len(plain.code)))
+        (found,) = assemble(f"{head}{PROLOGUE}bra {START}, none\n.routines\n{vectors}")
+        yield Attack(f"a preemption routine that {name}", found, fault, ends=fault is not None or text == "exit")
+
+
 def attacks() -> Iterator[Attack]:
     """Yield every attack."""
     for group in (_global, _spaces, _code, _control, _leavings):
@@ -214,3 +243,5 @@ def attacks() -> Iterator[Attack]:
 
 ATTACKS = {attack.name: attack for attack in attacks()}
 """By name."""
+IN_ROUTINES = {attack.name: attack for attack in routine_attacks()}
+"""Those of preemption routines, by name."""

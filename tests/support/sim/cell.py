@@ -7,6 +7,7 @@ learns of them anything at all, in whatever form, leaves them different.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -20,7 +21,7 @@ from caesura.sim.rtl.transport import RtlTransport
 from caesura.sim.testing.launch import Bench, FaultReport, Loaded
 from caesura.software.compiler import KernelImage, assemble
 
-__all__ = ["Cell", "Outcome", "TINY", "TRANSPORTS", "WINDOW_BYTES"]
+__all__ = ["Cell", "Outcome", "THREADS", "TINY", "TRANSPORTS", "WINDOW_BYTES"]
 
 TINY = preset("tiny")
 TRANSPORTS = {"golden": GoldenTransport, "rtl": RtlTransport}
@@ -181,7 +182,8 @@ class Cell:
         self.bench.finish(1, PATIENCE)
         self._secrets = [vectors, uniforms, shared]
 
-    def attack(self, image: KernelImage, place: str = "input", disturb: str = "", blocks: int = 2) -> Outcome:
+    def attack(self, image: KernelImage, place: str = "input", disturb: str = "", blocks: int = 2,
+               windows: Sequence[tuple[int, int]] | None = None) -> Outcome:
         """Run an attacker beside the innocent, to the end of both.
 
         Parameters
@@ -193,8 +195,12 @@ class Cell:
             ``"own context"``, ``"own constants"``, ``"own local memory"``); behind ``"words to "``: how many
             instruction words it is from the attacker's first one, as a return address.
         disturb : str
-            Who is preempted and brought back meanwhile: ``"innocent"``, ``"attacker"`` or nobody.
+            Who is preempted and brought back meanwhile: ``"innocent"``, ``"attacker"``, ``"trapped attacker"``, who
+            stops in its preemption routines, or nobody.
         blocks : int
+            TBs of the attacker.
+        windows : sequence of (int, int), optional
+            Others than its own, to see what it does with them.
 
         Raises
         ------
@@ -205,7 +211,7 @@ class Cell:
         bench = Bench(self.transport, self.free)
         window = self.window, self.window + WINDOW_BYTES
         self.transport.write_memory(window[0], bytes(WINDOW_BYTES))
-        loaded = bench.load(1, image, (blocks,), (THREADS,), (self.window, 0), [window])
+        loaded = bench.load(1, image, (blocks,), (THREADS,), (self.window, 0), windows or [window])
         if loaded.local_end > loaded.local_base:  # as the driver does
             self.transport.write_memory(loaded.local_base, bytes(loaded.local_end - loaded.local_base))
         bench.set("kernel[1].param[1]", self._address(place, loaded))
@@ -214,16 +220,17 @@ class Cell:
         self.transport.advance(LEAD)
         bench.start(1)
         self.transport.advance(DISTURBED[self.name])
-        away = bool(disturb) and self._disturb(bench, {"innocent": 0, "attacker": 1}[disturb])
+        away = bool(disturb) and self._disturb(bench, int(disturb != "innocent"), disturb == "trapped attacker")
         passed = 0
         while passed < PATIENCE and (bench.state(0) is not KernelState.FINISHED
                                      or passed < PATIENCE // 10 and bench.state(1) is not KernelState.FINISHED):
             passed += self.transport.advance(100)
         assert bench.state(0) is KernelState.FINISHED, "the innocent does not end"
         ended = bench.state(1) is KernelState.FINISHED
-        if not ended:
+        if not ended and bench.state(1) is not KernelState.IDLE:
+            bench.set("event", killed=1)
             bench.command(Command.KILL, 1)
-            _until(bench, "killed", KILL_CYCLES)
+            assert _comes(bench, "killed", KILL_CYCLES), "the attacker is not killed"
         return self._outcome(bench, loaded, ended, away, before)
 
     def _address(self, place: str, loaded: Loaded) -> int:
@@ -232,15 +239,24 @@ class Cell:
         address = (self.places | own)[place.removeprefix("words to ")]
         return (address - loaded.code_base) // 8 if place.startswith("words to ") else address
 
-    def _disturb(self, bench: Bench, slot: int) -> bool:
-        """Preempt a kernel, unless it has ended, and bring it back; return whether it was away."""
+    def _disturb(self, bench: Bench, slot: int, trap: bool) -> bool:
+        """Preempt a kernel, unless it has ended, and bring it back; return whether it was away.
+
+        A preempt that waits for routines without end is hastened, and an attacker that leaves no room for the innocent is
+        killed.
+        """
         for command, event in ((Command.PREEMPT, "preempted"), (Command.RESUME, "resumed")):
             bench.set("event", refused=1)
-            bench.command(command, slot, Mechanism.OCCUPIED if slot else Mechanism.LIVE)
+            bench.set("command", op=command, kernel=slot, trap=int(trap and command is Command.PREEMPT),
+                      mechanism=Mechanism.OCCUPIED if slot and not trap else Mechanism.LIVE)
             if bench.fields("event")["refused"]:
                 assert bench.state(slot) is KernelState.FINISHED, bench.refusal().name
                 return False
-            _until(bench, event, PATIENCE)
+            if not _comes(bench, event, PATIENCE // 10):
+                assert trap or (command, slot) == (Command.RESUME, 0), f"not {event}"
+                bench.command(Command.HASTEN if trap else Command.KILL, 1)
+                assert _comes(bench, event, PATIENCE), f"not {event}"
+            bench.set("event", **{event: 1})
             assert bench.error(slot) is CommandError.NONE, bench.error(slot).name
             if bench.state(slot) is KernelState.FINISHED:
                 return False
@@ -273,12 +289,12 @@ def _context(loaded: Loaded) -> tuple[int, int]:
     return loaded.ccb_base, loaded.ccb_base + ccb_bytes(TINY, loaded.area_bytes)
 
 
-def _until(bench: Bench, event: str, limit: int) -> None:
+def _comes(bench: Bench, event: str, limit: int) -> bool:
+    """Return whether an event comes in so many cycles."""
     passed = 0
-    while not bench.fields("event")[event]:
-        assert passed < limit, f"not {event} after {passed} cycles"
+    while not bench.fields("event")[event] and passed < limit:
         passed += max(1, bench.transport.advance(min(20, limit - passed)))
-    bench.set("event", **{event: 1})
+    return bool(bench.fields("event")[event])
 
 
 def _result(data: np.ndarray, constants: np.ndarray, key: int) -> tuple[bytes, np.ndarray]:
