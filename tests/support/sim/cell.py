@@ -183,7 +183,8 @@ class Cell:
         self._secrets = [vectors, uniforms, shared]
 
     def attack(self, image: KernelImage, place: str = "input", disturb: str = "", blocks: int = 2,
-               windows: Sequence[tuple[int, int]] | None = None) -> Outcome:
+               windows: Sequence[tuple[int, int]] | None = None, params: Sequence[int] | None = None,
+               threads: int = THREADS, patience: int = PATIENCE // 10) -> Outcome:
         """Run an attacker beside the innocent, to the end of both.
 
         Parameters
@@ -201,6 +202,12 @@ class Cell:
             TBs of the attacker.
         windows : sequence of (int, int), optional
             Others than its own, to see what it does with them.
+        params : sequence of int, optional
+            Words of its parameters, instead of the two addresses.
+        threads : int
+            Of a TB of the attacker, at most as many as the innocent's.
+        patience : int
+            Cycles after which an attacker is killed, when the innocent has ended.
 
         Raises
         ------
@@ -211,10 +218,11 @@ class Cell:
         bench = Bench(self.transport, self.free)
         window = self.window, self.window + WINDOW_BYTES
         self.transport.write_memory(window[0], bytes(WINDOW_BYTES))
-        loaded = bench.load(1, image, (blocks,), (THREADS,), (self.window, 0), windows or [window])
+        loaded = bench.load(1, image, (blocks,), (threads,), params or (self.window, 0), windows or [window])
         if loaded.local_end > loaded.local_base:  # as the driver does
             self.transport.write_memory(loaded.local_base, bytes(loaded.local_end - loaded.local_base))
-        bench.set("kernel[1].param[1]", self._address(place, loaded))
+        if params is None:
+            bench.set("kernel[1].param[1]", self._address(place, loaded))
         before = self._memory()
         bench.start(0)
         self.transport.advance(LEAD)
@@ -222,8 +230,8 @@ class Cell:
         self.transport.advance(DISTURBED[self.name])
         away = bool(disturb) and self._disturb(bench, int(disturb != "innocent"), disturb == "trapped attacker")
         passed = 0
-        while passed < PATIENCE and (bench.state(0) is not KernelState.FINISHED
-                                     or passed < PATIENCE // 10 and bench.state(1) is not KernelState.FINISHED):
+        while passed < PATIENCE + patience and (bench.state(0) is not KernelState.FINISHED
+                                     or passed < patience and bench.state(1) is not KernelState.FINISHED):
             passed += self.transport.advance(100)
         assert bench.state(0) is KernelState.FINISHED, "the innocent does not end"
         ended = bench.state(1) is KernelState.FINISHED
