@@ -1,7 +1,7 @@
 """Machine code that tries each way out of what is its own, beside an innocent kernel, on both machines.
 
-Nobody judges the code: what is shown is that the machine stops it. Each attack is done on two machines that differ in the
-secrets of the innocent and of a former owner only.
+Nobody judges the code: what is shown is that the machine stops it. Each attack is done on two machines that differ only
+in the secrets of the innocent and of a former owner.
 """
 
 import functools
@@ -12,7 +12,7 @@ from caesura.hw.arch.faults import Fault
 from caesura.sim.golden.state.sm import Sm
 from support.selection import quick
 from support.sim.attacks import ATTACKS, IN_ROUTINES, MARK, START, Attack, image
-from support.sim.cell import THREADS, TINY, TINY, TRANSPORTS, WINDOW_BYTES, Cell
+from support.sim.cell import THREADS, TINY, TRANSPORTS, WINDOW_BYTES, Cell
 
 PARTS = 24
 DISTURBED = ("", "innocent", "attacker")
@@ -90,7 +90,8 @@ def test_an_attack_that_succeeds_is_noticed(machine):
     load = Attack("load", image("ld.global.b32 R8, [R3]"), None)
     store = Attack("store", image("st.global.b32 [R3], R4"), None)
     outcomes = [cell.attack(load.image, "input", windows=everything) for cell in pair]
-    assert all(problems(cell, load, outcome) == ["it has 1 secrets"] for cell, outcome in zip(pair, outcomes, strict=True))
+    for cell, outcome in zip(pair, outcomes, strict=True):
+        assert problems(cell, load, outcome) == ["it has 1 secrets"]
     assert outcomes[0].writable != outcomes[1].writable
     masked = image("ld.global.b32 R8, [R3]\nand.i R8, R8, 0xffff")
     hidden = [cell.attack(masked, "input", windows=everything).writable for cell in pair]

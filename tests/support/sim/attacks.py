@@ -1,4 +1,4 @@
-"""Kernels that try to get out of what is theirs: their window, registers, shared, local and constant memory, their code.
+"""Kernels that try to get out of what is theirs: window, registers, shared, local and constant memory, code.
 
 Each has two parameters, the address of its window and one that it has no business with. It first writes `MARK` to its
 window, then attacks, and stores to its window whatever it has got if nobody has ended it before.

@@ -1,8 +1,8 @@
 """A machine on which an innocent kernel with secrets runs beside an attacker, each with a window of its own.
 
-Before, a kernel that is gone by then has left secrets in all of the SM. Everything in memory that nobody has is random.
-Who the secrets are is a matter of a seed: two machines of different seeds differ in nothing else, so that an attacker who
-learns of them anything at all, in whatever form, leaves them different.
+Before, a kernel that is gone by then has left secrets in all of the SM. Memory that nobody has is random. What the
+secrets are is a matter of a seed: two machines of different seeds differ in nothing else, so that an attacker who learns
+anything of them, in whatever form, leaves what it can write different.
 """
 
 from __future__ import annotations
@@ -250,8 +250,8 @@ class Cell:
     def _disturb(self, bench: Bench, slot: int, trap: bool) -> bool:
         """Preempt a kernel, unless it has ended, and bring it back; return whether it was away.
 
-        A preempt that waits for routines without end is hastened, and an attacker that leaves no room for the innocent is
-        killed.
+        A preempt that waits for routines without end is hastened, and an attacker that leaves no room for the innocent
+        is killed.
         """
         for command, event in ((Command.PREEMPT, "preempted"), (Command.RESUME, "resumed")):
             bench.set("event", refused=1)

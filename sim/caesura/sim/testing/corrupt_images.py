@@ -1,4 +1,4 @@
-"""Kernel images that are damaged, as made in Python: what a driver must refuse with one message, or can load unharmed."""
+"""Kernel images that are damaged, as made in Python: a driver refuses each with one message, or loads it unharmed."""
 
 from __future__ import annotations
 

@@ -37,7 +37,7 @@ def judge(image: KernelImage, check: bool = True) -> None:
         With the kernel, the word, the instruction, where it was written, what is wrong and what to do.
     """
     key = id(image)
-    if key in _judged and _judged[key][1] >= check:
+    if key in _judged and _judged[key][0]() is image and _judged[key][1] >= check:
         return
     check_facts(image, f"kernel {name_of(image)}")
     if check and (problem := find_problem(image)):
