@@ -1,8 +1,8 @@
 """A machine on which an innocent kernel with secrets runs beside an attacker, each with a window of its own.
 
 Before, a kernel that is gone by then has left secrets in all of the SM. Memory that nobody has is random. What the
-secrets are is a matter of a seed: two machines of different seeds differ in nothing else, so that an attacker who learns
-anything of them, in whatever form, leaves what it can write different.
+secrets are is a matter of a seed: two machines of different seeds differ in nothing else, so that an attacker who
+learns anything of them, in whatever form, leaves what it can write different.
 """
 
 from __future__ import annotations
@@ -270,13 +270,17 @@ class Cell:
                 return False
         return True
 
+    def _context(self, loaded: Loaded) -> tuple[int, int]:
+        return loaded.ccb_base, loaded.ccb_base + ccb_bytes(self.transport.geometry, loaded.area_bytes)
+
     def _memory(self) -> np.ndarray:
         return np.frombuffer(self.transport.read_memory(0, MEMORY), np.uint8)
 
     def _outcome(self, bench: Bench, loaded: Loaded, ended: bool, away: bool, before: np.ndarray) -> Outcome:
         after, others = self._memory(), np.ones(MEMORY, bool)
-        writable = [(self.window, self.window + WINDOW_BYTES), (loaded.local_base, loaded.local_end), _context(loaded)]
-        for start, end in (*writable, (self.output, self.output + 4 * THREADS), _context(self.innocent),
+        writable = [(self.window, self.window + WINDOW_BYTES), (loaded.local_base, loaded.local_end),
+                    self._context(loaded)]
+        for start, end in (*writable, (self.output, self.output + 4 * THREADS), self._context(self.innocent),
                            (self.innocent.local_base, self.innocent.local_end)):
             others[start:end] = False
         status = bench.fields("status")
@@ -291,10 +295,6 @@ class Cell:
         whole = outcome.writable + bytes(7)
         found = [np.frombuffer(whole[k:k + len(whole) // 4 * 4 - 4], "<u4") for k in range(4)]
         return np.intersect1d(np.concatenate(found), self.secrets).tolist()
-
-
-def _context(loaded: Loaded) -> tuple[int, int]:
-    return loaded.ccb_base, loaded.ccb_base + ccb_bytes(TINY, loaded.area_bytes)
 
 
 def _comes(bench: Bench, event: str, limit: int) -> bool:
