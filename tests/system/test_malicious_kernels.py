@@ -55,6 +55,7 @@ def judge(machine, attack, disturb, blocks=2):
     return outcomes[0].away
 
 
+@pytest.mark.timeout(1200)
 @pytest.mark.parametrize("disturb", DISTURBED)
 @pytest.mark.parametrize("machine, part", quick([(m, k) for m in TRANSPORTS for k in range(PARTS)],
                                                 [("golden", 0), ("rtl", 1)]))

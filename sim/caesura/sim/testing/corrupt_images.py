@@ -29,14 +29,14 @@ def _with_words(image: KernelImage, words: Sequence[int]) -> KernelImage:
     return _replaced(image, code=tuple(words[:own]), traps=tuple(words[own:]))
 
 
-def _bits(rng: random.Random, image: KernelImage, _: Sequence[KernelImage]) -> KernelImage:
+def _bits(rng: random.Random, image: KernelImage, images: Sequence[KernelImage]) -> KernelImage:
     words = list(image.words)
     for _ in range(rng.randrange(1, 4)):
         words[rng.randrange(len(words))] ^= 1 << rng.randrange(64)
     return _with_words(image, words)
 
 
-def _random_words(rng: random.Random, image: KernelImage, _: Sequence[KernelImage]) -> KernelImage:
+def _random_words(rng: random.Random, image: KernelImage, images: Sequence[KernelImage]) -> KernelImage:
     """Words of known opcodes and of any, one or many."""
     words = list(image.words)
     for _ in range(rng.choice((1, 1, 2, 5, len(words)))):
@@ -45,7 +45,7 @@ def _random_words(rng: random.Random, image: KernelImage, _: Sequence[KernelImag
     return _with_words(image, words)
 
 
-def _targets(rng: random.Random, image: KernelImage, _: Sequence[KernelImage]) -> KernelImage:
+def _targets(rng: random.Random, image: KernelImage, images: Sequence[KernelImage]) -> KernelImage:
     """Where a branch leads, or a reconvergence point, mostly among the words that there are."""
     words = list(image.words)
     for at, word in enumerate(words):
@@ -57,7 +57,7 @@ def _targets(rng: random.Random, image: KernelImage, _: Sequence[KernelImage]) -
     return _with_words(image, words)
 
 
-def _vectors(rng: random.Random, image: KernelImage, _: Sequence[KernelImage]) -> KernelImage:
+def _vectors(rng: random.Random, image: KernelImage, images: Sequence[KernelImage]) -> KernelImage:
     """Liveness vectors exchanged, changed, and moved among other words."""
     words = list(image.words)
     points = [at for at, word in enumerate(words) if word >> LIVE_BITS in _LIVENESS]
@@ -79,7 +79,7 @@ def _vectors(rng: random.Random, image: KernelImage, _: Sequence[KernelImage]) -
     return _with_words(image, words)
 
 
-def _truncated(rng: random.Random, image: KernelImage, _: Sequence[KernelImage]) -> KernelImage:
+def _truncated(rng: random.Random, image: KernelImage, images: Sequence[KernelImage]) -> KernelImage:
     cut = rng.randrange(len(image.code))
     return rng.choice((
         lambda: _replaced(image, code=image.code[:cut]), lambda: _replaced(image, code=image.code[cut:]),
