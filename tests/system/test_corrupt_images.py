@@ -127,7 +127,7 @@ def overtaken(first, recorded):
 @pytest.mark.parametrize("check", [True, False])
 @pytest.mark.parametrize("count", quick([COMPARED, COMPARED_FULL], [COMPARED]))
 def test_the_rtl_ends_them_as_the_golden_model_does(count, check):
-    """Those that are refused, too. One warp, so that its pace does not matter; what never ends has no state to compare."""
+    """Those that are refused, too. One warp, so that its pace does not matter; what never ends is not compared."""
     compared = Counter()
     for seed, kind, image in taken(itertools.count(2 * MANY + 100 * count), check):
         golden, rtl = (run(machine, seed, image, blocks=1, threads=TINY.warp_size, patience=cycles)
@@ -149,8 +149,6 @@ def test_a_crash_would_be_noticed():
 
 @pytest.mark.full
 @pytest.mark.timeout(3600)
-@pytest.mark.depends_on("software/compiler", "software/driver", "software/kernels", "hw/arch", "sim/golden",
-                        "sim/testing/corrupt_images.py", "sim/testing/refusals.py")
 @pytest.mark.parametrize("shard", range(SHARDS))
 def test_many_corrupt_images(shard):
     counts = loads(range(shard * MANY // SHARDS, (shard + 1) * MANY // SHARDS))
@@ -160,8 +158,6 @@ def test_many_corrupt_images(shard):
 
 @pytest.mark.full
 @pytest.mark.timeout(3600)
-@pytest.mark.depends_on("software/compiler", "software/kernels", "hw/arch", "sim/golden",
-                        "sim/testing/corrupt_images.py")
 @pytest.mark.parametrize("shard", range(SHARDS))
 def test_many_that_are_taken_harm_nobody(shard):
     ends = harm((3 + shard) * MANY, RUN // SHARDS)

@@ -183,7 +183,7 @@ def _explain(w: _Words, pc: int) -> Problem:
     image, word = w.image, int(w.words[pc])
     try:
         instruction = decode(word)
-        encode(instruction)
+        encode(_without_unused(instruction))
     except ValueError as error:
         return Problem(pc, str(error), _FILE)
     checks = (_registers, _predicates, _parameter, _control if pc < w.own else _routine)
@@ -191,6 +191,13 @@ def _explain(w: _Words, pc: int) -> Problem:
         if found := check(image, pc, instruction):
             return Problem(pc, *found)
     raise AssertionError(f"word {pc} of {image.name} is wrong, and nothing is wrong with it")
+
+
+def _without_unused(instruction: Instruction) -> Instruction:
+    """Return an instruction without the marks of uniform registers that mean nothing in it, as the machine takes it."""
+    unused = set() if "b" in instruction.op.operands else {"b_uniform"}
+    unused |= {"base_uniform", "a"} if instruction.get("no_base") else set()
+    return Instruction(instruction.op, {name: n for name, n in instruction.fields.items() if name not in unused})
 
 
 _Found = tuple[str, str] | None
