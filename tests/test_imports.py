@@ -24,7 +24,7 @@ LAYERS = {
         "origins hints options garbage_collection", "errors", "source",
         "ptx", "library", "ir", "analysis", "lower", "optimize", "uniform", "registers", "image", "preemption",
         "codegen", "flashback", "amdgpu", "explain",
-        "compiled passes routines", "pipeline", "kernel_cache"),
+        "compiled judge passes routines", "pipeline", "kernel_cache"),
     "caesura.software.driver": (
         "transport bounds errors closed_transport host_interface display time_slices descriptor_block switches",
         "regions memory arrays",

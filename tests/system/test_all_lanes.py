@@ -56,7 +56,7 @@ def test_all_lanes_that_have_not_exited_store_and_load(backend, guard_not, place
         word | guard_not << low if decode(word).op.all_lanes else word for word in image.code))
     with open_device(backend, TINY, memory_bytes=1 << 20) as device:
         out = device.array(np.full(2 * THREADS, UNTOUCHED, np.uint32))
-        device.wait(device.load([image])["lanes"](1, THREADS, [out]))
+        device.wait(device.load([image], check=False)["lanes"](1, THREADS, [out]))
         loaded, kept = out.get().reshape(THREADS, 2).T
     lane = np.arange(THREADS)
     stored = 3 * lane + 7

@@ -24,7 +24,7 @@ def waiting(device, local_bytes=8):
             ("setp.ne.i", {"pd": 0, "a": 1, "imm": 0}), ("bra", {"guard": 0, "target": 3, "reconv": PC_NONE}),
             ("exit", {})]
     words = tuple(encode(Instruction.make(op, **fields)) for op, fields in code)
-    kernel = device.load([KernelImage("waiting", words, 4, shared_bytes=256, local_bytes=local_bytes)])["waiting"]
+    kernel = device.load([KernelImage("waiting", words, 4, 1, shared_bytes=256, local_bytes=local_bytes)])["waiting"]
     launch = kernel(2, 16, [])
     device.advance(200)
     assert device.preempt(launch, "occupied")

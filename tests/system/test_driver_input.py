@@ -222,7 +222,7 @@ def test_two_kernels_that_fault_are_both_told(tiny_device):
     device = tiny_device
     code = [("mov.i", {"d": 0, "imm": 2000}), ("isub.i", {"d": 0, "a": 0, "imm": 1}),  # both run before one traps
             ("setp.ne.i", {"pd": 0, "a": 0, "imm": 0}), ("bra", {"guard": 0, "target": 1, "reconv": 4}), ("trap", {})]
-    trap = KernelImage("trap", tuple(encode(Instruction.make(name, **fields)) for name, fields in code), 4)
+    trap = KernelImage("trap", tuple(encode(Instruction.make(name, **fields)) for name, fields in code), 4, 1)
     entry = device.load([trap])["trap"]
     first, second = entry(2, 8, ()), entry(3, 8, ())
     assert not first.finished

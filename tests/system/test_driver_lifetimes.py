@@ -39,7 +39,7 @@ def start(entry, tbs=20):
 def endless(device):
     code = [("mov.i", {"d": 0, "imm": 0}), ("bra", {"target": 0, "reconv": 2}), ("exit", {})]
     words = tuple(encode(Instruction.make(op, **fields)) for op, fields in code)
-    return device.load([KernelImage("endless", words, 4)])["endless"]
+    return device.load([KernelImage("endless", words, 4, 1)])["endless"]
 
 
 def used(device):

@@ -25,7 +25,7 @@ def device(request):
 
 def native(device, code, name="endless"):
     words = tuple(encode(Instruction.make(op, **fields)) for op, fields in code)
-    return device.load([KernelImage(name, words, 4)])[name]
+    return device.load([KernelImage(name, words, 4, 1)])[name]
 
 
 def vecadd(device, grid=12):

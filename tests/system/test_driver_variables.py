@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from caesura.sim import open_device
-from caesura.software.compiler import CompileError, assemble, compile_ptx, disassemble
+from caesura.software.compiler import CompileError, ImageError, assemble, compile_ptx, disassemble
 from caesura.software.compiler.codegen.elf import read_elf, write_elf
 from caesura.software.compiler.ir.variables import Binding, Relocation, Symbol
 from caesura.software.driver import DriverError, LaunchError, Texture
@@ -129,14 +129,14 @@ def test_assembly_text_and_elf_files_keep_variables():
 
 
 @pytest.mark.parametrize("change, message", [
-    ({"symbols": (Symbol("x", "u32", 99_999_999, 4, "global"),)}, "global variable 'x' lies beyond"),
-    ({"relocations": (Relocation("global", 99_999_999, 8, 0),)}, "an initial address lies beyond the data"),
-    ({"global_bytes": 4}, "bytes of data for 4 bytes of global variables"),
-    ({"bindings": (Binding("yarn", "a", 8),)}, "nothing is bound"),
+    ({"symbols": (Symbol("x", "u32", 99_999_999, 4, "global"),)}, "symbols.offset must be an integer from 0 to"),
+    ({"relocations": (Relocation("global", 99_999_999, 8, 0),)}, "relocations.offset must be an integer from 0 to"),
+    ({"global_bytes": 4}, "global_data must be at most 4 bytes, not 104"),
+    ({"bindings": (Binding("yarn", "a", 8),)}, "bindings.kind must be one of global, texture"),
 ])
 def test_damaged_images_are_refused(device, change, message):
-    with pytest.raises(LaunchError, match=message):
-        device.load([dataclasses.replace(IMAGES["bump"], **{"symbols": (), **change})])["bump"](1, 1, [1])
+    with pytest.raises(ImageError, match=message):
+        device.load([dataclasses.replace(IMAGES["bump"], **{"symbols": (), **change})])
 
 
 def test_no_room_for_variables(device):

@@ -27,7 +27,7 @@ SETTLING = 100
 def native(device, code, registers, name="native"):
     words = tuple(encode(Instruction.make(op, **fields)) for op, fields in code)
     parameters = (Parameter("output", "u32", 0, 4, pointer=True),)
-    return device.load([KernelImage(name, words, registers, parameters=parameters)])[name]
+    return device.load([KernelImage(name, words, registers, 2, parameters=parameters)])[name]
 
 
 def iadd(register, imm):

@@ -268,7 +268,7 @@ def test_a_queue_stopped_in_any_cycle_while_it_is_preempted(backend, first):
             scene.device.transport.restore(beginning)
             scene.device.advance(at)
             unstarted = scene.queues[0].stop()
-            for _ in range(200):
+            for _ in range(2000):
                 scene.device.advance(50)
                 if scene.queues[0].state is QueueState.STOPPED or scene.status(0)["away"]:
                     break

@@ -144,7 +144,7 @@ class DeviceSchedules:
         passed = 0
         while launch.state is state:
             passed += self.device.transport.wait(1000)
-            self.device.launcher.events.take()
+            self.device.launcher.slots.events.take()
             assert passed < LIMIT, f"{state.name} for ever"
 
     def _look(self, work):

@@ -6,7 +6,7 @@ between two slices of instructions.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -379,7 +379,7 @@ def _met(host: QueueHost, signals: Sequence[int], one_suffices: bool) -> bool:
     return not values or 0 in values if one_suffices else not any(values)
 
 
-def _words(host: QueueHost, queue: _Queue, packet: data.Const, found: data.Const) -> Mapping[str, int]:
+def _words(host: QueueHost, queue: _Queue, packet: data.Const, found: data.Const) -> dict[str, int]:
     """Return the registers of a kernel slot that are alike on all SMs."""
     g, places = host.geometry, register_map()
     block = [packet[f"block_{name}"] for name in "xyz"]

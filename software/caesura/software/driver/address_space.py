@@ -80,9 +80,21 @@ class AddressSpace(LaunchingDevice):
             raise DriverError(f"the array at {address:#x} has {memory.size:,} bytes, {array.nbytes:,} are wanted")
         return array
 
-    def load(self, images: Iterable[KernelImage]) -> Module:
-        """Put compiled kernels into device memory."""
-        return Module(self, images)
+    def load(self, images: Iterable[KernelImage], check: bool = True) -> Module:
+        """Put compiled kernels into device memory.
+
+        Parameters
+        ----------
+        images : iterable of KernelImage
+        check : bool
+            Judge their code as well as their facts: instructions, registers, parameters, branches, where it ends.
+
+        Raises
+        ------
+        software.compiler.ImageError
+            If an image is wrong; none is loaded then.
+        """
+        return Module(self, images, check)
 
     def load_ptx(self, path: str | Path, kernels: Collection[str] | None = None) -> Module:
         """Compile a PTX file for this SM, or take from the cache what has been compiled before, and load it.

@@ -8,6 +8,7 @@ from caesura.hw.arch.commands import Command
 from caesura.hw.arch.context import area_bound, ccb_bytes
 from caesura.hw.arch.faults import CommandError
 from caesura.software.compiler import KernelImage
+from caesura.software.compiler.judge import judge
 
 from .arguments import whole_number
 from .bounds import monitor_of
@@ -118,6 +119,7 @@ class Launcher:
     def adopt(self, device: DeviceMemory, handle: int, image: KernelImage) -> Launch:
         """Begin to take a launch over from memory of an owner; see `Device.adopt`."""
         device.require_open()
+        judge(image, check=False)  # its code was, when it was loaded: it is compared with what lies in memory
         if monitor_of(device.transport):
             raise DriverError("a launch cannot be adopted where bounds are checked: which arrays its addresses come "
                               "from is not in memory; open the device without check_bounds")

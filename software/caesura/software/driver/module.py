@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from caesura.software.compiler import KernelImage
+from caesura.software.compiler.judge import judge
 from caesura.software.names import alternatives
 
 from .arguments import triple
@@ -30,13 +31,23 @@ class Module(Mapping[str, "Kernel"]):
     ----------
     device : Device
     images : iterable of KernelImage
+    check : bool
+        Judge their code; what else they say is always judged (`compiler.judge`).
 
     Attributes
     ----------
     kernels : mapping of str to Kernel
+
+    Raises
+    ------
+    ImageError
+        If an image is wrong; nothing is loaded then.
     """
 
-    def __init__(self, device: LaunchingDevice, images: Iterable[KernelImage]):
+    def __init__(self, device: LaunchingDevice, images: Iterable[KernelImage], check: bool = True):
+        images = list(images)
+        for image in images:
+            judge(image, check)
         data: dict[tuple, ModuleData] = {}
         kernels: dict[str, Kernel] = {}
         for image in images:

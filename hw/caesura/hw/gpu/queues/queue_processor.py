@@ -27,6 +27,7 @@ from ...arch.packets import (
     VendorFormat,
 )
 from ...arch.registers import register_map
+from ...device.register_block import register_layout
 from ...interfaces.gpu_ports import OrderPort
 from ...interfaces.payloads import below
 from ...interfaces.port import Port
@@ -246,8 +247,8 @@ class QueueProcessor(wiring.Component):
 
     def _command(self, m):
         """Give the command that was chosen."""
-        port, action, layout = self.registers, self.action, self.policy.preempt.shape()
-        word = Signal(layout, name="command_word")
+        port, action = self.registers, self.action
+        word = Signal(register_layout(register_map()["command"]), name="command_word")
         with m.State("COMMAND"):
             m.d.comb += word.eq(Mux(action.op == Command.PREEMPT, Mux(
                 action.checkpoint, self.policy.checkpoint, self.policy.preempt), 0))
@@ -431,7 +432,7 @@ class QueueProcessor(wiring.Component):
     def _start(self, m, signals, starts):
         """Start the kernel, unless the queue has been stopped."""
         port, packet = self.registers, data.View(DISPATCH, Cat(self.packet))
-        word = Signal(self.policy.preempt.shape(), name="start_word")
+        word = Signal(register_layout(register_map()["command"]), name="start_word")
         with m.State("START"):
             with m.If(~self.setup.enable):
                 m.next = "CHOOSE"

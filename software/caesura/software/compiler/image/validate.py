@@ -1,6 +1,7 @@
 """What the facts of a kernel image must be, whoever wrote it: kinds, ranges, and places within what they lie in.
 
-An image from a file is believed only after `check_facts`; the machine code itself is judged by `check`.
+An image is believed only after `check_facts`, from wherever it comes; its words are judged by `code_check`, and what a
+preemption leans on by `preemption.check`.
 """
 
 from __future__ import annotations
@@ -9,12 +10,14 @@ import math
 from collections.abc import Iterable
 from typing import Any
 
-from caesura.hw.arch.geometry import MAX_BLOCK_THREADS, MAX_REGISTERS, PREDICATES
+from caesura.hw.arch.geometry import INSTRUCTION_BYTES, MAX_BLOCK_THREADS, MAX_REGISTERS, PC_NONE, PREDICATES
 from caesura.hw.arch.isa import VECTOR_WORDS
 
 from ..errors import ImageError
 from ..ir.spaces import MAX_CONSTANT_BYTES, MAX_GLOBAL_BYTES, MAX_LOCAL_BYTES, MAX_SHARED_BYTES
-from .kernel_image import KernelImage
+from ..ir.variables import Binding, Parameter, Relocation, Symbol
+from ..origins import Origin
+from .kernel_image import KernelImage, PreemptionPoint
 
 __all__ = ["RANGES", "check_facts"]
 
@@ -24,6 +27,9 @@ RANGES = {"registers": (1, MAX_REGISTERS), "predicates": (0, PREDICATES), "share
 """Least and greatest value of each number of an image."""
 MAX_PARAMETER_BYTES = 1 << 16
 _MOST_LINE = (1 << 31) - 1
+_LISTS = {"code": int, "lines": int, "traps": int, "parameters": Parameter, "symbols": Symbol, "bindings": Binding,
+          "relocations": Relocation, "points": PreemptionPoint, "origins": Origin, "origin_numbers": int}
+"""Fields that are tuples, and what of."""
 
 
 class _Checker:
@@ -48,6 +54,11 @@ class _Checker:
     def choice(self, value: Any, field: str, names: tuple[str, ...]) -> None:
         self.need(isinstance(value, str) and value in names, field, f"one of {', '.join(names)}", value)
 
+    def integers(self, values: Iterable[Any], field: str, high: int) -> None:
+        for value in values:
+            if not (type(value) is int and 0 <= value <= high):
+                self.integer(value, field, 0, high)
+
     def within(self, item: Any, field: str, size: int, bytes_of: int) -> None:
         """`item.offset` and `size` bytes from there lie in `bytes_of` bytes."""
         self.integer(item.offset, f"{field}.offset", 0, bytes_of)
@@ -63,6 +74,7 @@ def check_facts(image: KernelImage, where: str) -> None:
         With the field that is wrong; `where` begins the message.
     """
     check = _Checker(where)
+    _check_kinds(check, image)
     check.text(image.name, "name", empty=False)
     for field, (low, high) in RANGES.items():
         check.integer(getattr(image, field), field, low, high)
@@ -80,12 +92,32 @@ def check_facts(image: KernelImage, where: str) -> None:
                and math.prod(block) <= MAX_BLOCK_THREADS, "required_block",
                f"three sizes of at most {MAX_BLOCK_THREADS} threads", block)
     check.need(len(image.lines) in (0, len(image.code)), "lines", f"none or {len(image.code)}", len(image.lines))
-    for line in image.lines:
-        check.integer(line, "lines", 0, _MOST_LINE)
+    check.integers(image.lines, "lines", _MOST_LINE)
+    check.need(len(image.origin_numbers) in (0, len(image.code)), "origin_numbers", f"none or {len(image.code)}",
+               len(image.origin_numbers))
+    check.integers(image.origin_numbers, "origin_numbers", len(image.origins))
     vectors = VECTOR_WORDS * len(image.code)
     check.need(not image.traps or len(image.traps) >= vectors, "traps", f"none or {vectors} words at least",
                len(image.traps))
     _check_lists(check, image)
+
+
+def _check_kinds(check: _Checker, image: KernelImage) -> None:
+    """Check what the fields are: an image of these cannot change any more."""
+    check.need(type(image) is KernelImage, "it", "a KernelImage", type(image).__name__)
+    for field, kind in _LISTS.items():
+        value = getattr(image, field)
+        check.need(type(value) is tuple and all(type(item) is kind for item in value), field,
+                   f"a tuple of {kind.__name__}", value)
+    for field in ("constants", "global_data"):
+        check.need(type(getattr(image, field)) is bytes, field, "bytes", getattr(image, field))
+    check.need(bool(image.code), "code", "one instruction at least", image.code)
+    most = (1 << 8 * INSTRUCTION_BYTES) - 1
+    check.integers(image.code, "code", most)
+    check.integers(image.traps, "traps", most)
+    check.need(len(image.words) < PC_NONE, "code and traps", f"fewer than {PC_NONE} words", len(image.words))
+    block = image.required_block
+    check.need(block is None or type(block) is tuple, "required_block", "a tuple or None", block)
 
 
 def _check_lists(check: _Checker, image: KernelImage) -> None:
