@@ -163,7 +163,7 @@ class KernelDescriber(wiring.Component):
             words["trap_base"] = found.trap_base
         return words
 
-    def _write(self, m, name, word, sms, index=0):
+    def _write(self, m, name, word, sms, index: Value | int = 0):
         """Write a register of the kernel slot, the one of an `index` of several."""
         port, places = self.registers, register_map()
         base = places["kernel[0].code_base"].address
