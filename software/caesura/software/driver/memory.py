@@ -61,10 +61,13 @@ class DeviceMemory:
     system, heap : Region
     users : mapping of int to MemoryUser
         Who uses it now, by kernel slot.
+    code_names : dict of int to str
+        Name of the kernel whose code was last put at an address.
     """
 
     def __init__(self, host: HostInterface, system_fraction: float):
         self.host = host
+        self.code_names: dict[int, str] = {}
         transport = host.transport
         end = min(transport.memory_bytes, HEAP_END) // SEGMENT_BYTES * SEGMENT_BYTES
         split = int(end * system_fraction) // SEGMENT_BYTES * SEGMENT_BYTES
