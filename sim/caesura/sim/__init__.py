@@ -69,9 +69,10 @@ def _of_devices(backend: str, geometry: Geometry, options: dict) -> tuple[str, s
         raise InputError("Amaranth's simulator runs one SM; open a device of several (sms) on \"rtl\" or \"golden\"")
     if backend == "golden" and geometry.queues:
         raise InputError("the golden model has no hardware queues; open the device on \"rtl\", or with queues = 0")
-    for option in ("trace", "check_bounds"):
-        if options.get(option):
-            raise InputError(f"{option} is of one SM: a device of several (sms) has none; leave it out")
+    if options.get("check_bounds"):
+        raise InputError("check_bounds is of one SM: a device of several (sms) has none; leave it out")
+    if options.get("trace") and backend != "rtl":
+        raise InputError("trace is of one SM on the golden model; a device of several (sms) has one on \"rtl\"")
     return DEVICES[backend]
 
 

@@ -381,6 +381,11 @@ void caesura_traffic(Simulation* sim, uint64_t* to) {
     std::copy(sim->axi.written_bytes, sim->axi.written_bytes + Axi::IDS, to + Axi::IDS);
     to[2 * Axi::IDS] = sim->axi.drain_bytes;
 }
+// Of an SM, or of the queues.
+void caesura_unit_traffic(Simulation* sim, unsigned unit, uint64_t* to) {
+    std::copy_n(sim->axi.unit_read_bytes[unit], Axi::IDS, to);
+    std::copy_n(sim->axi.unit_written_bytes[unit], Axi::IDS, to + Axi::IDS);
+}
 
 void caesura_threads(Simulation* sim, unsigned threads) { sim->set_threads(threads); }
 uint64_t caesura_cycle(Simulation* sim) { return sim->cycle; }

@@ -36,6 +36,7 @@ _FUNCTIONS = {
     "timing": (None, _POINTER, _LONG, _LONG, _LONG),
     "error_range": (None, _POINTER, _LONG, _LONG, ctypes.c_int, ctypes.c_int),
     "clear_errors": (None, _POINTER), "traffic": (None, _POINTER, _POINTER),
+    "unit_traffic": (None, _POINTER, _WORD, _POINTER),
     "digest_beats": (None, _POINTER), "beat_digest": (None, _POINTER, _POINTER),
     "threads": (None, _POINTER, _WORD),
     "cycle": (_LONG, _POINTER), "advance": (None, _POINTER, _LONG), "wait": (_LONG, _POINTER, _LONG),
@@ -378,6 +379,21 @@ class RtlTransport:
         counts = np.empty(2 * AXI_IDS + 1, np.uint64)
         self._simulation.traffic(counts.ctypes.data)
         return Traffic(tuple(map(int, counts[:AXI_IDS])), tuple(map(int, counts[AXI_IDS:-1])), int(counts[-1]))
+
+    def traffic_of(self, unit: int) -> Traffic:
+        """Bus traffic so far of an SM, by its number, or behind the last of the queues; `drain` is not told apart.
+
+        Raises
+        ------
+        ValueError
+            If there is none of that number.
+        """
+        units = self.geometry.sms + (self.geometry.queues > 0)
+        if not 0 <= unit < units:
+            raise InputError(f"{self.geometry.name} has {units} on its bus, from 0 on; there is no {unit}")
+        counts = np.empty(2 * AXI_IDS, np.uint64)
+        self._simulation.unit_traffic(unit, counts.ctypes.data)
+        return Traffic(tuple(map(int, counts[:AXI_IDS])), tuple(map(int, counts[AXI_IDS:])))
 
     def digest_beats(self) -> None:
         """Begin a new digest of the bus: of each beat that is taken from now on, and in which cycle from now."""
