@@ -2,6 +2,7 @@
 says, queues did what their signals say, and the counters add up."""
 
 from collections import Counter as Count
+from random import Random
 from types import SimpleNamespace
 
 import numpy as np
@@ -17,12 +18,14 @@ from caesura.sim.report.device_activity import device_activity, queue_slices
 from caesura.sim.report.kernel_names import KernelNames
 from caesura.sim.report.timeline import recording
 from caesura.sim.rtl.transport import RtlTransport
+from caesura.sim.statistics import WHOLE
 from caesura.sim.testing.tiny_run import neighbour, preempted, work
 from caesura.sim.timeline import EVENT, SAMPLE, WRITERS, EventKind
 from caesura.sim.trace import RETIRE, WRITE
 from caesura.software.cli import main
 from caesura.software.compiler import compile_ptx
 from caesura.software.driver import Device
+from support.selection import quick
 from support.sim.trace_processor import TraceProcessor
 from support.sim.uneven import UNEVEN_BLOCKS, Uneven
 
@@ -240,6 +243,53 @@ def test_the_retire_trace_says_which_sm(tmp_path):
     for record in records[np.isin(records["kind"], (RETIRE, WRITE))]:
         assert owner.setdefault(int(record["launch"]), record["sm"]) == record["sm"]
     assert sorted(owner) == list(range(UNEVEN_BLOCKS)) and set(map(int, owner.values())) == {0, 1}
+
+
+HOW = {"save": {}, "stay": {"in_place": True}, "anew": {"restart": True}, "grace": {"grace": 100}}
+
+
+@pytest.mark.parametrize("seed", quick(range(20), range(3)))
+def test_whatever_is_done_thread_blocks_warps_and_counts_agree(seed):
+    """Launches that are preempted in every way, some aborted or killed."""
+    random = Random(seed)
+    with open_device("rtl", DEVICE, memory_bytes=1 << 20) as device:
+        transport = device.transport
+        transport.record_timeline(random.choice([1, 7, 64, 1000]))
+        transport.count(True)
+        works = [Uneven(device, random.randrange(1, 30)) for _ in range(2)]
+        for _ in range(8):
+            device.advance(random.randrange(10, 300))
+            launch, how = random.choice(works).launch, random.choice([*HOW, "abort", "checkpoint"])
+            if launch.finished:
+                continue
+            if how == "abort":
+                device.begin_preempt(launch)
+                device.advance(random.randrange(1, 60))
+                if not launch.finished:
+                    device.abort(launch)
+            elif how == "checkpoint":
+                device.checkpoint(launch)
+            elif device.preempt(launch, **HOW[how]):
+                device.advance(random.randrange(200))
+                device.resume(launch)
+        killed = seed % 3 == 1 and not works[0].launch.finished
+        if killed:
+            device.kill(works[0].launch)
+        for each in works[killed:]:
+            each.finishes()
+        rows, (events, samples) = transport.counted(), transport.take_timeline()
+        names = KernelNames({}, events, device.code_names)
+    found = device_activity(events, samples, names, DEVICE.sms, DEVICE.queues)
+    assert Count(s.notes["TB"] for s in found.dispatches) == Count([*range(UNEVEN_BLOCKS)] * 2) or killed
+    assert {s.name for sm in found.sms for row in sm.tbs for s in row} == {s.name.split(" to ")[0]
+                                                                           for s in found.dispatches}
+    for number, sm in enumerate(found.sms):
+        whole, = rows[(rows["slot"] == WHOLE) & (rows["sm"] == number)]
+        assert sum(s.cycles for slot in sm.warps.values() for s in slot) == whole["warp_cycles"] > 0
+        assert len(sm.tbs) <= DEVICE.tb_slots and all(s.cycles >= 0 for s in sm.phases)
+        stays = [s for row in sm.tbs for s in row]
+        assert 0 < sum(s.cycles for s in stays) <= whole["tb_cycles"]
+        assert killed or {s.notes["warps"] for s in stays} == {2}
 
 
 def test_a_recording_can_begin_in_the_middle_and_again(tmp_path):

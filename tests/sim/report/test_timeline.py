@@ -171,6 +171,25 @@ def test_a_kernel_that_ends_while_it_drains_has_a_preempt_but_no_restore():
     assert [(s.name, s.cycles) for s in found[1].inner] == [("save", 3), ("drain", 27), ("save", 10)]
 
 
+def test_a_preempt_waits_for_the_end_of_its_grace():
+    found = phases(events((5, EventKind.STATES, KernelState.RUNNING), (20, EventKind.PREEMPT, 0),
+                          (21, EventKind.STATES, KernelState.PREEMPTING), (30, EventKind.STATES, KernelState.RUNNING),
+                          (50, EventKind.STATES, KernelState.PREEMPTING), (80, EventKind.PREEMPT, 0),
+                          (82, EventKind.DRAINING, 1), (84, EventKind.DRAINING, 0), (89, EventKind.DROPPED, 0),
+                          (90, EventKind.STATES, KernelState.PREEMPTED)), 100, KernelNames({0: "k"}))
+    assert [(s.name, s.begin, s.end) for s in found] == [("run k", 5, 20), ("preempt k", 20, 30), ("run k", 30, 50),
+                                                         ("preempt k", 50, 89)]
+    assert [(s.name, s.cycles) for s in found[3].inner] == [("waits", 30), ("save", 2), ("drain", 2), ("save", 5)]
+
+
+def test_the_preempt_of_another_kernel_is_not_taken_for_ones_own():
+    made = events((5, EventKind.STATES, KernelState.RUNNING), (20, EventKind.PREEMPT, 0),
+                  (50, EventKind.STATES, KernelState.PREEMPTING), (60, EventKind.STATES, KernelState.FINISHED))
+    made["kernel"][1] = 1
+    found = phases(made, 100, KernelNames({0: "k"}))
+    assert [(s.name, s.begin, s.end) for s in found] == [("run k", 5, 50), ("preempt k", 50, 60)]
+
+
 def test_two_kernels_at_a_time_have_phases_of_their_own():
     both = KernelState.RUNNING | KernelState.RUNNING << 3
     found = phases(events((5, EventKind.STATES, KernelState.RUNNING), (9, EventKind.STATES, both),

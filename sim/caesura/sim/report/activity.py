@@ -91,10 +91,12 @@ def _draining(events: np.ndarray) -> list[tuple[int, int]]:
     return list(zip(ups, downs, strict=False))
 
 
-def _split(whole: Slice, spans: list[tuple[int, int]]) -> None:
-    """Cut a preempt into drain and save."""
-    at = whole.begin
-    for first, last in (span for span in spans if whole.begin <= span[0] < whole.end):
+def _split(whole: Slice, taken: int, spans: list[tuple[int, int]]) -> None:
+    """Cut a preempt, which the engine takes at a cycle, into what is before that, drain and save."""
+    at = min(max(whole.begin, taken), whole.end)
+    if at > whole.begin:
+        whole.inner.append(Slice("waits", whole.begin, at))
+    for first, last in (span for span in spans if at <= span[0] < whole.end):
         if first > at:
             whole.inner.append(Slice("save", at, first))
         whole.inner.append(Slice("drain", first, last))
@@ -107,6 +109,16 @@ def _last(events: np.ndarray, kind: EventKind, begin: int, end: int) -> int | No
     """Return the cycle of the last event of a kind in a span."""
     rows = events["cycle"][(events["kind"] == kind) & (events["cycle"] >= begin) & (events["cycle"] <= end)]
     return int(rows[-1]) if len(rows) else None
+
+
+def _taken(events: np.ndarray, kind: EventKind, kernel: int, before: int, cycle: int, until: int) -> int:
+    """Return when the engine took a command for a kernel, which was given in the state that the kernel had from the
+    cycle `before` to `cycle`, and ended by `until`: the last one up to `cycle`, else the first one after it; `cycle` if
+    there was none."""
+    rows = events["cycle"][(events["kind"] == kind) & (events["kernel"] == kernel)
+                           & (events["cycle"] >= before) & (events["cycle"] < until)]
+    early, late = rows[rows <= cycle], rows[rows > cycle]
+    return int(early[-1] if len(early) else late[0] if len(late) else cycle)
 
 
 def state_changes(events: np.ndarray) -> Iterator[tuple[int, int, KernelState]]:
@@ -124,8 +136,9 @@ def state_changes(events: np.ndarray) -> Iterator[tuple[int, int, KernelState]]:
 def phases(events: np.ndarray, end: int, names: KernelNames) -> list[Slice]:
     """Return the phases of a run: each kernel's running, preempts (cut into drain and save) and restores, by time.
 
-    A preempt lasts from its command until the last TB is done with (the counter ``save_cycles``), of which `drain`
-    is what ``drain_cycles`` counts; a restore from its command until the last TB starts (``restore_cycles``).
+    A preempt lasts from its command until the last TB is done with: it `waits` for the end of its grace, or for the
+    engine, if that has to be; the rest is the counter ``save_cycles``, of which `drain` is what ``drain_cycles``
+    counts. A restore lasts from its command until the last TB starts (``restore_cycles``).
 
     Parameters
     ----------
@@ -140,24 +153,25 @@ def phases(events: np.ndarray, end: int, names: KernelNames) -> list[Slice]:
     resumed_from: dict[int, int] = {}
     spans = _draining(events)
     changes = list(state_changes(events))
+    last: dict[int, int] = {}
     for number, (cycle, slot, state) in enumerate(changes):
         until = next((c for c, s, _ in changes[number + 1:] if s == slot), end)
+        before, last[slot] = last.get(slot, 0), cycle
         name = names.at(slot, cycle)
         if state is KernelState.RUNNING:
             again = slot in resumed_from
             running[slot] = Slice(f"rest of {name}" if again else f"run {name}", resumed_from.pop(slot, cycle), until)
             found.append(running[slot])
         elif state is KernelState.PREEMPTING:
-            begin = _last(events, EventKind.PREEMPT, 0, cycle)
-            begin = cycle if begin is None else begin
+            taken = _taken(events, EventKind.PREEMPT, slot, before, cycle, until)
+            begin = min(taken, cycle)
             if slot in running:
                 running[slot].end = begin
             whole = Slice(f"preempt {name}", begin, _last(events, EventKind.DROPPED, begin, until) or until)
-            _split(whole, spans)
+            _split(whole, taken, spans)
             found.append(whole)
         elif state is KernelState.RESUMING:
-            begin = _last(events, EventKind.RESUME, 0, cycle)
-            begin = cycle if begin is None else begin
+            begin = min(_taken(events, EventKind.RESUME, slot, before, cycle, until), cycle)
             finish = _last(events, EventKind.STARTED, begin, until) or until
             found.append(Slice(f"restore {name}", begin, finish))
             resumed_from[slot] = finish
