@@ -220,8 +220,8 @@ class Sm(wiring.Component):
         m.submodules.control = control = ControlUnit(g)
         m.submodules.front = front = FrontEnd(g, self.observed)
         m.submodules.execute = execute = ExecutePipeline(g)
-        units = {row.name: row.block(g) if row.block is not ConstantUnit
-                 else ConstantUnit(g, self.observed) for row in MEMORY_UNITS}
+        units: dict[str, Any] = {row.name: row.block(g) if row.block is not ConstantUnit
+                                 else ConstantUnit(g, self.observed) for row in MEMORY_UNITS}
         load_store, shared, constant = (units[name] for name in ("global", "shared", "constant"))
         m.submodules.load_store, m.submodules.shared, m.submodules.constant = units.values()
         readers = (front.icache_port, constant.read_port, load_store.read_port,

@@ -279,6 +279,10 @@ def test_what_cannot_be_counted_is_refused():
     with pytest.raises(ValueError, match="no statistics of the back end 'golden'"), \
             counting(open_device("golden", TINY)):
         pass
+    for backend in ("golden", "amaranth"):
+        with pytest.raises(ValueError, match=f"not on '{backend}'; open the device \"rtl\""):
+            open_device(backend, TINY, observed=True)
+    open_device("golden", TINY, observed=False).close()
     with pytest.raises(ValueError, match="leave vcd or observed out"):
         RtlTransport(TINY, MEMORY, waves="control", observed=True)
 

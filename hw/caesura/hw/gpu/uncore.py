@@ -174,9 +174,9 @@ class Uncore(wiring.Component):
             processor.accepted.eq(Cat(sm.report.accepted for sm in self.sms).any()),
             *(processor.states[i].eq(sm.report.states) for i, sm in enumerate(self.sms)),
         ]
-        for shown, status, setup in zip(self.trace, processor.statuses, queues.setups, strict=True):
-            m.d.comb += [shown.write_index.eq(setup.write_index),
-                         *(getattr(shown, name).eq(status[name])
+        for q, shown in enumerate(self.trace):
+            m.d.comb += [shown.write_index.eq(queues.setups[q].write_index),
+                         *(getattr(shown, name).eq(processor.statuses[q][name])
                            for name in ("state", "started", "slot", "read_index"))]
         for one, other in ((processor.registers, registers.queued),
                            (processor.order, order.ports[-1]),

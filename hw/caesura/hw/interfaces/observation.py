@@ -6,8 +6,8 @@ from ..arch.geometry import Geometry
 
 __all__ = ["CACHES", "WARP_STATES", "cache_lookup", "observation"]
 
-WARP_STATES = ("issued", "passed_over", "issue", "scoreboard", "memory", "fetch", "barrier",
-               "stopped")
+WARP_STATES: tuple[str, ...] = ("issued", "passed_over", "issue", "scoreboard", "memory", "fetch",
+                               "barrier", "stopped")
 """What a warp that has started, and has neither ended nor been killed, does in a cycle: one of
 these.
 
@@ -16,7 +16,7 @@ another warp. ``issue``: there is no room in the unit, or the issue stage stands
 put into its slot. ``scoreboard``: it needs a register or predicate that a unit has not written
 yet. ``memory``: one that comes over the bus, or an access has to end before. ``fetch``: there is no
 instruction yet. ``barrier``: at a barrier. ``stopped``: for a preempt, or by a fault."""
-CACHES = ("icache", "constants")
+CACHES: tuple[str, ...] = ("icache", "constants")
 """Caches whose lookups are seen."""
 
 
