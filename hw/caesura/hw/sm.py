@@ -32,13 +32,16 @@ from .core.execute.pipeline import ExecutePipeline
 from .core.execution_units import MEMORY_UNITS
 from .core.front_end.decode import OPCODE_BITS
 from .core.front_end.front import FrontEnd
+from .core.memory.constant_unit import ConstantUnit
 from .interfaces.gpu_ports import OrderPort, ReportPort, TbSupplyPort
+from .interfaces.observation import CACHES, WARP_STATES
 from .interfaces.payloads import below
 from .interfaces.port import Port
 from .interfaces.preemption import activity
 from .memory.axi import Axi4, AxiInterface, AxiMaster
 
-__all__ = ["Sm", "SmPort", "TracePorts", "TraceInterface", "ATOMICS"]
+__all__ = ["ObservationPorts", "ObservedSm", "Sm", "SmPort", "TracePorts", "TraceInterface",
+           "ATOMICS"]
 
 WARP_VECTORS = ("valid", "active", "waiting", "stopped")
 """Of the front end, in the trace ports."""
@@ -100,6 +103,16 @@ class TracePorts(wiring.Signature):
         })
 
 
+class ObservationPorts(wiring.Signature):
+    """What an SM shows to a simulation that counts: the vectors of `interfaces.observation`, and
+    the lookups of its caches."""
+
+    def __init__(self, g: Geometry):
+        lookup = wiring.Signature({"valid": Out(1), "missed": Out(1)})
+        super().__init__(dict.fromkeys(WARP_STATES, Out(g.warps))
+                         | dict.fromkeys(CACHES, Out(lookup)))
+
+
 class TraceInterface(Protocol):
     """Type of the interfaces of `TracePorts`, with the members named there."""
 
@@ -150,6 +163,12 @@ class Sm(wiring.Component):
     AXI ids, in order of priority: reads 0 instruction cache, 1 constant cache, 2 loads, 3 atomics,
     4 control unit; writes 0 stores, 1 atomics, 2 control unit.
 
+    Parameters
+    ----------
+    g : Geometry
+    observed : bool
+        With port `observation`, for simulations.
+
     Attributes
     ----------
     address : Signal(13), in
@@ -168,6 +187,8 @@ class Sm(wiring.Component):
         Of one of several SMs, only then: what save and restore move; `axi` carries the rest.
     supply : TbSupplyPort, out; order : OrderPort, out; report : ReportPort, out
         Its device, likewise.
+    observation : ObservationPorts, out
+        Only if `observed`.
     """
 
     address: Signal
@@ -181,24 +202,26 @@ class Sm(wiring.Component):
     supply: Port
     order: Port
     report: Port
+    observation: Port
 
-    def __init__(self, g: Geometry):
-        self.geometry = g
+    def __init__(self, g: Geometry, observed: bool = False):
+        self.geometry, self.observed = g, observed
         device = dict(SmPort(g).members) if g.sms > 1 else {}
         super().__init__({
             "address": In(REGISTER_ADDRESS_BITS), "write": In(1),
             "write_data": In(32), "read_data": Out(32),
             "interrupt": Out(1), "axi": Out(Axi4(g)), "trace": Out(TracePorts(g)),
-            **device,
+            **device, **({"observation": Out(ObservationPorts(g))} if observed else {}),
         })
 
     def elaborate(self, platform):
         m = Module()
         g = self.geometry
         m.submodules.control = control = ControlUnit(g)
-        m.submodules.front = front = FrontEnd(g)
+        m.submodules.front = front = FrontEnd(g, self.observed)
         m.submodules.execute = execute = ExecutePipeline(g)
-        units = {row.name: row.block(g) for row in MEMORY_UNITS}
+        units: dict[str, Any] = {row.name: row.block(g) if row.block is not ConstantUnit
+                                 else ConstantUnit(g, self.observed) for row in MEMORY_UNITS}
         load_store, shared, constant = (units[name] for name in ("global", "shared", "constant"))
         m.submodules.load_store, m.submodules.shared, m.submodules.constant = units.values()
         readers = (front.icache_port, constant.read_port, load_store.read_port,
@@ -248,7 +271,17 @@ class Sm(wiring.Component):
                 ("execute", execute), ("front", front))),
         ]
         self._trace(m, control, front, execute, load_store, shared)
+        if self.observed:
+            self._observe(m, front, constant)
         return m
+
+    def _observe(self, m: Module, front: FrontEnd, constant) -> None:
+        """Drive the ports that say what each warp does."""
+        shown = self.observation
+        m.d.comb += [getattr(shown, name).eq(front.observation[name]) for name in WARP_STATES]
+        for name, lookup in (("icache", front.lookup), ("constants", constant.lookup)):
+            m.d.comb += [getattr(shown, name).valid.eq(lookup.valid),
+                         getattr(shown, name).missed.eq(lookup.missed)]
 
     def _trace(self, m: Module, control: ControlUnit, front: FrontEnd, execute: ExecutePipeline,
                load_store, shared) -> None:
@@ -307,3 +340,10 @@ class Sm(wiring.Component):
                      for name in ("valid", "waiting", "active")]
         m.d.comb += [getattr(trace.engine, name).eq(control.activity[name])
                      for name, _ in activity(self.geometry)]
+
+
+class ObservedSm(Sm):
+    """An SM with the port `observation`: what simulations that count are made of."""
+
+    def __init__(self, g: Geometry):
+        super().__init__(g, observed=True)

@@ -41,13 +41,14 @@ def open_transport(backend: str = "rtl", geometry: Geometry | str = "gtx480", me
         Or the name of a preset.
     memory_bytes : int
     options
-        Of the back end, for example ``trace=True``; ``check_bounds=True`` on the golden model only.
+        Of the back end, for example ``trace=True``; ``check_bounds=True`` on the golden model only, ``observed=True``
+        (`sim.report.statistics`) on the RTL only.
 
     Raises
     ------
     ValueError
-        If there is no such back end or preset, if it cannot check bounds, or `memory_bytes` is no multiple of 4096 up
-        to 4 GiB.
+        If there is no such back end or preset, if it cannot check bounds or be observed, or `memory_bytes` is no
+        multiple of 4096 up to 4 GiB.
     """
     if isinstance(geometry, str):
         geometry = preset(geometry)
@@ -57,6 +58,11 @@ def open_transport(backend: str = "rtl", geometry: Geometry | str = "gtx480", me
         del options["check_bounds"]
     elif "check_bounds" in options and backend != "golden":
         raise InputError(f"bounds are checked on the golden model, not on {backend!r}; open the device \"golden\"")
+    if not options.get("observed", True):
+        del options["observed"]
+    elif "observed" in options and backend != "rtl":
+        raise InputError(f"what warps do is seen on the RTL under Verilator, not on {backend!r}; open the device "
+                         "\"rtl\"")
     module, name = BACKENDS[backend] if geometry.sms == 1 else _of_devices(backend, geometry, options)
     if not isinstance(memory_bytes, int) or not 0 < memory_bytes <= 1 << 32 or memory_bytes % 4096:
         raise InputError(f"memory_bytes must be a positive multiple of 4096 up to 4 GiB, not {memory_bytes!r}")
@@ -67,9 +73,10 @@ def _of_devices(backend: str, geometry: Geometry, options: dict) -> tuple[str, s
     """Return module and name of a back end for devices of several SMs."""
     if backend == "amaranth":
         raise InputError("Amaranth's simulator runs one SM; open a device of several (sms) on \"rtl\" or \"golden\"")
-    for option in ("trace", "check_bounds"):
-        if options.get(option):
-            raise InputError(f"{option} is of one SM: a device of several (sms) has none; leave it out")
+    if options.get("check_bounds"):
+        raise InputError("check_bounds is of one SM: a device of several (sms) has none; leave it out")
+    if options.get("trace") and backend != "rtl":
+        raise InputError("trace is of one SM on the golden model; a device of several (sms) has one on \"rtl\"")
     return DEVICES[backend]
 
 

@@ -1,4 +1,4 @@
-"""What `RtlTransport.record_timeline` records: changes in the SM, and its counters at regular intervals."""
+"""What `RtlTransport.record_timeline` records: changes in SMs and queues, and counters at regular intervals."""
 
 from __future__ import annotations
 
@@ -39,13 +39,25 @@ class EventKind(enum.IntEnum):
     """The preempt is done with a TB."""
     STARTED = 10
     """The resume has started a TB."""
+    DISPATCHED = 11
+    """The dispatcher of a device of several SMs hands TB `launch` of `kernel` out to the SM."""
+    CODE = 12
+    """Kernel slot `kernel` is described: `value` is the address of its code."""
+    COMMAND = 13
+    """The host has written `value` into register ``command``; `slot` is the `CommandError`, 0 if it was taken."""
+    QUEUE = 14
+    """New state of a hardware queue: `value` has in bits 0 to 31 the index of the packet in hand, in 32 whether it was
+    started, in 33 to 39 its kernel slot, above them the `QueueState`."""
+    DOORBELL = 15
+    """New count of packets that were put into a hardware queue."""
 
 
 EVENT = np.dtype([("cycle", "<u8"), ("value", "<u8"), ("launch", "<u4"), ("kind", "u1"), ("slot", "u1"),
-                  ("kernel", "u1"), ("warp", "u1")])
-"""numpy dtype of an event; `value` of VALID to DRAINING holds from `cycle` on, and is 0 before the first event."""
+                  ("kernel", "u1"), ("warp", "u1"), ("unit", "u1"), ("pad", "u1", (3,))])
+"""numpy dtype of an event; `unit` is the number of the SM, of QUEUE and DOORBELL that of the queue. `value` of VALID to
+DRAINING, QUEUE and DOORBELL holds from `cycle` on, and is 0 before the first event."""
 
 SAMPLE = np.dtype([("cycle", "<u8"), ("read", "<u8", (8,)), ("written", "<u8", (8,)), ("instructions", "<u8"),
-                   ("tbs", "<u8")])
-"""numpy dtype of a sample: bytes moved since the start by AXI id, instructions retired while recording, TBs resident;
-all just before `cycle`."""
+                   ("tbs", "<u8"), ("unit", "<u8")])
+"""numpy dtype of a sample of an SM, or of the queues, whose `unit` is the number of SMs: bytes moved since the start by
+AXI id, instructions retired while recording, TBs resident; all just before `cycle`."""

@@ -22,8 +22,8 @@ order in which it changed."""
 
 TRACE = np.dtype([
     ("cycle", "<u8"), ("kind", "u1"), ("kernel", "u1"), ("warp", "u1"), ("register", "u1"), ("last", "u1"),
-    ("pad", "u1", (3,)), ("launch", "<u4"), ("pc", "<u4"), ("mask", "<u4"), ("data", "<u4", (32,)),
+    ("sm", "u1"), ("pad", "u1", (2,)), ("launch", "<u4"), ("pc", "<u4"), ("mask", "<u4"), ("data", "<u4", (32,)),
 ])
-"""numpy dtype of a record; `warp` is the warp of the TB, `launch` the TB's launch id. `pp`, `pp.div` and `nop` that do
-nothing are not recorded; `bar.pp`, `bra`, `exit`, `membar` are. Records of one warp are in program order by kind;
-writes of one register are in program order."""
+"""numpy dtype of a record; `sm` is the number of the SM, `warp` the warp of the TB, `launch` the TB's launch id. `pp`,
+`pp.div` and `nop` that do nothing are not recorded; `bar.pp`, `bra`, `exit`, `membar` are. Records of one warp are in
+program order by kind; writes of one register are in program order."""

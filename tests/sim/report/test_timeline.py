@@ -10,6 +10,8 @@ from click.testing import CliRunner
 from caesura.hw.arch.commands import KernelState
 from caesura.sim import open_device, scenario
 from caesura.sim.report.activity import Activity, Counter, Slice, counters, phases, warp_slices
+from caesura.sim.report.device_activity import DeviceActivity
+from caesura.sim.report.kernel_names import KernelNames
 from caesura.sim.report.timeline import recording, trace_bytes
 from caesura.sim.rtl.transport import RtlTransport
 from caesura.sim.testing.tiny_run import TINY, neighbour, preempted, work
@@ -141,7 +143,8 @@ def test_a_snapshot_brings_back_what_was_recorded():
 
 def test_time_is_real_where_the_geometry_has_a_clock(tmp_path):
     piece = Slice("run", 700, 1400, [Slice("drain", 700, 707)])
-    found = Activity([piece], {}, [Counter("bus", "bytes", [(0, 5), (70, 0), (140, 0), (210, 7)])])
+    sm = Activity([piece], [], {}, [Counter("bus", "bytes", [(0, 5), (70, 0), (140, 0), (210, 7)])])
+    found = DeviceActivity([sm], [], [], [], [])
     with TraceProcessor(trace_bytes(TINY.replace(clock_mhz=700.0), found), tmp_path / "log") as trace:
         rows = [(name, ts, dur, cycles) for _, name, ts, dur, _, _, cycles in trace.query(SLICES)]
         points = trace.query("select ts, value from counter order by ts")
@@ -162,22 +165,43 @@ def events(*rows):
 def test_a_kernel_that_ends_while_it_drains_has_a_preempt_but_no_restore():
     found = phases(events((5, EventKind.STATES, KernelState.RUNNING), (50, EventKind.PREEMPT, 0),
                           (51, EventKind.STATES, KernelState.PREEMPTING), (53, EventKind.DRAINING, 1),
-                          (80, EventKind.DRAINING, 0), (90, EventKind.STATES, KernelState.FINISHED)), 100, {0: "k"})
+                          (80, EventKind.DRAINING, 0), (90, EventKind.STATES, KernelState.FINISHED)), 100,
+                   KernelNames({0: "k"}))
     assert [(s.name, s.begin, s.end) for s in found] == [("run k", 5, 50), ("preempt k", 50, 90)]
     assert [(s.name, s.cycles) for s in found[1].inner] == [("save", 3), ("drain", 27), ("save", 10)]
+
+
+def test_a_preempt_waits_for_the_end_of_its_grace():
+    found = phases(events((5, EventKind.STATES, KernelState.RUNNING), (20, EventKind.PREEMPT, 0),
+                          (21, EventKind.STATES, KernelState.PREEMPTING), (30, EventKind.STATES, KernelState.RUNNING),
+                          (50, EventKind.STATES, KernelState.PREEMPTING), (80, EventKind.PREEMPT, 0),
+                          (82, EventKind.DRAINING, 1), (84, EventKind.DRAINING, 0), (89, EventKind.DROPPED, 0),
+                          (90, EventKind.STATES, KernelState.PREEMPTED)), 100, KernelNames({0: "k"}))
+    assert [(s.name, s.begin, s.end) for s in found] == [("run k", 5, 20), ("preempt k", 20, 30), ("run k", 30, 50),
+                                                         ("preempt k", 50, 89)]
+    assert [(s.name, s.cycles) for s in found[3].inner] == [("waits", 30), ("save", 2), ("drain", 2), ("save", 5)]
+
+
+def test_the_preempt_of_another_kernel_is_not_taken_for_ones_own():
+    made = events((5, EventKind.STATES, KernelState.RUNNING), (20, EventKind.PREEMPT, 0),
+                  (50, EventKind.STATES, KernelState.PREEMPTING), (60, EventKind.STATES, KernelState.FINISHED))
+    made["kernel"][1] = 1
+    found = phases(made, 100, KernelNames({0: "k"}))
+    assert [(s.name, s.begin, s.end) for s in found] == [("run k", 5, 50), ("preempt k", 50, 60)]
 
 
 def test_two_kernels_at_a_time_have_phases_of_their_own():
     both = KernelState.RUNNING | KernelState.RUNNING << 3
     found = phases(events((5, EventKind.STATES, KernelState.RUNNING), (9, EventKind.STATES, both),
-                          (20, EventKind.STATES, KernelState.FINISHED | KernelState.RUNNING << 3)), 30, {1: "other"})
+                          (20, EventKind.STATES, KernelState.FINISHED | KernelState.RUNNING << 3)), 30,
+                   KernelNames({1: "other"}))
     assert [(s.name, s.begin, s.end) for s in found] == [("run kernel 0", 5, 20), ("run other", 9, 30)]
 
 
 def test_a_slot_that_gets_another_warp_at_once_has_two_owners():
     found = warp_slices(events((3, EventKind.INIT, 1, 0, 2, 7), (4, EventKind.VALID, 2), (6, EventKind.ACTIVE, 2),
                                (9, EventKind.ACTIVE, 0), (12, EventKind.VALID, 0), (12, EventKind.INIT, 1, 0, 3, 8),
-                               (13, EventKind.VALID, 2)), 20, {0: "k"})
+                               (13, EventKind.VALID, 2)), 20, KernelNames({0: "k"}))
     assert [(s.name, s.begin, s.end) for s in found[1]] == [("k TB 7 warp 2", 4, 12), ("k TB 8 warp 3", 13, 20)]
     assert [(s.name, s.begin, s.end) for s in found[1][0].inner] == [("loading", 4, 6), ("running", 6, 9),
                                                                      ("ended", 9, 12)]
@@ -186,7 +210,7 @@ def test_a_slot_that_gets_another_warp_at_once_has_two_owners():
 def test_a_warp_held_at_a_barrier_by_a_preempt_is_stopped():
     found = warp_slices(events((4, EventKind.VALID, 1), (4, EventKind.ACTIVE, 1), (6, EventKind.WAITING, 1),
                                (9, EventKind.STOPPED, 1), (12, EventKind.STOPPED, 0), (14, EventKind.WAITING, 0)), 20,
-                        {})
+                        KernelNames({}))
     assert [(s.name, s.begin, s.end) for s in found[0][0].inner] == [
         ("running", 4, 6), ("waiting at barrier", 6, 9), ("stopped", 9, 12), ("waiting at barrier", 12, 14),
         ("running", 14, 20)]

@@ -25,7 +25,7 @@ TINY = PRESETS["tiny"]
 def text_only(monkeypatch, tmp_path):
     """An empty cache, a design that is a fixed text, and builds that write down what they were given."""
     monkeypatch.setenv("CAESURA_CACHE", str(tmp_path))
-    monkeypatch.setattr(recipe, "design_texts", lambda g, design, progress: ("module top; endmodule", (), ()))
+    monkeypatch.setattr(recipe, "design_texts", lambda g, design, progress, observed: ("module top; endmodule", (), ()))
     steps = []
 
     def compiled(made, model, options, work, what, progress):

@@ -36,7 +36,7 @@ extern "C" __attribute__((visibility("default"))) int run(int cycles) {
 def text_only(monkeypatch, tmp_path):
     """An empty cache, and a design that is a fixed text."""
     monkeypatch.setenv("CAESURA_CACHE", str(tmp_path / "cache"))
-    monkeypatch.setattr(recipe, "design_texts", lambda g, design, progress: ("module top; endmodule", (), ()))
+    monkeypatch.setattr(recipe, "design_texts", lambda g, design, progress, observed: ("module top; endmodule", (), ()))
     return tmp_path / "cache"
 
 
@@ -213,7 +213,7 @@ def test_missing_verilator_is_named(text_only, monkeypatch):
 
 
 def test_what_verilator_refuses_is_reported_and_leaves_nothing(text_only, monkeypatch):
-    monkeypatch.setattr(recipe, "design_texts", lambda g, design, progress: ("module top; nonsense", (), ()))
+    monkeypatch.setattr(recipe, "design_texts", lambda g, design, progress, observed: ("module top; nonsense", (), ()))
     with pytest.raises(verilator.BuildError, match="%Error: top.sv:1"):
         verilator.library(TINY)
     assert {path.suffix for path in (text_only / "verilator").iterdir()} == {".lock"}

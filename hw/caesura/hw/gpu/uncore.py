@@ -21,7 +21,9 @@ from amaranth.lib.wiring import In, Out
 from amaranth.utils import ceil_log2
 
 from ..arch.geometry import Geometry
+from ..arch.packets import QueueState
 from ..arch.registers import DEVICE_ADDRESS_BITS
+from ..interfaces.payloads import below
 from ..interfaces.port import Port
 from ..memory.axi import ID_BITS, Axi4, AxiInterface, AxiMaster
 from ..memory.axi_join import FairJoin, PriorityJoin
@@ -32,7 +34,7 @@ from .queues.queue_registers import QueueRegisters
 from .register_fan_out import RegisterFanOut
 from .tb_dispatcher import LeastLoaded, Policy, TbDispatcher
 
-__all__ = ["Uncore", "device_id_bits", "device_ports"]
+__all__ = ["QueueTracePorts", "Uncore", "device_id_bits", "device_ports"]
 
 
 QUEUE_READER, QUEUE_WRITER = 5, 3
@@ -55,6 +57,26 @@ def device_ports(g: Geometry) -> dict[str, wiring.Member]:
             "read_data": Out(32), "interrupt": Out(1), "axi": Out(Axi4(g, device_id_bits(g)))}
 
 
+class QueueTracePorts(wiring.Signature):
+    """What a device shows of a hardware queue to a simulation; not part of the machine.
+
+    Attributes
+    ----------
+    state : QueueState, out
+    started : Signal, out
+        The packet at `read_index` has been started, or is a barrier that has been passed.
+    slot : Signal, out
+        Kernel slot of the last kernel that was started.
+    read_index, write_index : Signal(32), out
+        The packet in hand, or to be begun next; packets that have been put into the queue.
+    """
+
+    def __init__(self, g: Geometry):
+        super().__init__({"state": Out(QueueState), "started": Out(1),
+                          "slot": Out(below(g.kernel_slots)), "read_index": Out(32),
+                          "write_index": Out(32)})
+
+
 class Uncore(wiring.Component):
     """Registers, dispatcher, point of order and interconnect of a device.
 
@@ -75,9 +97,12 @@ class Uncore(wiring.Component):
         The SMs.
     address, read, write, write_data, read_data, interrupt, axi
         As of `hw.gpu.gpu.Gpu`.
+    trace : list of QueueTracePorts, out
+        Of each queue, where there are any.
     """
 
     sms: list[Port]
+    trace: list[Port]
     address: Signal
     read: Signal
     write: Signal
@@ -90,7 +115,8 @@ class Uncore(wiring.Component):
         if g.sms < 2:
             raise ValueError("a device of one SM is the SM itself (`hw.sm.Sm`)")
         self.geometry, self.policy = g, policy
-        super().__init__({"sms": In(SmPort(g)).array(g.sms), **device_ports(g)})
+        trace = {"trace": Out(QueueTracePorts(g)).array(g.queues)} if g.queues else {}
+        super().__init__({"sms": In(SmPort(g)).array(g.sms), **device_ports(g), **trace})
 
     def elaborate(self, platform):
         m = Module()
@@ -149,6 +175,10 @@ class Uncore(wiring.Component):
             *(processor.states[i].eq(sm.report.states) for i, sm in enumerate(self.sms)),
             *(processor.errors[i].eq(sm.report.errors) for i, sm in enumerate(self.sms)),
         ]
+        for q, shown in enumerate(self.trace):
+            m.d.comb += [shown.write_index.eq(queues.setups[q].write_index),
+                         *(getattr(shown, name).eq(processor.statuses[q][name])
+                           for name in ("state", "started", "slot", "read_index"))]
         for one, other in ((processor.registers, registers.queued),
                            (processor.order, order.ports[-1]),
                            (processor.read_port, bus.readers[0]),

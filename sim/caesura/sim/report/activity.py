@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -11,7 +11,10 @@ from caesura.hw.arch.commands import KernelState
 from caesura.hw.sm import STATE_BITS
 from caesura.sim.timeline import READERS, WRITERS, EventKind
 
-__all__ = ["Slice", "Counter", "Activity", "activity", "phases", "warp_slices", "counters"]
+from .kernel_names import KernelNames
+
+__all__ = ["Activity", "Counter", "Slice", "activity", "counters", "phases", "residency", "state_changes",
+           "warp_slices"]
 
 SLOTS = 64 // STATE_BITS
 """Kernel slots for which an event of kind STATES has room."""
@@ -29,12 +32,15 @@ class Slice:
         Cycles; `end` is the first one after it.
     inner : list of Slice
         What it consists of, in order.
+    notes : dict of str to int
+        What else there is to say of it.
     """
 
     name: str
     begin: int
     end: int = -1
     inner: list[Slice] = field(default_factory=list)
+    notes: dict[str, int] = field(default_factory=dict)
 
     @property
     def cycles(self) -> int:
@@ -60,15 +66,22 @@ class Counter:
 
 @dataclass(frozen=True)
 class Activity:
-    """Everything on a timeline; `warps` is by warp slot."""
+    """Everything of an SM on a timeline.
+
+    Attributes
+    ----------
+    phases : list of Slice
+    tbs : list of list of Slice
+        Thread blocks while they are on the SM, in as few rows as hold them.
+    warps : dict of int to list of Slice
+        By warp slot.
+    counters : list of Counter
+    """
 
     phases: list[Slice]
+    tbs: list[list[Slice]]
     warps: dict[int, list[Slice]]
     counters: list[Counter]
-
-
-def _named(names: Mapping[int, str], kernel: int) -> str:
-    return names.get(kernel, f"kernel {kernel}")
 
 
 def _draining(events: np.ndarray) -> list[tuple[int, int]]:
@@ -78,10 +91,12 @@ def _draining(events: np.ndarray) -> list[tuple[int, int]]:
     return list(zip(ups, downs, strict=False))
 
 
-def _split(whole: Slice, spans: list[tuple[int, int]]) -> None:
-    """Cut a preempt into drain and save."""
-    at = whole.begin
-    for first, last in (span for span in spans if whole.begin <= span[0] < whole.end):
+def _split(whole: Slice, taken: int, spans: list[tuple[int, int]]) -> None:
+    """Cut a preempt, which the engine takes at a cycle, into what is before that, drain and save."""
+    at = min(max(whole.begin, taken), whole.end)
+    if at > whole.begin:
+        whole.inner.append(Slice("waits", whole.begin, at))
+    for first, last in (span for span in spans if at <= span[0] < whole.end):
         if first > at:
             whole.inner.append(Slice("save", at, first))
         whole.inner.append(Slice("drain", first, last))
@@ -96,8 +111,18 @@ def _last(events: np.ndarray, kind: EventKind, begin: int, end: int) -> int | No
     return int(rows[-1]) if len(rows) else None
 
 
-def _state_changes(events: np.ndarray) -> Iterator[tuple[int, int, KernelState]]:
-    """Yield cycle, kernel slot and new state."""
+def _taken(events: np.ndarray, kind: EventKind, kernel: int, before: int, cycle: int, until: int) -> int:
+    """Return when the engine took a command for a kernel, which was given in the state that the kernel had from the
+    cycle `before` to `cycle`, and ended by `until`: the last one up to `cycle`, else the first one after it; `cycle` if
+    there was none."""
+    rows = events["cycle"][(events["kind"] == kind) & (events["kernel"] == kernel)
+                           & (events["cycle"] >= before) & (events["cycle"] < until)]
+    early, late = rows[rows <= cycle], rows[rows > cycle]
+    return int(early[-1] if len(early) else late[0] if len(late) else cycle)
+
+
+def state_changes(events: np.ndarray) -> Iterator[tuple[int, int, KernelState]]:
+    """Yield cycle, kernel slot and new state from the events of an SM."""
     before = 0
     for row in events[events["kind"] == EventKind.STATES]:
         value = int(row["value"])
@@ -108,44 +133,45 @@ def _state_changes(events: np.ndarray) -> Iterator[tuple[int, int, KernelState]]
         before = value
 
 
-def phases(events: np.ndarray, end: int, names: Mapping[int, str]) -> list[Slice]:
+def phases(events: np.ndarray, end: int, names: KernelNames) -> list[Slice]:
     """Return the phases of a run: each kernel's running, preempts (cut into drain and save) and restores, by time.
 
-    A preempt lasts from its command until the last TB is done with (the counter ``save_cycles``), of which `drain`
-    is what ``drain_cycles`` counts; a restore from its command until the last TB starts (``restore_cycles``).
+    A preempt lasts from its command until the last TB is done with: it `waits` for the end of its grace, or for the
+    engine, if that has to be; the rest is the counter ``save_cycles``, of which `drain` is what ``drain_cycles``
+    counts. A restore lasts from its command until the last TB starts (``restore_cycles``).
 
     Parameters
     ----------
     events : numpy.ndarray
-        Of `sim.timeline.EVENT`.
+        Of `sim.timeline.EVENT`, of one SM.
     end : int
         Cycle at which recording ended.
-    names : mapping
-        Of the kernel in each slot.
+    names : KernelNames
     """
     found: list[Slice] = []
     running: dict[int, Slice] = {}
     resumed_from: dict[int, int] = {}
     spans = _draining(events)
-    changes = list(_state_changes(events))
+    changes = list(state_changes(events))
+    last: dict[int, int] = {}
     for number, (cycle, slot, state) in enumerate(changes):
         until = next((c for c, s, _ in changes[number + 1:] if s == slot), end)
-        name = _named(names, slot)
+        before, last[slot] = last.get(slot, 0), cycle
+        name = names.at(slot, cycle)
         if state is KernelState.RUNNING:
             again = slot in resumed_from
             running[slot] = Slice(f"rest of {name}" if again else f"run {name}", resumed_from.pop(slot, cycle), until)
             found.append(running[slot])
         elif state is KernelState.PREEMPTING:
-            begin = _last(events, EventKind.PREEMPT, 0, cycle)
-            begin = cycle if begin is None else begin
+            taken = _taken(events, EventKind.PREEMPT, slot, before, cycle, until)
+            begin = min(taken, cycle)
             if slot in running:
                 running[slot].end = begin
             whole = Slice(f"preempt {name}", begin, _last(events, EventKind.DROPPED, begin, until) or until)
-            _split(whole, spans)
+            _split(whole, taken, spans)
             found.append(whole)
         elif state is KernelState.RESUMING:
-            begin = _last(events, EventKind.RESUME, 0, cycle)
-            begin = cycle if begin is None else begin
+            begin = min(_taken(events, EventKind.RESUME, slot, before, cycle, until), cycle)
             finish = _last(events, EventKind.STARTED, begin, until) or until
             found.append(Slice(f"restore {name}", begin, finish))
             resumed_from[slot] = finish
@@ -189,7 +215,7 @@ class _WarpSlot:
         self.was_active |= active
 
 
-def warp_slices(events: np.ndarray, end: int, names: Mapping[int, str]) -> dict[int, list[Slice]]:
+def warp_slices(events: np.ndarray, end: int, names: KernelNames) -> dict[int, list[Slice]]:
     """Return what each warp slot held (kernel, TB, warp) and, inside, the state of the warp over time.
 
     States are ``loading``, ``running``, ``waiting at barrier``, ``stopped`` (for a preempt, with nothing
@@ -214,10 +240,77 @@ def warp_slices(events: np.ndarray, end: int, names: Mapping[int, str]) -> dict[
         for row in entering:  # in the slot from the next cycle on
             slot = slots.setdefault(int(row["slot"]), _WarpSlot())
             slot.close(cycle + 1)
-            slot.owner = f"{_named(names, int(row['kernel']))} TB {row['launch']} warp {row['warp']}"
+            slot.owner = f"{names.at(int(row['kernel']), cycle)} TB {row['launch']} warp {row['warp']}"
     for slot in slots.values():
         slot.close(end)
     return {number: slot.slices for number, slot in sorted(slots.items())}
+
+
+class _Residency:
+    """Collects the stays of thread blocks: from the first of their warps in a slot to the last."""
+
+    def __init__(self):
+        self.owner: dict[int, Slice] = {}
+        self.left: dict[int, int] = {}  # warp slots of a stay, by its id
+        self.stays: list[Slice] = []
+        self.here: dict[tuple[int, int], Slice] = {}
+
+    def enter(self, cycle: int, slot: int, kernel: int, launch: int, name: str) -> None:
+        self.release(cycle, slot)
+        stay = self.here.get((kernel, launch))
+        if stay is None:
+            stay = Slice(f"{name} TB {launch}", cycle, notes={"TB": launch, "warps": 0})
+            self.here[kernel, launch] = stay
+            self.stays.append(stay)
+        self.owner[slot] = stay
+        stay.notes["warps"] += 1
+        self.left[id(stay)] = self.left.get(id(stay), 0) + 1
+
+    def release(self, cycle: int, slot: int) -> None:
+        stay = self.owner.pop(slot, None)
+        if stay is None:
+            return
+        self.left[id(stay)] -= 1
+        if not self.left[id(stay)]:
+            stay.end = cycle
+            self.here = {key: other for key, other in self.here.items() if other is not stay}
+
+
+def residency(events: np.ndarray, end: int, names: KernelNames) -> list[list[Slice]]:
+    """Return the stays of thread blocks on an SM, in rows: each in the first that is free when it begins.
+
+    A TB is there from the cycle in which its first warp has its slot until the last has lost it; one that is saved and
+    comes back has a stay before and one after. TBs whose warps came before the recording are not shown. Parameters are
+    those of `phases`.
+    """
+    found, valid = _Residency(), 0
+    rows = events[(events["kind"] == EventKind.VALID) | (events["kind"] == EventKind.INIT)]
+    # a warp that is put into a slot has it from the next cycle on
+    cycles = rows["cycle"] + (rows["kind"] == EventKind.INIT)
+    for at in np.lexsort((rows["kind"] != EventKind.INIT, cycles)).tolist():
+        row, cycle = rows[at], int(cycles[at])
+        if row["kind"] == EventKind.INIT:
+            kernel = int(row["kernel"])
+            found.enter(cycle, int(row["slot"]), kernel, int(row["launch"]), names.at(kernel, cycle))
+            continue
+        lost, valid = valid & ~int(row["value"]), int(row["value"])
+        for slot in range(lost.bit_length()):
+            if lost >> slot & 1:
+                found.release(cycle, slot)
+    for stay in found.here.values():
+        stay.end = end
+    return _in_rows(found.stays)
+
+
+def _in_rows(stays: list[Slice]) -> list[list[Slice]]:
+    rows: list[list[Slice]] = []
+    for stay in sorted(stays, key=lambda piece: piece.begin):
+        free = next((row for row in rows if row[-1].end <= stay.begin), None)
+        if free is None:
+            rows.append([stay])
+        else:
+            free.append(stay)
+    return rows
 
 
 def counters(samples: np.ndarray) -> list[Counter]:
@@ -234,14 +327,15 @@ def counters(samples: np.ndarray) -> list[Counter]:
             Counter("TBs resident", "TBs", list(zip(cycles, samples["tbs"].tolist(), strict=True)))]
 
 
-def activity(events: np.ndarray, samples: np.ndarray, names: Mapping[int, str]) -> Activity:
-    """Return everything on the timeline of a recording (`RtlTransport.take_timeline`).
+def activity(events: np.ndarray, samples: np.ndarray, names: KernelNames) -> Activity:
+    """Return everything of an SM on the timeline.
 
     Parameters
     ----------
     events, samples : numpy.ndarray
-    names : mapping
-        Name of the kernel in each kernel slot.
+        Those of the SM.
+    names : KernelNames
     """
     end = int(samples["cycle"][-1])
-    return Activity(phases(events, end, names), warp_slices(events, end, names), counters(samples))
+    return Activity(phases(events, end, names), residency(events, end, names), warp_slices(events, end, names),
+                    counters(samples))

@@ -1,4 +1,4 @@
-"""A run as a timeline that opens in Perfetto (https://ui.perfetto.dev): phases, warps, bus.
+"""A run as a timeline that opens in Perfetto (https://ui.perfetto.dev): phases, thread blocks, warps, queues, bus.
 
 ::
 
@@ -6,15 +6,16 @@
     with recording(device, "run.perfetto-trace"):
         ...                                         # launch, preempt, resume, wait
 
-Tracks: the phases of the run, one track a warp slot (which warp it holds and what that does), and counters. One
-nanosecond of the timeline is one of the geometry's clock, or one cycle where the geometry has no clock; every slice
-carries its exact cycles as arguments.
+Tracks, from above: the phases of the run, commands, rows of thread blocks, counters, and one track a warp slot (which
+warp it holds and what that does). Of several SMs: commands, thread blocks handed out, queues, the phases of each SM,
+counters of all together, and for each SM the rest. One nanosecond of the timeline is one of the geometry's clock, or
+one cycle where the geometry has no clock; every slice carries its exact cycles as arguments.
 """
 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -24,7 +25,9 @@ from caesura.hw.arch.geometry import Geometry
 from caesura.software.driver import Device
 from caesura.software.report.extras import require
 
-from .activity import Activity, Counter, Slice, activity
+from .activity import Activity, Counter, Slice
+from .device_activity import DeviceActivity, device_activity
+from .kernel_names import KernelNames
 
 __all__ = ["recording", "trace_bytes", "INTERVAL"]
 
@@ -71,23 +74,42 @@ class _Writer:
         """Write a slice with what is in it."""
         event = self._event(piece.begin, track, "SLICE_BEGIN")
         event.name = piece.name
-        for name, value in (("first cycle", piece.begin), ("cycles", piece.cycles)):
+        for name, value in (("first cycle", piece.begin), ("cycles", piece.cycles), *piece.notes.items()):
             annotation = event.debug_annotations.add()
             annotation.name, annotation.int_value = name, value
         for inner in piece.inner:
             self.slice(track, inner)
         self._event(piece.end, track, "SLICE_END")
 
-    def counter(self, track: int, counter: Counter) -> None:
-        """Write a counter, leaving out all but the first of a row of equal values that are 0."""
-        before = None
+    def slices(self, name: str, parent: int, pieces: Iterable[Slice]) -> None:
+        """Describe a track of slices and write them."""
+        track = self.track(name, parent)
+        for piece in pieces:
+            self.slice(track, piece)
+
+    def counter(self, parent: int, counter: Counter) -> None:
+        """Describe the track of a counter and write it, leaving out all but the first of a row of equal values that are
+        0."""
+        track, before = self.track(counter.name, parent, counter.unit), None
         for cycle, value in counter.points:
             if value or before != 0:
                 self._event(cycle, track, "COUNTER").counter_value = value
             before = value
 
 
-def trace_bytes(g: Geometry, found: Activity) -> bytes:
+def _sm(writer: _Writer, parent: int, found: Activity) -> None:
+    """Write what stands below the phases of an SM."""
+    rows = writer.track("thread blocks", parent)
+    for number, stays in enumerate(found.tbs):
+        writer.slices(f"TB row {number}", rows, stays)
+    for counter in found.counters:
+        writer.counter(parent, counter)
+    warps = writer.track("warps", parent)
+    for number, slices in found.warps.items():
+        writer.slices(f"warp slot {number}", warps, slices)
+
+
+def trace_bytes(g: Geometry, found: DeviceActivity) -> bytes:
     """Return a Perfetto trace (protobuf).
 
     Raises
@@ -96,25 +118,29 @@ def trace_bytes(g: Geometry, found: Activity) -> bytes:
         If the package ``perfetto`` is not installed.
     """
     writer = _Writer(g)
-    root = writer.track(f"SM ({g.name})")
-    track = writer.track("phases", root)
-    for piece in found.phases:
-        writer.slice(track, piece)
+    if len(found.sms) == 1:
+        root = writer.track(f"SM ({g.name})")
+        writer.slices("phases", root, found.sms[0].phases)
+        writer.slices("commands", root, found.commands)
+        _sm(writer, root, found.sms[0])
+        return writer.bytes()
+    root = writer.track(f"device ({g.name}, {g.sms} SMs)")
+    writer.slices("commands", root, found.commands)
+    writer.slices("thread blocks handed out", root, found.dispatches)
+    for number, pieces in enumerate(found.queues):
+        writer.slices(f"queue {number}", root, pieces)
+    for number, sm in enumerate(found.sms):
+        writer.slices(f"SM {number} phases", root, sm.phases)
     for counter in found.counters:
-        writer.counter(writer.track(counter.name, root, counter.unit), counter)
-    warps = writer.track("warps", root)
-    for number, slices in found.warps.items():
-        track = writer.track(f"warp slot {number}", warps)
-        for piece in slices:
-            writer.slice(track, piece)
+        writer.counter(root, counter)
+    for number, sm in enumerate(found.sms):
+        _sm(writer, writer.track(f"SM {number}", root), sm)
     return writer.bytes()
 
 
 @contextmanager
 def recording(device: Device, path: str | Path, interval: int = INTERVAL) -> Iterator[None]:
     """Record what the device does inside the block, and write it as a timeline, also if the block fails.
-
-    Kernels are named after what each kernel slot holds at the end.
 
     Parameters
     ----------
@@ -138,6 +164,8 @@ def recording(device: Device, path: str | Path, interval: int = INTERVAL) -> Ite
     if interval < 1:
         raise InputError(f"the interval must be 1 or more cycles, not {interval}")
     _Writer(device.geometry)  # complains before the run, not after it
+    g = device.geometry
+    held = {slot: launch.kernel.image.name for slot, launch in device.launches.items()}
     with open(path, "wb") as file:
         transport.record_timeline(interval)
         try:
@@ -145,5 +173,5 @@ def recording(device: Device, path: str | Path, interval: int = INTERVAL) -> Ite
         finally:
             events, samples = transport.take_timeline()
             transport.record_timeline(0)
-            names = {slot: launch.kernel.image.name for slot, launch in device.launches.items()}
-            file.write(trace_bytes(device.geometry, activity(events, samples, names)))
+            names = KernelNames(held, events, device.code_names)
+            file.write(trace_bytes(g, device_activity(events, samples, names, g.sms, g.queues)))

@@ -77,7 +77,8 @@ template <unsigned WIDTH> struct SlaveSignals {
     std::array<uint8_t, WIDTH> rdata;
 };
 
-template <unsigned WIDTH> class AxiMemory {
+// UNITS, a power of two: masters that count apart, by the part of the id above IDS.
+template <unsigned WIDTH, unsigned UNITS = 1> class AxiMemory {
 public:
     static constexpr unsigned IDS = 8, WRITE_BEATS = 16, FRACTION_BITS = 16;
     struct ErrorRange {
@@ -88,6 +89,7 @@ public:
     Memory memory;
     std::vector<ErrorRange> errors;
     uint64_t read_bytes[IDS] = {}, written_bytes[IDS] = {};
+    uint64_t unit_read_bytes[UNITS][IDS] = {}, unit_written_bytes[UNITS][IDS] = {};
     uint64_t drain_bytes = 0;  // of those, regular traffic in cycles that count as drain
     uint64_t rate = uint64_t(WIDTH) << FRACTION_BITS, latency = 1, requests = 64;
 
@@ -180,6 +182,7 @@ private:
         s_.rdata.fill(0);
         if (!s_.rresp) memory.read(burst.address, s_.rdata.data(), WIDTH);
         read_bytes[burst.id % IDS] += WIDTH;
+        unit_read_bytes[burst.id / IDS % UNITS][burst.id % IDS] += WIDTH;
     }
 
     Burst request(const char* channel, const Request& r) const {
@@ -210,6 +213,7 @@ private:
         for (unsigned k = 0; k < WIDTH && !answer; ++k)
             if (beat.strobe[k / 8] >> k % 8 & 1) memory.write_byte(burst.address + k, beat.data[k]);
         written_bytes[burst.id % IDS] += WIDTH;
+        unit_written_bytes[burst.id / IDS % UNITS][burst.id % IDS] += WIDTH;
         burst.address += WIDTH;
         if (beat.last != (--burst.beats == 0))
             throw ProtocolError("cycle " + std::to_string(now_) + ": wlast does not mark the last beat of the burst");

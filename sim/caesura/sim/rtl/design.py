@@ -17,7 +17,7 @@ from caesura.hw import export
 from caesura.hw.arch.geometry import Geometry
 from caesura.hw.gpu.gpu import machine
 from caesura.hw.gpu.uncore import Uncore
-from caesura.hw.sm import Sm
+from caesura.hw.sm import ObservedSm, Sm
 from caesura.progress import Progress, display
 
 from .device_ports import device_ports_header
@@ -40,22 +40,23 @@ def _generator_digest(g: Geometry) -> str:
     return digest([repr(g.replace(name="")), *map(version, TOOLS), *hardware_sources()])
 
 
-def design_texts(g: Geometry, design: Callable[[Geometry], wiring.Component], progress: Progress
-                 ) -> tuple[str, tuple[tuple[str, str], ...], tuple[tuple[str, str], ...]]:
+def design_texts(g: Geometry, design: Callable[[Geometry], wiring.Component], progress: Progress,
+                 observed: bool = False) -> tuple[str, tuple[tuple[str, str], ...], tuple[tuple[str, str], ...]]:
     """Return the SystemVerilog of a design as the harness takes it: that of the module ``top``, other modules with
     theirs, and headers made for it.
 
     Of a device the top is the uncore and its SMs are another module, the same for any number of them: it is turned into
-    C++ once, and they are objects of one class.
+    C++ once, and they are objects of one class. With `observed`, SMs are those of `hw.sm.ObservedSm`.
 
     Raises
     ------
     ExportError
         If Yosys is missing or fails.
     """
+    one = ObservedSm if observed else Sm
     if design is not machine or g.sms == 1:
-        return design_text(g, design, progress), (), ()
-    sm = design_text(g.replace(sms=2), Sm, progress)
+        return design_text(g, one if design is machine else design, progress), (), ()
+    sm = design_text(g.replace(sms=2), one, progress)
     uncore = Uncore(g)
     text = export.systemverilog(uncore, reset=False)
     return text, (("sm", sm),), (("device_ports.h", device_ports_header(uncore)),)
@@ -70,15 +71,17 @@ def design_text(g: Geometry, design: Callable[[Geometry], wiring.Component], pro
     ExportError
         If Yosys is missing or fails.
     """
-    found = design is Sm or design is machine and g.sms == 1
-    index = cache_directory() / "sv" / f"sm-{_generator_digest(g)}.sv.gz" if found else None
+    one_sm = design in (Sm, ObservedSm)
+    found = one_sm or design is machine and g.sms == 1
+    kind = "observed" if design is ObservedSm else "sm"
+    index = cache_directory() / "sv" / f"{kind}-{_generator_digest(g)}.sv.gz" if found else None
     if index is not None and (kept := read_packed(index)) is not None:
         return kept
-    text = prebuilt_text(g, hardware_sources()) if index is not None else None
+    text = prebuilt_text(g, hardware_sources()) if index is not None and kind == "sm" else None
     if text is None:
         with display():
             progress(f"elaborating {g.name} and writing its SystemVerilog")
-            name = "sm" if design is Sm and g.sms > 1 else "top"
+            name = "sm" if one_sm and g.sms > 1 else "top"
             text = export.systemverilog(design(g), name=name, reset=False)
     if index is not None:
         write_packed(index, text)

@@ -1,11 +1,14 @@
-"""C++ that connects the SMs of a device to its uncore: each port of one is copied to the other's of that name."""
+"""C++ that connects the SMs of a device to its uncore: each port of one is copied to the other's of that name; and that
+reads those of their ports that say what is handed out and what queues do."""
 
 from __future__ import annotations
 
 from amaranth.hdl import Const
 from amaranth.lib import wiring
 
+from caesura.hw.arch.geometry import Geometry
 from caesura.hw.gpu.uncore import Uncore
+from caesura.hw.interfaces.gpu_ports import tb_claim, tb_grant
 
 __all__ = ["device_ports_header"]
 
@@ -28,6 +31,39 @@ template <class T> [[gnu::always_inline]] inline bool differs(T& to, const T& fr
 using Copy = bool (*)(Vtop&, Vsm&);
 const Copy to_sm[] = {{{to}}};
 const Copy from_sm[] = {{{back}}};
+
+// Bits of a port, wide or not, from the lowest on.
+inline uint64_t bits_of(const void* port, size_t bytes, unsigned low, unsigned width) {{
+    unsigned char copy[16] = {{}};
+    std::memcpy(copy, port, bytes < sizeof copy ? bytes : sizeof copy);
+    uint64_t value = 0;
+    for (unsigned k = 0; k < width; ++k) value |= uint64_t(copy[(low + k) / 8] >> (low + k) % 8 & 1) << k;
+    return value;
+}}
+
+// The thread block that the dispatcher hands out to an SM in this cycle.
+inline bool is_granted(const Vsm& sm) {{
+    return bits_of(&sm.supply_grant, sizeof sm.supply_grant, {valid}, 1)
+        && !bits_of(&sm.supply_grant, sizeof sm.supply_grant, {none}, 1);
+}}
+inline uint32_t granted_launch(const Vsm& sm) {{
+    return bits_of(&sm.supply_grant, sizeof sm.supply_grant, {launch}, 32);
+}}
+inline unsigned granted_kernel(const Vsm& sm) {{
+    return bits_of(&sm.supply_claim, sizeof sm.supply_claim, {kernel}, {kernel_width});
+}}
+
+// Calls `look(queue, state, packets written)`; of the state bits 0 to 31 are the index of the packet in hand, 32 says
+// whether it was started, 33 to 39 are its kernel slot, 40 and above the `QueueState`.
+template <class Look> void each_queue(const Vtop& uncore, Look look) {{
+    (void)uncore;
+    (void)look;
+{queues}
+}}
+"""
+_QUEUE = """    look({q}, uncore.trace_{q}_read_index | uint64_t(uncore.trace_{q}_started) << 32
+         | uint64_t(uncore.trace_{q}_slot) << 33 | uint64_t(uncore.trace_{q}_state) << 40,
+         uncore.trace_{q}_write_index);
 """
 _FUNCTION = """// Copies what {what}; returns whether anything has changed.
 inline bool {name}_{number}(Vtop& uncore, Vsm& sm) {{
@@ -55,4 +91,12 @@ def device_ports_header(uncore: Uncore) -> str:
             ("to_sm", "the uncore shows an SM", inputs, "sm.{name}, uncore.sms_{number}_{name}"),
             ("from_sm", "an SM shows the uncore", outputs, "uncore.sms_{number}_{name}, sm.{name}"))]
     return _HEADER.format(functions="\n".join(functions), to=", ".join(f"to_sm_{n}" for n in range(count)),
-                          back=", ".join(f"from_sm_{n}" for n in range(count)))
+                          back=", ".join(f"from_sm_{n}" for n in range(count)), **_places(uncore.geometry),
+                          queues="".join(_QUEUE.format(q=q) for q in range(uncore.geometry.queues)))
+
+
+def _places(g: Geometry) -> dict[str, int]:
+    """Return where the parts of a claim and of its answer are."""
+    claim, grant = tb_claim(g), tb_grant()
+    return {"valid": grant["valid"].offset, "none": grant["none"].offset, "launch": grant["launch_id"].offset,
+            "kernel": claim["kernel"].offset, "kernel_width": claim["kernel"].width}

@@ -1,6 +1,7 @@
 // The cycle loop around a verilated SM: register bus, memory, trace, snapshots; C functions for ctypes.
-// SM_BUS_BYTES, SM_WARPS, SM_LANES, SM_BEATS and SM_COUNT come from the geometry; WITH_VCD selects the build with
-// waveforms. A device of several SMs has no trace ports.
+// SM_BUS_BYTES, SM_WARPS, SM_LANES, SM_BEATS, SM_KERNELS, SM_COUNT and SM_QUEUES come from the geometry; WITH_VCD selects
+// the build with waveforms, SM_OBSERVED is set if SMs show what each warp does. A device in one piece shows nothing of its
+// SMs.
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -8,6 +9,7 @@
 #include "axi_memory.h"
 #include "beat_digest.h"
 #include "model.h"
+#include "statistics.h"
 #include "timeline.h"
 #include "trace.h"
 
@@ -46,19 +48,34 @@ private:
     const uint8_t *next_, *end_;
 };
 
-using Axi = AxiMemory<SM_BUS_BYTES>;
+// SMs, and behind them the queue processor.
+constexpr unsigned UNITS = SM_COUNT + (SM_QUEUES > 0);
+constexpr unsigned power_of_two(unsigned least) {
+    unsigned found = 1;
+    while (found < least) found *= 2;
+    return found;
+}
+constexpr uint32_t COMMAND = 0x010, STATUS = 0x014, KERNEL = 0x1000, KERNEL_BYTES = 0x200;  // hw/arch/registers.rdl
+
+using Axi = AxiMemory<SM_BUS_BYTES, power_of_two(UNITS)>;
 using Tracer = Trace<SM_WARPS, SM_LANES, SM_BEATS>;
+using Events = Timeline<UNITS, SM_QUEUES>;
+using Counts = Statistics<SM_KERNELS>;
 
 struct Snapshot {
     std::vector<uint8_t> model;
     Axi axi;
     BeatDigest beats;
-    Tracer trace;
-    Timeline timeline;
+    std::vector<Tracer> traces;
+    Events timeline;
+    std::vector<Counts> counts;
     uint64_t cycle;
     size_t bytes() const {
-        return model.size() + sizeof *this + trace.records.size() * sizeof(Record)
-               + timeline.events.size() * sizeof(Event) + timeline.samples.size() * sizeof(Sample);
+        size_t records = 0;
+        for (const auto& trace : traces) records += trace.records.size();
+        return model.size() + sizeof *this + traces.size() * sizeof(Tracer) + records * sizeof(Record)
+               + counts.size() * sizeof(Counts) + timeline.events.size() * sizeof(Event)
+               + timeline.samples.size() * sizeof(Sample);
     }
 };
 
@@ -69,8 +86,10 @@ public:
 
     Axi axi;
     BeatDigest beats;
-    Tracer trace;
-    Timeline timeline;
+    bool tracing = false;
+    std::vector<Tracer> traces;  // of each SM, once there was something to trace
+    Events timeline;
+    std::vector<Counts> counts;  // of each SM while they are counted
     uint64_t cycle = 0;
     std::string error;
 
@@ -90,8 +109,9 @@ public:
         top_->axi_bresp = s.bresp;
         top_.low();
         dump(0);
-        if (trace.enabled) sample_trace();
+        if (tracing) sample_trace();
         if (timeline.interval) sample_timeline();
+        if (!counts.empty()) count();
         const auto m = master();
         if (beats.enabled) beats.sample(cycle, m, s);
         axi.sample(m);
@@ -115,6 +135,8 @@ public:
         top_->write = 1;
         step();
         top_->write = 0;
+        if (timeline.interval && address == COMMAND)
+            timeline.happens(cycle - 1, 0, Events::COMMAND, 0, peek_register(STATUS) >> 4 & 15, 0, 0, value);
     }
 
     uint32_t read_register(uint32_t address) {
@@ -142,7 +164,7 @@ public:
     }
 
     Snapshot* snapshot() {
-        auto* result = new Snapshot{{}, axi, beats, trace, timeline, cycle};
+        auto* result = new Snapshot{{}, axi, beats, traces, timeline, counts, cycle};
         Saver saver(result->model);
         top_.save(saver);
         return result;
@@ -151,8 +173,9 @@ public:
     void restore(const Snapshot& snapshot) {
         axi = snapshot.axi;
         beats = snapshot.beats;
-        trace = snapshot.trace;
+        traces = snapshot.traces;
         timeline = snapshot.timeline;
+        counts = snapshot.counts;
         cycle = snapshot.cycle;
         Loader loader(snapshot.model);
         top_.load(loader);
@@ -160,11 +183,23 @@ public:
 
     void set_threads(unsigned threads) { top_.set_threads(threads); }
 
-    void start_timeline(uint64_t interval) {
-        if (interval && !timeline.interval) timeline.sample(cycle, axi, tbs());
-        timeline.interval = interval;
+    void start_trace() {
+        for (unsigned k = traces.size(); k < SM_COUNT; ++k) traces.emplace_back(k);
+        tracing = true;
     }
-    void close_timeline() { timeline.sample(cycle, axi, tbs()); }
+    void start_timeline(uint64_t interval) {
+        const bool starts = interval && !timeline.interval;
+        timeline.start(interval);
+        if (starts) sample_units();
+    }
+    void sample_units() {
+        unsigned tbs[UNITS] = {};
+        top_.each_sm([&](unsigned k, const auto& sm) { tbs[k] = sm.trace_tbs; });
+        for (unsigned k = 0; k < UNITS; ++k) timeline.sample(cycle, axi, k, tbs[k]);
+    }
+    void start_counts() {
+        for (unsigned k = 0; k < SM_COUNT; ++k) counts.emplace_back(k);
+    }
 
     void open_vcd(const char* path) {
         close_vcd();
@@ -229,15 +264,11 @@ private:
         return m;
     }
 
-#if SM_COUNT > 1
-    uint64_t tbs() const { return 0; }
-    void sample_trace() {}
-    void sample_timeline() {}
-#else
-    uint64_t tbs() const { return top_->trace_tbs; }
-
     void sample_trace() {
-        const auto& t = *top_.operator->();
+        top_.each_sm([this](unsigned k, const auto& sm) { sample_trace(traces[k], sm); });
+    }
+
+    template <class Sm> void sample_trace(Tracer& trace, const Sm& t) {
         if (t.trace_retire_valid)
             trace.retire(cycle, t.trace_retire_slot, t.trace_retire_kernel, t.trace_retire_block_warp,
                          t.trace_retire_launch, t.trace_retire_pc, t.trace_retire_mask, t.trace_retire_op);
@@ -257,26 +288,65 @@ private:
                          t.trace_atomic_shared_lane, t.trace_atomic_shared_old);
     }
 
-    void sample_timeline() {
-        const auto& t = *top_.operator->();
-        if (cycle % timeline.interval == 0) timeline.sample(cycle, axi, t.trace_tbs);
-        timeline.instructions += t.trace_retire_valid;
-        if (t.trace_init_valid)
-            timeline.happens(cycle, Timeline::INIT, t.trace_init_kernel, t.trace_init_slot, t.trace_init_block_warp,
-                             t.trace_init_launch);
-        timeline.watch(cycle, Timeline::VALID, t.trace_warps_valid);
-        timeline.watch(cycle, Timeline::ACTIVE, t.trace_warps_active);
-        timeline.watch(cycle, Timeline::WAITING, t.trace_warps_waiting);
-        timeline.watch(cycle, Timeline::STOPPED, t.trace_warps_stopped);
-        timeline.watch(cycle, Timeline::STATES, t.trace_states);
-        timeline.watch(cycle, Timeline::DRAINING, t.trace_engine_draining);
-        if (t.trace_engine_taken)
-            timeline.happens(cycle, t.trace_engine_resume ? Timeline::RESUME : Timeline::PREEMPT,
-                             t.trace_engine_kernel);
-        if (t.trace_engine_dropped) timeline.happens(cycle, Timeline::DROPPED);
-        if (t.trace_engine_started) timeline.happens(cycle, Timeline::STARTED);
+    // The kernel slot whose code address is written in this cycle, SM_KERNELS if none is.
+    template <class Sm> static unsigned described(const Sm& t) {
+        const uint32_t slot = (t.address - KERNEL) / KERNEL_BYTES;
+        return t.write && t.address >= KERNEL && (t.address - KERNEL) % KERNEL_BYTES == 0 && slot < SM_KERNELS
+            ? slot : SM_KERNELS;
     }
+
+    void sample_timeline() {
+        if (cycle % timeline.interval == 0) sample_units();
+        top_.each_sm([this](unsigned k, const auto& sm) { sample_timeline(k, sm); });
+#ifdef SM_APART
+        each_queue(*top_.operator->(), [this](unsigned queue, uint64_t state, uint64_t written) {
+            timeline.watch_queue(cycle, queue, state, written);
+        });
 #endif
+    }
+
+    template <class Sm> void sample_timeline(unsigned k, const Sm& t) {
+        timeline.instructions[k] += t.trace_retire_valid;
+        if (const unsigned slot = described(t); slot < SM_KERNELS)
+            timeline.happens(cycle, k, Events::CODE, slot, 0, 0, 0, t.write_data);
+#ifdef SM_APART
+        if (is_granted(t))
+            timeline.happens(cycle, k, Events::DISPATCHED, granted_kernel(t), 0, 0, granted_launch(t));
+#endif
+        if (t.trace_init_valid)
+            timeline.happens(cycle, k, Events::INIT, t.trace_init_kernel, t.trace_init_slot, t.trace_init_block_warp,
+                             t.trace_init_launch);
+        timeline.watch(cycle, k, Events::VALID, t.trace_warps_valid);
+        timeline.watch(cycle, k, Events::ACTIVE, t.trace_warps_active);
+        timeline.watch(cycle, k, Events::WAITING, t.trace_warps_waiting);
+        timeline.watch(cycle, k, Events::STOPPED, t.trace_warps_stopped);
+        timeline.watch(cycle, k, Events::STATES, t.trace_states);
+        timeline.watch(cycle, k, Events::DRAINING, t.trace_engine_draining);
+        if (t.trace_engine_taken)
+            timeline.happens(cycle, k, t.trace_engine_resume ? Events::RESUME : Events::PREEMPT, t.trace_engine_kernel);
+        if (t.trace_engine_dropped) timeline.happens(cycle, k, Events::DROPPED);
+        if (t.trace_engine_started) timeline.happens(cycle, k, Events::STARTED);
+    }
+
+    void count() {
+        top_.each_sm([this](unsigned k, const auto& sm) { count(counts[k], sm); });
+    }
+
+    template <class Sm> void count(Counts& counts, const Sm& t) {
+#ifdef SM_OBSERVED
+        const uint64_t states[] = {t.observation_issued, t.observation_passed_over, t.observation_issue,
+                                   t.observation_scoreboard, t.observation_memory, t.observation_fetch,
+                                   t.observation_barrier, t.observation_stopped};
+        if (t.observation_icache_valid) counts.lookup(0, t.observation_icache_missed);
+        if (t.observation_constants_valid) counts.lookup(1, t.observation_constants_missed);
+#else
+        const uint64_t* states = nullptr;
+#endif
+        counts.passed(t.trace_warps_valid, t.trace_warps_active, t.trace_tbs, states);
+        if (t.trace_retire_valid) counts.retired(t.trace_retire_kernel, t.trace_retire_mask);
+        if (t.trace_init_valid) counts.entered(t.trace_init_slot, t.trace_init_kernel);
+        if (const unsigned slot = described(t); slot < SM_KERNELS) counts.described(slot, t.write_data);
+    }
 };
 
 // Runs `body`; a protocol error ends the simulation's advance and is kept for `caesura_error`.
@@ -310,6 +380,11 @@ void caesura_traffic(Simulation* sim, uint64_t* to) {
     std::copy(sim->axi.read_bytes, sim->axi.read_bytes + Axi::IDS, to);
     std::copy(sim->axi.written_bytes, sim->axi.written_bytes + Axi::IDS, to + Axi::IDS);
     to[2 * Axi::IDS] = sim->axi.drain_bytes;
+}
+// Of an SM, or of the queues.
+void caesura_unit_traffic(Simulation* sim, unsigned unit, uint64_t* to) {
+    std::copy_n(sim->axi.unit_read_bytes[unit], Axi::IDS, to);
+    std::copy_n(sim->axi.unit_written_bytes[unit], Axi::IDS, to + Axi::IDS);
 }
 
 void caesura_threads(Simulation* sim, unsigned threads) { sim->set_threads(threads); }
@@ -348,25 +423,47 @@ void caesura_beat_digest(Simulation* sim, uint64_t* to) {
     std::copy(sim->beats.lanes, sim->beats.lanes + 2, to);
 }
 
-void caesura_trace(Simulation* sim, int enabled) { sim->trace.enabled = enabled; }
-uint64_t caesura_trace_count(Simulation* sim) { return sim->trace.records.size(); }
+void caesura_trace(Simulation* sim, int enabled) {
+    if (enabled) sim->start_trace();
+    sim->tracing = enabled;
+}
+uint64_t caesura_trace_count(Simulation* sim) {
+    uint64_t count = 0;
+    for (const auto& trace : sim->traces) count += trace.records.size();
+    return count;
+}
 void caesura_take_trace(Simulation* sim, Record* to) {
-    std::copy(sim->trace.records.begin(), sim->trace.records.end(), to);
-    sim->trace.records.clear();
+    for (auto& trace : sim->traces) {
+        to = std::copy(trace.records.begin(), trace.records.end(), to);
+        trace.records.clear();
+    }
 }
 
 void caesura_timeline(Simulation* sim, uint64_t interval) { sim->start_timeline(interval); }
 void caesura_timeline_end(Simulation* sim, uint64_t* counts) {
-    sim->close_timeline();
+    sim->sample_units();
     counts[0] = sim->timeline.events.size();
     counts[1] = sim->timeline.samples.size();
 }
 void caesura_take_timeline(Simulation* sim, Event* events, Sample* samples) {
-    Timeline& t = sim->timeline;
+    Events& t = sim->timeline;
     std::copy(t.events.begin(), t.events.end(), events);
     std::copy(t.samples.begin(), t.samples.end(), samples);
     t.events.clear();
     t.samples.clear();
+}
+
+void caesura_count(Simulation* sim, int enabled) {
+    if (!enabled) sim->counts.clear();
+    else if (sim->counts.empty()) sim->start_counts();
+}
+// Copies as many counts as there is room for; returns how many there are.
+uint64_t caesura_counted(Simulation* sim, Counted* to, uint64_t room) {
+    uint64_t number = 0;
+    for (const auto& counts : sim->counts)
+        for (const Counted& count : counts.taken())
+            if (number++ < room) *to++ = count;
+    return number;
 }
 
 Snapshot* caesura_snapshot(Simulation* sim) { return sim->snapshot(); }

@@ -42,6 +42,17 @@ public:
 #endif
     }
 
+    // Calls `look(k, sm)` for each SM whose ports can be seen.
+    template <class Look> void each_sm(Look look) const {
+#ifdef SM_APART
+        for (unsigned k = 0; k < SM_COUNT; ++k) look(k, *sms_[k]);
+#elif SM_COUNT == 1
+        look(0u, *top_);
+#else
+        (void)look;
+#endif
+    }
+
     // The ports to the outside: the registers, the interrupt, memory.
     Vtop* operator->() const { return top_.get(); }
 

@@ -74,17 +74,21 @@ class Recipe:
 
 
 def recipe(g: Geometry, design: Callable[[Geometry], wiring.Component] = machine, *, waves: str | None = None,
-           progress: Progress = report) -> Recipe:
+           observed: bool = False, progress: Progress = report) -> Recipe:
     """Return what the simulator of a design is made from; parameters are those of `library`."""
     verilator_root()
     identity()  # what is missing is told before the design is worked out, which takes a minute
-    text, parts, headers = design_texts(g, design, progress)
+    text, parts, headers = design_texts(g, design, progress, observed)
     defines = tuple(f"-DSM_{name}={value}" for name, value in (
-        ("BUS_BYTES", g.bus_bytes), ("WARPS", g.warps), ("LANES", g.lanes), ("BEATS", g.beats), ("COUNT", g.sms)))
+        ("BUS_BYTES", g.bus_bytes), ("WARPS", g.warps), ("LANES", g.lanes), ("BEATS", g.beats), ("COUNT", g.sms),
+        ("KERNELS", g.kernel_slots), ("QUEUES", g.queues)))
     if parts:
         defines = (*defines, "-DSM_APART")
+    if observed:
+        defines = (*defines, "-DSM_OBSERVED")
     if waves is None:
-        return Recipe(g.name, text, HARNESS, defines=defines, parts=parts, headers=headers)
+        return Recipe(f"{g.name} that counts" if observed else g.name, text, HARNESS, defines=defines, parts=parts,
+                      headers=headers)
     return Recipe(f"{g.name} with waveforms of {waves or 'everything'}",
                   WAVES.format(scope=waves) + text if waves else text, HARNESS,
                   (*VERILATOR_FLAGS, "--trace-vcd"), (*defines, "-DWITH_VCD"), parts=parts, headers=headers)

@@ -9,7 +9,7 @@
 #pragma pack(push, 1)
 struct Record {
     uint64_t cycle;
-    uint8_t kind, kernel, warp, number, last, pad[3];
+    uint8_t kind, kernel, warp, number, last, sm, pad[2];
     uint32_t launch, pc, mask, data[32];
 };
 #pragma pack(pop)
@@ -20,7 +20,7 @@ public:
     enum Kind : uint8_t { RETIRE, WRITE, PREDICATE, UNIFORM, ATOMIC };
     static constexpr unsigned NOP = 0x182, PP = 0x380, PP_DIV = 0x381;
 
-    bool enabled = false;
+    explicit Trace(unsigned sm = 0) : sm_(uint8_t(sm)) {}
     std::vector<Record> records;
 
     void retire(uint64_t cycle, unsigned slot, unsigned kernel, unsigned warp, uint32_t launch, uint32_t pc,
@@ -83,6 +83,7 @@ private:
         uint32_t mask = 0;
         std::array<uint32_t, 32> data{};
     };
+    uint8_t sm_;
     std::array<Slot, WARPS> slots_{};
     static constexpr unsigned OPEN = BEATS > 1 ? WARPS : 1;  // writes of one beat are never left open
     std::array<std::array<Partial, (BEATS > 1 ? 64 : 1)>, OPEN> writes_{};
@@ -92,6 +93,7 @@ private:
         Record record{};
         record.cycle = cycle;
         record.kind = kind;
+        record.sm = sm_;
         record.kernel = slots_[slot].kernel;
         record.warp = slots_[slot].warp;
         record.launch = slots_[slot].launch;

@@ -17,6 +17,7 @@ from caesura.hw.gpu.gpu import machine
 from caesura.progress import Progress, report
 from caesura.sim.memory import ErrorRange, MemoryTiming, ProtocolError
 from caesura.sim.rtl.verilator import library
+from caesura.sim.statistics import COUNTED
 from caesura.sim.timeline import EVENT, SAMPLE
 from caesura.sim.trace import TRACE
 
@@ -35,6 +36,7 @@ _FUNCTIONS = {
     "timing": (None, _POINTER, _LONG, _LONG, _LONG),
     "error_range": (None, _POINTER, _LONG, _LONG, ctypes.c_int, ctypes.c_int),
     "clear_errors": (None, _POINTER), "traffic": (None, _POINTER, _POINTER),
+    "unit_traffic": (None, _POINTER, _WORD, _POINTER),
     "digest_beats": (None, _POINTER), "beat_digest": (None, _POINTER, _POINTER),
     "threads": (None, _POINTER, _WORD),
     "cycle": (_LONG, _POINTER), "advance": (None, _POINTER, _LONG), "wait": (_LONG, _POINTER, _LONG),
@@ -46,6 +48,7 @@ _FUNCTIONS = {
     "take_trace": (None, _POINTER, _POINTER),
     "timeline": (None, _POINTER, _LONG), "timeline_end": (None, _POINTER, _POINTER),
     "take_timeline": (None, _POINTER, _POINTER, _POINTER),
+    "count": (None, _POINTER, ctypes.c_int), "counted": (_LONG, _POINTER, _POINTER, _LONG),
     "snapshot": (_POINTER, _POINTER), "restore": (None, _POINTER, _POINTER),
     "snapshot_bytes": (_LONG, _POINTER), "snapshot_delete": (None, _POINTER),
     "open_vcd": (None, _POINTER, _TEXT), "close_vcd": (None, _POINTER),
@@ -173,6 +176,8 @@ class RtlTransport:
         Makes the top; another one with the ports of `hw.sm.Sm` can be run instead.
     threads : int
         Of a device of several SMs: so many threads simulate them, where that is faster than one.
+    observed : bool
+        Run a simulator, built for it, whose SMs also show what each warp does (`count`).
     simulator : Path, optional
         A shared library to run instead of the one that is kept for the design.
     progress : callable
@@ -191,21 +196,26 @@ class RtlTransport:
     def __init__(self, geometry: Geometry, memory_bytes: int = DEFAULT_MEMORY, trace: bool = False, *,
                  vcd: str | Path | None = None, waves: str | None = None,
                  design: Callable[[Geometry], wiring.Component] = machine, threads: int = 1,
-                 simulator: Path | None = None, progress: Progress = report):
+                 observed: bool = False, simulator: Path | None = None, progress: Progress = report):
         if memory_bytes <= 0 or memory_bytes % 4096 or memory_bytes > 1 << 32:
             raise InputError(f"memory_bytes must be a positive multiple of 4096 up to 4 GiB, not {memory_bytes}")
         if vcd is not None or waves is not None:
             _of_one_sm(geometry, "waveforms are")
+            if observed:
+                raise InputError("a simulator with waveforms does not count what warps do; leave vcd or observed out")
         if not 1 <= threads <= 64:
             raise InputError(f"threads must be 1 to 64, not {threads}")
         self.geometry = geometry
         self.memory_bytes = memory_bytes
         waves = waves or ("" if vcd is not None else None)
-        self._library = _Library(simulator or library(geometry, design, waves=waves, progress=progress))
+        self._library = _Library(simulator or library(geometry, design, waves=waves, observed=observed,
+                                                      progress=progress))
         self._simulation = _Simulation(self._library, self._library.new(memory_bytes))
         self._close = weakref.finalize(self, self._library.delete, self._simulation.pointer)
         self._simulation.threads(threads)
         self.set_timing(MemoryTiming.of(geometry))
+        self.observed = observed
+        self._counting = False
         self.tracing = trace
         self.record_timeline(0)
         self._waves = waves
@@ -285,26 +295,24 @@ class RtlTransport:
 
     @tracing.setter
     def tracing(self, enabled: bool) -> None:
-        if enabled:
-            _of_one_sm(self.geometry, "a retire trace is")
         self._tracing = bool(enabled)
         self._simulation.trace(int(enabled))
 
     def take_trace(self) -> np.ndarray:
-        """Return the records since the last call, shape ``(n,)`` of dtype `sim.trace.TRACE`, and forget them."""
+        """Return the records since the last call, shape ``(n,)`` of dtype `sim.trace.TRACE`, and forget them; those of
+        several SMs by cycle."""
         records = np.empty(self._simulation.trace_count(), TRACE)
         self._simulation.take_trace(records.ctypes.data)
-        return records
+        return records if self.geometry.sms == 1 else records[np.argsort(records["cycle"], kind="stable")]
 
     def record_timeline(self, interval: int) -> None:
-        """Record from now on what warps, kernels and the preemption engine do, and the bus every `interval` cycles.
+        """Record from now on what warps, kernels, preemption engines and queues do, and the bus every `interval`
+        cycles.
 
         0 ends it. A restored snapshot brings back what was recorded when it was taken.
         """
         if interval < 0:
             raise InputError(f"the interval must be 0 or more cycles, not {interval}")
-        if interval:
-            _of_one_sm(self.geometry, "a timeline is")
         self._timeline = interval
         self._simulation.timeline(interval)
 
@@ -318,6 +326,22 @@ class RtlTransport:
         events, samples = np.empty(int(counts[0]), EVENT), np.empty(int(counts[1]), SAMPLE)
         self._simulation.take_timeline(events.ctypes.data, samples.ctypes.data)
         return events, samples
+
+    def count(self, enabled: bool) -> None:
+        """Count from now on what SMs and kernels do in each cycle, from nothing; or end it.
+
+        A restored snapshot brings back what was counted when it was taken.
+        """
+        self._counting = bool(enabled)
+        self._simulation.count(0)
+        self._simulation.count(int(enabled))
+
+    def counted(self) -> np.ndarray:
+        """Return what has been counted, of dtype `sim.statistics.COUNTED`: a row for each SM, and one for each kernel
+        that had warps on it."""
+        counts = np.empty(self._simulation.counted(None, 0), COUNTED)
+        self._simulation.counted(counts.ctypes.data, len(counts))
+        return counts
 
     def snapshot(self) -> Snapshot:
         """Return the state of everything: SM, bus, memory, error ranges, counters and untaken trace records.
@@ -335,6 +359,7 @@ class RtlTransport:
         self._simulation.restore(snapshot._pointer)
         self.tracing = self._tracing
         self.record_timeline(self._timeline)
+        self._simulation.count(int(self._counting))
 
     def set_timing(self, timing: MemoryTiming) -> None:
         """Change the memory's latency and bandwidth from now on."""
@@ -354,6 +379,21 @@ class RtlTransport:
         counts = np.empty(2 * AXI_IDS + 1, np.uint64)
         self._simulation.traffic(counts.ctypes.data)
         return Traffic(tuple(map(int, counts[:AXI_IDS])), tuple(map(int, counts[AXI_IDS:-1])), int(counts[-1]))
+
+    def traffic_of(self, unit: int) -> Traffic:
+        """Bus traffic so far of an SM, by its number, or behind the last of the queues; `drain` is not told apart.
+
+        Raises
+        ------
+        ValueError
+            If there is none of that number.
+        """
+        units = self.geometry.sms + (self.geometry.queues > 0)
+        if not 0 <= unit < units:
+            raise InputError(f"{self.geometry.name} has {units} on its bus, from 0 on; there is no {unit}")
+        counts = np.empty(2 * AXI_IDS, np.uint64)
+        self._simulation.unit_traffic(unit, counts.ctypes.data)
+        return Traffic(tuple(map(int, counts[:AXI_IDS])), tuple(map(int, counts[AXI_IDS:])))
 
     def digest_beats(self) -> None:
         """Begin a new digest of the bus: of each beat that is taken from now on, and in which cycle from now."""

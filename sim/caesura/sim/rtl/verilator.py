@@ -30,7 +30,7 @@ __all__ = ["BuildError", "Recipe", "block_library", "build_seconds", "built", "l
 
 
 def library(g: Geometry, design: Callable[[Geometry], wiring.Component] = machine, *, waves: str | None = None,
-            plain: bool = False, progress: Progress = report) -> Path:
+            observed: bool = False, plain: bool = False, progress: Progress = report) -> Path:
     """Return the shared library of a design with the harness around it, built if it is not there yet.
 
     Where there is an optimised one (`optimise.optimised_library`), it is taken.
@@ -42,6 +42,8 @@ def library(g: Geometry, design: Callable[[Geometry], wiring.Component] = machin
         Makes the top from the geometry; it has the ports of `hw.sm.Sm`.
     waves : str, optional
         Build with waveforms (another, slower library) of the block at this path below the top; "" is everything.
+    observed : bool
+        Build another, slower library whose SMs show what each warp does (`hw.sm.ObservedSm`).
     plain : bool
         Take the one that is not optimised.
     progress : callable
@@ -52,7 +54,7 @@ def library(g: Geometry, design: Callable[[Geometry], wiring.Component] = machin
     BuildError
         If a tool is missing or fails.
     """
-    made = recipe(g, design, waves=waves, progress=progress)
+    made = recipe(g, design, waves=waves, observed=observed, progress=progress)
     if not plain and waves is None and whole(best := optimised_path(made)):
         return best
     return built(made, progress)

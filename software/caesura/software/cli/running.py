@@ -6,7 +6,7 @@ import dataclasses
 import importlib
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -39,6 +39,7 @@ from .outputs import FOLDER, OUTPUT
 
 if TYPE_CHECKING:
     from caesura.sim.job import JobResult, Task
+    from caesura.sim.report.statistics import Statistics
     from caesura.software.driver import Device
 
 __all__ = ["RunOptions", "execute", "run_options"]
@@ -73,6 +74,7 @@ class RunOptions:
     check_bounds : bool
     max_cycles : int
     timeline, vcd, output : Path
+    statistics : bool
     as_json : JsonTarget
     """
 
@@ -103,6 +105,7 @@ class RunOptions:
     max_cycles: int | None
     timeline: Path | None
     vcd: Path | None
+    statistics: bool
     output: Path | None
     as_json: JsonTarget
 
@@ -174,6 +177,8 @@ _OPTIONS: tuple[Callable, ...] = (
     click.option("--timeline", type=OUTPUT, help="Write the run as a timeline for ui.perfetto.dev."),
     click.option("--vcd", type=OUTPUT, help="Write waveforms of the preemption engine, from the first request to the "
                  "end of the first resume."),
+    click.option("--statistics", is_flag=True, help="Count how full SMs are, what they issue, what warps wait for, "
+                 "what caches and the bus do."),
     click.option("--output", type=FOLDER,
                  help="Directory for the arrays the job file marks with `output`; of a shipped kernel, its results."),
     json_option,
@@ -226,6 +231,10 @@ def _check(o: RunOptions, job: JobFile | None) -> None:
         raise click.UsageError(f"--check-bounds needs the golden model, not --backend {o.backend}")
     if o.check_bounds and o.timeline:
         raise click.UsageError("--timeline shows what the RTL does; --check-bounds runs on the golden model")
+    if o.check_bounds and o.statistics:
+        raise click.UsageError("--statistics counts what the RTL does; --check-bounds runs on the golden model")
+    if o.vcd and o.statistics:
+        raise click.UsageError("--statistics and --vcd need simulators of their own: give one at a time")
     limit = o.max_cycles or (job.max_cycles if job else DEFAULT_CYCLES)
     for at in o.at:
         if at > limit:
@@ -275,46 +284,52 @@ def _task(o: RunOptions, job: JobFile | None, g: Geometry, preemptions: tuple[Pr
     return runs.Task(work, str(job.path) if job else o.what, preemptions, limit, o.check_bounds)
 
 
-def _opener(o: RunOptions, g: Geometry, backend: str) -> Callable[[int], AbstractContextManager[Device]] | None:
-    """Return what makes a device that writes what is to be written, None for a plain one."""
-    if o.vcd is None and o.timeline is None:
+def _opener(o: RunOptions, g: Geometry, backend: str, told: Callable[[Statistics], None]
+            ) -> Callable[[int], AbstractContextManager[Device]] | None:
+    """Return what makes a device that writes what is to be written, and tells what is to be counted; None for a plain
+    one."""
+    if o.vcd is None and o.timeline is None and not o.statistics:
         return None
-    if o.vcd is not None and backend != "rtl":
-        raise InputError(f"no waveforms of the back end {backend!r}: --vcd needs --backend rtl")
+    for given, what, option in ((o.vcd, "waveforms", "--vcd"), (o.statistics, "statistics", "--statistics")):
+        if given and backend != "rtl":
+            raise InputError(f"no {what} of the back end {backend!r}: {option} needs --backend rtl")
     sim = importlib.import_module("caesura.sim")
     waveform = importlib.import_module("caesura.sim.report.waveform")
     timeline = importlib.import_module("caesura.sim.report.timeline")
+    counts = importlib.import_module("caesura.sim.report.statistics")
 
     @contextmanager
     def opened(memory_bytes: int) -> Iterator[Device]:
-        if o.vcd is None:
-            device = sim.open_device(backend, g, memory_bytes)
-        else:
-            device = watched(waveform.WaveformDevice(g, o.vcd, memory_bytes))
-        try:
-            if o.timeline is None:
-                yield device
+        with ExitStack() as during:
+            if o.vcd is None:
+                device = sim.open_device(backend, g, memory_bytes, **({"observed": True} if o.statistics else {}))
             else:
-                with timeline.recording(device, o.timeline):
-                    yield device
-        finally:
-            if o.vcd is not None:
-                device.finish()
+                device = watched(waveform.WaveformDevice(g, o.vcd, memory_bytes))
+                during.callback(device.finish)
+            if o.timeline is not None:
+                during.enter_context(timeline.recording(device, o.timeline))
+            if o.statistics:
+                counted = during.enter_context(counts.counting(device))
+                during.callback(lambda: told(counted.statistics))
+            yield device
 
     return opened
 
 
-def _run(o: RunOptions, job: JobFile | None, g: Geometry, backend: str, always: bool) -> tuple[Task, JobResult]:
+def _run(o: RunOptions, job: JobFile | None, g: Geometry, backend: str, always: bool
+         ) -> tuple[Task, JobResult, Statistics | None]:
     runs = importlib.import_module("caesura.sim.job")
+    counted: list[Statistics] = []
     with progress_lines() as progress:
-        opener = _opener(o, g, backend)
+        opener = _opener(o, g, backend, counted.append)
         task = _task(o, job, g, _preemptions(o, job, always), progress)
         _results(o, job, task)
         if any(spec.at < 0 for spec in task.preemptions):
             alone = runs.run_task(dataclasses.replace(task, preemptions=()), g, backend, progress)
             middle = tuple(dataclasses.replace(spec, at=alone.run_cycles // 2) for spec in task.preemptions)
             task = dataclasses.replace(task, preemptions=middle)
-        return task, runs.run_task(task, g, backend, progress, opener)
+        result = runs.run_task(task, g, backend, progress, opener)
+    return task, result, counted[0] if counted else None
 
 
 def _results(o: RunOptions, job: JobFile | None, task: Task) -> list[str]:
@@ -341,16 +356,20 @@ def execute(o: RunOptions, always: bool) -> None:
     _check(o, job)
     g = o.geometry or (job.machine if job else preset("gtx480"))
     backend = "golden" if o.check_bounds else o.backend or (job.backend if job else "rtl")
-    task, result = _run(o, job, g, backend, always)
+    task, result, counted = _run(o, job, g, backend, always)
+    report = importlib.import_module("caesura.sim.report.statistics_table") if counted else None
     written = _write(o.output, result.arrays, _results(o, job, task)) if o.output else []
     name = task.work.image.name
     if o.as_json.asked:
         head = {"kernel": name, "source": o.what, "job": str(o.job_path) if o.job_path else None, "preset": g.name,
                 "backend": backend}
         runs = importlib.import_module("caesura.sim.job")
-        o.as_json.write(head | runs.result_json(result) | {"written": written})
+        more = {"statistics": report.statistics_json(counted)} if report else {}
+        o.as_json.write(head | runs.result_json(result) | {"written": written} | more)
     if not o.as_json.instead:
         importlib.import_module("caesura.sim.report.job").print_job(g, name, backend, result)
+        if report:
+            report.print_statistics(g, counted)
         for path in written:
             click.echo(f"written: {path}")
     if backend == "rtl":

@@ -34,6 +34,8 @@ class HostInterface:
     geometry : Geometry
     lock : FairLock
         Who has it uses the machine; each register access takes it.
+    code_names : dict of int to str
+        Name of the kernel whose code was last put at an address.
 
     Raises
     ------
@@ -45,6 +47,7 @@ class HostInterface:
         self.transport = transport
         self.geometry: Geometry = transport.geometry
         self.lock = FairLock()
+        self.code_names: dict[int, str] = {}
         self._registers: dict[str, Register] = register_map() if self.geometry.sms == 1 else device_register_map()
         self._held: dict[str, int] = {}  # what registers hold that nobody but the host writes, as far as that is known
         if transport.cycle == 0:

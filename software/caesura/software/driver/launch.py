@@ -56,6 +56,8 @@ class Launch:
     local_base : int
         Local memory of all TBs, 0 if they have none, or no longer any; of several SMs that of the first one's TBs
         comes first (`local_of`).
+    window_end : int
+        First byte beyond the global memory that it reaches.
     parts : list of int
         Of several SMs: which of its parts in memory (context control block, local memory) each has.
     scramble : bool
@@ -78,6 +80,7 @@ class Launch:
         self.grid, self.block, self.shared_bytes = grid, block, shared_bytes
         self.handle, self.ccb_base, self.area_bytes = handle, ccb_base, area_bytes
         self.local_base = 0
+        self.window_end = device.heap.end
         self.parts = [*range(device.geometry.sms)]
         self.scramble = False
         self.scrambled: set[bool] = set()

@@ -78,6 +78,7 @@ class LoadedKernel:
         self._code: Allocation | None = code or device.reserve(len(image.words) * INSTRUCTION_BYTES, device.system)
         if code is None:
             device.transport.write_memory(self._code.address, code_bytes(image))
+        device.code_names[self._code.address] = image.name
 
     @property
     def name(self) -> str:

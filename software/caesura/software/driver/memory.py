@@ -90,6 +90,11 @@ class DeviceMemory:
         self.users: Mapping[int, MemoryUser] = {}
 
     @property
+    def code_names(self) -> dict[int, str]:
+        """Name of the kernel whose code was last put at an address, of any owner."""
+        return self.host.code_names
+
+    @property
     def transport(self) -> Transport:
         """The machine."""
         return self.host.transport

@@ -41,11 +41,14 @@ class Partition:
         self._used = sorted([*self._used, (start, end)])
         return start, end
 
-    def fits(self, size: int) -> bool:
-        """Return whether a piece would leave the heap's end where it is."""
-        places = [*self._used, (self._top, self._top)]
-        starts = [self._heap.end, *(end for _, end in self._used)]
-        return any(start - at >= size for at, (start, _) in zip(starts, places, strict=True))
+    def end_after(self, size: int) -> int:
+        """Return where the heap would end once a piece has been taken."""
+        at = self._heap.end
+        for start, end in [*self._used, (self._top, self._top)]:
+            if start - at >= size:
+                return self._heap.end
+            at = end
+        return (self._used[0][0] if self._used else self._top) - size
 
     def give_back(self, start: int) -> None:
         """Take a piece back."""

@@ -143,6 +143,7 @@ class Queue:
         invalid = PacketType.INVALID.to_bytes(PACKET_BYTES, "little")
         self.transport.write_memory(self._ring.address, invalid * packets)
         heap = self._device.heap
+        self.window_end = heap.end
         for name, value in {
                 "base": self._ring.address, "size": packets.bit_length() - 1, "write_index": self._written,
                 "ccb_base": self._contexts.address, "ccb_stride": ccb_bytes(g, area), "area_bytes": area,

@@ -61,8 +61,7 @@ class Tenant(AddressSpace):
         self._device, self._partition, self._closed = device, partition, False
         size = max(1, -(-memory_bytes // HEAP_ALIGN)) * HEAP_ALIGN
         more = size if system_bytes is None else max(1, -(-system_bytes // SEGMENT_BYTES)) * SEGMENT_BYTES
-        if not partition.fits(size):
-            _check_windows(core, device)
+        _check_windows(core, device, partition.end_after(size))
         system = device.system.allocate(more)
         try:
             start, end = partition.take(size)
@@ -156,10 +155,10 @@ class Tenant(AddressSpace):
             self.clear(region.base, region.end - region.base)
 
 
-def _check_windows(core: DeviceCore, device: AddressSpace) -> None:
-    """Refuse to take memory from the window of a kernel of the device itself."""
-    running = [launch for launch in core.launcher.slots.of(device) if not launch.ended]
-    if running or core.queues.of(device):
+def _check_windows(core: DeviceCore, device: AddressSpace, end: int) -> None:
+    """Refuse to take memory, from `end` on, from the window of a kernel of the device itself."""
+    running = [launch for launch in core.launcher.slots.of(device) if launch.window_end > end and not launch.ended]
+    if running or any(queue.window_end > end for queue in core.queues.of(device)):
         what = f"kernel {running[0].kernel.image.name!r}" if running else "a hardware queue"
         raise DriverError(f"{what} of the device itself was given the memory that the tenant would have; make tenants "
                           "first, or wait for the launches")

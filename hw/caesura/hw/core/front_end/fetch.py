@@ -16,6 +16,7 @@ from amaranth.lib.wiring import In, Out
 from ...arch.geometry import PC_BITS, PC_NONE, Geometry
 from ...arch.isa import BY_NAME, LIVE_BITS
 from ...interfaces import payloads as payload
+from ...interfaces.observation import cache_lookup
 from ...lib.bits import spread
 from ...lib.vectors import RoundRobin
 from ...memory.beat_splitter import cache_geometry, connect_cache
@@ -40,6 +41,8 @@ class FetchUnit(wiring.Component):
     Parameters
     ----------
     g : Geometry
+    observed : bool
+        With port `lookup`, for simulations.
 
     Attributes
     ----------
@@ -62,6 +65,7 @@ class FetchUnit(wiring.Component):
     fill : Out(valid, warp, instruction); op : Out(decoded)
         An instruction for the buffer, and its decoding.
     icache_port : ReadPort
+    lookup : cache_lookup, out
     """
 
     kernels: data.View
@@ -81,9 +85,10 @@ class FetchUnit(wiring.Component):
     fill: data.View
     op: data.View
     icache_port: ReadInterface
+    lookup: data.View
 
-    def __init__(self, g: Geometry):
-        self.geometry = g
+    def __init__(self, g: Geometry, observed: bool = False):
+        self.geometry, self.observed = g, observed
         warp = payload.below(g.warps)
         super().__init__({
             "kernels": In(data.ArrayLayout(payload.kernel_info(g), g.kernel_slots)),
@@ -96,6 +101,7 @@ class FetchUnit(wiring.Component):
             "fill": Out(data.StructLayout({"valid": 1, "warp": warp, "instruction": fetched(g)})),
             "op": Out(payload.decoded()),
             "icache_port": Out(ReadPort(g)),
+            **({"lookup": Out(cache_lookup())} if observed else {}),
         })
 
     def elaborate(self, platform):
@@ -124,6 +130,8 @@ class FetchUnit(wiring.Component):
         missed = fetching & ~bound & ~cache.response.hit & ~cache.response.error
         m.d.sync += sleeping.eq((sleeping | decoding & spread(missed, g.warps))
                                 & ~self.forget & ~spread(cache.filled, g.warps))
+        if self.observed:
+            m.d.comb += [self.lookup.valid.eq(fetching & ~bound), self.lookup.missed.eq(missed)]
         return m
 
     def _pick(self, m: Module, cache, sleeping, fetching, pc, bound, last, decoding):

@@ -21,6 +21,7 @@ from ...arch.faults import Fault
 from ...arch.geometry import PC_BITS, Geometry
 from ...interfaces import payloads as payload
 from ...interfaces.core_ports import CompletionPort, IssuePort, ParameterPort, ResidencyPort
+from ...interfaces.observation import cache_lookup, observation
 from ...interfaces.port import Port
 from ...interfaces.preemption_port import StopPort, WarpStatePort, WarpWindow
 from ...lib.bits import one_hot
@@ -52,6 +53,8 @@ class FrontEnd(wiring.Component):
     Parameters
     ----------
     g : Geometry
+    observed : bool
+        With ports `observation` and `lookup`, for simulations.
 
     Attributes
     ----------
@@ -85,6 +88,10 @@ class FrontEnd(wiring.Component):
     trace, trace_uniform : out
         For simulations: an instruction that left the issue stage, a uniform register that was
         written.
+    observation : observation, out
+        What each warp does in this cycle.
+    lookup : cache_lookup, out
+        Of an instruction.
 
     Notes
     -----
@@ -114,9 +121,11 @@ class FrontEnd(wiring.Component):
     icache_port: ReadInterface
     trace: data.View
     trace_uniform: data.View
+    observation: data.View
+    lookup: data.View
 
-    def __init__(self, g: Geometry):
-        self.geometry = g
+    def __init__(self, g: Geometry, observed: bool = False):
+        self.geometry, self.observed = g, observed
         super().__init__({
             "kernels": In(data.ArrayLayout(payload.kernel_info(g), g.kernel_slots)),
             "tbs": In(data.ArrayLayout(payload.tb_info(g), g.tb_slots)),
@@ -134,16 +143,18 @@ class FrontEnd(wiring.Component):
                 "valid": 1, "warp": payload.below(g.warps), "pc": PC_BITS, "mask": g.warp_size,
                 "op": OPCODE_BITS})),
             "trace_uniform": Out(payload.uniform_trace(g)),
+            **({"observation": Out(observation(g)), "lookup": Out(cache_lookup())} if observed
+               else {}),
         })
 
     def elaborate(self, platform):
         m = Module()
         g = self.geometry
-        m.submodules.fetch = fetch = FetchUnit(g)
+        m.submodules.fetch = fetch = FetchUnit(g, self.observed)
         m.submodules.buffer = buffer = InstructionBuffer(g)
-        m.submodules.scoreboard = scoreboard = Scoreboard(g)
+        m.submodules.scoreboard = scoreboard = Scoreboard(g, self.observed)
         m.submodules.outstanding = outstanding = OutstandingOperations(g)
-        m.submodules.issue = issue = IssueStage(g)
+        m.submodules.issue = issue = IssueStage(g, self.observed)
         m.submodules.stack = stack = SimtStack(g)
         m.submodules.table = table = WarpTable(g)
         m.submodules.barriers = barriers = BarrierUnit(g)
@@ -175,7 +186,23 @@ class FrontEnd(wiring.Component):
             self.occupancy.valid.eq(table.valid), self.occupancy.waiting.eq(table.waiting),
             self.occupancy.active.eq(table.active),
         ]
+        if self.observed:
+            self._observe(m, issue, buffer, scoreboard, table, uniforms, fetch)
         return m
+
+    def _observe(self, m: Module, issue, buffer, scoreboard, table, uniforms, fetch):
+        """Tell what each warp does."""
+        shown = self.observation
+        held, ready = buffer.held & table.alive, issue.ready
+        near = ~scoreboard.far & (scoreboard.hazard | buffer.uses_u & uniforms.near)
+        m.d.comb += [
+            shown.issued.eq(issue.grant), shown.passed_over.eq(issue.requests & ~issue.grant),
+            shown.issue.eq(ready & ~issue.requests),
+            shown.scoreboard.eq(held & ~ready & near), shown.memory.eq(held & ~ready & ~near),
+            shown.fetch.eq(table.alive & ~held), shown.barrier.eq(table.active & table.waiting),
+            shown.stopped.eq(table.active & ~table.waiting & ~table.alive),
+            self.lookup.eq(fetch.lookup),
+        ]
 
     def _forget(self, m: Module, generations, fetch, scoreboard, outstanding, uniforms):
         """Let every block begin anew with the slots of forgotten warps."""

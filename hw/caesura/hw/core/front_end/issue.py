@@ -39,6 +39,8 @@ class IssueStage(wiring.Component):
     Parameters
     ----------
     g : Geometry
+    observed : bool
+        With ports `requests` and `grant`, for simulations.
 
     Attributes
     ----------
@@ -57,6 +59,8 @@ class IssueStage(wiring.Component):
         is issued within the cycle: they take part in the choice of the warp.
     trace : out
         For simulations: the instruction that retires.
+    requests, grant : Signal(warps), out
+        The warps that it can choose from; the one chosen.
     uniform_select, uniform_a, uniform_b, uniform_c : out, in
         Uniform registers of the instruction, combinational.
     uniform_op : out stream
@@ -136,9 +140,11 @@ class IssueStage(wiring.Component):
     reserve: data.View
     issue: stream.Interface
     trace: data.View
+    requests: Signal
+    grant: Signal
 
-    def __init__(self, g: Geometry):
-        self.geometry = g
+    def __init__(self, g: Geometry, observed: bool = False):
+        self.geometry, self.observed = g, observed
         below = payload.below
         warp = below(g.warps)
         super().__init__({
@@ -167,6 +173,7 @@ class IssueStage(wiring.Component):
             "issue": Out(stream.Signature(payload.issue(g))),
             "trace": Out(data.StructLayout({
                 "valid": 1, "warp": warp, "pc": PC_BITS, "mask": g.warp_size, "op": OPCODE_BITS})),
+            **({"requests": Out(g.warps), "grant": Out(g.warps)} if observed else {}),
         })
 
     def elaborate(self, platform):
@@ -210,6 +217,8 @@ class IssueStage(wiring.Component):
             self.trace.warp.eq(self.warp), self.trace.pc.eq(self.top.pc),
             self.trace.mask.eq(execute), self.trace.op.eq(self.instruction.word[LIVE_BITS:]),
         ]
+        if self.observed:
+            m.d.comb += [self.requests.eq(self._arbiter.requests), self.grant.eq(grant)]
         return m
 
     def _schedule(self, m: Module, op, send):

@@ -54,6 +54,8 @@ class Scoreboard(wiring.Component):
     Parameters
     ----------
     g : Geometry
+    observed : bool
+        With port `far`, for simulations.
 
     Attributes
     ----------
@@ -72,6 +74,8 @@ class Scoreboard(wiring.Component):
         Something is pending.
     near : Signal(warps), out
         Something is pending that does not come over the bus.
+    far : Signal(warps), out
+        The instruction held needs a register that comes over the bus.
     """
 
     fill: data.View
@@ -82,9 +86,10 @@ class Scoreboard(wiring.Component):
     hazard: Signal
     pending: Signal
     near: Signal
+    far: Signal
 
-    def __init__(self, g: Geometry):
-        self.geometry = g
+    def __init__(self, g: Geometry, observed: bool = False):
+        self.geometry, self.observed = g, observed
         warp = payload.below(g.warps)
         sets = {"valid": 1, "warp": warp, "registers": g.regs_per_thread,
                 "predicates": PREDICATES}
@@ -95,6 +100,7 @@ class Scoreboard(wiring.Component):
             "release_predicate": In(payload.predicate_release(g)),
             "forget": In(g.warps),
             "hazard": Out(g.warps), "pending": Out(g.warps), "near": Out(g.warps),
+            **({"far": Out(g.warps)} if observed else {}),
         })
 
     def elaborate(self, platform):
@@ -129,12 +135,15 @@ class Scoreboard(wiring.Component):
                          self.pending[w].eq(with_registers[1].any() | with_predicates[1].any()),
                          self.near[w].eq((with_registers[1] & ~remote).any()
                                          | with_predicates[1].any())]
+            if self.observed:
+                m.d.comb += self.far[w].eq((with_registers[2] & remote).any())
         return m
 
     @staticmethod
     def _pending(m: Module, name: str, fill, needs, reserve, writes, release, released, forget
                  ) -> tuple:
-        """State of one warp; return whether it has a hazard, and what is pending."""
+        """State of one warp; return whether it has a hazard, what is pending, and what of that it
+        needs."""
         need = Signal(len(needs), name=f"need_{name}")
         pending = Signal(len(needs), name=f"pending_{name}")
         with m.If(fill):
@@ -144,7 +153,7 @@ class Scoreboard(wiring.Component):
         with m.Elif(reserve | release):
             m.d.sync += pending.eq(pending & ~(released & spread(release, len(needs)))
                                    | writes & spread(reserve, len(needs)))
-        return (pending & need).any(), pending
+        return (pending & need).any(), pending, pending & need
 
 
 class OutstandingOperations(wiring.Component):

@@ -17,6 +17,7 @@ from ...arch.geometry import ADDRESS_BITS, PC_BITS, WORD_BYTES, Geometry
 from ...arch.isa import Size
 from ...interfaces import payloads as payload
 from ...interfaces.core_ports import CompletionPort, MemoryAccessPort
+from ...interfaces.observation import cache_lookup
 from ...interfaces.port import Port
 from ...lib.bits import look_up, lowest, pick, select
 from ...memory.beat_splitter import cache_geometry, connect_cache
@@ -74,6 +75,12 @@ class ConstantUnit(wiring.Component):
     A load whose warp was forgotten looks nothing up any more, reports and writes nothing; the line
     that it may have missed is fetched to its end.
 
+    Parameters
+    ----------
+    g : Geometry
+    observed : bool
+        With port `lookup`, for simulations.
+
     Attributes
     ----------
     kernels : array of kernel_info, in
@@ -86,6 +93,7 @@ class ConstantUnit(wiring.Component):
     read_port : ReadPort
     invalidate : Signal, in
         Forget what is cached.
+    lookup : cache_lookup, out
     """
 
     kernels: data.View
@@ -95,9 +103,10 @@ class ConstantUnit(wiring.Component):
     fault: data.View
     read_port: ReadInterface
     invalidate: Signal
+    lookup: data.View
 
-    def __init__(self, g: Geometry):
-        self.geometry = g
+    def __init__(self, g: Geometry, observed: bool = False):
+        self.geometry, self.observed = g, observed
         super().__init__({
             "kernels": In(data.ArrayLayout(payload.kernel_info(g), g.kernel_slots)),
             "access": In(MemoryAccessPort(g, words=0)),
@@ -106,6 +115,7 @@ class ConstantUnit(wiring.Component):
             "fault": Out(payload.fault_report(g)),
             "read_port": Out(ReadPort(g)),
             "invalidate": In(1),
+            **({"lookup": Out(cache_lookup())} if observed else {}),
         })
 
     def elaborate(self, platform):
@@ -236,6 +246,18 @@ class ConstantUnit(wiring.Component):
             m.d.sync += [spoiled.eq(spoils), found.eq(looked)]
             with m.If(spoils):
                 m.d.sync += [found.mask.eq(0), found.take.eq(0)]
+        if self.observed:
+            self._observe(m, cache, moves)
+
+    def _observe(self, m, cache, moves):
+        """Show each lookup when it ends: it missed if it asked more than once."""
+        waited = Signal()
+        asks = cache.request.valid
+        with m.If(moves):
+            m.d.sync += waited.eq(0)
+        with m.Elif(asks):
+            m.d.sync += waited.eq(1)
+        m.d.comb += [self.lookup.valid.eq(moves & asks), self.lookup.missed.eq(waited)]
 
     def _result(self, m, row, found, finding, space):
         """Collect the lanes of a beat over its passes and write it, or one value of all passes;
