@@ -28,10 +28,10 @@ LAYERS = {
     "caesura.software.driver": (
         "transport bounds errors closed_transport host_interface display time_slices descriptor_block switches",
         "regions memory arrays",
-        "arguments fit textures variables constants loaded",
+        "arguments fit textures variables constants tickets loaded",
         "launch pointers events launcher patience",
         "module context saved_context inspection estimate simulated_time preemption",
-        "anticipation queue",
+        "anticipation queue eviction",
         "device"),
 }
 """Packages without a circle, and their layers, the lowest first; the modules of one layer may import each other."""

@@ -27,6 +27,7 @@ from .errors import (
     OutOfMemory,
 )
 from .estimate import Estimate, TbEstimate
+from .eviction import Piece, ResetReport, Work
 from .inspection import WarpState
 from .launch import Launch
 from .module import Kernel, Module
@@ -37,6 +38,7 @@ from .transport import Transport
 from .variables import Variable
 
 __all__ = ["Device", "Launch", "PreemptReport", "ResumeReport", "Anticipation", "Estimate", "TbEstimate", "Switches",
-           "WarpState", "Module", "Kernel", "DeviceArray", "Variable", "Texture", "Transport", "Contexts", "TbContext",
-           "WarpContext", "StackEntry", "DriverError", "LaunchError", "NoSuchKernel", "OutOfMemory", "ContextError",
-           "Closed", "CommandRefused", "CycleLimit", "KernelFault", "FaultRecord"]
+           "Work", "Piece", "ResetReport", "WarpState", "Module", "Kernel", "DeviceArray", "Variable", "Texture",
+           "Transport", "Contexts", "TbContext", "WarpContext", "StackEntry", "DriverError", "LaunchError",
+           "NoSuchKernel", "OutOfMemory", "ContextError", "Closed", "CommandRefused", "CycleLimit", "KernelFault",
+           "FaultRecord"]

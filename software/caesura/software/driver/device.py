@@ -17,6 +17,7 @@ from .arrays import DeviceArray
 from .context import Contexts
 from .errors import DriverError
 from .estimate import Estimate
+from .eviction import Work
 from .host_interface import HostInterface
 from .inspection import Inspection, WarpState
 from .launch import Launch
@@ -157,7 +158,8 @@ class Device(LaunchingDevice):
         """Put compiled kernels into device memory."""
         return Module(self, images)
 
-    def load_ptx(self, path: str | Path, kernels: Collection[str] | None = None) -> Module:
+    def load_ptx(self, path: str | Path, kernels: Collection[str] | None = None, *,
+                 eviction_check: bool = False) -> Module:
         """Compile a PTX file for this SM, or take from the cache what has been compiled before, and load it.
 
         Parameters
@@ -165,6 +167,8 @@ class Device(LaunchingDevice):
         path : path
         kernels : collection of str, optional
             Entry names; every kernel unless given.
+        eviction_check : bool
+            Thread blocks leave when they begin if the work that they belong to has been reset (`work`).
 
         Raises
         ------
@@ -173,7 +177,7 @@ class Device(LaunchingDevice):
         """
         from caesura.software.compiler import stored_module  # takes long to import: only where it is needed
 
-        options = CompileOptions(max_registers=self.geometry.regs_per_thread)
+        options = CompileOptions(max_registers=self.geometry.regs_per_thread, eviction_check=eviction_check)
         return self.load(stored_module(read_source(path), str(path), options, kernels).all_images().values())
 
     # Launches
@@ -224,6 +228,16 @@ class Device(LaunchingDevice):
         queue = Queue(self.launcher, self._time, number, tuple(kernels), block_threads, shared_bytes, packets, priority)
         self._queues.append(queue)
         return queue
+
+    def work(self) -> Work:
+        """Return an empty set of launches that can be taken off the device together and launched again (docs/reset.md).
+
+        Raises
+        ------
+        OutOfMemory
+            If there is no room for its flag.
+        """
+        return Work(self.launcher, self._time)
 
     def host_state(self) -> tuple:
         """Return the driver's own state (launches, allocations), to go with a snapshot of the machine."""

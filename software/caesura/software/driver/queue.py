@@ -284,6 +284,14 @@ class Queue:
         self._host.write(f"{path}.control", enable=0, priority=self._host.fields(f"{path}.control")["priority"])
         return self._host.read(f"{path}.unstarted")
 
+    def void(self, queued: Queued) -> None:
+        """Make a barrier that waits for nothing of a packet that the queue, which is stopped, has not started: when the
+        queue goes on the packet completes, and that is all it does."""
+        words = np.zeros(PACKET_BYTES // 4, "<u4")
+        words[0], words[14] = PacketType.BARRIER_AND, queued.signal.address
+        place = self._ring.address + queued.index % self._packets * PACKET_BYTES
+        self.transport.write_memory(place, words.tobytes())
+
     def enable(self) -> None:
         """Go on after `stop`, or after a failure has been mended."""
         path = f"queue[{self.number}]"
