@@ -1,10 +1,10 @@
 """Why a reset keeps to its order: every interleaving of a host, a queue and thread blocks in a small machine.
 
 The machine has one kernel slot. A dispatcher starts kernels of a queue in it, one after the other; some are the work
-that is to be taken off, others are somebody else's. Their thread blocks begin in any order; one that belongs to the work
-loads the flag when it begins, and leaves if it is set. What the host writes is *posted*: it arrives later, writes to
-memory in their order, commands too, but a command may overtake a write to memory. That is the race of REEF (4.1, 4.2):
-its flag may still be on its way when the kernel is killed, and the next one begins and finds it clear.
+that is to be taken off, others are somebody else's. Their thread blocks begin in any order; one of the work loads the
+flag when it begins, and leaves if it is set. What the host writes is *posted*: it arrives later, writes to memory in
+their order, commands too, but a command may overtake a write to memory. That is the race of REEF (4.1, 4.2): its flag
+may still be on its way when the kernel is killed, and the next one begins and finds it clear.
 
 A host is a list of steps (`STEPS`), so orders can be compared. `explore` visits all states that one can lead to, and
 returns what goes wrong in any, each with the shortest way there:
