@@ -79,11 +79,11 @@ class KillRuns:
 
     def at_moments(self, moments: int) -> Iterator[dict[str, Any]]:
         """Yield what a kill and each preempt take at moments spread evenly; cycles, None where nothing was saved."""
-        now = 0
+        began = self.device.cycle
         for k in range(moments):
             at = self.cycles * (2 * k + 1) // (2 * moments)
-            now += self.device.run(self.launch, at - now)
-            if self.launch.finished:
+            self.device.run(self.launch, began + at - self.device.cycle)
+            if self._peek(f"kernel[{self.launch.slot}].state", "state") != KernelState.RUNNING:
                 return
             fork = self._fork()
             left, idle = self._kill()

@@ -102,7 +102,7 @@ class Queue:
     kernels : sequence of LoadedKernel
         Those that it launches; room for saving their thread blocks is kept.
     block_threads, shared_bytes : int
-        Most threads and shared memory of a thread block.
+        Most threads and shared memory of a thread block; what kernels declare there is room for anyway.
     packets : int
         Of its ring, a power of two.
     priority : int
@@ -120,7 +120,7 @@ class Queue:
             raise DriverError(f"priority must be 0 to 15, not {priority}")
         self._packets = packets
         self._warps = -(-whole_number(block_threads, "block_threads") // g.warp_size)
-        self._shared = whole_number(shared_bytes, "shared_bytes")
+        self._shared = max(whole_number(shared_bytes, "shared_bytes"), *(each.image.shared_bytes for each in kernels))
         self._registers = max(kernel.image.registers for kernel in kernels)
         self._local = max(kernel.image.all_local_bytes for kernel in kernels)
         area = area_bound(g, self._warps, self._registers, self._shared)
