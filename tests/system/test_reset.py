@@ -1,12 +1,15 @@
 """Work is taken off the device at any cycle, and launched again: nothing of it is left, nothing runs twice, every
 result is right."""
 
+import random
+
 import numpy as np
 import pytest
 
 from caesura import open_device
-from caesura.hw.arch.commands import KernelState
+from caesura.hw.arch.commands import Command, KernelState
 from caesura.hw.arch.geometry import preset
+from caesura.hw.arch.packets import QueueState
 from caesura.software.driver import CycleLimit, DriverError
 from caesura.software.driver.eviction import kill_bound
 from caesura.software.driver.tickets import Flag, Ticket, Ticketed
@@ -189,8 +192,8 @@ def test_another_work_goes_on(device):
 class Line:
     """A queue with kernels of a work, between them some that count and belong to nobody."""
 
-    def __init__(self, device, names=("turn", "alone", "turn")):
-        self.device, self.chain = device, Chain(device, names)
+    def __init__(self, device, names=("turn", "alone", "turn"), rounds=3):
+        self.device, self.chain = device, Chain(device, names, rounds)
         self.add = self.chain.module["add"]
         self.queue = device.queue([*self.chain.module.values()], THREADS, packets=16)
         self.other = device.queue([*self.chain.module.values()], THREADS, packets=16)
@@ -293,3 +296,55 @@ def test_a_queue_takes_kernels_with_the_check_only():
         with pytest.raises(DriverError, match="a barrier waits for packets of queues"):
             work.barrier(queue, [piece])
         assert work.reset().killed == (piece,), "a kernel slot needs none"
+
+
+@pytest.mark.parametrize("withdraw", [False, True])
+@pytest.mark.parametrize("seed", quick([(seed,) for seed in range(12)], [(0,), (1,)]))
+def test_a_host_may_be_slow_between_any_two_steps(seed, withdraw, monkeypatch):
+    """Kernels end and begin between whatever it reads and writes: none survives, no stranger is killed."""
+    with open_device("rtl", DEVICE, memory_bytes=1 << 20) as device:
+        line, rng, killed = Line(device, rounds=40), random.Random(seed), 0
+        end = line.length()
+        host, write, read = device.host, device.host.write, device.host.read
+
+        def dawdle():
+            device.transport.advance(rng.choice((0, 0, 3, 60, 400, 900)))
+
+        for _ in range(8):
+            line.fill()
+            device.advance(rng.randrange(end))
+            pieces = [*line.chain.pieces]
+            with monkeypatch.context() as patch:
+                patch.setattr(host, "write", lambda *a, **k: (dawdle(), write(*a, **k))[1])
+                patch.setattr(host, "read", lambda *a, **k: (dawdle(), read(*a, **k))[1])
+                report = line.chain.work.reset(withdraw=withdraw, max_cycles=LIMIT)
+            rest = [piece for piece in pieces if piece not in report.whole]
+            for k in range(len(report.whole) + 1, len(pieces)):
+                assert not line.chain.arrays[k + 1].get().any(), "it has survived"
+            line.wait()
+            line.check_others()
+            assert line.chain.work.relaunch() == rest
+            line.wait()
+            assert all(line.chain.right(k) for k in range(len(pieces)))
+            killed += len(report.killed)
+        assert killed
+
+
+def test_a_kernel_survives_where_the_flag_comes_behind_the_kill():
+    """The race, on the machine: the next packet begins before the flag is set, and runs to its end."""
+    with open_device("rtl", DEVICE, memory_bytes=1 << 20) as device:
+        chain = Chain(device, rounds=40)
+        queue = device.queue([*chain.module.values()], THREADS)
+        pieces = [chain.put(k, queue) for k in range(3)]
+        while queue.state is not QueueState.RUNNING:
+            device.advance(10)
+        device.advance(200)
+        device.write("command", op=Command.KILL, kernel=device.fields(f"queue[{queue.number}].status")["slot"])
+        while queue.completed != 1 or queue.state is not QueueState.RUNNING:
+            device.advance(10)
+        device.advance(200)
+        chain.work.flag.write(True)
+        queue.wait(max_cycles=LIMIT)
+        assert not chain.arrays[1].get().any(), "the first was killed"
+        assert chain.arrays[2].get().any() and not pieces[1].ticket.left, "the second has run, on nothing"
+        assert pieces[2].ticket.left and not chain.arrays[3].get().any(), "the third has left"
