@@ -243,6 +243,7 @@ def test_packets_are_reset_at_any_cycle(part, withdraw):
             pieces = [*line.chain.pieces]
             report = line.chain.work.reset(withdraw=withdraw, max_cycles=LIMIT)
             assert len(report.killed) <= 1 and bool(report.withdrawn) <= withdraw
+            assert not {*report.killed} & {*report.withdrawn}
             rest = [piece for piece in pieces if piece not in report.whole]
             assert pieces[len(report.whole):] == rest, "the first ones are whole"
             for k, piece in enumerate(pieces):
@@ -328,6 +329,42 @@ def test_a_host_may_be_slow_between_any_two_steps(seed, withdraw, monkeypatch):
             assert all(line.chain.right(k) for k in range(len(pieces)))
             killed += len(report.killed)
         assert killed
+
+
+@pytest.mark.parametrize("late", ["queue_slots", "read_index", "command"])
+def test_the_kernel_ends_just_before_it_is_killed(late, monkeypatch):
+    """Somebody else's begins meanwhile, where it may: it is not killed in the other's place."""
+    with open_device("rtl", DEVICE, memory_bytes=1 << 20) as device:
+        line = Line(device, rounds=20)
+        device.write("queue_slots", 0b1000)
+        device.launcher.queue_slots = frozenset({3})
+        host, write, read, waited = device.host, device.host.write, device.host.read, []
+        line.fill()
+        path = f"queue[{line.queue.number}]"
+        while not (line.queue.completed == 1 and line.queue.state is QueueState.RUNNING):
+            device.advance(10)
+        device.advance(200)  # its thread blocks have found the flag clear
+
+        def wait(name):
+            """Let the next packet of any queue begin in the slot, if it can."""
+            if name.endswith(late) and not waited and device.peek(f"{path}.read_index") == 1:
+                waited.append(name)
+                for _ in range(400):
+                    device.transport.advance(10)
+                    states = device.host.peek_fields("kernel[3].state")["state"]
+                    if device.peek(f"{path}.read_index") > 1 and states == KernelState.RUNNING:
+                        return
+
+        with monkeypatch.context() as patch:
+            patch.setattr(host, "write", lambda name, *a, **k: (wait(name), write(name, *a, **k))[1])
+            patch.setattr(host, "read", lambda name, *a, **k: (wait(name), read(name, *a, **k))[1])
+            report = line.chain.work.reset(max_cycles=LIMIT)
+        assert waited and report.whole == (line.chain.pieces[0],) and not report.killed
+        line.wait()
+        line.check_others()
+        assert line.chain.work.relaunch() == line.chain.pieces[1:]
+        line.wait()
+        assert all(line.chain.right(k) for k in range(3))
 
 
 def test_a_kernel_survives_where_the_flag_comes_behind_the_kill():

@@ -53,6 +53,9 @@ def test_every_shipped_kernel_leaves_before_it_has_done_anything(name):
     assert all(op.guard is not None for op in stores), "nothing is stored by a block that goes on"
     together = len(loads) > 1
     assert [op.name for op in stores] == together * ["st.shared.b32"] + ["st.global.b32"]
+    if together:
+        meeting = [op.name for op in ops if op.name.startswith("bar.") or ".shared." in op.name]
+        assert meeting == ["st.shared.b32", "bar.pp.0", "ld.shared.b32", "bar.pp.0"]
     assert together == (plain.shared_bytes > 0 or any(decode(word).op.name.startswith("bar.") for word in plain.code)
                         or any(".shared." in decode(word).op.name for word in plain.code))
     assert len(ops) == PATHS["together" if together else "apart"]

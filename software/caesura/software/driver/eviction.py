@@ -293,18 +293,15 @@ class Work:
             slot = status["slot"]
             self._host.write("queue_slots", usual & ~(1 << slot))
             try:
-                running = {"state": QueueState.RUNNING, "slot": slot}
-                index = self._host.read(f"{path}.read_index") if self._runs(path, running) else None
-                if index is not None and self._runs(path, running):  # all the time: nobody else can have had the slot
+                status = self._host.fields(f"{path}.status")
+                if status["state"] == QueueState.RUNNING and status["slot"] == slot:
+                    # Nobody else can come into the slot: if the index is already that of the next, nobody is in it.
+                    index = self._host.read(f"{path}.read_index")
                     killed = index in mine and self._kill(mine[index], slot)
                     return [mine[index]] if killed else []
             finally:
                 self._host.write("queue_slots", usual)
         return []
-
-    def _runs(self, path: str, running: dict[str, int]) -> bool:
-        status = self._host.fields(f"{path}.status")
-        return all(status[name] == value for name, value in running.items())
 
     def _withdraw(self, queue: Queue, pieces: list[Piece]) -> list[Piece]:
         """Make barriers that wait for nothing of packets that a stopped queue has not begun."""
