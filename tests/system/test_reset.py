@@ -367,6 +367,35 @@ def test_the_kernel_ends_just_before_it_is_killed(late, monkeypatch):
         assert all(line.chain.right(k) for k in range(3))
 
 
+def test_another_queue_takes_the_slot_before_it_is_taken_from_all(monkeypatch):
+    """The work's packet is next in its queue, and waits for the slot in which the other queue's kernel now is."""
+    with open_device("rtl", DEVICE, memory_bytes=1 << 20) as device:
+        line = Line(device, rounds=20)
+        device.write("queue_slots", 0b1000)
+        device.launcher.queue_slots = frozenset({3})
+        line.fill()
+        peek, write, waited = device.host.peek_fields, device.host.write, []
+        ours, theirs = (f"queue[{queue.number}]" for queue in (line.queue, line.other))
+        while peek(f"{ours}.status")["state"] != QueueState.RUNNING:
+            device.transport.advance(1)
+
+        def wait(name):
+            if name == "queue_slots" and not waited:
+                while peek(f"{theirs}.status")["state"] != QueueState.RUNNING:
+                    device.transport.advance(1)
+                waited.append(device.peek(f"{ours}.read_index"))
+
+        with monkeypatch.context() as patch:
+            patch.setattr(device.host, "write", lambda name, *a, **k: (wait(name), write(name, *a, **k))[1])
+            report = line.chain.work.reset(max_cycles=LIMIT)
+        assert waited == [1] and not report.whole
+        line.wait()
+        line.check_others()
+        assert line.chain.work.relaunch() == line.chain.pieces
+        line.wait()
+        assert all(line.chain.right(k) for k in range(3))
+
+
 def test_a_kernel_survives_where_the_flag_comes_behind_the_kill():
     """The race, on the machine: the next packet begins before the flag is set, and runs to its end."""
     with open_device("rtl", DEVICE, memory_bytes=1 << 20) as device:
