@@ -10,7 +10,7 @@ from caesura import open_device
 from caesura.hw.arch.commands import Command, KernelState
 from caesura.hw.arch.geometry import preset
 from caesura.hw.arch.packets import QueueState
-from caesura.software.driver import CycleLimit, DriverError
+from caesura.software.driver import CycleLimit, DriverError, KernelFault
 from caesura.software.driver.eviction import kill_bound
 from caesura.software.driver.tickets import Flag, Ticket, Ticketed
 from support.selection import quick
@@ -186,6 +186,23 @@ def test_another_work_goes_on(device):
     assert one.right(0)
 
 
+def test_a_fault_is_told_and_not_run_again(device):
+    chain = Chain(device, ("alone",))
+    alone = chain.work.launch(chain.module["alone"], BLOCKS, THREADS, [chain.arrays[1], chain.arrays[0], 2])
+    chain.work.wait(LIMIT)
+    stray = chain.work.launch(chain.module["fill"], 1, 8, [0])
+    with pytest.raises(KernelFault, match="fill"):
+        chain.work.wait(LIMIT)
+    assert alone.whole and stray.whole and not chain.work.reset().killed and not chain.work.relaunch()
+
+
+def test_a_kernel_of_another_device_is_refused(device):
+    with open_device("golden", TINY, memory_bytes=1 << 20) as other:
+        chain = Chain(other)
+        with pytest.raises(DriverError, match="'turn' is on another device"):
+            device.work().launch(chain.module["turn"], 1, 8, [1, 2, 3])
+
+
 # Queues
 
 
@@ -297,6 +314,41 @@ def test_a_queue_takes_kernels_with_the_check_only():
         with pytest.raises(DriverError, match="a barrier waits for packets of queues"):
             work.barrier(queue, [piece])
         assert work.reset().killed == (piece,), "a kernel slot needs none"
+
+
+@pytest.mark.parametrize("withdraw", [False, True])
+def test_a_queue_that_is_stopped_is_left_alone(withdraw):
+    with open_device("rtl", DEVICE, memory_bytes=1 << 20) as device:
+        line = Line(device)
+        line.fill()
+        line.queue.stop()
+        with pytest.raises(DriverError, match="queue 0 is stopped, and what is left in it would stay; enable it first"):
+            line.chain.work.reset(withdraw=withdraw)
+        assert not line.chain.work.flag.is_set
+        line.queue.enable()
+        line.wait()
+        assert all(line.chain.right(k) for k in range(3))
+
+
+@pytest.mark.parametrize("withdraw", [False, True])
+def test_a_reset_of_packets_that_was_cut_short_goes_on(withdraw):
+    with open_device("rtl", DEVICE, memory_bytes=1 << 20) as device:
+        line = Line(device, rounds=40)
+        line.fill()
+        while line.queue.completed != 1 or line.queue.state is not QueueState.RUNNING:
+            device.advance(10)
+        device.advance(100)
+        with pytest.raises(CycleLimit, match="not off the device"):
+            line.chain.work.reset(withdraw=withdraw, max_cycles=10)
+        device.advance(300)
+        report = line.chain.work.reset(withdraw=withdraw)
+        assert report.killed == (line.chain.pieces[0],) and not report.whole
+        assert (report.withdrawn or report.left) == tuple(line.chain.pieces[1:])
+        line.wait()
+        line.check_others()
+        assert line.chain.work.relaunch() == line.chain.pieces
+        line.wait()
+        assert all(line.chain.right(k) for k in range(3))
 
 
 @pytest.mark.parametrize("withdraw", [False, True])

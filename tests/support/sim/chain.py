@@ -83,11 +83,23 @@ ADD = """
 }
 """
 
+FILL = """
+.visible .entry fill(.param .u64 output)
+{
+    .reg .b32 %r<2>;
+    .reg .b64 %a<2>;
+    ld.param.u64 %a0, [output];
+    mov.u32 %r0, 1;
+    st.global.u32 [%a0], %r0;
+    ret;
+}
+"""
+
 
 def chain_images(check=True):
-    """Return images of ``turn``, in which threads of a block meet, of ``alone``, and of ``add``, which counts."""
+    """Return images of ``turn``, in which threads of a block meet, ``alone``, ``add``, which counts, and ``fill``."""
     options = CompileOptions(max_registers=preset("tiny").regs_per_thread, eviction_check=check)
-    return compile_ptx(HEAD + TURN + ALONE + ADD, options=options)
+    return compile_ptx(HEAD + TURN + ALONE + ADD + FILL, options=options)
 
 
 def stage(name, values, rounds):

@@ -11,12 +11,13 @@ withdrawn.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from caesura.hw.arch.commands import Command, KernelState
 from caesura.hw.arch.context import Mechanism, mechanisms_of
 from caesura.hw.arch.geometry import SEGMENT_BYTES, Geometry
+from caesura.progress import Progress, quiet
 from caesura.sim import MEMORY_BYTES
 from caesura.sim.report.kill import print_report
 from caesura.sim.rtl.transport import RtlTransport
@@ -61,7 +62,8 @@ class KillRuns:
 
     def __init__(self, g: Geometry, work: Work):
         self.work = work
-        self.device = Device(RtlTransport(g, MEMORY_BYTES))
+        self._machine = RtlTransport(g, MEMORY_BYTES)
+        self.device = Device(self._machine)
         kernel = self.device.load([work.image])[work.image.name]
         self.launch, arrays = start_job(self.device, kernel, work.job)
         beginning = self._fork()
@@ -70,11 +72,11 @@ class KillRuns:
         self._back(beginning)
 
     def _fork(self) -> tuple:
-        return self.device.transport.snapshot(), self.device.host_state()
+        return self._machine.snapshot(), self.device.host_state()
 
     def _back(self, fork: tuple) -> None:
         snapshot, host = fork
-        self.device.transport.restore(snapshot)
+        self._machine.restore(snapshot)
         self.device.set_host_state(host)
 
     def at_moments(self, moments: int) -> Iterator[dict[str, Any]]:
@@ -123,7 +125,7 @@ class KillRuns:
 
 
 def measure(g: Geometry, plain_work: Work, work: Work, moments: int,
-            progress: Callable[[str], None] = lambda text: None) -> dict:
+            progress: Progress = quiet) -> dict:
     """Return the figures of a kernel without the check, and with it; of its kills at so many moments."""
     name = work.image.name
     progress(f"{name}: without the check")
@@ -141,7 +143,7 @@ def measure(g: Geometry, plain_work: Work, work: Work, moments: int,
 
 
 def run(g: Geometry, size: str = "small", kernels: Sequence[str] = (), moments: int = MOMENTS, queued: bool = False,
-        progress: Callable[[str], None] = lambda text: None) -> dict:
+        progress: Progress = quiet) -> dict:
     """Measure shipped kernels; keys as in `docs/cli.md`.
 
     Parameters

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from caesura.hw.arch.geometry import Geometry
+from caesura.progress import Progress, quiet
 from caesura.sim.rtl.transport import RtlTransport
 from caesura.software.compiler import CompileOptions, compile_ptx
 from caesura.software.driver import Device
@@ -54,7 +54,7 @@ LOOP:
 class _Packets:
     """A work of packets in a queue of a device, each reading what the one before writes."""
 
-    def __init__(self, g: Geometry, progress: Callable[[str], None]):
+    def __init__(self, g: Geometry, progress: Progress):
         device_geometry = g.replace(sms=2, queues=3)
         self.device = Device(RtlTransport(device_geometry, MEMORY_BYTES, progress=progress))
         options = CompileOptions(max_registers=g.regs_per_thread, eviction_check=True)
@@ -98,7 +98,7 @@ class _Packets:
                 "left": len(report.left), "correct": self.correct()}
 
 
-def queued_rows(g: Geometry, moments: int, progress: Callable[[str], None] = lambda text: None) -> list[dict[str, Any]]:
+def queued_rows(g: Geometry, moments: int, progress: Progress = quiet) -> list[dict[str, Any]]:
     """Return what resets take of `PACKETS` packets in a queue of a device of two SMs, at moments spread evenly.
 
     Parameters

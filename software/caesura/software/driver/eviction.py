@@ -25,13 +25,14 @@ from caesura.software.compiler.ir.variables import eviction_words
 from caesura.software.compiler.preemption.restartable import reason
 
 from .arguments import triple, whole_number
-from .errors import CycleLimit, DriverError
+from .errors import CycleLimit, DriverError, KernelFault
 from .launch import Launch
 from .launcher import Launcher
 from .loaded import LoadedKernel
 from .queue import Queue, Queued
 from .simulated_time import DEFAULT_CYCLES, SimulatedTime
 from .tickets import Flag, Ticket, Ticketed
+from .time_slices import uninterrupted
 
 __all__ = ["Piece", "ResetReport", "Work", "kill_bound"]
 
@@ -59,8 +60,8 @@ class Piece:
         Its last launch.
     launches : int
         How often it was launched.
-    dropped : bool
-        Its last launch was killed or withdrawn.
+    dropped : str
+        What a reset has done to its last launch: ``"killed"``, ``"withdrawn"`` or nothing.
     """
 
     kernel: LoadedKernel | None
@@ -73,7 +74,7 @@ class Piece:
     ticket: Ticket | None = None
     launch: Launch | Queued | None = None
     launches: int = 0
-    dropped: bool = False
+    dropped: str = ""
 
     def __repr__(self):
         where = f", queue {self.queue.number}" if self.queue else ""
@@ -106,7 +107,8 @@ class ResetReport:
     kill_cycles : int
         From the first kill until all that were killed had ended; 0 if none was.
     whole, killed, withdrawn, left : tuple of Piece
-        What had ended by itself and whole; was killed; was taken out of a queue before it began; began, and left.
+        What had ended by itself and whole; was killed; was taken out of a queue before it began; began, and left. The
+        last three, unless `Work.relaunch` comes in between, of earlier resets too.
     """
 
     free_cycles: int
@@ -170,12 +172,14 @@ class Work:
         Raises
         ------
         DriverError
-            If the kernel cannot be launched again once it has been killed, or is to go into a queue and was compiled
-            without the check.
+            If the kernel cannot be launched again once it has been killed, is to go into a queue and was compiled
+            without the check, or is on another device.
         LaunchError
             As by `Kernel.__call__` and `Queue.launch`.
         """
         self._require_clear()
+        if kernel.device is not self._device:
+            raise DriverError(f"kernel {kernel.name!r} is on another device; load it on this one")
         piece = Piece(kernel, triple(grid, "grid"), triple(block, "block"), arguments, shared_bytes, queue)
         kernel.parameter_words(arguments)
         spoiler = kernel.spoilers.apart if kernel.apart(arguments) else kernel.spoilers.always
@@ -213,6 +217,7 @@ class Work:
             self.pieces = [each for each in self.pieces if not each.ended]
         self.pieces.append(piece)
 
+    @uninterrupted()
     def _start(self, piece: Piece) -> None:
         """Launch a piece, the first time or again."""
         if piece.kernel is None:
@@ -225,7 +230,7 @@ class Work:
             start = self._launcher.start if piece.queue is None else piece.queue.launch
             piece.launch = start(piece.kernel, piece.grid, piece.block, given, piece.shared_bytes)
             piece.ticket = ticket
-        piece.dropped = False
+        piece.dropped = ""
         piece.launches += 1
 
     def _require_clear(self) -> None:
@@ -249,45 +254,65 @@ class Work:
         CycleLimit
             If something is left after `max_cycles`: memory has not answered, or a barrier waits for what is no part of
             the work. The flag stays set, and another reset goes on.
+        DriverError
+            If a queue with packets of the work is stopped, or has failed; nothing has changed.
         """
         limit, began = whole_number(max_cycles, "max_cycles"), self._device.transport.cycle
+        queues = {queue: self._packets(queue) for queue in dict.fromkeys(piece.queue for piece in self.pieces)
+                  if queue is not None}
+        for queue in (queue for queue, mine in queues.items() if mine):
+            if queue.state in (QueueState.STOPPED, QueueState.FAILED):
+                raise DriverError(f"queue {queue.number} is stopped, and what is left in it would stay; enable it "
+                                  "first")
         self.flag.write(True)
-        killed, withdrawn = self._kill_launches(), []
         asked = self._device.transport.cycle
-        for queue in dict.fromkeys(piece.queue for piece in self.pieces if piece.queue is not None):
-            mine = {piece.launch.index: piece for piece in self.pieces
-                    if piece.queue is queue and isinstance(piece.launch, Queued) and not piece.ended}
-            if not mine:
-                continue
-            first = queue.stop() if withdraw else None
-            killed += self._kill_running(queue, mine)
-            if first is not None:
-                withdrawn += self._withdraw(queue, [piece for index, piece in mine.items() if index >= first])
-                queue.enable()
+        self._kill_launches()
+        for queue, mine in queues.items():
+            self._take_off(queue, mine, withdraw)
+        killed = [piece for piece in self.pieces if piece.dropped == "killed"]
         ended = self._settle(killed, limit, began)
-        self._settle(self.pieces, limit, began)
-        free = self._device.transport.cycle - began
+        free = self._settle(self.pieces, limit, began) - began
         self._forget(killed)
         self.flag.write(False)
-        dropped = {*killed, *withdrawn}
-        rest = [piece for piece in self.pieces if piece not in dropped]
-        return ResetReport(free, ended - asked if killed else 0, tuple(piece for piece in rest if piece.whole),
-                           tuple(killed), tuple(withdrawn), tuple(piece for piece in rest if not piece.whole))
+        groups = {what: tuple(piece for piece in self.pieces if piece.dropped == what) for what in ("withdrawn", "")}
+        return ResetReport(free, ended - asked if killed else 0, tuple(piece for piece in groups[""] if piece.whole),
+                           tuple(killed), groups["withdrawn"], tuple(piece for piece in groups[""] if not piece.whole))
 
-    def _kill_launches(self) -> list[Piece]:
-        """Kill what was started in kernel slots; return what that ended."""
-        return [piece for piece in self.pieces
-                if isinstance(piece.launch, Launch) and not piece.ended and self._kill(piece, piece.launch.slot)]
+    def _packets(self, queue: Queue) -> dict[int, Piece]:
+        """Return what is left of the work in a queue, by packet."""
+        return {piece.launch.index: piece for piece in self.pieces
+                if piece.queue is queue and isinstance(piece.launch, Queued) and not piece.ended}
 
-    def _kill(self, piece: Piece, slot: int) -> bool:
-        """Kill what is in a kernel slot, a launch of this piece or nothing; return whether it had not ended."""
+    @uninterrupted()
+    def _kill_launches(self) -> None:
+        """Kill what was started in kernel slots."""
+        for piece in self.pieces:
+            if isinstance(piece.launch, Launch) and not piece.ended:
+                self._kill(piece, piece.launch.slot)
+
+    def _kill(self, piece: Piece, slot: int) -> None:
+        """Kill what is in a kernel slot, a launch of this piece or nothing."""
         self._host.write("event", refused=1)
         self._host.write("command", op=Command.KILL, kernel=slot)
-        piece.dropped = not self._host.fields("event")["refused"] or piece.dropped
-        return piece.dropped
+        if not self._host.fields("event")["refused"]:
+            piece.dropped = "killed"
 
-    def _kill_running(self, queue: Queue, mine: dict[int, Piece]) -> list[Piece]:
-        """Kill the kernel of a queue if it is one of these, by packet; return it."""
+    @uninterrupted()
+    def _take_off(self, queue: Queue, mine: dict[int, Piece], withdraw: bool) -> None:
+        """Take what is left of the work off a queue; all of it at once, or what runs, and the rest leaves."""
+        if not mine:
+            return
+        first = queue.stop() if withdraw else None
+        self._kill_running(queue, mine)
+        if first is not None:
+            for index, piece in mine.items():
+                if index >= first and isinstance(piece.launch, Queued):
+                    queue.void(piece.launch)
+                    piece.dropped = "withdrawn"
+            queue.enable()
+
+    def _kill_running(self, queue: Queue, mine: dict[int, Piece]) -> None:
+        """Kill the kernel of a queue if it is one of these, by packet."""
         path, usual = f"queue[{queue.number}]", sum(1 << slot for slot in self._launcher.queue_slots)
         while (status := self._host.fields(f"{path}.status"))["state"] == QueueState.RUNNING:
             slot = status["slot"]
@@ -297,19 +322,11 @@ class Work:
                 if status["state"] == QueueState.RUNNING and status["slot"] == slot:
                     # Nobody else can come into the slot: if the index is already that of the next, nobody is in it.
                     index = self._host.read(f"{path}.read_index")
-                    killed = index in mine and self._kill(mine[index], slot)
-                    return [mine[index]] if killed else []
+                    if index in mine:
+                        self._kill(mine[index], slot)
+                    return
             finally:
                 self._host.write("queue_slots", usual)
-        return []
-
-    def _withdraw(self, queue: Queue, pieces: list[Piece]) -> list[Piece]:
-        """Make barriers that wait for nothing of packets that a stopped queue has not begun."""
-        for piece in pieces:
-            assert isinstance(piece.launch, Queued)
-            queue.void(piece.launch)
-            piece.dropped = True
-        return pieces
 
     def _settle(self, pieces: list[Piece], limit: int, began: int) -> int:
         """Let time pass until nothing comes of these any more; return the cycle."""
@@ -352,6 +369,8 @@ class Work:
         ------
         CycleLimit
             If it takes longer than `max_cycles`.
+        KernelFault
+            If a thread block faulted of what was started in a kernel slot.
         """
         limit, began = whole_number(max_cycles, "max_cycles"), self._device.transport.cycle
         while not all(piece.ended for piece in self.pieces):
@@ -359,3 +378,7 @@ class Work:
             if passed >= limit:
                 raise CycleLimit(f"work has not ended after {passed} cycles")
             self._time.advance(min(POLL_CYCLES, limit - passed))
+        self._launcher.events.take()
+        for launch in (piece.launch for piece in self.pieces if isinstance(piece.launch, Launch)):
+            if tbs := launch.faulted_tbs:
+                raise KernelFault(launch.fault, launch.kernel.name, tbs)
