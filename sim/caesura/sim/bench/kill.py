@@ -142,8 +142,8 @@ def measure(g: Geometry, plain_work: Work, work: Work, moments: int,
             "cycles": runs.cycles, "correct": plain.correct and runs.correct, "moments": found}
 
 
-def run(g: Geometry, size: str = "small", kernels: Sequence[str] = (), moments: int = MOMENTS, queued: bool = False,
-        progress: Progress = quiet) -> dict:
+def run(g: Geometry, size: str = "small", kernels: Sequence[str] = DEFAULT, moments: int = MOMENTS,
+        queued: bool = False, progress: Progress = quiet) -> dict:
     """Measure shipped kernels; keys as in `docs/cli.md`.
 
     Parameters
@@ -153,7 +153,6 @@ def run(g: Geometry, size: str = "small", kernels: Sequence[str] = (), moments: 
     size : str
         Of the jobs.
     kernels : sequence of str
-        `DEFAULT` unless given.
     moments : int
         Of each kernel.
     queued : bool
@@ -161,7 +160,7 @@ def run(g: Geometry, size: str = "small", kernels: Sequence[str] = (), moments: 
     progress : callable
     """
     rows = [measure(g, shipped_work(name, g, size), shipped_work(name, g, size, eviction_check=True), moments, progress)
-            for name in kernels or DEFAULT]
+            for name in kernels]
     queues = queued_rows(g, moments, progress) if queued else []
     return judged(g, rows, queues) | {"size": size}
 

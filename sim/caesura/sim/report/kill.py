@@ -14,14 +14,12 @@ __all__ = ["print_report"]
 def print_report(result: dict) -> None:
     """Print what `sim.bench.kill.run` returned."""
     console, clock = report_console(150), result["clock_mhz"]
-    console.print(_kills(result))
-    console.print()
-    console.print(_check(result["kernels"]))
-    if result["queued"]:
+    tables = [_kills(result), _check(result["kernels"])] if result["kernels"] else []
+    for table in (*tables, *([_queued(result["queued"], clock)] if result["queued"] else [])):
+        console.print(table)
         console.print()
-        console.print(_queued(result["queued"], clock))
     paper = ", ".join(f"{what} {limit:g} us" for what, limit in result["paper"].items())
-    console.print(f"\nREEF on a Radeon Instinct MI50, at most: {paper}; of the check it gives no figure of its own.",
+    console.print(f"REEF on a Radeon Instinct MI50, at most: {paper}; of the check it gives no figure of its own.",
                   soft_wrap=True)
     bound = result["bound"]
     console.print(f"Bound of a kill: {bound['left']:,} cycles until thread blocks have left; {bound['idle']:,}"
