@@ -28,11 +28,11 @@ LAYERS = {
     "caesura.software.driver": (
         "transport bounds errors closed_transport host_interface display time_slices descriptor_block switches",
         "regions memory arrays",
-        "arguments fit textures variables constants loaded",
+        "arguments fit textures variables constants tickets loaded",
         "launch pointers events kernel_slots launcher patience",
         "module context saved_context inspection estimate simulated_time residence preemption",
         "anticipation queue streams",
-        "queues core address_space partition",
+        "queues core address_space partition eviction",
         "tenant device"),
 }
 """Packages without a circle, and their layers, the lowest first; the modules of one layer may import each other."""

@@ -69,18 +69,18 @@ class Work:
 
 
 def shipped_work(name: str, g: Geometry, size: str = "small", seed: int = 1, preemption_points: bool = True,
-                 check_bounds: bool = False) -> Work:
-    """Return a shipped kernel, or ``hostile``, compiled for a geometry, with a job; `check_bounds` as `user_work`."""
+                 check_bounds: bool = False, eviction_check: bool = False) -> Work:
+    """Return a shipped kernel, or ``hostile``, compiled for a geometry, with a job; options as `user_work`."""
     if name == "hostile":
         return Work(*hostile(g))
     shipped = kernel(name)
     options = CompileOptions(max_registers=g.regs_per_thread, preemption_points=preemption_points,
-                             check_addresses=check_bounds)
+                             check_addresses=check_bounds, eviction_check=eviction_check)
     return Work(shipped.image(options), shipped.job(size, seed))
 
 
 def user_work(source: str | Path, job: JobFile, g: Geometry, progress: Callable[[str], None] = lambda text: None,
-              check_bounds: bool = False) -> Work:
+              check_bounds: bool = False, eviction_check: bool = False) -> Work:
     """Return a kernel of the user's own, compiled for a geometry, with its job.
 
     Parameters
@@ -93,6 +93,8 @@ def user_work(source: str | Path, job: JobFile, g: Geometry, progress: Callable[
         Told before something is compiled.
     check_bounds : bool
         Compile such that 64-bit addresses with an upper word are found; an image is taken as it is.
+    eviction_check : bool
+        Thread blocks leave when they begin if a flag is set; an image is taken as it is.
 
     Raises
     ------
@@ -106,7 +108,8 @@ def user_work(source: str | Path, job: JobFile, g: Geometry, progress: Callable[
         images = read_elf(raw, str(source))
     else:
         text = source_text(raw, str(source))
-        options = CompileOptions(max_registers=g.regs_per_thread, check_addresses=check_bounds)
+        options = CompileOptions(max_registers=g.regs_per_thread, check_addresses=check_bounds,
+                                 eviction_check=eviction_check)
         name = job.choose(kernel_names(text, str(source)))
         images = stored_module(text, str(source), options, [name], progress).all_images()
     image = images[job.choose(images)]

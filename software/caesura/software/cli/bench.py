@@ -216,6 +216,27 @@ def bench_limits(kernels, size, geometry, as_json):
         _bench("limits", as_json, geometry, size, kernels, progress)
 
 
+@bench_group.command("kill", epilog=examples("caesura bench kill --kernel vecadd --moments 5",
+                                             "caesura bench kill --preset tiny --queued"))
+@click.option("--kernel", "kernels", multiple=True, type=Choice(list(KERNELS)),
+              help="May be given more than once  [default: hotspot, vecadd, matmul, bfs, nbody, histogram, "
+              "as far as they fit]")
+@click.option("--moments", default=10, show_default=True, type=click.IntRange(1), help="Of each kernel's run.")
+@click.option("--queued", is_flag=True, help="Reset packets in a queue of a device of two such SMs, too.")
+@click.option("--size", default="small", show_default=True, type=Choice(SIZES))
+@geometry_option()
+@json_option
+def bench_kill(kernels, moments, queued, size, as_json, geometry):
+    """How long a kill takes, next to its bound and to preempts; what the check for evictions costs."""
+    usual = importlib.import_module("caesura.sim.bench.kill").DEFAULT
+    fitting = [name for name in usual if not refusal(KERNELS[name], geometry, KERNELS[name].job())]
+    chosen = kernels or fitting
+    if chosen or not queued:
+        _check_fit(geometry, chosen or usual)
+    with progress_lines() as progress:
+        _bench("kill", as_json, geometry, size, chosen, moments, queued, progress)
+
+
 @bench_group.command("cycles", epilog=examples(
     "caesura bench cycles tests/regression/recorded --preset gtx480 --kernel vecadd",
     "caesura bench cycles tests/regression/recorded --record --jobs 2"))

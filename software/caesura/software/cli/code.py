@@ -28,7 +28,17 @@ from caesura.software.compiler.codegen.disassemble import disassemble
 from caesura.software.compiler.flashback.kinds import ROUTINES
 from caesura.software.compiler.image.origin_table import origin_rows
 
-from .common import EXIT_INPUT, Choice, Command, JsonTarget, check_option, examples, json_option, progress_lines
+from .common import (
+    EXIT_INPUT,
+    Choice,
+    Command,
+    JsonTarget,
+    check_option,
+    eviction_option,
+    examples,
+    json_option,
+    progress_lines,
+)
 from .machine import geometry_option
 from .outputs import OUTPUT
 
@@ -165,13 +175,14 @@ def _run_passes(source: Path, options: CompileOptions, kernels: Collection[str] 
 @geometry_option(None, f"{MAX_REGISTERS} registers a thread, as all but tiny have")
 @click.option("--preemption-points/--no-preemption-points", default=True, show_default=True)
 @routines_option
+@eviction_option
 @click.option("--passes", type=_Passes(ordered=True),
               help="Run these passes only, in this order, and print the IR that they leave; code if emit is the last.")
 @click.option("--print-after", "shown", type=_Passes(ordered=False),
               help="Print the IR on standard error each time one of these passes has run; all: after each.")
 @json_option
 def compile_command(source, output, show, names, registers, geometry: Geometry | None, preemption_points, routines,
-                    passes, shown, as_json):
+                    eviction_check, passes, shown, as_json):
     """Compile PTX to native code.
 
     A kernel that is not supported does not keep the others of its file from being compiled: each refusal is
@@ -180,7 +191,8 @@ def compile_command(source, output, show, names, registers, geometry: Geometry |
     most = geometry.regs_per_thread if geometry else MAX_REGISTERS
     if registers is not None and registers > most and geometry:
         raise click.BadParameter(f"{registers} are more than the {most} of {geometry.name}", param_hint="'--registers'")
-    options = CompileOptions(max_registers=registers or most, preemption_points=preemption_points)
+    options = CompileOptions(max_registers=registers or most, preemption_points=preemption_points,
+                             eviction_check=eviction_check)
     if passes and passes[-1] != "emit" and (output or show or as_json.asked):
         raise click.UsageError("-o, --show and --json are for code; let --passes end with emit")
     if passes or shown:

@@ -15,7 +15,8 @@ from .errors import EXIT_FAULT, EXIT_INPUT, EXIT_WRONG, Group
 from .outputs import JSON_FLAG, JsonTarget, json_option
 
 __all__ = ["EXIT_WRONG", "EXIT_INPUT", "EXIT_FAULT", "BACKENDS", "Choice", "Command", "CommandGroup", "Group",
-           "JsonTarget", "examples", "progress_lines", "check_option", "json_option", "patience_option", "grace_option"]
+           "JsonTarget", "examples", "progress_lines", "check_option", "json_option", "patience_option", "grace_option",
+           "eviction_option"]
 
 
 check_option = click.option(
@@ -56,6 +57,11 @@ patience_option = click.option(
 grace_option = click.option(
     "--grace", type=Waiting(),
     help="Cycles that thread blocks are given to run to their end before the rest is stopped and saved  [default: 0]")
+
+
+eviction_option = click.option(
+    "--eviction-check", is_flag=True,
+    help="Thread blocks leave when they begin if their work has been reset (docs/reset.md).")
 
 
 class Command(click.Command):

@@ -31,7 +31,7 @@ from caesura.software.report.page import render_page
 from caesura.software.report.terminal import print_kernel
 
 from .code import kernel_option, refusals_json, report_refusals
-from .common import Choice, Command, JsonTarget, check_option, examples, json_option, progress_lines
+from .common import Choice, Command, JsonTarget, check_option, eviction_option, examples, json_option, progress_lines
 from .machine import geometry_option
 from .outputs import OUTPUT_OR_DASH
 
@@ -60,12 +60,14 @@ _LONG = 3000
 """Instructions of a kernel that takes a while."""
 
 
-def _images(path: Path, raw: bytes, names: tuple[str, ...], registers: int, interval: int | None, check: bool
-            ) -> tuple[Compiled, list[str]]:
+def _images(path: Path, raw: bytes, names: tuple[str, ...], registers: int, interval: int | None, check: bool,
+            eviction_check: bool) -> tuple[Compiled, list[str]]:
     """Return the kernels asked for of a PTX file or of a kernel image, and the lines of the PTX."""
     if is_elf(raw):
         if interval is not None:
             raise click.UsageError(f"--interval is for PTX; the points of {path}, a kernel image, are where they are")
+        if eviction_check:
+            raise click.UsageError(f"--eviction-check is for PTX; {path} is a kernel image, with its check or without")
         images = read_elf(raw, str(path), check)
         for name in names:
             if name not in images:
@@ -73,7 +75,8 @@ def _images(path: Path, raw: bytes, names: tuple[str, ...], registers: int, inte
                                          param_hint="'--kernel'")
         return Compiled(names or tuple(images), {name: images[name] for name in names or images}, {}), []
     text = source_text(raw, str(path))
-    options = CompileOptions(max_registers=registers, interval=interval or CompileOptions.interval)
+    options = CompileOptions(max_registers=registers, interval=interval or CompileOptions.interval,
+                             eviction_check=eviction_check)
     with progress_lines() as progress:
         return stored_module(text, str(path), options, names or None, progress), text.split("\n")
 
@@ -149,6 +152,7 @@ def _show(html: Path | None, as_json: JsonTarget, kernels: Sequence[KernelFacts]
 @click.option("--block", type=_Block(), help="Shape of a thread block, where the kernel does not say it itself.")
 @click.option("--interval", type=click.IntRange(4), help="Most instructions between preemption points outside loops, "
               f"of PTX  [default: {CompileOptions.interval}]")
+@eviction_option
 @geometry_option()
 @click.option("--flashback", "objective", type=Choice([objective.value for objective in Objective]),
               help="Where each instruction falls back to, by the least bytes or the shortest preemption.")
@@ -156,7 +160,8 @@ def _show(html: Path | None, as_json: JsonTarget, kernels: Sequence[KernelFacts]
               f"[default: {WINDOW}]")
 @check_option
 @json_option
-def explain_command(file, names, html, block, interval, geometry, objective, window, check, as_json: JsonTarget):
+def explain_command(file, names, html, block, interval, eviction_check, geometry, objective, window, check,
+                    as_json: JsonTarget):
     """Say what each instruction of FILE (PTX, or a kernel image) costs to interrupt, and why points are where they are.
 
     For each instruction: live registers, context of a warp, and where a warp that is to be preempted stops. With
@@ -169,12 +174,12 @@ def explain_command(file, names, html, block, interval, geometry, objective, win
     g, names = geometry, tuple(dict.fromkeys(names))
     raw = file.read_bytes()  # once: it may be a pipe
     if is_assembly(raw):
-        if objective is None or block or interval is not None:
-            raise click.UsageError(f"{file} is AMDGPU assembly: say --flashback size or latency, and not --block or "
-                                   "--interval")
+        if objective is None or block or interval is not None or eviction_check:
+            raise click.UsageError(f"{file} is AMDGPU assembly: say --flashback size or latency, and not --block, "
+                                   "--interval or --eviction-check")
         programs, refusals = _amdgpu_programs(file, raw, names)
         _tell_flashback(programs, refusals, file.name, Objective(objective), window, html, as_json, "gfx906")
-    compiled, source = _images(file, raw, names, g.regs_per_thread, interval, check)
+    compiled, source = _images(file, raw, names, g.regs_per_thread, interval, check, eviction_check)
     for image in compiled.images.values():
         _check_block(image, block, g)
     if objective is not None:

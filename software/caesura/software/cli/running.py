@@ -29,6 +29,7 @@ from .common import (
     EXIT_WRONG,
     Choice,
     JsonTarget,
+    eviction_option,
     grace_option,
     json_option,
     patience_option,
@@ -66,6 +67,7 @@ class RunOptions:
     restart, incremental, in_place, newcomer, trap, scramble, gang : bool
     routines : str
         Which preemption routines the kernel is given.
+    eviction_check : bool
     checkpoint, announced : int
     size, seed : str, int
         Of jobs of shipped kernels.
@@ -93,6 +95,7 @@ class RunOptions:
     newcomer: bool
     trap: bool
     routines: str | None
+    eviction_check: bool
     checkpoint: int | None
     announced: int | None
     scramble: bool
@@ -158,6 +161,7 @@ _OPTIONS: tuple[Callable, ...] = (
     click.option("--routines", type=Choice(list(ROUTINES)),
                  help="Give the kernel preemption routines, and preempt it by them (docs/ctxback.md). Of geometries "
                  "with traps only."),
+    eviction_option,
     click.option("--trap", is_flag=True, help="Preempt by the routines that the image of the kernel has."),
     click.option("--checkpoint", type=click.IntRange(0), help="Save a base so many cycles before the SM is taken away, "
                  "then only what was written since."),
@@ -270,10 +274,11 @@ def _task(o: RunOptions, job: JobFile | None, g: Geometry, preemptions: tuple[Pr
           progress: Callable[[str], None]) -> Task:
     scenario, runs = importlib.import_module("caesura.sim.scenario"), importlib.import_module("caesura.sim.job")
     if job is None:
-        work = scenario.shipped_work(o.what, g, *o.inputs, check_bounds=o.check_bounds)
+        work = scenario.shipped_work(o.what, g, *o.inputs, check_bounds=o.check_bounds,
+                                     eviction_check=o.eviction_check)
     else:
         source = KERNELS[o.what].ptx_path if o.what in KERNELS else o.what
-        work = scenario.user_work(source, job, g, progress, o.check_bounds)
+        work = scenario.user_work(source, job, g, progress, o.check_bounds, o.eviction_check)
     if o.routines:
         traps = importlib.import_module("caesura.software.compiler.flashback.traps")
         progress(f"{work.image.name}: making its preemption routines")

@@ -29,6 +29,8 @@ class CompileOptions:
     calls : str
         Whether functions that only compute, and what the library computes, are called or inlined (`routines`):
         ``"auto"``, ``"always"`` or ``"never"``.
+    eviction_check : bool
+        Thread blocks load a flag when they begin, and leave if it is set (`preemption.eviction_check`).
     verify : bool
         Check the intermediate representation between passes.
     """
@@ -39,6 +41,7 @@ class CompileOptions:
     uniform: bool = True
     check_addresses: bool = False
     calls: str = "auto"
+    eviction_check: bool = False
     verify: bool = True
 
     def __post_init__(self):

@@ -39,12 +39,13 @@ from .optimize.unify_loop_exits import unify_loop_exits
 from .options import CompileOptions
 from .origins import Origin
 from .preemption.check import check_image
+from .preemption.eviction_check import check_eviction
 from .preemption.placement import PlacedPoint, place_points, set_barrier_liveness
 from .registers.allocate import allocate
 from .uniform.scalarize import use_uniform_registers
 
-__all__ = ["ALL", "DEFAULT", "PASSES", "STAGES", "UNOBSERVED", "Compilation", "Observer", "Pass", "check_names",
-           "check_order"]
+__all__ = ["ALL", "DEFAULT", "ORDER", "PASSES", "STAGES", "UNOBSERVED", "Compilation", "Observer", "Pass",
+           "check_names", "check_order"]
 
 ALL = "all"
 """Stands for every pass, where one is to be named that IR is shown after."""
@@ -102,7 +103,7 @@ class Compilation:
     def run(self) -> KernelImage:
         """Run the passes in their order, and return the image."""
         self._verify("wide")
-        for name in DEFAULT:
+        for name in ORDER:
             step = PASSES[name]
             if step.wanted(self.options):
                 if self._step(step) and step.then:
@@ -184,6 +185,8 @@ def _on_kernel(change: Callable[[Kernel], object]) -> Callable[[Compilation], ob
 
 
 _ROWS = (
+    Pass("eviction-check", ("wide",), "wide", _on_kernel(check_eviction), verified=True,
+         wanted=lambda options: options.eviction_check),
     Pass("mark-pointers", ("wide",), "wide", _on_kernel(mark_pointers)),
     Pass("legalize", ("wide",), "narrow", _on_kernel(legalize), verified=True),
     Pass("optimize", ("narrow",), "narrow",
@@ -212,6 +215,8 @@ DEFAULT = ("mark-pointers", "legalize", "optimize", "if-conversion", "unify-loop
            "select-immediates", "sink", "uniform-registers", "allocate", "simplify-cfg", "block-layout",
            "barrier-liveness", "place-points", "emit")
 """The usual order."""
+ORDER = ("eviction-check", *DEFAULT)
+"""The same with passes that only run where the options ask for them."""
 
 
 def check_names(names: Sequence[str], *more: str) -> None:

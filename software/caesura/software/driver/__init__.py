@@ -28,6 +28,7 @@ from .errors import (
     OutOfMemory,
 )
 from .estimate import Estimate, TbEstimate
+from .eviction import Piece, ResetReport, Work
 from .inspection import WarpState
 from .launch import Launch
 from .module import Kernel, Module
@@ -41,6 +42,6 @@ from .variables import Variable
 
 __all__ = ["Anticipation", "Closed", "CommandRefused", "ContextError", "Contexts", "CycleLimit", "Device",
            "DeviceArray", "DriverError", "Estimate", "Event", "FaultRecord", "Kernel", "KernelFault", "KernelTask",
-           "Launch", "LaunchError", "Module", "NoSlot", "NoSuchKernel", "OutOfMemory", "PreemptReport",
-           "ResumeReport", "StackEntry", "Stream", "Switches", "Task", "TaskState", "TbContext", "TbEstimate",
-           "Tenant", "Texture", "Transport", "Variable", "WarpContext", "WarpState"]
+           "Launch", "LaunchError", "Module", "NoSlot", "NoSuchKernel", "OutOfMemory", "Piece", "PreemptReport",
+           "ResetReport", "ResumeReport", "StackEntry", "Stream", "Switches", "Task", "TaskState", "TbContext",
+           "TbEstimate", "Tenant", "Texture", "Transport", "Variable", "WarpContext", "WarpState", "Work"]

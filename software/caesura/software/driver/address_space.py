@@ -96,7 +96,8 @@ class AddressSpace(LaunchingDevice):
         """
         return Module(self, images, check)
 
-    def load_ptx(self, path: str | Path, kernels: Collection[str] | None = None) -> Module:
+    def load_ptx(self, path: str | Path, kernels: Collection[str] | None = None, *,
+                 eviction_check: bool = False) -> Module:
         """Compile a PTX file for this SM, or take from the cache what has been compiled before, and load it.
 
         Parameters
@@ -104,6 +105,8 @@ class AddressSpace(LaunchingDevice):
         path : path
         kernels : collection of str, optional
             Entry names; every kernel unless given.
+        eviction_check : bool
+            Thread blocks leave when they begin if the work that they belong to has been reset (`Device.work`).
 
         Raises
         ------
@@ -112,7 +115,7 @@ class AddressSpace(LaunchingDevice):
         """
         from caesura.software.compiler import stored_module  # takes long to import: only where it is needed
 
-        options = CompileOptions(max_registers=self.geometry.regs_per_thread)
+        options = CompileOptions(max_registers=self.geometry.regs_per_thread, eviction_check=eviction_check)
         return self.load(stored_module(read_source(path), str(path), options, kernels).all_images().values())
 
     # Kernels

@@ -14,6 +14,7 @@ from .arguments import whole_number
 from .context import Contexts
 from .core import DeviceCore
 from .estimate import Estimate
+from .eviction import Work
 from .inspection import WarpState
 from .launch import Launch
 from .memory import split_memory
@@ -115,6 +116,16 @@ class Device(AddressSpace):
     def launches(self) -> Mapping[int, Launch]:
         """The last launch of each kernel slot that had one."""
         return self.launcher.launches
+
+    def work(self) -> Work:
+        """Return an empty set of launches that can be taken off the device together and launched again (docs/reset.md).
+
+        Raises
+        ------
+        OutOfMemory
+            If there is no room for its flag.
+        """
+        return Work(self, self._core)
 
     def host_state(self) -> tuple:
         """Return the driver's own state (launches, allocations), to go with a snapshot of the machine."""

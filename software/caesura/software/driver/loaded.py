@@ -10,7 +10,7 @@ import numpy as np
 
 from caesura.hw.arch.geometry import INSTRUCTION_BYTES
 from caesura.software.compiler import KernelImage, Parameter
-from caesura.software.compiler.ir.variables import Binding
+from caesura.software.compiler.ir.variables import EVICTION, Binding, eviction_words
 from caesura.software.compiler.preemption.restartable import Spoilers, spoilers
 
 from .arguments import number_bytes
@@ -21,6 +21,7 @@ from .fit import check_parameters
 from .memory import DeviceMemory
 from .regions import Allocation
 from .textures import Texture, texture_words
+from .tickets import Ticket, ticket_of
 from .variables import Bank, GlobalVariables
 
 __all__ = ["AdoptedKernel", "LoadedKernel", "ModuleData", "code_bytes"]
@@ -33,14 +34,24 @@ class ModuleData:
         self.globals = GlobalVariables(device, image)
         self.constants = ConstantBank(device, image, self.globals)
         self.textures: dict[str, DeviceArray] = {}
+        self._device = device
+        self._ticket: Ticket | None = None
 
     @property
     def banks(self) -> tuple[Bank, Bank]:
         """The two memories with variables."""
         return self.constants, self.globals
 
+    @property
+    def ticket(self) -> Ticket:
+        """That of launches which nobody evicts, made the first time."""
+        if self._ticket is None:
+            self._ticket = Ticket.alone(self._device)
+        return self._ticket
+
     def unload(self) -> None:
         """Let the memory go."""
+        self._ticket = None
         self.globals.unload()
         self.constants.unload()
         self.textures.clear()
@@ -105,6 +116,8 @@ class LoadedKernel:
     def holdings(self, arguments: Sequence) -> list[Allocation]:
         """Return the memory that a launch with these arguments uses: code, variables, arrays, also by address."""
         found = [self._code, self.data.globals.memory, self.data.constants.memory]
+        if eviction_words(self.image.bindings):
+            found += ticket_of(arguments, self.data).memory
         arrays = [self.data.textures[name] for name in self.textures if name in self.data.textures]
         for value in arguments:
             if isinstance(value, Texture):
@@ -170,12 +183,14 @@ class LoadedKernel:
         for parameter, value in zip(parameters, arguments, strict=True):
             space[parameter.offset:parameter.offset + parameter.size] = self._bytes(parameter, value)
         for binding in self.image.bindings:
-            words = self._bound(binding)
+            words = self._bound(binding, arguments)
             space[binding.offset:binding.offset + 4 * len(words)] = np.array(words, "<u4").tobytes()
         return [int.from_bytes(space[k:k + 4], "little") for k in range(0, size, 4)]
 
-    def _bound(self, binding: Binding) -> tuple[int, ...]:
+    def _bound(self, binding: Binding, arguments: Sequence) -> tuple[int, ...]:
         """Return the words of a binding."""
+        if binding.kind == EVICTION:
+            return ticket_of(arguments, self.data).words
         if binding.kind == "global":
             return (self.data.globals.address,)
         where = f"kernel {self.image.name!r}, texture {binding.name}"

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from caesura.software.compiler.ir.variables import EVICTION
+
 from .arrays import DeviceArray
 from .bounds import BoundsMonitor, MemoryObject
 from .loaded import LoadedKernel
 from .textures import Texture
+from .tickets import ticket_of
 
 __all__ = ["declare"]
 
@@ -31,6 +34,10 @@ def declare(monitor: BoundsMonitor, slot: int, kernel: LoadedKernel, arguments: 
     for binding in kernel.image.bindings:
         if binding.kind == "global":
             found(binding.offset, kernel.data.globals.address, "the module's global variables")
+        elif binding.kind == EVICTION:
+            flag, record = ticket_of(arguments, kernel.data).words
+            found(binding.offset, flag, "the flag of an eviction")
+            found(binding.offset + 4, record, "the record of an eviction")
         else:
             array = kernel.data.textures[binding.name]
             found(binding.offset, array.address, f"the array of texture {binding.name}")

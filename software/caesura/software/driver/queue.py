@@ -342,6 +342,22 @@ class Queue:
             passed += self._time.advance(min(SLICE, limit - passed))
             status = self._host.fields(f"queue[{self.number}].status")
 
+    def void(self, queued: Queued) -> None:
+        """Make a barrier that waits for nothing of a packet that the queue, which is stopped, has not started: when the
+        queue goes on the packet completes, and that is all it does."""
+        words = np.zeros(PACKET_BYTES // 4, "<u4")
+        words[0], words[14] = PacketType.BARRIER_AND, queued.signal.address
+        place = self._ring.address + (self._first + queued.index) % self._packets * PACKET_BYTES
+        self.transport.write_memory(place, words.tobytes())
+
+    def restart(self) -> None:
+        """Have a kernel that is preempted and has no slot begin anew; nothing happens if it has come back meanwhile."""
+        self._control(enable=0, discard=1)
+        path = f"queue[{self.number}].status"
+        while self._host.fields(path)["away"]:  # until the queue processor has seen it
+            pass
+        self._control(enable=1)
+
     def enable(self) -> None:
         """Go on after `stop`, or after a failure has been mended."""
         self._control(enable=0)

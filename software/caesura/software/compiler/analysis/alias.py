@@ -25,6 +25,7 @@ from caesura.hw.arch.operations import Space, Special
 
 from ..ir.kernel import Imm, Kernel, Op, Reg
 from ..ir.spec import is_atomic, is_convergent, is_memory, is_pure
+from ..ir.variables import eviction_words
 from .definitions import Place
 from .reaching import ENTRY, UseDefChains
 
@@ -65,7 +66,8 @@ class MemoryAccess(NamedTuple):
 
 
 class Addresses:
-    """The memory accesses of a kernel of stage ``machine``.
+    """The memory accesses of a kernel of stage ``machine``, but for those by which it is told to leave: they are of
+    memory that nothing else leads to (`ir.variables.Binding`).
 
     Attributes
     ----------
@@ -78,12 +80,15 @@ class Addresses:
     def __init__(self, kernel: Kernel, chains: UseDefChains):
         self._chains = chains
         self._ops = {Place(block.label, k): op for block in kernel.blocks for k, op in enumerate(block.ops)}
-        self._pointer_offsets = {p.offset for p in kernel.parameters if p.pointer}
+        words = eviction_words(kernel.bindings)
+        own = {words.offset, words.offset + 4} if words else set()
+        self._pointer_offsets = {p.offset for p in kernel.parameters if p.pointer} | own
         self._numbers: dict[tuple, int] = {}
         self._values: dict[tuple[Place, Reg], tuple[int, int]] = {}
         self.origins: dict[int, frozenset[Place]] = {0: frozenset()}
         self._pointers, self._unknown = self._points_into()
-        self.accesses = [self._access(site, op) for site, op in self._ops.items() if is_memory(op)]
+        found = [self._access(site, op) for site, op in self._ops.items() if is_memory(op)]
+        self.accesses = [access for access in found if not (access.pointers and access.pointers <= own)]
 
     def _access(self, site: Place, op: Op) -> MemoryAccess:
         row = BY_NAME[op.name]

@@ -37,7 +37,7 @@ from ..image.kernel_image import KernelImage, PreemptionPoint
 from ..image.origin_table import OriginRow
 from ..image.validate import RANGES
 from ..ir.spaces import MAX_CONSTANT_BYTES, MAX_GLOBAL_BYTES
-from ..ir.variables import Binding, Parameter, Relocation, Symbol
+from ..ir.variables import EVICTION, Binding, Parameter, Relocation, Symbol
 from .syntax import parse_number
 
 __all__ = ["Draft", "read_directive", "show_directives", "show_point"]
@@ -184,7 +184,8 @@ def _relocation(draft: Draft, _: str, rest: str) -> None:
 
 
 def _binding(draft: Draft, _: str, rest: str) -> None:
-    kind, name, offset = _parts(rest, 3, ".bind global|texture name offset", first=("global", "texture"))
+    kind, name, offset = _parts(rest, 3, ".bind global|texture|eviction name offset",
+                                first=("global", "texture", EVICTION))
     draft.add("bindings", Binding(kind, "" if name == "-" else name, _natural(offset)))
 
 

@@ -75,7 +75,8 @@ def lift(image: KernelImage) -> Lifted:
     labels = {pc: f"L{pc}" for pc in leaders}
     kernel = Kernel(image.name, parameters=image.parameters, shared_bytes=image.shared_bytes,
                     local_bytes=image.local_bytes, constants=image.constants, symbols=image.symbols,
-                    max_threads=image.max_threads, required_block=image.required_block, source=image.source)
+                    bindings=image.bindings, max_threads=image.max_threads, required_block=image.required_block,
+                    source=image.source)
     meet: dict[str, str | None] = {}
     for pc, instruction in enumerate(instructions):
         if pc in labels:

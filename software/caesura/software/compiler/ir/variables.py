@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
-__all__ = ["Parameter", "Symbol", "Relocation", "Binding"]
+__all__ = ["EVICTION", "Parameter", "Symbol", "Relocation", "Binding", "eviction_words"]
+
+EVICTION = "eviction"
+"""Kind of a `Binding`."""
 
 
 @dataclass(frozen=True)
@@ -86,7 +90,9 @@ class Binding:
     ----------
     kind : str
         ``"global"``: a word with the address of the module's global variables. ``"texture"``: three words of a
-        one-dimensional texture: address of the linear memory, texels, 32-bit channels of a texel.
+        one-dimensional texture: address of the linear memory, texels, 32-bit channels of a texel. ``"eviction"``:
+        addresses of two words in memory that nothing else of the kernel leads to: the flag at which its thread blocks
+        leave, and the one that those write which do (`preemption.eviction_check`).
     name : str
         Of the texture.
     offset : int
@@ -100,4 +106,9 @@ class Binding:
     @property
     def words(self) -> int:
         """32-bit words it takes."""
-        return 3 if self.kind == "texture" else 1
+        return {"texture": 3, EVICTION: 2}.get(self.kind, 1)
+
+
+def eviction_words(bindings: Iterable[Binding]) -> Binding | None:
+    """Return the binding by which a kernel is told of its flag, None if it has no check."""
+    return next((binding for binding in bindings if binding.kind == EVICTION), None)
