@@ -19,14 +19,14 @@ LAYERS = {
     "caesura.sim.golden": (
         "state", "semantics", "bounds", "decoder", "execution",
         "stream_writer context_image completion control_block image_store in_place preemption native",
-        "machine", "transport", "device"),
+        "machine", "transport", "queues", "device"),
     "caesura.software.compiler": (
         "origins hints options garbage_collection", "errors", "source",
         "ptx", "library", "ir", "analysis", "lower", "optimize", "uniform", "registers", "image", "preemption",
         "codegen", "flashback", "amdgpu", "explain",
         "compiled judge passes routines", "pipeline", "kernel_cache"),
     "caesura.software.driver": (
-        "transport bounds errors closed_transport host_interface display time_slices descriptor_block switches",
+        "transport bounds errors closed_transport host_interface display lock time_slices descriptor_block switches",
         "regions memory arrays",
         "arguments fit textures variables constants tickets loaded",
         "launch pointers events kernel_slots launcher patience",

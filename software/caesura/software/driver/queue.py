@@ -37,6 +37,8 @@ __all__ = ["Queue", "Queued"]
 
 SLICE = 200
 """Cycles between two looks at a signal."""
+SETTLED = 100_000
+"""Looks at a queue after which it has done what is done in no time, unless memory does not answer."""
 _FAILED = {
     QueueError.BAD_PACKET: "its packet is none that a queue takes: something has written over it",
     QueueError.BAD_OBJECT: "its kernel object is none: something has written over it",
@@ -351,11 +353,20 @@ class Queue:
         self.transport.write_memory(place, words.tobytes())
 
     def restart(self) -> None:
-        """Have a kernel that is preempted and has no slot begin anew; nothing happens if it has come back meanwhile."""
+        """Have a kernel that is preempted and has no slot begin anew; nothing happens if it has come back meanwhile.
+
+        Raises
+        ------
+        CycleLimit
+            If the queue processor does nothing.
+        """
         self._control(enable=0, discard=1)
-        path = f"queue[{self.number}].status"
+        path, looks = f"queue[{self.number}].status", 0
         while self._host.fields(path)["away"]:  # until the queue processor has seen it
-            pass
+            looks += 1
+            if looks > SETTLED:
+                raise CycleLimit(f"queue {self.number} has not dropped its kernel after {looks} looks: memory has not "
+                                 "answered what the queue processor asks for")
         self._control(enable=1)
 
     def enable(self) -> None:

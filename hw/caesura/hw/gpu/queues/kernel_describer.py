@@ -103,7 +103,8 @@ class KernelDescriber(wiring.Component):
         """Threads of a block; its sizes are checked to be small before they are multiplied."""
         packet, most = self.packet, self.geometry.max_block_threads
         block = [packet[f"block_{name}"] for name in "xyz"]
-        area, volume = Signal(22), Signal(22)
+        area = Signal(22)
+        volume = Signal(22)
         m.d.comb += [
             area.eq(block[0][:11] * block[1][:11]), volume.eq(area[:11] * block[2][:11]),
             threads.eq(volume),
