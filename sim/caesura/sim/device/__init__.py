@@ -1,0 +1,15 @@
+"""A discrete-event model of a GPU for schedulers, with costs that were measured on the RTL.
+
+::
+
+    traffic    works of any number of TBs that fit a geometry
+    costs      what TBs and switches of each kernel cost: a file, and lines through measurements
+    calibrate  measures them, through the driver
+    residents  TBs on an SM, the room that they take, and how fast they are side by side
+    model      the machine (`caesura.software.sched.Machine`)
+"""
+
+from .costs import CostError, Costs, KernelCosts, SwitchCosts, read_costs, write_costs
+from .model import ModelMachine
+
+__all__ = ["CostError", "Costs", "KernelCosts", "SwitchCosts", "read_costs", "write_costs", "ModelMachine"]

@@ -1,0 +1,411 @@
+"""How works of the model are taken off the SMs and brought back: SimPy processes with the costs of the RTL."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import simpy
+
+from caesura.hw.arch.context import Mechanism
+from caesura.hw.arch.geometry import SEGMENT_BYTES, Geometry
+from caesura.software.sched import WAYS
+from caesura.software.sched.machine import EventKind, PreemptWay, Signal, SwitchCost, WorkState
+from caesura.software.waiting import UNLIMITED
+
+from .costs import CostError, Costs, KernelCosts, Line, SwitchCosts
+from .residents import Sm, Tb
+
+__all__ = ["Flight", "Switching", "cost_name"]
+
+BASE, WHOLE = "base", "live+cp"
+"""Names of costs: of a checkpoint, and of what is evicted."""
+_NUMBERS = itertools.count()
+
+
+@dataclass(eq=False)
+class Flight:
+    """A work with a kernel slot.
+
+    Attributes
+    ----------
+    signal : Signal
+    costs : KernelCosts
+    footprint : tuple of int
+        Rows and lines of a TB.
+    total, fresh, ended : int
+        TBs of the grid; that have not begun; that have ended.
+    sms : list of Sm
+        On which it may run.
+    begun : bool
+        The start was given.
+    held : bool
+        No fresh TBs begin: it is preempted, or being so.
+    saved : dict of Tb to Sm
+        TBs that were taken off, by the SM that they come back to.
+    warm : set of Sm
+        On which one of its TBs has ended.
+    over : bool
+        It has finished or was killed.
+    number : int
+        In the order in which works are started, which is that of their turns.
+    process : simpy.Process or None
+        What is done with it.
+    """
+
+    signal: Signal
+    costs: KernelCosts
+    footprint: tuple[int, int]
+    total: int
+    sms: list[Sm]
+    fresh: int = -1
+    ended: int = 0
+    begun: bool = False
+    held: bool = False
+    over: bool = False
+    saved: dict[Tb, Sm] = field(default_factory=dict)
+    warm: set[Sm] = field(default_factory=set)
+    drained: simpy.Event | None = None
+    process: simpy.Process | None = None
+    commands: int = 0
+    number: int = field(default_factory=lambda: next(_NUMBERS))
+
+    def __post_init__(self):
+        if self.fresh < 0:
+            self.fresh = self.total
+
+    @property
+    def launches(self) -> bool:
+        """Fresh TBs of it may begin."""
+        return self.begun and not self.held and not self.over and self.fresh > 0
+
+    def on(self, sm: Sm) -> list[Tb]:
+        """Return its TBs on an SM, the oldest first."""
+        return [tb for tb in sm.tbs if tb.launch is self]
+
+    def occupied_tb_bytes(self, g: Geometry) -> int:
+        """Registers and shared memory of a TB."""
+        return self.costs.warps * self.costs.registers * g.vector_bytes + self.footprint[1] * SEGMENT_BYTES
+
+
+def cost_name(way: PreemptWay) -> str:
+    """Return under which name the costs of a preempt stand.
+
+    Raises
+    ------
+    CostError
+        If none of the measured ways is like it.
+    """
+    for name, known in WAYS.items():
+        if known.preempt is not None and name != "drain" and known.preempt.mechanism is way.mechanism and (
+                known.preempt.restart, known.preempt.incremental, known.preempt.in_place) == (
+                way.restart, way.incremental, way.in_place):
+            return name
+    if way.mechanism is Mechanism.LIVE and not (way.restart or way.incremental or way.in_place):
+        return BASE  # a whole context, as a base is
+    raise CostError(f"it was not measured what a preempt with {way} costs; the ways are {', '.join(WAYS)}")
+
+
+class Switching:
+    """Takes works off SMs and brings them back.
+
+    Parameters
+    ----------
+    env : simpy.Environment
+    costs : Costs
+    bus_scale : float
+        Bandwidth of the memory over that with which costs were measured.
+    random : numpy.random.Generator
+    fill, plan : callable
+        Begin fresh TBs on SMs; plan ahead on one.
+    settled : callable
+        Told what a command has come to.
+    """
+
+    def __init__(self, env: simpy.Environment, costs: Costs, bus_scale: float, random: np.random.Generator,
+                 fill: Callable[[list[Sm]], None], settled: Callable[[Flight, EventKind, WorkState, SwitchCost], None],
+                 plan: Callable[[Sm], None]):
+        self._env, self._costs, self._bus_scale, self._random = env, costs, bus_scale, random
+        self._fill, self._settled, self._plan = fill, settled, plan
+        self._wanting: dict[Sm, list[tuple[Tb, simpy.Event]]] = {}
+        self._evicting: set[Tb] = set()
+
+    @property
+    def now(self) -> int:
+        """The clock."""
+        return int(self._env.now)
+
+    # Costs
+
+    def check(self, flight: Flight, way: PreemptWay) -> None:
+        """Check that costs are known.
+
+        Raises
+        ------
+        CostError
+            If not.
+        """
+        if way.grace != UNLIMITED:
+            self._switch(flight, cost_name(way))
+
+    def _switch(self, flight: Flight, name: str) -> SwitchCosts:
+        found = flight.costs.switches.get(name)
+        if found is None:
+            known = ", ".join(flight.costs.switches) or "none"
+            raise CostError(f"it was not measured what {name!r} costs of kernel {flight.signal.work.name!r}; there are "
+                            f"{known}")
+        return found
+
+    def _cycles(self, line: Line, tbs: int, at_once: int, spread: tuple[float, ...] = ()) -> float:
+        """Return what a number of TBs cost on one of several SMs that use the memory at once."""
+        slower = max(1.0, at_once / self._bus_scale)
+        factor = spread[int(self._random.integers(len(spread)))] if spread else 1.0
+        return (line.base + line.per_tb * tbs * slower) * factor
+
+    # Off the SMs
+
+    def preempt(self, flight: Flight, way: PreemptWay, newcomer: Flight | None) -> None:
+        """Take a work off its SMs; a resume that is under way is withdrawn."""
+        self._interrupt(flight)
+        flight.held = True
+        flight.process = self._env.process(self._preempt(flight, way, newcomer))
+        self._fill(flight.sms)  # what was to be brought back is in nobody's way any more
+
+    def _preempt(self, flight: Flight, way: PreemptWay, newcomer: Flight | None) -> Iterator[Any]:
+        try:
+            if way.grace:
+                yield from self._grace(flight, way.grace)
+            if flight.over:
+                return
+            begun = self.now
+            parts = {sm: flight.on(sm) for sm in flight.sms if flight.on(sm)}
+            leaving = []
+            for sm, tbs in parts.items():
+                cost = self._save_cycles(flight, way, tbs, len(parts))
+                gone = self._evicted_for(sm, tbs, newcomer) if way.in_place else []
+                cost += len(gone) * self._eviction(flight)
+                for tb in tbs:
+                    sm.stop(tb, self.now)
+                self._plan(sm)
+                leaving.append(self._env.process(self._leave(flight, sm, tbs, cost, way, gone)))
+            if leaving:
+                yield self._env.all_of(leaving)
+            elif not way.grace:  # nothing is there: it takes what a command takes
+                yield self._env.timeout(round(self._empty(flight, way)))
+        except simpy.Interrupt:
+            return
+        if flight.over:
+            return
+        flight.process = None
+        tbs = sum(len(each) for each in parts.values())
+        self._settled(flight, EventKind.PREEMPTED, WorkState.PREEMPTED, SwitchCost(self.now - begun, tbs))
+
+    def _empty(self, flight: Flight, way: PreemptWay) -> float:
+        return self._switch(flight, cost_name(way)).save.base
+
+    def _grace(self, flight: Flight, grace: int | str) -> Iterator[Any]:
+        """Wait until none of a work's TBs is on an SM, or the time is over."""
+        if not any(flight.on(sm) for sm in flight.sms):
+            return
+        flight.drained = self._env.event()
+        over = [] if grace == UNLIMITED else [self._env.timeout(int(grace))]
+        yield self._env.any_of([flight.drained, *over])
+        flight.drained = None
+
+    def has_ended(self, flight: Flight) -> None:
+        """A TB of a work has ended."""
+        if flight.drained is not None and not flight.drained.triggered and not any(flight.on(sm) for sm in flight.sms):
+            flight.drained.succeed()
+
+    def _save_cycles(self, flight: Flight, way: PreemptWay, tbs: list[Tb], at_once: int) -> float:
+        name = cost_name(way)
+        costs = self._switch(flight, name)
+        if not way.incremental:
+            return self._cycles(costs.save, len(tbs), at_once, costs.spread)
+        whole, based = self._switch(flight, BASE), sum(tb.base for tb in tbs)
+        if not based:
+            return self._cycles(whole.save, len(tbs), at_once, whole.spread)
+        return self._cycles(costs.save, based, at_once, costs.spread) + (len(tbs) - based) * whole.save.per_tb
+
+    def _leave(self, flight: Flight, sm: Sm, tbs: list[Tb], cost: float, way: PreemptWay, gone: list[Tb]
+               ) -> Iterator[Any]:
+        """TBs leave an SM one after the other, spread over the time of their save."""
+        begun = self.now
+        for number, tb in enumerate(tbs, 1):
+            yield self._env.timeout(max(0, begun + round(cost * number / len(tbs)) - self.now))
+            if flight.over:
+                return
+            sm.leave(tb, self.now, stays=way.in_place and tb not in gone)
+            tb.stopped = False
+            flight.saved[tb] = sm
+            if way.restart:
+                tb.begin_anew()
+            self.freed(sm)
+            self._fill([sm])
+
+    # In place
+
+    def _evicted_for(self, sm: Sm, tbs: list[Tb], newcomer: Flight | None) -> list[Tb]:
+        """Return which of some TBs give up their room for a newcomer's first ones."""
+        gone: list[Tb] = []
+        if newcomer is None or newcomer.over:
+            return gone
+        rows, lines = newcomer.footprint
+        wanted = min(-(-newcomer.fresh // len(newcomer.sms)), sm.geometry.tb_slots,
+                     sm.geometry.warps // newcomer.costs.warps)
+        found = sm.in_the_way(rows * wanted, lines * wanted, tbs)
+        while found is None and wanted > 1:
+            wanted -= 1
+            found = sm.in_the_way(rows * wanted, lines * wanted, tbs)
+        return found or []
+
+    def _eviction(self, flight: Flight) -> float:
+        return self._switch(flight, WHOLE).save.per_tb
+
+    def make_room(self, sm: Sm, tb: Tb) -> None:
+        """Something fresh finds no room: what stays of preempted TBs is evicted if that helps."""
+        staying = [each for each in sm.staying if each not in self._evicting]
+        if not staying or not sm.has_slots(tb.costs):
+            return
+        if gone := sm.in_the_way(tb.rows, tb.lines, staying):
+            self._evicting |= {*gone}
+            self._env.process(self._evict(sm, gone))
+
+    def _evict(self, sm: Sm, gone: list[Tb]) -> Iterator[Any]:
+        for tb in gone:
+            flight = tb.launch
+            assert isinstance(flight, Flight)
+            yield self._env.timeout(round(self._eviction(flight)))
+            self._evicting.discard(tb)
+            if tb in sm.staying:
+                sm.leave(tb, self.now)
+        self.freed(sm)
+        self._fill([sm])
+
+    # Bases
+
+    def checkpoint(self, flight: Flight) -> None:
+        """Save bases of what runs."""
+        flight.process = self._env.process(self._checkpoint(flight))
+
+    def _checkpoint(self, flight: Flight) -> Iterator[Any]:
+        asked, costs = self.now, self._switch(flight, BASE)
+        flight.held = True
+        parts = {sm: flight.on(sm) for sm in flight.sms if flight.on(sm)}
+        try:
+            saving = []
+            for sm, tbs in parts.items():
+                cost = self._cycles(costs.save, len(tbs), len(parts), costs.spread)
+                for tb in tbs:
+                    sm.stop(tb, self.now)
+                self._plan(sm)
+                saving.append(self._env.process(self._run_on(flight, sm, tbs, cost)))
+            yield self._env.all_of(saving) if saving else self._env.timeout(round(costs.save.base))
+        except simpy.Interrupt:
+            return
+        flight.process, flight.held = None, False
+        self._settled(flight, EventKind.CHECKPOINTED, WorkState.RUNNING,
+                      SwitchCost(self.now - asked, sum(len(each) for each in parts.values())))
+        self._fill(flight.sms)
+
+    def _run_on(self, flight: Flight, sm: Sm, tbs: list[Tb], cost: float) -> Iterator[Any]:
+        begun = self.now
+        for number, tb in enumerate(tbs, 1):
+            yield self._env.timeout(max(0, begun + round(cost * number / len(tbs)) - self.now))
+            if flight.over:
+                return
+            tb.base = True
+            sm.stop(tb, self.now, False)
+            self._plan(sm)
+
+    # Back
+
+    def resume(self, flight: Flight) -> None:
+        """Bring a work back."""
+        flight.commands += 1
+        flight.process = self._env.process(self._resume(flight))
+
+    def _resume(self, flight: Flight) -> Iterator[Any]:
+        asked = self.now
+        back: dict[Sm, list[Tb]] = {}
+        for tb, sm in flight.saved.items():
+            back.setdefault(sm, []).append(tb)
+        try:
+            coming = [self._env.process(self._return(flight, sm, tbs, len(back))) for sm, tbs in back.items()]
+            yield self._env.all_of(coming) if coming else self._env.timeout(round(self._bare(flight)))
+        except simpy.Interrupt:
+            return
+        flight.process, flight.held = None, False
+        self._settled(flight, EventKind.RESUMED, WorkState.RUNNING, SwitchCost(self.now - asked))
+        self._fill(flight.sms)
+
+    def _bare(self, flight: Flight) -> float:
+        """Return what a resume takes that brings nothing back."""
+        known = [each.resume.base for each in flight.costs.switches.values() if each.resume is not None]
+        return min(known, default=0.0)
+
+    def _return(self, flight: Flight, sm: Sm, tbs: list[Tb], at_once: int) -> Iterator[Any]:
+        """TBs come back to an SM one after the other, as room is there."""
+        first, command = True, flight.commands
+        for tb in tbs:
+            line = self._return_line(flight, tb, tb in sm.staying)
+            yield self._env.timeout(round(self._cycles(Line(line.base if first else 0.0, line.per_tb), 1, at_once)))
+            first = False
+            while not flight.over and flight.commands == command:
+                if sm.enter(tb, self.now):
+                    break
+                self.make_room(sm, tb)
+                room = self._env.event()
+                self._wanting.setdefault(sm, []).append((tb, room))
+                yield room
+            if flight.over or flight.commands != command:
+                return
+            del flight.saved[tb]
+            flight.warm.add(sm)
+            tb.base = True
+            self._plan(sm)
+
+    def _return_line(self, flight: Flight, tb: Tb, stays: bool) -> Line:
+        name = "in-place" if stays else "flush" if tb.left >= 1 else "checkpoint" if tb.base else WHOLE
+        costs = flight.costs.switches.get(name) or flight.costs.switches.get(WHOLE)
+        if costs is None or costs.resume is None:
+            raise CostError(f"it was not measured what a resume of kernel {flight.signal.work.name!r} costs")
+        return costs.resume
+
+    def waits_for_room(self, sm: Sm) -> bool:
+        """Return whether a TB that is brought back waits for room on an SM."""
+        return bool(self._wanting.get(sm))
+
+    def freed(self, sm: Sm) -> None:
+        """Room has become free on an SM: who waits for it tries again."""
+        for _, room in self._wanting.pop(sm, []):
+            room.succeed()
+
+    # The end
+
+    def _interrupt(self, flight: Flight) -> None:
+        if flight.process is not None and flight.process.is_alive:
+            flight.process.interrupt()
+        flight.process = None
+        flight.commands += 1
+        for sm, waiting in [*self._wanting.items()]:
+            for tb, room in waiting:
+                if tb.launch is flight:
+                    room.succeed()
+            left = [(tb, room) for tb, room in waiting if tb.launch is not flight]
+            self._wanting[sm] = left
+            if not left:
+                del self._wanting[sm]
+
+    def drop(self, flight: Flight) -> None:
+        """A work is no more: its TBs leave at once."""
+        flight.over = True
+        self._interrupt(flight)
+        for sm in flight.sms:
+            for tb in [*flight.on(sm), *(tb for tb in sm.staying if tb.launch is flight)]:
+                sm.leave(tb, self.now)
+            self._plan(sm)
+        flight.saved.clear()
