@@ -8,6 +8,8 @@ times of single TBs differ, from a timeline; and what each way of preempting and
 from __future__ import annotations
 
 import dataclasses
+import functools
+import json
 import zlib
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -15,15 +17,20 @@ from pathlib import Path
 
 import numpy as np
 
+from caesura.cache import cache_directory, digest, seal, whole, write_atomically
 from caesura.hw.arch.errors import InputError
 from caesura.hw.arch.geometry import REGISTER_BANKS, SEGMENT_BYTES, Geometry
 from caesura.sim.rtl.transport import RtlTransport
+from caesura.sim.rtl.verilator import library
 from caesura.sim.timeline import EventKind
+from caesura.software import driver, sched
 from caesura.software.driver import Device
-from caesura.software.sched import WAYS, DriverMachine, Event, EventKind as Happened, QueueSpec, Signal, Way, Work
+from caesura.software.sched import WAYS, DriverMachine, Event, QueueSpec, Signal, Way, Work
+from caesura.software.sched import EventKind as Happened
 
-from .costs import Costs, KernelCosts, SwitchCosts, fit_line, geometry_digest, read_costs, write_costs
-from .traffic import kinds_for, make_work, work_code
+from .costs import Costs, KernelCosts, SwitchCosts, fit_line, kernel_data, kernel_of
+from .opening import possible
+from .traffic import KINDS, kinds_for, make_work, work_code
 
 __all__ = ["SWITCHES", "fitting", "calibrate", "measure_kernel"]
 
@@ -210,7 +217,7 @@ def _switch_costs(bench: Bench, name: str, g: Geometry, crowd: dict[int, int], c
     found: dict[str, list[tuple[int, int, int]]] = {}
     rng = np.random.default_rng([seed, zlib.crc32(name.encode())])
     for way in SWITCHES.values():
-        if not _possible(g, name, way):
+        if not possible(g, way) or way.idempotent and not KINDS[name].idempotent:
             continue
         progress(f"{name}: {way.name}")
         for count in dict.fromkeys((min(crowd), max(crowd))):
@@ -228,17 +235,8 @@ def _cost(samples: Sequence[tuple[int, int, int]], which: str) -> SwitchCosts:
     return SwitchCosts(save, spread, resume, tuple(samples))
 
 
-def _possible(g: Geometry, name: str, way: Way) -> bool:
-    from .traffic import KINDS
-
-    assert way.preempt is not None
-    return ((KINDS[name].idempotent or not way.idempotent) and (g.restart or not way.preempt.restart)
-            and (g.checkpoints or not way.bases) and (g.in_place or not way.preempt.in_place))
-
-
-def measure_kernel(g: Geometry, name: str, moments: int, seed: int, progress: Callable[[str], None]
-                   ) -> tuple[KernelCosts, float, float]:
-    """Return the costs of a kernel, and what giving a start and a kill take."""
+def measure_kernel(g: Geometry, name: str, moments: int, seed: int, progress: Callable[[str], None]) -> KernelCosts:
+    """Return the costs of a kernel, measured now; parameters are as of `calibrate`."""
     bench = Bench.open(g)
     work, _ = make_work(name, g, 1, seed)
     start, kill = _commands(bench, _padded(name, g, 4 * g.tb_slots, seed, 0))
@@ -252,9 +250,8 @@ def measure_kernel(g: Geometry, name: str, moments: int, seed: int, progress: Ca
     switches = _switch_costs(bench, name, g, crowd, cycles, moments, seed, progress)
     bench.machine.close()
     warps = -(-work.threads // g.warp_size)
-    costs = KernelCosts(work_code(work), work.threads, work.image.registers, warps, work.image.shared_bytes,
-                        tuple(cycles.items()), tuple(spread), moved, float(np.mean(cold)), switches)
-    return costs, start, kill
+    return KernelCosts(work_code(work), work.threads, work.image.registers, warps, work.image.shared_bytes,
+                       tuple(cycles.items()), tuple(spread), moved, start, kill, float(np.mean(cold)), switches)
 
 
 def _commands(bench: Bench, work: Work) -> tuple[float, float]:
@@ -265,16 +262,17 @@ def _commands(bench: Bench, work: Work) -> tuple[float, float]:
     bench.expect(Happened.STARTED)
     _pass(bench, 100)
     asked_kill = bench.machine.cycle
-    if not signal.done:
-        bench.machine.kill(signal)
-        bench.expect(Happened.KILLED)
-    return float(started - asked), float(bench.machine.cycle - asked_kill)
+    bench.machine.kill(signal)
+    killed = bench.machine.cycle
+    while bench.machine.run_until(bench.machine.cycle):
+        pass
+    return float(started - asked), float(killed - asked_kill)
 
 
 def calibrate(g: Geometry, kernels: Sequence[str] = (), moments: int = 6, seed: int = 1,
-              progress: Callable[[str], None] = lambda text: None, *, file: Path | None = None, resume: bool = False
-              ) -> Costs:
-    """Measure kernels on the RTL of an SM.
+              progress: Callable[[str], None] = lambda text: None) -> Costs:
+    """Return the costs of kernels, measured on the RTL of an SM; what was measured before with the same simulator, code
+    and settings comes from the cache (`costs`), kernel by kernel.
 
     Parameters
     ----------
@@ -287,48 +285,40 @@ def calibrate(g: Geometry, kernels: Sequence[str] = (), moments: int = 6, seed: 
     seed : int
         Of inputs and moments.
     progress : callable
-    file : Path, optional
-        Cost file, written after each kernel.
-    resume : bool
-        Take over from the file the kernels whose code is the same, and keep others.
 
     Raises
     ------
     InputError
-        If the geometry has several SMs, a kernel does not fit, or the file is of other settings.
+        If the geometry has several SMs, or a kernel does not fit.
     """
     if g.sms != 1:
         raise InputError(f"costs are measured on one SM, and {g.name} has {g.sms} (sms); the model can have several")
+    if moments < 1:
+        raise InputError(f"moments must be 1 or more, not {moments}")
     chosen = tuple(kernels) or kinds_for(g)
     settings = {"moments": moments, "seed": seed}
-    known = _earlier(g, settings, file) if resume else {}
-    costs = Costs(g, 0.0, 0.0, known, settings)
-    commands: list[tuple[float, float]] = []
-    if known and file is not None:
-        earlier = read_costs(file)
-        commands.append((earlier.start_cycles, earlier.kill_cycles))
+    simulator = library(g).name
+    found: dict[str, KernelCosts] = {}
     for number, name in enumerate(chosen, 1):
         work, _ = make_work(name, g, 1, seed)
-        if name in known and known[name].code == work_code(work):
-            continue
-        found, *command = measure_kernel(g, name, moments, seed,
-                                         lambda text, n=number: progress(f"{n} of {len(chosen)}: {text}"))
-        commands.append((command[0], command[1]))
-        start, kill = (float(each) for each in np.mean(commands, axis=0))
-        costs = Costs(g, start, kill, costs.kernels | {name: found}, settings)
-        if file is not None:
-            write_costs(costs, file)
-    if commands and not costs.start_cycles:
-        costs = dataclasses.replace(costs, start_cycles=commands[0][0], kill_cycles=commands[0][1])
-    return costs
+        path = cache_directory() / "costs" / f"{digest([simulator, work_code(work), repr(settings), _sources()])}.json"
+        kernel = _kept(path)
+        if kernel is None:
+            kernel = measure_kernel(g, name, moments, seed,
+                                    lambda text, n=number: progress(f"kernel {n} of {len(chosen)}: {text}"))
+            write_atomically(path, json.dumps(kernel_data(kernel)) + "\n")
+            seal(path, "costs of a kernel", f"{g.name}, {name}")
+        found[name] = kernel
+    return Costs(g, found, settings)
 
 
-def _earlier(g: Geometry, settings: dict, file: Path | None) -> dict[str, KernelCosts]:
-    """Return the kernels of an earlier run, none if there is no file."""
-    if file is None or not file.exists():
-        return {}
-    earlier = read_costs(file)
-    if geometry_digest(earlier.geometry) != geometry_digest(g) or earlier.settings != settings:
-        raise InputError(f"{file} is of another geometry or other settings ({earlier.geometry.name}, "
-                         f"{earlier.settings}): it cannot go on")
-    return dict(earlier.kernels)
+def _kept(path: Path) -> KernelCosts | None:
+    """Return the costs that a file of the cache holds, None if there is none."""
+    return kernel_of(json.loads(path.read_text())) if whole(path) else None
+
+
+@functools.cache
+def _sources() -> str:
+    """Return the hash of what measures, and of what it measures through."""
+    folders = [Path(__file__).parent, Path(sched.__file__).parent, Path(driver.__file__).parent]
+    return digest(path.read_text() for folder in folders for path in sorted(folder.glob("*.py")))

@@ -20,7 +20,7 @@ from caesura.hw.arch.errors import InputError
 from caesura.hw.arch.geometry import PRESETS, Geometry
 
 __all__ = ["VERSION", "CostError", "SwitchCosts", "KernelCosts", "Costs", "Line", "fit_line", "geometry_digest",
-           "read_costs", "write_costs"]
+           "check_geometry", "kernel_data", "kernel_of", "read_costs", "write_costs"]
 
 VERSION = 1
 """Of the file's form and of what is measured."""
@@ -100,6 +100,8 @@ class KernelCosts:
         Times of single TBs over their mean.
     bytes_per_tb : float
         Moved on the bus.
+    start_cycles, kill_cycles : float
+        What giving a start, and ending a work, takes.
     cold_cycles : float
         What a launch takes besides its start and its TBs: the first of these find caches cold.
     switches : dict of str to SwitchCosts
@@ -114,6 +116,8 @@ class KernelCosts:
     tb_cycles: tuple[tuple[int, float], ...]
     spread: tuple[float, ...]
     bytes_per_tb: float
+    start_cycles: float
+    kill_cycles: float
     cold_cycles: float
     switches: dict[str, SwitchCosts] = field(default_factory=dict)
 
@@ -141,16 +145,12 @@ class Costs:
     Attributes
     ----------
     geometry : Geometry
-    start_cycles, kill_cycles : float
-        What giving a start, and ending a work, takes.
     kernels : dict of str to KernelCosts
     settings : dict
         With which they were measured.
     """
 
     geometry: Geometry
-    start_cycles: float
-    kill_cycles: float
     kernels: dict[str, KernelCosts]
     settings: dict = field(default_factory=dict)
 
@@ -182,8 +182,8 @@ def write_costs(costs: Costs, path: Path) -> None:
     """Replace a cost file in one step."""
     g = costs.geometry
     stored = {"version": VERSION, "geometry": dataclasses.asdict(g), "digest": geometry_digest(g),
-              "settings": costs.settings, "start_cycles": costs.start_cycles, "kill_cycles": costs.kill_cycles,
-              "kernels": {name: dataclasses.asdict(kernel) for name, kernel in costs.kernels.items()}}
+              "settings": costs.settings,
+              "kernels": {name: kernel_data(kernel) for name, kernel in costs.kernels.items()}}
     write_atomically(path, json.dumps(stored, indent=1) + "\n")
 
 
@@ -206,8 +206,8 @@ def read_costs(path: Path) -> Costs:
         g = Geometry(**stored["geometry"])
         if geometry_digest(g) != stored["digest"]:
             raise CostError(f"{path}: the digest is not of its geometry; calibrate anew")
-        kernels = {name: _kernel(value) for name, value in stored["kernels"].items()}
-        return Costs(g, stored["start_cycles"], stored["kill_cycles"], kernels, stored["settings"])
+        kernels = {name: kernel_of(value) for name, value in stored["kernels"].items()}
+        return Costs(g, kernels, stored["settings"])
     except (KeyError, TypeError, AttributeError) as error:
         raise CostError(f"{path} is damaged ({error!r}); calibrate anew") from None
 
@@ -225,7 +225,19 @@ def check_geometry(costs: Costs, g: Geometry) -> None:
         raise CostError(f"the costs are of {costs.geometry.name}{known}, not of {g.name} as asked for; calibrate it")
 
 
-def _kernel(value: dict) -> KernelCosts:
+def kernel_data(kernel: KernelCosts) -> dict:
+    """Return the costs of a kernel as plain data."""
+    return dataclasses.asdict(kernel)
+
+
+def kernel_of(value: dict) -> KernelCosts:
+    """Return the costs of a kernel from what `kernel_data` gave.
+
+    Raises
+    ------
+    KeyError, TypeError, AttributeError
+        If it is something else.
+    """
     switches = {name: SwitchCosts(Line(**each["save"]), tuple(each["spread"]),
                                   None if each["resume"] is None else Line(**each["resume"]),
                                   tuple(tuple(sample) for sample in each["samples"]))

@@ -171,7 +171,7 @@ class ModelMachine:
                             [sm for sm in self._sms if sms is None or sm.number in sms])
             self._flights[signal] = flight
             signal.state = WorkState.RUNNING
-            self._after(self._host(self.costs.start_cycles), lambda flight=flight: self._started(flight))
+            self._after(self._host(costs.start_cycles), lambda flight=flight: self._started(flight))
 
     def _started(self, flight: Flight) -> None:
         if flight.signal.done:
@@ -284,7 +284,7 @@ class ModelMachine:
         other = self._flights.get(newcomer) if newcomer is not None else None
         self._switching.check(flight, way)
         signal.state = WorkState.PREEMPTING
-        self._switching.preempt(flight, way, other)
+        self._switching.preempt(flight, way, other, self._host(0))
 
     def checkpoint(self, signal: Signal, mechanism: Mechanism) -> None:
         """Ask for bases; see `Machine.checkpoint`. Costs are those that were measured, of one mechanism."""
@@ -293,7 +293,7 @@ class ModelMachine:
         flight = self._flights[signal]
         self._switching.check(flight, PreemptWay(incremental=True))
         signal.state = WorkState.CHECKPOINTING
-        self._switching.checkpoint(flight)
+        self._switching.checkpoint(flight, self._host(0))
 
     def resume(self, signal: Signal) -> None:
         """Ask for a work to be brought back; see `Machine.resume`."""
@@ -301,7 +301,7 @@ class ModelMachine:
             raise MachineError(f"work {signal.work.name!r} is {signal.state.value}: only one that is preempted can be "
                                "resumed")
         signal.state = WorkState.RESUMING
-        self._switching.resume(self._flights[signal])
+        self._switching.resume(self._flights[signal], self._host(0))
 
     def kill(self, signal: Signal) -> None:
         """End a work; see `Machine.kill`."""
@@ -309,7 +309,7 @@ class ModelMachine:
             return
         flight = self._flights.get(signal)
         if flight is not None:
-            self._host(self.costs.kill_cycles)
+            self._host(flight.costs.kill_cycles)
             self._switching.drop(flight)
             self._done[signal] = 0
         self._end(signal, WorkState.KILLED, EventKind.KILLED)

@@ -167,15 +167,16 @@ class Switching:
 
     # Off the SMs
 
-    def preempt(self, flight: Flight, way: PreemptWay, newcomer: Flight | None) -> None:
-        """Take a work off its SMs; a resume that is under way is withdrawn."""
+    def preempt(self, flight: Flight, way: PreemptWay, newcomer: Flight | None, delay: float) -> None:
+        """Take a work off its SMs after so many cycles; a resume that is under way is withdrawn."""
         self._interrupt(flight)
         flight.held = True
-        flight.process = self._env.process(self._preempt(flight, way, newcomer))
+        flight.process = self._env.process(self._preempt(flight, way, newcomer, delay))
         self._fill(flight.sms)  # what was to be brought back is in nobody's way any more
 
-    def _preempt(self, flight: Flight, way: PreemptWay, newcomer: Flight | None) -> Iterator[Any]:
+    def _preempt(self, flight: Flight, way: PreemptWay, newcomer: Flight | None, delay: float) -> Iterator[Any]:
         try:
+            yield self._env.timeout(delay)
             if way.grace:
                 yield from self._grace(flight, way.grace)
             if flight.over:
@@ -287,11 +288,15 @@ class Switching:
 
     # Bases
 
-    def checkpoint(self, flight: Flight) -> None:
-        """Save bases of what runs."""
-        flight.process = self._env.process(self._checkpoint(flight))
+    def checkpoint(self, flight: Flight, delay: float) -> None:
+        """Save bases of what runs, after so many cycles."""
+        flight.process = self._env.process(self._checkpoint(flight, delay))
 
-    def _checkpoint(self, flight: Flight) -> Iterator[Any]:
+    def _checkpoint(self, flight: Flight, delay: float) -> Iterator[Any]:
+        try:
+            yield self._env.timeout(delay)
+        except simpy.Interrupt:
+            return
         asked, costs = self.now, self._switch(flight, BASE)
         flight.held = True
         parts = {sm: flight.on(sm) for sm in flight.sms if flight.on(sm)}
@@ -323,17 +328,18 @@ class Switching:
 
     # Back
 
-    def resume(self, flight: Flight) -> None:
-        """Bring a work back."""
+    def resume(self, flight: Flight, delay: float) -> None:
+        """Bring a work back, after so many cycles."""
         flight.commands += 1
-        flight.process = self._env.process(self._resume(flight))
+        flight.process = self._env.process(self._resume(flight, delay))
 
-    def _resume(self, flight: Flight) -> Iterator[Any]:
+    def _resume(self, flight: Flight, delay: float) -> Iterator[Any]:
         asked = self.now
         back: dict[Sm, list[Tb]] = {}
         for tb, sm in flight.saved.items():
             back.setdefault(sm, []).append(tb)
         try:
+            yield self._env.timeout(delay)
             coming = [self._env.process(self._return(flight, sm, tbs, len(back))) for sm, tbs in back.items()]
             yield self._env.all_of(coming) if coming else self._env.timeout(round(self._bare(flight)))
         except simpy.Interrupt:
