@@ -3,17 +3,20 @@
 Of each kernel, with 1 TB on the SM up to as many as fit (dynamic shared memory keeps others away): how long a TB takes
 in the steady state, from the difference of two launches, one twice as long; what a launch takes besides; how much the
 times of single TBs differ, from a timeline; and what each way of preempting and bringing back takes, at random moments.
+Of each two kernels, how much they slow each other down side by side.
 """
 
 from __future__ import annotations
 
 import dataclasses
 import functools
+import itertools
 import json
 import zlib
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -22,7 +25,6 @@ from caesura.hw.arch.errors import InputError
 from caesura.hw.arch.geometry import REGISTER_BANKS, SEGMENT_BYTES, Geometry
 from caesura.sim.rtl.transport import RtlTransport
 from caesura.sim.rtl.verilator import library
-from caesura.sim.timeline import EventKind
 from caesura.software import driver, sched
 from caesura.software.driver import Device
 from caesura.software.sched import WAYS, DriverMachine, Event, QueueSpec, Signal, Way, Work
@@ -30,15 +32,18 @@ from caesura.software.sched import EventKind as Happened
 
 from .costs import Costs, KernelCosts, SwitchCosts, fit_line, kernel_data, kernel_of
 from .opening import possible
+from .spans import slowdown, tb_spans
 from .traffic import KINDS, kinds_for, make_work, work_code
 
-__all__ = ["SWITCHES", "fitting", "calibrate", "measure_kernel"]
+__all__ = ["SWITCHES", "fitting", "calibrate", "measure_kernel", "measure_pair"]
 
 MEMORY_BYTES = 64 << 20
 ROUNDS = 6
 """TBs in a row on each place of the SM in the shorter of two launches."""
 LONG = 24
 """The same of launches that are preempted."""
+PAIR_ROUNDS = 4
+"""Of launches of two kernels side by side."""
 MAX_CYCLES = 20_000_000
 """Of a launch."""
 BASE = "base"
@@ -67,7 +72,7 @@ class Bench:
         """Return a fresh one."""
         transport = RtlTransport(g, MEMORY_BYTES)
         machine = DriverMachine(Device(transport))
-        return cls(transport, machine, machine.queue(QueueSpec()))
+        return cls(transport, machine, machine.queue(QueueSpec(capacity=min(2, g.kernel_slots))))
 
     def expect(self, *kinds: Happened) -> Event:
         """Let time pass until one of some events, and return it."""
@@ -125,35 +130,6 @@ def _steady(bench: Bench, name: str, g: Geometry, count: int, padding: int, seed
     return max(1.0, (long - short) / ROUNDS), first, moved / (2 * ROUNDS * count)
 
 
-def tb_times(events: np.ndarray) -> list[int]:
-    """Return how long each TB of a timeline was on the SM, in cycles, in the order of their ends.
-
-    Parameters
-    ----------
-    events : numpy.ndarray
-        Of `sim.timeline.EVENT`, of a run without preempts.
-    """
-    owner: dict[int, tuple[int, int]] = {}
-    begun: dict[tuple[int, int], int] = {}
-    left: dict[tuple[int, int], int] = {}
-    times, before = [], 0
-    for row in events:
-        if row["kind"] == EventKind.INIT:
-            tb, slot = (int(row["kernel"]), int(row["launch"])), int(row["slot"])
-            owner[slot] = tb
-            begun.setdefault(tb, int(row["cycle"]))
-            left[tb] = left.get(tb, 0) + 1
-        elif row["kind"] == EventKind.VALID:
-            now = int(row["value"])
-            for slot in [slot for slot in owner if before >> slot & 1 and not now >> slot & 1]:
-                tb = owner.pop(slot)
-                left[tb] -= 1
-                if not left[tb]:
-                    times.append(int(row["cycle"]) - begun[tb])
-            before = now
-    return times
-
-
 def _spread(bench: Bench, name: str, g: Geometry, count: int, seed: int) -> list[float]:
     """Return the times of single TBs over their mean, the first ones, with cold caches, left out."""
     bench.transport.record_timeline(1 << 20)
@@ -161,7 +137,7 @@ def _spread(bench: Bench, name: str, g: Geometry, count: int, seed: int) -> list
     bench.run(_padded(name, g, 2 * ROUNDS * count, seed, 0))
     events, _ = bench.transport.take_timeline()
     bench.transport.record_timeline(0)
-    times = tb_times(events)[count:-count]
+    times = [span.end - span.begin for span in tb_spans(events)][count:-count]
     mean = float(np.mean(times))
     return [round(each / mean, 4) for each in times]
 
@@ -250,8 +226,23 @@ def measure_kernel(g: Geometry, name: str, moments: int, seed: int, progress: Ca
     switches = _switch_costs(bench, name, g, crowd, cycles, moments, seed, progress)
     bench.machine.close()
     warps = -(-work.threads // g.warp_size)
-    return KernelCosts(work_code(work), work.threads, work.image.registers, warps, work.image.shared_bytes,
+    return KernelCosts(name, work_code(work), work.threads, work.image.registers, warps, work.image.shared_bytes,
                        tuple(cycles.items()), tuple(spread), moved, start, kill, float(np.mean(cold)), switches)
+
+
+def measure_pair(g: Geometry, pair: tuple[KernelCosts, KernelCosts], seed: int) -> tuple[float, float]:
+    """Return how much each TB of the second kernel slows those of the first down, and the other way (`spans`): of two
+    launches of as many TBs, which take turns."""
+    bench = Bench.open(g)
+    most = max(costs.tb_cycles[-1][0] for costs in pair)
+    bench.transport.record_timeline(1 << 20)
+    signals = [bench.machine.submit(bench.queue, make_work(costs.name, g, PAIR_ROUNDS * most, seed)[0])
+               for costs in pair]
+    while not all(signal.done for signal in signals):
+        bench.expect(Happened.FINISHED)
+    spans = tb_spans(bench.transport.take_timeline()[0])
+    bench.machine.close()
+    return slowdown(spans, 0, 1, pair[0]), slowdown(spans, 1, 0, pair[1])
 
 
 def _commands(bench: Bench, work: Work) -> tuple[float, float]:
@@ -297,24 +288,37 @@ def calibrate(g: Geometry, kernels: Sequence[str] = (), moments: int = 6, seed: 
         raise InputError(f"moments must be 1 or more, not {moments}")
     chosen = tuple(kernels) or kinds_for(g)
     settings = {"moments": moments, "seed": seed}
-    simulator = library(g).name
+    key = [library(g).name, repr(settings), _sources()]
     found: dict[str, KernelCosts] = {}
     for number, name in enumerate(chosen, 1):
         work, _ = make_work(name, g, 1, seed)
-        path = cache_directory() / "costs" / f"{digest([simulator, work_code(work), repr(settings), _sources()])}.json"
-        kernel = _kept(path)
-        if kernel is None:
-            kernel = measure_kernel(g, name, moments, seed,
-                                    lambda text, n=number: progress(f"kernel {n} of {len(chosen)}: {text}"))
-            write_atomically(path, json.dumps(kernel_data(kernel)) + "\n")
-            seal(path, "costs of a kernel", f"{g.name}, {name}")
-        found[name] = kernel
+        stored = _kept([*key, work_code(work)], f"{g.name}, {name}", lambda name=name, number=number: kernel_data(
+            measure_kernel(g, name, moments, seed,
+                           lambda text: progress(f"kernel {number} of {len(chosen)}: {text}"))))
+        found[name] = kernel_of(stored)
+    pairs = [*itertools.combinations(found.values(), 2)] if g.kernel_slots > 1 else []
+    for number, pair in enumerate(pairs, 1):
+        names = tuple(costs.name for costs in pair)
+
+        def measure(pair=pair, number=number, names=names) -> list[float]:
+            progress(f"pair {number} of {len(pairs)}: {' beside '.join(names)}")
+            return [*measure_pair(g, pair, seed)]
+
+        slower = _kept([*key, *(costs.code for costs in pair)], f"{g.name}, {' and '.join(names)}", measure)
+        for costs, other, share in ((pair[0], names[1], slower[0]), (pair[1], names[0], slower[1])):
+            costs.beside[other] = share
     return Costs(g, found, settings)
 
 
-def _kept(path: Path) -> KernelCosts | None:
-    """Return the costs that a file of the cache holds, None if there is none."""
-    return kernel_of(json.loads(path.read_text())) if whole(path) else None
+def _kept(key: Sequence[str], what: str, measure: Callable[[], Any]) -> Any:
+    """Return what the cache holds under a key; measured, and kept, if there is nothing."""
+    path = cache_directory() / "costs" / f"{digest(key)}.json"
+    if whole(path):
+        return json.loads(path.read_text())
+    data = json.loads(json.dumps(measure()))  # as it will be read
+    write_atomically(path, json.dumps(data) + "\n")
+    seal(path, "costs", what)
+    return data
 
 
 @functools.cache

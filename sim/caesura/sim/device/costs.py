@@ -90,6 +90,7 @@ class KernelCosts:
 
     Attributes
     ----------
+    name : str
     code : str
         Hash of its code and its block.
     threads, registers, warps, shared_bytes : int
@@ -106,8 +107,11 @@ class KernelCosts:
         What a launch takes besides its start and its TBs: the first of these find caches cold.
     switches : dict of str to SwitchCosts
         By the name of the way.
+    beside : dict of str to float
+        How much longer a TB takes for each TB of another kernel on the SM, as a share, by its name.
     """
 
+    name: str
     code: str
     threads: int
     registers: int
@@ -120,6 +124,7 @@ class KernelCosts:
     kill_cycles: float
     cold_cycles: float
     switches: dict[str, SwitchCosts] = field(default_factory=dict)
+    beside: dict[str, float] = field(default_factory=dict)
 
     def cycles_with(self, residents: float) -> float:
         """Return the mean cycles of a TB with as many like it on the SM, itself included: between measurements and

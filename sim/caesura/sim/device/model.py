@@ -183,9 +183,9 @@ class ModelMachine:
     # TBs
 
     def fill(self, sms: list[Sm]) -> None:
-        """Begin TBs on SMs, on the one with the fewest warps first; works take turns. As long as one that is brought
-        back has found no room, nothing fresh begins."""
-        able = [sm for sm in sms if not self._switching.waits_for_room(sm)]
+        """Begin TBs on SMs, on the one with the fewest warps first; works take turns. Where TBs are to be
+        brought back nothing fresh begins."""
+        able = [sm for sm in sms if not self._switching.brings_back(sm)]
         while able:
             sm = min(able, key=lambda sm: (sm.warps, sm.number)) if len(able) > 1 else able[0]
             if not self._launch_on(sm):

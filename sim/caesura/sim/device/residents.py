@@ -2,7 +2,8 @@
 
 Room is given as the hardware's allocation tables give it: the lowest place for a row of registers and of shared-memory
 lines, a TB slot, any warp slots. TBs share the SM: of like ones it was measured how long they take when there are so
-many; one of another kernel counts for as many as it takes of what limits the SM (`KernelCosts.share`).
+many, and how much longer beside others (`KernelCosts.beside`). Where the latter was not, one of another kernel counts
+for as many as it takes of what limits the SM (`KernelCosts.share`).
 """
 
 from __future__ import annotations
@@ -105,15 +106,22 @@ class Sm:
         """Return whether there is a TB slot and there are warp slots for a TB."""
         return len(self.tbs) < self.geometry.tb_slots and self.warps + costs.warps <= self.geometry.warps
 
+    def has_room(self, tb: Tb) -> bool:
+        """Return whether there is room for a TB. What stays here of it is its own."""
+        return self.has_slots(tb.costs) and (tb in self.staying or None not in self._places(tb))
+
+    def _places(self, tb: Tb) -> tuple[int | None, int | None]:
+        return (first_fit(self.geometry.register_rows, self._ranges(self._rows, "rows"), tb.rows),
+                first_fit(self.geometry.shared_lines, self._ranges(self._lines, "lines"), tb.lines))
+
     def enter(self, tb: Tb, now: int) -> bool:
-        """Give a TB room; return whether there was any. What stays here of it is its own."""
+        """Give a TB room; return whether there was any."""
         if not self.has_slots(tb.costs):
             return False
         if tb in self.staying:
             self.staying.remove(tb)
         else:
-            row = first_fit(self.geometry.register_rows, self._ranges(self._rows, "rows"), tb.rows)
-            line = first_fit(self.geometry.shared_lines, self._ranges(self._lines, "lines"), tb.lines)
+            row, line = self._places(tb)
             if row is None or line is None:
                 return False
             self._rows[tb], self._lines[tb] = row, line
@@ -185,20 +193,24 @@ class Sm:
             self._cycles = {}
         key = id(tb.costs)
         if key not in self._cycles:
-            self._cycles[key] = tb.costs.cycles_with(self._crowd(tb.costs))
+            crowd, slower = self._company(tb.costs)
+            self._cycles[key] = tb.costs.cycles_with(crowd) * max(0.2, slower)
         return self._cycles[key] * tb.factor * self.bus
 
-    def _crowd(self, costs: KernelCosts) -> float:
-        """Return how many TBs of a kernel those that run come to."""
-        own, others = 0, 0.0
+    def _company(self, costs: KernelCosts) -> tuple[float, float]:
+        """Return how many TBs of a kernel run, with others that count as such, and how many times as long they take for
+        others of which that was measured."""
+        crowd, slower = 0.0, 1.0
         for tb in self.tbs:
             if tb.stopped:
                 continue
             if tb.costs is costs:
-                own += 1
+                crowd += 1
+            elif (share := costs.beside.get(tb.costs.name)) is not None:
+                slower += share
             else:
-                others += tb.costs.share
-        return max(1.0, own + others / costs.share)
+                crowd += tb.costs.share / costs.share
+        return max(1.0, crowd), slower
 
     @property
     def demand(self) -> float:

@@ -130,7 +130,9 @@ class Switching:
                  plan: Callable[[Sm], None]):
         self._env, self._costs, self._bus_scale, self._random = env, costs, bus_scale, random
         self._fill, self._settled, self._plan = fill, settled, plan
-        self._wanting: dict[Sm, list[tuple[Tb, simpy.Event]]] = {}
+        self._engines: dict[Sm, simpy.Resource] = {}
+        self._wanting: dict[Sm, list[simpy.Event]] = {}
+        self._returning: dict[Sm, set[Flight]] = {}
         self._evicting: set[Tb] = set()
 
     @property
@@ -175,6 +177,7 @@ class Switching:
         self._fill(flight.sms)  # what was to be brought back is in nobody's way any more
 
     def _preempt(self, flight: Flight, way: PreemptWay, newcomer: Flight | None, delay: float) -> Iterator[Any]:
+        saved: list[Tb] = []
         try:
             yield self._env.timeout(delay)
             if way.grace:
@@ -182,18 +185,10 @@ class Switching:
             if flight.over:
                 return
             begun = self.now
-            parts = {sm: flight.on(sm) for sm in flight.sms if flight.on(sm)}
-            leaving = []
-            for sm, tbs in parts.items():
-                cost = self._save_cycles(flight, way, tbs, len(parts))
-                gone = self._evicted_for(sm, tbs, newcomer) if way.in_place else []
-                cost += len(gone) * self._eviction(flight)
-                for tb in tbs:
-                    sm.stop(tb, self.now)
-                self._plan(sm)
-                leaving.append(self._env.process(self._leave(flight, sm, tbs, cost, way, gone)))
-            if leaving:
-                yield self._env.all_of(leaving)
+            sms = [sm for sm in flight.sms if flight.on(sm)]
+            saves = [self._env.process(self._save(flight, sm, way, newcomer, len(sms), saved)) for sm in sms]
+            if saves:
+                yield self._env.all_of(saves)
             elif not way.grace:  # nothing is there: it takes what a command takes
                 yield self._env.timeout(round(self._empty(flight, way)))
         except simpy.Interrupt:
@@ -201,8 +196,7 @@ class Switching:
         if flight.over:
             return
         flight.process = None
-        tbs = sum(len(each) for each in parts.values())
-        self._settled(flight, EventKind.PREEMPTED, WorkState.PREEMPTED, SwitchCost(self.now - begun, tbs))
+        self._settled(flight, EventKind.PREEMPTED, WorkState.PREEMPTED, SwitchCost(self.now - begun, len(saved)))
 
     def _empty(self, flight: Flight, way: PreemptWay) -> float:
         return self._switch(flight, cost_name(way)).save.base
@@ -231,21 +225,40 @@ class Switching:
             return self._cycles(whole.save, len(tbs), at_once, whole.spread)
         return self._cycles(costs.save, based, at_once, costs.spread) + (len(tbs) - based) * whole.save.per_tb
 
-    def _leave(self, flight: Flight, sm: Sm, tbs: list[Tb], cost: float, way: PreemptWay, gone: list[Tb]
-               ) -> Iterator[Any]:
-        """TBs leave an SM one after the other, spread over the time of their save."""
-        begun = self.now
-        for number, tb in enumerate(tbs, 1):
-            yield self._env.timeout(max(0, begun + round(cost * number / len(tbs)) - self.now))
-            if flight.over:
+    def _save(self, flight: Flight, sm: Sm, way: PreemptWay, newcomer: Flight | None, at_once: int, saved: list[Tb]
+              ) -> Iterator[Any]:
+        """TBs leave an SM, when its preemption engine has done what came before: one after the other, spread over the
+        time of their save."""
+        with self._engine(sm).request() as turn:
+            yield turn
+            tbs = flight.on(sm)
+            if flight.over or not tbs:
                 return
-            sm.leave(tb, self.now, stays=way.in_place and tb not in gone)
-            tb.stopped = False
-            flight.saved[tb] = sm
-            if way.restart:
-                tb.begin_anew()
-            self.freed(sm)
-            self._fill([sm])
+            cost = self._save_cycles(flight, way, tbs, at_once)
+            gone = self._evicted_for(sm, tbs, newcomer) if way.in_place else []
+            cost += len(gone) * self._eviction(flight)
+            for tb in tbs:
+                sm.stop(tb, self.now)
+            self._plan(sm)
+            begun = self.now
+            for number, tb in enumerate(tbs, 1):
+                yield self._env.timeout(max(0, begun + round(cost * number / len(tbs)) - self.now))
+                if flight.over:
+                    return
+                sm.leave(tb, self.now, stays=way.in_place and tb not in gone)
+                tb.stopped = False
+                flight.saved[tb] = sm
+                saved.append(tb)
+                if way.restart:
+                    tb.begin_anew()
+                self.freed(sm)
+                self._fill([sm])
+
+    def _engine(self, sm: Sm) -> simpy.Resource:
+        """Return the preemption engine of an SM: it carries out one command after the other."""
+        if sm not in self._engines:
+            self._engines[sm] = simpy.Resource(self._env)
+        return self._engines[sm]
 
     # In place
 
@@ -293,38 +306,40 @@ class Switching:
         flight.process = self._env.process(self._checkpoint(flight, delay))
 
     def _checkpoint(self, flight: Flight, delay: float) -> Iterator[Any]:
+        saved: list[Tb] = []
         try:
             yield self._env.timeout(delay)
-        except simpy.Interrupt:
-            return
-        asked, costs = self.now, self._switch(flight, BASE)
-        flight.held = True
-        parts = {sm: flight.on(sm) for sm in flight.sms if flight.on(sm)}
-        try:
-            saving = []
-            for sm, tbs in parts.items():
-                cost = self._cycles(costs.save, len(tbs), len(parts), costs.spread)
-                for tb in tbs:
-                    sm.stop(tb, self.now)
-                self._plan(sm)
-                saving.append(self._env.process(self._run_on(flight, sm, tbs, cost)))
-            yield self._env.all_of(saving) if saving else self._env.timeout(round(costs.save.base))
+            begun = self.now
+            flight.held = True
+            sms = [sm for sm in flight.sms if flight.on(sm)]
+            saves = [self._env.process(self._save_base(flight, sm, len(sms), saved)) for sm in sms]
+            yield self._env.all_of(saves) if saves else self._env.timeout(round(self._switch(flight, BASE).save.base))
         except simpy.Interrupt:
             return
         flight.process, flight.held = None, False
-        self._settled(flight, EventKind.CHECKPOINTED, WorkState.RUNNING,
-                      SwitchCost(self.now - asked, sum(len(each) for each in parts.values())))
+        cost = SwitchCost(self.now - begun, len(saved))
+        self._settled(flight, EventKind.CHECKPOINTED, WorkState.RUNNING, cost)
         self._fill(flight.sms)
 
-    def _run_on(self, flight: Flight, sm: Sm, tbs: list[Tb], cost: float) -> Iterator[Any]:
-        begun = self.now
-        for number, tb in enumerate(tbs, 1):
-            yield self._env.timeout(max(0, begun + round(cost * number / len(tbs)) - self.now))
-            if flight.over:
-                return
-            tb.base = True
-            sm.stop(tb, self.now, False)
+    def _save_base(self, flight: Flight, sm: Sm, at_once: int, saved: list[Tb]) -> Iterator[Any]:
+        """TBs stop, and run on one after the other as each is saved."""
+        costs = self._switch(flight, BASE)
+        with self._engine(sm).request() as turn:
+            yield turn
+            tbs = flight.on(sm)
+            cost = self._cycles(costs.save, len(tbs), at_once, costs.spread)
+            for tb in tbs:
+                sm.stop(tb, self.now)
             self._plan(sm)
+            begun = self.now
+            for number, tb in enumerate(tbs, 1):
+                yield self._env.timeout(max(0, begun + round(cost * number / len(tbs)) - self.now))
+                if flight.over:
+                    return
+                tb.base = True
+                saved.append(tb)
+                sm.stop(tb, self.now, False)
+                self._plan(sm)
 
     # Back
 
@@ -338,11 +353,14 @@ class Switching:
         back: dict[Sm, list[Tb]] = {}
         for tb, sm in flight.saved.items():
             back.setdefault(sm, []).append(tb)
+            self._returning.setdefault(sm, set()).add(flight)
         try:
             yield self._env.timeout(delay)
             coming = [self._env.process(self._return(flight, sm, tbs, len(back))) for sm, tbs in back.items()]
             yield self._env.all_of(coming) if coming else self._env.timeout(round(self._bare(flight)))
         except simpy.Interrupt:
+            return
+        if flight.over:
             return
         flight.process, flight.held = None, False
         self._settled(flight, EventKind.RESUMED, WorkState.RUNNING, SwitchCost(self.now - asked))
@@ -354,25 +372,42 @@ class Switching:
         return min(known, default=0.0)
 
     def _return(self, flight: Flight, sm: Sm, tbs: list[Tb], at_once: int) -> Iterator[Any]:
-        """TBs come back to an SM one after the other, as room is there."""
-        first, command = True, flight.commands
-        for tb in tbs:
-            line = self._return_line(flight, tb, tb in sm.staying)
-            yield self._env.timeout(round(self._cycles(Line(line.base if first else 0.0, line.per_tb), 1, at_once)))
-            first = False
-            while not flight.over and flight.commands == command:
-                if sm.enter(tb, self.now):
-                    break
-                self.make_room(sm, tb)
-                room = self._env.event()
-                self._wanting.setdefault(sm, []).append((tb, room))
-                yield room
-            if flight.over or flight.commands != command:
+        """TBs come back to an SM one after the other. One that finds no room leaves the engine to others until there
+        may be some."""
+        command, first = flight.commands, True
+        left = [*tbs]
+        while left:
+            with self._engine(sm).request() as turn:
+                yield turn
+                while left and flight.commands == command:
+                    tb = left[0]
+                    if not sm.has_room(tb):
+                        self.make_room(sm, tb)
+                        break
+                    line = self._return_line(flight, tb, tb in sm.staying)
+                    cost = self._cycles(Line(line.base if first else 0.0, line.per_tb), 1, at_once)
+                    sm.enter(tb, self.now)
+                    sm.stop(tb, self.now)
+                    yield self._env.timeout(round(cost))
+                    if flight.over:
+                        return
+                    first, tb.base = False, True
+                    del left[0], flight.saved[tb]
+                    flight.warm.add(sm)
+                    sm.stop(tb, self.now, False)
+                    self._plan(sm)
+            if flight.commands != command:
                 return
-            del flight.saved[tb]
-            flight.warm.add(sm)
-            tb.base = True
-            self._plan(sm)
+            if left:
+                room = self._env.event()
+                self._wanting.setdefault(sm, []).append(room)
+                yield room
+        self._has_returned(flight, sm)
+
+    def _has_returned(self, flight: Flight, sm: Sm) -> None:
+        """Nothing of a work is to be brought back to an SM any more: fresh TBs may begin there."""
+        self._returning.get(sm, set()).discard(flight)
+        self._fill([sm])
 
     def _return_line(self, flight: Flight, tb: Tb, stays: bool) -> Line:
         name = "in-place" if stays else "flush" if tb.left >= 1 else "checkpoint" if tb.base else WHOLE
@@ -381,30 +416,28 @@ class Switching:
             raise CostError(f"it was not measured what a resume of kernel {flight.signal.work.name!r} costs")
         return costs.resume
 
-    def waits_for_room(self, sm: Sm) -> bool:
-        """Return whether a TB that is brought back waits for room on an SM."""
-        return bool(self._wanting.get(sm))
+    def brings_back(self, sm: Sm) -> bool:
+        """Return whether TBs are to be brought back to an SM that are not there yet: nothing fresh begins before."""
+        return bool(self._returning.get(sm))
 
     def freed(self, sm: Sm) -> None:
         """Room has become free on an SM: who waits for it tries again."""
-        for _, room in self._wanting.pop(sm, []):
-            room.succeed()
+        for room in self._wanting.pop(sm, []):
+            if not room.triggered:
+                room.succeed()
 
     # The end
 
     def _interrupt(self, flight: Flight) -> None:
+        """What is being done with a work is void."""
         if flight.process is not None and flight.process.is_alive:
             flight.process.interrupt()
         flight.process = None
         flight.commands += 1
-        for sm, waiting in [*self._wanting.items()]:
-            for tb, room in waiting:
-                if tb.launch is flight:
-                    room.succeed()
-            left = [(tb, room) for tb, room in waiting if tb.launch is not flight]
-            self._wanting[sm] = left
-            if not left:
-                del self._wanting[sm]
+        for sm in flight.sms:
+            if flight in self._returning.get(sm, ()):
+                self._returning[sm].discard(flight)
+                self.freed(sm)
 
     def drop(self, flight: Flight) -> None:
         """A work is no more: its TBs leave at once."""

@@ -276,14 +276,14 @@ class DriverMachine:
 
     def _settle(self, signal: Signal, launch: Launch, state: KernelState) -> None:
         """A preempt, a checkpoint or a resume has ended, well or not."""
-        asked = signal.state
+        asked, alone = signal.state, self._switches_alone(signal)
         signal.state = WorkState.PREEMPTED if state is KernelState.PREEMPTED else WorkState.RUNNING
         try:
             if asked is WorkState.RESUMING:
                 cycles = self.device.finish_resume(launch, 0).restore_cycles
                 signal.counts.resumes += 1
-                signal.counts.resume_cycles += cycles
-                self._note(EventKind.RESUMED, signal, SwitchCost(cycles))
+                signal.counts.resume_cycles += cycles if alone else 0
+                self._note(EventKind.RESUMED, signal, SwitchCost(cycles) if alone else None)
                 return
             report = self.device.finish_preempt(launch, 0)
         except CommandRefused as error:
@@ -294,11 +294,18 @@ class DriverMachine:
         counts, checkpoint = signal.counts, asked is WorkState.CHECKPOINTING
         counts.checkpoints += checkpoint
         counts.preempts += not checkpoint
+        kind = EventKind.CHECKPOINTED if checkpoint else EventKind.PREEMPTED
+        if not alone:
+            self._note(kind, signal)
+            return
         counts.saved_tbs += report.tbs
         counts.saved_bytes += report.data_bytes
         counts.save_cycles += report.save_cycles
-        kind = EventKind.CHECKPOINTED if checkpoint else EventKind.PREEMPTED
         self._note(kind, signal, SwitchCost(report.save_cycles, report.tbs, report.data_bytes))
+
+    def _switches_alone(self, signal: Signal) -> bool:
+        """Return whether no other work is being switched: there is one set of counters, of the last that has begun."""
+        return not any(other.state in _UNDER_WAY for other in self._signals if other is not signal)
 
     # Counters and estimates
 

@@ -115,7 +115,7 @@ class Counts:
     preempts, checkpoints, resumes : int
         That have ended well.
     saved_tbs, saved_bytes, save_cycles, resume_cycles : int
-        Sums over these. Bytes are 0 on a machine that does not know them.
+        Sums over those of which the cost is known (`Event.cost`). Bytes are 0 on a machine that does not know them.
     """
 
     preempts: int = 0
@@ -231,7 +231,8 @@ class Event:
     kind : EventKind
     signal : Signal
     cost : SwitchCost or None
-        Of a preempt, a checkpoint or a resume that has ended well.
+        Of a preempt, a checkpoint or a resume that has ended well; None if the machine cannot tell, since another work
+        was being switched then.
     text : str
         Of `REFUSED` and `FAULTED`: why.
     """
