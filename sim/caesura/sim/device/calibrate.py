@@ -324,5 +324,8 @@ def _kept(key: Sequence[str], what: str, measure: Callable[[], Any]) -> Any:
 @functools.cache
 def _sources() -> str:
     """Return the hash of what measures, and of what it measures through."""
-    folders = [Path(__file__).parent, Path(sched.__file__).parent, Path(driver.__file__).parent]
-    return digest(path.read_text() for folder in folders for path in sorted(folder.glob("*.py")))
+    here, machine = Path(__file__).parent, Path(sched.__file__).parent
+    files = [*(here / f"{name}.py" for name in ("calibrate", "costs", "spans", "traffic")),
+             *(machine / f"{name}.py" for name in ("machine", "driver_machine", "priority")),
+             *sorted(Path(driver.__file__).parent.glob("*.py"))]
+    return digest(path.read_text() for path in files)

@@ -69,7 +69,7 @@ class SwitchCosts:
     Attributes
     ----------
     save : Line
-        From the command until the scheduler is told that the SM's resources are free; of a checkpoint, that all runs on.
+        From the command until the scheduler is told that the SM's resources are free; of a checkpoint, that all run on.
     spread : tuple of float
         What measurements of it were over the line, as a factor: 1.0 is on the line.
     resume : Line or None

@@ -289,7 +289,7 @@ class ModelMachine:
     def checkpoint(self, signal: Signal, mechanism: Mechanism) -> None:
         """Ask for bases; see `Machine.checkpoint`. Costs are those that were measured, of one mechanism."""
         if signal.state is not WorkState.RUNNING:
-            raise MachineError(f"work {signal.work.name!r} is {signal.state.value}: only one that runs has a checkpoint")
+            raise MachineError(f"work {signal.work.name!r} is {signal.state.value}: only one that runs can have bases")
         flight = self._flights[signal]
         self._switching.check(flight, PreemptWay(incremental=True))
         signal.state = WorkState.CHECKPOINTING

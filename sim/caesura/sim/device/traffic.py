@@ -75,7 +75,7 @@ URGENT = "vecadd"
 
 
 def block_threads(g: Geometry, kind: Kind) -> int:
-    """Return the threads of a TB: the kernel's own, or a power of two such that two TBs find warp slots, 256 at most."""
+    """Return the threads of a TB: the kernel's own, or a power of two, 256 at most, such that two find warp slots."""
     if kind.threads:
         return kind.threads
     most = max(g.warp_size, min(_FULL, g.max_block_threads, g.warps * g.warp_size // 2))

@@ -41,8 +41,8 @@ def tables(result: dict) -> list[TitledTable]:
 
 def _heading(result: dict) -> str:
     wrong = "all results right" if not result["wrong"] else f"{result['wrong']} elements of results WRONG"
-    return (f"{result['preset']}, SMs: {result['sms']}, workloads drawn with seed {result['seed']}; {wrong} on the RTL; "
-            f"the model is {result['times_as_fast']:,.0f} times as fast ({result['seconds']['rtl']:.1f} s and "
+    return (f"{result['preset']}, SMs: {result['sms']}, workloads drawn with seed {result['seed']}; {wrong} on the "
+            f"RTL; the model is {result['times_as_fast']:,.0f} times as fast ({result['seconds']['rtl']:.1f} s and "
             f"{result['seconds']['model']:.2f} s)")
 
 

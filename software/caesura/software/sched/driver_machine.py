@@ -104,8 +104,8 @@ class DriverMachine:
         slots = self.geometry.kernel_slots - len(self.device.launcher.queue_slots)
         check_queue(spec, self._specs, slots, self.sms)
         if spec.sms is not None and len(spec.sms) < self.sms:
-            raise MachineError(f"machine {self.name!r} cannot keep a queue to SMs {sorted(spec.sms)}: the driver starts "
-                               f"kernels on all {self.sms}; leave sms out, or preempt works on some SMs")
+            raise MachineError(f"machine {self.name!r} cannot keep a queue to SMs {sorted(spec.sms)}: the driver "
+                               f"starts kernels on all {self.sms}; leave sms out, or preempt works on some SMs")
         self._specs.append(spec)
         return len(self._specs) - 1
 
@@ -206,7 +206,7 @@ class DriverMachine:
     def checkpoint(self, signal: Signal, mechanism: Mechanism) -> None:
         """Ask for bases; see `Machine.checkpoint`. Raises as `preempt`."""
         if signal.state is not WorkState.RUNNING:
-            raise MachineError(f"work {signal.work.name!r} is {signal.state.value}: only one that runs has a checkpoint")
+            raise MachineError(f"work {signal.work.name!r} is {signal.state.value}: only one that runs can have bases")
         self._give(signal, WorkState.CHECKPOINTING, lambda launch: self.device.begin_checkpoint(launch, mechanism))
 
     def resume(self, signal: Signal) -> None:

@@ -374,8 +374,8 @@ def check_queue(spec: QueueSpec, others: Sequence[QueueSpec], slots: int, sms: i
         raise MachineError(f"a queue has a capacity of 1 or more, not {spec.capacity}")
     taken = sum(other.capacity for other in others)
     if taken + spec.capacity > slots:
-        raise MachineError(f"queues would have {taken + spec.capacity} works in flight, this machine has {slots} kernel "
-                           "slots; give them less capacity")
+        raise MachineError(f"queues would have {taken + spec.capacity} works in flight, this machine has {slots} "
+                           "kernel slots; give them less capacity")
     if spec.sms is not None and not spec.sms:
         raise MachineError("a queue is of no SM; name one, or leave sms out for all")
     if spec.sms is not None and not spec.sms <= frozenset(range(sms)):
