@@ -2,9 +2,9 @@
 
 ``caesura bench deadline`` runs the same traffic with each way of making room: none at all; waiting for TBs to end
 (drain); saving contexts, in place, or as increments of a base; and dropping what TBs have done (flush), or all that the
-kernel has (reset). The latency of an urgent kernel is from its arrival to its end. The other one begins again as soon as
-it has ended, so that no urgent kernel finds the machine idle. On the RTL the results of all kernels are compared with
-their references.
+kernel has (reset). The latency of an urgent kernel is from its arrival to its end. The other one begins again as soon
+as it has ended, so that no urgent kernel finds the machine idle. On the RTL the results of all kernels are compared
+with their references.
 """
 
 from __future__ import annotations

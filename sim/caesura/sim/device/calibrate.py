@@ -326,6 +326,6 @@ def _sources() -> str:
     """Return the hash of what measures, and of what it measures through."""
     here, machine = Path(__file__).parent, Path(sched.__file__).parent
     files = [*(here / f"{name}.py" for name in ("calibrate", "costs", "spans", "traffic")),
-             *(machine / f"{name}.py" for name in ("machine", "driver_machine", "priority")),
+             *(machine / f"{name}.py" for name in ("machine", "rules", "driver_machine", "priority")),
              *sorted(Path(driver.__file__).parent.glob("*.py"))]
     return digest(path.read_text() for path in files)

@@ -129,11 +129,13 @@ class KernelCosts:
     def cycles_with(self, residents: float) -> float:
         """Return the mean cycles of a TB with as many like it on the SM, itself included: between measurements and
         beyond them along straight lines."""
-        at, cycles = zip(*self.tb_cycles, strict=True)
-        if residents <= at[-1] or len(at) == 1:
-            return float(np.interp(residents, at, cycles)) if len(at) > 1 else cycles[0] * max(1.0, residents / at[0])
-        slope = max(0.0, (cycles[-1] - cycles[-2]) / (at[-1] - at[-2]))
-        return cycles[-1] + slope * (residents - at[-1])
+        most, cycles = self.tb_cycles[-1]
+        if len(self.tb_cycles) == 1:
+            return cycles * max(1.0, residents / most)
+        if residents <= most:
+            return float(np.interp(residents, [at for at, _ in self.tb_cycles], [each for _, each in self.tb_cycles]))
+        before, fewer = self.tb_cycles[-2]
+        return cycles + max(0.0, (cycles - fewer) / (most - before)) * (residents - most)
 
     @property
     def share(self) -> float:

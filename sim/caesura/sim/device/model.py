@@ -32,14 +32,13 @@ from caesura.software.sched.machine import (
     SwitchCost,
     Work,
     WorkState,
-    check_preempt,
-    check_queue,
-    waiting_works,
 )
+from caesura.software.sched.rules import check_preempt, check_queue, waiting_works
 
 from .costs import Costs
+from .flight import Flight
 from .residents import Sm, Tb, footprint_of
-from .switching import Flight, Switching
+from .switching import Switching
 from .traffic import work_code
 
 __all__ = ["ModelMachine"]
@@ -90,7 +89,7 @@ class ModelMachine:
         self._turn, self._demand = -1, 0.0
         self._host_free = 0
         scale = self._bytes_per_cycle / self.geometry.bytes_per_cycle
-        self._switching = Switching(self.env, costs, scale, self._random, self.fill, self._settled, self._plan)
+        self._switching = Switching(self.env, scale, self._random, self.fill, self._settled, self._plan)
 
     # Clock
 

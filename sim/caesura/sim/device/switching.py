@@ -2,93 +2,27 @@
 
 from __future__ import annotations
 
-import itertools
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from collections.abc import Callable, Generator
 from typing import Any
 
 import numpy as np
 import simpy
 
 from caesura.hw.arch.context import Mechanism
-from caesura.hw.arch.geometry import SEGMENT_BYTES, Geometry
 from caesura.software.sched import WAYS
-from caesura.software.sched.machine import EventKind, PreemptWay, Signal, SwitchCost, WorkState
+from caesura.software.sched.machine import EventKind, PreemptWay, SwitchCost, WorkState
 from caesura.software.waiting import UNLIMITED
 
-from .costs import CostError, Costs, KernelCosts, Line, SwitchCosts
+from .costs import CostError, Line, SwitchCosts
+from .flight import Flight
 from .residents import Sm, Tb
 
-__all__ = ["Flight", "Switching", "cost_name"]
+__all__ = ["Switching", "cost_name"]
 
 BASE, WHOLE = "base", "live+cp"
 """Names of costs: of a checkpoint, and of what is evicted."""
-_NUMBERS = itertools.count()
-
-
-@dataclass(eq=False)
-class Flight:
-    """A work with a kernel slot.
-
-    Attributes
-    ----------
-    signal : Signal
-    costs : KernelCosts
-    footprint : tuple of int
-        Rows and lines of a TB.
-    total, fresh, ended : int
-        TBs of the grid; that have not begun; that have ended.
-    sms : list of Sm
-        On which it may run.
-    begun : bool
-        The start was given.
-    held : bool
-        No fresh TBs begin: it is preempted, or being so.
-    saved : dict of Tb to Sm
-        TBs that were taken off, by the SM that they come back to.
-    warm : set of Sm
-        On which one of its TBs has ended.
-    over : bool
-        It has finished or was killed.
-    number : int
-        In the order in which works are started, which is that of their turns.
-    process : simpy.Process or None
-        What is done with it.
-    """
-
-    signal: Signal
-    costs: KernelCosts
-    footprint: tuple[int, int]
-    total: int
-    sms: list[Sm]
-    fresh: int = -1
-    ended: int = 0
-    begun: bool = False
-    held: bool = False
-    over: bool = False
-    saved: dict[Tb, Sm] = field(default_factory=dict)
-    warm: set[Sm] = field(default_factory=set)
-    drained: simpy.Event | None = None
-    process: simpy.Process | None = None
-    commands: int = 0
-    number: int = field(default_factory=lambda: next(_NUMBERS))
-
-    def __post_init__(self):
-        if self.fresh < 0:
-            self.fresh = self.total
-
-    @property
-    def launches(self) -> bool:
-        """Fresh TBs of it may begin."""
-        return self.begun and not self.held and not self.over and self.fresh > 0
-
-    def on(self, sm: Sm) -> list[Tb]:
-        """Return its TBs on an SM, the oldest first."""
-        return [tb for tb in sm.tbs if tb.launch is self]
-
-    def occupied_tb_bytes(self, g: Geometry) -> int:
-        """Registers and shared memory of a TB."""
-        return self.costs.warps * self.costs.registers * g.vector_bytes + self.footprint[1] * SEGMENT_BYTES
+Steps = Generator[simpy.Event, Any, None]
+"""What a process waits for, one after the other."""
 
 
 def cost_name(way: PreemptWay) -> str:
@@ -115,7 +49,6 @@ class Switching:
     Parameters
     ----------
     env : simpy.Environment
-    costs : Costs
     bus_scale : float
         Bandwidth of the memory over that with which costs were measured.
     random : numpy.random.Generator
@@ -125,10 +58,10 @@ class Switching:
         Told what a command has come to.
     """
 
-    def __init__(self, env: simpy.Environment, costs: Costs, bus_scale: float, random: np.random.Generator,
+    def __init__(self, env: simpy.Environment, bus_scale: float, random: np.random.Generator,
                  fill: Callable[[list[Sm]], None], settled: Callable[[Flight, EventKind, WorkState, SwitchCost], None],
                  plan: Callable[[Sm], None]):
-        self._env, self._costs, self._bus_scale, self._random = env, costs, bus_scale, random
+        self._env, self._bus_scale, self._random = env, bus_scale, random
         self._fill, self._settled, self._plan = fill, settled, plan
         self._engines: dict[Sm, simpy.Resource] = {}
         self._wanting: dict[Sm, list[simpy.Event]] = {}
@@ -176,7 +109,7 @@ class Switching:
         flight.process = self._env.process(self._preempt(flight, way, newcomer, delay))
         self._fill(flight.sms)  # what was to be brought back is in nobody's way any more
 
-    def _preempt(self, flight: Flight, way: PreemptWay, newcomer: Flight | None, delay: float) -> Iterator[Any]:
+    def _preempt(self, flight: Flight, way: PreemptWay, newcomer: Flight | None, delay: float) -> Steps:
         saved: list[Tb] = []
         try:
             yield self._env.timeout(delay)
@@ -201,7 +134,7 @@ class Switching:
     def _empty(self, flight: Flight, way: PreemptWay) -> float:
         return self._switch(flight, cost_name(way)).save.base
 
-    def _grace(self, flight: Flight, grace: int | str) -> Iterator[Any]:
+    def _grace(self, flight: Flight, grace: int | str) -> Steps:
         """Wait until none of a work's TBs is on an SM, or the time is over."""
         if not any(flight.on(sm) for sm in flight.sms):
             return
@@ -226,7 +159,7 @@ class Switching:
         return self._cycles(costs.save, based, at_once, costs.spread) + (len(tbs) - based) * whole.save.per_tb
 
     def _save(self, flight: Flight, sm: Sm, way: PreemptWay, newcomer: Flight | None, at_once: int, saved: list[Tb]
-              ) -> Iterator[Any]:
+              ) -> Steps:
         """TBs leave an SM, when its preemption engine has done what came before: one after the other, spread over the
         time of their save."""
         with self._engine(sm).request() as turn:
@@ -288,7 +221,7 @@ class Switching:
             self._evicting |= {*gone}
             self._env.process(self._evict(sm, gone))
 
-    def _evict(self, sm: Sm, gone: list[Tb]) -> Iterator[Any]:
+    def _evict(self, sm: Sm, gone: list[Tb]) -> Steps:
         for tb in gone:
             flight = tb.launch
             assert isinstance(flight, Flight)
@@ -305,7 +238,7 @@ class Switching:
         """Save bases of what runs, after so many cycles."""
         flight.process = self._env.process(self._checkpoint(flight, delay))
 
-    def _checkpoint(self, flight: Flight, delay: float) -> Iterator[Any]:
+    def _checkpoint(self, flight: Flight, delay: float) -> Steps:
         saved: list[Tb] = []
         try:
             yield self._env.timeout(delay)
@@ -321,7 +254,7 @@ class Switching:
         self._settled(flight, EventKind.CHECKPOINTED, WorkState.RUNNING, cost)
         self._fill(flight.sms)
 
-    def _save_base(self, flight: Flight, sm: Sm, at_once: int, saved: list[Tb]) -> Iterator[Any]:
+    def _save_base(self, flight: Flight, sm: Sm, at_once: int, saved: list[Tb]) -> Steps:
         """TBs stop, and run on one after the other as each is saved."""
         costs = self._switch(flight, BASE)
         with self._engine(sm).request() as turn:
@@ -348,7 +281,7 @@ class Switching:
         flight.commands += 1
         flight.process = self._env.process(self._resume(flight, delay))
 
-    def _resume(self, flight: Flight, delay: float) -> Iterator[Any]:
+    def _resume(self, flight: Flight, delay: float) -> Steps:
         asked = self.now
         back: dict[Sm, list[Tb]] = {}
         for tb, sm in flight.saved.items():
@@ -371,7 +304,7 @@ class Switching:
         known = [each.resume.base for each in flight.costs.switches.values() if each.resume is not None]
         return min(known, default=0.0)
 
-    def _return(self, flight: Flight, sm: Sm, tbs: list[Tb], at_once: int) -> Iterator[Any]:
+    def _return(self, flight: Flight, sm: Sm, tbs: list[Tb], at_once: int) -> Steps:
         """TBs come back to an SM one after the other. One that finds no room leaves the engine to others until there
         may be some."""
         command, first = flight.commands, True

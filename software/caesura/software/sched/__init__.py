@@ -2,8 +2,8 @@
 
 ::
 
-    machine  <--  driver_machine     a device through the driver
-             <--  priority           a scheduler, which uses nothing but the protocol
+    machine  <--  rules  <--  driver_machine     a device through the driver
+             <--  priority                       a scheduler, which uses nothing but the protocol
 
 Imports go to the left only.
 """

@@ -35,10 +35,8 @@ from .machine import (
     SwitchCost,
     Work,
     WorkState,
-    check_preempt,
-    check_queue,
-    waiting_works,
 )
+from .rules import check_preempt, check_queue, waiting_works
 
 __all__ = ["DriverMachine"]
 
@@ -88,7 +86,10 @@ class DriverMachine:
     def run_until(self, cycle: int) -> Event | None:
         """Let time pass until something happens or the clock is at `cycle`; see `Machine.run_until`."""
         while not self._look() and self.cycle < cycle:
-            self._time.wait_until(self._look, cycle - self.cycle, self._watched())
+            if watched := next(iter(self._launches.values()), None):
+                self._time.wait_until(self._look, cycle - self.cycle, watched)
+            else:
+                self.device.advance(cycle - self.cycle)
         return self._events.popleft() if self._events else None
 
     def close(self) -> None:
@@ -242,9 +243,6 @@ class DriverMachine:
         self._begin()
 
     # What has happened
-
-    def _watched(self) -> Launch | None:
-        return next(iter(self._launches.values()), None)
 
     def _note(self, kind: EventKind, signal: Signal, cost: SwitchCost | None = None, text: str = "") -> None:
         self._events.append(Event(self.cycle, kind, signal, cost, text))

@@ -26,7 +26,7 @@ class Way:
     preempt : PreemptWay or None
         None for no preemption, or for a kill.
     kill : bool
-        The work is ended, and launched again from the beginning (REEF, section 4.2: reset-based preemption).
+        The work is ended, and launched again from the beginning (REEF: reset-based preemption).
     bases : bool
         Bases are saved ahead of an announced arrival, and the preempt is incremental (PEP III-D).
     newcomer : bool
@@ -51,7 +51,7 @@ WAYS: dict[str, Way] = {way.name: way for way in (
     Way("checkpoint", PreemptWay(Mechanism.LIVE, incremental=True), bases=True),
     Way("flush", PreemptWay(restart=True), idempotent=True),
     Way("reset", kill=True, idempotent=True))}
-"""The ways by name: no preemption; draining and flushing (Chimera, section 3); contexts, whole, in place and as
+"""The ways by name: no preemption; draining and flushing (Chimera); contexts, whole, in place and as
 increments of a base; and killing."""
 
 
