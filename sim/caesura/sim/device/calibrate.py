@@ -39,9 +39,14 @@ __all__ = ["SWITCHES", "fitting", "calibrate", "measure_kernel", "measure_pair"]
 
 MEMORY_BYTES = 64 << 20
 ROUNDS = 6
-"""TBs in a row on each place of the SM in the shorter of two launches."""
+"""TBs in a row on each place of the SM in the shorter of two launches, fewer where they are long."""
+LEAST_ROUNDS = 2
+STRETCH = 40_000
+"""Cycles that such a launch aims at, at most, and twice those between two switches."""
 LONG = 24
 """The same of launches that are preempted."""
+CROWDS = 1, 2, 3, 4, 6, 8, 12, 16, 24
+"""TBs on the SM with which is measured, besides as many as fit."""
 PAIR_ROUNDS = 4
 """Of launches of two kernels side by side."""
 MAX_CYCLES = 20_000_000
@@ -103,12 +108,13 @@ def fitting(g: Geometry, registers: int, warps: int, shared_bytes: int) -> int:
 
 
 def crowds(g: Geometry, work: Work) -> dict[int, int]:
-    """Return bytes of dynamic shared memory with which an SM holds exactly so many TBs, by their number."""
+    """Return bytes of dynamic shared memory with which an SM holds exactly so many TBs, by their number: of `CROWDS`,
+    and as many as fit."""
     static = work.image.shared_bytes
     warps = -(-work.threads // g.warp_size)
     most = fitting(g, work.image.registers, warps, static)
     found = {most: 0}
-    for count in range(1, most):
+    for count in (count for count in CROWDS if count < most):
         lines = g.shared_lines // count
         if g.shared_lines // lines == count and lines * SEGMENT_BYTES >= static:
             found[count] = lines * SEGMENT_BYTES - static
@@ -123,18 +129,20 @@ def _padded(name: str, g: Geometry, tbs: int, seed: int, padding: int) -> Work:
 def _steady(bench: Bench, name: str, g: Geometry, count: int, padding: int, seed: int) -> tuple[float, float, float]:
     """Return cycles of a TB among `count` in the steady state, latency of a launch of `count`, bytes of a TB."""
     first = bench.run(_padded(name, g, count, seed, padding))  # loads the kernel: nothing in caches is its own yet
-    short = bench.run(_padded(name, g, ROUNDS * count, seed, padding))
+    rounds = min(ROUNDS, max(LEAST_ROUNDS, STRETCH // first))
+    short = bench.run(_padded(name, g, rounds * count, seed, padding))
     moved = bench.bytes_moved()
-    long = bench.run(_padded(name, g, 2 * ROUNDS * count, seed, padding))
+    long = bench.run(_padded(name, g, 2 * rounds * count, seed, padding))
     moved = bench.bytes_moved() - moved
-    return max(1.0, (long - short) / ROUNDS), first, moved / (2 * ROUNDS * count)
+    return max(1.0, (long - short) / rounds), first, moved / (2 * rounds * count)
 
 
-def _spread(bench: Bench, name: str, g: Geometry, count: int, seed: int) -> list[float]:
+def _spread(bench: Bench, name: str, g: Geometry, count: int, cycles: float, seed: int) -> list[float]:
     """Return the times of single TBs over their mean, the first ones, with cold caches, left out."""
     bench.transport.record_timeline(1 << 20)
     bench.transport.take_timeline()
-    bench.run(_padded(name, g, 2 * ROUNDS * count, seed, 0))
+    rounds = min(2 * ROUNDS, max(2 * LEAST_ROUNDS, round(2 * STRETCH / cycles)))
+    bench.run(_padded(name, g, rounds * count, seed, 0))
     events, _ = bench.transport.take_timeline()
     bench.transport.record_timeline(0)
     times = [span.end - span.begin for span in tb_spans(events)][count:-count]
@@ -146,7 +154,7 @@ def _switches(bench: Bench, way: Way, work: Work, cycles: float, moments: int, r
               ) -> Iterator[tuple[str, int, int, int]]:
     """Preempt a work at random moments and bring it back; yield name, TBs, and cycles of save and resume. For a way
     with bases a base is saved before, so long as an announcement is ahead at most."""
-    machine = bench.machine
+    machine, cycles = bench.machine, min(cycles, STRETCH / 2)
     assert way.preempt is not None
     signal: Signal | None = None
     for _ in range(moments):
@@ -222,7 +230,7 @@ def measure_kernel(g: Geometry, name: str, moments: int, seed: int, progress: Ca
         progress(f"{name}: {count} of {max(crowd)} TBs on the SM")
         cycles[count], first, moved = _steady(bench, name, g, count, padding, seed)
         cold.append(max(0.0, first - start - cycles[count]))
-    spread = _spread(bench, name, g, max(crowd), seed)
+    spread = _spread(bench, name, g, max(crowd), cycles[max(crowd)], seed)
     switches = _switch_costs(bench, name, g, crowd, cycles, moments, seed, progress)
     bench.machine.close()
     warps = -(-work.threads // g.warp_size)
@@ -235,8 +243,10 @@ def measure_pair(g: Geometry, pair: tuple[KernelCosts, KernelCosts], seed: int) 
     launches of as many TBs, which take turns."""
     bench = Bench.open(g)
     most = max(costs.tb_cycles[-1][0] for costs in pair)
+    longest = max(costs.tb_cycles[-1][1] for costs in pair)
+    rounds = min(PAIR_ROUNDS, max(1, round(2 * STRETCH / longest)))
     bench.transport.record_timeline(1 << 20)
-    signals = [bench.machine.submit(bench.queue, make_work(costs.name, g, PAIR_ROUNDS * most, seed)[0])
+    signals = [bench.machine.submit(bench.queue, make_work(costs.name, g, rounds * most, seed)[0])
                for costs in pair]
     while not all(signal.done for signal in signals):
         bench.expect(Happened.FINISHED)
