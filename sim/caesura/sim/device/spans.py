@@ -45,7 +45,7 @@ def tb_spans(events: np.ndarray) -> list[Span]:
     begun: dict[tuple[int, int], int] = {}
     left: dict[tuple[int, int], int] = {}
     spans, before = [], 0
-    for row in events:
+    for row in events[(events["kind"] == EventKind.INIT) | (events["kind"] == EventKind.VALID)]:
         if row["kind"] == EventKind.INIT:
             tb, slot = (int(row["kernel"]), int(row["launch"])), int(row["slot"])
             owner[slot] = tb

@@ -25,6 +25,17 @@ Steps = Generator[simpy.Event, Any, None]
 """What a process waits for, one after the other."""
 
 
+def _facts(way: PreemptWay) -> tuple[Mechanism, bool, bool, bool]:
+    """Return that of a preempt on which its costs depend."""
+    return way.mechanism, way.restart, way.incremental, way.in_place
+
+
+_WHOLE = PreemptWay(Mechanism.LIVE)
+"""Costs what a base does."""
+_NAMES = {_facts(_WHOLE): BASE} | {
+    _facts(way.preempt): name for name, way in WAYS.items() if way.preempt is not None and name != "drain"}
+
+
 def cost_name(way: PreemptWay) -> str:
     """Return under which name the costs of a preempt stand.
 
@@ -33,14 +44,10 @@ def cost_name(way: PreemptWay) -> str:
     CostError
         If none of the measured ways is like it.
     """
-    for name, known in WAYS.items():
-        if known.preempt is not None and name != "drain" and known.preempt.mechanism is way.mechanism and (
-                known.preempt.restart, known.preempt.incremental, known.preempt.in_place) == (
-                way.restart, way.incremental, way.in_place):
-            return name
-    if way.mechanism is Mechanism.LIVE and not (way.restart or way.incremental or way.in_place):
-        return BASE  # a whole context, as a base is
-    raise CostError(f"it was not measured what a preempt with {way} costs; the ways are {', '.join(WAYS)}")
+    name = _NAMES.get(_facts(way))
+    if name is None:
+        raise CostError(f"it was not measured what a preempt with {way} costs; the ways are {', '.join(WAYS)}")
+    return name
 
 
 class Switching:
