@@ -1,5 +1,6 @@
 """The model of a GPU with costs that are round numbers: what follows from them can be worked out by hand."""
 
+import dataclasses
 import random
 
 import pytest
@@ -77,6 +78,21 @@ def test_works_take_turns_and_slow_each_other_down():
     events(made)
     assert two.latency == 2 * START + 1500, "the first is beside it all the time"
     assert one.latency == two.latency + 1000 - START - 1500 // 2, "alone, half as fast, alone again"
+
+
+def test_warp_slots_keep_tbs_away():
+    made, queue = model(dataclasses.replace(round_kernel("vecadd"), warps=3))
+    signal = made.submit(queue, work("vecadd", 6))
+    events(made)
+    assert signal.latency == START + 6 * 1000
+
+
+def test_of_two_works_neither_waits_for_the_end_of_the_other():
+    made, queue = model()
+    signals = [made.submit(queue, work(name, 12)) for name in ("vecadd", "collatz")]
+    events(made, silence=60_000)
+    ends = [signal.ended for signal in signals]
+    assert min(ends) > 0.85 * max(ends)
 
 
 def test_a_kernel_of_unknown_company_counts_by_its_share():

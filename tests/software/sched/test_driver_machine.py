@@ -111,11 +111,22 @@ def test_a_work_is_taken_off_one_sm_of_two(name):
     assert made.progress(signal)[0] == 12 > before, "the other SM has run all but those that are saved"
     made.resume(signal)
     assert kinds(events(made), signal) == [E.RESUMED, E.FINISHED] and wrong(made, signal) == 0
-    again = made.submit(0, work("rankfilter", 6))
+    made.close()
+
+
+@pytest.mark.parametrize("name", ["golden", "rtl"])
+def test_after_that_commands_go_to_all_sms_again(name):
+    made = DriverMachine(open_device(name, TWO, MEMORY))
+    signal = made.submit(made.queue(QueueSpec()), work("rankfilter", 14))
     made.run_until(LIMIT)
     made.run_until(made.cycle + 300)
-    made.preempt(again, PreemptWay(Mechanism.LIVE_CP))
-    assert made.run_until(LIMIT).cost.tbs == 4, "commands go to all SMs again"
+    for sms, tbs in ((frozenset({0}), 2), (None, 4)):
+        made.preempt(signal, PreemptWay(Mechanism.LIVE_CP), sms=sms)
+        event = made.run_until(LIMIT)
+        assert event.kind is E.PREEMPTED and event.cost.tbs == tbs
+        made.resume(signal)
+        assert made.run_until(LIMIT).kind is E.RESUMED
+    assert kinds(events(made, silence=80_000), signal) == [E.FINISHED] and wrong(made, signal) == 0
     made.close()
 
 
@@ -135,6 +146,21 @@ def test_memory_can_be_had_of_the_same_work_that_has_ended_only():
         with pytest.raises(MachineError, match="of the same work that has ended"):
             made.submit(queue, other, memory_of=signal)
         events(made)
+    made.close()
+
+
+def test_a_work_goes_on_in_the_memory_of_another_submission():
+    """saxpy adds to what is there: twice is another result than once."""
+    made = machine("golden")
+    queue, wanted = made.queue(QueueSpec()), work("saxpy", 3)
+    first = made.submit(queue, wanted)
+    events(made)
+    once = made.results(first)["y"]
+    again, fresh = made.submit(queue, wanted, memory_of=first), made.submit(queue, wanted)
+    events(made)
+    assert (made.results(fresh)["y"] == once).all() and (made.results(again)["y"] != once).any()
+    a, x = wanted.arguments()["a"], wanted.arguments()["x"]
+    assert np.allclose(made.results(again)["y"], np.float32(a) * x + once, rtol=1e-4, atol=1e-5)
     made.close()
 
 
