@@ -20,6 +20,9 @@ LAYERS = {
         "state", "semantics", "bounds", "decoder", "execution",
         "stream_writer context_image completion control_block image_store in_place preemption native",
         "machine", "transport", "queues", "device"),
+    "caesura.sim.device": (
+        "costs", "traffic spans residents", "flight", "switching", "model", "opening", "calibrate"),
+    "caesura.software.sched": ("machine", "rules priority", "driver_machine"),
     "caesura.software.compiler": (
         "origins hints options garbage_collection", "errors", "source",
         "ptx", "library", "ir", "analysis", "lower", "optimize", "uniform", "registers", "image", "preemption",

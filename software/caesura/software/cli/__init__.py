@@ -19,9 +19,9 @@ __all__ = ["main"]
 _COMMANDS = {
     "kernels": ("kernels", "list_kernels"), "compile": ("code", "compile_command"),
     "explain": ("explain", "explain_command"), "asm": ("code", "asm_command"), "disasm": ("code", "disasm_command"),
-    "run": ("run", "run_command"), "preempt": ("preempt", "preempt_command"), "bench": ("bench", "bench_group"),
-    "build": ("build", "build_command"), "registers": ("registers", "registers_command"),
-    "cache": ("cache", "cache_command"),
+    "run": ("run", "run_command"), "preempt": ("preempt", "preempt_command"),
+    "bench": ("bench_machines", "bench_group"), "build": ("build", "build_command"),
+    "registers": ("registers", "registers_command"), "cache": ("cache", "cache_command"),
 }
 """Modules and names of the commands, which are imported when they are asked for."""
 

@@ -1,0 +1,179 @@
+"""The same workloads, with the same scheduler, on the RTL and on the model of it: errors of latency and throughput.
+
+``caesura bench machines`` draws workloads: kernels, sizes, arrivals and priorities at random, the ways of preempting in
+turn. Each runs on both machines to its end. The latency of a work is from its arrival to its end; the throughput of a
+workload is its thread blocks (TBs) over the time to the last end. Results on the RTL are compared with the references.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from caesura.hw.arch.errors import InputError
+from caesura.hw.arch.geometry import Geometry
+from caesura.sim.device.calibrate import calibrate
+from caesura.sim.device.costs import Costs
+from caesura.sim.device.opening import of_one_sm, open_machine, possible
+from caesura.sim.device.traffic import KINDS, kinds_for, make_work
+from caesura.sim.report.machines import print_report
+from caesura.sim.scenario import verdicts
+from caesura.software.kernels import Job
+from caesura.software.sched import WAYS, Arrival, DriverMachine, Machine, PriorityScheduler, Request, Way, Work
+
+from .resumable import geometry_settings
+
+__all__ = ["WORKLOADS", "LATENCY_AIM", "THROUGHPUT_AIM", "CAPACITY", "Workload", "draw", "play", "run", "print_report"]
+
+WORKLOADS = 20
+LATENCY_AIM, THROUGHPUT_AIM = 0.10, 0.05
+"""Mean errors, over all workloads, that the model is to stay below."""
+CAPACITY = {0: 2, 1: 1, 2: 1}
+"""Works in flight by priority."""
+MOMENTS = 6
+"""As of `calibrate`."""
+MAX_CYCLES = 50_000_000
+"""Of a workload."""
+
+
+@dataclass(frozen=True)
+class Workload:
+    """A mix of works.
+
+    Attributes
+    ----------
+    number : int
+    way : Way
+    lead : int
+        Cycles ahead at which arrivals are announced.
+    arrivals : tuple of Arrival
+    jobs : dict of Work to Job
+        What is right.
+    """
+
+    number: int
+    way: Way
+    lead: int
+    arrivals: tuple[Arrival, ...]
+    jobs: dict[Work, Job]
+
+    @property
+    def tbs(self) -> int:
+        """TBs of all works."""
+        return sum(arrival.work.tbs for arrival in self.arrivals)
+
+
+def draw(g: Geometry, costs: Costs, number: int, seed: int) -> Workload:
+    """Return a workload: one or two long works, and three to six shorter ones that are more urgent and arrive while
+    those run."""
+    rng = np.random.default_rng([seed, number])
+    ways = [way for way in WAYS.values() if possible(g, way)]
+    way = ways[number % len(ways)]
+    able = [name for name in kinds_for(of_one_sm(g)) if KINDS[name].idempotent or not way.idempotent]
+    arrivals, jobs, span, shortest = [], {}, 0.0, 1e9
+
+    def add(cycle: int, name: str, tbs: int, priority: int) -> None:
+        work, job = make_work(name, of_one_sm(g), tbs, int(rng.integers(1 << 31)))
+        jobs[work] = job
+        arrivals.append(Arrival(cycle, work, priority))
+
+    for _ in range(int(rng.integers(1, 3))):
+        name = able[int(rng.integers(len(able)))]
+        most, cycles = costs.kernels[name].tb_cycles[-1]
+        rounds = max(3, round(float(rng.uniform(0.5, 1.5)) * 40_000 / cycles))
+        add(int(rng.integers(200)), name, rounds * most * g.sms, 0)
+        span, shortest = span + rounds * cycles, min(shortest, cycles)
+    for _ in range(int(rng.integers(3, 7))):
+        name = able[int(rng.integers(len(able)))]
+        most = costs.kernels[name].tb_cycles[-1][0]
+        add(int(rng.uniform(0.05, 0.9) * span), name, int(rng.integers(1, 2 * most * g.sms + 1)),
+            int(rng.integers(1, 3)))
+    arrivals.sort(key=lambda arrival: arrival.cycle)
+    return Workload(number, way, int(shortest / 4), tuple(arrivals), jobs)
+
+
+def play(machine: Machine, workload: Workload) -> tuple[list[Request], int]:
+    """Run a workload to its end; return what was asked for, in the order of arrival, and the cycle of the end.
+
+    Raises
+    ------
+    InputError
+        If it has not ended after `MAX_CYCLES`.
+    """
+    done: list[Request] = []
+    start = machine.cycle
+    scheduler = PriorityScheduler(machine, workload.way, CAPACITY, workload.lead, done.append)
+    scheduler.run([Arrival(start + each.cycle, each.work, each.priority) for each in workload.arrivals],
+                  limit=start + MAX_CYCLES)
+    if len(done) < len(workload.arrivals):
+        raise InputError(f"workload {workload.number} has not ended on machine {machine.name!r} after {MAX_CYCLES:,} "
+                         f"cycles: {len(done)} of {len(workload.arrivals)} works have")
+    order = {arrival.work: place for place, arrival in enumerate(workload.arrivals)}
+    done.sort(key=lambda request: order[request.work])
+    ends = [request.signal.ended for request in done if request.signal and request.signal.ended is not None]
+    return done, max(ends) - start
+
+
+def _wrong(machine: Machine, workload: Workload, done: Sequence[Request]) -> int:
+    """Return how many elements of results are wrong; a model has none."""
+    if not isinstance(machine, DriverMachine):
+        return 0
+    return sum(verdict.wrong for request in done if request.signal
+               for verdict in verdicts(workload.jobs[request.work], machine.results(request.signal)))
+
+
+def _measure(name: str, g: Geometry, costs: Costs, workload: Workload, seed: int) -> dict:
+    machine = open_machine(name, g, costs, seed)
+    began = time.perf_counter()
+    done, end = play(machine, workload)
+    seconds = time.perf_counter() - began
+    latencies = [request.latency or 0 for request in done]
+    counts = [signal.counts for request in done for signal in request.signals]
+    row = {"latencies": latencies, "latency": float(np.mean(latencies)), "cycles": end,
+           "tbs_per_kilocycle": 1000 * workload.tbs / end, "preempts": sum(each.preempts for each in counts),
+           "seconds": seconds, "wrong": _wrong(machine, workload, done)}
+    machine.close()
+    return row
+
+
+def _compare(workload: Workload, rtl: dict, model: dict) -> dict:
+    pairs = list(zip(rtl["latencies"], model["latencies"], strict=True))
+    return {"workload": workload.number, "way": workload.way.name, "works": len(workload.arrivals),
+            "tbs": workload.tbs, "rtl": rtl, "model": model,
+            "latency_error": abs(model["latency"] / rtl["latency"] - 1),
+            "work_error": float(np.mean([abs(ours / theirs - 1) for theirs, ours in pairs])),
+            "throughput_error": abs(model["tbs_per_kilocycle"] / rtl["tbs_per_kilocycle"] - 1)}
+
+
+def run(g: Geometry, workloads: int = WORKLOADS, seed: int = 1,
+        progress: Callable[[str], None] = lambda text: None) -> dict:
+    """Compare the machines; keys are documented in `docs/schedulers.md`.
+
+    Parameters
+    ----------
+    g : Geometry
+        Of several SMs, costs are still those of one.
+    workloads, seed : int
+    progress : callable
+    """
+    if workloads < 1:
+        raise InputError(f"workloads must be 1 or more, not {workloads}")
+    costs = calibrate(of_one_sm(g), (), MOMENTS, seed, progress)
+    rows = []
+    for number in range(workloads):
+        workload = draw(g, costs, number, seed)
+        progress(f"workload {number + 1} of {workloads}: {workload.way.name}, {workload.tbs} TBs")
+        rows.append(_compare(workload, *(_measure(name, g, costs, workload, seed) for name in ("rtl", "model"))))
+    errors = {key: {"mean": float(np.mean([row[key] for row in rows])), "max": max(row[key] for row in rows)}
+              for key in ("latency_error", "work_error", "throughput_error")}
+    wrong = sum(row["rtl"]["wrong"] for row in rows)
+    seconds = {name: sum(row[name]["seconds"] for row in rows) for name in ("rtl", "model")}
+    met = (not wrong and errors["latency_error"]["mean"] <= LATENCY_AIM
+           and errors["throughput_error"]["mean"] <= THROUGHPUT_AIM)
+    return geometry_settings(g) | {
+        "sms": g.sms, "seed": seed, "workloads": rows, "errors": errors, "wrong": wrong,
+        "aims": {"latency_error": LATENCY_AIM, "throughput_error": THROUGHPUT_AIM}, "seconds": seconds,
+        "times_as_fast": seconds["rtl"] / max(seconds["model"], 1e-9), "met": met}

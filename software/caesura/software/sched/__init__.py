@@ -1,0 +1,29 @@
+"""Schedulers, and the machines that they see: the same scheduler runs on the RTL, the golden model and a model of it.
+
+::
+
+    machine  <--  rules  <--  driver_machine     a device through the driver
+             <--  priority                       a scheduler, which uses nothing but the protocol
+
+Imports go to the left only.
+"""
+
+from .driver_machine import DriverMachine
+from .machine import (
+    Counts,
+    Event,
+    EventKind,
+    Left,
+    Machine,
+    MachineError,
+    PreemptWay,
+    QueueSpec,
+    Signal,
+    SwitchCost,
+    Work,
+    WorkState,
+)
+from .priority import WAYS, Arrival, PriorityScheduler, Request, Way
+
+__all__ = ["Counts", "Event", "EventKind", "Left", "Machine", "MachineError", "PreemptWay", "QueueSpec", "Signal",
+           "SwitchCost", "Work", "WorkState", "DriverMachine", "WAYS", "Arrival", "PriorityScheduler", "Request", "Way"]
