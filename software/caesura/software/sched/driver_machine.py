@@ -102,7 +102,7 @@ class DriverMachine:
 
     def queue(self, spec: QueueSpec) -> int:
         """Make a queue; see `Machine.queue`. The driver starts a kernel on all SMs, so it can be kept to none."""
-        slots = self.geometry.kernel_slots - len(self.device.launcher.queue_slots)
+        slots = self.geometry.kernel_slots - len(self.device.launcher.slots.queue_slots)
         check_queue(spec, self._specs, slots, self.sms)
         if spec.sms is not None and len(spec.sms) < self.sms:
             raise MachineError(f"machine {self.name!r} cannot keep a queue to SMs {sorted(spec.sms)}: the driver "
