@@ -95,16 +95,19 @@ def bench_machines(kernels, workloads, seed, markdown, geometry, as_json):
               help="Cycles between two of them.")
 @click.option("--deadline", type=click.IntRange(0),
               help="Cycles after which one is late  [default: when the next one comes]")
+@click.option("--lead", default=3_500, show_default=True, type=click.IntRange(0),
+              help="Cycles ahead at which one is announced, for bases.")
 @seed_option
 @picture_option
 @markdown_option
 @geometry_option()
 @json_option
-def bench_deadline(machine, ways, tbs, arrivals, every, deadline, seed, picture, markdown, geometry, as_json):
+def bench_deadline(machine, ways, tbs, arrivals, every, deadline, lead, seed, picture, markdown, geometry,
+                   as_json):
     """Latency of a small urgent kernel that comes every n cycles while a large one runs, by the way room is made."""
     module = importlib.import_module("caesura.sim.bench.deadline")
     report = importlib.import_module("caesura.sim.report.deadline")
     _check(report, picture, markdown)
     with progress_lines() as progress:
-        result = module.run(geometry, machine, ways, tbs, arrivals, every, deadline, seed, progress)
+        result = module.run(geometry, machine, ways, tbs, arrivals, every, deadline, lead, seed, progress)
     _hand_on(report, result, as_json, markdown, picture)
