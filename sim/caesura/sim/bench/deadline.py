@@ -41,8 +41,8 @@ LEAD = 3_500
 """Cycles ahead at which an arrival is announced: as `sim.bench.checkpoints.WARNING`."""
 CAPACITY = {0: 1, 1: 2}
 """Works in flight by priority."""
-PATIENCE = 50
-"""Times the cycles of all arrivals after which a run ends in any case."""
+PATIENCE, LONG = 50, 20_000
+"""A run ends in any case after so many times the cycles of all arrivals, each taken for so much longer."""
 
 
 @dataclass
@@ -88,7 +88,7 @@ class Demonstration:
         start = self.machine.cycle
         coming = [Arrival(start + self.every * (1 + number), self.urgent[0], 1) for number in range(self.arrivals)]
         self._scheduler.run(coming, until=lambda: len(self.done) == self.arrivals,
-                            limit=start + PATIENCE * self.every * (self.arrivals + 1))
+                            limit=start + PATIENCE * (self.every + LONG) * (self.arrivals + 1))
         self.cycles = self.machine.cycle - start
 
     def _finished(self, request: Request) -> None:
