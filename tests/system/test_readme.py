@@ -22,3 +22,10 @@ def test_two_kernels_share_an_sm_as_the_document_shows():
     exec((ROOT / "docs" / "sharing.md").read_text().split("```python\n")[1].split("```")[0], names)
     assert names["saved"].tbs > 0
     assert all(launch.finished for launch in names["launches"].values())
+
+
+def test_a_machine_is_used_as_the_document_shows():
+    names = {}
+    exec((ROOT / "docs" / "schedulers.md").read_text().split("```python\n")[1].split("```")[0], names)
+    urgent, running = names["urgent"], names["running"]
+    assert urgent.done and running.done and urgent.ended < running.ended and running.counts.preempts == 1
