@@ -30,3 +30,10 @@ def test_streams_and_tenants_as_the_document_shows(capsys):
         exec(example.split("```")[0], names)
     assert capsys.readouterr().out == "the batch has ended\n"
     assert names["alice"].closed and (names["other"].get() == 2).all()
+
+
+def test_a_machine_is_used_as_the_document_shows():
+    names = {}
+    exec((ROOT / "docs" / "schedulers.md").read_text().split("```python\n")[1].split("```")[0], names)
+    urgent, running = names["urgent"], names["running"]
+    assert urgent.done and running.done and urgent.ended < running.ended and running.counts.preempts == 1

@@ -66,6 +66,11 @@ def test_a_deadline_of_its_own_and_a_run_that_is_cut_off(monkeypatch):
     assert (row["ended"], row["late"], row["latencies"]) == (0, 3, []) and "median" not in row
 
 
+def test_an_announcement_that_comes_too_late_costs_time():
+    found = [run(TINY, "model", ("checkpoint",), lead=lead, **SMALL)["runs"][0] for lead in (20, 2000)]
+    assert found[1]["median"] < found[0]["median"]
+
+
 def test_several_sms_on_the_model():
     four = run(TINY.replace(sms=4), "model", ("none", "live+cp"), **SMALL)
     one = run(TINY, "model", ("none",), **SMALL)
@@ -75,6 +80,7 @@ def test_several_sms_on_the_model():
 @pytest.mark.parametrize("change, message", [
     ({"machine": "golden"}, "machine must be rtl or model"), ({"ways": ("nap",)}, "no way 'nap'"),
     ({"tbs": 0}, "tbs must be 1"), ({"arrivals": 0}, "arrivals must be 1"), ({"every": 0}, "every must be 1"),
+    ({"lead": -1}, "lead must be 0"),
     ({"g": TINY.replace(in_place=False), "ways": ("in-place",)}, "cannot make room by 'in-place'")])
 def test_what_cannot_be_shown_is_refused(change, message):
     with pytest.raises(InputError, match=message):

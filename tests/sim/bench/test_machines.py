@@ -42,14 +42,22 @@ def test_a_workload_that_does_not_end_is_an_error(monkeypatch):
         play(open_machine("model", TINY, COSTS), draw(TINY, COSTS, 2, 1))
 
 
+def test_workloads_are_of_the_kernels_of_which_there_are_costs():
+    few = round_costs(round_kernel("saxpy"))
+    assert {arrival.work.name for arrival in draw(TINY, few, 2, 1).arrivals} == {"saxpy"}
+    with pytest.raises(InputError, match="way 'flush' is for kernels of which thread blocks can begin anew"):
+        draw(TINY, few, 5, 1)
+
+
 def test_errors_are_those_of_the_figures(capsys):
     rtl = {"latencies": [100, 200], "latency": 150.0, "cycles": 1000, "tbs_per_kilocycle": 4.0, "preempts": 1}
     model = {"latencies": [110, 100], "latency": 105.0, "cycles": 800, "tbs_per_kilocycle": 5.0, "preempts": 1}
     row = machines._compare(draw(TINY, COSTS, 0, 1), rtl, model)
     assert row["latency_error"] == pytest.approx(0.3) and row["throughput_error"] == pytest.approx(0.25)
     assert row["work_error"] == pytest.approx((0.1 + 0.5) / 2)
-    result = {"preset": "tiny", "sms": 1, "seed": 1, "workloads": [row], "wrong": 0, "times_as_fast": 10.0,
-              "seconds": {"rtl": 1.0, "model": 0.1}, "aims": {"latency_error": 0.1, "throughput_error": 0.5},
+    result = {"preset": "tiny", "sms": 1, "seed": 1, "kernels": ["vecadd"], "workloads": [row], "wrong": 0,
+              "times_as_fast": 10.0, "seconds": {"rtl": 1.0, "model": 0.1},
+              "aims": {"latency_error": 0.1, "throughput_error": 0.5},
               "errors": {key: {"mean": row[key], "max": row[key]}
                          for key in ("latency_error", "work_error", "throughput_error")}}
     report.print_report(result)

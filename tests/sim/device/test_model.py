@@ -146,6 +146,24 @@ def test_a_preempt_takes_its_line_and_work_that_was_done_counts():
     assert resumed.cycle + 900 - BACK <= finished.cycle <= resumed.cycle + 900
 
 
+def test_what_was_saved_whole_comes_back_whole_although_it_has_a_base():
+    kernel = round_kernel("vecadd")
+    for way, cycles in (("live+cp", 100), ("checkpoint", 400), ("flush", 10), ("in-place", 5)):
+        costs = kernel.switches[way]
+        kernel.switches[way] = dataclasses.replace(costs, resume=dataclasses.replace(costs.resume, base=cycles))
+    made, queue = model(kernel)
+    signal = made.submit(queue, work("vecadd", 2))
+    made.run_until(LIMIT)
+    for way, cycles in ((WAY, 100), (PreemptWay(Mechanism.LIVE, incremental=True), 400), (WAY, 100),
+                        (PreemptWay(Mechanism.LIVE_CP, in_place=True), 5), (PreemptWay(restart=True), 10)):
+        assert made.run_until(made.cycle + 50) is None
+        made.preempt(signal, way)
+        made.run_until(LIMIT)
+        asked = made.cycle
+        made.resume(signal)
+        assert made.run_until(LIMIT).cycle - asked == cycles
+
+
 def test_a_flush_loses_work_and_a_drain_none():
     for way, lost in ((PreemptWay(restart=True), 1400), (PreemptWay(grace="unlimited"), 0)):
         made, queue = model()

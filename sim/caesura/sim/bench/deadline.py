@@ -41,8 +41,8 @@ LEAD = 3_500
 """Cycles ahead at which an arrival is announced: as `sim.bench.checkpoints.WARNING`."""
 CAPACITY = {0: 1, 1: 2}
 """Works in flight by priority."""
-PATIENCE = 50
-"""Times the cycles of all arrivals after which a run ends in any case."""
+PATIENCE, LONG = 50, 20_000
+"""A run ends in any case after so many times the cycles of all arrivals, each taken for so much longer."""
 
 
 @dataclass
@@ -88,7 +88,7 @@ class Demonstration:
         start = self.machine.cycle
         coming = [Arrival(start + self.every * (1 + number), self.urgent[0], 1) for number in range(self.arrivals)]
         self._scheduler.run(coming, until=lambda: len(self.done) == self.arrivals,
-                            limit=start + PATIENCE * self.every * (self.arrivals + 1))
+                            limit=start + PATIENCE * (self.every + LONG) * (self.arrivals + 1))
         self.cycles = self.machine.cycle - start
 
     def _finished(self, request: Request) -> None:
@@ -131,7 +131,7 @@ def _chosen(g: Geometry, ways: Sequence[str], batch: str) -> list[Way]:
 
 
 def run(g: Geometry, machine: str = "model", ways: Sequence[str] = (), tbs: int = TBS, arrivals: int = ARRIVALS,
-        every: int = EVERY, deadline: int | None = None, seed: int = 1,
+        every: int = EVERY, deadline: int | None = None, lead: int = LEAD, seed: int = 1,
         progress: Callable[[str], None] = lambda text: None) -> dict:
     """Show the ways of making room; keys are documented in `docs/schedulers.md`.
 
@@ -147,6 +147,8 @@ def run(g: Geometry, machine: str = "model", ways: Sequence[str] = (), tbs: int 
         TBs of the kernel that runs; how many urgent ones come, and every how many cycles.
     deadline : int, optional
         Cycles after which an urgent kernel is late: `every` unless given, the next one comes then.
+    lead : int
+        Cycles ahead at which an arrival is announced, at most until the one before.
     seed : int
         Of inputs, and of a model.
     progress : callable
@@ -161,6 +163,8 @@ def run(g: Geometry, machine: str = "model", ways: Sequence[str] = (), tbs: int 
     for name, value in (("tbs", tbs), ("arrivals", arrivals), ("every", every)):
         if value < 1:
             raise InputError(f"{name} must be 1 or more, not {value}")
+    if lead < 0:
+        raise InputError(f"lead must be 0 or more, not {lead}")
     one = of_one_sm(g)
     if URGENT not in kinds_for(one):
         raise InputError(f"kernel {URGENT!r} does not fit this SM ({g.name}); choose a larger one")
@@ -172,7 +176,7 @@ def run(g: Geometry, machine: str = "model", ways: Sequence[str] = (), tbs: int 
     for way in chosen:
         progress(f"{way.name}: running")
         opened = open_machine(machine, g, costs, seed)
-        shown, began = Demonstration(opened, way, batch, urgent, arrivals, every, LEAD, progress), time.perf_counter()
+        shown, began = Demonstration(opened, way, batch, urgent, arrivals, every, lead, progress), time.perf_counter()
         shown.run()
         rows.append(_row(shown, limit, time.perf_counter() - began))
         opened.close()
@@ -181,5 +185,5 @@ def run(g: Geometry, machine: str = "model", ways: Sequence[str] = (), tbs: int 
         row["batch_speed"] = row["batch_tbs"] / row["cycles"] / alone if alone else None
     return geometry_settings(g) | {
         "machine": machine, "sms": g.sms, "clock_mhz": g.clock_mhz, "seed": seed, "batch": kind, "tbs": tbs,
-        "urgent": URGENT, "urgent_tbs": URGENT_TBS, "arrivals": arrivals, "every": every, "deadline": limit,
-        "runs": rows, "met": not any(row["wrong"] for row in rows)}
+        "urgent": URGENT, "urgent_tbs": URGENT_TBS, "arrivals": arrivals, "every": every, "lead": lead,
+        "deadline": limit, "runs": rows, "met": not any(row["wrong"] for row in rows)}

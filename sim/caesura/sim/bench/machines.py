@@ -18,7 +18,7 @@ from caesura.hw.arch.geometry import Geometry
 from caesura.sim.device.calibrate import calibrate
 from caesura.sim.device.costs import Costs
 from caesura.sim.device.opening import of_one_sm, open_machine, possible
-from caesura.sim.device.traffic import KINDS, kinds_for, make_work
+from caesura.sim.device.traffic import KINDS, make_work
 from caesura.sim.report.machines import print_report
 from caesura.sim.scenario import verdicts
 from caesura.software.kernels import Job
@@ -67,12 +67,21 @@ class Workload:
 
 
 def draw(g: Geometry, costs: Costs, number: int, seed: int) -> Workload:
-    """Return a workload: one or two long works, and three to six shorter ones that are more urgent and arrive while
-    those run."""
+    """Return a workload of the kernels of which costs are known: one or two long works, and three to six shorter ones
+    that are more urgent and arrive while those run.
+
+    Raises
+    ------
+    InputError
+        If none of them goes with its way.
+    """
     rng = np.random.default_rng([seed, number])
     ways = [way for way in WAYS.values() if possible(g, way)]
     way = ways[number % len(ways)]
-    able = [name for name in kinds_for(of_one_sm(g)) if KINDS[name].idempotent or not way.idempotent]
+    able = [name for name in costs.kernels if KINDS[name].idempotent or not way.idempotent]
+    if not able:
+        raise InputError(f"way {way.name!r} is for kernels of which thread blocks can begin anew, and none of "
+                         f"{', '.join(costs.kernels)} is one; choose others besides")
     arrivals, jobs, span, shortest = [], {}, 0.0, 1e9
 
     def add(cycle: int, name: str, tbs: int, priority: int) -> None:
@@ -148,7 +157,7 @@ def _compare(workload: Workload, rtl: dict, model: dict) -> dict:
             "throughput_error": abs(model["tbs_per_kilocycle"] / rtl["tbs_per_kilocycle"] - 1)}
 
 
-def run(g: Geometry, workloads: int = WORKLOADS, seed: int = 1,
+def run(g: Geometry, workloads: int = WORKLOADS, seed: int = 1, kernels: Sequence[str] = (),
         progress: Callable[[str], None] = lambda text: None) -> dict:
     """Compare the machines; keys are documented in `docs/schedulers.md`.
 
@@ -157,11 +166,13 @@ def run(g: Geometry, workloads: int = WORKLOADS, seed: int = 1,
     g : Geometry
         Of several SMs, costs are still those of one.
     workloads, seed : int
+    kernels : sequence of str
+        Of which the workloads are made; all that fit unless given (`sim.device.traffic.KINDS`).
     progress : callable
     """
     if workloads < 1:
         raise InputError(f"workloads must be 1 or more, not {workloads}")
-    costs = calibrate(of_one_sm(g), (), MOMENTS, seed, progress)
+    costs = calibrate(of_one_sm(g), tuple(dict.fromkeys(kernels)), MOMENTS, seed, progress)
     rows = []
     for number in range(workloads):
         workload = draw(g, costs, number, seed)
@@ -174,6 +185,6 @@ def run(g: Geometry, workloads: int = WORKLOADS, seed: int = 1,
     met = (not wrong and errors["latency_error"]["mean"] <= LATENCY_AIM
            and errors["throughput_error"]["mean"] <= THROUGHPUT_AIM)
     return geometry_settings(g) | {
-        "sms": g.sms, "seed": seed, "workloads": rows, "errors": errors, "wrong": wrong,
+        "sms": g.sms, "seed": seed, "kernels": [*costs.kernels], "workloads": rows, "errors": errors, "wrong": wrong,
         "aims": {"latency_error": LATENCY_AIM, "throughput_error": THROUGHPUT_AIM}, "seconds": seconds,
         "times_as_fast": seconds["rtl"] / max(seconds["model"], 1e-9), "met": met}

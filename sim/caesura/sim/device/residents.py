@@ -39,6 +39,8 @@ class Tb:
         It is on the SM and does not run.
     base : bool
         It has a base, for an increment.
+    saved_as : str
+        In which way it was taken off, for what it costs to bring it back.
     """
 
     launch: object
@@ -49,6 +51,7 @@ class Tb:
     left: float = 1.0
     stopped: bool = False
     base: bool = False
+    saved_as: str = ""
 
     def begin_anew(self) -> None:
         """All it has done is lost."""

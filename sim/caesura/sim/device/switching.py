@@ -50,6 +50,13 @@ def cost_name(way: PreemptWay) -> str:
     return name
 
 
+def _saved_as(way: PreemptWay, tb: Tb, gone: list[Tb]) -> str:
+    """Return under which name the costs of bringing a TB back stand."""
+    if tb in gone or way.incremental and not tb.base:
+        return WHOLE
+    return WHOLE if cost_name(way) == BASE else cost_name(way)
+
+
 class Switching:
     """Takes works off SMs and brings them back.
 
@@ -186,7 +193,7 @@ class Switching:
                 if flight.over:
                     return
                 sm.leave(tb, self.now, stays=way.in_place and tb not in gone)
-                tb.stopped = False
+                tb.stopped, tb.saved_as = False, _saved_as(way, tb, gone)
                 flight.saved[tb] = sm
                 saved.append(tb)
                 if way.restart:
@@ -236,6 +243,7 @@ class Switching:
             self._evicting.discard(tb)
             if tb in sm.staying:
                 sm.leave(tb, self.now)
+                tb.saved_as = WHOLE
         self.freed(sm)
         self._fill([sm])
 
@@ -324,7 +332,7 @@ class Switching:
                     if not sm.has_room(tb):
                         self.make_room(sm, tb)
                         break
-                    line = self._return_line(flight, tb, tb in sm.staying)
+                    line = self._return_line(flight, tb)
                     cost = self._cycles(Line(line.base if first else 0.0, line.per_tb), 1, at_once)
                     sm.enter(tb, self.now)
                     sm.stop(tb, self.now)
@@ -349,9 +357,8 @@ class Switching:
         self._returning.get(sm, set()).discard(flight)
         self._fill([sm])
 
-    def _return_line(self, flight: Flight, tb: Tb, stays: bool) -> Line:
-        name = "in-place" if stays else "flush" if tb.left >= 1 else "checkpoint" if tb.base else WHOLE
-        costs = flight.costs.switches.get(name) or flight.costs.switches.get(WHOLE)
+    def _return_line(self, flight: Flight, tb: Tb) -> Line:
+        costs = flight.costs.switches.get(tb.saved_as) or flight.costs.switches.get(WHOLE)
         if costs is None or costs.resume is None:
             raise CostError(f"it was not measured what a resume of kernel {flight.signal.work.name!r} costs")
         return costs.resume

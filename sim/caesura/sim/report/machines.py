@@ -41,9 +41,10 @@ def tables(result: dict) -> list[TitledTable]:
 
 def _heading(result: dict) -> str:
     wrong = "all results right" if not result["wrong"] else f"{result['wrong']} elements of results WRONG"
-    return (f"{result['preset']}, SMs: {result['sms']}, workloads drawn with seed {result['seed']}; {wrong} on the "
-            f"RTL; the model is {result['times_as_fast']:,.0f} times as fast ({result['seconds']['rtl']:.1f} s and "
-            f"{result['seconds']['model']:.2f} s)")
+    rtl, model = (result["seconds"][name] for name in ("rtl", "model"))
+    return (f"{result['preset']}, SMs: {result['sms']}, workloads of {', '.join(result['kernels'])}, drawn with seed "
+            f"{result['seed']}; {wrong} on the RTL; the model is {result['times_as_fast']:,.0f} times as fast "
+            f"({rtl:.1f} s and {model:.2f} s)")
 
 
 def print_report(result: dict) -> None:

@@ -62,20 +62,23 @@ def bench_calibrate(kernels, moments, output, seed, geometry, as_json):
     _hand_on(module, result, as_json)
 
 
-@bench_group.command("machines", epilog=examples("caesura bench machines --preset tiny --workloads 7"))
+@bench_group.command("machines", epilog=examples(
+    "caesura bench machines --preset tiny --workloads 7", "caesura bench machines --kernel matmul --kernel vecadd"))
+@click.option("--kernel", "kernels", multiple=True, metavar="KERNEL",
+              help="May be given more than once  [default: all that fit, of docs/schedulers.md]")
 @click.option("--workloads", default=20, show_default=True, type=click.IntRange(1))
 @seed_option
 @markdown_option
 @geometry_option()
 @json_option
-def bench_machines(workloads, seed, markdown, geometry, as_json):
+def bench_machines(kernels, workloads, seed, markdown, geometry, as_json):
     """The same workloads with the same scheduler on the RTL and on the model: errors of latency and throughput, next to
     their aims."""
     module = importlib.import_module("caesura.sim.bench.machines")
     report = importlib.import_module("caesura.sim.report.machines")
     _check(report, None, markdown)
     with progress_lines() as progress:
-        result = module.run(geometry, workloads, seed, progress)
+        result = module.run(geometry, workloads, seed, kernels, progress)
     _hand_on(report, result, as_json, markdown)
 
 
@@ -92,16 +95,19 @@ def bench_machines(workloads, seed, markdown, geometry, as_json):
               help="Cycles between two of them.")
 @click.option("--deadline", type=click.IntRange(0),
               help="Cycles after which one is late  [default: when the next one comes]")
+@click.option("--lead", default=3_500, show_default=True, type=click.IntRange(0),
+              help="Cycles ahead at which one is announced, for bases.")
 @seed_option
 @picture_option
 @markdown_option
 @geometry_option()
 @json_option
-def bench_deadline(machine, ways, tbs, arrivals, every, deadline, seed, picture, markdown, geometry, as_json):
+def bench_deadline(machine, ways, tbs, arrivals, every, deadline, lead, seed, picture, markdown, geometry,
+                   as_json):
     """Latency of a small urgent kernel that comes every n cycles while a large one runs, by the way room is made."""
     module = importlib.import_module("caesura.sim.bench.deadline")
     report = importlib.import_module("caesura.sim.report.deadline")
     _check(report, picture, markdown)
     with progress_lines() as progress:
-        result = module.run(geometry, machine, ways, tbs, arrivals, every, deadline, seed, progress)
+        result = module.run(geometry, machine, ways, tbs, arrivals, every, deadline, lead, seed, progress)
     _hand_on(report, result, as_json, markdown, picture)
