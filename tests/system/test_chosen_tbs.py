@@ -134,7 +134,8 @@ DONE:
 
 def test_barriers_are_crossed_while_another_has_far_to_go(device):
     output = device.zeros(2 * 16, np.uint32)
-    launch = device.load(compile_ptx(BARRIERS, CompileOptions(interval=1000)).values())["barriers"](2, 16, [output])
+    kernel = device.load(compile_ptx(BARRIERS, options=CompileOptions(interval=1000)).values())["barriers"]
+    launch = kernel(2, 16, [output])
     device.advance(30)
     device.begin_preempt(launch, "live", patience="unlimited", tbs=[0])
     device.advance(60)

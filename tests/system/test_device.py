@@ -6,7 +6,7 @@ import pytest
 
 from caesura import open_device
 from caesura.hw.arch.commands import Command, KernelState
-from caesura.hw.arch.context import Mechanism
+from caesura.hw.arch.context import Mechanism, ccb_bytes
 from caesura.hw.arch.faults import CommandError
 from caesura.hw.arch.geometry import preset
 from caesura.sim.memory import ErrorRange
@@ -198,7 +198,8 @@ def test_memory_that_fails_for_one_sm(device):
         pytest.skip("the golden model's memory never fails")
     work = Stirring(device, 3)
     device.advance(600)
-    device.transport.add_error_range(ErrorRange(work.launch.ccb_of(1), work.launch.ccb_of(2)))
+    place = work.launch.ccb_of(1)
+    device.transport.add_error_range(ErrorRange(place, place + ccb_bytes(device.geometry, work.launch.area_bytes)))
     with pytest.raises(CommandRefused) as refused:
         device.preempt(work.launch)
     assert refused.value.error is CommandError.BUS_ERROR and work.launch.state is KernelState.PREEMPTED

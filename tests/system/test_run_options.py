@@ -342,7 +342,7 @@ def test_a_timeline_of_a_kernel_of_the_users_with_several_preemptions(job, tmp_p
 
 @pytest.mark.parametrize("page", ["cli.md", "geometry.md"])
 def test_the_commands_of_the_documentation_run(page, monkeypatch):
-    """On the golden model, which has no timelines."""
+    """On the golden model, which has no timelines and no statistics."""
     monkeypatch.chdir(ROOT)
     blocks = (ROOT / "docs" / page).read_text().split("```")[1::2]
     commands = [line.partition("#")[0].split()[1:] for block in blocks for line in block.splitlines()
@@ -351,6 +351,7 @@ def test_the_commands_of_the_documentation_run(page, monkeypatch):
     for command in commands:
         if "--timeline" in command:
             del command[(at := command.index("--timeline")):at + 2]
+        command = [word for word in command if word != "--statistics"]
         if command[0] in ("run", "preempt") and "golden" not in command:
             command += GOLDEN
         result = run(*command)

@@ -105,7 +105,7 @@ def test_means_over_pairs():
 
 def test_the_first_start_is_of_a_thread_block_that_came_after_the_request():
     def event(cycle, kind, value=0, slot=0, kernel=0):
-        return (cycle, value, 0, kind, slot, kernel, 0)
+        return (cycle, value, 0, kind, slot, kernel, 0, 0, (0, 0, 0))
 
     events = [event(1, EventKind.INIT, slot=2, kernel=1), event(3, EventKind.ACTIVE, 0b100),
               event(5, EventKind.PREEMPT), event(6, EventKind.INIT, slot=0), event(7, EventKind.ACTIVE, 0b101),

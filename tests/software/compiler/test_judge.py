@@ -104,7 +104,7 @@ def test_routines_are_judged():
     for at, word, message in ((branch, image.traps[branch] | PC_NONE << 25, "beyond the"),
                               (0, 0x3FF << LIVE_BITS, "illegal opcode"),
                               (0, 1 << LIVE_BITS | 7 << 50 | 60 << 44, "uses R60"),
-                              (len(image.traps) - 1, 0x182 << LIVE_BITS | 7 << 50, "routines run over their end")):
+                              (len(image.traps) - 1, image.traps[-2], "routines run over their end")):
         traps = (*image.traps[:at], word, *image.traps[at + 1:])
         with pytest.raises(ImageError, match=f"pc {own + at}[: ].*{message}"):
             judge(dataclasses.replace(image, traps=traps))

@@ -126,7 +126,7 @@ def test_whatever_matters_makes_another_entry(cache, compiled, monkeypatch):
     variants = [(text, "a.ptx", CompileOptions()), (text + "\n", "a.ptx", CompileOptions()),
                 (text, "b.ptx", CompileOptions())]
     changes = {"interval": 100, "preemption_points": False, "max_registers": 16, "uniform": False,
-               "check_addresses": True, "verify": False, "calls": "never"}
+               "check_addresses": True, "verify": False, "calls": "never", "eviction_check": True}
     assert changes.keys() == {field.name for field in dataclasses.fields(CompileOptions)}
     variants += [(text, "a.ptx", CompileOptions(**{key: value})) for key, value in changes.items()]
     for count, variant in enumerate(variants, 1):

@@ -6,7 +6,7 @@ from typing import Any
 
 from caesura import open_device
 from caesura.hw.arch.commands import Command, KernelState
-from caesura.hw.arch.context import Mechanism
+from caesura.hw.arch.context import Mechanism, ccb_bytes
 from caesura.sim.memory import ErrorRange
 from caesura.software.driver import CommandRefused
 from support.sim.stirring import BLOCKS, Stirring
@@ -69,7 +69,7 @@ class DeviceSchedules:
         self.memory.clear_error_ranges()
         if self.rng.random() < 0.4:
             sm = self.rng.randrange(self.g.sms)
-            end = launch.ccb_of(sm + 1) - self.rng.choice((0, 2048))
+            end = launch.ccb_of(sm) + ccb_bytes(self.g, launch.area_bytes) - self.rng.choice((0, 2048))
             self.memory.add_error_range(ErrorRange(launch.ccb_of(sm), max(launch.ccb_of(sm) + 128, end),
                                                    reads=self.rng.random() < 0.6, writes=self.rng.random() < 0.6))
 

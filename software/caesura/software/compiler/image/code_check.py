@@ -13,8 +13,8 @@ And by where it stands: in the kernel's own code
 6. the last word is ``exit``, ``bra``, ``bru`` or ``trap``, under no guard, so that nothing runs over the end,
 7. nothing is only for preemption routines.
 
-In the routines, branches lead to words of the image, and the last word is ``bra``, ``rejoin`` or ``trap`` under no
-guard.
+In the routines, branches lead to words of the image, and the last word, but for ``nop`` that fills a vector up, is
+``bra``, ``rejoin`` or ``trap`` under no guard.
 
 Not judged is what depends on values or on the launch (addresses, computed returns, how deep the stack grows, who meets
 at a barrier): the machine ends a thread block for these. Nor is an absolute address, since code that never executes may
@@ -103,6 +103,7 @@ _MEMORY, _TARGET, _RECONV, _PARAMETER = (_names(name) for name in ("mem", "targe
 _REGISTER_FORM = _flag(lambda op: op.format is Format.R)
 _POINT, _SECOND = (_flag(lambda op, name=name: op.name == name) for name in ("pp", "pp.div"))
 _ROUTINES_ONLY = _flag(lambda op: op.name == "rejoin" or op.all_lanes)
+_NOP = _flag(lambda op: op.name == "nop")
 _ENDS = _flag(lambda op: op.name in ("exit", "bra", "bru", "trap"))
 _ROUTINE_ENDS = _flag(lambda op: op.name in ("bra", "rejoin", "trap"))
 assert all(op.alu in (AluOp.LDP, None) for op in OPCODES if "param" in op.operands)
@@ -169,7 +170,10 @@ def _in_place(w: _Words) -> np.ndarray:
     guarded = w.are(_PREDICATES["guard"]) & (w.field("guard", 3) + (w.field("guard_not", 1) << np.uint64(3)) != PT)
     wrong[w.own - 1] |= not w.are(_ENDS)[w.own - 1] or guarded[w.own - 1]
     if w.image.traps:
-        wrong[-1] |= not w.are(_ROUTINE_ENDS)[-1] or guarded[-1]
+        filled = ~w.are(_NOP)
+        filled[:w.own] = False
+        last = int(np.flatnonzero(filled)[-1]) if filled.any() else len(w.words) - 1
+        wrong[last] |= not w.are(_ROUTINE_ENDS)[last] or guarded[last]
     return wrong
 
 
