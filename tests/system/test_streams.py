@@ -159,6 +159,57 @@ def test_priorities_find_a_slot_though_all_are_in_use(device):
         task.finish()
 
 
+def test_priorities_find_a_slot_though_all_stay_in_place(golden):
+    """What has stayed on the SM goes to memory first."""
+    golden.preempt_by("live", in_place=True)
+    batch = [StirTask(golden, golden.stream(), 8, seed) for seed in range(golden.geometry.kernel_slots)]
+    golden.advance(400)
+    urgent = StirTask(golden, golden.stream(priority=1), 1, 20)
+    urgent.finish()
+    assert not any(task.task.over for task in batch)
+    golden.synchronize()
+    golden.preempt_by()
+    for task in batch:
+        task.check()
+
+
+def test_who_waits_for_its_own_launches_or_memory_preempts_nobody():
+    """They would wait for each other."""
+    with open_device("golden", "tiny", memory_bytes=MEMORY) as device:
+        few = device.tenant(1 << 18, launches=2)
+        small = device.tenant(1 << 18, system_bytes=28 << 10)
+        for owner in (few, small):
+            batch = [StirTask(owner, owner.stream(), 4, seed) for seed in range(6)]
+            assert 0 < sum(task.task.state is TaskState.RUNNING for task in batch) < device.geometry.kernel_slots
+            device.advance(300)
+            urgent = StirTask(owner, owner.stream(priority=1), 1, 20)
+            assert urgent.task.state is TaskState.WAITING and not urgent.task.wants_slot
+            owner.synchronize(3_000_000)
+            for task in (*batch, urgent):
+                task.check()
+
+
+def test_a_kernel_preempted_by_hand_holds_nobody_up(device):
+    high, low = device.stream(priority=1), device.stream()
+    held = StirTask(device, high, 4, 1)
+    device.advance(300)
+    device.preempt(held.task.launch)
+    StirTask(device, low, 1, 2).finish()
+    assert not held.task.over
+    device.resume(held.task.launch)
+    held.finish()
+
+
+def test_where_bounds_are_checked_priorities_wait_for_a_slot():
+    with open_device("golden", "tiny", memory_bytes=MEMORY, check_bounds=True) as device:
+        batch = [StirTask(device, device.stream(), 3, seed) for seed in range(device.geometry.kernel_slots)]
+        device.advance(300)
+        urgent = StirTask(device, device.stream(priority=1), 1, 20)
+        device.synchronize()
+        for task in (*batch, urgent):
+            task.check()
+
+
 def test_bad_arguments_are_told_at_the_call(golden):
     work, stream = Appending(golden), golden.stream()
     with pytest.raises(LaunchError, match="takes 4 arguments"):

@@ -76,6 +76,8 @@ class TenantSchedules:
             for _ in range(steps):
                 self._step()
             for user in self.users:
+                self._bring_back(user)
+            for user in self.users:
                 user.tenant.synchronize(5_000_000)
                 user.check()
                 user.tenant.close()
@@ -126,6 +128,17 @@ class TenantSchedules:
             pass
         except DriverError as error:  # all slots may be in use, and a launch may have come back meanwhile
             assert "slot" in str(error) or "scramble" in str(error), error
+
+    def _bring_back(self, user):
+        """What was preempted by hand goes on."""
+        for task in (each.task for each in user.put if each.task.launch and not each.task.over):
+            while not task.over and not task.preempted and task.launch.state is KernelState.PREEMPTED:
+                try:
+                    self.device.begin_resume(task.launch)
+                except CommandRefused:
+                    pass
+                except DriverError:  # no slot is free
+                    self.device.advance(2000)
 
     def _nothing_is_left(self):
         """All memory is the device's again, and none of it tells of a tenant."""

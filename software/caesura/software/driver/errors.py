@@ -10,8 +10,8 @@ from caesura.software.compiler.origins import Origin
 
 from .bounds import Violation
 
-__all__ = ["DriverError", "LaunchError", "NoSlot", "NoSuchKernel", "OutOfMemory", "ContextError", "Closed",
-           "CommandRefused", "CycleLimit", "KernelFault", "FaultRecord"]
+__all__ = ["DriverError", "LaunchError", "LaunchLimit", "NoSlot", "NoSuchKernel", "OutOfMemory", "ContextError",
+           "Closed", "CommandRefused", "CycleLimit", "KernelFault", "FaultRecord"]
 
 
 class DriverError(UserError):
@@ -23,7 +23,11 @@ class LaunchError(DriverError):
 
 
 class NoSlot(LaunchError):
-    """All kernel slots are in use, or all launches that an owner may have at a time."""
+    """All kernel slots are in use."""
+
+
+class LaunchLimit(NoSlot):
+    """An owner has as many launches as it may have at a time."""
 
 
 class NoSuchKernel(LaunchError, KeyError):

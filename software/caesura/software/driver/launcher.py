@@ -13,7 +13,7 @@ from caesura.software.compiler.judge import judge
 from .arguments import whole_number
 from .bounds import monitor_of
 from .descriptor_block import DescriptorBlock, block_bytes
-from .errors import CommandRefused, DriverError, LaunchError, NoSlot
+from .errors import CommandRefused, DriverError, LaunchError, LaunchLimit
 from .fit import check_fit
 from .host_interface import HostInterface
 from .kernel_slots import KernelSlots
@@ -110,8 +110,8 @@ class Launcher:
         """Refuse a launch more than an owner may have at a time."""
         limit = device.launch_limit
         if limit is not None and sum(not launch.ended for launch in self.slots.of(device)) >= limit:
-            raise NoSlot(f"{device.name} may have {limit} launches at a time; wait for one to finish, kill one, or put "
-                         "the launch into a stream")
+            raise LaunchLimit(f"{device.name} may have {limit} launches at a time; wait for one to finish, kill one, "
+                              "or put the launch into a stream")
 
     # Taken over from memory
 

@@ -195,6 +195,10 @@ class Preemption:
         """Have each SM take another part of a preempted launch; see `Device.move`."""
         self._residence.move(launch, parts, whole_number(max_cycles, "max_cycles"))
 
+    def keeps_slot(self, launch: Launch) -> bool:
+        """Return whether a launch that has a kernel slot cannot do without."""
+        return launch.away is None and bool(self._residence.bound(launch))
+
     def release_slot(self, launch: Launch, max_cycles: int = DEFAULT_CYCLES) -> None:
         """Take the kernel slot of a preempted launch; see `Device.release_slot`."""
         self._residence.release(launch, whole_number(max_cycles, "max_cycles"))

@@ -51,7 +51,7 @@ class Residence:
         if launch.ended:
             raise DriverError(f"the launch of kernel {name!r} has ended; there is nothing to release")
         self._launcher.check_own(launch)
-        if why := self._bound(launch):
+        if why := self.bound(launch):
             raise DriverError(f"the launch of kernel {name!r} keeps its kernel slot: {why}")
         self._leave(launch, max_cycles)
 
@@ -69,12 +69,12 @@ class Residence:
     def make_room(self) -> bool:
         """Take the slot of a preempted launch that can do without; return whether there was one."""
         for launch in [*self._slots.launches.values()]:
-            if not self._bound(launch):
+            if not self.bound(launch):
                 self._leave(launch, DEFAULT_CYCLES)
                 return True
         return False
 
-    def _bound(self, launch: Launch) -> str:
+    def bound(self, launch: Launch) -> str:
         """Return why a launch cannot do without its slot; empty if it can."""
         if monitor_of(self._host.transport):
             return "which arrays its addresses come from is not in memory, and bounds are checked here"

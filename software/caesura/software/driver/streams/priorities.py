@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Sequence
 from typing import Any
 
@@ -52,20 +53,29 @@ class Priorities:
 
     def holds_back(self, task: KernelTask, running: Sequence[KernelTask]) -> bool:
         """Return whether a kernel is not to begin: one of a higher priority runs."""
-        return self.by is not None and any(other.stream.priority > task.stream.priority for other in running)
+        return self.by is not None and any(other.stream.priority > task.stream.priority and self._wants(other)
+                                           for other in running)
+
+    @staticmethod
+    def _wants(task: KernelTask) -> bool:
+        """Return whether a kernel that has begun is to run: one that the host has preempted by hand is not."""
+        assert task.launch is not None
+        return task.preempted or task.launch.state is not KernelState.PREEMPTED
 
     def keep(self, running: Sequence[KernelTask], waiting: Sequence[KernelTask]) -> None:
         """Preempt what runs below the highest priority that is wanted, and resume what was preempted and is not below
         it; what is under way goes on."""
         if self.by is None:
             return
-        tasks = [*running, *waiting]
+        tasks = [*(task for task in running if self._wants(task)), *waiting]
         top = max((task.stream.priority for task in tasks), default=0)
         for task in running:
             assert task.launch is not None
             state = task.launch.state
             if task.stream.priority < top:
                 self._take_off(task, state)
+                if waiting and task.preempted and state is KernelState.PREEMPTED:
+                    self._take_off_whole(task)
             elif task.preempted and state is KernelState.PREEMPTED:
                 self._bring_back(task)
             elif state is KernelState.RUNNING:
@@ -85,6 +95,15 @@ class Priorities:
         self._failed.pop(task, None)
         task.preempted = True
         self.preempts += 1
+
+    def _take_off_whole(self, task: KernelTask) -> None:
+        """Bring what has stayed on the SMs of a kernel to memory, so that it can do without its kernel slot."""
+        assert task.launch is not None and self.by is not None
+        if not self._preemption.keeps_slot(task.launch):
+            return
+        whole = {name: value for name, value in self.by.items() if name in ("mechanism", "patience", "scramble")}
+        with contextlib.suppress(CommandRefused):
+            self._preemption.begin_preempt(task.launch, **whole)
 
     def _bring_back(self, task: KernelTask) -> None:
         """Ask for a resume; a kernel whose context cannot be read is killed, and its task fails."""

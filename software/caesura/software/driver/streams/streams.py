@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 
 from ..arguments import whole_number
+from ..bounds import monitor_of
 from ..errors import CycleLimit
 from ..launcher import Launcher
 from ..lock import FairLock, whole
@@ -165,9 +166,12 @@ class Streams:
         return [task for task in heads if isinstance(task, KernelTask) and task.state is TaskState.RUNNING]
 
     def _waiting(self) -> list[KernelTask]:
-        """Return the kernels that could begin if there were room."""
+        """Return the kernels that could begin if others left their kernel slots."""
+        if monitor_of(self.launcher.host.transport):
+            return []  # nobody leaves a slot there
         heads = [stream.tasks[0] for stream in self._streams if stream.tasks]
-        return [task for task in heads if isinstance(task, KernelTask) and task.state is TaskState.WAITING]
+        return [task for task in heads if isinstance(task, KernelTask) and task.state is TaskState.WAITING
+                and task.wants_slot]
 
     @whole
     def close(self, stream: Stream) -> None:

@@ -11,7 +11,7 @@ from typing import Any, Protocol
 from caesura.hw.arch.commands import KernelState
 from caesura.hw.arch.errors import UserError
 
-from ..errors import DriverError, KernelFault, NoSlot, OutOfMemory
+from ..errors import DriverError, KernelFault, LaunchLimit, NoSlot, OutOfMemory
 from ..host_interface import HostInterface
 from ..launch import Launch
 from ..launcher import Launcher
@@ -218,13 +218,16 @@ class KernelTask(Task):
         Once it has begun.
     preempted : bool
         By a stream with a higher priority, which will bring it back.
+    wants_slot : bool
+        It has not begun because all kernel slots are in use: a preempt of another can help.
     """
 
     def __init__(self, stream: Holder, launcher: Launcher, kernel: LoadedKernel, grid, block, arguments: Sequence,
                  shared_bytes: int):
         super().__init__(stream, f"kernel {kernel.image.name!r}")
         launcher.check(kernel, grid, block, arguments, shared_bytes)
-        self.kernel, self.launch, self.preempted = kernel, None, False
+        self.kernel, self.launch = kernel, None
+        self.preempted = self.wants_slot = False
         self._launcher = launcher
         self._given: tuple | None = (kernel, grid, block, list(arguments), shared_bytes)
         self.launch: Launch | None
@@ -232,9 +235,13 @@ class KernelTask(Task):
     def begin(self) -> bool:
         """Start the kernel; False if no slot is free, or no memory for its context while others run that have some."""
         assert self._given is not None
+        self.wants_slot = False
         try:
             self.launch = self._launcher.start(*self._given)
+        except LaunchLimit:
+            return False
         except NoSlot:
+            self.wants_slot = True
             return False
         except OutOfMemory as error:
             if any(not launch.ended for launch in self._launcher.slots.of(self.kernel.device)):
