@@ -241,6 +241,36 @@ def test_memory_that_fails_when_it_comes_back(what):
         scene.finish()
 
 
+def test_a_context_that_was_written_over_meanwhile(backend):
+    with Scene(backend, 1) as scene:
+        low, high = away(scene)
+        queue, memory = scene.queues[0], scene.device.transport
+        kept = memory.read_memory(queue._contexts.address, queue._contexts.size)
+        memory.write_memory(queue._contexts.address, bytes(queue._contexts.size))
+        scene.until(lambda: high.packet.done)
+        with pytest.raises(DriverError, match="what memory holds of it cannot be read"):
+            queue.wait(max_cycles=LIMIT)
+        assert not low.packet.done
+        memory.write_memory(queue._contexts.address, kept)
+        queue.enable()
+        scene.finish()
+
+
+@pytest.mark.parametrize("slots", [1, 2])
+def test_a_queue_that_is_stopped_holds_nobody_up(backend, slots):
+    """Its kernel runs to its end, also if one of a higher priority waits for its slot."""
+    with Scene(backend, slots) as scene:
+        low = scene.put(0, rounds=4)
+        scene.device.advance(1000)
+        high = scene.put(2)
+        scene.until(lambda: scene.queues[0].state is QueueState.PREEMPTED or high.packet.done)
+        scene.queues[0].stop()
+        scene.until(lambda: high.packet.done)
+        scene.queues[0].enable()
+        scene.finish()
+        assert low.packet.done
+
+
 def test_a_packet_that_was_written_over_meanwhile(backend):
     with Scene(backend, 1) as scene:
         low, high = away(scene)

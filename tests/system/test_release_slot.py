@@ -208,6 +208,21 @@ def test_memory_that_fails_while_it_comes_back():
         work.finishes()
 
 
+def test_a_launch_whose_preempt_has_failed_keeps_its_slot():
+    """Memory does not hold all of it."""
+    with open_device("rtl", "tiny", memory_bytes=MEMORY) as device:
+        work = Stirring(device, 8)
+        device.advance(500)
+        device.transport.add_error_range(ErrorRange(work.launch.ccb_base, work.launch.ccb_base + 4096))
+        with pytest.raises(CommandRefused):
+            device.preempt(work.launch)
+        with pytest.raises(DriverError, match="its last command failed; resume or kill it"):
+            device.release_slot(work.launch)
+        device.transport.clear_error_ranges()
+        device.resume(work.launch)
+        work.finishes()
+
+
 def test_it_is_part_of_a_snapshot():
     with open_device("golden", "tiny", memory_bytes=MEMORY) as device:
         work = away(device)

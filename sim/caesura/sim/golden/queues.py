@@ -238,7 +238,7 @@ class GoldenQueues:
 
     def _off(self, queue: _Queue, host: QueueHost) -> bool:
         """Return whether its kernel is to leave the SMs, or to stay away."""
-        return bool(self._registers["queue_preempts"] & 1) and any(
+        return bool(self._registers["queue_preempts"] & 1) and not queue.stuck and any(
             other.control("priority") > queue.control("priority") and self._wants(other, host)
             for other in self._queues)
 
@@ -257,7 +257,7 @@ class GoldenQueues:
                 again = self._policy("queue_preempts")
                 if host.give(op=Command.RESUME, kernel=queue.slot, scramble=again["scramble"]):
                     queue.mine = False
-            elif queue.mine and saved and not free and not queue.stuck and self._needed(queue, host):
+            elif queue.mine and saved and off and not free and self._needed(queue, host):
                 return self._leave(queue, host)
             elif queue.due and not off and not moves and KernelState.RUNNING in states:
                 queue.due = False

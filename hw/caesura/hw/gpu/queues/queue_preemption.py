@@ -44,7 +44,7 @@ class QueuePreemption(wiring.Component):
     slot is killed, and what memory holds of the kernel is adopted into another slot later (`back`).
     One that has stayed on the SMs in part, or that memory refused, is preempted once more before
     that, as a whole. What others have preempted they resume. The kernel of a queue that is stopped
-    keeps its slot.
+    keeps its slot, and runs to its end.
 
     Parameters
     ----------
@@ -143,7 +143,7 @@ class QueuePreemption(wiring.Component):
         for q in range(g.queues):
             kernel = self.kernels[q]
             higher = Cat(self.kernels[p].priority > kernel.priority for p in range(g.queues))
-            m.d.comb += [off[q].eq(self.enable & (wants & higher).any()),
+            m.d.comb += [off[q].eq(self.enable & ~kernel.stuck & (wants & higher).any()),
                          hungry[q].eq(kernel.roomless | (self.away[q] & ~off[q] & ~kernel.stuck)),
                          self.back[q].eq(self.away[q] & ~off[q] & self.free)]
             self._judge(m, q, wants, off, (hungry & higher).any() & ~self.free, mine, due,
@@ -178,8 +178,7 @@ class QueuePreemption(wiring.Component):
             chosen["unadopt"][q].eq(self.adopting[q] & ~anywhere[KernelState.ADOPTING] & failed),
             chosen["preempt"][q].eq(runs & ~moves & off[q]),
             chosen["resume"][q].eq(mine[q] & self.saved[q] & ~off[q] & ~self.adopting[q]),
-            yields.eq(mine[q] & self.saved[q] & off[q] & needed & ~self.adopting[q]
-                      & ~kernel.stuck),
+            yields.eq(mine[q] & self.saved[q] & off[q] & needed & ~self.adopting[q]),
             chosen["kill"][q].eq(yields & ~failed & ~bound[q]),
             chosen["evict"][q].eq(yields & (failed | bound[q])),
             chosen["checkpoint"][q].eq(due[q] & here & anywhere[KernelState.RUNNING] & ~moves

@@ -60,7 +60,8 @@ class QueueProcessor(wiring.Component):
     A queue with a packet to begin is chosen by priority, of equals the one whose last packet was
     begun longest ago; what has completed goes first, then commands of `QueuePreemption`. A barrier
     whose signals are not as it wants, a packet that is not written yet and a dispatch without a
-    free slot give way, and are looked at again `AGAIN_CYCLES` later, or when a slot is free. Until
+    free slot give way, and are looked at again `AGAIN_CYCLES` later, when all others have had their
+    turn, or when a slot is free. Until
     the start a queue that is stopped drops what was fetched. A kernel that is away comes back by
     its packet, which is read again, and an adoption in the place of the start.
 
@@ -130,6 +131,7 @@ class QueueProcessor(wiring.Component):
         self.failed = Signal(name="failed")  # a word of the job in hand
         self.comes_back = Signal(name="comes_back")  # the kernel of the queue in hand is away
         self.again = Signal(range(AGAIN_CYCLES), name="again")
+        self.expired = Signal(name="expired")  # who waits is looked at again, after all others
         self.setup = Signal(queue_setup(), name="setup")
         m.d.comb += self.setup.eq(Array(self.setups[q] for q in range(g.queues))[self.queue])
         signals = [Signal(32, name=f"completion_signal_{q}") for q in range(g.queues)]
@@ -150,8 +152,10 @@ class QueueProcessor(wiring.Component):
                 with m.Elif(chosen.any()):
                     m.d.sync += self.queue.eq(encode(chosen))
                     m.next = "ASK"
-                with m.Else():
+                with m.Else():  # all others have had their turn, whatever their priority
                     m.d.comb += self.preemption.look.eq(1)
+                    with m.If(self.expired):
+                        m.d.sync += [waiting.eq(0), self.expired.eq(0)]
             self._command(m)
             self._fetch(m, reader, waiting)
             self._depend(m, reader, waiting)
@@ -225,7 +229,7 @@ class QueueProcessor(wiring.Component):
         m.d.comb += [turns.requests.eq(best), turns.served.eq(
             Mux(self.served, one_hot(self.queue, g.queues), 0))]
         with m.If(self.again == 0):
-            m.d.sync += waiting.eq(0)
+            m.d.sync += self.expired.eq(1)
         return waiting, turns.grant, ended
 
     # Preemption by priority
