@@ -170,6 +170,18 @@ def test_a_barrier_or_waits_for_one_of_its_signals(backend):
         scene.finish()
 
 
+def test_barriers_that_wait_keep_no_lower_priority_from_its_turn(backend):
+    """However long it takes to look at their signals."""
+    with Scene(backend, 2) as scene:
+        scene.queues[0].stop()
+        first = [scene.put(0, rounds=1) for _ in range(2)]
+        barriers = [queue.barrier([first[-1].packet] * 5) for queue in scene.queues[1:] for _ in range(2)]
+        scene.device.advance(1000)
+        scene.queues[0].enable()
+        scene.finish()
+        assert all(barrier.done for barrier in barriers)
+
+
 def test_a_word_in_advance_makes_the_preempt_save_less(backend):
     """A checkpoint packet, and then the kernel: what was not written in between is not saved again."""
     saved = []
