@@ -209,13 +209,15 @@ def test_memory_that_fails_while_it_comes_back():
 
 
 def test_a_launch_whose_preempt_has_failed_keeps_its_slot():
-    """Memory does not hold all of it."""
-    with open_device("rtl", "tiny", memory_bytes=MEMORY) as device:
+    """Memory does not hold all of it: one SM has saved its part, the other has not."""
+    with open_device("rtl", GEOMETRIES["two"], memory_bytes=MEMORY) as device:
         work = Stirring(device, 8)
         device.advance(500)
-        device.transport.add_error_range(ErrorRange(work.launch.ccb_base, work.launch.ccb_base + 4096))
+        place = work.launch.ccb_of(1)
+        device.transport.add_error_range(ErrorRange(place, place + 4096))
         with pytest.raises(CommandRefused):
             device.preempt(work.launch)
+        assert work.launch.state is KernelState.PREEMPTED
         with pytest.raises(DriverError, match="its last command failed; resume or kill it"):
             device.release_slot(work.launch)
         device.transport.clear_error_ranges()
