@@ -20,7 +20,8 @@ from caesura.software.driver import (
     TaskState,
 )
 from support.selection import quick
-from support.sim.stream_work import HEAD, Appending, StirTask
+from support.sim.shared_counters import HEAD
+from support.sim.stream_work import Appending, StirTask
 
 MEMORY = 1 << 22
 TWO = preset("tiny").replace(sms=2)

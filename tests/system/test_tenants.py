@@ -9,8 +9,9 @@ from caesura.hw.arch.geometry import preset
 from caesura.software.compiler import compile_ptx
 from caesura.software.driver import Closed, DriverError, KernelFault, LaunchError, NoSlot, OutOfMemory
 from support.selection import quick
+from support.sim.shared_counters import HEAD
 from support.sim.stirring import Stirring
-from support.sim.stream_work import HEAD, StirTask
+from support.sim.stream_work import StirTask
 from support.sim.tenant_schedules import TenantSchedules
 
 MEMORY = 1 << 22

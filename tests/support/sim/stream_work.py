@@ -4,15 +4,11 @@ import numpy as np
 
 from caesura.software.compiler import compile_ptx
 from support.hw.stir import WORDS, image, stirred
+from support.sim.shared_counters import HEAD
 from support.sim.stirring import BLOCK, BLOCKS
 
-__all__ = ["HEAD", "Appending", "StirTask"]
+__all__ = ["Appending", "StirTask"]
 
-HEAD = """
-.version 8.0
-.target sm_70
-.address_size 64
-"""
 APPEND = HEAD + """
 .visible .entry append(.param .u64 log, .param .u64 cursor, .param .u32 number, .param .u32 rounds)
 {

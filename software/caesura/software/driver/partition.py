@@ -28,25 +28,22 @@ class Partition:
         OutOfMemory
             If the end of the heap is in use.
         """
-        at = self._heap.end
-        for start, end in [*self._used, (self._top, self._top)]:
-            if start - at >= size:
-                return self._add(at, at + size)
-            at = end
-        lowest = self._used[0][0] if self._used else self._top
-        self._heap.set_end(lowest - size)
-        return self._add(lowest - size, lowest)
-
-    def _add(self, start: int, end: int) -> tuple[int, int]:
-        self._used = sorted([*self._used, (start, end)])
-        return start, end
+        start = self._place(size)
+        if start < self._heap.end:
+            self._heap.set_end(start)
+        self._used = sorted([*self._used, (start, start + size)])
+        return start, start + size
 
     def end_after(self, size: int) -> int:
         """Return where the heap would end once a piece has been taken."""
+        return min(self._heap.end, self._place(size))
+
+    def _place(self, size: int) -> int:
+        """Return where a piece begins: in the first gap that it fits, or below all others."""
         at = self._heap.end
         for start, end in [*self._used, (self._top, self._top)]:
             if start - at >= size:
-                return self._heap.end
+                return at
             at = end
         return (self._used[0][0] if self._used else self._top) - size
 
