@@ -49,6 +49,8 @@ MAX_SMS = 16
 """SMs that a device has at most."""
 MAX_QUEUES = 8
 """Hardware queues that a device has at most."""
+MAX_WATCHES = 32
+"""Thread blocks of an SM that can be away until memory changes, at most."""
 MAX_BLOCK_THREADS = 1024
 """Threads a thread block may have."""
 
@@ -125,6 +127,9 @@ class Geometry:
         Registers and shared memory of a preempted TB can stay on the SM. Needs `checkpoints`.
     traps : bool
         Warps can be preempted by the routines of their kernel.
+    watches : int
+        Rows of the SM's watch table, 0 to 32: thread blocks that are away until memory changes.
+        Without any there is no ``bar.yield``.
     queues : int
         Hardware queues of the device, 0 to 8. Need `sms` of 2 or more.
     sms : int
@@ -164,6 +169,7 @@ class Geometry:
     checkpoints: bool = True
     in_place: bool = False
     traps: bool = False
+    watches: int = 0
     sms: int = 1
     queues: int = 0
 
@@ -217,6 +223,8 @@ class Geometry:
         check(1 <= self.sms <= MAX_SMS, f"sms must be 1 to {MAX_SMS}, not {self.sms}")
         check(0 <= self.queues <= MAX_QUEUES,
               f"queues must be 0 to {MAX_QUEUES}, not {self.queues}")
+        check(0 <= self.watches <= MAX_WATCHES,
+              f"watches must be 0 to {MAX_WATCHES}, not {self.watches}")
         check(self.sms > 1 or not self.queues,
               "queues need sms of 2 or more: they stand in front of several SMs")
         check(self.checkpoints or not self.in_place,

@@ -180,7 +180,7 @@ class IssueStage(wiring.Component):
         m = Module()
         size = self.geometry.warp_size
         m.submodules.arbiter = self._arbiter = RoundRobin(self.geometry.warps)
-        m.submodules.decoder = decoder = Decoder()
+        m.submodules.decoder = decoder = Decoder(self.geometry.watches > 0)
         m.d.comb += [decoder.word.eq(self.instruction.word), self.warp.eq(self._arbiter.index)]
         op, select = decoder.decoded, self.predicates.select
         active = Signal(size)  # active lanes
