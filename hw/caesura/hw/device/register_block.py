@@ -47,7 +47,8 @@ def table_write() -> data.StructLayout:
 
 
 def _exists(g: Geometry, register: Register) -> bool:
-    return register.address < KERNEL_BASE + g.kernel_slots * KERNEL_STRIDE
+    return (register.exists(g)
+            and register.address < KERNEL_BASE + g.kernel_slots * KERNEL_STRIDE)
 
 
 class RegisterBlock(wiring.Component):
