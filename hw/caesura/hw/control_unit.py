@@ -1,7 +1,7 @@
 """The control unit: what belongs to the device, the dispatcher of one SM and its preemption engine,
 connected."""
 
-from amaranth.hdl import Cat, Module, Signal
+from amaranth.hdl import Cat, Module, Mux, Signal
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 

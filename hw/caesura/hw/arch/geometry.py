@@ -240,11 +240,6 @@ class Geometry:
               "other side of a context")
 
     @property
-    def context_entries(self) -> int:
-        """Entries of a context control block."""
-        return self.tb_slots
-
-    @property
     def beats(self) -> int:
         """Cycles a warp instruction occupies the lanes."""
         return self.warp_size // self.lanes

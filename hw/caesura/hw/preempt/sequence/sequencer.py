@@ -185,7 +185,6 @@ class Sequencer(wiring.Component):
         left = Signal()
         flushed = Signal(range(FLUSH_CYCLES))
         patience = self._patience(m)
-        yields = s.yields if g.watches else Const(0)
         m.d.comb += kernel.eq(self.kernels[wanted.kernel])
         m.d.sync += [s.allocated.eq((Const(1, 1) << s.registers) - 1),
                      bound.eq(area_bound(g, s.warps, s.registers, s.lines))]
@@ -249,7 +248,10 @@ class Sequencer(wiring.Component):
                               & ~s.checkpoint):
                         m.next = "LEAVING"
                         if g.in_place:
-                            with m.If(self.stays & ~s.in_place & ~yields):
+                            others_stay = self.stays & ~s.in_place
+                            if g.watches:  # and are left alone
+                                others_stay = others_stay & ~s.yields
+                            with m.If(others_stay):
                                 m.d.sync += self.staying.eq(self.first_staying)
                                 m.next = "LOOK"
                 with m.If(self.cancel):
