@@ -162,6 +162,9 @@ class Admission(wiring.Component):
                      self.launching.valid.eq(1), self.launching.kernel.eq(current.kernel)]
         with m.If(leaving):
             m.d.sync += [blocked.eq(0), freed.eq(1)]
+        if g.spare_entries:  # those of TBs that had been saved become free while none leaves
+            with m.Elif(self.start.any()):
+                m.d.sync += blocked.eq(blocked & ~self.start)
 
         with m.FSM():
             with m.State("IDLE"):
@@ -243,7 +246,8 @@ class Admission(wiring.Component):
     def _needs(self, m: Module, kernel):
         """Select what a TB of `kernel` needs."""
         g = self.geometry
-        from_kernel = ("registers", "warps", "threads", "shared_bytes", "local_base", "local_bytes")
+        from_kernel = ("registers", "warps", "threads", "shared_bytes", "local_base", "local_bytes",
+                       *(("entries",) if g.spare_entries else ()))
         layout = data.StructLayout({**{name: kernel_info(g).members[name] for name in from_kernel},
                                     **footprint(g).members})
         needs = Signal(layout)
@@ -288,7 +292,8 @@ class Admission(wiring.Component):
             entries.request.restored.eq(restored), entries.request.entry.eq(current.entry),
             entries.request.address.eq(current.local_base),
             *(entries.request[name].eq(needs[name])
-              for name in ("warps", "local_base", "local_bytes")),
+              for name in ("warps", "local_base", "local_bytes",
+                           *(("entries",) if g.spare_entries else ()))),
             entries.take.eq(enter), entries.ended.eq(self.ended), entries.start.eq(self.start),
             entries.adopted.eq(self.adopted),
         ]

@@ -15,22 +15,25 @@ __all__ = ["EntryAllocator", "entry_request"]
 
 
 def entry_request(g: Geometry) -> data.StructLayout:
-    """A TB of `kernel` that needs an entry; a `restored` one has it already, and its local memory
-    at `address`."""
+    """A TB of `kernel` that needs an entry, one of the lowest `entries` of a machine with spare
+    ones; a `restored` one has it already, and its local memory at `address`."""
     info = kernel_info(g).members
     return data.StructLayout({
-        "valid": 1, "kernel": below(g.kernel_slots), "restored": 1, "entry": below(g.tb_slots),
-        "address": ADDRESS_BITS, "warps": info["warps"], "local_base": info["local_base"],
-        "local_bytes": info["local_bytes"]})
+        "valid": 1, "kernel": below(g.kernel_slots), "restored": 1,
+        "entry": below(g.context_entries), "address": ADDRESS_BITS, "warps": info["warps"], "local_base": info["local_base"],
+        "local_bytes": info["local_bytes"],
+        **({"entries": info["entries"]} if g.spare_entries else {})})
 
 
 class EntryAllocator(wiring.Component):
     """Finds the lowest free entry of a kernel for a fresh TB, and where its local memory lies.
 
-    Each kernel has `tb_slots` entries, and as many regions of local memory of
+    Each kernel has `context_entries` entries, and as many regions of local memory of
     `arch.footprint.local_region_bytes` each, the first at `local_base`; region k belongs to
-    entry k. That is enough: TBs of a kernel are resident or preempted, and while any is preempted
-    none is launched. The number of a TB's slot means nothing here: an entry is its TB's until the
+    entry k. As many as there are TB slots are enough where TBs of a kernel are resident or
+    preempted, and none is launched while any is preempted. On a machine with more a kernel says how
+    many it may use, 0 standing for as many as there are TB slots; a fresh TB gets none beyond
+    these. The number of a TB's slot means nothing here: an entry is its TB's until the
     TB has ended, so that no other TB ever writes over an image that waits to be resumed.
 
     An answer takes a cycle for each bit of the number of warps and one for each region up to the
@@ -78,7 +81,7 @@ class EntryAllocator(wiring.Component):
             "request": In(entry_request(g)),
             "done": Out(1),
             "found": Out(1),
-            "entry": Out(below(g.tb_slots)),
+            "entry": Out(below(g.context_entries)),
             "address": Out(ADDRESS_BITS),
             "take": In(1),
             "ended": In(entry_event(g)),
@@ -90,18 +93,19 @@ class EntryAllocator(wiring.Component):
         m = Module()
         g = self.geometry
         kernel = Signal(below(g.kernel_slots))  # whose entry is looked for
-        wanted = Signal(g.tb_slots)  # the entry found, if any is free
-        taken = Signal(g.tb_slots)  # entries of the kernel that asks
-        owned = [Signal(g.tb_slots, name=f"owned_{k}") for k in range(g.kernel_slots)]
+        wanted = Signal(g.context_entries)  # the entry found, if any is free
+        taken = Signal(g.context_entries)  # entries of the kernel that asks
+        owned = [Signal(g.context_entries, name=f"owned_{k}") for k in range(g.kernel_slots)]
         with m.Switch(self.request.kernel):
             for k, mask in enumerate(owned):
                 with m.Case(k):
                     m.d.comb += taken.eq(mask)
+        barred = taken | self._beyond(m) if g.spare_entries else taken
         with m.If(self.request.valid):
             m.d.sync += [kernel.eq(self.request.kernel), wanted.eq(Mux(
-                self.request.restored, Const(1) << self.request.entry, lowest(~taken)))]
+                self.request.restored, Const(1) << self.request.entry, lowest(~barred)))]
         m.d.comb += self.entry.eq(encode(wanted))
-        self._search(m, wanted, taken)
+        self._search(m, wanted, barred)
         for k, mask in enumerate(owned):
             given = Mux(self.take & (kernel == k), wanted, 0)
             back = Mux(self.ended.valid & (self.ended.kernel == k), Const(1) << self.ended.entry, 0)
@@ -111,7 +115,16 @@ class EntryAllocator(wiring.Component):
                 m.d.sync += mask.eq(Mux(self.start[k], 0, (mask | given) & ~back))
         return m
 
-    def _search(self, m: Module, wanted, taken):
+    def _beyond(self, m: Module):
+        """Return the vector of the entries that the kernel that asks may not use."""
+        g = self.geometry
+        most = Signal(6)
+        beyond = Signal(g.context_entries)
+        m.d.comb += [most.eq(Mux(self.request.entries == 0, g.tb_slots, self.request.entries)),
+                     beyond.eq(Cat(most <= k for k in range(g.context_entries)))]
+        return beyond
+
+    def _search(self, m: Module, wanted, barred):
         """Add up the size of a region, then step over the regions to that of the entry."""
         asked = self.request
         size = Signal(ADDRESS_BITS)  # of a region, added up bit by bit
@@ -119,7 +132,7 @@ class EntryAllocator(wiring.Component):
         warps = Signal(len(asked.warps))
         saved = Signal(ADDRESS_BITS)  # address of a `restored` TB's region
         restored = Signal()
-        region = Signal(self.geometry.tb_slots)  # the region at `address`
+        region = Signal(self.geometry.context_entries)  # the region at `address`
         sizing = Signal()  # the size is added up
         walking = Signal()  # the regions are stepped over
         lane_bits, line_bits = exact_log2(self.geometry.warp_size), exact_log2(SEGMENT_BYTES)
@@ -129,7 +142,7 @@ class EntryAllocator(wiring.Component):
                 part.eq(asked.local_bytes << lane_bits),
                 warps.eq(asked.warps), saved.eq(asked.address), restored.eq(asked.restored),
                 sizing.eq(asked.local_bytes != 0), walking.eq(0),
-                self.done.eq(asked.local_bytes == 0), self.found.eq(asked.restored | ~taken.all())]
+                self.done.eq(asked.local_bytes == 0), self.found.eq(asked.restored | ~barred.all())]
         with m.Elif(sizing):
             m.d.sync += [part.eq(part << 1), warps.eq(warps >> 1)]
             with m.If(warps[0]):
