@@ -70,7 +70,7 @@ class CommandProcessor(wiring.Component):
         Vector: every TB of the kernel has been launched and completed.
     present, saved : Signal(kernel_slots), in
         Vectors: a TB of the kernel is resident; one is saved.
-    running : array of Signal(tb_slots), in
+    running : array of Signal(context_entries), in
         Vector a kernel: entries of its TBs on the SM that have been started.
     launching : struct, in
         A TB of `kernel` is being launched.
@@ -171,7 +171,7 @@ class CommandProcessor(wiring.Component):
                 "waiting": Out(1), "tried": Out(1)} if g.watches else {}),
             "kernels": In(data.ArrayLayout(kernel_info(g), slots)),
             "done": In(slots), "present": In(slots), "saved": In(slots),
-            "running": In(data.ArrayLayout(g.tb_slots, slots)),
+            "running": In(data.ArrayLayout(g.context_entries, slots)),
             "launching": In(data.StructLayout({"valid": 1, "kernel": below(slots)})),
             "room": In(1), "outstanding": In(1),
             "engine": Out(stream.Signature(engine_command(g))), "result": In(engine_result()),

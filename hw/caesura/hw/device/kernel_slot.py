@@ -46,7 +46,7 @@ class KernelSlot(wiring.Component):
     waits, wants, adopts, hasty : Signal, out
         A preempt waits for the engine; a resume, or an adoption, is to be carried out; the preempt
         is not to wait for preemption points.
-    spared, running : Signal(tb_slots), in
+    spared, running : Signal(context_entries), in
         Vectors: entries of TBs that a preempt spares, in the cycle in which it is taken; of those
         that run.
     checkpoint : Signal, in
@@ -106,8 +106,8 @@ class KernelSlot(wiring.Component):
         super().__init__({
             "takes": In(data.StructLayout({op.name.lower(): 1 for op in Command})),
             "ended": In(engine_result()), **{name: In(1) for name in inputs},
-            "grace": In(32), "spared": In(self.geometry.tb_slots), "checkpoint": In(1),
-            "running": In(self.geometry.tb_slots), "grace_left": Out(32),
+            "grace": In(32), "spared": In(self.geometry.context_entries), "checkpoint": In(1),
+            "running": In(self.geometry.context_entries), "grace_left": Out(32),
             "state": Out(KernelState), "error": Out(CommandError),
             "switched": Out(data.StructLayout({"valid": 1, "kind": Switch})),
             **{name: Out(1) for name in outputs},

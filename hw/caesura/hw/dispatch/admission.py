@@ -13,7 +13,7 @@ from ..interfaces.staying import staying_report
 from ..lib.bits import encode, lowest
 from .allocator import AllocationTable, allocation
 from .cheapest_fit import CheapestFit
-from .entry_allocator import EntryAllocator
+from .entry_allocator import EntryAllocator, entries_beyond
 from .footprint import footprint
 from .tb_table import new_tb
 from .warp_slots import WarpSlots
@@ -168,6 +168,9 @@ class Admission(wiring.Component):
                      self.launching.valid.eq(1), self.launching.kernel.eq(current.kernel)]
         with m.If(leaving):
             m.d.sync += [blocked.eq(0), freed.eq(1)]
+        if g.spare_entries:  # those of TBs that had been saved become free while none leaves
+            with m.Elif(self.start.any()):
+                m.d.sync += blocked.eq(blocked & ~self.start)
 
         with m.FSM():
             with m.State("IDLE"):
@@ -249,7 +252,8 @@ class Admission(wiring.Component):
     def _needs(self, m: Module, kernel):
         """Select what a TB of `kernel` needs."""
         g = self.geometry
-        from_kernel = ("registers", "warps", "threads", "shared_bytes", "local_base", "local_bytes")
+        from_kernel = ("registers", "warps", "threads", "shared_bytes", "local_base", "local_bytes",
+                       *(("entries",) if g.spare_entries else ()))
         layout = data.StructLayout({**{name: kernel_info(g).members[name] for name in from_kernel},
                                     **footprint(g).members})
         needs = Signal(layout)
@@ -294,12 +298,17 @@ class Admission(wiring.Component):
             entries.request.restored.eq(restored), entries.request.entry.eq(current.entry),
             entries.request.address.eq(current.local_base),
             *(entries.request[name].eq(needs[name])
-              for name in ("warps", "local_base", "local_bytes")),
+              for name in ("warps", "local_base", "local_bytes",
+                           *(("entries",) if g.spare_entries else ()))),
             entries.take.eq(enter), entries.ended.eq(self.ended), entries.start.eq(self.start),
             entries.adopted.eq(self.adopted),
         ]
         if g.watches:
-            m.d.comb += self.crowded.eq(entries.crowded)
+            for k in range(g.kernel_slots):
+                taken = entries.taken[k]
+                if g.spare_entries:
+                    taken = taken | entries_beyond(g, self.kernels[k].entries)
+                m.d.comb += self.crowded[k].eq(taken.all())
         base = Mux(has_registers, current.base,
                    Cat(Const(0, exact_log2(REGISTER_BANKS)), registers.start))
         first_line = Mux(has_lines, current.first_line, shared.start)

@@ -28,7 +28,7 @@ def accepted_command(g: Geometry) -> data.StructLayout:
     return data.StructLayout({
         "kernel": below(g.kernel_slots), "again": 1, "adopt": 1, "mechanism": 4, "scramble": 1,
         "gang": 1, "restart": 1, "checkpoint": 1, "incremental": 1, "in_place": 1, "evict": 1,
-        "grace_used": 32, "spared": g.tb_slots, "generation": 32,
+        "grace_used": 32, "spared": g.context_entries, "generation": 32,
         "ccb_base": ADDRESS_BITS, "area_bytes": 32, "registers": 7, "warps": 6,
         "lines": range(g.shared_lines + 1), "allocated": MAX_REGISTERS,
         **({"trap": 1} if g.traps else {}), **({"yields": 1} if g.watches else {}),

@@ -99,6 +99,6 @@ class RecordReader(wiring.Component):
             (record.state != State.COMPLETE) | (record.version != VERSION) | (record.zero != 0)
             | (record.zeros != 0) | (record.geometry_hash != g.hash)
             | Cat(record[name] != kernel[name] for name in same).any()
-            | (record.saved >> g.tb_slots).any() | outside
+            | (record.saved >> g.context_entries).any() | outside
             | (record.sides & ~(record.saved if g.checkpoints else 0)).any()
-            | (record.launched - record.completed != popcount(record.saved[:g.tb_slots])))
+            | (record.launched - record.completed != popcount(record.saved[:g.context_entries])))
