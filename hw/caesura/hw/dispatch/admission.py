@@ -73,6 +73,9 @@ class Admission(wiring.Component):
         The shared-memory lines of the new TB become invalid and clean.
     fresh : stream, out
         A fresh TB; transferred once its warps run.
+    blocked, crowded : Signal(kernel_slots), out
+        With `Geometry.watches`. Vectors: kernels of which a fresh TB has found no room since a TB
+        left the SM; of which no entry is free.
     launching : struct, out
         A TB of `kernel` is being admitted, or a fresh one launched.
     """
@@ -102,6 +105,8 @@ class Admission(wiring.Component):
     lines: data.View
     clear_lines: data.View
     fresh: stream.Interface
+    blocked: Signal
+    crowded: Signal
     launching: data.View
 
     def __init__(self, g: Geometry):
@@ -131,6 +136,7 @@ class Admission(wiring.Component):
                for name, units in (("registers", g.register_rows), ("lines", g.shared_lines))},
             "clear_lines": Out(line_range(g)),
             "fresh": Out(stream.Signature(fresh_tb(g))),
+            **(dict.fromkeys(("blocked", "crowded"), Out(g.kernel_slots)) if g.watches else {}),
             "launching": Out(data.StructLayout({"valid": 1, "kernel": kernel})),
         })
 
@@ -156,7 +162,7 @@ class Admission(wiring.Component):
         room = (~self.occupied).any() & (g.warps - self.warp_count >= needs.warps)
         cancelled = ~restored & ~self.eligible.bit_select(current.kernel, 1)
 
-        blocked = Signal(g.kernel_slots)
+        blocked = self.blocked if g.watches else Signal(g.kernel_slots)
         freed = Signal()
         m.d.comb += [self.request.eq(self.eligible & ~blocked),
                      self.launching.valid.eq(1), self.launching.kernel.eq(current.kernel)]
@@ -292,6 +298,8 @@ class Admission(wiring.Component):
             entries.take.eq(enter), entries.ended.eq(self.ended), entries.start.eq(self.start),
             entries.adopted.eq(self.adopted),
         ]
+        if g.watches:
+            m.d.comb += self.crowded.eq(entries.crowded)
         base = Mux(has_registers, current.base,
                    Cat(Const(0, exact_log2(REGISTER_BANKS)), registers.start))
         first_line = Mux(has_lines, current.first_line, shared.start)

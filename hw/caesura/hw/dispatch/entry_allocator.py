@@ -60,6 +60,8 @@ class EntryAllocator(wiring.Component):
         Vector: the kernel begins anew; all its entries are free.
     adopted : preemption.adoption, in
         A kernel is taken over from memory: the entries of its saved TBs are taken.
+    crowded : Signal(kernel_slots), out
+        With `Geometry.watches`. Vector: kernels of which no entry is free.
     """
 
     request: data.View
@@ -71,6 +73,7 @@ class EntryAllocator(wiring.Component):
     ended: data.View
     start: Signal
     adopted: data.View
+    crowded: Signal
 
     def __init__(self, g: Geometry):
         self.geometry = g
@@ -84,6 +87,7 @@ class EntryAllocator(wiring.Component):
             "ended": In(entry_event(g)),
             "start": In(g.kernel_slots),
             "adopted": In(adoption(g)),
+            **({"crowded": Out(g.kernel_slots)} if g.watches else {}),
         })
 
     def elaborate(self, platform):
@@ -102,6 +106,8 @@ class EntryAllocator(wiring.Component):
                 self.request.restored, Const(1) << self.request.entry, lowest(~taken)))]
         m.d.comb += self.entry.eq(encode(wanted))
         self._search(m, wanted, taken)
+        if g.watches:
+            m.d.comb += self.crowded.eq(Cat(mask.all() for mask in owned))
         for k, mask in enumerate(owned):
             given = Mux(self.take & (kernel == k), wanted, 0)
             back = Mux(self.ended.valid & (self.ended.kernel == k), Const(1) << self.ended.entry, 0)

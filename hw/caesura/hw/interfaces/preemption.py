@@ -42,10 +42,13 @@ def command(g: Geometry) -> data.StructLayout:
     """A preempt (`resume` = 0), or a pass of a resume, of one kernel; `again`: not the first pass
     of that resume. Or, with `adopt`, a kernel is to be taken over from memory; or, with `evict`,
     row `staying` of the staying table is to be written there. The dispatcher has checked kernel
-    state and mechanism, and given a preempt its grace, of which it took `grace_used` cycles."""
+    state and mechanism, and given a preempt its grace, of which it took `grace_used` cycles. With
+    `yields` (only with `Geometry.watches`) TBs leave and come back by themselves while the kernel
+    runs: those that are not `spared`."""
     return data.StructLayout({"resume": 1, "again": 1, "adopt": 1, "evict": 1,
                               "staying": payload.below(g.tb_slots),
                               "kernel": payload.below(g.kernel_slots), "grace_used": 32,
+                              **({"yields": 1} if g.watches else {}),
                               **command_parameters(g).members})
 
 

@@ -43,7 +43,7 @@ def _registers(g: Geometry) -> dict[str, Register]:
     for path, register in register_map().items():
         name = path.removeprefix(slot)
         array, _, index = name.removesuffix("]").partition("[")
-        if path.startswith(slot) and register.writable and (not index or int(index) < most[array]):
+        if path.startswith(slot) and register.writable and register.exists(g) and (not index or int(index) < most[array]):
             found[name] = register
     return dict(sorted(found.items(), key=lambda item: item[1].address))
 

@@ -158,7 +158,12 @@ class PreemptSequencer(wiring.Component):
         busy = [row.started & (row.warps & ~self.stopped & ~self.exited).any() for row in rows]
         left = [(row.warps & ~self.exited).any() for row in rows]
         kernel = [row.valid & (row.kernel == self.accepted.kernel) for row in rows]
-        parked = Cat(k & ~row.started for row, k in zip(rows, kernel, strict=True)).any()
+        left_behind = kernel
+        if g.watches:  # others may be half launched while one yields
+            left_behind = [k & ~(self.accepted.yields
+                                 & self.accepted.spared.bit_select(row.entry, 1))
+                           for row, k in zip(rows, kernel, strict=True)]
+        parked = Cat(k & ~row.started for row, k in zip(rows, left_behind, strict=True)).any()
         m.d.comb += [
             self.ours.eq(Cat(k & row.started & ~self.accepted.spared.bit_select(row.entry, 1)
                              for row, k in zip(rows, kernel, strict=True))),
