@@ -88,8 +88,8 @@ class GoldenDevice:
 
     def _share_memory(self) -> None:
         first, *others = (sm.machine for sm in self._sms)
-        for machine in others:
-            machine.use_memory(first.memory)
+        for number, machine in enumerate(others, 1):
+            machine.join(first, number)
 
     # Registers
 

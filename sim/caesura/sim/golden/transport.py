@@ -144,6 +144,9 @@ class GoldenTransport:
             self.command(**self._map[path].unpack(value))
         elif path == "event":
             self.machine.events &= ~value
+        elif path == "notify_end":
+            self._values[address] = value & 0xFFFF_FFFF
+            self.machine.notify(self._value("notify_begin"), self._value(path))
         else:
             self._values[address] = value & 0xFFFF_FFFF
 

@@ -69,6 +69,9 @@ def check_fit(g: Geometry, code: KernelImage, grid: Size, block: Size, shared: i
     if code.stack_depth > g.stack_depth:
         raise LaunchError(f"{where}: divergence nests {code.stack_depth} deep, the SIMT stack of this SM "
                           f"({g.name}) has {g.stack_depth} entries")
+    if code.yields and not g.watches:
+        raise LaunchError(f"{where}: it yields (caesura_yield), and this SM ({g.name}) has no watch table; choose a "
+                          "geometry with watches, or wait in a loop without it")
     return threads
 
 

@@ -13,7 +13,7 @@ from caesura.hw.arch.footprint import local_region_bytes, tb_footprint
 from caesura.hw.arch.geometry import REGISTER_BANKS, SEGMENT_BYTES, Geometry
 from caesura.hw.arch.registers import Register
 
-__all__ = ["Descriptor", "SavedEntry", "Base", "GridProgress", "Kernel"]
+__all__ = ["Descriptor", "SavedEntry", "Base", "Away", "GridProgress", "Kernel"]
 
 
 @dataclass(frozen=True)
@@ -120,6 +120,22 @@ class Base(NamedTuple):
     crc: int
 
 
+@dataclass
+class Away:
+    """A TB that has left the SM by itself.
+
+    Attributes
+    ----------
+    row : int or None
+        Of what it waits for, in `Watches`; None: it waits for its turn, or has nothing left to wait for.
+    ready : bool
+        It is to come back.
+    """
+
+    row: int | None
+    ready: bool = False
+
+
 class Profile:
     """What TBs took that ran on the SM from beginning to end and ended by themselves, together.
 
@@ -195,6 +211,10 @@ class Kernel:
         The entries that can be resumed.
     bases : dict of int to Base
         The entries whose TB, on the SM or saved, has a base.
+    left : dict of int to Away
+        The entries whose TB has left the SM by itself, and is not back.
+    yields : int
+        How often TBs have done so.
     profile : Profile
         What its TBs took.
     switches : Counter of Switch
@@ -217,6 +237,8 @@ class Kernel:
         self.progress = GridProgress([self])
         self.saved: dict[int, SavedEntry] = {}
         self.bases: dict[int, Base] = {}
+        self.left: dict[int, Away] = {}
+        self.yields = 0
         self.profile = Profile()
         self.switches = Counter[Switch]()
         self.recorded = self.abandoned = False
@@ -230,7 +252,7 @@ class Kernel:
         self.windows = tuple(w for w in descriptor.windows if w[0] < w[1])
         self.launched = self.completed = self.faults = self.entries = 0
         self.progress.begin()
-        self.saved, self.bases = {}, {}
+        self.saved, self.bases, self.left, self.yields = {}, {}, {}, 0
         self.profile = Profile()
         self.switches.clear()
         self.error = CommandError.NONE
@@ -266,8 +288,24 @@ class Kernel:
 
     @property
     def kept(self) -> bool:
-        """A resume has to come before it runs: TBs are saved, or its record may be believed."""
-        return bool(self.saved) or self.recorded
+        """A resume has to come before it runs: TBs are saved that have not left by themselves, or its record may be
+        believed."""
+        return bool(self.taken) or self.recorded
+
+    @property
+    def taken(self) -> set[int]:
+        """The entries of TBs that are saved and have not left by themselves."""
+        return self.saved.keys() - self.left.keys()
+
+    @property
+    def away(self) -> int:
+        """Those whose TBs have, a bit each."""
+        return sum(1 << entry for entry in self.left)
+
+    @property
+    def has_entry(self) -> bool:
+        """An entry is free."""
+        return self.entries != (1 << self.g.tb_slots) - 1
 
     def take_entry(self) -> int:
         """Return the lowest free entry, which now belongs to a new TB."""
