@@ -316,6 +316,9 @@ class CommandProcessor(wiring.Component):
             slot.spared.eq(self.spared), slot.checkpoint.eq(self.command.checkpoint),
             slot.running.eq(self.running[k]),
             self.states[k].eq(slot.state), self.errors[k].eq(slot.error),
+            *((slot.lost.eq(ended.valid & queue.aside[k]
+                            & (ended.error == CommandError.BAD_IMAGE)),)
+              if self.geometry.watches else ()),
             self.start[k].eq(slot.takes.start | slot.takes.adopt),
             self.finished[k].eq(slot.finished),
             self.kill[k].eq(slot.state == KernelState.KILLING),
