@@ -1,7 +1,7 @@
 """The watch table: what thread blocks (TBs) wait for that have left the SM, and what those on it are
 about to wait for."""
 
-from amaranth.hdl import Array, Cat, Module, Mux, Signal
+from amaranth.hdl import Array, Cat, Const, Module, Mux, Signal
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
@@ -10,9 +10,15 @@ from ..interfaces.gpu_ports import SEGMENT_BITS, written_event
 from ..interfaces.payloads import below
 from ..interfaces.preemption import resident_tb
 from ..interfaces.yielding import notice, watch_event
-from ..lib.bits import lowest_number, one_hot
+from ..lib.bits import lowest, one_hot
 
 __all__ = ["WatchTable"]
+
+
+def _row(g: Geometry) -> data.StructLayout:
+    """The TB of `entry` of `kernel` is away until `segment` is written."""
+    return data.StructLayout({"valid": 1, "kernel": below(g.kernel_slots),
+                              "entry": below(g.context_entries), "segment": SEGMENT_BITS})
 
 
 class WatchTable(wiring.Component):
@@ -68,6 +74,9 @@ class WatchTable(wiring.Component):
 
     def __init__(self, g: Geometry):
         self.geometry = g
+        self.segments = [Signal(SEGMENT_BITS, name=f"segment_{t}") for t in range(g.tb_slots)]
+        self.fired_before = Signal(g.tb_slots)
+        self.rows = [Signal(_row(g), name=f"row_{i}") for i in range(g.watches)]
         entries = data.ArrayLayout(g.context_entries, g.kernel_slots)
         super().__init__({
             "resident": In(data.ArrayLayout(resident_tb(g), g.tb_slots)),
@@ -80,8 +89,8 @@ class WatchTable(wiring.Component):
 
     def elaborate(self, platform):
         m = Module()
-        segments = self._residents(m)
-        self._rows(m, segments)
+        self._residents(m)
+        self._rows(m)
         return m
 
     def _hit(self, segment):
@@ -91,10 +100,9 @@ class WatchTable(wiring.Component):
                 | noticed.valid & (noticed.first <= segment) & (segment <= noticed.last))
 
     def _residents(self, m):
-        """What TBs on the SM watch; returns their segments."""
+        """What TBs on the SM watch."""
         g, watch = self.geometry, self.watch
-        segments = [Signal(SEGMENT_BITS, name=f"segment_{t}") for t in range(g.tb_slots)]
-        fired = Signal(g.tb_slots)
+        segments, fired = self.segments, self.fired_before
         m.d.comb += self.fired.eq(self.set & (fired | Cat(self._hit(s) for s in segments)))
         for t, segment in enumerate(segments):
             warps = self.resident[t].warps
@@ -105,32 +113,25 @@ class WatchTable(wiring.Component):
             m.d.sync += fired[t].eq(self.fired[t] | other | (self.cancel & warps).any())
             with m.If(self.clear[t]):
                 m.d.sync += [self.set[t].eq(0), fired[t].eq(0)]
-        return segments
 
-    def _rows(self, m, segments):
+    def _rows(self, m):
         """What TBs watch that are away."""
         g = self.geometry
-        kernel, entry = below(g.kernel_slots), below(g.context_entries)
-        valid = Signal(g.watches)
-        chosen = Signal(below(g.watches))
-        owner = Signal(data.StructLayout({"kernel": kernel, "entry": entry}))
-        row = Array(self.resident[t] for t in range(g.tb_slots))[self.leave.tb]
-        m.d.comb += [self.full.eq(valid.all()), chosen.eq(lowest_number(~valid)),
-                     owner.kernel.eq(row.kernel), owner.entry.eq(row.entry)]
-        hits = []
-        for i in range(g.watches):
-            segment = Signal(SEGMENT_BITS, name=f"row_segment_{i}")
-            of = Signal(owner.shape(), name=f"owner_{i}")
-            hit = Signal(name=f"hit_{i}")
-            m.d.comb += hit.eq(valid[i] & self._hit(segment))
-            away = self.away[of.kernel].bit_select(of.entry, 1)
-            hits.append((hit, of))
-            m.d.sync += valid[i].eq(valid[i] & ~hit & away)
-            with m.If(self.leave.valid & ~valid[i] & (chosen == i)):
-                m.d.sync += [valid[i].eq(1), of.eq(owner),
-                             segment.eq(Array(segments)[self.leave.tb])]
+        chosen = Signal(g.watches)  # the row that a TB gets that leaves now
+        hits = Signal(g.watches)
+        tb = Array(self.resident[t] for t in range(g.tb_slots))[self.leave.tb]
+        free = Cat(~row.valid for row in self.rows)
+        m.d.comb += [self.full.eq(~free.any()), chosen.eq(lowest(free)),
+                     hits.eq(Cat(row.valid & self._hit(row.segment) for row in self.rows))]
+        for i, row in enumerate(self.rows):
+            away = self.away[row.kernel].bit_select(row.entry, 1)
+            m.d.sync += row.valid.eq(row.valid & ~hits[i] & away)
+            with m.If(self.leave.valid & chosen[i]):
+                m.d.sync += [row.valid.eq(1), row.kernel.eq(tb.kernel), row.entry.eq(tb.entry),
+                             row.segment.eq(Array(self.segments)[self.leave.tb])]
         for k in range(g.kernel_slots):
-            wakes = 0
-            for hit, of in hits:
-                wakes = wakes | Mux(hit & (of.kernel == k), one_hot(of.entry, g.context_entries), 0)
+            wakes = Const(0, g.context_entries)
+            for hit, row in zip(hits, self.rows, strict=True):
+                wakes = wakes | Mux(hit & (row.kernel == k),
+                                    one_hot(row.entry, g.context_entries), 0)
             m.d.comb += self.wakes[k].eq(wakes)

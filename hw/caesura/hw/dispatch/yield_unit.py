@@ -87,6 +87,9 @@ class YieldUnit(wiring.Component):
 
     def __init__(self, g: Geometry):
         self.geometry = g
+        self.going = Signal(g.tb_slots)  # the one that the engine saves
+        self.turns = [Signal(g.context_entries, name=f"turn_{k}")  # TBs that wait for their turn
+                      for k in range(g.kernel_slots)]
         entries = data.ArrayLayout(g.context_entries, g.kernel_slots)
         super().__init__({
             "resident": In(data.ArrayLayout(resident_tb(g), g.tb_slots)),
@@ -106,7 +109,7 @@ class YieldUnit(wiring.Component):
         rows = [self.resident[t] for t in range(g.tb_slots)]
         willing = Signal(g.tb_slots)  # may leave
         chosen = Signal(g.tb_slots)  # the one to be taken
-        going = Signal(g.tb_slots)  # the one that was
+        going = self.going
         refused = Signal(g.tb_slots)  # could not be saved
         gone = Signal(g.tb_slots)  # leaves the SM
         released = Signal(g.tb_slots)
@@ -146,7 +149,7 @@ class YieldUnit(wiring.Component):
             watched.eq(self.watch_leaves.valid & ~self.full),
         ]
         for k in range(g.kernel_slots):
-            turn = Signal(g.context_entries, name=f"turn_{k}")  # wait for their turn
+            turn = self.turns[k]
             new = Mux(leaves & (kernel == k), entry, 0)
             come = Mux(self.insert.any() | ~self.others, turn, Const(0))
             stay = ~(self.back[k] | spread(self.forget[k], g.context_entries))
