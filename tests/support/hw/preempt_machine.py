@@ -229,7 +229,7 @@ class Machine:
         self.now, self.log = 0, self.memory.log
         self.since, self.halted = {}, {}  # of TBs that stop: since which cycle, and at which age at once
         self.pending = self.stop_now = self.claim = 0
-        self.entry = self.rng.sample(range(g.tb_slots), g.tb_slots)  # CCB entry of the TB first put into each slot
+        self.entry = self.rng.sample(range(g.context_entries), g.tb_slots)  # of the TB first put into each slot
         self.admissions, self.read_data, self.row_data = deque(), None, None
         self.dead_written, self.started = {}, []
         self.place: Callable[[int], Place] = lambda kernel: pytest.fail("nothing was to be admitted")

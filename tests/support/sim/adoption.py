@@ -147,9 +147,9 @@ def write_entry(transport: Transport, loaded: Loaded, index: int, **changes: int
 
 def _address(transport: Transport, loaded: Loaded, index: int) -> int:
     side = record(transport, loaded)["sides"] >> index & 1
-    return context.entry_address(loaded.ccb_base, index + side * transport.geometry.tb_slots)
+    return context.entry_address(loaded.ccb_base, context.place_of(transport.geometry, index, side))
 
 
 def generations(g: Geometry, saved: dict[int, int]) -> int:
     """Return the checksum of generations by entry."""
-    return context.generations_crc([saved.get(index, 0) for index in range(g.tb_slots)])
+    return context.generations_crc([saved.get(index, 0) for index in range(g.context_entries)])

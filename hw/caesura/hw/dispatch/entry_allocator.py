@@ -7,7 +7,7 @@ from amaranth.lib.wiring import In, Out
 from amaranth.utils import exact_log2
 
 from ..arch.geometry import ADDRESS_BITS, SEGMENT_BYTES, Geometry
-from ..interfaces.payloads import below, kernel_info
+from ..interfaces.payloads import below, kernel_info, unusable_entries
 from ..interfaces.preemption import adoption, entry_event
 from ..lib.bits import encode, lowest
 
@@ -20,8 +20,8 @@ def entry_request(g: Geometry) -> data.StructLayout:
     info = kernel_info(g).members
     return data.StructLayout({
         "valid": 1, "kernel": below(g.kernel_slots), "restored": 1,
-        "entry": below(g.context_entries), "address": ADDRESS_BITS, "warps": info["warps"], "local_base": info["local_base"],
-        "local_bytes": info["local_bytes"],
+        "entry": below(g.context_entries), "address": ADDRESS_BITS, "warps": info["warps"],
+        "local_base": info["local_base"], "local_bytes": info["local_bytes"],
         **({"entries": info["entries"]} if g.spare_entries else {})})
 
 
@@ -100,7 +100,8 @@ class EntryAllocator(wiring.Component):
             for k, mask in enumerate(owned):
                 with m.Case(k):
                     m.d.comb += taken.eq(mask)
-        barred = taken | self._beyond(m) if g.spare_entries else taken
+        barred = (taken | unusable_entries(g, self.request.entries) if g.spare_entries
+                  else taken)
         with m.If(self.request.valid):
             m.d.sync += [kernel.eq(self.request.kernel), wanted.eq(Mux(
                 self.request.restored, Const(1) << self.request.entry, lowest(~barred)))]
@@ -114,15 +115,6 @@ class EntryAllocator(wiring.Component):
             with m.Else():
                 m.d.sync += mask.eq(Mux(self.start[k], 0, (mask | given) & ~back))
         return m
-
-    def _beyond(self, m: Module):
-        """Return the vector of the entries that the kernel that asks may not use."""
-        g = self.geometry
-        most = Signal(6)
-        beyond = Signal(g.context_entries)
-        m.d.comb += [most.eq(Mux(self.request.entries == 0, g.tb_slots, self.request.entries)),
-                     beyond.eq(Cat(most <= k for k in range(g.context_entries)))]
-        return beyond
 
     def _search(self, m: Module, wanted, barred):
         """Add up the size of a region, then step over the regions to that of the entry."""

@@ -121,7 +121,8 @@ class Machine(Execution):
                 self._finish(kernel)
             if kernel.state is not KernelState.RUNNING:
                 continue
-            while not kernel.exhausted and not self.preemption.holds_launches and self.preemption.finds_room(kernel):
+            while (not kernel.exhausted and kernel.has_entry and not self.preemption.holds_launches
+                   and self.preemption.finds_room(kernel)):
                 launch_id, place = kernel.take_tb()
                 tb = ThreadBlock(self.g, kernel, launch_id)
                 tb.entry = kernel.take_entry()
