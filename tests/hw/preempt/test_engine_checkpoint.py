@@ -35,10 +35,11 @@ def snapshots(machine, first):
 
 
 CASES = [("tiny", 0.0, 0), ("tiny", 0.4, 1), ("bus4", 0.2, 0), ("bus16", 0.2, 1), ("wide", 0.3, 0), ("beats", 0.1, 1),
-         ("bus128", 0.0, 1), ("bus128", 0.3, 0)]
+         ("bus128", 0.0, 1), ("bus128", 0.3, 0), ("spare", 0.2, 1)]
 RUNS = quick([(*case, mechanism) for case in CASES for mechanism in Mechanism],
              [("tiny", 0.4, 1, Mechanism.LIVE_TB), ("wide", 0.3, 0, Mechanism.LIVE),
-              ("bus128", 0.3, 0, Mechanism.LIVE_CP), ("tiny", 0.0, 0, Mechanism.OCCUPIED)])
+              ("bus128", 0.3, 0, Mechanism.LIVE_CP), ("tiny", 0.0, 0, Mechanism.OCCUPIED),
+              ("spare", 0.2, 1, Mechanism.LIVE_CP)])
 
 
 @pytest.mark.parametrize("name, stall, scramble, mechanism", RUNS)

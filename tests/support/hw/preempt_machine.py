@@ -40,6 +40,7 @@ GEOMETRIES = {
     "bus4": TINY.replace(bus_bytes=4, bytes_per_cycle=4.0),
     "bus16": TINY.replace(bus_bytes=16, lanes=4),
     "without": TINY.replace(tb_compressor=False, checkpoints=False, in_place=False),
+    "spare": TINY.replace(entries=6),
     "wide": WIDE,
     "beats": WIDE.replace(lanes=8, bus_bytes=8, bytes_per_cycle=8.0),
     "bus128": WIDE.replace(bus_bytes=128, bytes_per_cycle=128.0),

@@ -37,9 +37,9 @@ __all__ = ["below", "decoded", "issue", "uniform_op", "memory_op", "lane_op", "r
            "uniform_write", "predicate_write", "fault_report", "FAULT_SOURCES", "fault_reports",
            "GENERATION_BITS", "generations", "tagged", "warp_event", "tb_event", "line_range",
            "register_release", "predicate_release", "kernel_info", "unusable_entries", "tb_info",
-           "warp_init", "stack_push", "warp_view", "uniform_pair", "uniform_restore", "uniform_trace",
-           "predicate_restore", "register_read", "register_flags", "register_data", "rows_per_line",
-           "row_access", "row_data"]
+           "warp_init", "stack_push", "warp_view", "uniform_pair", "uniform_restore",
+           "uniform_trace", "predicate_restore", "register_read", "register_flags",
+           "register_data", "rows_per_line", "row_access", "row_data"]
 
 GENERATION_BITS = 2
 """Bits of a warp slot's generation, which tells the accesses of its warp from those of warps that
