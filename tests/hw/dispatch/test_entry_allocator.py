@@ -81,7 +81,7 @@ def test_no_two_living_tbs_share_an_entry(g, seed):
 
     async def bench(ctx):
         entries, saved = Entries(ctx, dut, kernels), []
-        for _ in range(300):
+        for _ in range(300 if g is G else 600):
             free = [t for t in range(G.tb_slots) if t not in entries.slots]
             kernel = rng.randrange(3)
             away = [tb for tb in saved if tb[0] == kernel]
@@ -122,7 +122,7 @@ def test_no_two_living_tbs_share_an_entry(g, seed):
     simulator.run()
     assert len(seen) > 6
     if g.spare_entries:
-        assert {(0, 2), (1, 6), (2, 4)} <= seen and refused >= {0, 2}
+        assert {(0, 2), (1, 3), (2, 4)} <= seen and refused >= {0, 2}
         assert not seen & {(0, 3), (2, 5)}
 
 

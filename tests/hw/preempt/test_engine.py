@@ -85,7 +85,7 @@ def test_save_writes_the_image_and_restore_brings_everything_back(name, seed, st
         check_protocol(machine)
         assert all(entry_of(machine, t, side=0)["state"] == State.DEMOTED for t in before)
         assert counters["restore_cycles"] <= took
-        assert counters["restore_bytes"] == 64 * machine.g.tb_slots + sum(e["length"] for e in entries)
+        assert counters["restore_bytes"] == 64 * machine.g.context_entries + sum(e["length"] for e in entries)
 
         error, counters, _ = await machine.command(ctx, resume=1, kernel=0)
         assert error == CommandError.NONE and counters["restore_cycles"] == 0

@@ -77,7 +77,7 @@ def test_a_base_its_increment_and_what_comes_back(name, stall, scramble, mechani
             expect_restored(machine, before, mechanism, scramble, machine.started, based)
             assert all(entry_of(machine, t, side=1)["state"] == State.DEMOTED for t in before)
             read = sum(entry["length"] for entry in (*entries, *bases.values()))
-            assert counters["restore_bytes"] == read + 64 * (machine.g.tb_slots + len(bases))
+            assert counters["restore_bytes"] == read + 64 * 2 * machine.g.context_entries, "the entries of both sides"
 
     machine.run(scenario)
 

@@ -15,7 +15,7 @@ from support.hw.stream_bench import simulate
 G = preset("tiny").replace(warps=12, tb_slots=6, kernel_slots=3)
 GEOMETRIES = {"checkpoints": G.replace(in_place=False), "in place": G.replace(in_place=True),
               "no checkpoints": G.replace(checkpoints=False, in_place=False),
-              "spare entries": G.replace(tb_slots=2, entries=7)}
+              "spare entries": G.replace(tb_slots=2, entries=6)}
 
 
 def vector(numbers):
@@ -178,7 +178,7 @@ def test_a_tb_has_a_base_from_a_checkpoint_or_from_the_resume_of_a_whole_image_t
     async def bench(ctx):
         kernels = [Kernel() for _ in range(g.kernel_slots)]
         had = increments = second = 0
-        for _ in range(400):
+        for _ in range(800 if g.spare_entries else 400):
             number, entry = rng.randrange(g.kernel_slots), rng.randrange(g.context_entries)
             kernel, other = kernels[number], rng.randrange(g.kernel_slots)
             state = State.DEMOTED if entry in kernel.saved else rng.choice([State.COMPLETE, State.BASE])
