@@ -356,8 +356,9 @@ def area_steps(g: Geometry, area_bytes: Number) -> tuple[Number, Number]:
 
 
 def ccb_bytes(g: Geometry, area_bytes: int, entries: int = 0) -> int:
-    """Return the bytes of a kernel's CCB with the save areas of the lowest `entries`, or of all."""
-    areas = (entries or g.context_entries) << g.checkpoints
+    """Return the bytes of a kernel's CCB with the save areas of the lowest `entries`, which are all
+    that it uses; 0 stands for as many as there are TB slots."""
+    areas = (entries or g.tb_slots) << g.checkpoints
     return ENTRY_BYTES * (places(g) + 1) + areas * area_bytes
 
 

@@ -7,13 +7,19 @@ from amaranth.utils import exact_log2
 
 from ..arch.geometry import REGISTER_BANKS, Geometry
 from ..interfaces.gpu_ports import tb_claim, tb_grant
-from ..interfaces.payloads import below, kernel_info, line_range, physical
+from ..interfaces.payloads import (
+    below,
+    kernel_info,
+    line_range,
+    physical,
+    unusable_entries,
+)
 from ..interfaces.preemption import admission, admitted, adoption, entry_event
 from ..interfaces.staying import staying_report
 from ..lib.bits import encode, lowest
 from .allocator import AllocationTable, allocation
 from .cheapest_fit import CheapestFit
-from .entry_allocator import EntryAllocator, entries_beyond
+from .entry_allocator import EntryAllocator
 from .footprint import footprint
 from .tb_table import new_tb
 from .warp_slots import WarpSlots
@@ -307,7 +313,7 @@ class Admission(wiring.Component):
             for k in range(g.kernel_slots):
                 taken = entries.taken[k]
                 if g.spare_entries:
-                    taken = taken | entries_beyond(g, self.kernels[k].entries)
+                    taken = taken | unusable_entries(g, self.kernels[k].entries)
                 m.d.comb += self.crowded[k].eq(taken.all())
         base = Mux(has_registers, current.base,
                    Cat(Const(0, exact_log2(REGISTER_BANKS)), registers.start))

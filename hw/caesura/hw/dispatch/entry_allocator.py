@@ -1,17 +1,17 @@
 """Entries of thread blocks (TBs): which entry of its kernel's context control block (CCB) each has,
 and with it its save area and its local memory, from launch to end, on the SM or preempted."""
 
-from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
+from amaranth.hdl import Cat, Const, Module, Mux, Signal
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import exact_log2
 
 from ..arch.geometry import ADDRESS_BITS, SEGMENT_BYTES, Geometry
-from ..interfaces.payloads import below, kernel_info
+from ..interfaces.payloads import below, kernel_info, unusable_entries
 from ..interfaces.preemption import adoption, entry_event
 from ..lib.bits import encode, lowest
 
-__all__ = ["EntryAllocator", "entries_beyond", "entry_request"]
+__all__ = ["EntryAllocator", "entry_request"]
 
 
 def entry_request(g: Geometry) -> data.StructLayout:
@@ -20,15 +20,9 @@ def entry_request(g: Geometry) -> data.StructLayout:
     info = kernel_info(g).members
     return data.StructLayout({
         "valid": 1, "kernel": below(g.kernel_slots), "restored": 1,
-        "entry": below(g.context_entries), "address": ADDRESS_BITS, "warps": info["warps"], "local_base": info["local_base"],
-        "local_bytes": info["local_bytes"],
+        "entry": below(g.context_entries), "address": ADDRESS_BITS, "warps": info["warps"],
+        "local_base": info["local_base"], "local_bytes": info["local_bytes"],
         **({"entries": info["entries"]} if g.spare_entries else {})})
-
-
-def entries_beyond(g: Geometry, limit: Value) -> Value:
-    """Return the vector of the entries that a kernel may not use, of register ``entries``."""
-    most = Mux(limit == 0, g.tb_slots, limit)
-    return Cat(most <= k for k in range(g.context_entries))
 
 
 class EntryAllocator(wiring.Component):
@@ -111,7 +105,8 @@ class EntryAllocator(wiring.Component):
             for k, mask in enumerate(owned):
                 with m.Case(k):
                     m.d.comb += taken.eq(mask)
-        barred = (taken | entries_beyond(g, self.request.entries) if g.spare_entries else taken)
+        barred = (taken | unusable_entries(g, self.request.entries) if g.spare_entries
+                  else taken)
         with m.If(self.request.valid):
             m.d.sync += [kernel.eq(self.request.kernel), wanted.eq(Mux(
                 self.request.restored, Const(1) << self.request.entry, lowest(~barred)))]

@@ -28,8 +28,8 @@ def staying(g: Geometry) -> data.StructLayout:
     on, or its `lines` of shared memory, from `first_line` on, or both; how it was saved."""
     return data.StructLayout({
         "kernel": below(g.kernel_slots), "entry": below(g.context_entries),
-        "registers": 1, "lines": 1, "base": physical(g), "first_line": range(g.shared_lines + 1), "mechanism": 4,
-        "scramble": 1})
+        "registers": 1, "lines": 1, "base": physical(g), "first_line": range(g.shared_lines + 1),
+        "mechanism": 4, "scramble": 1})
 
 
 def staying_row(g: Geometry) -> data.StructLayout:

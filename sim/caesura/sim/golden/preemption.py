@@ -129,7 +129,7 @@ class Preemption:
         """
         self._withdraw_resume(kernel)
         kernel.state, kernel.error, kernel.others = KernelState.PREEMPTING, CommandError.NONE, False
-        spared &= (1 << self.machine.g.tb_slots) - 1
+        spared &= (1 << self.machine.g.context_entries) - 1
         began = self.machine.cycle
         preempt = _Preempt(kernel, mechanism, scramble, patience, began,
                            began + grace - 1 if grace != UNLIMITED_GRACE else None, restart,
@@ -243,7 +243,7 @@ class Preemption:
                 continue
             self._asked, self._began = preempt, self.machine.cycle
             self._generation = self._generation + 1 & 0xFFFF_FFFF
-            kernel.stopping = ~preempt.spared & (1 << g.tb_slots) - 1
+            kernel.stopping = ~preempt.spared & (1 << g.context_entries) - 1
             kernel.trapping = preempt.trap and kernel.descriptor.trap_base > 0
             if preempt.in_place:
                 preempt.stay = decide(self.machine, kernel, preempt.newcomer)
@@ -414,7 +414,7 @@ class Preemption:
     def _judge(self, resume: _Resume) -> bool:
         """Check all images of a kernel that is to be resumed; if one is bad the resume ends."""
         kernel = resume.kernel
-        read = 4 * ENTRY_WORDS * self.machine.g.tb_slots
+        read = 4 * ENTRY_WORDS * self.machine.g.context_entries
         try:
             for index in kernel.saved:
                 read_image(self.machine, kernel, index, resume.scramble)
@@ -471,7 +471,7 @@ class Preemption:
     def _in_memory(self, kernel: Kernel) -> bool:
         """Return whether a kernel's CCB is, with its save areas."""
         descriptor = kernel.descriptor
-        end = descriptor.ccb_base + context.ccb_bytes(self.machine.g, descriptor.area_bytes)
+        end = descriptor.ccb_base + context.ccb_bytes(self.machine.g, descriptor.area_bytes, kernel.most_entries)
         return end <= len(self.machine.memory)
 
     def refuse(self, kernel: Kernel) -> None:

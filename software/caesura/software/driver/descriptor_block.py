@@ -51,7 +51,7 @@ def _registers(g: Geometry) -> dict[str, Register]:
 
 
 def _slots(g: Geometry) -> int:
-    return (g.sms - 1) << 16 | g.tb_slots
+    return (g.sms - 1) << 16 | g.spare_entries << 8 | g.tb_slots
 
 
 def block_bytes(g: Geometry, ranges: int) -> int:

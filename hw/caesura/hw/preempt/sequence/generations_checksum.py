@@ -42,7 +42,8 @@ class GenerationsChecksum(wiring.Component):
     def __init__(self, g: Geometry):
         self.geometry = g
         super().__init__({"start": In(1), "saved": In(g.context_entries),
-                          "number": Out(below(g.context_entries)), "generation": In(32), "done": Out(1), "crc": Out(32)})
+                          "number": Out(below(g.context_entries)), "generation": In(32),
+                          "done": Out(1), "crc": Out(32)})
 
     def elaborate(self, platform):
         m = Module()

@@ -35,6 +35,7 @@ class Descriptor:
     local_bytes: int
     const_base: int
     const_bytes: int
+    entries: int
     windows: tuple[tuple[int, int], ...]
     params: tuple[int, ...]
 
@@ -47,7 +48,7 @@ class Descriptor:
             return register.fields[field].extract(values.get(register.address, 0))
 
         single = ("code_base", "code_words", "trap_base", "shared_bytes", "ccb_base", "area_bytes", "local_base",
-                  "local_bytes", "const_base", "const_bytes")
+                  "local_bytes", "const_base", "const_bytes", "entries")
         return cls(grid=(value("grid_x"), value("grid_y"), value("grid_z")),
                    block=(value("block", "x"), value("block", "y"), value("block", "z")),
                    threads=value("sizes", "threads"), registers=value("sizes", "registers"),
@@ -306,6 +307,16 @@ class Kernel:
     def has_entry(self) -> bool:
         """An entry is free."""
         return self.entries != (1 << self.g.tb_slots) - 1
+
+    @property
+    def most_entries(self) -> int:
+        """How many entries it may use, the lowest ones."""
+        return min(self.descriptor.entries or self.g.tb_slots, self.g.context_entries)
+
+    @property
+    def has_entry(self) -> bool:
+        """An entry that it may use is free."""
+        return self.entries.bit_count() < self.most_entries
 
     def take_entry(self) -> int:
         """Return the lowest free entry, which now belongs to a new TB."""
