@@ -134,7 +134,8 @@ def test_nobody_leaves_who_finds_what_it_waits_for():
 
 def test_a_value_that_comes_between_the_look_and_the_watch_is_seen():
     run = Waiting(consumers=2, delay=5000)
-    (watch,) = [pc for pc, word in enumerate(kernels()["consumer"].code) if word >> LIVE_BITS == BY_NAME["ld.watch.b32"].code]
+    code = [word >> LIVE_BITS for word in kernels()["consumer"].code]
+    watch = code.index(BY_NAME["ld.watch.b32"].code)
     run.bench.start(0)
     run.bench.start(1)
     warp = run.transport.machine.slots
