@@ -14,7 +14,8 @@ from caesura.sim.testing.launch import Bench, argument_words
 from support.sim.yields import expected, images, order
 
 TINY = preset("tiny")
-QUICK, FULL = range(6), range(6, 206)
+QUICK, FULL = (0, 1, 2, 3, 92, 178), range(206)
+"""In the last two the watch table is full, and those that wait for their turn could keep others from theirs."""
 kernels = functools.cache(images)
 
 
