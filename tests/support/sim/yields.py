@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import random
+
+import numpy as np
+
 from caesura.software.compiler import CompileOptions, KernelImage, compile_ptx
 
-__all__ = ["CHAIN", "CONSUMER", "GRAPH", "HEAD", "POLITE", "PRODUCER", "SOURCE", "images"]
+__all__ = ["CHAIN", "CONSUMER", "GRAPH", "HEAD", "POLITE", "PRODUCER", "SOURCE", "expected", "images", "order"]
 
 HEAD = """
 .version 8.0
@@ -164,3 +168,37 @@ SOURCE = HEAD + CONSUMER + PRODUCER + CHAIN + GRAPH + POLITE
 def images(options: CompileOptions | None = None) -> dict[str, KernelImage]:
     """Return all of these kernels, compiled."""
     return compile_ptx(SOURCE, "yields.ptx", options or CompileOptions(max_registers=16))
+
+
+def order(rng: random.Random, first: int, second: int) -> list[int]:
+    """Return what thread blocks of `GRAPH` wait for in two kernels of so many, -1 for nothing: those of the first
+    kernel, which have the lower numbers, for any; those of the second, counted from 0, for their own. There is no
+    circle."""
+    ranks = list(range(first + second))
+    rng.shuffle(ranks)
+    before: list[int] = []
+    found = [-1] * (first + second)
+    for number in ranks:
+        known = before if number < first else [other for other in before if other >= first]
+        if known and rng.random() < 0.85:
+            found[number] = rng.choice(known) - (0 if number < first else first)
+        before.append(number)
+    return found
+
+
+def expected(after: list[int], first: int, threads: int) -> tuple[list[int], np.ndarray]:
+    """Return the flags that the thread blocks of two kernels of `GRAPH` set, and what their threads write, a row each;
+    `first` belong to the first kernel."""
+    flags: dict[int, int] = {}
+    seen: dict[int, int] = {}
+
+    def flag(number: int) -> int:
+        if number not in flags:
+            own = number if number < first else number - first
+            seen[number] = 1 if after[number] < 0 else flag(after[number] + number - own)
+            flags[number] = (seen[number] * 3 + own | 1) & 0xFFFF_FFFF
+        return flags[number]
+
+    found = [flag(number) for number in range(len(after))]
+    values = np.array([seen[number] for number in range(len(after))], np.uint32)
+    return found, values[:, None] + np.arange(threads, dtype=np.uint32)

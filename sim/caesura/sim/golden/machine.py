@@ -66,8 +66,8 @@ class Machine(Execution):
             self._compiled.pull_block(tb)
 
     def place(self, tb: ThreadBlock, back: Staying | None = None) -> None:
-        """Make a TB resident, as `Execution.place`; others that wait for their turn have it."""
-        self.yielding.placed(tb)
+        """Make a TB resident, as `Execution.place`; it is not away any more."""
+        self.yielding.forget(tb.kernel, tb.entry)
         super().place(tb, back)
 
     def leaves(self, tb: ThreadBlock) -> bool:
@@ -151,6 +151,7 @@ class Machine(Execution):
                 tb.local_base = kernel.region_address(tb.entry)
                 tb.ctaid = place
                 self.place(tb)
+                self.yielding.take_turns()
             self._finish(kernel)
 
     def _finish(self, kernel: Kernel) -> None:

@@ -26,6 +26,7 @@ class Yielding:
 
     def __init__(self, machine: Execution, preemption: Preemption):
         self.machine, self.preemption = machine, preemption
+        self._count = 0
 
     # Leaving
 
@@ -37,7 +38,8 @@ class Yielding:
         if (kernel.state not in (KernelState.RUNNING, KernelState.RESUMING) or machine.watches.fired(watch)
                 or not self.wanted() or not self.preemption.save_away(tb)):
             return False
-        segment, away = machine.watches.segment(watch), Away(None)
+        segment, away = machine.watches.segment(watch), Away(self._count)
+        self._count += 1
         free = [row for row in machine.watches.table(machine.number) if machine.watches.free(row)]
         if segment is not None and free:
             away.row = free[0]
@@ -59,31 +61,37 @@ class Yielding:
     def wanted(self) -> bool:
         """Whether there are TBs that have found no room: fresh ones with an entry for them, or saved ones that are to
         come back."""
-        running = [kernel for kernel in self.machine.kernels if kernel.state is KernelState.RUNNING]
-        fresh = any(not kernel.exhausted and kernel.has_entry for kernel in running)
-        return fresh or self.preemption.wants_room or any(self._ready(kernel) for kernel in running)
+        return self._fresh() or self.preemption.wants_room or bool(self._ready())
+
+    def _fresh(self) -> bool:
+        """Whether there are TBs to be launched, with an entry for them."""
+        return any(kernel.state is KernelState.RUNNING and not kernel.exhausted and kernel.has_entry
+                   for kernel in self.machine.kernels)
 
     # Coming back
 
-    def _ready(self, kernel: Kernel) -> list[int]:
-        """Return the entries of a kernel whose TBs are to come back."""
-        return [entry for entry, away in sorted(kernel.left.items())
-                if away.ready or away.row is not None and self.machine.watches.fired(away.row)]
+    def _ready(self) -> list[tuple[Kernel, int]]:
+        """Return kernel and entry of the TBs that are to come back, in the order in which they left."""
+        found = [(away.number, kernel, entry) for kernel in self.machine.kernels if kernel.state is KernelState.RUNNING
+                 for entry, away in kernel.left.items()
+                 if away.ready or away.row is not None and self.machine.watches.fired(away.row)]
+        return [(kernel, entry) for _, kernel, entry in sorted(found, key=lambda each: each[0])]
 
     def bring_back(self) -> bool:
-        """Restore the TBs that are to come back and have room, unless preempts or resumes go first; return whether
-        others are left, for which fresh TBs have to wait."""
-        machine = self.machine
-        if not any(kernel.left for kernel in machine.kernels):
+        """Restore the TBs that are to come back up to one that has no room, unless preempts or resumes go first; return
+        whether there are others, for which fresh TBs have to wait."""
+        if not any(kernel.left for kernel in self.machine.kernels):
             return False
-        if not self.wanted():
-            self._take_turns()
-        for kernel in machine.kernels:
-            for entry in self._ready(kernel):
-                if (kernel.state is KernelState.RUNNING and self.preemption.kernel is None
-                        and not self.preemption.holds_launches and self.preemption.finds_room(kernel)):
-                    self._restore(kernel, entry)
-        return any(self._ready(kernel) for kernel in machine.kernels if kernel.state is KernelState.RUNNING)
+        if not self._fresh():
+            self.take_turns()
+        if self.preemption.kernel is None and not self.preemption.holds_launches:
+            for kernel, entry in self._ready():
+                if kernel.state is not KernelState.RUNNING:
+                    continue  # an image of it was bad
+                if not self.preemption.finds_room(kernel):
+                    break
+                self._restore(kernel, entry)
+        return bool(self._ready())
 
     def _restore(self, kernel: Kernel, entry: int) -> None:
         try:
@@ -92,12 +100,9 @@ class Yielding:
             self.preemption.refuse(kernel)
             kernel.others = bool(self.machine.resident(kernel))
 
-    def placed(self, tb: ThreadBlock) -> None:
-        """A TB has been given room: it is not away, and those that wait for their turn are to come back."""
-        self.forget(tb.kernel, tb.entry)
-        self._take_turns()
-
-    def _take_turns(self) -> None:
+    def take_turns(self) -> None:
+        """Those that wait for their turn are to come back: a fresh TB has been launched since they left, or there is
+        none."""
         for kernel in self.machine.kernels:
             for away in kernel.left.values():
                 away.ready |= away.row is None

@@ -127,13 +127,16 @@ class Away:
 
     Attributes
     ----------
+    number : int
+        TBs of the SM that have left before it.
     row : int or None
         Of what it waits for, in `Watches`; None: it waits for its turn, or has nothing left to wait for.
     ready : bool
         It is to come back.
     """
 
-    row: int | None
+    number: int
+    row: int | None = None
     ready: bool = False
 
 
