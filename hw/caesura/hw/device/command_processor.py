@@ -63,8 +63,8 @@ class CommandProcessor(wiring.Component):
     leave : leaving_tb, in; ready : array, in; leaves, left : Signal, out
         With `Geometry.watches`: the `YieldUnit`'s `leave`, `ready`, `taken` and `ended`.
     running_kernels, forget : Signal(kernel_slots), out; waiting : Signal, out; tried : Signal, out
-        Likewise: kernels in state RUNNING; those that begin anew or are killed; TBs that are to come
-        back wait for room; they have found none since a TB left.
+        Likewise: kernels in state RUNNING; those that begin anew or are killed; TBs that are to
+        come back wait for room; they have found none since a TB left.
     kernels : array of kernel_info, in
     done : Signal(kernel_slots), in
         Vector: every TB of the kernel has been launched and completed.

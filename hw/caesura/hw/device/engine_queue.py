@@ -35,9 +35,9 @@ class EngineQueue(wiring.Component):
     ----------
     g : Geometry
 
-    Evictions go first: what waits for room waits for them. A TB that yields is saved when no preempt
-    waits; those of a kernel that are ready to come back are brought back in passes of its turn, as by
-    a resume.
+    Evictions go first: what waits for room waits for them. A TB that yields is saved when no
+    preempt waits; those of a kernel that are ready to come back are brought back in passes when it
+    is its turn, as by a resume.
 
     Attributes
     ----------
@@ -188,8 +188,8 @@ class EngineQueue(wiring.Component):
         return m
 
     def _yield(self, m, turns, offered, tried, busy):
-        """Offer the TB that yields, if no preempt waits; in its turn bring back those of a kernel that
-        are ready."""
+        """Offer the TB that yields, unless the engine is `busy`; in its turn bring back those of a
+        kernel that are ready."""
         g, leave = self.geometry, self.leave
         owner = Signal(g.kernel_slots)  # of what leaves or comes back
         now = Signal(g.kernel_slots)  # the owner of what is handed over in this cycle

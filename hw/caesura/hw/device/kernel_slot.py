@@ -37,8 +37,8 @@ class KernelSlot(wiring.Component):
     taken : Signal, in
         The engine gets the preempt in this cycle.
     lost : Signal, in
-        With `Geometry.watches`: a TB that had left by itself cannot be brought back, since its image
-        is bad; what else is saved of the kernel stays so.
+        With `Geometry.watches`: a TB that had left by itself cannot be brought back, since its
+        image is bad; what else is saved of the kernel stays so.
     ended : engine_result, in
         The engine's command was this kernel's, and has ended. Not in a cycle with a command.
     done, present, saved, launching, outstanding : Signal, in

@@ -82,7 +82,8 @@ class RegisterBlock(wiring.Component):
     newcomer : struct, out
         For whom an in-place preempt makes room.
     notice : notice, out
-        With `Geometry.watches`: what the host says it has written, in the cycle after ``notify_end``.
+        With `Geometry.watches`: what the host says it has written, in the cycle after
+        ``notify_end``.
     bus_share : struct, out
         The guaranteed share of save and restore.
     event_set : struct, in

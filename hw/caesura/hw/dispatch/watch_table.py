@@ -1,5 +1,5 @@
-"""The watch table: what thread blocks (TBs) wait for that have left the SM, and what those on it are
-about to wait for."""
+"""The watch table: what thread blocks (TBs) wait for that have left the SM, and what those on it
+are about to wait for (GPUpIO section 7, "Hardware yield instruction")."""
 
 from amaranth.hdl import Array, Cat, Const, Module, Mux, Signal
 from amaranth.lib import data, wiring
@@ -101,7 +101,7 @@ class WatchTable(wiring.Component):
 
     def _residents(self, m):
         """What TBs on the SM watch."""
-        g, watch = self.geometry, self.watch
+        watch = self.watch
         segments, fired = self.segments, self.fired_before
         m.d.comb += self.fired.eq(self.set & (fired | Cat(self._hit(s) for s in segments)))
         for t, segment in enumerate(segments):

@@ -1,4 +1,5 @@
-"""Which thread blocks (TBs) leave the SM because they yield, and which of them are to come back."""
+"""Which thread blocks (TBs) leave the SM because they yield, and which of them are to come back
+(GPUpIO section 7, "Hardware yield instruction")."""
 
 from amaranth.hdl import Cat, Const, Module, Mux, Signal
 from amaranth.lib import data, wiring
@@ -19,12 +20,12 @@ class YieldUnit(wiring.Component):
     It does, unless its watch has fired, if its kernel runs and others want its place: the engine
     saves it (`leave`), while its barrier is held. Until the engine begins, each of these may change
     and the barrier is released. If the save fails it is released too. Once the TB has left it is
-    *away*; it is *ready* to be brought back when its watch fires, also while it was being saved. One
-    that watches nothing, or finds the watch table full, waits for its turn: it is ready when
+    *away*; it is *ready* to be brought back when its watch fires, also while it was being saved.
+    One that watches nothing, or finds the watch table full, waits for its turn: it is ready when
     another TB has got room since, or nobody wants any.
 
-    Of what is away nothing is held but its entry: it is saved as any preempted TB is, so a resume of
-    the kernel brings it back as well, ready or not.
+    Of what is away nothing is held but its entry: it is saved as any preempted TB is, so a resume
+    of the kernel brings it back as well, ready or not.
 
     Parameters
     ----------
