@@ -207,7 +207,7 @@ class ControlUnit(wiring.Component):
             fresh.eq(running & ~Cat(grid.exhausted[k] for k in range(g.kernel_slots))
                      & ~admission.crowded),
             unit.wanted.eq((fresh & admission.blocked).any() | commands.tried),
-            unit.others.eq(fresh.any() | commands.waiting),
+            unit.fresh.eq(fresh.any()), unit.launched.eq(admission.advance.valid),
             unit.resident.eq(tb_table.resident), unit.waits.eq(self.yields.waits),
             self.yields.hold.eq(unit.hold), unit.set.eq(watches.set),
             unit.fired.eq(watches.fired), unit.full.eq(watches.full),
@@ -217,7 +217,7 @@ class ControlUnit(wiring.Component):
             unit.remove.eq(completion.remove), unit.back.eq(tb_table.running),
             unit.forget.eq(commands.forget), commands.leave.eq(unit.leave),
             unit.taken.eq(commands.leaves), unit.ended.eq(commands.left),
-            commands.ready.eq(unit.ready),
+            commands.next.eq(unit.next), unit.woken.eq(commands.woken),
 
             watches.resident.eq(tb_table.resident), watches.watch.eq(self.watch),
             watches.cancel.eq(self.yields.cancel), watches.written.eq(self.written),

@@ -22,7 +22,8 @@ kernels = functools.cache(images)
 def geometry(rng):
     """Return a machine with too little room for all."""
     warps = rng.choice([4, 6, 8])
-    return TINY.replace(tb_slots=rng.randint(2, 6), warps=warps, registers=rng.choice([64, 128]), watches=rng.randint(1, 4))
+    return TINY.replace(tb_slots=rng.randint(2, 6), warps=warps, registers=rng.choice([64, 128]),
+                        watches=rng.randint(1, 4))
 
 
 class Campaign:

@@ -60,11 +60,11 @@ class CommandProcessor(wiring.Component):
         The registers of these names, taken with a preempt.
     evict : Signal(tb_slots), in; staying : staying_report, in
         Rows of the staying table that are in the way; the table.
-    leave : leaving_tb, in; ready : array, in; leaves, left : Signal, out
-        With `Geometry.watches`: the `YieldUnit`'s `leave`, `ready`, `taken` and `ended`.
-    running_kernels, forget : Signal(kernel_slots), out; waiting : Signal, out; tried : Signal, out
+    leave : leaving_tb, in; next : array, in; leaves, left, woken : Signal, out
+        With `Geometry.watches`: the `YieldUnit`'s `leave`, `next`, `taken`, `ended` and `woken`.
+    running_kernels, forget : Signal(kernel_slots), out; tried : Signal, out
         Likewise: kernels in state RUNNING; those that begin anew or are killed; TBs that are to
-        come back wait for room; they have found none since a TB left.
+        come back have found no room since a TB left.
     kernels : array of kernel_info, in
     done : Signal(kernel_slots), in
         Vector: every TB of the kernel has been launched and completed.
@@ -119,12 +119,12 @@ class CommandProcessor(wiring.Component):
     evict: Signal
     staying: data.View
     leave: data.View
-    ready: data.View
+    next: data.View
     leaves: Signal
     left: Signal
+    woken: Signal
     running_kernels: Signal
     forget: Signal
-    waiting: Signal
     tried: Signal
     kernels: data.View
     done: Signal
@@ -166,9 +166,10 @@ class CommandProcessor(wiring.Component):
             "spared": In(32), "newcomer": In(register_layout(register_map()["newcomer"])),
             "evict": In(g.tb_slots), "staying": In(staying_report(g)),
             **({"leave": In(leaving_tb(g)),
-                "ready": In(data.ArrayLayout(g.context_entries, slots)), "leaves": Out(1),
-                "left": Out(1), "running_kernels": Out(slots), "forget": Out(slots),
-                "waiting": Out(1), "tried": Out(1)} if g.watches else {}),
+                "next": In(data.ArrayLayout(g.context_entries, slots)), "tried": Out(1),
+                "leaves": Out(1), "left": Out(1),
+                **dict.fromkeys(("woken", "running_kernels", "forget"), Out(slots))}
+               if g.watches else {}),
             "kernels": In(data.ArrayLayout(kernel_info(g), slots)),
             "done": In(slots), "present": In(slots), "saved": In(slots),
             "running": In(data.ArrayLayout(g.context_entries, slots)),
@@ -239,13 +240,13 @@ class CommandProcessor(wiring.Component):
         """What yields; returns whether TBs are to come back."""
         wakes = Signal(len(slots))
         m.d.comb += [
-            wakes.eq(Cat(ready.any() for ready in self.ready) & self.running_kernels),
-            queue.leave.eq(self.leave), queue.ready.eq(self.ready), queue.wakes.eq(wakes),
+            wakes.eq(Cat(ready.any() for ready in self.next) & self.running_kernels),
+            queue.leave.eq(self.leave), queue.ready.eq(self.next), self.woken.eq(queue.woken),
+            queue.wakes.eq(wakes),
             self.leaves.eq(queue.leaves),
             self.left.eq(ended.valid & queue.aside.any()),
             self.running_kernels.eq(Cat(slot.state == KernelState.RUNNING for slot in slots)),
             self.forget.eq(self.kill | self.start),
-            self.waiting.eq(wakes.any() | Cat(slot.wants for slot in slots).any()),
             self.tried.eq((queue.tried & (wakes | Cat(slot.wants for slot in slots))).any()),
         ]
         return wakes.any()

@@ -62,8 +62,8 @@ class EngineQueue(wiring.Component):
     leave : leaving_tb, in; wakes : Signal(kernel_slots), in; ready : array, in
         With `Geometry.watches`: a TB that is to be saved; kernels that run and of which TBs are to
         be brought back; the entries of these.
-    leaves : Signal(1), out
-        That TB's save is handed over in this cycle.
+    leaves : Signal(1), out; woken : Signal(kernel_slots), out
+        That TB's save is handed over in this cycle. Vector: that of these kernels.
     aside : Signal(kernel_slots), out
         Vector, as `evicts`: the kernel of which TBs leave or come back by themselves.
     tried : Signal(kernel_slots), out
@@ -98,6 +98,7 @@ class EngineQueue(wiring.Component):
     wakes: Signal
     ready: data.View
     leaves: Signal
+    woken: Signal
     aside: Signal
     tried: Signal
     ended: data.View
@@ -123,7 +124,7 @@ class EngineQueue(wiring.Component):
             "evict": In(g.tb_slots), "staying": In(staying_report(g)),
             **({"leave": In(leaving_tb(g)), "wakes": In(g.kernel_slots),
                 "ready": In(data.ArrayLayout(g.context_entries, g.kernel_slots)),
-                "leaves": Out(1), "aside": Out(g.kernel_slots), "tried": Out(g.kernel_slots)}
+                "leaves": Out(1), **dict.fromkeys(("woken", "aside", "tried"), Out(g.kernel_slots))}
                if g.watches else {}),
             "ended": In(data.StructLayout({"valid": 1, "left": 1, "failed": 1})),
             "taken": Out(g.kernel_slots), "held": Out(1), "kernel": Out(kernel),
@@ -191,20 +192,20 @@ class EngineQueue(wiring.Component):
         """Offer the TB that yields, unless the engine is `busy`; in its turn bring back those of a
         kernel that are ready."""
         g, leave = self.geometry, self.leave
-        owner = Signal(g.kernel_slots)  # of what leaves or comes back
-        now = Signal(g.kernel_slots)  # the owner of what is handed over in this cycle
+        yielder = Signal(g.kernel_slots)  # the kernel of what leaves or comes back
+        now = Signal(g.kernel_slots)  # that of what is handed over in this cycle
         wakes = Signal(g.kernel_slots)
-        pause = Signal(range(AGAIN_CYCLES))
-        m.d.comb += [wakes.eq(Mux(pause == 0, self.wakes & ~tried & ~self.launching, 0)),
-                     self.tried.eq(tried), self.aside.eq(owner | now)]
+        again_in = Signal(range(AGAIN_CYCLES))
+        m.d.comb += [wakes.eq(Mux(again_in == 0, self.wakes & ~tried & ~self.launching, 0)),
+                     self.tried.eq(tried), self.aside.eq(yielder | now)]
         with m.If(~busy):
             m.d.comb += turns.requests.eq(self.resumes & ~tried | self.adopts | wakes)
         with m.If((turns.grant & wakes).any()):
             m.d.comb += [offered.yields.eq(1), offered.again.eq(1), offered.resume.eq(1),
                          offered.adopt.eq(0), offered.spared.eq(~self.ready[turns.index]),
                          *(offered[name].eq(0) for name in ("scramble", "gang")),
-                         self.taken.eq(0),
-                         now.eq(Mux(self.engine.ready & turns.valid, turns.grant, 0))]
+                         self.taken.eq(0), now.eq(Mux(self.engine.ready, turns.grant, 0)),
+                         self.woken.eq(now)]
         with m.If(leave.valid & ~busy & ~self.launching.bit_select(leave.kernel, 1)):
             m.d.comb += [
                 turns.requests.eq(0), self.engine.valid.eq(1), offered.yields.eq(1),
@@ -219,15 +220,15 @@ class EngineQueue(wiring.Component):
             with m.If(self.engine.ready):
                 m.d.sync += [self.held.eq(1), self.kernel.eq(leave.kernel), self.resume.eq(0),
                              self.partial.eq(1)]
-        m.d.sync += pause.eq(Mux(pause == 0, 0, pause - 1))
+        m.d.sync += again_in.eq(Mux(again_in == 0, 0, again_in - 1))
         with m.If(now.any()):
-            m.d.sync += owner.eq(now)
+            m.d.sync += yielder.eq(now)
         with m.Elif(self.ended.valid):
-            m.d.sync += owner.eq(0)
-            with m.If(owner.any() & self.ended.failed):
-                m.d.sync += pause.eq(AGAIN_CYCLES - 1)
+            m.d.sync += yielder.eq(0)
+            with m.If(yielder.any() & self.ended.failed):
+                m.d.sync += again_in.eq(AGAIN_CYCLES - 1)
         m.d.comb += self.mine.eq(Mux(self.held, one_hot(self.kernel, g.kernel_slots)
-                                     & ~self.evicts & ~owner, self.taken))
+                                     & ~self.evicts & ~yielder, self.taken))
 
     def _evict(self, m, turns, offered):
         """Offer the lowest row that is to be evicted, before anything else."""

@@ -21,8 +21,9 @@ class YieldUnit(wiring.Component):
     saves it (`leave`), while its barrier is held. Until the engine begins, each of these may change
     and the barrier is released. If the save fails it is released too. Once the TB has left it is
     *away*; it is *ready* to be brought back when its watch fires, also while it was being saved.
-    One that watches nothing, or finds the watch table full, waits for its turn: it is ready when
-    another TB has got room since, or nobody wants any.
+    One that watches nothing, or finds the watch table full, waits for its turn: it is ready when a
+    fresh TB has been launched since, or there is none. Ready TBs of a kernel come back one by one,
+    each at the latest after all others.
 
     Of what is away nothing is held but its entry: it is saved as any preempted TB is, so a resume
     of the kernel brings it back as well, ready or not.
@@ -42,9 +43,10 @@ class YieldUnit(wiring.Component):
         The `WatchTable`.
     eligible : Signal(kernel_slots), in
         Vector: kernels in state `KernelState.RUNNING`.
-    wanted, others : Signal, in
-        A TB has found no room on the SM since one left it last; there are any to be launched or
-        brought back.
+    wanted : Signal, in
+        A TB has found no room on the SM since one left it last.
+    fresh, launched : Signal, in
+        There are TBs to be launched; one is launched.
     insert : Signal(tb_slots), in
         Vector: a TB gets this slot.
     remove : Signal(tb_slots), in
@@ -59,6 +61,9 @@ class YieldUnit(wiring.Component):
         It has been saved, or not.
     away, ready : array of Signal(context_entries), out
         Vector a kernel: entries of TBs that are away; that are to be brought back.
+    next : array of Signal(context_entries), out; woken : Signal(kernel_slots), in
+        Vector a kernel: the one of `ready` that goes first, if there is any. Vector: of these
+        kernels it has just been tried.
     yields : array of Signal(32), out
         TBs of each kernel that have left since its start.
     """
@@ -74,7 +79,8 @@ class YieldUnit(wiring.Component):
     wakes: data.View
     eligible: Signal
     wanted: Signal
-    others: Signal
+    fresh: Signal
+    launched: Signal
     insert: Signal
     remove: Signal
     back: data.View
@@ -84,6 +90,8 @@ class YieldUnit(wiring.Component):
     ended: Signal
     away: data.View
     ready: data.View
+    next: data.View
+    woken: Signal
     yields: data.View
 
     def __init__(self, g: Geometry):
@@ -97,10 +105,12 @@ class YieldUnit(wiring.Component):
             "waits": In(g.tb_slots), "hold": Out(g.tb_slots), "set": In(g.tb_slots),
             "fired": In(g.tb_slots), "clear": Out(g.tb_slots), "full": In(1),
             "watch_leaves": Out(data.StructLayout({"valid": 1, "tb": below(g.tb_slots)})),
-            "wakes": In(entries), "eligible": In(g.kernel_slots), "wanted": In(1), "others": In(1),
+            "wakes": In(entries), "eligible": In(g.kernel_slots), "wanted": In(1),
+            "fresh": In(1), "launched": In(1),
             "insert": In(g.tb_slots), "remove": In(g.tb_slots), "back": In(entries),
             "forget": In(g.kernel_slots), "leave": Out(leaving_tb(g)), "taken": In(1),
-            "ended": In(1), "away": Out(entries), "ready": Out(entries),
+            "ended": In(1), "away": Out(entries), "ready": Out(entries), "next": Out(entries),
+            "woken": In(g.kernel_slots),
             "yields": Out(data.ArrayLayout(32, g.kernel_slots)),
         })
 
@@ -152,7 +162,7 @@ class YieldUnit(wiring.Component):
         for k in range(g.kernel_slots):
             turn = self.turns[k]
             new = Mux(leaves & (kernel == k), entry, 0)
-            come = Mux(self.insert.any() | ~self.others, turn, Const(0))
+            come = Mux(self.launched | ~self.fresh, turn, Const(0))
             stay = ~(self.back[k] | spread(self.forget[k], g.context_entries))
             m.d.sync += [
                 self.away[k].eq((self.away[k] & stay | new)
@@ -162,5 +172,10 @@ class YieldUnit(wiring.Component):
                 turn.eq(turn & ~come & stay | Mux(fired | watched, 0, new)),
                 self.yields[k].eq(self.yields[k] + (leaves & (kernel == k))),
             ]
+            tried = Signal(g.context_entries, name=f"tried_{k}")  # up to the last that was
+            later = self.ready[k] & ~tried
+            m.d.comb += self.next[k].eq(Mux(later.any(), lowest(later), lowest(self.ready[k])))
+            with m.If(self.woken[k]):
+                m.d.sync += tried.eq(self.next[k] | (self.next[k] - 1)[:g.context_entries])
             with m.If(self.forget[k]):
                 m.d.sync += [self.yields[k].eq(0), turn.eq(0), self.ready[k].eq(0)]

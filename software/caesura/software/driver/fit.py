@@ -75,9 +75,9 @@ def check_fit(g: Geometry, code: KernelImage, grid: Size, block: Size, shared: i
     return threads
 
 
-def check_entries(g: Geometry, name: str, entries: int) -> int:
+def check_entries(g: Geometry, code: KernelImage, entries: int) -> int:
     """Return how many entries of its context control block a launch may use on an SM, `entries` or, for 0, as many as
-    there are TB slots.
+    there are TB slots; of a kernel that yields all, for the thread blocks that are away.
 
     Raises
     ------
@@ -85,9 +85,9 @@ def check_entries(g: Geometry, name: str, entries: int) -> int:
         If an SM has not so many.
     """
     if not 0 <= entries <= g.context_entries:
-        raise LaunchError(f"kernel {name!r}: {entries} entries are wanted, this SM ({g.name}) has {g.context_entries}; "
-                          "choose fewer, or a geometry with more `entries`")
-    return entries or g.tb_slots
+        raise LaunchError(f"kernel {code.name!r}: {entries} entries are wanted, this SM ({g.name}) has "
+                          f"{g.context_entries}; choose fewer, or a geometry with more `entries`")
+    return entries or (g.context_entries if code.yields else g.tb_slots)
 
 
 def check_parameters(g: Geometry, code: KernelImage) -> int:

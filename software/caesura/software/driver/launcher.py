@@ -81,7 +81,7 @@ class Launcher:
         """Start a kernel; see `Kernel.__call__`."""
         g, device = self.host.geometry, kernel.device
         words, shared, threads = self.check(kernel, grid, block, arguments, shared_bytes)
-        entries = check_entries(g, kernel.image.name, whole_number(entries, "entries"))
+        entries = check_entries(g, kernel.image, whole_number(entries, "entries"))
         self._check_limit(device)
         slot = self.slots.take()
         warps = -(-threads // g.warp_size)

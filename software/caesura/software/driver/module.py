@@ -179,8 +179,8 @@ class Kernel(LoadedKernel):
         shared_bytes : int
             Dynamic shared memory.
         entries : int, optional
-            Of its TBs so many can be on an SM or away from it at a time; as many as the SM has TB slots unless given.
-            More need `Geometry.entries`.
+            Of its TBs so many can be on an SM or away from it at a time; as many as the SM has TB slots unless given,
+            of a kernel that yields `Geometry.context_entries`. More need `Geometry.entries`.
 
         Raises
         ------
