@@ -139,6 +139,16 @@ def test_images_go_from_one_machine_to_the_other(mechanism):
     assert bench.fault() is None and work.read(bench) == expected()[1] and high > 2
 
 
+@pytest.mark.parametrize("name", BOTH)
+def test_those_that_have_room_start_together(name):
+    old, work = five_away()
+    moved(old, work, 0, 5)
+    bench = taken_over(old, name)
+    bench.resume(0, scramble=True, gang=True)
+    bench.finish(0)
+    assert bench.fault() is None and work.read(bench) == expected()[1]
+
+
 # Launches
 
 @pytest.fixture(params=BOTH)
@@ -179,6 +189,25 @@ def test_a_launch_has_memory_for_its_entries_only_and_is_adopted_with_them(devic
         work.finishes()
     area = work.launch.area_bytes << G.checkpoints
     assert sizes[3] - sizes[2] == area and sizes[6] - sizes[3] == 3 * area
+
+
+def test_sms_of_a_device_have_entries_of_their_own():
+    g = G.replace(name="two", sms=2)
+    with open_device("golden", g, memory_bytes=1 << 20) as device:
+        work = Stirring(device, 20, entries=3)
+        device.advance(100)
+        for _ in range(3):
+            device.preempt(work.launch, "live+cp")
+            assert len(device.context(work.launch)) == 4
+            with open_device("golden", g, memory_bytes=1 << 20) as fresh:
+                fresh.transport.write_memory(0, device.transport.read_memory(0, 1 << 20))
+                launch = fresh.adopt(work.launch.handle, work.launch.kernel.image)
+                assert [launch.ccb_of(sm) for sm in (0, 1)] == [work.launch.ccb_of(sm) for sm in (0, 1)]
+                fresh.resume(launch)
+                fresh.wait(launch)
+            device.resume(work.launch)
+            device.advance(50)
+        work.finishes()
 
 
 def test_more_entries_than_there_are_are_refused(device):
