@@ -72,7 +72,8 @@ def test_registers_and_constants_are_passed_as_well():
 
 
 def test_under_a_guard_it_is_branched_around():
-    image = kernel("    setp.eq.u32 %p1, %r0, 3;\n    @%p1 call caesura_yield, (%d0, %r0);\n    st.global.u32 [%d0], %r0;\n")
+    image = kernel("    setp.eq.u32 %p1, %r0, 3;\n    @%p1 call caesura_yield, (%d0, %r0);\n"
+                   "    st.global.u32 [%d0], %r0;\n")
     found = names(image)
     assert "bra" in found[:found.index("ld.watch.b32")]
     check_image(image)
