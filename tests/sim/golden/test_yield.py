@@ -164,6 +164,16 @@ def test_the_host_says_what_it_has_written():
     run.check()
 
 
+def test_who_is_called_comes_back_before_fresh_ones_are_launched():
+    run = Waiting(stride=4)
+    run.load(1, "producer", (12,), (8,), run.flags, 4, 100)
+    run.leave()
+    run.until(lambda: run.bench.get("kernel[0].completed") == 2)
+    assert run.bench.get("kernel[1].launched") <= 4
+    run.bench.finish(1, 20_000)
+    run.check()
+
+
 def test_who_is_called_for_nothing_leaves_again():
     run = Waiting(WIDE, delay=600)
     run.load(2, "producer", (1,), (32,), run.bench.allocate(128), 128, 1)  # needs all of the SM
