@@ -150,6 +150,7 @@ def test_a_value_that_comes_between_the_look_and_the_watch_is_seen():
 def test_the_host_says_what_it_has_written():
     run = Waiting(delay=60_000)
     run.leave()
+    run.kill(1)
     for number in range(2):
         run.set_flag(number, 1000 + number)
     run.transport.advance(100)
@@ -159,8 +160,49 @@ def test_the_host_says_what_it_has_written():
     run.transport.advance(100)
     assert run.away == 3, "no word of these bytes"
     run.notify(run.flags + 127, run.flags + 129)
-    run.kill(1)
     run.bench.finish(0, 2000)
+    run.check()
+
+
+def test_who_is_called_comes_back_before_fresh_ones_are_launched():
+    run = Waiting(stride=4)
+    run.load(0, "consumer", (1,), (32,), run.flags, run.out, 4)  # needs all of the SM
+    run.load(1, "producer", (12,), (8,), run.flags, 4, 100)
+    run.bench.start(0)
+    run.transport.advance(20)
+    run.bench.start(1)
+    run.until(lambda: run.bench.get("kernel[0].completed") == 1, 10_000)
+    assert run.bench.get("kernel[1].launched") <= 4
+    run.bench.finish(1, 20_000)
+
+
+def test_a_store_calls_at_once_who_has_room():
+    run = Waiting(consumers=1)
+    (spin,) = assemble(f"""
+.kernel spin
+.registers 4
+.predicates 1
+.stack 2
+    mov.i R0, {run.flags}
+    mov.i R1, 1000
+    mov.i R2, 0
+L:
+    iadd.i R2, R2, 1
+    setp.lt.u.i P0, R2, 2000
+    @P0 bra L, D
+D:
+    st.global.b32 [R0], R1
+E:
+    bra E, none
+""")
+    run.bench.load(2, spin, (1,), (8,))
+    run.load(1, "producer", (1,), (8,), run.bench.allocate(128), 128, 1)
+    for slot in (0, 2, 1):
+        run.bench.start(slot)
+        run.transport.advance(5)
+    run.bench.finish(1, 500)
+    assert run.away == 1 and run.bench.fields("status")["resident"] == 1
+    run.until(lambda: run.bench.state(0) is KernelState.FINISHED, 10_000)
     run.check()
 
 
@@ -384,7 +426,8 @@ def test_warps_that_wait_otherwise_keep_the_thread_block():
 
 
 def test_the_last_warp_that_ends_lets_the_others_leave():
-    code = "    s2r R3, warpid\n    setp.eq.i P0, R3, 3\n    @P0 exit\n    bar.yield {R0-R3}"
+    code = ("    s2r R3, warpid\n    setp.ne.i P0, R3, 3\n    @P0 bra Y, Y\n    mov.i R2, 0\nL:\n    iadd.i R2, R2, 1\n"
+            "    setp.lt.u.i P0, R2, 20\n    @P0 bra L, X\nX:\n    exit\nY:\n    bar.yield {R0-R3}")
     bench, yields = written(PLACE + code)
     assert yields == 1 and not bench.fault() and bench.state(0) is KernelState.FINISHED
 

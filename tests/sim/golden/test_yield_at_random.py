@@ -29,12 +29,16 @@ def geometry(rng):
 class Campaign:
     """Two kernels of TBs of which most wait for another one; those of the first also for TBs of the second."""
 
-    def __init__(self, seed, transport=None):
+    def __init__(self, seed, spare=False):
         self.rng = rng = random.Random(seed)
-        self.g = geometry(rng)
-        self.transport = transport or GoldenTransport(self.g, 1 << 17, seed=seed)
+        self.g, entries = geometry(rng), 0
+        if spare:  # more of them may be away than there are TB slots
+            entries = rng.randint(self.g.tb_slots, 12)
+            self.g = self.g.replace(entries=12)
+        self.transport = GoldenTransport(self.g, 1 << 18, seed=seed)
         self.bench = bench = Bench(self.transport)
-        self.sizes = [rng.randint(1, self.g.tb_slots), rng.randint(1, self.g.tb_slots)]
+        most = entries or self.g.tb_slots
+        self.sizes = [rng.randint(1, most), rng.randint(1, most)]
         self.threads, self.stride = rng.choice([5, 8, 16, 19]), rng.choice([4, 128])
         self.after = order(rng, *self.sizes)
         total = sum(self.sizes)
@@ -43,7 +47,7 @@ class Campaign:
             names = bench.store(np.array(self.after[first:first + count], np.int32).tobytes())
             bench.load(slot, kernels()["graph"], (count,), (self.threads,), argument_words(
                 kernels()["graph"], names, self.done + first * self.stride,
-                self.out + 4 * first * self.threads, self.stride, rng.randint(1, 200)))
+                self.out + 4 * first * self.threads, self.stride, rng.randint(1, 200)), entries=entries)
 
     def run(self):
         """Run both, with what comes to mind meanwhile; a deadlock ends by a limit."""
@@ -87,18 +91,20 @@ class Campaign:
         return sum(self.bench.get(f"kernel[{k}].yields") for k in (0, 1))
 
 
-def test_waiting_for_each_other_under_preempts_all_end():
+@pytest.mark.parametrize("spare", [False, True])
+def test_waiting_for_each_other_under_preempts_all_end(spare):
     yields = 0
     for seed in QUICK:
-        campaign = Campaign(seed)
+        campaign = Campaign(seed, spare)
         campaign.run()
         yields += campaign.check()
     assert yields > 10
 
 
 @pytest.mark.full
+@pytest.mark.parametrize("spare", [False, True])
 @pytest.mark.parametrize("seed", FULL)
-def test_many_of_them(seed):
-    campaign = Campaign(seed)
+def test_many_of_them(seed, spare):
+    campaign = Campaign(seed, spare)
     campaign.run()
     campaign.check()

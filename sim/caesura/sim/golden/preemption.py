@@ -354,7 +354,7 @@ class Preemption:
     # TBs that leave by themselves
 
     def save_away(self, tb: ThreadBlock) -> bool:
-        """Save a TB that waits at a barrier, as a preempt of kind `live` does; return whether memory has room for it."""
+        """Save a TB that waits at a barrier, as a preempt with `live` does; return whether memory has room for it."""
         machine, kernel = self.machine, tb.kernel
         if self._refusal(kernel):
             return False

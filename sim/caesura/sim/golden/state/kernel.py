@@ -307,11 +307,6 @@ class Kernel:
         return sum(1 << entry for entry in self.left)
 
     @property
-    def has_entry(self) -> bool:
-        """An entry is free."""
-        return self.entries != (1 << self.g.tb_slots) - 1
-
-    @property
     def most_entries(self) -> int:
         """How many entries it may use, the lowest ones."""
         return min(self.descriptor.entries or self.g.tb_slots, self.g.context_entries)
