@@ -18,9 +18,9 @@ from caesura.hw.interfaces.yielding import notice, watch_event
 from support.selection import quick
 
 G = preset("tiny").replace(kernel_slots=2, warps=2, tb_slots=2, watches=2, entries=3)
-INDUCTION = ("read_rtlil d.il; hierarchy -top top; proc; memory; flatten; opt -full; "
+INDUCTION = ("read_rtlil d.il; hierarchy -top top; proc; memory; flatten; "
              "tee -o proof.txt sat -verify -timeout 500 -tempinduct -maxsteps 2 -set-init-zero "
-             "-set-assumes -prove right 1 top")
+             "-prove right 1 top")
 
 
 def with_fault(module, old, new):
