@@ -586,7 +586,8 @@ _YIELDS: dict[str, tuple[Elements, ...]] = {
         _bookkeeping("row_#", "of TBs that are away, whom a resume brings back as well"),
     ),
     "control.yield_unit": (
-        _bookkeeping("away ready turn_# tried_#", "which saved TBs come back without a resume; one brings all of them back"),
+        _bookkeeping("away ready turn_# tried_# stays",
+                     "which saved TBs come back without a resume; another one brings all of them back"),
         _bookkeeping("going refused", "of the TB that is being saved"),
         _descriptor("yields", "counts since the start of the kernel"),
     ),

@@ -60,11 +60,12 @@ class CommandProcessor(wiring.Component):
         The registers of these names, taken with a preempt.
     evict : Signal(tb_slots), in; staying : staying_report, in
         Rows of the staying table that are in the way; the table.
-    leave : leaving_tb, in; next : array, in; leaves, left, woken : Signal, out
-        With `Geometry.watches`: the `YieldUnit`'s `leave`, `next`, `taken`, `ended` and `woken`.
-    running_kernels, forget : Signal(kernel_slots), out; tried : Signal, out
-        Likewise: kernels in state RUNNING; those that begin anew or are killed; TBs that are to
-        come back have found no room since a TB left.
+    leave : leaving_tb, in; next, stays : arrays, in; leaves, left, woken : Signal, out
+        With `Geometry.watches`: the `YieldUnit`'s `leave`, `next`, `stays`, `taken`, `ended` and
+        `woken`.
+    running_kernels, resuming_kernels, forget : Signal(kernel_slots), out; tried : Signal, out
+        Likewise: kernels in state RUNNING, RESUMING; those that begin anew or are killed; TBs that
+        are to come back have found no room since a TB left.
     kernels : array of kernel_info, in
     done : Signal(kernel_slots), in
         Vector: every TB of the kernel has been launched and completed.
@@ -120,10 +121,12 @@ class CommandProcessor(wiring.Component):
     staying: data.View
     leave: data.View
     next: data.View
+    stays: data.View
     leaves: Signal
     left: Signal
     woken: Signal
     running_kernels: Signal
+    resuming_kernels: Signal
     forget: Signal
     tried: Signal
     kernels: data.View
@@ -166,9 +169,11 @@ class CommandProcessor(wiring.Component):
             "spared": In(32), "newcomer": In(register_layout(register_map()["newcomer"])),
             "evict": In(g.tb_slots), "staying": In(staying_report(g)),
             **({"leave": In(leaving_tb(g)),
-                "next": In(data.ArrayLayout(g.context_entries, slots)), "tried": Out(1),
+                **dict.fromkeys(("next", "stays"), In(data.ArrayLayout(g.context_entries, slots))),
+                "tried": Out(1),
                 "leaves": Out(1), "left": Out(1),
-                **dict.fromkeys(("woken", "running_kernels", "forget"), Out(slots))}
+                **dict.fromkeys(("woken", "running_kernels", "resuming_kernels", "forget"),
+                                Out(slots))}
                if g.watches else {}),
             "kernels": In(data.ArrayLayout(kernel_info(g), slots)),
             "done": In(slots), "present": In(slots), "saved": In(slots),
@@ -241,10 +246,12 @@ class CommandProcessor(wiring.Component):
         wakes = Signal(len(slots))
         m.d.comb += [
             wakes.eq(Cat(ready.any() for ready in self.next) & self.running_kernels),
-            queue.leave.eq(self.leave), queue.ready.eq(self.next), self.woken.eq(queue.woken),
+            queue.leave.eq(self.leave), queue.ready.eq(self.next), queue.stays.eq(self.stays),
+            self.woken.eq(queue.woken),
             queue.wakes.eq(wakes),
             self.leaves.eq(queue.leaves),
             self.left.eq(ended.valid & queue.aside.any()),
+            self.resuming_kernels.eq(Cat(slot.state == KernelState.RESUMING for slot in slots)),
             self.running_kernels.eq(Cat(slot.state == KernelState.RUNNING for slot in slots)),
             self.forget.eq(self.kill | self.start),
             self.tried.eq((queue.tried & (wakes | Cat(slot.wants for slot in slots))).any()),

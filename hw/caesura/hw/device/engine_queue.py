@@ -59,9 +59,9 @@ class EngineQueue(wiring.Component):
         Valid only while nothing is `held`.
     evict : Signal(tb_slots), in; staying : staying_report, in
         Vector: rows of the staying table that are in the way of a TB; the table.
-    leave : leaving_tb, in; wakes : Signal(kernel_slots), in; ready : array, in
+    leave : leaving_tb, in; wakes : Signal(kernel_slots), in; ready, stays : arrays, in
         With `Geometry.watches`: a TB that is to be saved; kernels that run and of which TBs are to
-        be brought back; the entries of these.
+        be brought back; the entries of these, and those that a resume leaves where they are.
     leaves : Signal(1), out; woken : Signal(kernel_slots), out
         That TB's save is handed over in this cycle. Vector: that of these kernels.
     aside : Signal(kernel_slots), out
@@ -97,6 +97,7 @@ class EngineQueue(wiring.Component):
     leave: data.View
     wakes: Signal
     ready: data.View
+    stays: data.View
     leaves: Signal
     woken: Signal
     aside: Signal
@@ -123,7 +124,8 @@ class EngineQueue(wiring.Component):
             "room": In(1), "engine": Out(stream.Signature(command(g))),
             "evict": In(g.tb_slots), "staying": In(staying_report(g)),
             **({"leave": In(leaving_tb(g)), "wakes": In(g.kernel_slots),
-                "ready": In(data.ArrayLayout(g.context_entries, g.kernel_slots)),
+                **dict.fromkeys(("ready", "stays"), In(data.ArrayLayout(g.context_entries,
+                                                                        g.kernel_slots))),
                 "leaves": Out(1), **dict.fromkeys(("woken", "aside", "tried"), Out(g.kernel_slots))}
                if g.watches else {}),
             "ended": In(data.StructLayout({"valid": 1, "left": 1, "failed": 1})),
@@ -199,7 +201,8 @@ class EngineQueue(wiring.Component):
         m.d.comb += [wakes.eq(Mux(again_in == 0, self.wakes & ~tried & ~self.launching, 0)),
                      self.tried.eq(tried), self.aside.eq(yielder | now)]
         with m.If(~busy):
-            m.d.comb += turns.requests.eq(self.resumes & ~tried | self.adopts | wakes)
+            m.d.comb += [turns.requests.eq(self.resumes & ~tried | self.adopts | wakes),
+                         offered.spared.eq(self.stays[turns.index])]
         with m.If((turns.grant & wakes).any()):
             m.d.comb += [offered.yields.eq(1), offered.again.eq(1), offered.resume.eq(1),
                          offered.adopt.eq(0), offered.spared.eq(~self.ready[turns.index]),

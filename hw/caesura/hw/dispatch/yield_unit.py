@@ -17,13 +17,13 @@ __all__ = ["YieldUnit"]
 class YieldUnit(wiring.Component):
     """Decides at each ``bar.yield`` that a TB has come to whether it leaves.
 
-    It does, unless its watch has fired, if its kernel runs and others want its place: the engine
-    saves it (`leave`), while its barrier is held. Until the engine begins, each of these may change
-    and the barrier is released. If the save fails it is released too. Once the TB has left it is
-    *away*; it is *ready* to be brought back when its watch fires, also while it was being saved.
-    One that watches nothing, or finds the watch table full, waits for its turn: it is ready when a
-    fresh TB has been launched since, or there is none. Ready TBs of a kernel come back one by one,
-    each at the latest after all others.
+    It does, unless its watch has fired, if its kernel runs, or is being resumed, and others want
+    its place: the engine saves it (`leave`), while its barrier is held. Until the engine begins,
+    each of these may change and the barrier is released. If the save fails it is released too. Once
+    the TB has left it is *away*; it is *ready* to be brought back when its watch fires, also while
+    it was being saved. One that watches nothing, or finds the watch table full, waits for its turn:
+    it is ready when a fresh TB has been launched since, or there is none. Ready TBs of a kernel
+    come back one by one, each at the latest after all others.
 
     Of what is away nothing is held but its entry: it is saved as any preempted TB is, so a resume
     of the kernel brings it back as well, ready or not.
@@ -41,8 +41,8 @@ class YieldUnit(wiring.Component):
     set, fired : Signal(tb_slots), in; clear : Signal(tb_slots), out
     full : Signal, in; watch_leaves : Out(valid, tb); wakes : array, in
         The `WatchTable`.
-    eligible : Signal(kernel_slots), in
-        Vector: kernels in state `KernelState.RUNNING`.
+    running, resuming : Signal(kernel_slots), in
+        Vectors: kernels in state `KernelState.RUNNING`, `KernelState.RESUMING`.
     wanted : Signal, in
         A TB has found no room on the SM since one left it last.
     fresh, launched : Signal, in
@@ -64,6 +64,9 @@ class YieldUnit(wiring.Component):
     next : array of Signal(context_entries), out; woken : Signal(kernel_slots), in
         Vector a kernel: the one of `ready` that goes first, if there is any. Vector: of these
         kernels it has just been tried.
+    stays : array of Signal(context_entries), out
+        Vector a kernel: entries of TBs that have left since its resume began, which is not to
+        bring them back.
     yields : array of Signal(32), out
         TBs of each kernel that have left since its start.
     """
@@ -77,7 +80,8 @@ class YieldUnit(wiring.Component):
     full: Signal
     watch_leaves: data.View
     wakes: data.View
-    eligible: Signal
+    running: Signal
+    resuming: Signal
     wanted: Signal
     fresh: Signal
     launched: Signal
@@ -92,6 +96,7 @@ class YieldUnit(wiring.Component):
     ready: data.View
     next: data.View
     woken: Signal
+    stays: data.View
     yields: data.View
 
     def __init__(self, g: Geometry):
@@ -105,7 +110,8 @@ class YieldUnit(wiring.Component):
             "waits": In(g.tb_slots), "hold": Out(g.tb_slots), "set": In(g.tb_slots),
             "fired": In(g.tb_slots), "clear": Out(g.tb_slots), "full": In(1),
             "watch_leaves": Out(data.StructLayout({"valid": 1, "tb": below(g.tb_slots)})),
-            "wakes": In(entries), "eligible": In(g.kernel_slots), "wanted": In(1),
+            "wakes": In(entries), "running": In(g.kernel_slots), "resuming": In(g.kernel_slots),
+            "wanted": In(1), "stays": Out(entries),
             "fresh": In(1), "launched": In(1),
             "insert": In(g.tb_slots), "remove": In(g.tb_slots), "back": In(entries),
             "forget": In(g.kernel_slots), "leave": Out(leaving_tb(g)), "taken": In(1),
@@ -126,7 +132,8 @@ class YieldUnit(wiring.Component):
         released = Signal(g.tb_slots)
         m.d.comb += [
             willing.eq(self.waits & ~self.fired & ~refused & spread(self.wanted, g.tb_slots)
-                       & Cat(self.eligible.bit_select(row.kernel, 1) for row in rows)),
+                       & Cat((self.running | self.resuming).bit_select(row.kernel, 1)
+                             for row in rows)),
             self.hold.eq(willing | going), released.eq(self.waits & ~self.hold),
             self.clear.eq(released | self.insert), chosen.eq(lowest(willing)),
             gone.eq(self.remove & going),
@@ -170,6 +177,8 @@ class YieldUnit(wiring.Component):
                 self.ready[k].eq((self.ready[k] | self.wakes[k] | come) & self.away[k] & stay
                                  | Mux(fired, new, 0)),
                 turn.eq(turn & ~come & stay | Mux(fired | watched, 0, new)),
+                self.stays[k].eq((self.stays[k] & ~self.back[k] | new)
+                                 & spread(self.resuming[k], g.context_entries)),
                 self.yields[k].eq(self.yields[k] + (leaves & (kernel == k))),
             ]
             tried = Signal(g.context_entries, name=f"tried_{k}")  # up to the last that was

@@ -48,7 +48,7 @@ class _Registers:
 
 class ResumeSequencer(wiring.Component):
     """Runs one pass of a resume: it brings back the TBs there is room for, in the order of their
-    entries up to the first that finds none; of TBs that have yielded only those that are not
+    entries up to the first that finds none, of machines where TBs yield only those that are not
     spared. When it is withdrawn it admits no further one.
 
     On a bus error while the entries are read, or a bad entry, nothing is restored. After an error
@@ -185,7 +185,7 @@ class ResumeSequencer(wiring.Component):
         regs = _Registers(g)
         wanted = self.saved
         if g.watches:
-            wanted = wanted & ~Mux(self.accepted.yields, self.accepted.spared, 0)
+            wanted = wanted & ~self.accepted.spared
         m.d.comb += [self.failed.eq(regs.broken | self.read_error | self.write_error),
                      self.select.eq(regs.current), self.look.eq(wanted & ~regs.parked),
                      self.closed.eq(regs.full | self.withdraw | self.failed)]
