@@ -1,5 +1,5 @@
 """The watch table: what thread blocks (TBs) wait for that have left the SM, and what those on it
-are about to wait for (GPUpIO section 7, "Hardware yield instruction")."""
+are about to wait for (GPUpIO VII, "Hardware yield instruction")."""
 
 from amaranth.hdl import Array, Cat, Const, Module, Mux, Signal
 from amaranth.lib import data, wiring
@@ -47,7 +47,8 @@ class WatchTable(wiring.Component):
     clear : Signal(tb_slots), in
         Vector: TBs that watch nothing from the next cycle on; wins.
     set, fired : Signal(tb_slots), out
-        Vectors: TBs that watch something; those of them whose watch has fired.
+        Vectors: TBs that watch something; those whose watch has fired, or that have none and have
+        said so themselves.
     leave : In(valid, tb)
         This TB leaves the SM, and its watch has not fired.
     full : Signal, out
@@ -103,7 +104,7 @@ class WatchTable(wiring.Component):
         """What TBs on the SM watch."""
         watch = self.watch
         segments, fired = self.segments, self.fired_before
-        m.d.comb += self.fired.eq(self.set & (fired | Cat(self._hit(s) for s in segments)))
+        m.d.comb += self.fired.eq(fired | self.set & Cat(self._hit(s) for s in segments))
         for t, segment in enumerate(segments):
             warps = self.resident[t].warps
             mine = watch.valid & warps.bit_select(watch.warp, 1)

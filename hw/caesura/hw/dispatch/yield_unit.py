@@ -1,5 +1,5 @@
 """Which thread blocks (TBs) leave the SM because they yield, and which of them are to come back
-(GPUpIO section 7, "Hardware yield instruction")."""
+(GPUpIO VII, "Hardware yield instruction")."""
 
 from amaranth.hdl import Cat, Const, Module, Mux, Signal
 from amaranth.lib import data, wiring
