@@ -168,7 +168,7 @@ class Admission(wiring.Component):
         room = (~self.occupied).any() & (g.warps - self.warp_count >= needs.warps)
         cancelled = ~restored & ~self.eligible.bit_select(current.kernel, 1)
 
-        blocked = self.blocked if g.watches else Signal(g.kernel_slots)
+        blocked = self.blocked if g.watches else Signal(g.kernel_slots, name="blocked")
         freed = Signal()
         m.d.comb += [self.request.eq(self.eligible & ~blocked),
                      self.launching.valid.eq(1), self.launching.kernel.eq(current.kernel)]
