@@ -18,7 +18,7 @@ LAYERS = {
     "caesura.hw.preempt": ("compress", "formats", "save restore", "in_place", "sequence", "engine"),
     "caesura.sim.golden": (
         "state", "semantics", "bounds", "decoder", "execution",
-        "stream_writer context_image completion control_block image_store in_place preemption native",
+        "stream_writer context_image completion control_block image_store in_place preemption yielding native",
         "machine", "transport", "queues", "device"),
     "caesura.sim.device": (
         "costs", "traffic spans residents", "flight", "switching", "model", "opening", "calibrate"),

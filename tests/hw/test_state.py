@@ -16,7 +16,7 @@ from caesura.hw.arch.geometry import PRESETS, Geometry, preset
 from caesura.hw.core.execute.pipeline import ExecutePipeline
 from caesura.hw.core.front_end.barriers import BarrierUnit
 from caesura.hw.sm import Sm
-from support.hw.state_list import ABOUT_THE_IMAGE, IN_PLACE, OF_SEVERAL_BEATS, TRAPS, Kind, listed
+from support.hw.state_list import ABOUT_THE_IMAGE, IN_PLACE, OF_SEVERAL_BEATS, TRAPS, YIELDS, Kind, listed
 from support.hw.state_walk import elements
 
 AWAY = 8
@@ -60,7 +60,7 @@ def compare(found: Iterable[str], on_list: Iterable[str]) -> list[str]:
 def names(g: Geometry) -> list[str]:
     return [name for name, _ in listed()
             if (g.beats > 1 or name not in OF_SEVERAL_BEATS) and (g.in_place or name not in IN_PLACE)
-            and (g.traps or name not in TRAPS)]
+            and (g.traps or name not in TRAPS) and (g.watches or name not in YIELDS)]
 
 
 @pytest.fixture(scope="module")
@@ -74,7 +74,7 @@ def test_every_element_is_listed_once_on_the_smallest(tiny):
 
 
 @pytest.mark.parametrize("g", [
-    pytest.param(preset("tiny").replace(warp_size=16), id="two beats"),
+    pytest.param(preset("tiny").replace(warp_size=16, watches=2), id="two beats"),
     *(pytest.param(preset(name), id=name, marks=pytest.mark.full) for name in PRESETS if name != "tiny")])
 def test_every_element_is_listed_once(g):
     assert compare(elements(Fragment.get(Sm(g), None)), names(g)) == []

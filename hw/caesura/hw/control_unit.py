@@ -1,7 +1,7 @@
 """The control unit: what belongs to the device, the dispatcher of one SM and its preemption engine,
 connected."""
 
-from amaranth.hdl import Cat, Module, Signal
+from amaranth.hdl import Cat, Module, Mux, Signal
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
@@ -21,12 +21,16 @@ from .dispatch.room_planner import RoomPlanner
 from .dispatch.tb_profile import TbProfile, kernel_profile
 from .dispatch.tb_supply import TbSupply
 from .dispatch.tb_table import TbTable
+from .dispatch.watch_table import WatchTable
+from .dispatch.yield_unit import YieldUnit
 from .interfaces import payloads as payload
 from .interfaces.core_ports import HostPort, ParameterPort, ResidencyPort
-from .interfaces.gpu_ports import ReportPort, TbSupplyPort
+from .interfaces.gpu_ports import ReportPort, TbSupplyPort, written_event
 from .interfaces.port import Port
 from .interfaces.preemption import activity, counters
 from .interfaces.preemption_port import PreemptionPort, WarpWindow
+from .interfaces.yielding import YieldPort, watch_event
+from .lib.bits import one_hot
 from .lib.stream_priority import StreamPriority
 from .memory.guaranteed_share import SHARE_BITS
 from .memory.ports import ReadInterface, ReadPort, WriteInterface, WritePort
@@ -78,6 +82,9 @@ class ControlUnit(wiring.Component):
         For simulations: `preemption.activity`, the `KernelState` of each slot, TBs resident.
     supply : TbSupplyPort, out; report : ReportPort, out
         The device, of one of several SMs.
+    yields : YieldPort, in; watch : watch_event, in; written : written_event, in
+        With `Geometry.watches`: TBs that wait for memory to change; what they watch; what was
+        written.
     """
 
     host: Port
@@ -100,6 +107,9 @@ class ControlUnit(wiring.Component):
     tb_count: Signal
     supply: Port
     report: Port
+    yields: Port
+    watch: data.View
+    written: data.View
 
     def __init__(self, g: Geometry):
         self.geometry = g
@@ -119,6 +129,8 @@ class ControlUnit(wiring.Component):
             "states": Out(data.ArrayLayout(KernelState, g.kernel_slots)),
             "tb_count": Out(range(g.tb_slots + 1)),
             **({"supply": Out(TbSupplyPort(g)), "report": Out(ReportPort(g))} if g.sms > 1 else {}),
+            **({"yields": In(YieldPort(g)), "watch": In(watch_event(g)),
+                "written": In(written_event())} if g.watches else {}),
         })
 
     def elaborate(self, platform):
@@ -158,6 +170,8 @@ class ControlUnit(wiring.Component):
                          planner.lines.eq(admission.lines),
                          planner.evictable.eq(engine.staying.evictable),
                          planner.request.eq(engine.plan_request), engine.plan.eq(planner.plan)]
+        if g.watches:
+            self._yield(m, registers, commands, grid, tb_table, admission, completion)
         wiring.connect(m, admission.fresh, launcher.tb)
         m.d.comb += [registers.event_set.fault.eq(faults.event),
                      faults.pending.eq(registers.event.fault),
@@ -181,6 +195,39 @@ class ControlUnit(wiring.Component):
             self._profile(m, registers.values, tb_table, completion, faults, commands, engine)
             self._switches(m, registers.values, commands, engine)
         return m
+
+    def _yield(self, m: Module, registers, commands, grid, tb_table, admission, completion):
+        """TBs that leave the SM by themselves, and come back when memory has changed."""
+        g = self.geometry
+        m.submodules.watches = watches = WatchTable(g)
+        m.submodules.yield_unit = unit = YieldUnit(g)
+        running = commands.running_kernels
+        fresh = Signal(g.kernel_slots)  # have TBs to be launched
+        m.d.comb += [
+            fresh.eq(running & ~Cat(grid.exhausted[k] for k in range(g.kernel_slots))
+                     & ~admission.crowded),
+            unit.wanted.eq((fresh & admission.blocked).any() | commands.tried),
+            unit.fresh.eq(fresh.any()), unit.launched.eq(admission.advance.valid),
+            unit.resident.eq(tb_table.resident), unit.waits.eq(self.yields.waits),
+            self.yields.hold.eq(unit.hold), unit.set.eq(watches.set),
+            unit.fired.eq(watches.fired), unit.full.eq(watches.full),
+            unit.wakes.eq(watches.wakes), unit.running.eq(running),
+            unit.resuming.eq(commands.resuming_kernels), commands.stays.eq(unit.stays),
+            unit.insert.eq(Mux(tb_table.insert.valid,
+                               one_hot(tb_table.insert.tb, g.tb_slots), 0)),
+            unit.remove.eq(completion.remove), unit.back.eq(tb_table.running),
+            unit.forget.eq(commands.forget), commands.leave.eq(unit.leave),
+            unit.taken.eq(commands.leaves), unit.ended.eq(commands.left),
+            commands.next.eq(unit.next), unit.woken.eq(commands.woken),
+
+            watches.resident.eq(tb_table.resident), watches.watch.eq(self.watch),
+            watches.cancel.eq(self.yields.cancel), watches.written.eq(self.written),
+            watches.noticed.eq(registers.notice), watches.clear.eq(unit.clear),
+            watches.leave.eq(unit.watch_leaves), watches.away.eq(unit.away),
+        ]
+        for k in range(g.kernel_slots):
+            m.d.comb += [registers.values[f"kernel[{k}].yields"].value.eq(unit.yields[k]),
+                         registers.values[f"kernel[{k}].away"].value.eq(unit.away[k])]
 
     def _software(self, m: Module, registers, table, commands):
         """The bus, the kernel slots, commands and events."""

@@ -33,16 +33,25 @@ from .core.execution_units import MEMORY_UNITS
 from .core.front_end.decode import OPCODE_BITS
 from .core.front_end.front import FrontEnd
 from .core.memory.constant_unit import ConstantUnit
-from .interfaces.gpu_ports import OrderPort, ReportPort, TbSupplyPort
+from .interfaces.gpu_ports import (
+    SEGMENT_BITS,
+    OrderPort,
+    ReportPort,
+    TbSupplyPort,
+    WritesPort,
+)
 from .interfaces.observation import CACHES, WARP_STATES
 from .interfaces.payloads import below
 from .interfaces.port import Port
 from .interfaces.preemption import activity
+from .lib.stream_queue import StreamQueue
 from .memory.axi import Axi4, AxiInterface, AxiMaster
 
 __all__ = ["ObservationPorts", "ObservedSm", "Sm", "SmPort", "TracePorts", "TraceInterface",
            "ATOMICS"]
 
+WRITES_WAITING = 4
+"""Writes of an SM that its device can know of later than it does itself."""
 WARP_VECTORS = ("valid", "active", "waiting", "stopped")
 """Of the front end, in the trace ports."""
 ATOMICS = ("atomic_global", "atomic_shared")
@@ -147,6 +156,8 @@ class SmPort(wiring.Signature):
     supply : TbSupplyPort, out
     order : OrderPort, out
     report : ReportPort, out
+    writes : WritesPort, out
+        With `Geometry.watches`.
     """
 
     def __init__(self, g: Geometry):
@@ -154,7 +165,8 @@ class SmPort(wiring.Signature):
             "address": In(REGISTER_ADDRESS_BITS), "write": In(1), "write_data": In(32),
             "read_data": Out(32), "axi": Out(Axi4(g)), "context_axi": Out(Axi4(g)),
             "supply": Out(TbSupplyPort(g)), "order": Out(OrderPort()),
-            "report": Out(ReportPort(g))})
+            "report": Out(ReportPort(g)),
+            **({"writes": Out(WritesPort())} if g.watches else {})})
 
 
 class Sm(wiring.Component):
@@ -186,6 +198,7 @@ class Sm(wiring.Component):
     context_axi : Axi4, out
         Of one of several SMs, only then: what save and restore move; `axi` carries the rest.
     supply : TbSupplyPort, out; order : OrderPort, out; report : ReportPort, out
+    writes : WritesPort, out
         Its device, likewise.
     observation : ObservationPorts, out
         Only if `observed`.
@@ -202,6 +215,7 @@ class Sm(wiring.Component):
     supply: Port
     order: Port
     report: Port
+    writes: Port
     observation: Port
 
     def __init__(self, g: Geometry, observed: bool = False):
@@ -239,6 +253,8 @@ class Sm(wiring.Component):
                 wiring.connect(m, one, other)
             readers, writers = readers[:-1], writers[:-1]
         m.submodules.bus = bus = AxiMaster(g, len(readers), len(writers))
+        if g.watches:
+            self._yield(m, control, front, load_store)
 
         for one, other in (
                 (control.residency, front.residency), (control.inspect, front.inspect),
@@ -274,6 +290,21 @@ class Sm(wiring.Component):
         if self.observed:
             self._observe(m, front, constant)
         return m
+
+    def _yield(self, m: Module, control: ControlUnit, front: FrontEnd, load_store) -> None:
+        """Connect what concerns TBs that yield; of several SMs, a write is everybody's."""
+        wiring.connect(m, front.yields, control.yields)
+        m.d.comb += control.watch.eq(load_store.watch)
+        wrote = load_store.wrote
+        if self.geometry.sms > 1:
+            shared = self.writes
+            m.submodules.written = queue = StreamQueue(SEGMENT_BITS, WRITES_WAITING)
+            wiring.connect(m, wrote, queue.input)
+            wiring.connect(m, queue.output, wiring.flipped(shared.wrote))
+            m.d.comb += control.written.eq(shared.written)
+        else:
+            m.d.comb += [wrote.ready.eq(1), control.written.valid.eq(wrote.valid),
+                         control.written.segment.eq(wrote.payload)]
 
     def _observe(self, m: Module, front: FrontEnd, constant) -> None:
         """Drive the ports that say what each warp does."""

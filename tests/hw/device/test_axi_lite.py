@@ -106,7 +106,7 @@ def run(scenario, *watches):
 
 
 def exists(register):
-    return register.address < KERNEL_BASE + G.kernel_slots * KERNEL_STRIDE
+    return register.exists(G) and register.address < KERNEL_BASE + G.kernel_slots * KERNEL_STRIDE
 
 
 @pytest.mark.parametrize("path", [path for path, register in MAP.items() if exists(register) and "param[" not in path])

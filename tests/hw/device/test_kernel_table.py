@@ -27,13 +27,13 @@ def writable():
             yield register, slot, offset // 4
 
 
-def exists(register, slot):
+def exists(register, slot, g=G):
     name, _, number = register.path.split(".")[1].rstrip("]").partition("[")
     limit = {"param": G.param_words, "window_base": G.windows, "window_end": G.windows}.get(name, 1)
-    return slot < G.kernel_slots and int(number or 0) < limit
+    return register.exists(g) and slot < G.kernel_slots and int(number or 0) < limit
 
 
-async def write_all(dut, ctx, seed):
+async def write_all(dut, ctx, seed, g=G):
     rng = random.Random(seed)
     expected = {}
     order = list(writable())
@@ -43,14 +43,16 @@ async def write_all(dut, ctx, seed):
         ctx.set(dut.write, {"valid": 1, "kernel": slot, "word": word, "data": value})
         await ctx.tick()
         mask = sum((1 << f.width) - 1 << f.low for f in register.fields.values())
-        expected[register.path] = value & mask if exists(register, slot) else 0
+        expected[register.path] = value & mask if exists(register, slot, g) else 0
     ctx.set(dut.write.valid, 0)
     return expected
 
 
-def test_every_register_reads_back_and_what_does_not_exist_reads_zero():
+@pytest.mark.parametrize("g", [G, G.replace(entries=6)], ids=["tiny", "spare entries"])
+def test_every_register_reads_back_and_what_does_not_exist_reads_zero(g):
     async def bench(dut, ctx):
-        expected = await write_all(dut, ctx, 1)
+        expected = await write_all(dut, ctx, 1, g)
+        assert bool(expected["kernel[2].entries"]) == bool(g.spare_entries)
         for register, slot, word in writable():
             ctx.set(dut.select, {"kernel": slot, "word": word})
             await ctx.tick()
@@ -59,7 +61,7 @@ def test_every_register_reads_back_and_what_does_not_exist_reads_zero():
         await ctx.tick()
         assert ctx.get(dut.read_data) == 0
 
-    run(bench)
+    run(bench, g)
 
 
 def test_descriptors_hold_every_field():
@@ -99,11 +101,11 @@ def test_parameters_are_read_combinationally():
     run(bench)
 
 
-@pytest.mark.parametrize("name", ["tiny", "gtx480"])
-def test_the_descriptor_words_cover_kernel_info_exactly(name):
+@pytest.mark.parametrize(("name", "entries"), [("tiny", 0), ("tiny", 6), ("gtx480", 0)])
+def test_the_descriptor_words_cover_kernel_info_exactly(name, entries):
     from caesura.hw.interfaces.payloads import kernel_info
 
-    g = preset(name)
+    g = preset(name).replace(entries=entries)
     covered = [place for places in descriptor_words(g).values() for _, place in places]
     flat = [(member,) for member in kernel_info(g).members if member != "windows"]
     flat += [("windows", w, end) for w in range(g.windows) for end in ("base", "end")]

@@ -14,6 +14,9 @@ from support.hw.simulation import Simulator
 from support.selection import quick
 
 G = preset("tiny").replace(warps=8, tb_slots=3, kernel_slots=3)
+SPARE = G.replace(entries=7)
+LIMITS = (0, 7, 5)
+"""What the kernels say of their entries on a machine that has spare ones."""
 SEEDS = quick(range(3), range(1))
 
 
@@ -22,7 +25,7 @@ class Entries:
 
     def __init__(self, ctx, dut, kernels):
         self.ctx, self.dut, self.kernels = ctx, dut, kernels
-        self.living, self.slots = [], {}
+        self.g, self.living, self.slots = dut.geometry, [], {}
 
     def address(self, kernel, entry):
         """Where the local memory of an entry lies."""
@@ -33,7 +36,8 @@ class Entries:
         """Return entry and address found, None if there is none, and the cycles it took; of a restored TB its own."""
         ctx, (base, size, warps) = self.ctx, self.kernels[kernel]
         ctx.set(self.dut.request, {"valid": 1, "kernel": kernel, "restored": entry is not None, "entry": entry or 0,
-                                   "address": address or 0, "warps": warps, "local_base": base, "local_bytes": size})
+                                   "address": address or 0, "warps": warps, "local_base": base, "local_bytes": size,
+                                   **({"entries": LIMITS[kernel]} if self.g.spare_entries else {})})
         await ctx.tick()
         ctx.set(self.dut.request.valid, 0)
         cycles = 0
@@ -58,27 +62,37 @@ class Entries:
         await self.ctx.tick()
         self.ctx.set(self.dut.ended.valid, 0)
 
+    def most(self, kernel):
+        """How many entries a kernel may use."""
+        return self.g.spare_entries and LIMITS[kernel] or self.g.tb_slots
+
     def expected(self, kernel):
         """The lowest free entry."""
-        return next((k for k in range(G.tb_slots) if (kernel, k) not in self.living), None)
+        return next((k for k in range(self.most(kernel)) if (kernel, k) not in self.living), None)
 
 
-@pytest.mark.parametrize("seed", range(4))
-def test_no_two_living_tbs_share_an_entry(seed):
-    rng, dut = random.Random(seed), EntryAllocator(G)
+@pytest.mark.parametrize("g, seed", [(G, 0), (G, 1), (G, 2), (G, 3), (SPARE, 4), (SPARE, 5)])
+def test_no_two_living_tbs_share_an_entry(g, seed):
+    """With spare entries fresh TBs are launched while others of their kernel are away."""
+    rng, dut = random.Random(seed), EntryAllocator(g)
     kernels = {0: (0x10000, 4 * rng.randint(1, 16383), rng.randint(1, 8)), 1: (0x8000_0000, 36, 3),
                2: (0x40_0080, 4 * (seed % 2), rng.randint(1, 8))}
-    seen = set()
+    seen, refused = set(), set()
 
     async def bench(ctx):
         entries, saved = Entries(ctx, dut, kernels), []
-        for _ in range(300):
+        for _ in range(300 if g is G else 600):
             free = [t for t in range(G.tb_slots) if t not in entries.slots]
             kernel = rng.randrange(3)
             away = [tb for tb in saved if tb[0] == kernel]
             action = rng.choice(["launch", "launch", "end", "save", "restore", "restart"])
-            if action == "launch" and free and not away:
-                (entry, address), _ = await entries.ask(kernel)
+            if action == "launch" and free and (not away or g.spare_entries):
+                found, _ = await entries.ask(kernel)
+                if entries.expected(kernel) is None:
+                    assert found is None and g.spare_entries
+                    refused.add(kernel)
+                    continue
+                entry, address = found
                 assert entry == entries.expected(kernel) and address == entries.address(kernel, entry)
                 await entries.take()
                 entries.slots[rng.choice(free)] = (kernel, entry)
@@ -107,6 +121,29 @@ def test_no_two_living_tbs_share_an_entry(seed):
     simulator.add_testbench(bench)
     simulator.run()
     assert len(seen) > 6
+    if g.spare_entries:
+        assert {(0, 2), (1, 3), (2, 4)} <= seen and refused >= {0, 2}
+        assert not seen & {(0, 3), (2, 5)}
+
+
+def test_a_restored_tb_gets_its_entry_back_wherever_it_is():
+    dut = EntryAllocator(SPARE)
+
+    async def bench(ctx):
+        entries = Entries(ctx, dut, {1: (0x1000, 8, 5)})
+        for entry in (6, 3, 5):
+            at = entries.address(1, entry)
+            assert (await entries.ask(1, entry, at))[0] == (entry, at)
+            await entries.take()
+        for entry in (0, 1, 2, 4):
+            assert (await entries.ask(1))[0] == (entry, entries.address(1, entry))
+            await entries.take()
+        assert (await entries.ask(1))[0] is None
+
+    simulator = Simulator(dut)
+    simulator.add_clock(1e-6)
+    simulator.add_testbench(bench)
+    simulator.run()
 
 
 def test_answers_take_a_cycle_a_bit_and_a_region_and_a_kernel_without_local_memory_none():

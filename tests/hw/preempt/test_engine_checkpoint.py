@@ -35,10 +35,11 @@ def snapshots(machine, first):
 
 
 CASES = [("tiny", 0.0, 0), ("tiny", 0.4, 1), ("bus4", 0.2, 0), ("bus16", 0.2, 1), ("wide", 0.3, 0), ("beats", 0.1, 1),
-         ("bus128", 0.0, 1), ("bus128", 0.3, 0)]
+         ("bus128", 0.0, 1), ("bus128", 0.3, 0), ("spare", 0.2, 1)]
 RUNS = quick([(*case, mechanism) for case in CASES for mechanism in Mechanism],
              [("tiny", 0.4, 1, Mechanism.LIVE_TB), ("wide", 0.3, 0, Mechanism.LIVE),
-              ("bus128", 0.3, 0, Mechanism.LIVE_CP), ("tiny", 0.0, 0, Mechanism.OCCUPIED)])
+              ("bus128", 0.3, 0, Mechanism.LIVE_CP), ("tiny", 0.0, 0, Mechanism.OCCUPIED),
+              ("spare", 0.2, 1, Mechanism.LIVE_CP)])
 
 
 @pytest.mark.parametrize("name, stall, scramble, mechanism", RUNS)
@@ -76,7 +77,7 @@ def test_a_base_its_increment_and_what_comes_back(name, stall, scramble, mechani
             expect_restored(machine, before, mechanism, scramble, machine.started, based)
             assert all(entry_of(machine, t, side=1)["state"] == State.DEMOTED for t in before)
             read = sum(entry["length"] for entry in (*entries, *bases.values()))
-            assert counters["restore_bytes"] == read + 64 * (machine.g.tb_slots + len(bases))
+            assert counters["restore_bytes"] == read + 64 * 2 * machine.g.context_entries, "the entries of both sides"
 
     machine.run(scenario)
 

@@ -50,7 +50,7 @@ def side_of(machine: Machine, tb: int) -> int:
 def head_of(machine: Machine, tb: int, side: int | None = None) -> int:
     """Where that entry stands."""
     side = side_of(machine, tb) if side is None else side
-    return context.entry_address(CCB_BASE, machine.entry[tb] + side * machine.g.tb_slots)
+    return context.entry_address(CCB_BASE, context.place_of(machine.g, machine.entry[tb], side))
 
 
 def _stride(lanes: Sequence[int | None], quad: int) -> int | None:
@@ -227,7 +227,7 @@ def check_image(machine: Machine, tb: int, kernel: int, before: Snapshot, mechan
     assert (entry["ctaid_x"], entry["ctaid_y"], entry["ctaid_z"]) == before["ctaid"]
     assert (entry["registers"], entry["warps"]) == (k.registers, k.warps)
     assert (entry["incremental"], entry["base_crc"]) == ((1, base["crc"]) if base else (0, 0))
-    area = context.area_address(g, CCB_BASE, k.area_bytes, machine.entry[tb] + side * g.tb_slots)
+    area = context.area_address(g, CCB_BASE, k.area_bytes, context.place_of(g, machine.entry[tb], side))
     assert entry["register_image"] == area
     live = [n for n, warp in enumerate(before["warps"]) if warp]
     assert entry["live_warps"] == sum(1 << n for n in live) and sorted(records) == live

@@ -40,6 +40,7 @@ GEOMETRIES = {
     "bus4": TINY.replace(bus_bytes=4, bytes_per_cycle=4.0),
     "bus16": TINY.replace(bus_bytes=16, lanes=4),
     "without": TINY.replace(tb_compressor=False, checkpoints=False, in_place=False),
+    "spare": TINY.replace(entries=6),
     "wide": WIDE,
     "beats": WIDE.replace(lanes=8, bus_bytes=8, bytes_per_cycle=8.0),
     "bus128": WIDE.replace(bus_bytes=128, bytes_per_cycle=128.0),
@@ -229,7 +230,7 @@ class Machine:
         self.now, self.log = 0, self.memory.log
         self.since, self.halted = {}, {}  # of TBs that stop: since which cycle, and at which age at once
         self.pending = self.stop_now = self.claim = 0
-        self.entry = self.rng.sample(range(g.tb_slots), g.tb_slots)  # CCB entry of the TB first put into each slot
+        self.entry = self.rng.sample(range(g.context_entries), g.tb_slots)  # of the TB first put into each slot
         self.admissions, self.read_data, self.row_data = deque(), None, None
         self.dead_written, self.started = {}, []
         self.place: Callable[[int], Place] = lambda kernel: pytest.fail("nothing was to be admitted")

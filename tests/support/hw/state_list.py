@@ -578,6 +578,23 @@ _IN_PLACE = {
     "control.engine.evict": (_bookkeeping("written fsm_state", _COMMAND),),
 }
 
+_PLAIN = "a warp that comes back waits at a plain barrier, so its TB goes on"
+_YIELDS: dict[str, tuple[Elements, ...]] = {
+    "front.table": (_cache("yielding", _PLAIN),),
+    "control.watches": (
+        _cache("set fired_before segment_#", "of TBs on the SM: " + _PLAIN),
+        _bookkeeping("row_#", "of TBs that are away, whom a resume brings back as well"),
+    ),
+    "control.yield_unit": (
+        _bookkeeping("away ready turn_# tried_# stays",
+                     "which saved TBs come back without a resume; another one brings all of them back"),
+        _bookkeeping("going refused", "of the TB that is being saved"),
+        _descriptor("yields", "counts since the start of the kernel"),
+    ),
+    "control.commands.queue": (_bookkeeping("yielder again_in", _COMMAND),),
+    "control.registers": (_bookkeeping("notice notify_begin notify_end", "what the host has written last"),),
+}
+
 STATE: dict[str, tuple[Elements, ...]] = _FRONT | _EXECUTE | _MEMORY | _DISPATCH | _ENGINE
 """By block (several, separated by blanks, if they have the same elements;
 the SM itself is ``""``)."""
@@ -604,9 +621,12 @@ def listed() -> Iterator[tuple[str, Elements]]:
     yield from _named(STATE)
     yield from _named(_IN_PLACE)
     yield from _named(_TRAPS)
+    yield from _named(_YIELDS)
 
 
 IN_PLACE = frozenset(name for name, _ in _named(_IN_PLACE))
 """What an SM has only with `Geometry.in_place`."""
 TRAPS = frozenset(name for name, _ in _named(_TRAPS))
 """What an SM has only with `Geometry.traps`."""
+YIELDS = frozenset(name for name, _ in _named(_YIELDS))
+"""What an SM has only with `Geometry.watches`."""

@@ -72,10 +72,11 @@ ROUND:
 """
 
 
-def steps() -> KernelImage:
-    """Return a kernel of which each thread stores a number it has computed in steps, the more the later its TB, and
-    counts the steps in memory: done twice, or not at all, they show. Arguments ``output``, ``counters``, ``rounds``."""
-    return compile_ptx(_PTX, options=CompileOptions(max_registers=16))["steps"]
+def steps(shared: int = 256) -> KernelImage:
+    """Return a kernel with so many bytes of shared memory of which each thread stores a number it has computed in
+    steps, the more the later its TB, and counts the steps in memory: done twice, or not at all, they show. Arguments
+    ``output``, ``counters``, ``rounds``."""
+    return compile_ptx(_PTX.replace("mine[256]", f"mine[{shared}]"), options=CompileOptions(max_registers=16))["steps"]
 
 
 class Steps:
@@ -88,14 +89,19 @@ class Steps:
     threads : int
         Of a TB, even.
     rounds : int
+    shared : int
+        Bytes of shared memory of a TB, a word a thread at least.
+    entries : int
+        Of its context control block; 0: as many as the machine has TB slots.
     """
 
-    def __init__(self, bench: Bench, grid: tuple[int, int, int], threads: int = 12, rounds: int = 3):
+    def __init__(self, bench: Bench, grid: tuple[int, int, int], threads: int = 12, rounds: int = 3, shared: int = 256,
+                 entries: int = 0):
         self.bench, self.size = bench, 4 * threads * grid[0] * grid[1] * grid[2]
         self.output, self.counters = bench.store(bytes(self.size)), bench.store(bytes(self.size))
-        image = steps()
+        image = steps(shared)
         words = argument_words(image, self.output, self.counters, rounds)
-        self.loaded = bench.load(0, image, grid, (threads,), words)
+        self.loaded = bench.load(0, image, grid, (threads,), words, entries=entries)
 
     def read(self, bench: Bench) -> bytes:
         """Return what it has written to the memory of a machine."""
@@ -147,9 +153,9 @@ def write_entry(transport: Transport, loaded: Loaded, index: int, **changes: int
 
 def _address(transport: Transport, loaded: Loaded, index: int) -> int:
     side = record(transport, loaded)["sides"] >> index & 1
-    return context.entry_address(loaded.ccb_base, index + side * transport.geometry.tb_slots)
+    return context.entry_address(loaded.ccb_base, context.place_of(transport.geometry, index, side))
 
 
 def generations(g: Geometry, saved: dict[int, int]) -> int:
     """Return the checksum of generations by entry."""
-    return context.generations_crc([saved.get(index, 0) for index in range(g.tb_slots)])
+    return context.generations_crc([saved.get(index, 0) for index in range(g.context_entries)])

@@ -76,7 +76,7 @@ def _alone(g: Geometry, shape: tuple[int, ...]) -> bytes:
 
 
 def _address(bench, loaded, index: int, side: int) -> int:
-    return context.entry_address(loaded.ccb_base, index + side * bench.geometry.tb_slots)
+    return context.entry_address(loaded.ccb_base, context.place_of(bench.geometry, index, side))
 
 
 def entry_of(bench: Bench, loaded, index: int = 0, side: int = 0) -> dict[str, int]:

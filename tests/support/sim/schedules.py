@@ -173,7 +173,7 @@ class Schedules:
             kernel.begin(rng.choice(self.rounds))
         if op is Command.PREEMPT:
             bench.set("patience", rng.choice((0, 1, 30, 1000, UNLIMITED_PATIENCE)))
-            bench.set("spared", rng.choice((0, 0, 0, rng.getrandbits(self.g.tb_slots))))
+            bench.set("spared", rng.choice((0, 0, 0, rng.getrandbits(self.g.context_entries))))
             bench.set("grace", rng.choice((0, 0, 0, 1, 30, 1000, UNLIMITED_GRACE)))
         mechanism, gang = rng.choice(list(Mechanism)), rng.random() < 0.5
         checkpoint, incremental = rng.random() < 0.3, rng.random() < 0.5

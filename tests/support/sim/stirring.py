@@ -16,12 +16,12 @@ BLOCKS = 2 * min(TINY.tb_slots, TINY.warps // 2) + 1
 class Stirring:
     """A launch of the kernel that uses everything; it fills the SM."""
 
-    def __init__(self, device, rounds, seed=1):
+    def __init__(self, device, rounds, seed=1, entries=0):
         self.device, self.rounds = device, rounds
         self.words = np.random.default_rng(seed).integers(0, 1 << 32, WORDS, np.uint32)
         zeros = [device.zeros(BLOCK * BLOCKS, np.uint32) for _ in range(2)]
         self.arrays = zeros[0], device.array(self.words), zeros[1], device.zeros(1, np.uint32)
-        self.launch = device.load([image(16)])["stir"](BLOCKS, BLOCK, [*self.arrays, rounds])
+        self.launch = device.load([image(16)])["stir"](BLOCKS, BLOCK, [*self.arrays, rounds], entries=entries)
 
     def finishes(self):
         self.device.wait(self.launch)

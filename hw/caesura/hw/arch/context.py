@@ -1,15 +1,18 @@
 """The context image: what a preempted thread block (TB) looks like in memory, and how it is
 committed.
 
-A kernel's context control block (CCB) is an array of as many 128-byte entries as there are TB
-slots, or twice as many on a machine with checkpoints, then the kernel's own record, followed by one
-save area for each entry (Lin et al. IV-B, Fig. 12). A TB has an entry, or one on each of two
+A kernel's context control block (CCB) is an array of `Geometry.context_entries` 128-byte entries,
+as many as there are TB slots unless the geometry says otherwise, or twice as many on a machine with
+checkpoints, then the kernel's own record, followed by one save area for each entry (Lin et al.
+IV-B, Fig. 12). A TB has an entry, or one on each of two
 *sides*, from its launch to its end, whatever slot it is in; n is `places`::
 
     ccb_base                   entry 0 | entry 1 | ... | entry n-1 | record
     ccb_base + 128 * (n + 1)   area 0 (area_bytes) | area 1 | ...
 
-The entry of a TB on side 1 is `tb_slots` places behind that on side 0.
+The entry of a TB on side 1 is `context_entries` places behind that on side 0. On a machine with
+more entries than TB slots it is the next place instead, so that the areas of the lowest entries
+stand together: a kernel that uses no others has memory for no others.
 
 An area holds one unbroken stream of 32-bit little-endian words:
 
@@ -101,7 +104,7 @@ import enum
 import zlib
 from collections.abc import Iterable, Sequence
 
-from amaranth.hdl import Value
+from amaranth.hdl import Mux, Value
 from amaranth.lib import data
 
 from .encodings import CODE_BITS, Number, row_words
@@ -120,8 +123,9 @@ from .geometry import (
 __all__ = ["VERSION", "State", "Mechanism", "Capability", "CAPABILITIES", "mechanisms_of", "has",
            "lacks", "CCB_ENTRY", "CCB_RECORD", "WARP_HEADER", "STACK_ENTRY", "ENTRY_BYTES",
            "ENTRY_WORDS", "Reconvergence", "ENCODING_ROW", "HEADER_WORDS", "STACK_WORDS",
-           "area_bound", "places", "ccb_bytes", "entry_address", "record_address", "area_address",
-           "entry_crc", "generations_crc", "stream_crcs", "to_words", "from_words"]
+           "area_bound", "places", "place_of", "area_steps", "ccb_bytes", "entry_address",
+           "record_address", "area_address", "entry_crc", "generations_crc", "stream_crcs",
+           "to_words", "from_words"]
 
 VERSION = 8
 """Format version, in every entry and record."""
@@ -330,13 +334,32 @@ def area_bound(g: Geometry, warps: int, registers: int, shared_bytes: int) -> in
 
 
 def places(g: Geometry) -> int:
-    """Return how many entries a CCB has: one for each TB slot on each side."""
-    return g.tb_slots << g.checkpoints
+    """Return how many entries a CCB has: `Geometry.context_entries` on each side."""
+    return g.context_entries << g.checkpoints
 
 
-def ccb_bytes(g: Geometry, area_bytes: int) -> int:
-    """Return the bytes of a kernel's CCB with its save areas."""
-    return ENTRY_BYTES * (places(g) + 1) + places(g) * area_bytes
+def place_of(g: Geometry, entry: Number, side: Number) -> Number:
+    """Return which place of the CCB an entry has on a side."""
+    if g.spare_entries and g.checkpoints:
+        return entry << 1 | side
+    if isinstance(side, int):
+        return entry + side * g.context_entries
+    return entry + Mux(side, g.context_entries, 0)
+
+
+def area_steps(g: Geometry, area_bytes: Number) -> tuple[Number, Number]:
+    """Return the bytes from an entry's save area to that of the next entry on the same side, and
+    to that on side 1."""
+    if g.spare_entries and g.checkpoints:
+        return area_bytes << 1, area_bytes
+    return area_bytes, g.context_entries * area_bytes
+
+
+def ccb_bytes(g: Geometry, area_bytes: int, entries: int = 0) -> int:
+    """Return the bytes of a kernel's CCB with the save areas of the lowest `entries`, which are all
+    that it uses; 0 stands for as many as there are TB slots."""
+    areas = (entries or g.tb_slots) << g.checkpoints
+    return ENTRY_BYTES * (places(g) + 1) + areas * area_bytes
 
 
 def entry_address(ccb_base: int, index: int) -> int:

@@ -49,6 +49,10 @@ MAX_SMS = 16
 """SMs that a device has at most."""
 MAX_QUEUES = 8
 """Hardware queues that a device has at most."""
+MAX_ENTRIES = 32
+"""Entries of a kernel's context control block, of each side, at most: sets of them are words."""
+MAX_WATCHES = 32
+"""Thread blocks of an SM that can be away until memory changes, at most."""
 MAX_BLOCK_THREADS = 1024
 """Threads a thread block may have."""
 
@@ -125,6 +129,12 @@ class Geometry:
         Registers and shared memory of a preempted TB can stay on the SM. Needs `checkpoints`.
     traps : bool
         Warps can be preempted by the routines of their kernel.
+    watches : int
+        Rows of the SM's watch table, 0 to 32: thread blocks that are away until memory changes.
+        Without any there is no ``bar.yield``.
+    entries : int
+        Entries of a kernel's context control block on an SM, one for each TB from its launch to
+        its end: `tb_slots` to 32, or 0 for as many as there are TB slots.
     queues : int
         Hardware queues of the device, 0 to 8. Need `sms` of 2 or more.
     sms : int
@@ -164,6 +174,8 @@ class Geometry:
     checkpoints: bool = True
     in_place: bool = False
     traps: bool = False
+    watches: int = 0
+    entries: int = 0
     sms: int = 1
     queues: int = 0
 
@@ -177,6 +189,8 @@ class Geometry:
               f"lanes must be a power of two from 4 that divides warp_size, not {self.lanes}")
         check(1 <= self.warps <= 64, f"warps must be 1 to 64, not {self.warps}")
         check(1 <= self.tb_slots <= 32, f"tb_slots must be 1 to 32, not {self.tb_slots}")
+        check(not self.entries or self.tb_slots <= self.entries <= MAX_ENTRIES,
+              f"entries must be 0 or tb_slots to {MAX_ENTRIES}, not {self.entries}")
         check(_is_power_of_two(self.registers) and 16 <= self.registers <= 64 * MAX_REGISTERS,
               f"registers must be a power of two from 16 to {64 * MAX_REGISTERS}, "
               f"not {self.registers}")
@@ -217,6 +231,8 @@ class Geometry:
         check(1 <= self.sms <= MAX_SMS, f"sms must be 1 to {MAX_SMS}, not {self.sms}")
         check(0 <= self.queues <= MAX_QUEUES,
               f"queues must be 0 to {MAX_QUEUES}, not {self.queues}")
+        check(0 <= self.watches <= MAX_WATCHES,
+              f"watches must be 0 to {MAX_WATCHES}, not {self.watches}")
         check(self.sms > 1 or not self.queues,
               "queues need sms of 2 or more: they stand in front of several SMs")
         check(self.checkpoints or not self.in_place,
@@ -227,6 +243,17 @@ class Geometry:
     def beats(self) -> int:
         """Cycles a warp instruction occupies the lanes."""
         return self.warp_size // self.lanes
+
+    @property
+    def context_entries(self) -> int:
+        """Entries of a kernel's context control block, of each side: those of the TBs on the SM and
+        of those that are away."""
+        return self.entries or self.tb_slots
+
+    @property
+    def spare_entries(self) -> int:
+        """Entries beyond one for each TB slot."""
+        return self.context_entries - self.tb_slots
 
     @property
     def vector_bytes(self) -> int:

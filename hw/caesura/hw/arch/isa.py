@@ -17,7 +17,8 @@ Opcode map
 ``0x000 .. 0x07f``      ALU, register form (format ``R``); low 7 bits are `AluOp`
 ``0x080 .. 0x0ff``      ALU, immediate form (format ``I``): operand b is the 32-bit immediate
 ``0x100 .. 0x17f``      memory (format ``M``): bits 6..4 `Space`, bit 3 store, bits 2..0 `Size`;
-                        of local memory size 5 are accesses of 4 bytes by all lanes
+                        of local memory size 5 are accesses of 4 bytes by all lanes, of
+                        global memory size 7 are loads of 4 bytes that watch what they read
 ``0x180 .. 0x1ff``      control (formats ``B``, ``G`` and ``C``)
 ``0x200 .. 0x27f``      f64 (format ``R``): low 7 bits are `F64Op`
 ``0x280 .. 0x2bf``      special functions (format ``R``): low 6 bits are `SfuOp`
@@ -25,7 +26,8 @@ Opcode map
 ``0x300 .. 0x33f``      atomics with a result (format ``A``): bit 5 `Space`, bit 4 64-bit,
                         bits 3..0 `AtomicOp`
 ``0x340 .. 0x37f``      uniform data path (formats ``R``, ``I``, ``M``): bit 5 immediate form
-``0x380 .. 0x39f``      preemption (format ``L``): ``pp``, ``pp.div``, and ``bar.pp`` in 16 opcodes
+``0x380 .. 0x3af``      preemption (format ``L``): ``pp``, ``pp.div``, ``bar.pp`` in 16 opcodes, and
+                        ``bar.yield``
 ``0x3c0 .. 0x3ff``      atomics without a result (format ``A``), as those with one
 ======================  ==========================================================================
 
@@ -56,13 +58,20 @@ from .operations import (
 
 __all__ = ["AluOp", "F64Op", "SfuOp", "ExchangeOp", "AtomicOp", "Space", "Size", "Special",
            "Format", "Unit", "Opcode", "FIELDS", "OPCODES", "BY_NAME", "BY_CODE", "PT", "LIVE_BITS",
-           "LIVE_REST", "ALL_LIVE", "VECTOR_WORDS", "UNIFORM_SPECIALS", "Saved",
+           "LIVE_REST", "ALL_LIVE", "UNWATCH_CODE", "VECTOR_WORDS", "WATCH_SIZE", "YIELD_BIT",
+           "UNIFORM_SPECIALS", "Saved",
            "liveness_vector", "saved_by"]
 
 PT = 7
 """Predicate number that always reads true and ignores writes."""
 LIVE_BITS = 54
 """Bits of a liveness vector."""
+WATCH_SIZE = 7
+"""Bits 2..0 of the opcode of a global load that watches what it reads."""
+UNWATCH_CODE = 0x188
+"""Opcode of ``unwatch``: the only one of control with this in bits 6..0."""
+YIELD_BIT = 5
+"""Bit of the opcode that tells ``bar.yield`` from ``bar.pp``."""
 VECTOR_WORDS = 4
 """Instruction words of a trap vector, a power of two."""
 ALL_LIVE = (1 << LIVE_BITS) - 1
@@ -140,6 +149,8 @@ class Opcode:
         Of a memory instruction.
     barrier : int or None
         Barrier id of a ``bar.pp``.
+    yields : bool
+        Known only to machines whose geometry says ``watches``.
     all_lanes : bool
         Executed by all lanes of the warp that have not exited, active or not; its guard is ignored.
     """
@@ -158,6 +169,7 @@ class Opcode:
     store: bool = False
     barrier: int | None = None
     all_lanes: bool = False
+    yields: bool = False
 
     @property
     def data_registers(self) -> int:
@@ -451,6 +463,10 @@ def _memory_opcodes():
     yield Opcode("st.local.all.b32", code | 8, Format.M, Unit.GLOBAL, ("mem", "data"),
                  "4-byte local store of d at a + imm, by all lanes that have not exited",
                  space=Space.LOCAL, size=Size.B32, store=True, all_lanes=True)
+    yield Opcode("ld.watch.b32", 0x100 | Space.GLOBAL << 4 | WATCH_SIZE, Format.M, Unit.GLOBAL,
+                 ("d", "mem"), "d = 4-byte global load at a + imm; from before it reads on, the TB "
+                 "watches the 128 bytes around the lowest lane's address",
+                 space=Space.GLOBAL, size=Size.B32, yields=True)
 
 
 def _control_opcodes():
@@ -480,6 +496,13 @@ def _control_opcodes():
             f"bar.pp.{barrier}", 0x390 | barrier, Format.L, control, ("live",),
             f"wait at barrier {barrier} for every warp of the TB; a preemption point while waiting",
             barrier=barrier)
+    yield Opcode("unwatch", UNWATCH_CODE, Format.G, control, (),
+                 "if any lane's guard holds, the next bar.yield of the TB is a barrier",
+                 yields=True)
+    yield Opcode("bar.yield", 0x3a0, Format.L, control, ("live",),
+                 "as bar.pp.0; and when all warps of the TB wait here, and what it watches was not "
+                 "written since, it leaves the SM until that is written, if others want its place",
+                 barrier=0, yields=True)
 
 
 OPCODES: tuple[Opcode, ...] = (*_alu_opcodes(), *_memory_opcodes(),

@@ -11,6 +11,8 @@ from pathlib import Path
 from systemrdl.compiler import RDLCompiler
 from systemrdl.node import FieldNode, RegNode
 
+from .geometry import Geometry
+
 __all__ = ["Combine", "Field", "Register", "register_map", "device_register_map", "RDL_PATH",
            "GPU_RDL_PATH", "DEVICE_ADDRESS_BITS", "ADDRESS_BITS", "IDENTIFICATION",
            "UNLIMITED_PATIENCE", "UNLIMITED_GRACE"]
@@ -77,6 +79,9 @@ class Register:
         What a device of several SMs reads.
     last : str
         Of those SMs only that took the last command of this name, if it is not empty.
+    where : str
+        Attribute of a `Geometry`: machines of which it is 0 or false lack the register. Empty: all
+        have it.
     """
 
     path: str
@@ -88,6 +93,12 @@ class Register:
     fields: dict[str, Field]
     combine: Combine = Combine.FIRST
     last: str = ""
+    where: str = ""
+
+    def exists(self, g: Geometry) -> bool:
+        """Return whether machines of a geometry have the register; where they have fewer kernel
+        slots, windows or parameters than the map is left aside."""
+        return not self.where or bool(getattr(g, self.where))
 
     @property
     def reset(self) -> int:
@@ -149,5 +160,5 @@ def _read(source: Path) -> dict[str, Register]:
             path, node.absolute_address, node.has_sw_readable, node.has_sw_writable,
             clears, node.get_property("desc") or node.get_property("name"), fields,
             Combine(node.get_property("combine", default="first")),
-            node.get_property("last", default=""))
+            node.get_property("last", default=""), node.get_property("where", default=""))
     return registers

@@ -13,6 +13,7 @@ from ..interfaces.payloads import below, kernel_info
 from ..interfaces.preemption import command as engine_command
 from ..interfaces.preemption import engine_result, switch_event
 from ..interfaces.staying import staying_report
+from ..interfaces.yielding import leaving_tb
 from .command_check import CommandCheck
 from .engine_queue import EngineQueue
 from .kernel_slot import KernelSlot
@@ -59,12 +60,18 @@ class CommandProcessor(wiring.Component):
         The registers of these names, taken with a preempt.
     evict : Signal(tb_slots), in; staying : staying_report, in
         Rows of the staying table that are in the way; the table.
+    leave : leaving_tb, in; next, stays : arrays, in; leaves, left, woken : Signal, out
+        With `Geometry.watches`: the `YieldUnit`'s `leave`, `next`, `stays`, `taken`, `ended` and
+        `woken`.
+    running_kernels, resuming_kernels, forget : Signal(kernel_slots), out; tried : Signal, out
+        Likewise: kernels in state RUNNING, RESUMING; those that begin anew or are killed; TBs that
+        are to come back have found no room since a TB left.
     kernels : array of kernel_info, in
     done : Signal(kernel_slots), in
         Vector: every TB of the kernel has been launched and completed.
     present, saved : Signal(kernel_slots), in
         Vectors: a TB of the kernel is resident; one is saved.
-    running : array of Signal(tb_slots), in
+    running : array of Signal(context_entries), in
         Vector a kernel: entries of its TBs on the SM that have been started.
     launching : struct, in
         A TB of `kernel` is being launched.
@@ -112,6 +119,16 @@ class CommandProcessor(wiring.Component):
     newcomer: data.View
     evict: Signal
     staying: data.View
+    leave: data.View
+    next: data.View
+    stays: data.View
+    leaves: Signal
+    left: Signal
+    woken: Signal
+    running_kernels: Signal
+    resuming_kernels: Signal
+    forget: Signal
+    tried: Signal
     kernels: data.View
     done: Signal
     present: Signal
@@ -151,9 +168,16 @@ class CommandProcessor(wiring.Component):
             "command": In(command_write()), "patience": In(32), "grace": In(32),
             "spared": In(32), "newcomer": In(register_layout(register_map()["newcomer"])),
             "evict": In(g.tb_slots), "staying": In(staying_report(g)),
+            **({"leave": In(leaving_tb(g)),
+                **dict.fromkeys(("next", "stays"), In(data.ArrayLayout(g.context_entries, slots))),
+                "tried": Out(1),
+                "leaves": Out(1), "left": Out(1),
+                **dict.fromkeys(("woken", "running_kernels", "resuming_kernels", "forget"),
+                                Out(slots))}
+               if g.watches else {}),
             "kernels": In(data.ArrayLayout(kernel_info(g), slots)),
             "done": In(slots), "present": In(slots), "saved": In(slots),
-            "running": In(data.ArrayLayout(g.tb_slots, slots)),
+            "running": In(data.ArrayLayout(g.context_entries, slots)),
             "launching": In(data.StructLayout({"valid": 1, "kernel": below(slots)})),
             "room": In(1), "outstanding": In(1),
             "engine": Out(stream.Signature(engine_command(g))), "result": In(engine_result()),
@@ -181,6 +205,10 @@ class CommandProcessor(wiring.Component):
         withdrawn = Signal()
         ended = Signal(engine_result())
         waiting = Cat(slot.wants for slot in slots).any()  # for room
+        aside = queue.evicts
+        if g.watches:
+            waiting = waiting | self._yields(m, slots, queue, ended)
+            aside = aside | queue.aside
         m.d.comb += [
             check.command.eq(command), check.grace.eq(self.grace), check.kernels.eq(self.kernels),
             check.stays.eq(Cat((self.staying.registers[k] | self.staying.lines[k]).any()
@@ -191,7 +219,7 @@ class CommandProcessor(wiring.Component):
             self.busy.eq(Cat(slot.state == each for slot in slots for each in BUSY_STATES).any()),
             self.withdraw.eq(withdrawn), self.hasten.eq(Cat(
                 slot.hasty & slot.mine for slot in slots).any()),
-            self.cancel.eq(queue.held & ((queue.mine | queue.evicts) & self.kill).any()),
+            self.cancel.eq(queue.held & ((queue.mine | aside) & self.kill).any()),
             self.invalidate.eq(check.accepted & ((command.op == Command.START)
                                                  | (command.op == Command.RESUME))),
         ]
@@ -200,7 +228,7 @@ class CommandProcessor(wiring.Component):
         with m.If(command.valid):
             m.d.sync += self.error.eq(check.error)
         for k, slot in enumerate(slots):
-            self._slot(m, k, slot, check, queue, ended, withdrawn, launching[k])
+            self._slot(m, k, slot, check, queue, ended, withdrawn, launching[k], aside[k])
             m.d.comb += [self.eligible[k].eq((slot.state == KernelState.RUNNING) & ~waiting),
                          self.discard[k].eq(self.kill[k] & ~launching[k]
                                             & (~slot.mine & ~slot.evicting | self.flushing))]
@@ -212,6 +240,23 @@ class CommandProcessor(wiring.Component):
         m.d.comb += [getattr(self, event).eq(Cat(getattr(slot, event) for slot in slots).any())
                      for event in ("preempted", "resumed", "killed", "adopted")]
         return m
+
+    def _yields(self, m, slots, queue, ended):
+        """What yields; returns whether TBs are to come back."""
+        wakes = Signal(len(slots))
+        m.d.comb += [
+            wakes.eq(Cat(ready.any() for ready in self.next) & self.running_kernels),
+            queue.leave.eq(self.leave), queue.ready.eq(self.next), queue.stays.eq(self.stays),
+            self.woken.eq(queue.woken),
+            queue.wakes.eq(wakes),
+            self.leaves.eq(queue.leaves),
+            self.left.eq(ended.valid & queue.aside.any()),
+            self.resuming_kernels.eq(Cat(slot.state == KernelState.RESUMING for slot in slots)),
+            self.running_kernels.eq(Cat(slot.state == KernelState.RUNNING for slot in slots)),
+            self.forget.eq(self.kill | self.start),
+            self.tried.eq((queue.tried & (wakes | Cat(slot.wants for slot in slots))).any()),
+        ]
+        return wakes.any()
 
     def _queue(self, m, check, queue, slots, launching):
         """What the engine is wanted for."""
@@ -263,14 +308,14 @@ class CommandProcessor(wiring.Component):
                              | (self.command.op == Command.ABORT))):
             m.d.sync += withdrawn.eq(1)
 
-    def _slot(self, m, k, slot, check, queue, ended, withdrawn, launching):
+    def _slot(self, m, k, slot, check, queue, ended, withdrawn, launching, aside):
         """Connect the state machine of kernel `k`."""
         for op in Command:
             m.d.comb += slot.takes[op.name.lower()].eq(
                 check.accepted & (self.command.op == op) & (self.command.kernel == k))
         m.d.comb += [
             slot.mine.eq(queue.mine[k]), slot.resuming.eq(queue.resume),
-            slot.withdrawn.eq(withdrawn), slot.evicting.eq(queue.evicts[k]),
+            slot.withdrawn.eq(withdrawn), slot.evicting.eq(aside),
             slot.taken.eq(queue.taken[k] & ~queue.engine.payload.resume),
             slot.ended.eq(ended), slot.ended.valid.eq(ended.valid & queue.mine[k]),
             slot.done.eq(self.done[k]), slot.present.eq(self.present[k]),
@@ -279,6 +324,9 @@ class CommandProcessor(wiring.Component):
             slot.spared.eq(self.spared), slot.checkpoint.eq(self.command.checkpoint),
             slot.running.eq(self.running[k]),
             self.states[k].eq(slot.state), self.errors[k].eq(slot.error),
+            *((slot.lost.eq(ended.valid & queue.aside[k]
+                            & (ended.error == CommandError.BAD_IMAGE)),)
+              if self.geometry.watches else ()),
             self.start[k].eq(slot.takes.start | slot.takes.adopt),
             self.finished[k].eq(slot.finished),
             self.kill[k].eq(slot.state == KernelState.KILLING),

@@ -1,22 +1,26 @@
 """The engine queue: which kernel's preempt or resume, or which eviction, the preemption engine
 gets next."""
 
-from amaranth.hdl import Module, Mux, Signal
+from amaranth.hdl import Const, Module, Mux, Signal
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
+from ..arch.context import Mechanism
 from ..arch.geometry import Geometry
+from ..arch.registers import UNLIMITED_PATIENCE
 from ..interfaces.payloads import below
 from ..interfaces.preemption import command, command_parameters
 from ..interfaces.staying import staying_report
+from ..interfaces.yielding import leaving_tb
 from ..lib.bits import lowest_number, one_hot
 from ..lib.vectors import RoundRobin
 
 __all__ = ["EngineQueue"]
 
-EVICT_AGAIN_CYCLES = 256
-"""Cycles after which an eviction that memory has refused is tried again."""
+AGAIN_CYCLES = 256
+"""Cycles after which an eviction that memory has refused, or a TB that could not be brought back
+after it had yielded, is tried again."""
 
 
 class EngineQueue(wiring.Component):
@@ -31,11 +35,9 @@ class EngineQueue(wiring.Component):
     ----------
     g : Geometry
 
-    Evictions go first: what waits for room waits for them.
-
-    Parameters
-    ----------
-    g : Geometry
+    Evictions go first: what waits for room waits for them. A TB that yields is saved when no
+    preempt waits; those of a kernel that are ready to come back are brought back in passes when it
+    is its turn, as by a resume.
 
     Attributes
     ----------
@@ -57,6 +59,15 @@ class EngineQueue(wiring.Component):
         Valid only while nothing is `held`.
     evict : Signal(tb_slots), in; staying : staying_report, in
         Vector: rows of the staying table that are in the way of a TB; the table.
+    leave : leaving_tb, in; wakes : Signal(kernel_slots), in; ready, stays : arrays, in
+        With `Geometry.watches`: a TB that is to be saved; kernels that run and of which TBs are to
+        be brought back; the entries of these, and those that a resume leaves where they are.
+    leaves : Signal(1), out; woken : Signal(kernel_slots), out
+        That TB's save is handed over in this cycle. Vector: that of these kernels.
+    aside : Signal(kernel_slots), out
+        Vector, as `evicts`: the kernel of which TBs leave or come back by themselves.
+    tried : Signal(kernel_slots), out
+        Vector: kernels of which TBs that are to come back have found no room since a TB left.
     ended : In(valid, left, failed)
         The command in hand has ended; `left`: its pass has left TBs behind for want of room.
     taken : Signal(kernel_slots), out
@@ -83,6 +94,14 @@ class EngineQueue(wiring.Component):
     engine: stream.Interface
     evict: Signal
     staying: data.View
+    leave: data.View
+    wakes: Signal
+    ready: data.View
+    stays: data.View
+    leaves: Signal
+    woken: Signal
+    aside: Signal
+    tried: Signal
     ended: data.View
     taken: Signal
     held: Signal
@@ -104,6 +123,11 @@ class EngineQueue(wiring.Component):
             "grace_left": In(data.ArrayLayout(32, g.kernel_slots)),
             "room": In(1), "engine": Out(stream.Signature(command(g))),
             "evict": In(g.tb_slots), "staying": In(staying_report(g)),
+            **({"leave": In(leaving_tb(g)), "wakes": In(g.kernel_slots),
+                **dict.fromkeys(("ready", "stays"), In(data.ArrayLayout(g.context_entries,
+                                                                        g.kernel_slots))),
+                "leaves": Out(1), **dict.fromkeys(("woken", "aside", "tried"), Out(g.kernel_slots))}
+               if g.watches else {}),
             "ended": In(data.StructLayout({"valid": 1, "left": 1, "failed": 1})),
             "taken": Out(g.kernel_slots), "held": Out(1), "kernel": Out(kernel),
             "resume": Out(1), "partial": Out(1), "mine": Out(g.kernel_slots),
@@ -145,8 +169,9 @@ class EngineQueue(wiring.Component):
             self.taken.eq(Mux(go, turns.grant, 0)),
             self.mine.eq(Mux(self.held, one_hot(self.kernel, slots) & ~self.evicts, self.taken)),
         ]
-        if self.geometry.in_place:
-            self._evict(m, turns, offered)
+        evicting = self._evict(m, turns, offered) if self.geometry.in_place else Const(0)
+        if self.geometry.watches:
+            self._yield(m, turns, offered, tried, self.held | evicting | saves.any())
         if self.geometry.grace:
             m.d.comb += [store.data.grace.eq(self.write.grace),
                          offered.grace_used.eq(load.data.grace - self.grace_left[turns.index])]
@@ -165,12 +190,55 @@ class EngineQueue(wiring.Component):
         m.d.sync += begun.eq((begun | Mux(offered.resume, self.taken, 0)) & ~self.first)
         return m
 
+    def _yield(self, m, turns, offered, tried, busy):
+        """Offer the TB that yields, unless the engine is `busy`; in its turn bring back those of a
+        kernel that are ready."""
+        g, leave = self.geometry, self.leave
+        yielder = Signal(g.kernel_slots)  # the kernel of what leaves or comes back
+        now = Signal(g.kernel_slots)  # that of what is handed over in this cycle
+        wakes = Signal(g.kernel_slots)
+        again_in = Signal(range(AGAIN_CYCLES))
+        m.d.comb += [wakes.eq(Mux(again_in == 0, self.wakes & ~tried & ~self.launching, 0)),
+                     self.tried.eq(tried), self.aside.eq(yielder | now)]
+        with m.If(~busy):
+            m.d.comb += [turns.requests.eq(self.resumes & ~tried | self.adopts | wakes),
+                         offered.spared.eq(self.stays[turns.index])]
+        with m.If((turns.grant & wakes).any()):
+            m.d.comb += [offered.yields.eq(1), offered.again.eq(1), offered.resume.eq(1),
+                         offered.adopt.eq(0), offered.spared.eq(~self.ready[turns.index]),
+                         *(offered[name].eq(0) for name in ("scramble", "gang")),
+                         self.taken.eq(0), now.eq(Mux(self.engine.ready, turns.grant, 0)),
+                         self.woken.eq(now)]
+        with m.If(leave.valid & ~busy & ~self.launching.bit_select(leave.kernel, 1)):
+            m.d.comb += [
+                turns.requests.eq(0), self.engine.valid.eq(1), offered.yields.eq(1),
+                *(offered[name].eq(0) for name in (
+                    "resume", "adopt", "again", "scramble", "gang", "restart", "checkpoint",
+                    "incremental", "in_place", "trap")),
+                offered.kernel.eq(leave.kernel), offered.mechanism.eq(Mechanism.LIVE),
+                offered.patience.eq(UNLIMITED_PATIENCE),
+                offered.spared.eq(~one_hot(leave.entry, g.context_entries)),
+                self.leaves.eq(self.engine.ready),
+                now.eq(Mux(self.engine.ready, one_hot(leave.kernel, g.kernel_slots), 0))]
+            with m.If(self.engine.ready):
+                m.d.sync += [self.held.eq(1), self.kernel.eq(leave.kernel), self.resume.eq(0),
+                             self.partial.eq(1)]
+        m.d.sync += again_in.eq(Mux(again_in == 0, 0, again_in - 1))
+        with m.If(now.any()):
+            m.d.sync += yielder.eq(now)
+        with m.Elif(self.ended.valid):
+            m.d.sync += yielder.eq(0)
+            with m.If(yielder.any() & self.ended.failed):
+                m.d.sync += again_in.eq(AGAIN_CYCLES - 1)
+        m.d.comb += self.mine.eq(Mux(self.held, one_hot(self.kernel, g.kernel_slots)
+                                     & ~self.evicts & ~yielder, self.taken))
+
     def _evict(self, m, turns, offered):
         """Offer the lowest row that is to be evicted, before anything else."""
         g = self.geometry
         chosen = Signal(below(g.tb_slots))
         wanted = Signal()
-        pause = Signal(range(EVICT_AGAIN_CYCLES))
+        pause = Signal(range(AGAIN_CYCLES))
         owner = Signal(g.kernel_slots)  # of what is evicted
         there = self.evict & self.staying.evictable
         m.d.comb += [
@@ -192,4 +260,5 @@ class EngineQueue(wiring.Component):
         with m.If(self.ended.valid):
             m.d.sync += owner.eq(0)
             with m.If(owner.any() & self.ended.failed):
-                m.d.sync += pause.eq(EVICT_AGAIN_CYCLES - 1)
+                m.d.sync += pause.eq(AGAIN_CYCLES - 1)
+        return wanted

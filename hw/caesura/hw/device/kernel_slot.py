@@ -36,6 +36,9 @@ class KernelSlot(wiring.Component):
         The engine writes what has stayed of a TB of this kernel.
     taken : Signal, in
         The engine gets the preempt in this cycle.
+    lost : Signal, in
+        With `Geometry.watches`: a TB that had left by itself cannot be brought back, since its
+        image is bad; what else is saved of the kernel stays so.
     ended : engine_result, in
         The engine's command was this kernel's, and has ended. Not in a cycle with a command.
     done, present, saved, launching, outstanding : Signal, in
@@ -46,7 +49,7 @@ class KernelSlot(wiring.Component):
     waits, wants, adopts, hasty : Signal, out
         A preempt waits for the engine; a resume, or an adoption, is to be carried out; the preempt
         is not to wait for preemption points.
-    spared, running : Signal(tb_slots), in
+    spared, running : Signal(context_entries), in
         Vectors: entries of TBs that a preempt spares, in the cycle in which it is taken; of those
         that run.
     checkpoint : Signal, in
@@ -69,6 +72,7 @@ class KernelSlot(wiring.Component):
     withdrawn: Signal
     evicting: Signal
     taken: Signal
+    lost: Signal
     ended: data.View
     done: Signal
     present: Signal
@@ -106,11 +110,11 @@ class KernelSlot(wiring.Component):
         super().__init__({
             "takes": In(data.StructLayout({op.name.lower(): 1 for op in Command})),
             "ended": In(engine_result()), **{name: In(1) for name in inputs},
-            "grace": In(32), "spared": In(self.geometry.tb_slots), "checkpoint": In(1),
-            "running": In(self.geometry.tb_slots), "grace_left": Out(32),
+            "grace": In(32), "spared": In(self.geometry.context_entries), "checkpoint": In(1),
+            "running": In(self.geometry.context_entries), "grace_left": Out(32),
             "state": Out(KernelState), "error": Out(CommandError),
             "switched": Out(data.StructLayout({"valid": 1, "kind": Switch})),
-            **{name: Out(1) for name in outputs},
+            **{name: Out(1) for name in outputs}, **({"lost": In(1)} if g.watches else {}),
         })
 
     def elaborate(self, platform):
@@ -151,6 +155,11 @@ class KernelSlot(wiring.Component):
                 self._resume_ends(m)
             with m.Else():
                 self._preempt_ends(m)
+        if self.geometry.watches:
+            with m.Elif(self.lost & (state == KernelState.RUNNING)):
+                self._stay(m)
+                m.d.sync += self.error.eq(CommandError.BAD_IMAGE)
+                m.d.comb += self.resumed.eq(1)
         # Of one of several SMs, what is left may end on others.
         leftover = self.others if self.geometry.sms == 1 else 1
         with m.Elif(((state == KernelState.RUNNING)

@@ -20,7 +20,8 @@ def descriptor_words(g: Geometry) -> dict[int, list[tuple[Field, tuple]]]:
 
     A register of one field has that register's name there, ``block`` and ``sizes`` give several
     members, ``window_base[w]`` and ``window_end[w]`` are windows; windows beyond the geometry's do
-    not exist, nor does ``trap_base`` without `Geometry.traps`.
+    not exist, nor does ``trap_base`` without `Geometry.traps`, nor what the geometry lacks
+    (`Register.exists`).
     """
     prefix = "kernel[0]."
     words = {}
@@ -29,6 +30,8 @@ def descriptor_words(g: Geometry) -> dict[int, list[tuple[Field, tuple]]]:
         if not path.startswith(prefix) or not register.writable or name == "param":
             continue
         if number and int(number) >= g.windows or name == "trap_base" and not g.traps:
+            continue
+        if not register.exists(g):
             continue
         places = []
         for field in register.fields.values():

@@ -3,9 +3,12 @@
 from amaranth.hdl import Module, Signal, Value
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
+from amaranth.utils import exact_log2
 
-from ..arch.geometry import Geometry
+from ..arch.geometry import SEGMENT_BYTES, Geometry
 from ..arch.registers import ADDRESS_BITS, Register, register_map
+from ..interfaces.gpu_ports import SEGMENT_BITS
+from ..interfaces.yielding import notice
 
 __all__ = ["KERNEL_BASE", "KERNEL_STRIDE", "RegisterBlock", "command_write", "register_layout",
            "table_write", "table_select", "value_layout"]
@@ -47,7 +50,8 @@ def table_write() -> data.StructLayout:
 
 
 def _exists(g: Geometry, register: Register) -> bool:
-    return register.address < KERNEL_BASE + g.kernel_slots * KERNEL_STRIDE
+    return (register.exists(g)
+            and register.address < KERNEL_BASE + g.kernel_slots * KERNEL_STRIDE)
 
 
 class RegisterBlock(wiring.Component):
@@ -77,6 +81,9 @@ class RegisterBlock(wiring.Component):
         What a preempt is given.
     newcomer : struct, out
         For whom an in-place preempt makes room.
+    notice : notice, out
+        With `Geometry.watches`: what the host says it has written, in the cycle after
+        ``notify_end``.
     bus_share : struct, out
         The guaranteed share of save and restore.
     event_set : struct, in
@@ -99,6 +106,7 @@ class RegisterBlock(wiring.Component):
     grace: Signal
     spared: Signal
     newcomer: data.View
+    notice: data.View
     bus_share: data.View
     event_set: data.View
     event: data.View
@@ -109,6 +117,7 @@ class RegisterBlock(wiring.Component):
 
     def __init__(self, g: Geometry):
         self.geometry = g
+        self._notified: dict[str, Signal] = {}
         registers = register_map()
         shares = registers["bus_share"].fields.values()
         event = register_layout(registers["event"])
@@ -126,6 +135,7 @@ class RegisterBlock(wiring.Component):
                 32, init=registers["patience"].reset),  # pyright: ignore[reportCallIssue]
             "grace": Out(32), "spared": Out(32),
             "newcomer": Out(register_layout(registers["newcomer"])),
+            **({"notice": Out(notice())} if g.watches else {}),
             "bus_share": Out(
                 register_layout(registers["bus_share"]),
                 init={f.name: f.reset for f in shares}),  # pyright: ignore[reportCallIssue]
@@ -152,6 +162,8 @@ class RegisterBlock(wiring.Component):
         for path in ("inspect", "patience", "grace", "spared", "bus_share", *newcomer):
             with m.If(written(path)):
                 m.d.sync += getattr(self, path).eq(self.write_data & _mask(registers[path]))
+        if self.geometry.watches:
+            self._notice(m, written)
         event, cleared = self.event.as_value(), self.event_clear.as_value()
         with m.If(written("event")):
             m.d.comb += cleared.eq(self.write_data & _mask(registers["event"]))
@@ -171,13 +183,25 @@ class RegisterBlock(wiring.Component):
         self._read(m, in_table)
         return m
 
+    def _notice(self, m: Module, written):
+        """Say which segments the host has written."""
+        begin, end = (Signal(32, name=name) for name in ("notify_begin", "notify_end"))
+        self._notified = {"notify_begin": begin, "notify_end": end}
+        for path, value in self._notified.items():
+            with m.If(written(path)):
+                m.d.sync += value.eq(self.write_data)
+        low = exact_log2(SEGMENT_BYTES)
+        m.d.sync += self.notice.valid.eq(written("notify_end") & (self.write_data != 0))
+        m.d.comb += [self.notice.first.eq(begin[low:]),
+                     self.notice.last.eq((end - 1)[low:low + SEGMENT_BITS])]
+
     def _read(self, m: Module, in_table):
         """Register what this block serves;
         what it does not serve in the slots comes from the table."""
         served = {path: self.values[path] for path in value_layout(self.geometry).members}
         served |= {"event": self.event, "inspect": self.inspect, "patience": self.patience,
                    "grace": self.grace, "spared": self.spared, "newcomer": self.newcomer,
-                   "bus_share": self.bus_share}
+                   "bus_share": self.bus_share} | self._notified
         own = Signal(32)
         from_table = Signal()
         with m.Switch(self.address[2:]):

@@ -7,7 +7,13 @@ from amaranth.utils import exact_log2
 
 from ..arch.geometry import REGISTER_BANKS, Geometry
 from ..interfaces.gpu_ports import tb_claim, tb_grant
-from ..interfaces.payloads import below, kernel_info, line_range, physical
+from ..interfaces.payloads import (
+    below,
+    kernel_info,
+    line_range,
+    physical,
+    unusable_entries,
+)
 from ..interfaces.preemption import admission, admitted, adoption, entry_event
 from ..interfaces.staying import staying_report
 from ..lib.bits import encode, lowest
@@ -73,6 +79,9 @@ class Admission(wiring.Component):
         The shared-memory lines of the new TB become invalid and clean.
     fresh : stream, out
         A fresh TB; transferred once its warps run.
+    blocked, crowded : Signal(kernel_slots), out
+        With `Geometry.watches`. Vectors: kernels of which a fresh TB has found no room since a TB
+        left the SM; of which no entry is free.
     launching : struct, out
         A TB of `kernel` is being admitted, or a fresh one launched.
     """
@@ -102,6 +111,8 @@ class Admission(wiring.Component):
     lines: data.View
     clear_lines: data.View
     fresh: stream.Interface
+    blocked: Signal
+    crowded: Signal
     launching: data.View
 
     def __init__(self, g: Geometry):
@@ -131,6 +142,7 @@ class Admission(wiring.Component):
                for name, units in (("registers", g.register_rows), ("lines", g.shared_lines))},
             "clear_lines": Out(line_range(g)),
             "fresh": Out(stream.Signature(fresh_tb(g))),
+            **(dict.fromkeys(("blocked", "crowded"), Out(g.kernel_slots)) if g.watches else {}),
             "launching": Out(data.StructLayout({"valid": 1, "kernel": kernel})),
         })
 
@@ -156,12 +168,15 @@ class Admission(wiring.Component):
         room = (~self.occupied).any() & (g.warps - self.warp_count >= needs.warps)
         cancelled = ~restored & ~self.eligible.bit_select(current.kernel, 1)
 
-        blocked = Signal(g.kernel_slots)
+        blocked = self.blocked if g.watches else Signal(g.kernel_slots, name="blocked")
         freed = Signal()
         m.d.comb += [self.request.eq(self.eligible & ~blocked),
                      self.launching.valid.eq(1), self.launching.kernel.eq(current.kernel)]
         with m.If(leaving):
             m.d.sync += [blocked.eq(0), freed.eq(1)]
+        if g.spare_entries:  # those of TBs that had been saved become free while none leaves
+            with m.Elif(self.start.any()):
+                m.d.sync += blocked.eq(blocked & ~self.start)
 
         with m.FSM():
             with m.State("IDLE"):
@@ -243,7 +258,8 @@ class Admission(wiring.Component):
     def _needs(self, m: Module, kernel):
         """Select what a TB of `kernel` needs."""
         g = self.geometry
-        from_kernel = ("registers", "warps", "threads", "shared_bytes", "local_base", "local_bytes")
+        from_kernel = ("registers", "warps", "threads", "shared_bytes", "local_base", "local_bytes",
+                       *(("entries",) if g.spare_entries else ()))
         layout = data.StructLayout({**{name: kernel_info(g).members[name] for name in from_kernel},
                                     **footprint(g).members})
         needs = Signal(layout)
@@ -288,10 +304,17 @@ class Admission(wiring.Component):
             entries.request.restored.eq(restored), entries.request.entry.eq(current.entry),
             entries.request.address.eq(current.local_base),
             *(entries.request[name].eq(needs[name])
-              for name in ("warps", "local_base", "local_bytes")),
+              for name in ("warps", "local_base", "local_bytes",
+                           *(("entries",) if g.spare_entries else ()))),
             entries.take.eq(enter), entries.ended.eq(self.ended), entries.start.eq(self.start),
             entries.adopted.eq(self.adopted),
         ]
+        if g.watches:
+            for k in range(g.kernel_slots):
+                taken = entries.taken[k]
+                if g.spare_entries:
+                    taken = taken | unusable_entries(g, self.kernels[k].entries)
+                m.d.comb += self.crowded[k].eq(taken.all())
         base = Mux(has_registers, current.base,
                    Cat(Const(0, exact_log2(REGISTER_BANKS)), registers.start))
         first_line = Mux(has_lines, current.first_line, shared.start)

@@ -7,7 +7,7 @@ from amaranth.lib.wiring import In, Out
 from amaranth.utils import exact_log2
 
 from ..arch.geometry import ADDRESS_BITS, SEGMENT_BYTES, Geometry
-from ..interfaces.payloads import below, kernel_info
+from ..interfaces.payloads import below, kernel_info, unusable_entries
 from ..interfaces.preemption import adoption, entry_event
 from ..lib.bits import encode, lowest
 
@@ -15,22 +15,25 @@ __all__ = ["EntryAllocator", "entry_request"]
 
 
 def entry_request(g: Geometry) -> data.StructLayout:
-    """A TB of `kernel` that needs an entry; a `restored` one has it already, and its local memory
-    at `address`."""
+    """A TB of `kernel` that needs an entry, one of the lowest `entries` of a machine with spare
+    ones; a `restored` one has it already, and its local memory at `address`."""
     info = kernel_info(g).members
     return data.StructLayout({
-        "valid": 1, "kernel": below(g.kernel_slots), "restored": 1, "entry": below(g.tb_slots),
-        "address": ADDRESS_BITS, "warps": info["warps"], "local_base": info["local_base"],
-        "local_bytes": info["local_bytes"]})
+        "valid": 1, "kernel": below(g.kernel_slots), "restored": 1,
+        "entry": below(g.context_entries), "address": ADDRESS_BITS, "warps": info["warps"],
+        "local_base": info["local_base"], "local_bytes": info["local_bytes"],
+        **({"entries": info["entries"]} if g.spare_entries else {})})
 
 
 class EntryAllocator(wiring.Component):
     """Finds the lowest free entry of a kernel for a fresh TB, and where its local memory lies.
 
-    Each kernel has `tb_slots` entries, and as many regions of local memory of
+    Each kernel has `context_entries` entries, and as many regions of local memory of
     `arch.footprint.local_region_bytes` each, the first at `local_base`; region k belongs to
-    entry k. That is enough: TBs of a kernel are resident or preempted, and while any is preempted
-    none is launched. The number of a TB's slot means nothing here: an entry is its TB's until the
+    entry k. As many as there are TB slots are enough where TBs of a kernel are resident or
+    preempted, and none is launched while any is preempted. On a machine with more a kernel says how
+    many it may use, 0 standing for as many as there are TB slots; a fresh TB gets none beyond
+    these. The number of a TB's slot means nothing here: an entry is its TB's until the
     TB has ended, so that no other TB ever writes over an image that waits to be resumed.
 
     An answer takes a cycle for each bit of the number of warps and one for each region up to the
@@ -60,6 +63,8 @@ class EntryAllocator(wiring.Component):
         Vector: the kernel begins anew; all its entries are free.
     adopted : preemption.adoption, in
         A kernel is taken over from memory: the entries of its saved TBs are taken.
+    taken : array of Signal(context_entries), out
+        With `Geometry.watches`. Vector a kernel: entries that are not free.
     """
 
     request: data.View
@@ -71,6 +76,7 @@ class EntryAllocator(wiring.Component):
     ended: data.View
     start: Signal
     adopted: data.View
+    taken: data.View
 
     def __init__(self, g: Geometry):
         self.geometry = g
@@ -78,30 +84,36 @@ class EntryAllocator(wiring.Component):
             "request": In(entry_request(g)),
             "done": Out(1),
             "found": Out(1),
-            "entry": Out(below(g.tb_slots)),
+            "entry": Out(below(g.context_entries)),
             "address": Out(ADDRESS_BITS),
             "take": In(1),
             "ended": In(entry_event(g)),
             "start": In(g.kernel_slots),
             "adopted": In(adoption(g)),
+            **({"taken": Out(data.ArrayLayout(g.context_entries, g.kernel_slots))}
+               if g.watches else {}),
         })
 
     def elaborate(self, platform):
         m = Module()
         g = self.geometry
         kernel = Signal(below(g.kernel_slots))  # whose entry is looked for
-        wanted = Signal(g.tb_slots)  # the entry found, if any is free
-        taken = Signal(g.tb_slots)  # entries of the kernel that asks
-        owned = [Signal(g.tb_slots, name=f"owned_{k}") for k in range(g.kernel_slots)]
+        wanted = Signal(g.context_entries)  # the entry found, if any is free
+        taken = Signal(g.context_entries)  # entries of the kernel that asks
+        owned = [Signal(g.context_entries, name=f"owned_{k}") for k in range(g.kernel_slots)]
         with m.Switch(self.request.kernel):
             for k, mask in enumerate(owned):
                 with m.Case(k):
                     m.d.comb += taken.eq(mask)
+        barred = (taken | unusable_entries(g, self.request.entries) if g.spare_entries
+                  else taken)
         with m.If(self.request.valid):
             m.d.sync += [kernel.eq(self.request.kernel), wanted.eq(Mux(
-                self.request.restored, Const(1) << self.request.entry, lowest(~taken)))]
+                self.request.restored, Const(1) << self.request.entry, lowest(~barred)))]
         m.d.comb += self.entry.eq(encode(wanted))
-        self._search(m, wanted, taken)
+        self._search(m, wanted, barred)
+        if g.watches:
+            m.d.comb += [self.taken[k].eq(mask) for k, mask in enumerate(owned)]
         for k, mask in enumerate(owned):
             given = Mux(self.take & (kernel == k), wanted, 0)
             back = Mux(self.ended.valid & (self.ended.kernel == k), Const(1) << self.ended.entry, 0)
@@ -111,7 +123,7 @@ class EntryAllocator(wiring.Component):
                 m.d.sync += mask.eq(Mux(self.start[k], 0, (mask | given) & ~back))
         return m
 
-    def _search(self, m: Module, wanted, taken):
+    def _search(self, m: Module, wanted, barred):
         """Add up the size of a region, then step over the regions to that of the entry."""
         asked = self.request
         size = Signal(ADDRESS_BITS)  # of a region, added up bit by bit
@@ -119,7 +131,7 @@ class EntryAllocator(wiring.Component):
         warps = Signal(len(asked.warps))
         saved = Signal(ADDRESS_BITS)  # address of a `restored` TB's region
         restored = Signal()
-        region = Signal(self.geometry.tb_slots)  # the region at `address`
+        region = Signal(self.geometry.context_entries)  # the region at `address`
         sizing = Signal()  # the size is added up
         walking = Signal()  # the regions are stepped over
         lane_bits, line_bits = exact_log2(self.geometry.warp_size), exact_log2(SEGMENT_BYTES)
@@ -129,7 +141,7 @@ class EntryAllocator(wiring.Component):
                 part.eq(asked.local_bytes << lane_bits),
                 warps.eq(asked.warps), saved.eq(asked.address), restored.eq(asked.restored),
                 sizing.eq(asked.local_bytes != 0), walking.eq(0),
-                self.done.eq(asked.local_bytes == 0), self.found.eq(asked.restored | ~taken.all())]
+                self.done.eq(asked.local_bytes == 0), self.found.eq(asked.restored | ~barred.all())]
         with m.Elif(sizing):
             m.d.sync += [part.eq(part << 1), warps.eq(warps >> 1)]
             with m.If(warps[0]):

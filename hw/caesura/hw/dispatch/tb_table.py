@@ -35,7 +35,7 @@ class TbTable(wiring.Component):
         The rows, and what the core sees of them; changes are visible one cycle later.
     occupied : Signal(tb_slots), out; present : Signal(kernel_slots), out
         Vectors: rows in use, kernels with a TB in the table.
-    running : array of Signal(tb_slots), out
+    running : array of Signal(context_entries), out
         Vector a kernel: entries of its started TBs.
     warps_taken : Signal(warps), out
         Vector: warp slots of resident TBs.
@@ -65,7 +65,7 @@ class TbTable(wiring.Component):
             "tbs": Out(data.ArrayLayout(tb_info(g), g.tb_slots)),
             "occupied": Out(g.tb_slots),
             "present": Out(g.kernel_slots),
-            "running": Out(data.ArrayLayout(g.tb_slots, g.kernel_slots)),
+            "running": Out(data.ArrayLayout(g.context_entries, g.kernel_slots)),
             "warps_taken": Out(g.warps),
             "tb_count": Out(range(g.tb_slots + 1)),
             "warp_count": Out(range(g.warps + 1)),
@@ -96,7 +96,8 @@ class TbTable(wiring.Component):
             running = Const(0)
             for row in (self.resident[t] for t in range(g.tb_slots)):
                 mine = row.started & row.valid & (row.kernel == k)
-                running = running | one_hot(row.entry, g.tb_slots) & spread(mine, g.tb_slots)
+                running = running | (one_hot(row.entry, g.context_entries)
+                                     & spread(mine, g.context_entries))
             m.d.comb += self.running[k].eq(running)
         added = Mux(self.insert.valid, self.insert.warps, 0)
         m.d.comb += [self.warps_taken.eq(taken), self.present.eq(present)]

@@ -174,7 +174,7 @@ class RegisterFanOut(wiring.Component):
             read & pick([commands.took[k] for k in range(g.kernel_slots)], kernel))]
         last = {"preempt": commands.preempted, "resume": commands.resumed}
         places = {register.address: register for register in register_map().values()
-                  if register.combine is not Combine.FIRST
+                  if register.combine is not Combine.FIRST and register.exists(g)
                   and register.address < KERNEL_BASE + KERNEL_STRIDE}  # kernel slots are alike
         offset = Mux(address >= KERNEL_BASE, KERNEL_BASE | address[:slot_bits],
                      address[:ADDRESS_BITS])

@@ -23,8 +23,11 @@ from amaranth.utils import ceil_log2
 from ..arch.geometry import Geometry
 from ..arch.packets import QueueState
 from ..arch.registers import DEVICE_ADDRESS_BITS
+from ..interfaces.gpu_ports import written_event
 from ..interfaces.payloads import below
 from ..interfaces.port import Port
+from ..lib.bits import select
+from ..lib.vectors import RoundRobin
 from ..memory.axi import ID_BITS, Axi4, AxiInterface, AxiMaster
 from ..memory.axi_join import FairJoin, PriorityJoin
 from ..sm import SmPort
@@ -153,9 +156,22 @@ class Uncore(wiring.Component):
             self.interrupt.eq(registers.host.interrupt), bus.share.eq(self.sms[0].report.share),
             *(registers.members[k].eq(dispatcher.members[k]) for k in range(g.kernel_slots)),
         ]
+        if g.watches:
+            self._writes(m)
         if queues is not None:
             self._queues(m, queues, registers, order, regular)
         return m
+
+    def _writes(self, m):
+        """Tell all SMs what one of them has written, one write a cycle; SMs take turns."""
+        ports = [sm.writes for sm in self.sms]
+        m.submodules.writers = turns = RoundRobin(len(ports))
+        written = Signal(written_event())
+        m.d.comb += turns.requests.eq(Cat(port.wrote.valid for port in ports))
+        m.d.sync += [written.valid.eq(turns.valid), written.segment.eq(
+            select(turns.grant, [port.wrote.payload for port in ports]))]
+        for i, port in enumerate(ports):
+            m.d.comb += [port.wrote.ready.eq(turns.grant[i]), port.written.eq(written)]
 
     def _queues(self, m, queues, registers, order, regular):
         """The queue processor, with its registers and its part of the bus."""

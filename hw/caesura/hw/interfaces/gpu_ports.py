@@ -11,8 +11,8 @@ from ..arch.registers import register_map
 from .payloads import below
 from .preemption import adoption, switch_event, tb_place
 
-__all__ = ["TbSupplyPort", "OrderPort", "ReportPort", "SEGMENT_BITS", "grid_size", "tb_claim",
-           "tb_grant"]
+__all__ = ["TbSupplyPort", "OrderPort", "ReportPort", "SEGMENT_BITS", "WritesPort", "grid_size",
+           "tb_claim", "tb_grant", "written_event"]
 
 SEGMENT_BITS = ADDRESS_BITS - exact_log2(SEGMENT_BYTES)
 """Bits of the number of a memory segment."""
@@ -78,6 +78,27 @@ class OrderPort(wiring.Signature):
     def __init__(self):
         give = data.StructLayout({"valid": 1, "segment": SEGMENT_BITS})
         super().__init__({"take": Out(stream.Signature(SEGMENT_BITS)), "give": Out(give)})
+
+
+def written_event() -> data.StructLayout:
+    """Memory has acknowledged a write to `segment`; `valid` for one cycle."""
+    return data.StructLayout({"valid": 1, "segment": SEGMENT_BITS})
+
+
+class WritesPort(wiring.Signature):
+    """Which segments of memory the SMs write; for TBs that wait for that. Directions are the SM's.
+
+    Attributes
+    ----------
+    wrote : stream of Signal(SEGMENT_BITS), out
+        A segment of which this SM has a write acknowledged.
+    written : written_event, in
+        One that any SM has written, this one included.
+    """
+
+    def __init__(self):
+        super().__init__({"wrote": Out(stream.Signature(SEGMENT_BITS)),
+                          "written": In(written_event())})
 
 
 class ReportPort(wiring.Signature):

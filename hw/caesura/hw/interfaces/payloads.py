@@ -15,7 +15,7 @@
                          +<-------released registers, completed memory operations
 """
 
-from amaranth.hdl import unsigned
+from amaranth.hdl import Cat, Mux, Value, unsigned
 from amaranth.lib import data
 from amaranth.utils import exact_log2
 
@@ -36,10 +36,10 @@ from ..arch.isa import LIVE_BITS, AluOp, Size, Space, Unit
 __all__ = ["below", "decoded", "issue", "uniform_op", "memory_op", "lane_op", "register_write",
            "uniform_write", "predicate_write", "fault_report", "FAULT_SOURCES", "fault_reports",
            "GENERATION_BITS", "generations", "tagged", "warp_event", "tb_event", "line_range",
-           "register_release", "predicate_release", "kernel_info", "tb_info", "warp_init",
-           "stack_push", "warp_view", "uniform_pair", "uniform_restore", "uniform_trace",
-           "predicate_restore", "register_read", "register_flags", "register_data", "rows_per_line",
-           "row_access", "row_data"]
+           "register_release", "predicate_release", "kernel_info", "unusable_entries", "tb_info",
+           "warp_init", "stack_push", "warp_view", "uniform_pair", "uniform_restore",
+           "uniform_trace", "predicate_restore", "register_read", "register_flags",
+           "register_data", "rows_per_line", "row_access", "row_data"]
 
 GENERATION_BITS = 2
 """Bits of a warp slot's generation, which tells the accesses of its warp from those of warps that
@@ -230,13 +230,21 @@ def kernel_info(g: Geometry) -> data.StructLayout:
     window = data.StructLayout({"base": ADDRESS_BITS, "end": ADDRESS_BITS})
     return data.StructLayout({
         "code_base": ADDRESS_BITS, "code_words": PC_BITS,
-        **({"trap_base": PC_BITS} if g.traps else {}), "grid_x": 32, "grid_y": 16, "grid_z": 16,
+        **({"trap_base": PC_BITS} if g.traps else {}),
+        **({"entries": 6} if g.spare_entries else {}), "grid_x": 32, "grid_y": 16, "grid_z": 16,
         "block_x": 11, "block_y": 11, "block_z": 10, "reciprocal_x": 21, "reciprocal_y": 21,
         "threads": 11, "registers": 7, "warps": 6, "shared_bytes": 20,
         "ccb_base": ADDRESS_BITS, "area_bytes": 32, "local_base": ADDRESS_BITS, "local_bytes": 16,
         "const_base": ADDRESS_BITS, "const_bytes": 17,
         "windows": data.ArrayLayout(window, g.windows),
     })
+
+
+def unusable_entries(g: Geometry, entries: Value) -> Value:
+    """Return the vector of the entries that a kernel may not use whose descriptor says `entries`:
+    0 stands for as many as there are TB slots."""
+    most = Mux(entries == 0, g.tb_slots, entries)
+    return Cat(most <= k for k in range(g.context_entries))
 
 
 def tb_info(g: Geometry) -> data.StructLayout:

@@ -25,7 +25,7 @@ def resident_tb(g: Geometry) -> data.StructLayout:
         "valid": 1, "started": 1, "kernel": below(g.kernel_slots), "launch_id": 32,
         "ctaid_x": 32, "ctaid_y": 16, "ctaid_z": 16, "base": payload.physical(g),
         "first_line": range(g.shared_lines + 1), "lines": range(g.shared_lines + 1),
-        "warps": g.warps, "local_base": ADDRESS_BITS, "entry": below(g.tb_slots),
+        "warps": g.warps, "local_base": ADDRESS_BITS, "entry": below(g.context_entries),
     })
 
 
@@ -35,17 +35,20 @@ def command_parameters(g: Geometry) -> data.StructLayout:
     newcomer = {"newcomer": 4, "newcomer_tbs": 6} if g.in_place else {}
     return data.StructLayout({"mechanism": 4, "scramble": 1, "gang": 1, "restart": 1,
                               "checkpoint": 1, "incremental": 1, "in_place": 1, "trap": 1,
-                              "patience": 32, "spared": g.tb_slots, **newcomer})
+                              "patience": 32, "spared": g.context_entries, **newcomer})
 
 
 def command(g: Geometry) -> data.StructLayout:
     """A preempt (`resume` = 0), or a pass of a resume, of one kernel; `again`: not the first pass
     of that resume. Or, with `adopt`, a kernel is to be taken over from memory; or, with `evict`,
     row `staying` of the staying table is to be written there. The dispatcher has checked kernel
-    state and mechanism, and given a preempt its grace, of which it took `grace_used` cycles."""
+    state and mechanism, and given a preempt its grace, of which it took `grace_used` cycles. With
+    `yields` (only with `Geometry.watches`) TBs leave and come back by themselves while the kernel
+    runs: those that are not `spared`."""
     return data.StructLayout({"resume": 1, "again": 1, "adopt": 1, "evict": 1,
                               "staying": payload.below(g.tb_slots),
                               "kernel": payload.below(g.kernel_slots), "grace_used": 32,
+                              **({"yields": 1} if g.watches else {}),
                               **command_parameters(g).members})
 
 
@@ -77,7 +80,7 @@ def admission(g: Geometry) -> data.StructLayout:
     return data.StructLayout({"kernel": payload.below(g.kernel_slots), "launch_id": 32,
                               "ctaid_x": 32, "ctaid_y": 16,
                               "ctaid_z": 16, "local_base": ADDRESS_BITS,
-                              "entry": payload.below(g.tb_slots), "registers": 1, "lines": 1,
+                              "entry": payload.below(g.context_entries), "registers": 1, "lines": 1,
                               "base": payload.physical(g),
                               "first_line": range(g.shared_lines + 1)})
 
@@ -97,7 +100,7 @@ def admitted(g: Geometry) -> data.StructLayout:
 def entry_event(g: Geometry) -> data.StructLayout:
     """The TB of `entry` of `kernel` has ended; `valid` for one cycle."""
     return data.StructLayout({"valid": 1, "kernel": payload.below(g.kernel_slots),
-                              "entry": payload.below(g.tb_slots)})
+                              "entry": payload.below(g.context_entries)})
 
 
 def kernel_progress() -> data.StructLayout:
@@ -111,7 +114,7 @@ def adoption(g: Geometry) -> data.StructLayout:
     """A kernel is taken over from memory with its `progress`, `saved` having a bit for each entry
     that is complete; `valid` for one cycle."""
     return data.StructLayout({"valid": 1, "kernel": payload.below(g.kernel_slots),
-                              "saved": g.tb_slots, "progress": kernel_progress()})
+                              "saved": g.context_entries, "progress": kernel_progress()})
 
 
 def counters() -> data.StructLayout:

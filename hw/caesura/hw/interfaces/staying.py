@@ -27,9 +27,9 @@ def staying(g: Geometry) -> data.StructLayout:
     """What stays of the TB of `entry` of `kernel`: its `registers`, from physical register `base`
     on, or its `lines` of shared memory, from `first_line` on, or both; how it was saved."""
     return data.StructLayout({
-        "kernel": below(g.kernel_slots), "entry": below(g.tb_slots), "registers": 1, "lines": 1,
-        "base": physical(g), "first_line": range(g.shared_lines + 1), "mechanism": 4,
-        "scramble": 1})
+        "kernel": below(g.kernel_slots), "entry": below(g.context_entries),
+        "registers": 1, "lines": 1, "base": physical(g), "first_line": range(g.shared_lines + 1),
+        "mechanism": 4, "scramble": 1})
 
 
 def staying_row(g: Geometry) -> data.StructLayout:
@@ -63,7 +63,7 @@ def staying_report(g: Geometry) -> data.StructLayout:
     `evictable` has a bit for each row of what stays and is not lent; `registers` and `lines` have,
     a vector a kernel, the entries whose registers, whose lines are on the SM without their TB.
     """
-    entries = data.ArrayLayout(g.tb_slots, g.kernel_slots)
+    entries = data.ArrayLayout(g.context_entries, g.kernel_slots)
     return data.StructLayout({
         "rows": data.ArrayLayout(staying_row(g), g.tb_slots), "evictable": g.tb_slots,
         "move_registers": range_move(g), "move_lines": range_move(g),

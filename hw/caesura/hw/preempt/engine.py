@@ -503,6 +503,8 @@ class PreemptEngine(wiring.Component):
     def _count(self, m, sequencer, preempt, resume, save, ahead, commit, counts):
         """Counters."""
         asked = ahead.read_job.valid & ahead.read_job.ready & ~ahead.requested  # for an entry
+        restores = sequencer.resuming & (
+            asked | resume.restore_job.valid & resume.restore_job.ready)
         m.d.comb += [
             counts.begin_save.eq(sequencer.clear & ~sequencer.resume & ~sequencer.accepted.adopt
                                  & ~sequencer.accepted.evict),
@@ -515,8 +517,7 @@ class PreemptEngine(wiring.Component):
             counts.released.eq(preempt.release.valid | preempt.clean.valid),
             counts.draining.eq(preempt.draining),
             counts.started.eq(resume.start.valid), counts.issued.eq(self.core.stop.issued),
-            counts.read_valid.eq(sequencer.resuming & (
-                asked | resume.restore_job.valid & resume.restore_job.ready)),
+            counts.read_valid.eq(restores),
             counts.read_words.eq(Mux(asked, ENTRY_WORDS, resume.restore_job.payload.words)),
             self.counters.eq(counts.counters),
             self.activity.taken.eq(self.command.valid & self.command.ready
@@ -526,3 +527,9 @@ class PreemptEngine(wiring.Component):
             self.activity.draining.eq(preempt.draining), self.activity.dropped.eq(preempt.dropped),
             self.activity.started.eq(resume.start.valid),
         ]
+        if self.geometry.watches:  # what yields is not counted
+            with m.If(sequencer.accepted.yields):
+                m.d.comb += [getattr(counts, name).eq(0) for name in (
+                    "begin_save", "saving", "begin_restore", "dropped", "draining", "started",
+                    "read_valid")]
+                m.d.comb += counts.tally.valid.eq(0)

@@ -90,7 +90,7 @@ def _hash(data: bytes) -> str:
 def _saved_bytes(device: Device, launch: Launch) -> bytes:
     """Return each complete entry of a launch's context with its stream, as they lie in memory."""
     found, read = [], device.transport.read_memory
-    for slot in range(device.geometry.tb_slots):
+    for slot in range(device.geometry.context_entries):
         raw = read(entry_address(launch.ccb_base, slot), CCB_ENTRY.size // 8)
         entry = from_words(CCB_ENTRY, np.frombuffer(raw, "<u4"))
         if entry["state"] == State.COMPLETE:

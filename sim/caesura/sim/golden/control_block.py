@@ -18,7 +18,7 @@ _RECORD_WORDS = CCB_RECORD.size // 32
 
 def place(sm: Sm, index: int, side: int) -> int:
     """Return which of a CCB's entries the one of a TB on a side is."""
-    return index + side * sm.g.tb_slots
+    return context.place_of(sm.g, index, side)
 
 
 def read_saved(sm: Sm, kernel: Kernel, index: int, side: int) -> dict[str, int]:
@@ -128,7 +128,7 @@ def read_record(sm: Sm, kernel: Kernel) -> tuple[dict[str, int], dict[int, Saved
         raise BadImage("the record is of another geometry or kernel")
     _check_progress(sm, kernel, record)
     saved, bases = {}, {}
-    for index in range(sm.g.tb_slots):
+    for index in range(sm.g.context_entries):
         if record["saved"] >> index & 1:
             side = record["sides"] >> index & 1
             entry = read_saved(sm, kernel, index, side)
@@ -147,8 +147,9 @@ def _check_progress(sm: Sm, kernel: Kernel, record: dict[str, int]) -> None:
     """Check what a record says of the grid and of the TBs that are saved."""
     if record["sides"] & ~(record["saved"] if sm.g.checkpoints else 0):
         raise BadImage(f"sides {record['sides']:#x} of entries {record['saved']:#x}")
-    if record["saved"] >> sm.g.tb_slots or record["saved"].bit_count() != record["launched"] - record["completed"]:
-        raise BadImage(f"entries {record['saved']:#x} of {record['launched'] - record['completed']} TBs")
+    saved, tbs = record["saved"], record["launched"] - record["completed"]
+    if saved >> kernel.most_entries or saved.bit_count() != tbs:
+        raise BadImage(f"entries {saved:#x} of {tbs} TBs")
     place = record["next_x"], record["next_y"], record["next_z"]
     inside = all(at < size for at, size in zip(place, kernel.grid, strict=True))
     if not (place == (0, 0, kernel.grid[2]) if record["exhausted"] else inside):
@@ -167,4 +168,5 @@ def _identity(kernel: Kernel) -> dict[str, int]:
 
 
 def _generations(sm: Sm, saved: dict[int, SavedEntry]) -> int:
-    return context.generations_crc([saved[index].generation if index in saved else 0 for index in range(sm.g.tb_slots)])
+    return context.generations_crc([saved[index].generation if index in saved else 0
+                                    for index in range(sm.g.context_entries)])

@@ -71,7 +71,8 @@ class GoldenDevice:
                      for sm in range(geometry.sms)]
         self._share_memory()
         self._map = device_register_map()
-        self._paths = {register.address: path for path, register in self._map.items()}
+        self._paths = {register.address: path for path, register in self._map.items()
+                       if register.exists(geometry)}
         self._masks = {name: self._map[name].reset for name in ("sm_read", "sm_write")}
         slots = range(geometry.kernel_slots)
         self._members: list[set[int]] = [set() for _ in slots]
@@ -87,8 +88,8 @@ class GoldenDevice:
 
     def _share_memory(self) -> None:
         first, *others = (sm.machine for sm in self._sms)
-        for machine in others:
-            machine.use_memory(first.memory)
+        for number, machine in enumerate(others, 1):
+            machine.join(first, number)
 
     # Registers
 

@@ -151,6 +151,10 @@ class Execution(Sm):
             self._atomic(warp, op.atomic, pc, mask)
         elif kind is Kind.EXIT:
             warp.exit(mask)
+        elif kind is Kind.UNWATCH:
+            if mask:
+                self.unwatch(warp.tb)
+            warp.jump(pc + 1)
         elif kind is Kind.CALL:
             op.run(warp, mask)
             warp.jump(op.target)
@@ -186,7 +190,7 @@ class Execution(Sm):
     def _pause(self, warp: Warp, op: Operation, kind: Kind, diverged: bool) -> None:
         """Barriers and preemption points."""
         if kind is Kind.BARRIER:
-            warp.waiting, warp.barrier, warp.live_vector = True, op.barrier, op.live
+            warp.waiting, warp.barrier, warp.live_vector, warp.yielding = True, op.barrier, op.live, op.yields
         elif kind is Kind.PP and self.pending(warp.tb):
             warp.after_pp, warp.live_vector = True, op.live
         elif kind is Kind.PP_DIV and warp.after_pp:
@@ -207,9 +211,17 @@ class Execution(Sm):
             released = tb.full_barrier()
         except WarpFault as fault:
             return self.end(warp, pc, fault)
+        if any(other.yielding for other in released):
+            if all(other.yielding for other in released) and self.leaves(tb):
+                return
+            self.watches.clear(self.watch_of(tb))
         for other in released:
-            other.waiting = False
+            other.waiting = other.yielding = False
         self.ready.extend(released)
+
+    def leaves(self, tb: ThreadBlock) -> bool:
+        """Whether a TB, all of whose warps wait at a ``bar.yield``, leaves the SM now; then it is gone."""
+        return False
 
     def end(self, warp: Warp, pc: int, fault: WarpFault) -> None:
         """Record a fault and end the TB; it counts as completed."""
@@ -228,6 +240,9 @@ class Execution(Sm):
         if isinstance(fault, BoundsFault):
             self._abandon(tb.kernel)
 
+    def forget_away(self, kernel: Kernel) -> None:
+        """No TB of a kernel is away any more. Here none is."""
+
     def _abandon(self, kernel: Kernel) -> None:
         """End all of a kernel: what waits for a TB that is gone would wait for ever."""
         for tb in self.resident(kernel):
@@ -237,6 +252,9 @@ class Execution(Sm):
             self.complete(tb, killed=True)
         for row in self.stays(kernel):
             self.leave(row)
+        for entry in kernel.left:
+            kernel.saved.pop(entry, None)
+        self.forget_away(kernel)
         kernel.launched = kernel.completed = kernel.tbs
         kernel.progress.place = 0, 0, kernel.grid[2]
         kernel.abandoned = True

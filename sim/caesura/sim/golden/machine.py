@@ -12,7 +12,9 @@ from .native.engine import Engine
 from .preemption import Preemption
 from .semantics.atomic_order import OrderMismatch
 from .state.kernel import Descriptor, Kernel
+from .state.staying import Staying
 from .state.thread_block import ThreadBlock
+from .yielding import Yielding
 
 __all__ = ["Machine"]
 
@@ -35,6 +37,7 @@ class Machine(Execution):
     Attributes
     ----------
     preemption : Preemption
+    yielding : Yielding
     refusal : CommandError
         Why the last command was refused, `NONE` if it was taken.
     """
@@ -43,6 +46,7 @@ class Machine(Execution):
                  engine: Engine | None = None):
         super().__init__(g, memory_bytes, trace, check_bounds)
         self.preemption = Preemption(self)
+        self.yielding = Yielding(self, self.preemption)
         self.refusal = CommandError.NONE
         self.engine = engine
         self._compiled: Compiled | None = None
@@ -60,6 +64,24 @@ class Machine(Execution):
         """Fetch the state of a TB from the compiled engine, if that holds it."""
         if self._compiled:
             self._compiled.pull_block(tb)
+
+    def place(self, tb: ThreadBlock, back: Staying | None = None) -> None:
+        """Make a TB resident, as `Execution.place`; it is not away any more."""
+        self.yielding.forget(tb.kernel, tb.entry)
+        super().place(tb, back)
+
+    def leaves(self, tb: ThreadBlock) -> bool:
+        """Whether a TB, all of whose warps wait at a ``bar.yield``, leaves the SM now; then it is gone."""
+        return self.yielding.leave(tb)
+
+    def forget_away(self, kernel: Kernel) -> None:
+        """No TB of a kernel is away any more."""
+        self.yielding.forget(kernel)
+
+    def notify(self, begin: int, end: int) -> None:
+        """Let TBs of this SM come back that wait for a segment with bytes of [`begin`, `end`)."""
+        self.watches.notify(self.number, begin, end)
+        self.attention = True
 
     # Time
 
@@ -116,18 +138,20 @@ class Machine(Execution):
     def manage(self) -> None:
         """Save and restore, launch the TBs that have room, and finish kernels."""
         self.preemption.progress()
+        held = self.yielding.bring_back() or self.preemption.holds_launches
         for kernel in self.kernels:
             if kernel.state is KernelState.PREEMPTED and (kernel.others or len(kernel.progress.kernels) > 1):
                 self._finish(kernel)
             if kernel.state is not KernelState.RUNNING:
                 continue
-            while not kernel.exhausted and not self.preemption.holds_launches and self.preemption.finds_room(kernel):
+            while not (kernel.exhausted or held) and kernel.has_entry and self.preemption.finds_room(kernel):
                 launch_id, place = kernel.take_tb()
                 tb = ThreadBlock(self.g, kernel, launch_id)
                 tb.entry = kernel.take_entry()
                 tb.local_base = kernel.region_address(tb.entry)
                 tb.ctaid = place
                 self.place(tb)
+                self.yielding.take_turns()
             self._finish(kernel)
 
     def _finish(self, kernel: Kernel) -> None:
@@ -155,6 +179,7 @@ class Machine(Execution):
         """Give a slot another kernel; return whether the kernel can be."""
         if not descriptor.fits(self.g):
             return False
+        self.yielding.forget(kernel)
         kernel.load(descriptor)
         self.decoder.forget(kernel)
         return True

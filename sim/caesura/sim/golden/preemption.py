@@ -55,6 +55,7 @@ class _Resume:
     kernel: Kernel
     scramble: np.random.Generator | None
     began: int
+    entries: list[int]  # whose TBs are still to come back
 
 
 class Preemption:
@@ -97,6 +98,11 @@ class Preemption:
         return bool(self._resumes)
 
     @property
+    def wants_room(self) -> bool:
+        """A resume is to bring TBs back."""
+        return any(not resume.kernel.saved.keys().isdisjoint(resume.entries) for resume in self._resumes)
+
+    @property
     def overdue(self) -> bool:
         """The patience of the preempt in progress is used up, and warps still run; or a grace is."""
         return any(self.machine.cycle > deadline for deadline in self._deadlines())
@@ -123,7 +129,7 @@ class Preemption:
         """
         self._withdraw_resume(kernel)
         kernel.state, kernel.error, kernel.others = KernelState.PREEMPTING, CommandError.NONE, False
-        spared &= (1 << self.machine.g.tb_slots) - 1
+        spared &= (1 << self.machine.g.context_entries) - 1
         began = self.machine.cycle
         preempt = _Preempt(kernel, mechanism, scramble, patience, began,
                            began + grace - 1 if grace != UNLIMITED_GRACE else None, restart,
@@ -138,7 +144,7 @@ class Preemption:
     def resume(self, kernel: Kernel, scramble: np.random.Generator | None) -> None:
         """Begin to bring a preempted kernel back; ends at its turn with `BAD_IMAGE` if an image is not one."""
         kernel.state, kernel.error, kernel.others = KernelState.RESUMING, CommandError.NONE, False
-        self._resumes.append(_Resume(kernel, scramble, self.machine.cycle))
+        self._resumes.append(_Resume(kernel, scramble, self.machine.cycle, sorted(kernel.saved)))
         self.counters |= {"restore_bytes": 0, "resume_cycles": 0, "restore_cycles": 0}
         self.machine.attention = True
         if self.kernel is None and not self._judge(self._resumes[-1]):
@@ -189,6 +195,7 @@ class Preemption:
             machine.remove(tb)
         for row in machine.stays(kernel):
             machine.leave(row)
+        machine.forget_away(kernel)
         kernel.saved, kernel.stopping = {}, 0
         kernel.state = KernelState.IDLE
         machine.attention = True
@@ -228,20 +235,15 @@ class Preemption:
         while self.kernel is None and self._preempts:
             preempt = self._preempts.pop(0)
             kernel = preempt.kernel
-            g, descriptor = self.machine.g, kernel.descriptor
+            g = self.machine.g
             self.counters |= dict.fromkeys(COUNTED, 0) | {"grace_cycles": preempt.grace_used}
-            refusal = CommandError.NONE
-            if descriptor.area_bytes < context.area_bound(g, kernel.warps, kernel.registers, kernel.shared_bytes):
-                refusal = CommandError.AREA_TOO_SMALL
-            elif not self._in_memory(kernel):
-                refusal = CommandError.BUS_ERROR
-            if refusal:
+            if refusal := self._refusal(kernel):
                 kernel.state = KernelState.PREEMPTED if kernel.kept else KernelState.RUNNING
                 self._tell(kernel, refusal, "preempted")
                 continue
             self._asked, self._began = preempt, self.machine.cycle
             self._generation = self._generation + 1 & 0xFFFF_FFFF
-            kernel.stopping = ~preempt.spared & (1 << g.tb_slots) - 1
+            kernel.stopping = ~preempt.spared & (1 << g.context_entries) - 1
             kernel.trapping = preempt.trap and kernel.descriptor.trap_base > 0
             if preempt.in_place:
                 preempt.stay = decide(self.machine, kernel, preempt.newcomer)
@@ -251,6 +253,14 @@ class Preemption:
             elif preempt.patience != UNLIMITED_PATIENCE:
                 preempt.at_once = preempt.patience == 0
                 self._deadline = self._began + preempt.patience
+
+    def _refusal(self, kernel: Kernel) -> CommandError:
+        """Return why TBs of a kernel cannot be saved, `NONE` if they can."""
+        descriptor = kernel.descriptor
+        bound = context.area_bound(self.machine.g, kernel.warps, kernel.registers, kernel.shared_bytes)
+        if descriptor.area_bytes < bound:
+            return CommandError.AREA_TOO_SMALL
+        return CommandError.NONE if self._in_memory(kernel) else CommandError.BUS_ERROR
 
     def _stop(self, kernel: Kernel) -> None:
         """Stop the warps of the kernel being preempted, where they are, that still run."""
@@ -301,7 +311,7 @@ class Preemption:
         cycles = machine.cycle - self._began
         self.counters |= {"save_cycles": cycles, "drain_cycles": cycles}
         on = bool(machine.resident(kernel))
-        back = asked.checkpoint and not kernel.saved
+        back = asked.checkpoint and not kernel.taken
         kernel.others = on and not back
         if not on and not asked.checkpoint and not machine.stays(kernel):
             write_record(machine, kernel, self._generation)
@@ -341,6 +351,39 @@ class Preemption:
         for name, amount in counts(block).items():
             self.counters[name] += amount
 
+    # TBs that leave by themselves
+
+    def save_away(self, tb: ThreadBlock) -> bool:
+        """Save a TB that waits at a barrier, as a preempt with `live` does; return whether memory has room for it."""
+        machine, kernel = self.machine, tb.kernel
+        if self._refusal(kernel):
+            return False
+        base = kernel.bases.get(tb.entry)
+        side = 0 if base is None else base.side ^ 1
+        block = save(tb, Mechanism.LIVE)
+        if machine.checker is not None:
+            machine.checker.saved(tb)
+        self._generation = self._generation + 1 & 0xFFFF_FFFF
+        write_image(machine, tb, side, block, State.COMPLETE, self._generation)
+        kernel.saved[tb.entry] = SavedEntry.of(block.entry | {"generation": self._generation}, side)
+        return True
+
+    def bring_back(self, kernel: Kernel, index: int, scramble: np.random.Generator | None = None,
+                   back: Staying | None = None) -> None:
+        """Restore the TB of an entry, for which there is room; `back` is what stays of it.
+
+        Raises
+        ------
+        BadImage
+            If what is in memory is not what was saved.
+        """
+        machine = self.machine
+        tb = read_image(machine, kernel, index, scramble)
+        demote(machine, kernel, index)
+        if machine.checker is not None:
+            machine.checker.restored(tb)
+        machine.place(tb, back)
+
     # What stays
 
     def finds_room(self, kernel: Kernel, back: Staying | None = None) -> bool:
@@ -371,14 +414,14 @@ class Preemption:
     def _judge(self, resume: _Resume) -> bool:
         """Check all images of a kernel that is to be resumed; if one is bad the resume ends."""
         kernel = resume.kernel
-        read = 4 * ENTRY_WORDS * self.machine.g.tb_slots
+        read = 4 * ENTRY_WORDS * self.machine.g.context_entries
         try:
             for index in kernel.saved:
                 read_image(self.machine, kernel, index, resume.scramble)
                 entry, *others = read_entries(self.machine, kernel, index)
                 read += entry["length"] + sum(4 * ENTRY_WORDS + other["length"] for other in others)
         except BadImage:
-            self._refuse(kernel)
+            self.refuse(kernel)
             return False
         self.counters["restore_bytes"] += read
         return True
@@ -388,21 +431,21 @@ class Preemption:
         machine, kernel = self.machine, resume.kernel
         if kernel.abandoned:
             kernel.saved = {}
+            machine.forget_away(kernel)
         if kernel.recorded and not kernel.saved:
             void_record(machine, kernel)
-        for index in sorted(kernel.saved):
+        while resume.entries:
+            index = resume.entries[0]
             back = machine.staying_of(kernel, index)
-            if not self.finds_room(kernel, back):
-                return False
-            try:
-                tb = read_image(machine, kernel, index, resume.scramble)
-            except BadImage:
-                self._refuse(kernel)
-                return True
-            demote(machine, kernel, index)
-            if machine.checker is not None:
-                machine.checker.restored(tb)
-            machine.place(tb, back)
+            if index in kernel.saved:
+                if not self.finds_room(kernel, back):
+                    return False
+                try:
+                    self.bring_back(kernel, index, resume.scramble, back)
+                except BadImage:
+                    self.refuse(kernel)
+                    return True
+            del resume.entries[0]
         kernel.state = KernelState.RUNNING
         kernel.switches[Switch.RESUMED] += 1
         machine.attention = True
@@ -428,10 +471,10 @@ class Preemption:
     def _in_memory(self, kernel: Kernel) -> bool:
         """Return whether a kernel's CCB is, with its save areas."""
         descriptor = kernel.descriptor
-        end = descriptor.ccb_base + context.ccb_bytes(self.machine.g, descriptor.area_bytes)
+        end = descriptor.ccb_base + context.ccb_bytes(self.machine.g, descriptor.area_bytes, kernel.most_entries)
         return end <= len(self.machine.memory)
 
-    def _refuse(self, kernel: Kernel) -> None:
+    def refuse(self, kernel: Kernel) -> None:
         """A resume has come upon what is not an image."""
         kernel.state = KernelState.PREEMPTED
         self._tell(kernel, CommandError.BAD_IMAGE, "resumed")

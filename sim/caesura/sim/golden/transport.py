@@ -55,7 +55,8 @@ class GoldenTransport:
         self._engine = Engine("numpy" if check_bounds else engine or ENGINE, geometry.warp_size)
         self.machine = Machine(geometry, memory_bytes, trace, check_bounds, self._engine)
         self._map = register_map()
-        self._paths = {register.address: path for path, register in self._map.items()}
+        self._paths = {register.address: path for path, register in self._map.items()
+                       if register.exists(geometry)}
         self._values: dict[int, int] = {}
         self._random = np.random.default_rng(seed)
 
@@ -143,6 +144,9 @@ class GoldenTransport:
             self.command(**self._map[path].unpack(value))
         elif path == "event":
             self.machine.events &= ~value
+        elif path == "notify_end":
+            self._values[address] = value & 0xFFFF_FFFF
+            self.machine.notify(self._value("notify_begin"), self._value(path))
         else:
             self._values[address] = value & 0xFFFF_FFFF
 

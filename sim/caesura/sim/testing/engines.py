@@ -21,7 +21,7 @@ def _name(warp: Warp) -> tuple[int, int, int]:
 def _warp_state(warp: Warp) -> dict[str, Any]:
     pending = warp.pending
     scalars = ("slot", "live", "launched", "valid", "dirty", "written", "uniforms_written", "waiting", "barrier",
-               "parked","live_vector", "after_pp")
+               "parked", "yielding", "live_vector", "after_pp")
     return {name: getattr(warp, name) for name in scalars} | {
         "stack": [(entry.pc, entry.mask, entry.reconv) for entry in warp.stack], "predicates": list(warp.predicates),
         "uniforms": warp.uniforms.tolist(), "registers": warp.registers.tobytes(),
@@ -40,9 +40,10 @@ def machine_state(machine: Machine) -> dict[str, Any]:
     preemption = machine.preemption
     return {name: getattr(machine, name) for name in ("cycle", "retired", "events", "fault_count", "attention")} | {
         "memory": hashlib.sha256(machine.memory.data).hexdigest(), "fault": vars(machine.fault),
-        "ready": [_name(warp) for warp in machine.ready],
+        "watches": machine.watches.words.tolist(), "ready": [_name(warp) for warp in machine.ready],
         "slots": [warp and _name(warp) for warp in machine.slots],
-        "kernels": [(k.state, k.error, k.launched, k.completed, k.faults, k.entries, vars(k.profile), k.switches)
+        "kernels": [(k.state, k.error, k.launched, k.completed, k.faults, k.entries, vars(k.profile), k.switches,
+                     k.yields, {entry: vars(away).copy() for entry, away in k.left.items()})
                     for k in machine.kernels],
         "tbs": [tb and _block_state(tb) for tb in machine.tbs],
         "preemption": (preemption.kernel and preemption.kernel.index, machine.refusal, dict(preemption.counters))}

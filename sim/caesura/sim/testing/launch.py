@@ -142,7 +142,7 @@ class Bench:
 
     def load(self, slot: int, image: KernelImage, grid: Sequence[int], block: Sequence[int],
              params: Sequence[int] = (), windows: Sequence[tuple[int, int]] | None = None,
-             shared_bytes: int | None = None, area_bytes: int | None = None) -> Loaded:
+             shared_bytes: int | None = None, area_bytes: int | None = None, entries: int = 0) -> Loaded:
         """Write code, constants, CCB and descriptor of a kernel; nothing runs yet.
 
         Parameters
@@ -160,6 +160,8 @@ class Bench:
             Of a TB; the image's without it.
         area_bytes : int, optional
             Of each save area; what is needed without it.
+        entries : int, optional
+            Of the CCB, that the kernel may use; as many as there are TB slots without it.
         """
         g, transport = self.geometry, self.transport
         grid, block = ((*sizes, 1, 1)[:3] for sizes in (grid, block))
@@ -170,9 +172,10 @@ class Bench:
         area = context.area_bound(g, warps, image.registers, shared) if area_bytes is None else area_bytes
         code = b"".join(word.to_bytes(INSTRUCTION_BYTES, "little") for word in image.words)
         code_base = self.store(code)
-        ccb_base = self.store(bytes(context.ccb_bytes(g, area)))
+        ccb_base = self.store(bytes(context.ccb_bytes(g, area, entries)))
         region = local_region_bytes(g, warps, image.all_local_bytes)
-        local_base = self.allocate(g.tb_slots * region) if region else 0
+        regions = (entries or g.tb_slots) * region
+        local_base = self.allocate(regions) if region else 0
         const_base = self.store(image.constants)
         windows = [(0, transport.memory_bytes)] if windows is None else list(windows)
         whole = {"code_base": code_base, "code_words": len(image.words), "trap_base": image.trap_base,
@@ -180,7 +183,8 @@ class Bench:
                  "reciprocal_x": -(-RECIPROCAL_ONE // block[0]),
                  "reciprocal_y": -(-RECIPROCAL_ONE // block[1]), "shared_bytes": shared, "ccb_base": ccb_base,
                  "area_bytes": area, "local_base": local_base, "local_bytes": image.all_local_bytes,
-                 "const_base": const_base, "const_bytes": len(image.constants)}
+                 "const_base": const_base, "const_bytes": len(image.constants),
+                 **({"entries": entries} if g.spare_entries else {})}
         for w in range(g.windows):
             whole[f"window_base[{w}]"], whole[f"window_end[{w}]"] = windows[w] if w < len(windows) else (0, 0)
         for i in range(g.param_words):
@@ -189,7 +193,7 @@ class Bench:
             self.set(f"kernel[{slot}].{name}", value)
         self.set(f"kernel[{slot}].block", x=block[0], y=block[1], z=block[2])
         self.set(f"kernel[{slot}].sizes", threads=threads, registers=image.registers, warps=warps)
-        return Loaded(slot, image, warps, code_base, ccb_base, area, local_base, local_base + g.tb_slots * region,
+        return Loaded(slot, image, warps, code_base, ccb_base, area, local_base, local_base + regions,
                       const_base)
 
     def state(self, slot: int) -> KernelState:

@@ -22,7 +22,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from caesura.hw.arch.context import Capability, Mechanism, ccb_bytes
+from caesura.hw.arch.context import Capability, Mechanism
 from caesura.hw.arch.encoding import decode
 from caesura.hw.arch.geometry import PRESETS
 from caesura.hw.arch.isa import Format
@@ -123,8 +123,8 @@ def _contexts(launch: Launch) -> list[tuple[int, int]]:
     """Return where the context, with what is in front of it, and the local memory of a launch lie: first byte, and
     first byte beyond."""
     g = launch.device.geometry
-    local = launch.local_base, launch.local_base + g.sms * g.tb_slots * launch.local_region_bytes
-    return [(launch.handle, launch.ccb_base + g.sms * ccb_bytes(g, launch.area_bytes)), local]
+    local = launch.local_base, launch.local_base + g.sms * launch.local_bytes
+    return [(launch.handle, launch.ccb_base + g.sms * launch.ccb_bytes), local]
 
 
 def _check(what: str, job: Job, arrays: dict[str, DeviceArray]) -> None:

@@ -120,9 +120,10 @@ class AddressSpace(LaunchingDevice):
 
     # Kernels
 
-    def launch(self, kernel: LoadedKernel, grid, block, arguments: Sequence, shared_bytes: int = 0) -> Launch:
+    def launch(self, kernel: LoadedKernel, grid, block, arguments: Sequence, shared_bytes: int = 0,
+               entries: int = 0) -> Launch:
         """Start a kernel; see `Kernel.__call__`."""
-        return self.launcher.start(kernel, grid, block, arguments, shared_bytes)
+        return self.launcher.start(kernel, grid, block, arguments, shared_bytes, entries)
 
     def queue(self, kernels: Iterable[LoadedKernel], block_threads: int, *, shared_bytes: int = 0, packets: int = 16,
               priority: int = 0) -> Queue:

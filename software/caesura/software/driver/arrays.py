@@ -143,7 +143,7 @@ class DeviceArray:
 
     def write(self, data: bytes) -> None:
         """Copy the bytes of all its elements."""
-        self.device.transport.write_memory(self.memory.address, data)
+        self.device.write_memory(self.memory.address, data)
 
     def get(self) -> np.ndarray:
         """Return a copy as a numpy array."""

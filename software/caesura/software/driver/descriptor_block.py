@@ -43,13 +43,15 @@ def _registers(g: Geometry) -> dict[str, Register]:
     for path, register in register_map().items():
         name = path.removeprefix(slot)
         array, _, index = name.removesuffix("]").partition("[")
-        if path.startswith(slot) and register.writable and (not index or int(index) < most[array]):
+        if not path.startswith(slot) or not register.writable or not register.exists(g):
+            continue
+        if not index or int(index) < most[array]:
             found[name] = register
     return dict(sorted(found.items(), key=lambda item: item[1].address))
 
 
 def _slots(g: Geometry) -> int:
-    return (g.sms - 1) << 16 | g.tb_slots
+    return (g.sms - 1) << 16 | g.spare_entries << 8 | g.tb_slots
 
 
 def block_bytes(g: Geometry, ranges: int) -> int:

@@ -10,7 +10,7 @@ from caesura.software.compiler.ir.spaces import MAX_LOCAL_BYTES
 
 from .errors import LaunchError
 
-__all__ = ["check_block", "check_fit", "check_parameters"]
+__all__ = ["check_block", "check_entries", "check_fit", "check_parameters"]
 
 Size = tuple[int, int, int]
 
@@ -69,7 +69,25 @@ def check_fit(g: Geometry, code: KernelImage, grid: Size, block: Size, shared: i
     if code.stack_depth > g.stack_depth:
         raise LaunchError(f"{where}: divergence nests {code.stack_depth} deep, the SIMT stack of this SM "
                           f"({g.name}) has {g.stack_depth} entries")
+    if code.yields and not g.watches:
+        raise LaunchError(f"{where}: it yields (caesura_yield), and this SM ({g.name}) has no watch table; choose a "
+                          "geometry with watches, or wait in a loop without it")
     return threads
+
+
+def check_entries(g: Geometry, code: KernelImage, entries: int) -> int:
+    """Return how many entries of its context control block a launch may use on an SM, `entries` or, for 0, as many as
+    there are TB slots; of a kernel that yields all, for the thread blocks that are away.
+
+    Raises
+    ------
+    LaunchError
+        If an SM has not so many.
+    """
+    if not 0 <= entries <= g.context_entries:
+        raise LaunchError(f"kernel {code.name!r}: {entries} entries are wanted, this SM ({g.name}) has "
+                          f"{g.context_entries}; choose fewer, or a geometry with more `entries`")
+    return entries or (g.context_entries if code.yields else g.tb_slots)
 
 
 def check_parameters(g: Geometry, code: KernelImage) -> int:

@@ -50,6 +50,8 @@ class Launch:
         Static and dynamic.
     ccb_base, area_bytes : int
         Context control block, of several SMs the first one's (`ccb_of`).
+    entries : int
+        Entries of the context control block that it may use on an SM: its TBs there, those that are away included.
     handle : int
         Address in device memory by which another device over the same memory can adopt the launch (`Device.adopt`)
         while it is preempted; the same after an adoption.
@@ -75,10 +77,12 @@ class Launch:
     """
 
     def __init__(self, device: DeviceMemory, kernel: LoadedKernel, slot: int, grid, block, shared_bytes: int,
-                 handle: int, ccb_base: int, area_bytes: int, launches: Mapping[int, Launch]):
+                 handle: int, ccb_base: int, area_bytes: int, launches: Mapping[int, Launch],
+                 entries: int = 0):
         self.device, self.kernel, self.slot = device, kernel, slot
         self.grid, self.block, self.shared_bytes = grid, block, shared_bytes
         self.handle, self.ccb_base, self.area_bytes = handle, ccb_base, area_bytes
+        self.entries = entries or device.geometry.tb_slots
         self.local_base = 0
         self.window_end = device.heap.end
         self.parts = [*range(device.geometry.sms)]
@@ -103,12 +107,21 @@ class Launch:
 
     def ccb_of(self, sm: int) -> int:
         """Return the address of the context control block of an SM."""
-        return self.ccb_base + self.parts[sm] * ccb_bytes(self.device.geometry, self.area_bytes)
+        return self.ccb_base + self.parts[sm] * self.ccb_bytes
+
+    @property
+    def ccb_bytes(self) -> int:
+        """Bytes of the context control block of an SM, with its save areas."""
+        return ccb_bytes(self.device.geometry, self.area_bytes, self.entries)
+
+    @property
+    def local_bytes(self) -> int:
+        """Bytes of the local memory of all TBs of an SM."""
+        return self.entries * self.local_region_bytes
 
     def local_of(self, sm: int) -> int:
         """Return the address of the local memory of the TBs of an SM, 0 if they have none."""
-        return self.local_base and (self.local_base + self.parts[sm] * self.device.geometry.tb_slots
-                                    * self.local_region_bytes)
+        return self.local_base and (self.local_base + self.parts[sm] * self.local_bytes)
 
     @property
     def lock(self) -> FairLock:

@@ -14,7 +14,7 @@ from .arguments import whole_number
 from .bounds import monitor_of
 from .descriptor_block import DescriptorBlock, block_bytes
 from .errors import CommandRefused, DriverError, LaunchError, LaunchLimit
-from .fit import check_fit
+from .fit import check_entries, check_fit
 from .host_interface import HostInterface
 from .kernel_slots import KernelSlots
 from .launch import Launch
@@ -76,18 +76,21 @@ class Launcher:
         return words, shared, check_fit(self.host.geometry, kernel.image, grid, block, shared)
 
     @whole
-    def start(self, kernel: LoadedKernel, grid, block, arguments: Sequence, shared_bytes: int = 0) -> Launch:
+    def start(self, kernel: LoadedKernel, grid, block, arguments: Sequence, shared_bytes: int = 0,
+              entries: int = 0) -> Launch:
         """Start a kernel; see `Kernel.__call__`."""
         g, device = self.host.geometry, kernel.device
         words, shared, threads = self.check(kernel, grid, block, arguments, shared_bytes)
+        entries = check_entries(g, kernel.image, whole_number(entries, "entries"))
         self._check_limit(device)
         slot = self.slots.take()
         warps = -(-threads // g.warp_size)
         area = area_bound(g, warps, kernel.image.registers, shared)
         held = kernel.holdings(arguments)
         front = block_bytes(g, len(held))
-        handle = device.system.allocate(front + g.sms * ccb_bytes(g, area))
-        launch = Launch(device, kernel, slot, grid, block, shared, handle, handle + front, area, self.launches)
+        handle = device.system.allocate(front + g.sms * ccb_bytes(g, area, entries))
+        launch = Launch(device, kernel, slot, grid, block, shared, handle, handle + front, area, self.launches,
+                        entries)
         launch.held, launch.apart = held, kernel.apart(arguments)
         try:
             self.slots.forget(launch)
@@ -174,10 +177,10 @@ class Launcher:
         grid = value("grid_x"), value("grid_y"), value("grid_z")
         size = value("block", "x"), value("block", "y"), value("block", "z")
         launch = Launch(device, AdoptedKernel(device, image, code), slot, grid, size, value("shared_bytes"), handle,
-                        ccb, area, self.launches)
+                        ccb, area, self.launches, value("entries"))
         launch.held = held
-        device.system.take(handle, ccb - handle + g.sms * ccb_bytes(g, area))
-        if local := g.sms * g.tb_slots * launch.local_region_bytes:
+        device.system.take(handle, ccb - handle + g.sms * launch.ccb_bytes)
+        if local := g.sms * launch.local_bytes:
             try:
                 device.system.take(value("local_base"), local)
             except DriverError:
@@ -187,9 +190,9 @@ class Launcher:
         return launch
 
     def _take_local(self, launch: Launch) -> None:
-        """Allocate a region of local memory for each TB slot of each SM; zeros, so that no former owner shows."""
+        """Allocate a region of local memory for each entry on each SM; zeros, so that no former owner shows."""
         g, device = self.host.geometry, launch.device
-        if size := g.sms * g.tb_slots * launch.local_region_bytes:
+        if size := g.sms * launch.local_bytes:
             launch.local_base = device.system.allocate(size)
             device.clear(launch.local_base, size)
 
@@ -223,6 +226,8 @@ class Launcher:
         }
         for window in range(1, g.windows):
             plain |= {f"window_base[{window}]": 0, f"window_end[{window}]": 0}
+        if g.spare_entries:
+            plain["entries"] = launch.entries
         if g.traps:
             plain["trap_base"] = code.trap_base
         plain["block"] = self.host.pack("kernel[0].block", x=launch.block[0], y=launch.block[1], z=launch.block[2])

@@ -110,6 +110,17 @@ class DeviceMemory:
         return self.host.lock
 
     @whole
+    def write_memory(self, address: int, data: bytes) -> None:
+        """Write memory that running kernels may look at; thread blocks that wait for it to change come back.
+
+        Takes no simulated time, but on a machine with a watch table that of two writes of a register.
+        """
+        self.transport.write_memory(address, data)
+        if self.geometry.watches and data:
+            self.host.write("notify_begin", address)
+            self.host.write("notify_end", address + len(data))
+
+    @whole
     def reserve(self, size: int, region: Region | None = None) -> Allocation:
         """Return memory, from the heap unless another region is given; it is free again when nobody holds it.
 

@@ -167,7 +167,7 @@ class Kernel(LoadedKernel):
         parameters = (f"{p.type}{'*' if p.pointer else ''} {p.name}" for p in self.image.parameters)
         return f"{self.name}({', '.join(parameters)})"
 
-    def __call__(self, grid, block, arguments: Sequence, shared_bytes: int = 0) -> Launch:
+    def __call__(self, grid, block, arguments: Sequence, shared_bytes: int = 0, entries: int = 0) -> Launch:
         """Start the kernel and return at once; simulated time passes in `Device.wait` and the like.
 
         Parameters
@@ -178,10 +178,14 @@ class Kernel(LoadedKernel):
             One for each parameter.
         shared_bytes : int
             Dynamic shared memory.
+        entries : int, optional
+            Of its TBs so many can be on an SM or away from it at a time; as many as the SM has TB slots unless given,
+            of a kernel that yields `Geometry.context_entries`. More need `Geometry.entries`.
 
         Raises
         ------
         LaunchError
             If the arguments do not match the parameters or a TB does not fit the SM.
         """
-        return self._launcher.start(self, triple(grid, "grid"), triple(block, "block"), arguments, shared_bytes)
+        return self._launcher.start(self, triple(grid, "grid"), triple(block, "block"), arguments, shared_bytes,
+                                    entries)

@@ -227,7 +227,7 @@ class Preemption:
         if tbs is None:
             return [0] * g.sms
         chosen = {whole_number(tb, "tbs") for tb in tbs}
-        vectors = [(1 << g.tb_slots) - 1] * g.sms
+        vectors = [(1 << g.context_entries) - 1] * g.sms
         for tb, (sm, entry) in self._inspection.resident(launch.slot).items():
             if tb in chosen:
                 vectors[sm] &= ~(1 << entry)

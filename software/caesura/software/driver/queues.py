@@ -61,6 +61,9 @@ class Queues:
             raise DriverError(f"this machine ({g.name}) has one kernel slot, for launches: none is left for queues")
         if any(not launch.ended for slot, launch in slots.launches.items() if slot in upper):
             raise DriverError("launches use the kernel slots of queues; make queues first, or wait for the launches")
+        if g.spare_entries:
+            for slot in upper:  # kernels of queues have as many entries as there are TB slots
+                self._host.write(f"kernel[{slot}].entries", 0)
         slots.queue_slots = upper
         self._host.write("queue_slots", sum(1 << slot for slot in upper))
 

@@ -37,8 +37,8 @@ def read_context(host: HostInterface, launch: Launch) -> Contexts:
     """
     found, transport, g = Contexts(), host.transport, host.geometry
     here: dict[int, list[int]] = {}  # entries of which registers, lines stay: asked for once an image says so
-    for sm, index, side in itertools.product(range(g.sms), range(g.tb_slots), range(1 + g.checkpoints)):
-        address = context.entry_address(launch.ccb_of(sm), index + side * g.tb_slots)
+    for sm, index, side in itertools.product(range(g.sms), range(launch.entries), range(1 + g.checkpoints)):
+        address = context.entry_address(launch.ccb_of(sm), context.place_of(g, index, side))
         try:
             entry, words = _entry(transport, launch, sm, index, side)
             _check(entry["state"] in list(context.State), f"its state is {entry['state']}")
@@ -66,7 +66,7 @@ def _staying(host: HostInterface, launch: Launch, sm: int) -> list[int]:
 
 def _entry(transport: Transport, launch: Launch, sm: int, index: int, side: int) -> tuple[dict[str, int], list[int]]:
     """Return the fields and the words of the entry of a TB on a side."""
-    address = context.entry_address(launch.ccb_of(sm), index + side * transport.geometry.tb_slots)
+    address = context.entry_address(launch.ccb_of(sm), context.place_of(transport.geometry, index, side))
     words = np.frombuffer(transport.read_memory(address, context.CCB_ENTRY.size // 8), "<u4")
     return context.from_words(context.CCB_ENTRY, words), words.tolist()
 
@@ -113,7 +113,7 @@ def _check_entry(launch: Launch, entry: dict[str, int], sm: int, index: int, sid
     grid, launch_id = launch.grid, entry["launch_id"]
     _check(entry["version"] == context.VERSION, f"format version {entry['version']}, not {context.VERSION}")
     _check(entry["geometry_hash"] == g.hash, "it is of another geometry")
-    area = context.area_address(g, launch.ccb_of(sm), launch.area_bytes, index + side * g.tb_slots)
+    area = context.area_address(g, launch.ccb_of(sm), launch.area_bytes, context.place_of(g, index, side))
     _check(entry["register_image"] == area, f"its stream is said to be at {entry['register_image']:#x}, not {area:#x}")
     _check(entry["length"] <= launch.area_bytes and entry["length"] % WORD_BYTES == 0, f"{entry['length']} bytes long")
     _check(launch_id < math.prod(grid), f"TB {launch_id} of a grid of {math.prod(grid)}")

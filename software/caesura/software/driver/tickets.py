@@ -39,7 +39,7 @@ class Flag:
 
     def write(self, value: bool) -> None:
         """Set or clear it: what is loaded from the next cycle on has the value."""
-        self.device.transport.write_memory(self.memory.address, int(value).to_bytes(_WORD, "little"))
+        self.device.write_memory(self.memory.address, int(value).to_bytes(_WORD, "little"))
 
 
 class Ticket:

@@ -192,7 +192,7 @@ class Variable:
                              f"{self._bank.what} {self.name!r}")
         if self._bank.in_use():
             raise DriverError(f"{self._bank.what} {self.name!r} belongs to a kernel that has not finished; wait for it")
-        self._bank.device.transport.write_memory(self.address + first * self.dtype.itemsize, converted.tobytes())
+        self._bank.device.write_memory(self.address + first * self.dtype.itemsize, converted.tobytes())
 
     def get(self) -> np.ndarray:
         """Return a copy of the elements."""

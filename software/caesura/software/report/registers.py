@@ -34,7 +34,8 @@ def as_json() -> dict:
     """Return the map; keys are documented in `docs/cli.md`."""
     return {"bytes": WORD_BYTES + max(register.address for register in device_register_map().values()), "registers": [
         {"path": path, "address": register.address, "access": _access(register), "description": register.description,
-         "reset": register.reset, "combine": register.combine.value, "last": register.last, "fields": [
+         "reset": register.reset, "combine": register.combine.value, "last": register.last, "where": register.where,
+         "fields": [
              {"name": field.name, "low": field.low, "width": field.width, "reset": field.reset,
               "description": field.description} for field in register.fields.values()]}
         for path, register in device_register_map().items()]}

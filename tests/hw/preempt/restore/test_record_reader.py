@@ -35,9 +35,9 @@ WRONG = {"demoted": {"state": State.DEMOTED}, "free": {"state": State.FREE}, "ve
          **{f"another {name}": {name: number + 1} for name, number in KERNEL.items()}}
 
 
-async def judge(ctx, dut, words, rng):
+async def judge(ctx, dut, words, rng, kernel=KERNEL):
     """Give the buffer a record, with pauses; return whether it is bad, and what it says."""
-    ctx.set(dut.kernel, KERNEL)
+    ctx.set(dut.kernel, kernel)
     ctx.set(dut.clear, 1)
     await ctx.tick()
     ctx.set(dut.clear, 0)
@@ -84,6 +84,21 @@ def test_a_machine_without_checkpoints_has_one_side():
         for sides in (0, 0b10001):
             bad, _ = await judge(ctx, dut, words_of(geometry_hash=g.hash, sides=sides), rng)
             assert bad == bool(sides)
+
+    simulate(dut, bench)
+
+
+def test_a_kernel_has_the_entries_that_it_says():
+    """0 stands for as many as there are TB slots, and nobody has more than there are."""
+    g = G.replace(entries=8)
+    dut, rng = component(RecordReader, g), random.Random(4)
+
+    async def bench(ctx):
+        for entries in (0, 1, 5, 6, 8, 63):
+            for index in range(10):
+                words = words_of(saved=1 << index, sides=0, launched=48)
+                bad, _ = await judge(ctx, dut, words, rng, KERNEL | {"entries": entries})
+                assert bad == (index >= min(entries or 5, 8)), (entries, index)
 
     simulate(dut, bench)
 

@@ -5,7 +5,7 @@ import random
 
 import pytest
 
-from caesura.hw.arch.context import CCB_RECORD, entry_address, record_address
+from caesura.hw.arch.context import CCB_RECORD, entry_address, place_of, record_address
 from caesura.hw.arch.faults import CommandError
 from caesura.hw.arch.geometry import preset
 from caesura.hw.preempt.sequence.adopt_sequencer import AdoptSequencer
@@ -13,7 +13,7 @@ from support.hw.simulation import component
 from support.hw.stream_bench import get, simulate, value
 
 GEOMETRIES = {checkpoints: preset("tiny").replace(tb_slots=3, warps=6, checkpoints=checkpoints, in_place=checkpoints)
-              for checkpoints in (True, False)}
+              for checkpoints in (True, False)} | {"spare entries": preset("tiny").replace(entries=5)}
 CCB = 0x4000
 ENDS = {"well": CommandError.NONE, "record": CommandError.BAD_IMAGE, "entries": CommandError.BAD_IMAGE,
         "generations": CommandError.BAD_IMAGE, "record cannot be read": CommandError.BUS_ERROR,
@@ -21,9 +21,10 @@ ENDS = {"well": CommandError.NONE, "record": CommandError.BAD_IMAGE, "entries": 
 
 
 @pytest.mark.parametrize("how", ENDS)
-@pytest.mark.parametrize("checkpoints", GEOMETRIES)
-def test_how_it_ends(how, checkpoints):
-    g, rng = GEOMETRIES[checkpoints], random.Random(how)
+@pytest.mark.parametrize("name", GEOMETRIES)
+def test_how_it_ends(how, name):
+    g, rng = GEOMETRIES[name], random.Random(how)
+    checkpoints = g.checkpoints
     dut = component(AdoptSequencer, g)
 
     async def wait(ctx):
@@ -33,9 +34,9 @@ def test_how_it_ends(how, checkpoints):
 
     async def entries(ctx, sides):
         """All entries are asked for, each on its side; then nothing is."""
-        for number in range(g.tb_slots):
+        for number in range(g.context_entries):
             job = await get(ctx, dut.read_job, rng, 0.5)
-            place = number + (sides >> number & 1) * g.tb_slots
+            place = place_of(g, number, sides >> number & 1)
             assert (job.address, job.words, job.checked) == (entry_address(CCB, place), 16, 0)
         assert not ctx.get(dut.reading)
         await wait(ctx)
@@ -93,7 +94,7 @@ def test_how_it_ends(how, checkpoints):
         assert ctx.get(dut.done.valid) and ctx.get(dut.done.error) == ENDS[how] and not ctx.get(dut.done.left)
         adopted = value(ctx.get(dut.adopted))
         assert adopted["valid"] == (how == "well") and adopted["kernel"] == 2
-        assert adopted["saved"] == record["saved"] & 7
+        assert adopted["saved"] == record["saved"] & (1 << g.context_entries) - 1
         assert adopted["progress"] == {name: record[name] for name in adopted["progress"]}
         await ctx.tick()
         assert not ctx.get(dut.done.valid)

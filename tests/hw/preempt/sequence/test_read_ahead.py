@@ -5,7 +5,7 @@ import random
 
 import pytest
 
-from caesura.hw.arch.context import area_address
+from caesura.hw.arch.context import area_address, place_of
 from caesura.hw.arch.geometry import preset
 from caesura.hw.preempt.sequence.read_ahead import ReadAhead
 from support.hw.simulation import component
@@ -13,6 +13,7 @@ from support.hw.stream_bench import simulate, value
 
 GEOMETRIES = {"bus of 4": preset("tiny").replace(bus_bytes=4, bytes_per_cycle=4.0),
               "bus of 16": preset("tiny").replace(bus_bytes=16, warps=12, tb_slots=6, kernel_slots=3),
+              "spare entries": preset("tiny").replace(entries=5),
               "bus of 128": preset("gtx480").replace(warps=8, bus_bytes=128, bytes_per_cycle=128.0),
               "no checkpoints": preset("tiny").replace(checkpoints=False, in_place=False)}
 CCB_BASE, AREA_BYTES, ENTRY_WORDS, ROW_WORDS, LIMIT = 0x10_0000, 0x4000, 16, 5, 400
@@ -23,21 +24,21 @@ class Bench:
 
     def __init__(self, g, seed, again, room, pace=0.6):
         self.g, self.rng, self.again, self.room, self.pace = g, random.Random(seed), again, room, pace
-        self.look = self.rng.getrandbits(g.tb_slots) | 1
-        self.sides, self.increments = (self.rng.getrandbits(g.tb_slots) * g.checkpoints for _ in range(2))
+        self.look = self.rng.getrandbits(g.context_entries) | 1
+        self.sides, self.increments = (self.rng.getrandbits(g.context_entries) * g.checkpoints for _ in range(2))
         self.increments *= self.rng.random() < 0.7
         self.extents = [[{"words": self.rng.randint(ROW_WORDS * g.max_block_warps + 1, 500),
                           "warps": self.rng.randint(1, g.max_block_warps)} for _ in ("own", "base's")]
-                        for _ in range(g.tb_slots)]
-        self.wanted = [k for k in range(g.tb_slots) if self.look >> k & 1]
+                        for _ in range(g.context_entries)]
+        self.wanted = [k for k in range(g.context_entries) if self.look >> k & 1]
 
     def place(self, number, of_base):
         """Which of the CCB's entries one is, or that of its base."""
-        return number + (self.sides >> number & 1 ^ of_base) * self.g.tb_slots
+        return place_of(self.g, number, self.sides >> number & 1 ^ of_base)
 
     def entries(self, of_base):
         return [{"address": CCB_BASE + 128 * self.place(k, of_base), "words": ENTRY_WORDS, "skip": 0, "checked": 0}
-                for k in range(self.g.tb_slots)]
+                for k in range(self.g.context_entries)]
 
     def streams_of(self, number):
         """The reads of an image: those of the base of an increment first."""
@@ -83,7 +84,8 @@ class Bench:
             ctx.set(dut.begin, 0)
             closed, since = False, 0
             for _ in range(LIMIT):
-                ctx.set(dut.extent, self.extents[min(ctx.get(dut.select), g.tb_slots - 1)][ctx.get(dut.select_base)])
+                entry = min(ctx.get(dut.select), g.context_entries - 1)
+                ctx.set(dut.extent, self.extents[entry][ctx.get(dut.select_base)])
                 ctx.set(dut.read_job.ready, rng.random() < self.pace)
                 _, _, job, taken, requested = await ctx.tick().sample(
                     dut.read_job.payload, dut.read_job.valid & dut.read_job.ready, dut.requested)
@@ -135,7 +137,7 @@ def test_in_a_later_pass_one_more_is_read_than_has_room(room, seed):
 @pytest.mark.parametrize("seed", range(6))
 def test_nothing_is_asked_for_any_more_once_no_further_tb_gets_room_and_what_has_room_is(seed):
     bench = Bench(GEOMETRIES["bus of 16"], f"closed {seed}", 0, 2, pace=0.1)
-    bench.look = (1 << bench.g.tb_slots) - 1
-    bench.wanted = list(range(bench.g.tb_slots))
+    bench.look = (1 << bench.g.context_entries) - 1
+    bench.wanted = list(range(bench.g.context_entries))
     read, placed = bench.run()
     assert read[:len(placed)] == placed and len(read) < len(bench.wanted)

@@ -14,7 +14,8 @@ from support.hw.stream_bench import simulate
 
 G = preset("tiny").replace(warps=12, tb_slots=6, kernel_slots=3)
 GEOMETRIES = {"checkpoints": G.replace(in_place=False), "in place": G.replace(in_place=True),
-              "no checkpoints": G.replace(checkpoints=False, in_place=False)}
+              "no checkpoints": G.replace(checkpoints=False, in_place=False),
+              "spare entries": G.replace(tb_slots=2, entries=6)}
 
 
 def vector(numbers):
@@ -27,7 +28,7 @@ def test_an_entry_is_saved_from_complete_to_demoted():
     async def bench(ctx):
         saved = {k: {} for k in range(G.kernel_slots)}
         for generation in range(400):
-            kernel, entry, saving = rng.randrange(G.kernel_slots), rng.randrange(G.tb_slots), rng.getrandbits(1)
+            kernel, entry, saving = rng.randrange(G.kernel_slots), rng.randrange(G.context_entries), rng.getrandbits(1)
             state, error = rng.choice([State.COMPLETE, State.DEMOTED, State.BASE]), rng.random() < 0.3
             valid = rng.random() < 0.8
             start = 1 << rng.randrange(G.kernel_slots) if rng.random() < 0.02 else 0
@@ -63,14 +64,14 @@ def test_the_length_of_a_stream_is_that_of_the_last_save_or_of_its_adoption(name
     async def bench(ctx):
         known, sides = {}, [0] * g.kernel_slots
         for _ in range(400):
-            kernel, entry, saving = rng.randrange(g.kernel_slots), rng.randrange(g.tb_slots), rng.random() < 0.8
+            kernel, entry, saving = rng.randrange(g.kernel_slots), rng.randrange(g.context_entries), rng.random() < 0.8
             data, metadata, warps = 4 * rng.getrandbits(16), 4 * rng.getrandbits(10), rng.randint(1, g.max_block_warps)
             valid, ended, side = rng.random() < 0.8, rng.random() < 0.2, rng.getrandbits(1) * g.checkpoints
             arrived, of_base = rng.random() < 0.1, rng.getrandbits(1) * g.checkpoints
             ctx.set(dut.kernel, kernel)
             ctx.set(dut.saving, saving)
             if rng.random() < 0.1:
-                sides[kernel] = rng.getrandbits(g.tb_slots) * g.checkpoints
+                sides[kernel] = rng.getrandbits(g.context_entries) * g.checkpoints
                 ctx.set(dut.adopts, 1)
                 ctx.set(dut.record_sides, sides[kernel])
                 await ctx.tick()
@@ -78,7 +79,7 @@ def test_the_length_of_a_stream_is_that_of_the_last_save_or_of_its_adoption(name
             ctx.set(dut.tally, {"valid": valid, "ended": ended, "tb": rng.randrange(g.tb_slots), "entry": entry,
                                 "side": side, "data_bytes": data, "metadata_bytes": metadata, "warps": warps})
             ctx.set(dut.arrived_base if of_base else dut.arrived, arrived)
-            ctx.set(dut.select, found := rng.randrange(g.tb_slots))
+            ctx.set(dut.select, found := rng.randrange(g.context_entries))
             ctx.set(dut.found, {"extent": {"words": 7, "warps": 2}})
             await ctx.tick()
             if arrived:
@@ -177,8 +178,8 @@ def test_a_tb_has_a_base_from_a_checkpoint_or_from_the_resume_of_a_whole_image_t
     async def bench(ctx):
         kernels = [Kernel() for _ in range(g.kernel_slots)]
         had = increments = second = 0
-        for _ in range(400):
-            number, entry = rng.randrange(g.kernel_slots), rng.randrange(g.tb_slots)
+        for _ in range(800 if g.spare_entries else 400):
+            number, entry = rng.randrange(g.kernel_slots), rng.randrange(g.context_entries)
             kernel, other = kernels[number], rng.randrange(g.kernel_slots)
             state = State.DEMOTED if entry in kernel.saved else rng.choice([State.COMPLETE, State.BASE])
             incremental = rng.getrandbits(1) if g.checkpoints and state == State.COMPLETE else 0
@@ -193,10 +194,11 @@ def test_a_tb_has_a_base_from_a_checkpoint_or_from_the_resume_of_a_whole_image_t
                 side = kernel.saved[entry][0]
             if evicting:
                 state, side = State.BASE, 1 - side
-            ctx.set(dut.keeps_registers, keeps[0] << entry | rng.getrandbits(g.tb_slots) & ~(1 << entry))
-            ctx.set(dut.keeps_lines, keeps[1] << entry | rng.getrandbits(g.tb_slots) & ~(1 << entry))
+            ctx.set(dut.keeps_registers, keeps[0] << entry | rng.getrandbits(g.context_entries) & ~(1 << entry))
+            ctx.set(dut.keeps_lines, keeps[1] << entry | rng.getrandbits(g.context_entries) & ~(1 << entry))
             ctx.set(dut.evicting, evicting)
-            run = [n for n in range(g.tb_slots) if n not in kernels[other].saved and (other, n) != (number, entry)]
+            run = [n for n in range(g.context_entries)
+                   if n not in kernels[other].saved and (other, n) != (number, entry)]
             ends = {"valid": rng.random() < 0.2 and bool(run), "kernel": other, "entry": rng.choice(run or [0])}
             start = 1 << other if rng.random() < 0.02 else 0
             for signal, what in ((dut.kernel, number), (dut.saving, state != State.DEMOTED and not evicting),
@@ -221,7 +223,7 @@ def test_a_tb_has_a_base_from_a_checkpoint_or_from_the_resume_of_a_whole_image_t
                 kernels[k].check(ctx, dut, g)
             had |= vector(kernel.bases)
             increments |= vector(n for n, (_, increment) in kernel.saved.items() if increment)
-        assert had == (1 << g.tb_slots) - 1 and increments == had * g.checkpoints
+        assert had == (1 << g.context_entries) - 1 and increments == had * g.checkpoints
         assert second > 10 or not g.in_place
 
     simulate(dut, bench)
@@ -242,13 +244,13 @@ def test_what_is_adopted_stands_on_the_sides_of_the_record_and_has_the_bases_tha
 
     async def adopt(ctx, number):
         """Adopt a kernel; then bring its TBs back, so that those that were whole are bases."""
-        saved, sides, incremental = rng.getrandbits(g.tb_slots), *(
-            rng.getrandbits(g.tb_slots) * g.checkpoints for _ in range(2))
+        saved, sides, incremental = rng.getrandbits(g.context_entries), *(
+            rng.getrandbits(g.context_entries) * g.checkpoints for _ in range(2))
         kernel, generations = Kernel(), {}
         ctx.set(dut.kernel, number)
         await pulse(ctx, dut.start[number])
         await pulse(ctx, dut.adopts, record_sides=sides & saved)
-        for n in range(g.tb_slots):
+        for n in range(g.context_entries):
             if saved >> n & 1:
                 side, increment = sides >> n & 1, incremental >> n & 1
                 crc, base_crc, generations[n] = (rng.getrandbits(32) for _ in range(3))

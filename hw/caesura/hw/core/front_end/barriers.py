@@ -18,7 +18,8 @@ class BarrierUnit(wiring.Component):
 
     The warps of a TB that count are the `active` ones. When each of them waits, none has faulted
     and no preempt is pending for them, they are released if they wait at the same barrier, else it
-    is a mismatch.
+    is a mismatch. Where warps can yield, those of a TB that all came by a ``bar.yield`` are
+    released unless they are to be held.
 
     Attributes
     ----------
@@ -29,6 +30,9 @@ class BarrierUnit(wiring.Component):
     waiting, faulted, pending : Signal(warps), in
     barriers : list of Signal(warps), in
         Bit planes of the barrier id each warp waits at.
+    yields : Signal(warps), in; held : Signal(tb_slots), in; yielding : Signal(tb_slots), out
+        With `Geometry.watches`. Vectors: warps that came by a ``bar.yield``; TBs that are not
+        released; TBs whose barrier is full of such warps. `held` may depend on `yielding`.
     release : Signal(warps), out
         Warps that stop waiting.
     mismatch : Signal(warps), out
@@ -43,6 +47,9 @@ class BarrierUnit(wiring.Component):
     faulted: Signal
     pending: Signal
     barriers: list[Signal]
+    yields: Signal
+    held: Signal
+    yielding: Signal
     release: Signal
     mismatch: Signal
     mismatch_index: Signal
@@ -53,6 +60,8 @@ class BarrierUnit(wiring.Component):
             "members": In(g.warps).array(g.tb_slots), "active": In(g.warps), "waiting": In(g.warps),
             "faulted": In(g.warps), "pending": In(g.warps),
             "barriers": In(g.warps).array(BARRIER_PLANES),
+            **({"yields": In(g.warps), "held": In(g.tb_slots), "yielding": Out(g.tb_slots)}
+               if g.watches else {}),
             "release": Out(g.warps), "mismatch": Out(g.warps),
             "mismatch_index": Out(range(max(2, g.warps))),
         })
@@ -75,7 +84,11 @@ class BarrierUnit(wiring.Component):
                 full.eq(group.any() & ~(group & blocked).any()),
                 mixed.eq(different[0] | different[1] | different[2] | different[3]),
             ]
-            released.append(group & spread(full & ~mixed, warps))
+            passes = full & ~mixed
+            if self.geometry.watches:
+                m.d.comb += self.yielding[t].eq(passes & ~(group & ~self.yields).any())
+                passes = passes & ~(self.yielding[t] & self.held[t])
+            released.append(group & spread(passes, warps))
             mismatched.append(group & spread(full & mixed, warps))
         m.d.comb += [
             self.release.eq(_union(released)), self.mismatch.eq(lowest(_union(mismatched))),

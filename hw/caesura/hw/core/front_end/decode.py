@@ -57,6 +57,11 @@ class Decoder(wiring.Component):
     an unknown opcode nothing else is set. The 32-bit immediate counts as operand b of memory
     instructions too, since their address is a + imm. A write to `isa.PT` is no write.
 
+    Parameters
+    ----------
+    yields : bool
+        It knows the instructions of `Opcode.yields`.
+
     Attributes
     ----------
     word : Signal(64), in
@@ -66,7 +71,8 @@ class Decoder(wiring.Component):
     word: Signal
     decoded: data.View
 
-    def __init__(self):
+    def __init__(self, yields: bool = False):
+        self.yields = yields
         super().__init__({"word": In(8 * INSTRUCTION_BYTES), "decoded": Out(payload.decoded())})
 
     def elaborate(self, platform):
@@ -74,6 +80,8 @@ class Decoder(wiring.Component):
         row = Signal(_ROW)
         with m.Switch(self.word[LIVE_BITS:]):
             for op in OPCODES:
+                if op.yields and not self.yields:
+                    continue
                 with m.Case(op.code):
                     m.d.comb += row.as_value().eq(_row(op).as_value())
             with m.Default():

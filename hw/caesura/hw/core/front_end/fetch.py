@@ -108,7 +108,7 @@ class FetchUnit(wiring.Component):
         m = Module()
         g = self.geometry
         m.submodules.cache = cache = InstructionCache(cache_geometry(g))
-        m.submodules.decoder = decoder = Decoder()
+        m.submodules.decoder = decoder = Decoder(self.geometry.watches > 0)
         connect_cache(m, g, cache.port, self.icache_port)
         fetching = Signal()
         pc = Signal(PC_BITS)

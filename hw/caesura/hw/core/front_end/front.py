@@ -24,6 +24,7 @@ from ...interfaces.core_ports import CompletionPort, IssuePort, ParameterPort, R
 from ...interfaces.observation import cache_lookup, observation
 from ...interfaces.port import Port
 from ...interfaces.preemption_port import StopPort, WarpStatePort, WarpWindow
+from ...interfaces.yielding import YieldPort
 from ...lib.bits import one_hot
 from ...memory.ports import ReadInterface, ReadPort
 from ..execution_units import MEMORY_UNITS, SIDE_UNITS
@@ -85,6 +86,8 @@ class FrontEnd(wiring.Component):
         One a cycle.
     icache_port : ReadPort, out
         Of the instruction cache.
+    yields : YieldPort, out
+        With `Geometry.watches`: thread blocks that wait for memory to change.
     trace, trace_uniform : out
         For simulations: an instruction that left the issue stage, a uniform register that was
         written.
@@ -119,6 +122,7 @@ class FrontEnd(wiring.Component):
     cycle: Signal
     fault: data.View
     icache_port: ReadInterface
+    yields: Port
     trace: data.View
     trace_uniform: data.View
     observation: data.View
@@ -139,6 +143,7 @@ class FrontEnd(wiring.Component):
             "constant": In(stream.Signature(payload.uniform_write(g))),
             "parameters": Out(ParameterPort(g)), "cycle": In(32),
             "fault": Out(payload.fault_report(g)), "icache_port": Out(ReadPort(g)),
+            **({"yields": Out(YieldPort(g))} if g.watches else {}),
             "trace": Out(data.StructLayout({
                 "valid": 1, "warp": payload.below(g.warps), "pc": PC_BITS, "mask": g.warp_size,
                 "op": OPCODE_BITS})),
@@ -351,6 +356,11 @@ class FrontEnd(wiring.Component):
             table.live.vector.eq(issue.live.vector), table.emptied.eq(stack.emptied),
             stack.waiter_warp.eq(barriers.mismatch_index),
         ]
+        if self.geometry.watches:
+            m.d.comb += [table.yields.eq(issue.yields), barriers.yields.eq(table.yielding),
+                         barriers.held.eq(self.yields.hold),
+                         self.yields.waits.eq(barriers.yielding),
+                         self.yields.cancel.eq(issue.cancels)]
         m.d.comb += [mine.eq(theirs)
                      for mine, theirs in zip(barriers.members, table.members, strict=True)]
         m.d.comb += [mine.eq(theirs)

@@ -7,7 +7,7 @@ from amaranth.lib.wiring import In, Out
 
 from ...arch.faults import Fault
 from ...arch.geometry import BARRIERS, PC_BITS, PC_NONE, PREDICATES, UNIFORMS, Geometry
-from ...arch.isa import LIVE_BITS, VECTOR_WORDS, Unit
+from ...arch.isa import LIVE_BITS, UNWATCH_CODE, VECTOR_WORDS, YIELD_BIT, Unit
 from ...interfaces import payloads as payload
 from ...interfaces.core_ports import PredicatePort
 from ...interfaces.port import Port
@@ -92,6 +92,9 @@ class IssueStage(wiring.Component):
         that stops it.
     barrier : Signal, out
         Id of the barrier that `waits` arrives at.
+    yields, cancels : Signal(warps), out
+        With `Geometry.watches`: the warp that arrives there by a ``bar.yield``; the one that
+        retires an ``unwatch``.
     live : Out(valid, vector)
         New live vector of `warp`.
     reserve : Out(valid, registers, predicates, remote)
@@ -135,6 +138,8 @@ class IssueStage(wiring.Component):
     shared: Signal
     uniform_writes: Signal
     barrier: Signal
+    yields: Signal
+    cancels: Signal
     live: data.View
     fault: data.View
     reserve: data.View
@@ -165,6 +170,7 @@ class IssueStage(wiring.Component):
             **{name: Out(g.warps)
                for name in ("retire", "faults", "waits", "parks", "arms", "loads", "stores",
                             "atomics", "shared", "uniform_writes")},
+            **(dict.fromkeys(("yields", "cancels"), Out(g.warps)) if g.watches else {}),
             "barrier": Out(below(BARRIERS)),
             "live": Out(data.StructLayout({"valid": 1, "vector": LIVE_BITS})),
             "fault": Out(data.StructLayout({"kind": Fault, "pc": PC_BITS})),
@@ -180,7 +186,7 @@ class IssueStage(wiring.Component):
         m = Module()
         size = self.geometry.warp_size
         m.submodules.arbiter = self._arbiter = RoundRobin(self.geometry.warps)
-        m.submodules.decoder = decoder = Decoder()
+        m.submodules.decoder = decoder = Decoder(self.geometry.watches > 0)
         m.d.comb += [decoder.word.eq(self.instruction.word), self.warp.eq(self._arbiter.index)]
         op, select = decoder.decoded, self.predicates.select
         active = Signal(size)  # active lanes
@@ -205,6 +211,12 @@ class IssueStage(wiring.Component):
                      self.retire.eq(grant & spread(retire, self.geometry.warps))]
         self._stack(m, op, active, execute, fault, trapped)
         self._control(m, op, armed, pending, retire)
+        if self.geometry.watches:
+            cancel = ((op.unit == Unit.CONTROL) & execute.any()
+                      & (op.function == UNWATCH_CODE % (1 << len(op.function))))
+            m.d.comb += [
+                self.yields.eq(self.waits & spread(op.function[YIELD_BIT], len(self.waits))),
+                self.cancels.eq(self.retire & spread(cancel, len(self.retire)))]
         send = Signal()
         m.d.comb += send.eq(retire & (op.unit != Unit.CONTROL) & execute.any())
         self._send(m, op, execute, send)

@@ -52,6 +52,10 @@ class WarpTable(wiring.Component):
         barrier is full.
     barrier : Signal, in
         Id of the barrier `waits` arrives at.
+    yields : Signal(warps), in; yielding : Signal(warps), out
+        With `Geometry.watches`. Vectors: `waits` if it does so by a ``bar.yield``; warps of which
+        the barrier they wait at, or waited at last, was one. Of a warp that was restored it is
+        none.
     live : In(valid, warp, vector)
         New live vector of a warp.
     alive : Signal(warps), out
@@ -94,6 +98,8 @@ class WarpTable(wiring.Component):
     emptied: Signal
     releases: Signal
     barrier: Signal
+    yields: Signal
+    yielding: Signal
     live: data.View
     alive: Signal
     valid: Signal
@@ -129,6 +135,7 @@ class WarpTable(wiring.Component):
                for name in ("waits", "parks", "arms", "retires", "faults", "emptied", "releases")},
             **({"trap": In(g.tb_slots), "routines": In(g.warps), "trapping": Out(g.warps)}
                if g.traps else {}),
+            **({"yields": In(g.warps), "yielding": Out(g.warps)} if g.watches else {}),
             "barrier": In(below(BARRIERS)),
             "live": In(data.StructLayout({"valid": 1, "warp": warp, "vector": LIVE_BITS})),
             **{name: Out(g.warps) for name in ("alive", "valid", "waiting", "parked", "between",
@@ -200,6 +207,8 @@ class WarpTable(wiring.Component):
             killed.eq((killed | self.kill & self.valid) & kept),
             dead.eq((dead | self.emptied) & kept | fresh & spread(~self.init.live.any(), g.warps)),
         ]
+        if g.watches:
+            m.d.sync += self.yielding.eq(self.yielding & ~(fresh | self.waits) | self.yields)
         for p in range(BARRIER_PLANES):
             plane = self.barriers[p]
             m.d.sync += plane.eq(plane & ~(fresh | self.waits) | fresh & spread(

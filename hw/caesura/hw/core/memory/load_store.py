@@ -13,15 +13,17 @@
 """
 
 from amaranth.hdl import Cat, Module, Mux, Signal
-from amaranth.lib import data, wiring
+from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from ...arch.faults import Fault
 from ...arch.geometry import Geometry
+from ...arch.isa import WATCH_SIZE
 from ...interfaces import payloads as payload
 from ...interfaces.core_ports import CompletionPort, MemoryAccessPort
-from ...interfaces.gpu_ports import OrderPort
+from ...interfaces.gpu_ports import SEGMENT_BITS, OrderPort
 from ...interfaces.port import Port
+from ...interfaces.yielding import watch_event
 from ...lib.bits import pick
 from ...memory.ports import ReadInterface, ReadPort, WriteInterface, WritePort
 from .atomics.entries import trace_atomic
@@ -73,6 +75,11 @@ class LoadStore(wiring.Component):
         Of loads and stores, and of atomics.
     order : OrderPort, out
         Of one of several SMs: puts its atomics in order with those of the others.
+    watch : watch_event, out
+        With `Geometry.watches`: a load that watches what it reads. Only the segment of its lowest
+        lane is watched.
+    wrote : stream of segment numbers, out
+        With `Geometry.watches`: writes that memory has acknowledged; none is while it is not taken.
     """
 
     kernels: data.View
@@ -86,6 +93,8 @@ class LoadStore(wiring.Component):
     atomic_read_port: ReadInterface
     atomic_write_port: WriteInterface
     order: Port
+    watch: data.View
+    wrote: stream.Interface
 
     def __init__(self, g: Geometry):
         self.geometry = g
@@ -101,6 +110,8 @@ class LoadStore(wiring.Component):
             "atomic_read_port": Out(ReadPort(g)),
             "atomic_write_port": Out(WritePort(g)),
             **({"order": Out(OrderPort())} if g.sms > 1 else {}),
+            **({"watch": Out(watch_event(g)), "wrote": Out(stream.Signature(SEGMENT_BITS))}
+               if g.watches else {}),
         })
 
     def elaborate(self, platform):
@@ -118,7 +129,11 @@ class LoadStore(wiring.Component):
         for port, outer in ((loads.read_port, self.read_port), (stores.write_port, self.write_port),
                             (atomics.read_port, self.atomic_read_port),
                             (atomics.write_port, self.atomic_write_port)):
+            if g.watches and port in (stores.write_port, atomics.write_port):
+                continue  # their acknowledgements are seen on the way
             wiring.connect(m, port, wiring.flipped(outer))
+        if g.watches:
+            self._watch(m, coalescer.segment, loads, stores, atomics)
         if g.sms > 1:
             wiring.connect(m, atomics.order, wiring.flipped(self.order))
         m.d.comb += [
@@ -134,6 +149,28 @@ class LoadStore(wiring.Component):
         self._dispatch(m, queue, coalescer.segment, loads, stores, atomics)
         self._results(m, queue, merge.merged, loads, stores, atomics)
         return m
+
+    def _watch(self, m, found, loads, stores, atomics):
+        """Tell which segments are watched and written. Acknowledgements of stores and atomics come
+        one at a time, as they do on the bus, and wait for `wrote`."""
+        segment, wrote = found.payload, self.wrote
+        m.d.comb += [
+            self.watch.valid.eq(loads.segment.valid & loads.segment.ready & segment.first
+                                & (loads.segment.payload.kind == Fault.NONE) & ~segment.local
+                                & (segment.function[:3] == WATCH_SIZE)),
+            self.watch.warp.eq(segment.warp), self.watch.segment.eq(segment.address[OFFSET_BITS:]),
+        ]
+        for unit, outer in ((stores, self.write_port), (atomics, self.atomic_write_port)):
+            ack = unit.write_port.ack
+            for name in ("request", "beat"):
+                wiring.connect(m, getattr(unit.write_port, name),
+                               wiring.flipped(getattr(outer, name)))
+            m.d.comb += [ack.payload.eq(outer.ack.payload),
+                         ack.valid.eq(outer.ack.valid & wrote.ready),
+                         outer.ack.ready.eq(ack.ready & wrote.ready)]
+            with m.If(outer.ack.valid & ack.ready):
+                m.d.comb += [wrote.valid.eq(1),
+                             wrote.payload.eq(unit.acknowledged[OFFSET_BITS:])]
 
     def _results(self, m, queue, merged, loads, stores, atomics):
         """Pass registers and completions on, but for those of forgotten warps; tell whether there

@@ -44,6 +44,8 @@ class StoreUnit(wiring.Component):
         One cycle, after the last burst of an instruction was acknowledged.
     fault : stream of access_fault, out
         BUS_ERROR at the segment's lowest lane, once an instruction.
+    acknowledged : Signal(ADDRESS_BITS), out
+        With `Geometry.watches`: an address in the segment whose burst is acknowledged next.
     write_port : WritePort
     """
 
@@ -54,6 +56,7 @@ class StoreUnit(wiring.Component):
     lingering: Signal
     done: View
     fault: stream.Interface
+    acknowledged: Signal
     write_port: WriteInterface
 
     def __init__(self, g: Geometry, slots: int):
@@ -64,6 +67,7 @@ class StoreUnit(wiring.Component):
             "generations": In(payload.generations(g)), "forget": In(1), "lingering": Out(1),
             "done": Out(payload.tagged(payload.warp_event(g))),
             "fault": Out(stream.Signature(access_fault(g))),
+            **({"acknowledged": Out(ADDRESS_BITS)} if g.watches else {}),
             "write_port": Out(WritePort(g)),
         })
 
@@ -169,6 +173,8 @@ class StoreUnit(wiring.Component):
                      self.done.generation.eq(oldest.generation)]
         with m.If(complete):
             m.d.sync += reported.eq((before | fault.valid) & ~oldest.last)
+        if g.watches:
+            m.d.comb += self.acknowledged.eq(oldest.address)
         m.submodules.backlog = backlog = Backlog(g.load_queue)
         m.d.comb += [backlog.enter.eq(queue.w_en), backlog.leave.eq(complete),
                      backlog.mark.eq(self.forget), self.lingering.eq(backlog.left)]

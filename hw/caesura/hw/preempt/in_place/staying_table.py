@@ -47,7 +47,7 @@ class StayingTable(wiring.Component):
         Vector: the kernel is killed, and nothing of it is under way.
     stays, first : Signal, out
         A row of the kernel in hand that is not lent, and its number.
-    reserved_registers, reserved_lines : Signal(tb_slots), out
+    reserved_registers, reserved_lines : Signal(context_entries), out
         Vectors: entries of TBs that are being saved whose registers, whose lines will stay.
     found : Signal, out
         The row of `entry` of `kernel`, if it has one. Combinational.
@@ -86,11 +86,12 @@ class StayingTable(wiring.Component):
             "warp": In(data.StructLayout({"valid": 1, "row": row,
                                           "warp": below(g.max_block_warps)})),
             "leaves": In(tb_event(g)), "settle": In(1),
-            "kernel": In(below(g.kernel_slots)), "entry": In(tb), "admitted": In(tb_event(g)),
-            "starts": In(tb_event(g)), "returns": In(tb_event(g)),
+            "kernel": In(below(g.kernel_slots)), "entry": In(below(g.context_entries)),
+            "admitted": In(tb_event(g)), "starts": In(tb_event(g)), "returns": In(tb_event(g)),
             "select": In(row), "shown": Out(staying_row(g)), "evicted": In(1),
             "drop": In(g.kernel_slots), "stays": Out(1), "first": Out(row),
-            "reserved_registers": Out(g.tb_slots), "reserved_lines": Out(g.tb_slots),
+            "reserved_registers": Out(g.context_entries),
+            "reserved_lines": Out(g.context_entries),
             "found": Out(row), "report": Out(staying_report(g)),
         })
 
@@ -122,9 +123,9 @@ class StayingTable(wiring.Component):
 
     def _entries(self, name, phases, kernel=None):
         """Return the vector of the entries of rows in some phases, of a kernel if one is given."""
-        slots = self.geometry.tb_slots
-        there = Const(0, slots)
-        for row in (self.report.rows[s] for s in range(slots)):
+        g = self.geometry
+        there = Const(0, g.context_entries)
+        for row in (self.report.rows[s] for s in range(g.tb_slots)):
             counts = row.phase.matches(*phases) & row.what[name]
             if kernel is not None:
                 counts &= row.what.kernel == kernel

@@ -17,8 +17,8 @@ def parsed(g: Geometry) -> data.StructLayout:
     `bank` is that of what is still to be written, `stream_crc` the checksum that its stream has to
     have; `base` and `increment` as in `restore_job`.
     """
-    return data.StructLayout({"entry": below(g.tb_slots), "bank": 1, "bad": 1, "stream_crc": 32,
-                              "base": 1, "increment": 1})
+    return data.StructLayout({"entry": below(g.context_entries), "bank": 1, "bad": 1,
+                              "stream_crc": 32, "base": 1, "increment": 1})
 
 
 class Completion(wiring.Component):

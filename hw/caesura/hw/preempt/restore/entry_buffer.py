@@ -11,6 +11,7 @@ from ...arch.context import (
     ENTRY_WORDS,
     VERSION,
     State,
+    area_steps,
     mechanisms_of,
     places,
 )
@@ -55,12 +56,12 @@ class EntryBuffer(wiring.Component):
     ----------
     accepted : in
     clear : Signal, in
-        Forget everything; wait for `tb_slots` entries, or twice as many.
-    saved, sides : Signal(tb_slots), in
+        Forget everything; wait for `context_entries` entries, or twice as many.
+    saved, sides : Signal(context_entries), in
         Vectors: entries that are looked at, and on which sides they are. Constant from `clear` on.
-    increments : Signal(tb_slots), in
+    increments : Signal(context_entries), in
         Vector: those that are increments; with `accepted.adopt` from the cycle after `arrived` on.
-    without_registers, without_lines, completed : Signal(tb_slots), in
+    without_registers, without_lines, completed : Signal(context_entries), in
         Vectors: those without registers, without lines; those that a second image completes.
         Likewise.
     number, of_base : Signal, out
@@ -117,18 +118,18 @@ class EntryBuffer(wiring.Component):
     def __init__(self, g: Geometry):
         self.geometry = g
         super().__init__({
-            "accepted": In(accepted_command(g)), "clear": In(1), "saved": In(g.tb_slots),
-            "sides": In(g.tb_slots), "increments": In(g.tb_slots),
-            **{name: In(g.tb_slots)
+            "accepted": In(accepted_command(g)), "clear": In(1), "saved": In(g.context_entries),
+            "sides": In(g.context_entries), "increments": In(g.context_entries),
+            **{name: In(g.context_entries)
                for name in ("without_registers", "without_lines", "completed")},
-            "number": Out(below(g.tb_slots)), "of_base": Out(1), "generation": In(32),
+            "number": Out(below(g.context_entries)), "of_base": Out(1), "generation": In(32),
             "crc": In(32), "extent": In(stream_extent(g)),
             "arrived": Out(1), "arrived_base": Out(1), "found": Out(found_entry(g)),
             "first_full": Out(1),
             "words": In(data.ArrayLayout(32, g.window_words)),
             "level": In(range(g.window_words + 1)),
             "take": Out(range(CHUNK_WORDS + 1)), "full": Out(1), "bad": Out(1),
-            "select": In(below(g.tb_slots)), "select_base": In(1), "load": In(1),
+            "select": In(below(g.context_entries)), "select_base": In(1), "load": In(1),
             "entry": Out(CCB_ENTRY),
         })
 
@@ -140,7 +141,7 @@ class EntryBuffer(wiring.Component):
     def elaborate(self, platform):
         m = Module()
         g = self.geometry
-        rows = g.tb_slots * ENTRY_ROWS
+        rows = g.context_entries * ENTRY_ROWS
         m.submodules.memory = memory = Memory(
             shape=data.ArrayLayout(32 * CHUNK_WORDS, ENTRY_ROWS), init=[],
             depth=1 << len(self.number) + g.checkpoints)
@@ -189,6 +190,7 @@ class EntryBuffer(wiring.Component):
         wrong = Signal()
         area = Signal(ADDRESS_BITS)  # save area of the entry in hand on side 0
         first_area = s.ccb_base + ENTRY_BYTES * (places(g) + 1)
+        step, to_side = area_steps(g, s.area_bytes)
         other_side = self.sides.bit_select(self.number, 1) ^ self.of_base
         names = Signal(32)  # the base that the entry in hand names
         says = Signal()  # it says that it is an increment
@@ -218,7 +220,7 @@ class EntryBuffer(wiring.Component):
                         & (second | (head.state != State.DEMOTED))
                         | ~second & (head.crc != self.crc), head.state != State.COMPLETE)
                     | (head.version != VERSION) | (head.zero != 0)
-                    | (head.register_image != area + Mux(other_side, g.tb_slots * s.area_bytes, 0))
+                    | (head.register_image != area + Mux(other_side, to_side, 0))
                     | Mux(self.of_base, head.base_crc != Mux(second, self.crc, 0), ~s.adopt & (
                         head.base_crc != Mux(increment, self.crc, 0))))
             with m.Case(_IMAGE):
@@ -260,7 +262,7 @@ class EntryBuffer(wiring.Component):
                          says.eq(Mux(row == _SIZES, sizes.incremental, says)),
                          length.eq(Mux(row == _IMAGE, image.length, length)),
                          warps.eq(Mux(row == _SIZES, popcount(sizes.live_warps), warps)),
-                         area.eq(area + Mux(row == _ORIGIN, s.area_bytes, 0))]
+                         area.eq(area + Mux(row == _ORIGIN, step, 0))]
             if g.in_place:
                 m.d.sync += leaves.eq(Mux(
                     row == _SIZES, Cat(sizes.registers_stay, sizes.lines_stay), leaves))

@@ -19,7 +19,7 @@ def restore_job(g: Geometry) -> data.StructLayout:
     taken for the base of the first. The registers of the TB may be `elsewhere`; if they have
     `stayed` on the SM, those of its warps are in row `staying` of the `StayingMasks`.
     """
-    return data.StructLayout({"entry": below(g.tb_slots), "place": admitted(g),
+    return data.StructLayout({"entry": below(g.context_entries), "place": admitted(g),
                               "live_warps": g.max_block_warps,
                               "words": WORD_COUNT_BITS, "skip": range(g.chunk_words),
                               "stream_crc": 32, "table_crc": 32, "base": 1, "increment": 1,
@@ -29,5 +29,5 @@ def restore_job(g: Geometry) -> data.StructLayout:
 def restored(g: Geometry) -> data.StructLayout:
     """All of the TB of `entry` is in place, or of its base that has an `increment`, or it is `bad`;
     `valid` for one cycle. `clean`: nothing of it has been written since its base."""
-    return data.StructLayout({"valid": 1, "entry": below(g.tb_slots), "bad": 1, "base": 1,
+    return data.StructLayout({"valid": 1, "entry": below(g.context_entries), "bad": 1, "base": 1,
                               "clean": 1})

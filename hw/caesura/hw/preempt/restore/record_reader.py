@@ -6,7 +6,7 @@ from amaranth.lib.wiring import In, Out
 
 from ...arch.context import CCB_RECORD, VERSION, State
 from ...arch.geometry import Geometry
-from ...interfaces.payloads import kernel_info
+from ...interfaces.payloads import kernel_info, unusable_entries
 from ...lib.bits import popcount
 from ..formats.checksum import Checksum
 from ..formats.packer import CHUNK_WORDS
@@ -22,8 +22,9 @@ class RecordReader(wiring.Component):
 
     A record is bad if its state is not `State.COMPLETE`, if its checksum, its format version or its
     geometry hash is wrong, if its grid, code or constants are not those of the kernel, if more or
-    fewer entries are complete than TBs were launched and are not completed, or on a side that there
-    is not, or if the TB to be launched next is none of the grid.
+    fewer entries are complete than TBs were launched and are not completed, or ones that the kernel
+    may not use, or on a side that there is not, or if the TB to be launched next is none of the
+    grid.
 
     Parameters
     ----------
@@ -94,11 +95,14 @@ class RecordReader(wiring.Component):
             (record.next_x != 0) | (record.next_y != 0) | (record.next_z != kernel.grid_z),
             (record.next_x >= kernel.grid_x) | (record.next_y >= kernel.grid_y)
             | (record.next_z >= kernel.grid_z)))
+        beyond = (record.saved >> g.context_entries).any()
+        if g.spare_entries:
+            beyond |= (record.saved & unusable_entries(g, kernel.entries)).any()
         same = ("grid_x", "grid_y", "grid_z", "code_base", "const_base")
         return (
             (record.state != State.COMPLETE) | (record.version != VERSION) | (record.zero != 0)
             | (record.zeros != 0) | (record.geometry_hash != g.hash)
             | Cat(record[name] != kernel[name] for name in same).any()
-            | (record.saved >> g.tb_slots).any() | outside
+            | beyond | outside
             | (record.sides & ~(record.saved if g.checkpoints else 0)).any()
-            | (record.launched - record.completed != popcount(record.saved[:g.tb_slots])))
+            | (record.launched - record.completed != popcount(record.saved[:g.context_entries])))

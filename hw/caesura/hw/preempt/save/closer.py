@@ -42,7 +42,7 @@ def closing_job(g: Geometry) -> data.StructLayout:
     """
     count = range(g.max_block_warps + 1)
     return data.StructLayout({
-        "tb": below(g.tb_slots), "entry": below(g.tb_slots), "area": ADDRESS_BITS,
+        "tb": below(g.tb_slots), "entry": below(g.context_entries), "area": ADDRESS_BITS,
         "bank": 1, "ended": 1, "written": 1, "live_warps": 32,
         "records": count, "items": count, "listed": g.max_block_warps, "registers": 32,
         "lines": range(g.shared_lines + 1),
@@ -58,7 +58,7 @@ def save_tally(g: Geometry) -> data.StructLayout:
     With it what was saved: bytes of the stream, registers, lines, warps.
     """
     return data.StructLayout({"valid": 1, "ended": 1, "tb": below(g.tb_slots),
-                              "entry": below(g.tb_slots), "side": 1,
+                              "entry": below(g.context_entries), "side": 1,
                               "data_bytes": 32, "metadata_bytes": 32, "registers": 32,
                               "lines": 32, "warps": 32})
 

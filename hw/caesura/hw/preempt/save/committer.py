@@ -20,7 +20,7 @@ from amaranth.lib import data, stream, wiring
 from amaranth.lib.data import View
 from amaranth.lib.wiring import In, Out
 
-from ...arch.context import ENTRY_BYTES, VERSION, State
+from ...arch.context import ENTRY_BYTES, VERSION, State, place_of
 from ...arch.geometry import ADDRESS_BITS, Geometry
 from ...interfaces.payloads import below
 from ...lib.stream_queue import StreamQueue
@@ -38,7 +38,7 @@ NUMBER_BITS = 16
 def head(g: Geometry) -> data.StructLayout:
     """A new state for CCB entry `entry` on a side, with its checksum unless it is
     `State.DEMOTED`."""
-    return data.StructLayout({"entry": below(g.tb_slots), "side": 1, "state": 8, "crc": 32})
+    return data.StructLayout({"entry": below(g.context_entries), "side": 1, "state": 8, "crc": 32})
 
 
 def head_event(g: Geometry) -> data.StructLayout:
@@ -47,7 +47,7 @@ def head_event(g: Geometry) -> data.StructLayout:
 
     It is an `error` if the head failed, or any write before the head of an entry just saved.
     """
-    return data.StructLayout({"valid": 1, "entry": below(g.tb_slots), "side": 1, "state": 8,
+    return data.StructLayout({"valid": 1, "entry": below(g.context_entries), "side": 1, "state": 8,
                               "crc": 32, "error": 1})
 
 
@@ -115,8 +115,8 @@ class Committer(wiring.Component):
         })
         self._request = data.StructLayout({
             "address": ADDRESS_BITS, "extra_beats": range(g.burst_beats), "head": 1, "saved": 1,
-            "entry": below(g.tb_slots), "side": 1, "state": 8, "crc": 32})
-        self._mark = data.StructLayout({"entry": below(g.tb_slots), "side": 1, "saved": 1,
+            "entry": below(g.context_entries), "side": 1, "state": 8, "crc": 32})
+        self._mark = data.StructLayout({"entry": below(g.context_entries), "side": 1, "saved": 1,
                                         "state": 8, "crc": 32, "number": NUMBER_BITS})
 
     def elaborate(self, platform):
@@ -180,8 +180,8 @@ class Committer(wiring.Component):
                              complete.state.eq(Mux(self.base, State.BASE, State.COMPLETE))]
             with m.Else():
                 m.d.sync += [
-                    request.address.eq(self.ccb_base + ENTRY_BYTES * (
-                        chosen.entry + Mux(chosen.side, g.tb_slots, 0))),
+                    request.address.eq(self.ccb_base + ENTRY_BYTES * place_of(
+                        g, chosen.entry, chosen.side)),
                     request.extra_beats.eq(Mux(chosen.state == State.DEMOTED, 0,
                                                max(1, HEAD_BYTES // g.bus_bytes) - 1)),
                     request.head.eq(1), request.saved.eq(take_complete),

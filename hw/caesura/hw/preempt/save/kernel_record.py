@@ -34,7 +34,7 @@ class KernelRecordWriter(wiring.Component):
     accepted : in
     kernel, progress : in
         Of the kernel in hand; constant from `write` until not `busy`.
-    saved, sides : Signal(tb_slots), in; generations : Signal(32), in
+    saved, sides : Signal(context_entries), in; generations : Signal(32), in
         Entries that are complete, on which sides, and the checksum of their generations; constant
         likewise.
     write, void : Signal, in
@@ -61,8 +61,8 @@ class KernelRecordWriter(wiring.Component):
         self.geometry = g
         super().__init__({
             "accepted": In(accepted_command(g)), "kernel": In(kernel_info(g)),
-            "progress": In(kernel_progress()), "saved": In(g.tb_slots), "sides": In(g.tb_slots),
-            "generations": In(32),
+            "progress": In(kernel_progress()), "saved": In(g.context_entries),
+            "sides": In(g.context_entries), "generations": In(32),
             "write": In(1), "void": In(1), "busy": Out(1),
             "burst": Out(stream.Signature(data_burst(g))),
             "data": Out(stream.Signature(write_data(g))),

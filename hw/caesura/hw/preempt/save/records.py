@@ -19,6 +19,7 @@ from ...arch.context import (
     area_address,
     has,
     lacks,
+    place_of,
 )
 from ...arch.geometry import (
     ADDRESS_BITS,
@@ -293,7 +294,7 @@ class RecordWriter(wiring.Component):
                 m.next = "OPEN"
         with m.State("OPEN"):
             m.d.sync += regs.area.eq(area_address(
-                g, s.ccb_base, s.area_bytes, row.entry + Mux(regs.side, g.tb_slots, 0)))
+                g, s.ccb_base, s.area_bytes, place_of(g, row.entry, regs.side)))
             m.next = "WARP"
         with m.State("WARP"):
             m.d.comb += self.waiting.eq(running.any() & ~ready.any())
@@ -559,7 +560,7 @@ class RecordWriter(wiring.Component):
                          self.job.payload.side.eq(regs.side),
                          self.job.payload.address.eq(
                              s.ccb_base + HEAD_BYTES - skip + ENTRY_BYTES * (
-                                 regs.row.entry + Mux(regs.side, self.geometry.tb_slots, 0)))]
+                                 place_of(self.geometry, regs.row.entry, regs.side)))]
             with m.If(regs.ended | self.job.ready):
                 m.next = "CLOSE"
         with m.State("CLOSE"):

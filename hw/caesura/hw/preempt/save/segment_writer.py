@@ -15,13 +15,14 @@ __all__ = ["write_job", "data_burst", "write_data", "SegmentWriter"]
 
 def write_job(g: Geometry) -> data.StructLayout:
     """Start address of a unit, a multiple of `bus_bytes`, and the CCB entry it belongs to."""
-    return data.StructLayout({"address": ADDRESS_BITS, "entry": below(g.tb_slots), "side": 1})
+    return data.StructLayout({"address": ADDRESS_BITS, "entry": below(g.context_entries),
+                              "side": 1})
 
 
 def data_burst(g: Geometry) -> data.StructLayout:
     """A burst of entry `entry` on a side; `final` is its last, with the checksum of the entry."""
     return data.StructLayout({"address": ADDRESS_BITS, "extra_beats": range(g.burst_beats),
-                              "entry": below(g.tb_slots), "side": 1, "final": 1, "crc": 32})
+                              "entry": below(g.context_entries), "side": 1, "final": 1, "crc": 32})
 
 
 def write_data(g: Geometry) -> data.StructLayout:
@@ -83,7 +84,7 @@ class SegmentWriter(wiring.Component):
         address = Signal(ADDRESS_BITS)
         first = Signal(ADDRESS_BITS)
         count = Signal(range(g.burst_beats + 1))
-        entry = Signal(below(g.tb_slots))
+        entry = Signal(below(g.context_entries))
         side = Signal()
         beat = self.beat.payload
         stored = Signal()

@@ -4,7 +4,7 @@ from amaranth.hdl import Module, Mux, Signal
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
-from ...arch.context import CCB_RECORD, ENTRY_BYTES, ENTRY_WORDS, places
+from ...arch.context import CCB_RECORD, ENTRY_BYTES, ENTRY_WORDS, place_of, places
 from ...arch.faults import CommandError
 from ...arch.geometry import Geometry
 from ...interfaces.preemption import adoption, engine_result, kernel_progress
@@ -83,10 +83,10 @@ class AdoptSequencer(wiring.Component):
     def elaborate(self, platform):
         m = Module()
         g, job, record = self.geometry, self.read_job, self.record
-        requested = Signal(range(g.tb_slots + 1))  # entries requested
+        requested = Signal(range(g.context_entries + 1))  # entries requested
         of_base = Signal()  # on the other sides
         side = record.sides.bit_select(requested, 1) ^ of_base
-        place = requested + Mux(side, g.tb_slots, 0) if g.checkpoints else requested
+        place = place_of(g, requested, side) if g.checkpoints else requested
         error = Signal(CommandError)
         m.d.comb += [job.payload.words.eq(ENTRY_WORDS), job.payload.address.eq(
             self.accepted.ccb_base + ENTRY_BYTES * Mux(self.reading, places(g), place))]
@@ -109,7 +109,7 @@ class AdoptSequencer(wiring.Component):
                     with m.If(self.read_error | self.record_bad):
                         m.next = "SETTLE"
             with m.State("ENTRIES"):
-                m.d.comb += job.valid.eq(requested != g.tb_slots)
+                m.d.comb += job.valid.eq(requested != g.context_entries)
                 with m.If(job.valid & job.ready):
                     m.d.sync += requested.eq(requested + 1)
                 m.d.sync += error.eq(Mux(self.read_error, CommandError.BUS_ERROR,
@@ -134,7 +134,7 @@ class AdoptSequencer(wiring.Component):
                              self.adopted.valid.eq(error == CommandError.NONE)]
                 m.next = "IDLE"
         m.d.comb += [self.adopted.kernel.eq(self.accepted.kernel),
-                     self.adopted.saved.eq(record.saved[:g.tb_slots]),
+                     self.adopted.saved.eq(record.saved[:g.context_entries]),
                      *(self.adopted.progress[name].eq(record[name])
                        for name in kernel_progress().members)]
         return m

@@ -22,12 +22,12 @@ class GenerationsChecksum(wiring.Component):
     ----------
     start : Signal, in
         Begin, from the next cycle on.
-    saved : Signal(tb_slots), in
+    saved : Signal(context_entries), in
         Vector: entries that count; another one counts as generation 0.
     number : Signal, out; generation : Signal(32), in
         An entry, and its generation in the same cycle.
     done : Signal, out
-        All entries are in, until the next `start`: `tb_slots` + 1 cycles after it.
+        All entries are in, until the next `start`: `context_entries` + 1 cycles after it.
     crc : Signal(32), out
         Then the checksum.
     """
@@ -41,16 +41,17 @@ class GenerationsChecksum(wiring.Component):
 
     def __init__(self, g: Geometry):
         self.geometry = g
-        super().__init__({"start": In(1), "saved": In(g.tb_slots), "number": Out(below(g.tb_slots)),
-                          "generation": In(32), "done": Out(1), "crc": Out(32)})
+        super().__init__({"start": In(1), "saved": In(g.context_entries),
+                          "number": Out(below(g.context_entries)), "generation": In(32),
+                          "done": Out(1), "crc": Out(32)})
 
     def elaborate(self, platform):
         m = Module()
-        slots = self.geometry.tb_slots
+        entries = self.geometry.context_entries
         m.submodules.checksum = checksum = Checksum(1)
-        count = Signal(range(slots + 1), init=slots)
+        count = Signal(range(entries + 1), init=entries)
         m.d.comb += [
-            self.done.eq(count == slots), self.number.eq(count), checksum.start.eq(self.start),
+            self.done.eq(count == entries), self.number.eq(count), checksum.start.eq(self.start),
             checksum.valid.eq(~self.done & ~self.start),
             checksum.data.eq(Mux(self.saved.bit_select(self.number, 1), self.generation, 0)),
             self.crc.eq(checksum.crc),

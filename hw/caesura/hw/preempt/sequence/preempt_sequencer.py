@@ -73,7 +73,7 @@ class PreemptSequencer(wiring.Component):
         Vectors: those of them that are to stop, and at once.
     claim : Signal(tb_slots), out
         Vector: TBs that are being saved.
-    bases, base_sides : Signal(tb_slots), in
+    bases, base_sides : Signal(context_entries), in
         Vectors: entries whose TB has a base, and on which side.
     select : Signal, out; base_crc : Signal(32), in
         The checksum of the base of an entry. Combinational.
@@ -137,8 +137,8 @@ class PreemptSequencer(wiring.Component):
             "resident": In(data.ArrayLayout(resident_tb(g), g.tb_slots)), "stopped": In(g.warps),
             "exited": In(g.warps), "withdraw": In(1), "ours": Out(g.tb_slots),
             "wanted": Out(g.tb_slots), "urgent": Out(g.tb_slots), "claim": Out(g.tb_slots),
-            "bases": In(g.tb_slots), "base_sides": In(g.tb_slots),
-            "select": Out(below(g.tb_slots)), "base_crc": In(32),
+            "bases": In(g.context_entries), "base_sides": In(g.context_entries),
+            "select": Out(below(g.context_entries)), "base_crc": In(32),
             "release": Out(tb_event(g)), "clean": Out(tb_event(g)), "dropped": Out(1),
             "done": Out(engine_result()), "draining": Out(1),
             "plan": In(plan(g)),
@@ -158,7 +158,12 @@ class PreemptSequencer(wiring.Component):
         busy = [row.started & (row.warps & ~self.stopped & ~self.exited).any() for row in rows]
         left = [(row.warps & ~self.exited).any() for row in rows]
         kernel = [row.valid & (row.kernel == self.accepted.kernel) for row in rows]
-        parked = Cat(k & ~row.started for row, k in zip(rows, kernel, strict=True)).any()
+        left_behind = kernel
+        if g.watches:  # others may be half launched while one yields
+            left_behind = [k & ~(self.accepted.yields
+                                 & self.accepted.spared.bit_select(row.entry, 1))
+                           for row, k in zip(rows, kernel, strict=True)]
+        parked = Cat(k & ~row.started for row, k in zip(rows, left_behind, strict=True)).any()
         m.d.comb += [
             self.ours.eq(Cat(k & row.started & ~self.accepted.spared.bit_select(row.entry, 1)
                              for row, k in zip(rows, kernel, strict=True))),

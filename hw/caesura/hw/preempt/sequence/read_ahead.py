@@ -5,11 +5,11 @@ remembers (`SavedEntries`): so that a resume waits for memory once, not first fo
 then for the streams.
 """
 
-from amaranth.hdl import Module, Mux, Signal
+from amaranth.hdl import Module, Signal
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
-from ...arch.context import ENTRY_BYTES, ENTRY_WORDS, area_address
+from ...arch.context import ENTRY_BYTES, ENTRY_WORDS, area_address, place_of
 from ...arch.encodings import MAX_ROW_WORDS
 from ...arch.geometry import ADDRESS_BITS, WORD_BYTES, Geometry
 from ...interfaces.payloads import below
@@ -41,10 +41,10 @@ class ReadAhead(wiring.Component):
         The command; constant from `begin` on.
     begin : Signal, in
         A pass begins, with `accepted` set from this cycle on.
-    look, placed : Signal(tb_slots), in
+    look, placed : Signal(context_entries), in
         Vectors: entries that are to come back, from the cycle after `begin` on; those whose TB has
         room.
-    sides, increments, completed : Signal(tb_slots), in
+    sides, increments, completed : Signal(context_entries), in
         Vectors: entries that are on side 1, that are increments, that a second image completes.
     closed : Signal, in
         No further TB gets room.
@@ -78,23 +78,24 @@ class ReadAhead(wiring.Component):
     def __init__(self, g: Geometry):
         self.geometry = g
         super().__init__({
-            "accepted": In(accepted_command(g)), "begin": In(1), "look": In(g.tb_slots),
-            "placed": In(g.tb_slots), "sides": In(g.tb_slots), "increments": In(g.tb_slots),
-            "closed": In(1), "over": In(1),
-            "completed": In(g.tb_slots),
-            "select": Out(below(g.tb_slots)), "select_base": Out(1), "extent": In(stream_extent(g)),
+            "accepted": In(accepted_command(g)), "begin": In(1), "look": In(g.context_entries),
+            "placed": In(g.context_entries), "sides": In(g.context_entries),
+            "increments": In(g.context_entries), "closed": In(1), "over": In(1),
+            "completed": In(g.context_entries),
+            "select": Out(below(g.context_entries)), "select_base": Out(1),
+            "extent": In(stream_extent(g)),
             "read_job": Out(stream.Signature(read_job(g))), "requested": Out(1), "idle": Out(1),
         })
 
     def elaborate(self, platform):
         m = Module()
         g, s, job = self.geometry, self.accepted, self.read_job
-        entry = Signal(range(g.tb_slots + 1))  # the one to be asked for
+        entry = Signal(range(g.context_entries + 1))  # the one to be asked for
         of_base = Signal()  # or that on the other side
         pairs = self.increments | (self.completed if g.in_place else 0)
         others = (self.look & pairs).any() if g.checkpoints else 0
-        left = Signal(g.tb_slots)  # entries whose stream has not been asked for
-        chosen = Signal(below(g.tb_slots))
+        left = Signal(g.context_entries)  # entries whose stream has not been asked for
+        chosen = Signal(below(g.context_entries))
         wanted = Signal()  # its stream is
         area = Signal(ADDRESS_BITS)  # of the entry selected
         table = Signal(range(MAX_ROW_WORDS * g.max_block_warps + 1))  # words of its encoding table
@@ -102,7 +103,7 @@ class ReadAhead(wiring.Component):
         at = Signal(ADDRESS_BITS)  # address of the table
         skip = Signal(range(g.chunk_words))  # words of the bus beat before it
         m.d.comb += [
-            self.requested.eq((entry == g.tb_slots) & (of_base | ~others)),
+            self.requested.eq((entry == g.context_entries) & (of_base | ~others)),
             chosen.eq(lowest_number(left)),
             wanted.eq(left.any() & (self.placed.bit_select(chosen, 1) | ~self.closed & (
                 ~s.again | ~(self.look & ~left & ~self.placed).any()))),
@@ -116,13 +117,14 @@ class ReadAhead(wiring.Component):
                     m.d.sync += [entry.eq(0), of_base.eq(0)]
                     m.next = "ENTRIES"
             with m.State("ENTRIES"):
-                m.d.comb += [job.valid.eq(entry != g.tb_slots), job.payload.words.eq(ENTRY_WORDS),
+                m.d.comb += [job.valid.eq(entry != g.context_entries),
+                             job.payload.words.eq(ENTRY_WORDS),
                              job.payload.address.eq(s.ccb_base + ENTRY_BYTES * self._place(
                                  entry, of_base))]
                 m.d.sync += left.eq(self.look)
                 with m.If(job.valid & job.ready):
                     m.d.sync += entry.eq(entry + 1)
-                with m.Elif((entry == g.tb_slots) & ~of_base & others):
+                with m.Elif((entry == g.context_entries) & ~of_base & others):
                     m.d.sync += [entry.eq(0), of_base.eq(1)]
                 with m.If(self.requested):
                     m.next = "CHOOSE"
@@ -158,4 +160,4 @@ class ReadAhead(wiring.Component):
         """Return which of the CCB's entries an entry is, or that of its base."""
         if not self.geometry.checkpoints:
             return entry
-        return entry + Mux(self.sides.bit_select(entry, 1) ^ of_base, self.geometry.tb_slots, 0)
+        return place_of(self.geometry, entry, self.sides.bit_select(entry, 1) ^ of_base)

@@ -30,17 +30,17 @@ class _Registers:
     """What is remembered of the entries, and of the one in hand."""
 
     def __init__(self, g: Geometry):
-        self.waiting = Signal(g.tb_slots)  # entries whose TB has no room yet
-        self.parked = Signal(g.tb_slots)  # it stays there whatever happens: see `ResumeSequencer`
-        self.parsed = Signal(g.tb_slots)  # it is read back
-        self.recalled = Signal(g.tb_slots)  # the demotion of its entry is under way
-        self.demoted = Signal(g.tb_slots)  # its entry is written
-        self.running = Signal(g.tb_slots)  # it was started
-        self.tb_of = Signal(data.ArrayLayout(below(g.tb_slots), g.tb_slots))  # its slot
+        self.waiting = Signal(g.context_entries)  # entries whose TB has no room yet
+        self.parked = Signal(g.context_entries)  # stays there whatever happens: `ResumeSequencer`
+        self.parsed = Signal(g.context_entries)  # it is read back
+        self.recalled = Signal(g.context_entries)  # the demotion of its entry is under way
+        self.demoted = Signal(g.context_entries)  # its entry is written
+        self.running = Signal(g.context_entries)  # it was started
+        self.tb_of = Signal(data.ArrayLayout(below(g.tb_slots), g.context_entries))  # its slot
         self.broken = Signal()  # the resume fails
         self.full = Signal()  # there is no room for the next TB
         self.judged = Signal()  # all entries are in, and good
-        self.current = Signal(below(g.tb_slots))  # the entry in hand
+        self.current = Signal(below(g.context_entries))  # the entry in hand
         self.place = Signal(admitted(g))  # its TB's place
         self.of_base = Signal()  # its base's stream is to be asked for
         self.row = Signal(below(g.tb_slots))  # of the staying table
@@ -48,7 +48,8 @@ class _Registers:
 
 class ResumeSequencer(wiring.Component):
     """Runs one pass of a resume: it brings back the TBs there is room for, in the order of their
-    entries up to the first that finds none. When it is withdrawn it admits no further one.
+    entries up to the first that finds none, of machines where TBs yield only those that are not
+    spared. When it is withdrawn it admits no further one.
 
     On a bus error while the entries are read, or a bad entry, nothing is restored. After an error
     later (bus, or a stream that makes no sense) no more TBs are admitted but the one offered, and
@@ -73,10 +74,10 @@ class ResumeSequencer(wiring.Component):
         The command; constant from `begin` to `done`.
     begin : Signal, in
         Start, with `accepted` set from this cycle on.
-    saved, sides, increments, completed : Signal(tb_slots), in
+    saved, sides, increments, completed : Signal(context_entries), in
         Vectors: entries of the kernel that can be resumed, on which sides, as increments; those
         that a second image completes.
-    without_registers, registers_stay, lines_stay : Signal(tb_slots), in
+    without_registers, registers_stay, lines_stay : Signal(context_entries), in
         Vectors: entries without registers; those whose registers, whose lines are on the SM.
     staying : staying_row, in; staying_number : Signal, in
         The row of ``admit.payload.entry`` of the `StayingTable`.
@@ -94,7 +95,7 @@ class ResumeSequencer(wiring.Component):
         From the reader and the committer, set since `begin`.
     entries_full, bad, look, select, select_base, load, entry
         The `EntryBuffer`; `look` is the vector of the entries it is to look at.
-    placed : Signal(tb_slots), out; closed : Signal, out; requested : Signal, in
+    placed : Signal(context_entries), out; closed : Signal, out; requested : Signal, in
         `ReadAhead`: entries whose TB is in a slot; no further one gets room; all entries have been
         asked for.
     discard : Signal, out; reads_idle : Signal, in
@@ -154,19 +155,21 @@ class ResumeSequencer(wiring.Component):
 
     def __init__(self, g: Geometry):
         self.geometry = g
-        tb = below(g.tb_slots)
         super().__init__({
             "accepted": In(accepted_command(g)), "begin": In(1),
-            "saved": In(g.tb_slots), "sides": In(g.tb_slots), "increments": In(g.tb_slots),
-            **{name: In(g.tb_slots) for name in ("completed", "without_registers",
-                                                 "registers_stay", "lines_stay")},
-            "staying": In(staying_row(g)), "staying_number": In(tb), "returns": Out(1),
+            "saved": In(g.context_entries), "sides": In(g.context_entries),
+            "increments": In(g.context_entries),
+            **{name: In(g.context_entries) for name in ("completed", "without_registers",
+                                                        "registers_stay", "lines_stay")},
+            "staying": In(staying_row(g)), "staying_number": In(below(g.tb_slots)),
+            "returns": Out(1),
             "resident": In(data.ArrayLayout(resident_tb(g), g.tb_slots)),
             "withdraw": In(1), "done": Out(engine_result()), "failed": Out(1),
             "read_error": In(1), "write_error": In(1),
-            "entries_full": In(1), "bad": In(1), "look": Out(g.tb_slots),
-            "select": Out(tb), "select_base": Out(1), "load": Out(1), "entry": In(CCB_ENTRY),
-            "placed": Out(g.tb_slots), "closed": Out(1), "requested": In(1),
+            "entries_full": In(1), "bad": In(1), "look": Out(g.context_entries),
+            "select": Out(below(g.context_entries)), "select_base": Out(1), "load": Out(1),
+            "entry": In(CCB_ENTRY),
+            "placed": Out(g.context_entries), "closed": Out(1), "requested": In(1),
             "discard": Out(1), "reads_idle": In(1),
             "restore_job": Out(stream.Signature(restore_job(g))), "restored": In(restored(g)),
             "restore_idle": In(1),
@@ -180,8 +183,11 @@ class ResumeSequencer(wiring.Component):
         m = Module()
         g = self.geometry
         regs = _Registers(g)
+        wanted = self.saved
+        if g.watches:
+            wanted = wanted & ~self.accepted.spared
         m.d.comb += [self.failed.eq(regs.broken | self.read_error | self.write_error),
-                     self.select.eq(regs.current), self.look.eq(self.saved & ~regs.parked),
+                     self.select.eq(regs.current), self.look.eq(wanted & ~regs.parked),
                      self.closed.eq(regs.full | self.withdraw | self.failed)]
         self._track(m, regs)
         demoting = self._demote(m, regs)
@@ -194,7 +200,7 @@ class ResumeSequencer(wiring.Component):
     def _track(self, m, regs):
         """Note what has happened to each entry's TB; start those that are ready."""
         event = self.head_event
-        started = Signal(below(self.geometry.tb_slots))
+        started = Signal(below(self.geometry.context_entries))
         ready = Signal.like(regs.running)
         hold = Signal()
         coming = (regs.waiting.any() & ~self.closed

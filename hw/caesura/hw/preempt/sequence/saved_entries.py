@@ -29,7 +29,7 @@ class _Sets:
     def __init__(self, g: Geometry, k: int):
         (self.saved, self.sides, self.increments, self.bases, self.base_sides,
          self.without_registers, self.without_lines, self.completed) = (
-            Signal(g.tb_slots, name=f"{name}_{k}") for name in self.NAMES)
+            Signal(g.context_entries, name=f"{name}_{k}") for name in self.NAMES)
 
 
 class SavedEntries(wiring.Component):
@@ -54,13 +54,13 @@ class SavedEntries(wiring.Component):
         It is a preempt; one that saves increments of TBs that have a base.
     evicting : Signal, in
         What has stayed of a TB is saved.
-    keeps_registers, keeps_lines : Signal(tb_slots), in
+    keeps_registers, keeps_lines : Signal(context_entries), in
         Vectors: entries of the kernel whose registers, whose lines stay on the SM.
     event : in
         Heads that are acknowledged.
     tally : in
         Of each stream that is saved.
-    adopts : Signal, in; record_sides : Signal(tb_slots), in
+    adopts : Signal, in; record_sides : Signal(context_entries), in
         The entries of a kernel that is being adopted will be read, on these sides.
     arrived, arrived_base : Signal, in; found : in
         Entry `select` of such a kernel, or that of its base, says this.
@@ -72,10 +72,10 @@ class SavedEntries(wiring.Component):
         Vector: the kernel begins anew; none of its entries is saved.
     ended : in
         A TB has ended.
-    saved, sides, increments, bases, base_sides : Signal(tb_slots), out
+    saved, sides, increments, bases, base_sides : Signal(context_entries), out
         Vectors of the kernel: entries that are saved, on which side, as increments; those whose TB
         has a base, on which side.
-    without_registers, without_lines, completed : Signal(tb_slots), out
+    without_registers, without_lines, completed : Signal(context_entries), out
         Vectors of the kernel: of the saved entries those without registers, without lines, and
         those of them to which there is a second image on the other side.
     stands : Signal, out
@@ -135,17 +135,17 @@ class SavedEntries(wiring.Component):
 
     def __init__(self, g: Geometry):
         self.geometry = g
-        tb = below(g.tb_slots)
+        tb = below(g.context_entries)
         super().__init__({
             "kernel": In(below(g.kernel_slots)), "generation": In(32), "saving": In(1),
             "incremental": In(1), "evicting": In(1),
-            "keeps_registers": In(g.tb_slots), "keeps_lines": In(g.tb_slots),
+            "keeps_registers": In(g.context_entries), "keeps_lines": In(g.context_entries),
             "event": In(head_event(g)), "tally": In(save_tally(g)),
-            "adopts": In(1), "record_sides": In(g.tb_slots),
+            "adopts": In(1), "record_sides": In(g.context_entries),
             "arrived": In(1), "arrived_base": In(1), "found": In(found_entry(g)),
             "adopted": In(adoption(g)), "recorded": In(1), "voided": In(1),
             "start": In(g.kernel_slots), "ended": In(entry_event(g)),
-            **{name: Out(g.tb_slots) for name in _Sets.NAMES}, "stands": Out(1),
+            **{name: Out(g.context_entries) for name in _Sets.NAMES}, "stands": Out(1),
             "kept": Out(g.kernel_slots),
             "select": In(tb), "select_base": In(1), "listed": Out(32), "listed_crc": Out(32),
             "listed_extent": Out(stream_extent(g)),

@@ -41,6 +41,9 @@ class Sequencer(wiring.Component):
     kernel are still there; before a kernel of which no entry is saved is resumed, it is made void
     (`arch.context`).
 
+    What yields is saved and brought back in the same way, but that no record is written: the kernel
+    runs on.
+
     A preempt waits for points with a mechanism that does, as long as its patience lasts: `stop_now`
     rises in the cycle after `draining` has been high for as many cycles as that, or after `hasten`.
 
@@ -201,6 +204,8 @@ class Sequencer(wiring.Component):
                                      for name in ("newcomer", "newcomer_tbs")]
                     if g.traps:  # a kernel without routines stops at its points
                         m.d.sync += s.trap.eq(wanted.trap & kernel.trap_base.any())
+                    if g.watches:
+                        m.d.sync += s.yields.eq(wanted.yields)
                     if g.grace:
                         m.d.sync += s.grace_used.eq(wanted.grace_used)
                     m.d.sync += [
@@ -243,7 +248,10 @@ class Sequencer(wiring.Component):
                               & ~s.checkpoint):
                         m.next = "LEAVING"
                         if g.in_place:
-                            with m.If(self.stays & ~s.in_place):
+                            others_stay = self.stays & ~s.in_place
+                            if g.watches:  # and are left alone
+                                others_stay = others_stay & ~s.yields
+                            with m.If(others_stay):
                                 m.d.sync += self.staying.eq(self.first_staying)
                                 m.next = "LOOK"
                 with m.If(self.cancel):
@@ -316,8 +324,9 @@ class Sequencer(wiring.Component):
     def _record(self, m: Module, error, left) -> None:
         """Write the kernel's record, or make it void."""
         with m.State("LEAVING"):
-            m.d.comb += self.check.eq(self.gone)
-            with m.If(self.gone):
+            gone = self.gone & ~self.accepted.yields if self.geometry.watches else self.gone
+            m.d.comb += self.check.eq(gone)
+            with m.If(gone):
                 m.next = "SUM"
             with m.Elif(self.released):
                 m.next = "END"

@@ -87,6 +87,10 @@ class Compiled:
         state["memory_bytes"], state["param_words"] = len(machine.memory), g.param_words
         state["stack_depth"], state["trace_room"] = g.stack_depth, len(self._trace)
         state["trace"] = _address(self._trace) if machine.recorder else 0
+        watches = machine.watches
+        table = watches.table(machine.number)
+        state["watches"], state["watch_rows"] = _address(watches.words), watches.rows
+        state["table_first"], state["table_end"] = table.start, table.stop
 
     def run(self, cycles: int) -> int:
         """Execute instructions, the first in the current cycle, and return how many (1 to `cycles`).
@@ -109,6 +113,8 @@ class Compiled:
         passed = int(state["cycle"][0]) - before
         machine.retired = int(state["retired"][0])
         machine.cycle = before + passed
+        machine.attention |= bool(state["woken"][0])
+        state["woken"] = 0
         self._take_ready()
         return passed + self._handle(status)
 
@@ -133,7 +139,7 @@ class Compiled:
     def _handle(self, status: int) -> int:
         """Do what is Python's; return the instructions executed by it."""
         machine = self.machine
-        if status in (Status.LIMIT, Status.DECODE):
+        if status in (Status.LIMIT, Status.DECODE, Status.WOKEN):
             return 0
         if status == Status.ATTENTION:
             machine.attention = True
@@ -195,6 +201,7 @@ class Compiled:
         vectors = warp.valid, warp.dirty, warp.live_vector
         values = [*(word for each in vectors for word in (each & _WORD, each >> 32)), warp.live, warp.written,
                   warp.uniforms_written, warp.waiting, warp.barrier, warp.parked, warp.after_pp, warp.returned,
+                  warp.yielding,
                   *warp.predicates, self._full, warp.index, warp.tb.slot, len(warp.stack)]
         for entry in warp.stack:
             values += (entry.pc, entry.mask, entry.reconv)
@@ -247,10 +254,10 @@ class Compiled:
         end = STACK_WORD + STACK_WORDS * int(words[_DEPTH])
         values = words[_POINTER_WORDS:end].tolist()
         warp.valid, warp.dirty, warp.live_vector = (values[k] | values[k + 1] << 32 for k in (0, 2, 4))
-        warp.live, warp.written, warp.uniforms_written, waiting, warp.barrier, *flags = values[6:14]
+        warp.live, warp.written, warp.uniforms_written, waiting, warp.barrier, *flags = values[6:15]
         warp.waiting = bool(waiting)
-        warp.parked, warp.after_pp, warp.returned = map(bool, flags)
-        warp.predicates[:] = values[14:14 + PREDICATES]
+        warp.parked, warp.after_pp, warp.returned, warp.yielding = map(bool, flags)
+        warp.predicates[:] = values[15:15 + PREDICATES]
         stack = values[STACK_WORD - _POINTER_WORDS:]
         warp.stack[:] = map(StackEntry, stack[::STACK_WORDS], stack[1::STACK_WORDS], stack[2::STACK_WORDS])
         self._attached[warp.slot] = None

@@ -54,6 +54,8 @@ def _packed(**fields: int) -> tuple[int, ...]:
 
 def _handler(instruction: Instruction, kind: Kind) -> Handler:
     op = instruction.op
+    if op.yields:
+        return Handler.PYTHON
     if kind in _CONTROL:
         return _CONTROL[kind]
     if kind is Kind.ATOMIC:

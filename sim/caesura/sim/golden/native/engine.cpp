@@ -198,7 +198,7 @@ bool branch(Warp& w, const Operation& op, u32 active, u32 taken) {
 
 void pause(Warp& w, const Operation& op, bool pending, bool routine) {
     if (op.handler == Handler::BARRIER) {
-        w.waiting = 1, w.barrier = op.barrier, w.live_vector = op.live;
+        w.waiting = 1, w.barrier = op.barrier, w.live_vector = op.live, w.yielding = 0;
     } else if (op.handler == Handler::PP && pending) {
         w.after_pp = 1, w.live_vector = op.live;
     } else if (op.handler == Handler::PP_DIV && w.after_pp) {
@@ -214,7 +214,7 @@ bool continues(const Warp& w) { return w.live && !w.waiting && !w.parked; }
 // After a warp has stopped: the end of its thread block, or a barrier that may be full. The block that has stopped as
 // a whole for a preempt needs attention.
 int stopped(Machine& m, Block& block, bool pending) {
-    bool alive = false, full = true, same = true, running = false;
+    bool alive = false, full = true, same = true, running = false, yielding = false;
     u32 barrier = ~0u;
     for (u32 k = 0; k < block.warps; ++k) {
         const Warp& w = warp_at(m, block.slots[k]);
@@ -222,13 +222,14 @@ int stopped(Machine& m, Block& block, bool pending) {
         alive = true;
         running |= continues(w);
         full &= w.waiting != 0;
+        yielding |= w.yielding != 0;
         same &= barrier == ~0u || barrier == w.barrier;
         barrier = w.barrier;
     }
     if (!alive) return Status::DONE;
     if (pending) return running ? Status::LIMIT : Status::ATTENTION;
     if (!full) return Status::LIMIT;
-    if (!same) return Status::MISMATCH;
+    if (!same || yielding) return Status::MISMATCH;
     for (u32 k = 0; k < block.warps; ++k) {
         Warp& w = warp_at(m, block.slots[k]);
         if (!w.live) continue;
@@ -303,6 +304,7 @@ extern "C" int run(Machine* machine, u64 cycles) {
         const int status = step(m);
         if (status == Status::PYTHON || status == Status::DECODE) --m.cycle;
         if (status != Status::LIMIT) return status;
+        if (m.woken) return Status::WOKEN;
     }
     return Status::LIMIT;
 }

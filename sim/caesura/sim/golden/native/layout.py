@@ -91,9 +91,11 @@ class Status(enum.IntEnum):
     ATTENTION = 4
     """The last warp of a thread block has stopped while a preempt is pending."""
     MISMATCH = 5
-    """All warps of a thread block wait, at different barriers."""
+    """All warps of a thread block wait, at different barriers or at one where it may leave."""
     RAN_OFF = 6
     """Live lanes ran off the bottom of the stack."""
+    WOKEN = 7
+    """A row of the watch table has fired."""
 
 
 def _struct(*fields: tuple) -> np.dtype:
@@ -111,7 +113,7 @@ of an address."""
 WARP = _struct(
     ("registers", "u8"), ("uniforms", "u8"), ("valid", "u8"), ("dirty", "u8"), ("live_vector", "u8"),
     ("live", "u4"), ("written", "u4"), ("uniforms_written", "u4"), ("waiting", "u4"), ("barrier", "u4"),
-    ("parked", "u4"), ("after_pp", "u4"), ("returned", "u4"),
+    ("parked", "u4"), ("after_pp", "u4"), ("returned", "u4"), ("yielding", "u4"),
     ("predicates", "u4", (PT + 1,)), ("index", "u4"), ("block", "u4"), ("depth", "u4"),
     ("stack", "u4", (MAX_STACK, 3)))
 """A warp slot; a stack entry is PC, mask and reconvergence PC, and predicate `PT` is all ones."""
@@ -133,11 +135,14 @@ KERNEL = _struct(
 
 MACHINE = _struct(
     ("memory", "u8"), ("memory_bytes", "u8"), ("cycle", "u8"), ("retired", "u8"), ("warps", "u8"), ("blocks", "u8"),
-    ("kernels", "u8"), ("trace", "u8"), ("coefficients", "u8"), ("angles", "u8"), ("trace_count", "u4"),
-    ("trace_room", "u4"), ("param_words", "u4"), ("stack_depth", "u4"), ("ordered", "u4"), ("first", "u4"),
-    ("count", "u4"), ("slot", "u4"), ("pc", "u4"), ("ready", "u4", (MAX_WARPS,)))
-"""The machine: `ready` is a ring of warp slots, `ordered` says that atomics follow a trace, `slot` and `pc` are of the
-instruction that stopped the engine."""
+    ("kernels", "u8"), ("trace", "u8"), ("watches", "u8"), ("coefficients", "u8"), ("angles", "u8"),
+    ("trace_count", "u4"), ("trace_room", "u4"), ("param_words", "u4"), ("stack_depth", "u4"), ("ordered", "u4"),
+    ("first", "u4"), ("count", "u4"), ("slot", "u4"), ("pc", "u4"),
+    ("watch_rows", "u4"), ("table_first", "u4"), ("table_end", "u4"), ("woken", "u4"),
+    ("ready", "u4", (MAX_WARPS,)))
+"""The machine: `ready` is a ring of warp slots, `ordered` says that atomics follow a trace, `slot` and `pc` are of
+the instruction that stopped the engine; `watches` are the words of `Watches`, `woken`: a row of the SM's own watch
+table, `table_first` to `table_end`, has fired."""
 
 _STRUCTS = {"Operation": OPERATION, "Warp": WARP, "Block": BLOCK, "Kernel": KERNEL, "Machine": MACHINE, "Record": TRACE}
 _ENUMS = (Handler, Source, Status, AluOp, F64Op, SfuOp, ExchangeOp, AtomicOp, Space, Size, Special)

@@ -146,6 +146,18 @@ inline void mark_written(const Block& block, const Access& access) {
     }
 }
 
+// Memory was written there: what watches the segment fires (`Watches`).
+inline void wrote(Machine& m, u32 address) {
+    u32* words = reinterpret_cast<u32*>(m.watches);
+    if (!words[0]) return;
+    u32 *segments = words + 1, *fired = segments + m.watch_rows;
+    for (u32 row = 0; row < m.watch_rows; ++row) {
+        if (segments[row] != address / SEGMENT_BYTES || fired[row]) continue;
+        fired[row] = 1;
+        m.woken |= row >= m.table_first && row < m.table_end;
+    }
+}
+
 template <class Unit>
 inline void store_words(const Access& access, u32 mask, const u32* words, u32 offset = 0) {
     for (u32 left = mask & FULL; left; left &= left - 1) {
@@ -168,6 +180,8 @@ inline bool store(Machine& m, Warp& w, const Operation& op, u32 mask) {
     } else {
         for (u32 k = 0; k < op.registers; ++k) store_words<u32>(access, mask, row(w, op.d + int(k)), 4 * k);
     }
+    if (op.space != Space::SHARED)
+        for (u32 left = mask & FULL; left; left &= left - 1) wrote(m, access.address[__builtin_ctz(left)]);
     return true;
 }
 
@@ -227,7 +241,9 @@ inline void change(Machine& m, Warp& w, const Operation& op, u32 mask, const Acc
         const int k = order[n];
         const Word before = get<Word>(access.base, access.address[k]);
         old[k] = before;
-        put<Word>(access.base, access.address[k], changed<Word, Signed>(op.code, before, Word(b[k]), Word(c[k])));
+        const Word after = changed<Word, Signed>(op.code, before, Word(b[k]), Word(c[k]));
+        put<Word>(access.base, access.address[k], after);
+        if (op.space != Space::SHARED && after != before) wrote(m, access.address[k]);
         if (!m.trace) continue;
         Record* r = record(m, w, ATOMIC, op.space == Space::SHARED, 1u << k);
         r->data[0] = u32(old[k]), r->data[1] = u32(old[k] >> 32);

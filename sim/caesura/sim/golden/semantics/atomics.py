@@ -64,6 +64,8 @@ class Atomic:
         old = pending.view[place].astype(np.uint64)
         value = AtomicLane.compute(self.function, self.wide, old, pending.b[lanes], pending.c[lanes])
         pending.view[place] = value.astype(pending.view.dtype)
+        if not self.shared:
+            self.sm.wrote((place * self.access.bytes)[value != old])
         pending.old[lanes] = old
         pending.left.difference_update(lanes.tolist())
 

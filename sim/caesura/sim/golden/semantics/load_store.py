@@ -78,7 +78,12 @@ def load_store(instruction: Instruction, sm: Sm, kernel: Kernel) -> Run:
         data = warp.registers[d:end, lanes] if op.store else None
         views, address = place(sm, warp, address, lanes, access, data)
         if data is not None:
-            return store(views, address, data, access)
+            store(views, address, data, access)
+            if views is sm.views:
+                sm.wrote(address)
+            return
+        if op.yields:
+            sm.watch(warp.tb, int(address[0]))
         for register, values in enumerate(load(views, address, access), d):
             if mask != full:
                 whole = np.zeros(size, np.uint32)
@@ -96,6 +101,7 @@ def _global(sm, warp, address, lanes, access, data):
     if data is not None:
         started = _started(address, fault.address)
         store(sm.views, address[started], data[:, started], access)
+        sm.wrote(address[started])
     raise fault
 
 

@@ -41,6 +41,7 @@ class Kind(enum.IntEnum):
     CALL = 10
     BRU = 11
     REJOIN = 12
+    UNWATCH = 13
 
 
 def _nothing(warp: Warp, mask: int) -> None:
@@ -61,6 +62,8 @@ class Operation:
         Of kind `ATOMIC`.
     target, reconv, live, barrier, uniform : int
         Of control instructions; `uniform` is the register that holds a return address.
+    yields : bool
+        Of kind `BARRIER`: the TB may leave the SM there.
     fault : Fault
         Of kind `FAULT`: raised at issue.
     recorded : bool
@@ -72,7 +75,7 @@ class Operation:
     """
 
     __slots__ = ("kind", "guard", "invert", "run", "atomic", "target", "reconv", "live", "barrier", "uniform",
-                 "fault", "recorded", "all_lanes", "instruction")
+                 "fault", "recorded", "all_lanes", "yields", "instruction")
 
     def __init__(self, kind: Kind, fault: Fault = Fault.NONE):
         self.kind = kind
@@ -83,7 +86,7 @@ class Operation:
         self.target = self.reconv = self.live = self.barrier = self.uniform = 0
         self.fault = fault
         self.recorded = True
-        self.all_lanes = False
+        self.all_lanes = self.yields = False
         self.instruction: Instruction | None = None
 
 
@@ -97,7 +100,7 @@ def compile_word(word: int, sm: Sm, kernel: Kernel) -> Operation:
     except ValueError:
         return Operation(Kind.FAULT, Fault.ILLEGAL_OPCODE)
     op = instruction.op
-    if _illegal(instruction):
+    if _illegal(instruction) or op.yields and not sm.g.watches:
         return Operation(Kind.FAULT, Fault.ILLEGAL_OPCODE)
     if max((*instruction.reads, *instruction.writes), default=-1) >= kernel.registers:
         return Operation(Kind.FAULT, Fault.REGISTER_BOUND)
@@ -133,14 +136,14 @@ def _illegal(instruction: Instruction) -> bool:
 
 _CONTROL = {"bra": Kind.BRANCH, "exit": Kind.EXIT, "nop": Kind.NOP, "membar": Kind.NOP,
             "pp": Kind.PP, "pp.div": Kind.PP_DIV, "trap": Kind.TRAP, "call": Kind.CALL, "bru": Kind.BRU,
-            "rejoin": Kind.REJOIN}
+            "rejoin": Kind.REJOIN, "unwatch": Kind.UNWATCH}
 
 
 def _control(instruction: Instruction) -> Operation | None:
     op = instruction.op
     if op.barrier is not None:
         operation = Operation(Kind.BARRIER)
-        operation.barrier = op.barrier
+        operation.barrier, operation.yields = op.barrier, op.yields
     elif op.name in _CONTROL:
         operation = Operation(_CONTROL[op.name])
     else:

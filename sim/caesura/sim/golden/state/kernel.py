@@ -13,7 +13,7 @@ from caesura.hw.arch.footprint import local_region_bytes, tb_footprint
 from caesura.hw.arch.geometry import REGISTER_BANKS, SEGMENT_BYTES, Geometry
 from caesura.hw.arch.registers import Register
 
-__all__ = ["Descriptor", "SavedEntry", "Base", "GridProgress", "Kernel"]
+__all__ = ["Descriptor", "SavedEntry", "Base", "Away", "GridProgress", "Kernel"]
 
 
 @dataclass(frozen=True)
@@ -35,6 +35,7 @@ class Descriptor:
     local_bytes: int
     const_base: int
     const_bytes: int
+    entries: int
     windows: tuple[tuple[int, int], ...]
     params: tuple[int, ...]
 
@@ -47,7 +48,7 @@ class Descriptor:
             return register.fields[field].extract(values.get(register.address, 0))
 
         single = ("code_base", "code_words", "trap_base", "shared_bytes", "ccb_base", "area_bytes", "local_base",
-                  "local_bytes", "const_base", "const_bytes")
+                  "local_bytes", "const_base", "const_bytes", "entries")
         return cls(grid=(value("grid_x"), value("grid_y"), value("grid_z")),
                    block=(value("block", "x"), value("block", "y"), value("block", "z")),
                    threads=value("sizes", "threads"), registers=value("sizes", "registers"),
@@ -118,6 +119,25 @@ class Base(NamedTuple):
 
     side: int
     crc: int
+
+
+@dataclass
+class Away:
+    """A TB that has left the SM by itself.
+
+    Attributes
+    ----------
+    number : int
+        TBs of the SM that have left before it.
+    row : int or None
+        Of what it waits for, in `Watches`; None: it waits for its turn, or has nothing left to wait for.
+    ready : bool
+        It is to come back.
+    """
+
+    number: int
+    row: int | None = None
+    ready: bool = False
 
 
 class Profile:
@@ -195,6 +215,10 @@ class Kernel:
         The entries that can be resumed.
     bases : dict of int to Base
         The entries whose TB, on the SM or saved, has a base.
+    left : dict of int to Away
+        The entries whose TB has left the SM by itself, and is not back.
+    yields : int
+        How often TBs have done so.
     profile : Profile
         What its TBs took.
     switches : Counter of Switch
@@ -217,6 +241,8 @@ class Kernel:
         self.progress = GridProgress([self])
         self.saved: dict[int, SavedEntry] = {}
         self.bases: dict[int, Base] = {}
+        self.left: dict[int, Away] = {}
+        self.yields = 0
         self.profile = Profile()
         self.switches = Counter[Switch]()
         self.recorded = self.abandoned = False
@@ -230,7 +256,7 @@ class Kernel:
         self.windows = tuple(w for w in descriptor.windows if w[0] < w[1])
         self.launched = self.completed = self.faults = self.entries = 0
         self.progress.begin()
-        self.saved, self.bases = {}, {}
+        self.saved, self.bases, self.left, self.yields = {}, {}, {}, 0
         self.profile = Profile()
         self.switches.clear()
         self.error = CommandError.NONE
@@ -266,8 +292,29 @@ class Kernel:
 
     @property
     def kept(self) -> bool:
-        """A resume has to come before it runs: TBs are saved, or its record may be believed."""
-        return bool(self.saved) or self.recorded
+        """A resume has to come before it runs: TBs are saved that have not left by themselves, or its record may be
+        believed."""
+        return bool(self.taken) or self.recorded
+
+    @property
+    def taken(self) -> set[int]:
+        """The entries of TBs that are saved and have not left by themselves."""
+        return self.saved.keys() - self.left.keys()
+
+    @property
+    def away(self) -> int:
+        """Those whose TBs have, a bit each."""
+        return sum(1 << entry for entry in self.left)
+
+    @property
+    def most_entries(self) -> int:
+        """How many entries it may use, the lowest ones."""
+        return min(self.descriptor.entries or self.g.tb_slots, self.g.context_entries)
+
+    @property
+    def has_entry(self) -> bool:
+        """An entry that it may use is free."""
+        return self.entries.bit_count() < self.most_entries
 
     def take_entry(self) -> int:
         """Return the lowest free entry, which now belongs to a new TB."""

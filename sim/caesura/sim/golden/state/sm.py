@@ -21,6 +21,7 @@ from .recorder import Recorder
 from .resource import Resource
 from .staying import Staying
 from .thread_block import ThreadBlock, Warp
+from .watches import Watches
 
 __all__ = ["Sm"]
 
@@ -56,6 +57,10 @@ class Sm:
     fault : FaultRecord
         The first since the event was cleared.
     fault_count : int
+    number : int
+        Of this SM in the device.
+    watches : Watches
+        What TBs watch, of all SMs of the device.
     attention : bool
         A TB may have to be launched, restored or saved before the next instruction.
     """
@@ -74,11 +79,12 @@ class Sm:
         self.recorder = Recorder() if trace else None
         self.cycle = self.retired = self.events = self.fault_count = 0
         self.fault = FaultRecord()
+        self.number, self.watches = 0, Watches(g)
         self.attention = False
 
-    def use_memory(self, memory: np.ndarray) -> None:
-        """Share the memory of another SM."""
-        self.memory = memory
+    def join(self, first: Sm, number: int) -> None:
+        """Be SM `number` of a device: share memory, and what is watched there, with its first one."""
+        self.memory, self.watches, self.number = first.memory, first.watches, number
         self._view()
 
     def _view(self) -> None:
@@ -161,11 +167,34 @@ class Sm:
     def remove(self, tb: ThreadBlock) -> None:
         """Free everything a TB holds."""
         self.tbs[tb.slot] = None
+        if self.g.watches:
+            self.watches.clear(self.watch_of(tb))
         for warp in tb.warps:
             self.slots[warp.slot] = None
         if any(warp.tb is tb for warp in self.ready):
             self.ready = deque(warp for warp in self.ready if warp.tb is not tb)
         self.attention = True
+
+    # Watches
+
+    def watch_of(self, tb: ThreadBlock) -> int:
+        """Return the row of what a resident TB watches."""
+        return self.number * self.watches.each + tb.slot
+
+    def watch(self, tb: ThreadBlock, address: int) -> None:
+        """A TB watches the segment of an address."""
+        self.watches.watch(self.watch_of(tb), address // SEGMENT_BYTES)
+
+    def unwatch(self, tb: ThreadBlock) -> None:
+        """A TB has seen what it waits for: it does not leave at the next ``bar.yield``."""
+        self.watches.fire(self.watch_of(tb))
+
+    def wrote(self, addresses: np.ndarray) -> None:
+        """Memory was written by an instruction, not by a save."""
+        fired = self.watches.written(addresses)
+        table = self.watches.table(self.number)
+        if len(fired) and ((fired >= table.start) & (fired < table.stop)).any():
+            self.attention = True
 
     # Registers and global memory
 

@@ -57,6 +57,8 @@ class Warp:
         The atomic it stands at while the order of a trace is followed.
     waiting, barrier
         At which barrier it waits, if it does.
+    yielding : bool
+        The barrier it waits at, or waited at last, is a ``bar.yield``, and it was not restored since.
     parked : bool
         Stopped at a preemption point, or at any instruction when told to stop at once.
     between : bool
@@ -88,7 +90,7 @@ class Warp:
         self.uniforms = np.zeros(UNIFORMS, np.uint32)
         self.uniforms_written = 0
         self.pending: PendingAtomic | None = None
-        self.waiting = False
+        self.waiting = self.yielding = False
         self.barrier = 0
         self.parked = self.between = False
         self.live_vector = 0

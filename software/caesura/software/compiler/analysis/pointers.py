@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import dataclasses
 
+from caesura.hw.arch.isa import BY_NAME
+from caesura.hw.arch.operations import Space
+
 from ..ir.kernel import Kernel, Op, Reg
 from ..ir.spec import is_memory
 
@@ -19,7 +22,7 @@ def mark_pointers(kernel: Kernel) -> None:
     for op in kernel.ops():
         for reg in op.written():
             definitions.setdefault(reg, []).append(op)
-        if is_memory(op) and ".global." in op.name and isinstance(op.uses[0], Reg):
+        if is_memory(op) and BY_NAME[op.name].space is Space.GLOBAL and isinstance(op.uses[0], Reg):
             pending.append(op.uses[0])
     seen: set[Reg] = set()
     offsets: set[int] = set()

@@ -99,8 +99,11 @@ class _Explanation:
     def _pc(self, site: Place) -> int:
         return self._lifted.start[site.label] + site.index
 
-    def _spoiler(self, found: Idempotence) -> tuple[int, int] | None:
-        return None if found.spoiler is None else (self._pc(found.spoiler[0]), self._pc(found.spoiler[1]))
+    def _spoiler(self, found: Idempotence) -> tuple[int, int | None] | None:
+        if found.spoiler is None:
+            return None
+        load, store = found.spoiler
+        return self._pc(load), store and self._pc(store)
 
     def _regions(self) -> tuple[RegionFacts, ...]:
         return tuple(RegionFacts(self._pc(cut.site), cut.reason, None if cut.load is None else self._pc(cut.load))

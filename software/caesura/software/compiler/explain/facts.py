@@ -194,5 +194,5 @@ class KernelFacts:
     smallest: int
     largest: int
     longest_interval: int | None
-    spoiler: tuple[int, int] | None
-    spoiler_restrict: tuple[int, int] | None
+    spoiler: tuple[int, int | None] | None
+    spoiler_restrict: tuple[int, int | None] | None

@@ -98,6 +98,8 @@ def _effect(op: Op, written: set[Space]) -> tuple[Effect, str]:
     if is_memory(op):
         space = BY_NAME[op.name].space
         assert space is not None
+        if BY_NAME[op.name].yields:
+            return Effect.LIMIT, ""
         if writes_memory(op):
             return Effect.WRITE, space.name
         if space not in written:

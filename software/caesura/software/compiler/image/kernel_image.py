@@ -6,10 +6,14 @@ import dataclasses
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
+from caesura.hw.arch.isa import LIVE_BITS, OPCODES
+
 from ..ir.variables import Binding, Parameter, Relocation, Symbol
 from ..origins import Origin
 
 __all__ = ["PreemptionPoint", "KernelImage"]
+
+_YIELDING = frozenset(op.code for op in OPCODES if op.yields)
 
 
 @dataclass(frozen=True)
@@ -123,6 +127,11 @@ class KernelImage:
     def trap_base(self) -> int:
         """Where the trap vectors begin, 0 if there are none."""
         return len(self.code) if self.traps else 0
+
+    @property
+    def yields(self) -> bool:
+        """It has instructions by which a TB leaves the SM until memory changes (`Geometry.watches`)."""
+        return any(word >> LIVE_BITS in _YIELDING for word in self.words)
 
     @property
     def all_local_bytes(self) -> int:

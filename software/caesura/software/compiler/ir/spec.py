@@ -116,7 +116,7 @@ WIDE: dict[str, Signature] = {
 }
 """64-bit operations, gone after legalisation."""
 
-_IMPURE = {"exit", "membar", "trap", "nop", "pp", "pp.div", "enter", "call", "bru", "rejoin"}
+_IMPURE = {"exit", "membar", "trap", "nop", "pp", "pp.div", "enter", "call", "bru", "rejoin", "unwatch"}
 ROUTINE = ("routine", "enter", "call", "bru")
 """Operations whose operands are as many as a routine has (`ir.kernel`)."""
 
@@ -127,7 +127,7 @@ def _named(*beginnings: str) -> frozenset[str]:
 
 _MEMORY = _named("ld.", "uld.", "st.", "atom.", "red.")
 _ATOMIC = _named("atom.", "red.")
-_EFFECTS = _named("st.", "bar.", "atom.", "red.") | _IMPURE
+_EFFECTS = _named("st.", "bar.", "atom.", "red.", "ld.watch.") | _IMPURE
 
 
 def is_memory(op: Op) -> bool:
@@ -156,7 +156,7 @@ def offset_fits(op: Op, offset: int) -> bool:
 
 
 def is_pure(op: Op) -> bool:
-    """Whether `op` only computes its results (a load is; a volatile one is not)."""
+    """Whether `op` only computes its results (a load is; a volatile one, or one that watches, is not)."""
     return not op.volatile and op.name not in _EFFECTS
 
 

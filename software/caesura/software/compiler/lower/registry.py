@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from ..ptx.inline import CALL, ENTER, RETURN
+from ..ptx.inline import CALL, ENTER, RETURN, YIELD
 from ..ptx.syntax import Instruction, Operand
 from ..ptx.types import DATA_TYPES, WIDTHS
 from .context import Context
@@ -64,7 +64,7 @@ def _only_float(ctx: Context) -> None:
 def supported_opcodes() -> list[str]:
     """Return the supported base opcodes, without those of `ptx.inline`, which no PTX has."""
     found = {*_HANDLERS, *_FLOAT_HANDLERS["f32"], *_FLOAT_HANDLERS["f64"]}
-    return sorted(found - {CALL, ENTER, RETURN})
+    return sorted(found - {CALL, ENTER, RETURN, YIELD})
 
 
 def check_modifiers(ctx: Context, allowed: set[str], modifiers: list[str]) -> None:

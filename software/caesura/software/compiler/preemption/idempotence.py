@@ -19,7 +19,8 @@ A **kernel** is idempotent, so that a TB can be dropped and run again, if
 
 1. it has no atomic on global memory, and
 2. no load of global memory may be overwritten by a store of the TB: by a later one as in case 4, or, if the kernel has
-   barriers or fences, by any, and again offsets from the same address do not count.
+   barriers or fences, by any, and again offsets from the same address do not count, and
+3. it nowhere yields: what others wrote while the TB waited they need not write again.
 
 Shared and local memory do not matter there: a TB begins with neither.
 """
@@ -76,12 +77,13 @@ class Idempotence:
     restarts : dict of str to int
         For each block, the cuts from which its start is reached without another one, as bits.
     spoiler : tuple of Place or None
-        The load and the store, or twice the atomic, that keep the whole kernel from being idempotent; None: it is.
+        The load and the store, or twice the atomic, that keep the whole kernel from being idempotent, or where it
+        yields and None; None: it is idempotent.
     """
 
     cuts: tuple[Cut, ...]
     restarts: dict[str, int]
-    spoiler: tuple[Place, Place] | None
+    spoiler: tuple[Place, Place | None] | None
 
 
 class _Regions:
@@ -176,8 +178,12 @@ def idempotence(kernel: Kernel, graph: networkx.DiGraph | None = None, definitio
 
 
 def _spoiler(kernel: Kernel, graph: networkx.DiGraph, addresses: Addresses, restrict: bool
-             ) -> tuple[Place, Place] | None:
+             ) -> tuple[Place, Place | None] | None:
     """Return what keeps the kernel from being idempotent."""
+    for block in kernel.blocks:
+        for index, op in enumerate(block.ops):
+            if op.name == "bar.yield":
+                return Place(block.label, index), None
     everywhere = [access for access in addresses.accesses if access.space is Space.GLOBAL]
     for access in everywhere:
         if access.kind == "atomic":

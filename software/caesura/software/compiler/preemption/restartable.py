@@ -12,8 +12,9 @@ from .idempotence import idempotence
 
 __all__ = ["Spoilers", "spoilers", "reason"]
 
-Spoiler = tuple[int, int]
-"""Addresses of a load and of a store that may overwrite what it reads, or twice that of an atomic."""
+Spoiler = tuple[int, int | None]
+"""Addresses of a load and of a store that may overwrite what it reads, or twice that of an atomic, or that of a
+``bar.yield`` and None."""
 
 
 @dataclass(frozen=True)
@@ -48,7 +49,8 @@ def spoilers(image: KernelImage) -> Spoilers:
         found = idempotence(lifted.kernel, flow, definitions, restrict).spoiler
         if found is None:
             return None
-        load, store = (lifted.start[site.label] + site.index for site in found)
+        load, store = (site and lifted.start[site.label] + site.index for site in found)
+        assert load is not None
         return load, store
 
     return Spoilers(spoiler(False), spoiler(True))
@@ -57,6 +59,8 @@ def spoilers(image: KernelImage) -> Spoilers:
 def reason(spoiler: Spoiler) -> str:
     """Return in words what a spoiler does."""
     load, store = spoiler
+    if store is None:
+        return f"it yields at {load}: what others write meanwhile they need not write again"
     if load == store:
         return f"the atomic at {store} changes global memory"
     return f"the store at {store} may overwrite what the load at {load} reads"

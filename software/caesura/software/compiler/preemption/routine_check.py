@@ -106,7 +106,7 @@ def _check_place(image: KernelImage, pc: int, at: int, op: Op) -> None:
 
 
 def _computes(op: Op) -> bool:
-    return not writes_memory(op) if is_memory(op) else is_pure(op)
+    return not writes_memory(op) and not BY_NAME[op.name].yields if is_memory(op) else is_pure(op)
 
 
 def _wrong(image: KernelImage, pc: int, what: str) -> InvalidCode:

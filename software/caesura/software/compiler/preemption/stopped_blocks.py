@@ -218,7 +218,7 @@ class _State:
     def _context(self, op: Op) -> tuple | None:
         """Note what an instruction changes besides registers; return what its results depend on besides its sources,
         None if on what cannot be known."""
-        if is_memory(op):
+        if is_memory(op) and not BY_NAME[op.name].yields:
             return self._access(op)
         if op.name == "exit":
             return self._change(_LANES)

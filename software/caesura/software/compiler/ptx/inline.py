@@ -14,7 +14,7 @@ from ..errors import CompileError
 from .scopes import as_written, of_range
 from .syntax import Address, Arguments, Function, Guard, Instruction, Label, Name, Number, Operand, Variable, renamed
 
-__all__ = ["CALL", "ENTER", "MOST_STATEMENTS", "RETURN", "Inliner", "Statement", "callable_signature",
+__all__ = ["CALL", "ENTER", "MOST_STATEMENTS", "RETURN", "YIELD", "Inliner", "Statement", "callable_signature",
            "speculatable"]
 
 Statement = Instruction | Label
@@ -25,6 +25,11 @@ DEEPEST = 64
 CALL, ENTER, RETURN = "`call", "`enter", "`return"
 """Opcodes around routines. A call has the routine's name, then its results and its arguments, all in registers; a
 routine begins with its arguments and ends with its results."""
+YIELD = "`yield"
+"""Opcode of what a call of `YIELDING` becomes; it has the address and the value that is expected there."""
+YIELDING = "caesura_yield"
+"""``extern "C" __device__ void caesura_yield(unsigned *address, unsigned expected)``: the thread block may leave the SM
+until what is at the address changes (docs/architecture.md, Yield)."""
 _REGISTERS = ("b16", "u16", "s16", "b32", "u32", "s32", "f32", "b64", "u64", "s64", "f64")
 ASSERTION = "__assertfail"
 """What CUDA's ``assert`` calls; a call of it ends the thread block with a fault."""
@@ -38,6 +43,18 @@ def callable_signature(function: Function) -> bool:
     """Whether registers can hold each parameter and each result of a function."""
     return all(variable.elements is None and variable.count is None and variable.type in _REGISTERS
                for variable in (*function.parameters, *function.results))
+
+
+def _yielding(site: Instruction) -> Function:
+    """Return `YIELDING` as a function, called at `site`."""
+    types = {"address": "b64", "expected": "b32"}
+    parameters = tuple(Variable("param", type, name, site.line) for name, type in types.items())
+    variables = tuple(Variable("reg", type, f"{name}`", site.line) for name, type in types.items())
+    site = dataclasses.replace(site, guard=None)
+    loads = tuple(dataclasses.replace(site, opcode=f"ld.param.{v.type}", operands=(Name(v.name), Address(p.name)))
+                  for v, p in zip(variables, parameters, strict=True))
+    waits = dataclasses.replace(site, opcode=YIELD, operands=tuple(Name(v.name) for v in variables))
+    return Function("func", YIELDING, parameters, {}, variables, (*loads, waits), site.line)
 
 
 def speculatable(function: Function) -> bool:
@@ -111,10 +128,19 @@ class Inliner:
         function = self._find(target.text) if isinstance(target, Name) else None
         if isinstance(target, Name) and target.text == ASSERTION and (function is None or not function.defined):
             return [dataclasses.replace(site, opcode="trap", operands=())]
+        if isinstance(target, Name) and target.text == YIELDING and (function is None or not function.defined):
+            self._check_yield(function, site)
+            function = _yielding(site)
         if function is None or operands or not function.defined:
             raise self._error(site, "only calls of functions that the file defines are supported",
                               "call.uni (result), function, (argument)")
         return self.expand(function, results, arguments, site, at_site)
+
+    def _check_yield(self, declared: Function | None, site: Instruction) -> None:
+        """Refuse a declaration of `YIELDING` that is another function's."""
+        if declared is not None and (declared.results or [v.size for v in declared.parameters] != [8, 4]):
+            raise self._error(site, f"{YIELDING} is declared with other parameters or with a result",
+                              f".extern .func {YIELDING} (.param .b64 address, .param .b32 expected)")
 
     def expand(self, function: Function, results: tuple[Operand | None, ...], arguments: tuple[Operand, ...],
                site: Instruction, at_site: bool = False,

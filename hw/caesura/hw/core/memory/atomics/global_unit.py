@@ -16,7 +16,7 @@ from amaranth.lib.wiring import In, Out
 from amaranth.utils import exact_log2
 
 from ....arch.faults import Fault
-from ....arch.geometry import Geometry
+from ....arch.geometry import ADDRESS_BITS, Geometry
 from ....arch.isa import Size
 from ....interfaces import payloads as payload
 from ....interfaces.gpu_ports import OrderPort
@@ -69,6 +69,8 @@ class GlobalAtomics(wiring.Component):
     fault : stream of access_fault, out
     trace : Out
         The lanes in order, as they find their words.
+    acknowledged : Signal(ADDRESS_BITS), out
+        With `Geometry.watches`: an address in the segment whose burst is acknowledged next.
     read_port, write_port : ReadPort, WritePort
     order : OrderPort, out
         Of one of several SMs.
@@ -85,12 +87,14 @@ class GlobalAtomics(wiring.Component):
     trace: View
     read_port: ReadInterface
     write_port: WriteInterface
+    acknowledged: Signal
     order: Port
 
     def __init__(self, g: Geometry, slots: int):
         self.geometry = g
         super().__init__({
             **({"order": Out(OrderPort())} if g.sms > 1 else {}),
+            **({"acknowledged": Out(ADDRESS_BITS)} if g.watches else {}),
             "segment": In(stream.Signature(segment(g, slots))),
             "data": In(data.ArrayLayout(data.ArrayLayout(32, g.warp_size), 4)),
             "generations": In(payload.generations(g)), "forget": In(1), "lingering": Out(1),
@@ -270,6 +274,8 @@ class GlobalAtomics(wiring.Component):
         reported = Signal()  # an error was reported, of the instruction that was the oldest then
         before = Signal()  # one of this instruction
         report = Signal()  # one is to be reported
+        if g.watches:
+            m.d.comb += self.acknowledged.eq(oldest.address)
         for i in range(g.atomic_queue):
             with m.If(engine.finish & (pointers["working"] == i)):
                 m.d.sync += [wrote[i].eq(engine.wrote), lost[i].eq(engine.lost)]

@@ -6,11 +6,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from ...ir.kernel import Imm, Pred, Terminator
-from ...ptx.inline import CALL, ENTER, RETURN
-from ...ptx.syntax import Name, Number, Operand
+from ...ptx.inline import CALL, ENTER, RETURN, YIELD
+from ...ptx.syntax import Address, Name, Number, Operand
 from ..context import Context
 from ..registry import check_modifiers, lowers
 from ..variables import REDUCTION
+from .memory import address_base
 
 __all__: list[str] = []
 
@@ -151,6 +152,24 @@ def _reduction(ctx: Context, kind: str) -> None:
             ctx.emit("mov", (dest,), (count,))
         else:
             ctx.emit("setp.eq" if kind == "and" else "setp.ne", (dest,), (count, Imm(0)))
+
+
+@lowers(YIELD)
+def _yield(ctx: Context) -> None:
+    """Watch what is at the address and compare it, unless that is zero; then wait, perhaps away from the SM."""
+    address, expected = _names(ctx)
+    base, offset = address_base(ctx, "global", Address(address.text))
+    wanted, found, some, other = ctx.register(expected.text), ctx.named("r"), ctx.p(), ctx.p()
+    ctx.emit("setp.ne.64", (some,), (ctx.register(address.text), Imm(0)))
+    ctx.emit("mov", (found,), (wanted,))
+    ctx.guard = Pred(some)
+    ctx.emit("ld.watch.b32", (found,), (base,), offset, True)
+    ctx.guard = None
+    ctx.emit("setp.ne", (other,), (found, wanted))
+    ctx.guard = Pred(other)
+    ctx.emit("unwatch")
+    ctx.guard = None
+    ctx.emit("bar.yield")
 
 
 @lowers("trap")

@@ -1,0 +1,91 @@
+"""Thread blocks that wait for each other across two kernels, preempted and woken at random."""
+
+import functools
+import random
+
+import numpy as np
+
+from caesura.hw.arch.commands import KernelState
+from caesura.hw.arch.context import Mechanism
+from caesura.hw.arch.geometry import preset
+from caesura.sim.golden.transport import GoldenTransport
+from caesura.sim.testing.launch import Bench, argument_words
+
+from .yields import expected, images, order
+
+__all__ = ["Campaign", "geometry"]
+
+TINY = preset("tiny")
+kernels = functools.cache(images)
+
+
+def geometry(rng):
+    """Return a machine with too little room for all."""
+    warps = rng.choice([4, 6, 8])
+    return TINY.replace(tb_slots=rng.randint(2, 6), warps=warps, registers=rng.choice([64, 128]),
+                        watches=rng.randint(1, 4))
+
+
+class Campaign:
+    """Two kernels of TBs of which most wait for another one; those of the first also for TBs of the second."""
+
+    def __init__(self, seed, spare=False, machine=GoldenTransport, g=None):
+        self.rng = rng = random.Random(seed)
+        self.g, entries = g or geometry(rng), 0
+        if spare:  # more of them may be away than there are TB slots
+            self.g = self.g if g else self.g.replace(entries=12)
+            entries = rng.randint(self.g.tb_slots, self.g.context_entries)
+        self.transport = machine(self.g, 1 << 18)
+        self.bench = bench = Bench(self.transport)
+        most = entries or self.g.tb_slots
+        self.sizes = [rng.randint(1, most), rng.randint(1, most)]
+        self.threads, self.stride = rng.choice([5, 8, 16, 19]), rng.choice([4, 128])
+        self.after = order(rng, *self.sizes)
+        total = sum(self.sizes)
+        self.done, self.out = bench.allocate(total * self.stride), bench.allocate(4 * total * self.threads)
+        for slot, (first, count) in enumerate(((0, self.sizes[0]), (self.sizes[0], self.sizes[1]))):
+            names = bench.store(np.array(self.after[first:first + count], np.int32).tobytes())
+            bench.load(slot, kernels()["graph"], (count,), (self.threads,), argument_words(
+                kernels()["graph"], names, self.done + first * self.stride,
+                self.out + 4 * first * self.threads, self.stride, rng.randint(1, 200)), entries=entries)
+
+    def run(self):
+        """Run both, with what comes to mind meanwhile; a deadlock ends by a limit."""
+        rng, bench = self.rng, self.bench
+        slots = [0, 1] if rng.random() < 0.7 else [1, 0]
+        for slot in slots:
+            bench.start(slot)
+            self.transport.advance(rng.randint(1, 300))
+        for _ in range(rng.randint(1, 8)):
+            self.disturb(rng.choice(slots))
+            self.transport.advance(rng.randint(1, 400))
+        for slot in slots:
+            if bench.state(slot) is KernelState.PREEMPTED:
+                bench.resume(slot, limit=50_000)
+        for slot in slots:
+            bench.finish(slot, 100_000)
+
+    def disturb(self, slot):
+        """Preempt a kernel, resume it, save bases of it, or wake who watches some memory."""
+        rng, bench, state = self.rng, self.bench, self.bench.state(slot)
+        if state is KernelState.PREEMPTED:
+            bench.resume(slot, limit=50_000)
+        elif state is KernelState.RUNNING and rng.random() < 0.8:
+            mechanism, way = rng.choice(list(Mechanism)), rng.choice(["", "", "incremental", "in_place", "checkpoint"])
+            if way == "checkpoint":
+                bench.checkpoint(slot, mechanism)
+            else:
+                bench.preempt(slot, mechanism, **({way: True} if way else {}))
+        else:
+            begin = self.done + rng.randrange(sum(self.sizes) * self.stride)
+            bench.set("notify_begin", begin)
+            bench.set("notify_end", begin + rng.randint(1, 300))
+
+    def check(self):
+        flags, out = expected(self.after, self.sizes[0], self.threads)
+        got = np.frombuffer(self.transport.read_memory(self.done, len(flags) * self.stride), np.uint32)
+        assert got[::self.stride // 4].tolist() == flags
+        got = np.frombuffer(self.transport.read_memory(self.out, 4 * out.size), np.uint32)
+        assert (got == out.ravel()).all()
+        assert not self.bench.fault() and [self.bench.get(f"kernel[{k}].away") for k in (0, 1)] == [0, 0]
+        return sum(self.bench.get(f"kernel[{k}].yields") for k in (0, 1))
