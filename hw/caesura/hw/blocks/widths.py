@@ -44,6 +44,8 @@ def _cell(cell: re.Match, numbers: count) -> str:
         wanted = {"A": max(a, y), "Y": max(a, y)}
     elif kind in DIVISIONS and not mixed:
         wanted = dict.fromkeys("ABY", max(a, b, y))
+        if words["A_SIGNED"] == "0":  # the same, and Yosys writes it as one operator
+            kind = kind.removesuffix("floor")
     return _written(kind, name, words, wanted, numbers)
 
 
