@@ -5,6 +5,7 @@ import inspect
 import pkgutil
 
 import pytest
+from amaranth.hdl import unsigned
 from amaranth.lib import wiring
 
 from caesura.hw import preempt
@@ -28,12 +29,12 @@ def test_every_block_of_the_preemption_rooms_is_in_the_table():
 def test_a_block_is_made_from_a_geometry_and_says_what_it_is(name):
     row = block(name)
     assert isinstance(row.make(G, {}), row.component)
-    assert 10 < len(row.summary) < 200
+    assert 10 < len(row.summary) <= 100
 
 
 def test_parameters_are_passed_on():
     assert block("packer").make(G, {"words_out": 4}).words_out == 4
-    assert len(block("compressor").make(G, {"tag": 9}).tag) == 9
+    assert block("compressor").make(G, {"tag": 9}).tag == unsigned(9)
 
 
 @pytest.mark.parametrize("name, given, message", [

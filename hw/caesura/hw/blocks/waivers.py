@@ -8,6 +8,7 @@ WAIVERS = {
     "DECLFILENAME": "the modules of a block are in one file",
     "PROCASSINIT": "registers have a value at power-up too, as those of an FPGA",
     "CASEINCOMPLETE": "where no case matches, what was assigned before holds",
+    "VARHIDDEN": "a signal may have the name of an instance around its module",
     "CMPCONST": "where a field has few values, a comparison may be decided",
     "UNUSEDSIGNAL": "a block may need only some fields of a structure, or no clock",
 }
