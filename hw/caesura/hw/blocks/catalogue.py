@@ -193,6 +193,7 @@ _TABLE: tuple[tuple[Any, ...], ...] = (
     ("axi_registers", "blocks.tops", "AxiRegisters"),
     ("control_unit", "blocks.tops", "AxiControlUnit"),
     ("sm", "blocks.tops", "AxiSm"),
+    ("device", "blocks.tops", "AxiDevice"),
 )
 
 
