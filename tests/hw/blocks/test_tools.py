@@ -10,7 +10,7 @@ from caesura.hw.preempt.compress.compressor import Compressor
 from support.hw.exported import icarus, lint, verilated
 
 G = preset("tiny")
-SHORT = ("compressor", "packer", "allocation_table", "axi_registers", "record_writer")
+SHORT = ("compressor", "packer", "allocation_table", "axi_registers", "register_fetch")
 """Blocks of the short set: structures, arrays, names that are reserved or taken, a bus."""
 COUNT = 40
 
