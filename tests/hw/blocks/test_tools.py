@@ -1,4 +1,4 @@
-"""Exported blocks in other tools: Verilator finds nothing to warn of, Verilator and Icarus simulate what the model says."""
+"""Exported blocks in other tools: Verilator has nothing to warn of, it and Icarus simulate what the model says."""
 
 import numpy as np
 import pytest

@@ -49,7 +49,8 @@ def header(of: Block, g: Geometry, values: Mapping[str, Any], timing: Timing) ->
     named = ", ".join(f"{field.name}={getattr(g, field.name)}" for field in dataclasses.fields(g)
                       if field.name != "name")
     own = "".join(f"\n  {name} = {_value(value)}" for name, value in values.items())
-    text = [f"{of.name}: {parts['']}", f"Parameters of this file\n\n  geometry {g.name}: {named}{own}"]
+    text = [f"{of.name}: {parts['']}",
+            f"Parameters of this file\n\n  geometry {g.name}: {named}{own}"]
     said = parts.get("Timing", "")
     text.append(f"Timing\n\n{_indented(f'{said}{_BREAK * bool(said)}{_found(timing)}')}")
     if "Attributes" in parts:

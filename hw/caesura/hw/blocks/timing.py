@@ -58,7 +58,7 @@ class Timing:
                 for path in self._streams(output)]
 
     def within_cycle(self) -> dict[str, list[str]]:
-        """Return for each output the inputs that it follows within a cycle, in the order of ports."""
+        """Return for each output the inputs that it follows within a cycle, in their order."""
         return {port.name: self._names(self._reached([port], through_registers=False))
                 for port in self._ports if port.output}
 

@@ -16,7 +16,7 @@ WAIVERS = {
 NAMES = {"SYMRSVDWORD": "words of C++, not of SystemVerilog"}
 """The same for names."""
 
-_CPP = re.compile(r"\b(?:register|interrupt|short|long|double|float|catch|try|throw|union|auto|char)\b")
+_CPP = re.compile(r"\b(?:auto|catch|char|double|float|interrupt|long|register|short|throw|try)\b")
 
 
 def named(text: str) -> str:

@@ -41,7 +41,8 @@ def wrapper(name: str, inner: str, ports: Sequence[Port], structures: Structures
                      for leaf, field in zip(fields, names, strict=True)]
         connected.append(f"{_escaped(port.inner)} ({_concatenation(port, fields, names, gaps)})")
     width = max(len(kind) for _, kind, _ in declared)
-    lines = ",\n".join(f"  {direction} {kind:<{width}} {port}" for direction, kind, port in declared)
+    lines = ",\n".join(f"  {direction} {kind:<{width}} {port}"
+                       for direction, kind, port in declared)
     pins = ",\n".join(f"    {pin}" for pin in connected)
     unused = "".join(f"  {logic(bits)} {gap};\n" for gap, bits in gaps)
     return (f"module {name} (\n{lines}\n);\n\n{waived(unused, UNUSED) if unused else ''}"
