@@ -55,6 +55,9 @@ def header(of: Block, g: Geometry, values: Mapping[str, Any], timing: Timing) ->
     text.append(f"Timing\n\n{_indented(f'{said}{_BREAK * bool(said)}{_found(timing)}')}")
     if "Attributes" in parts:
         text.append(f"Ports\n\n{_indented(parts['Attributes'])}")
+    if (inner := getattr(of.component, "INNER", None)) is not None:
+        text.append(f"Ports of {inner.__name__}, but for those that became buses\n\n"
+                    f"{_indented(sections(inner.__doc__ or '')['Attributes'])}")
     return _comment("\n\n".join(text))
 
 

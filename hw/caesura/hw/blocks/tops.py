@@ -134,6 +134,8 @@ class PreemptionUnit(_Top):
         Contexts in memory; id 0.
     """
 
+    INNER = PreemptEngine
+
     def __init__(self, g: Geometry):
         super().__init__(g, PreemptEngine(g), {"m_axi": Out(AxiBus(g))},
                          ("read_port", "write_port"))
@@ -156,6 +158,8 @@ class AxiRegisters(_Top):
     interrupt : Signal, out
         Level-sensitive.
     """
+
+    INNER = RegisterBlock
 
     def __init__(self, g: Geometry):
         super().__init__(g, RegisterBlock(g), {"s_axi": In(AxiLitePort()), "interrupt": Out(1)},
@@ -182,6 +186,8 @@ class AxiControlUnit(_Top):
     m_axi : AxiBus, out
         Contexts in memory; id 0.
     """
+
+    INNER = ControlUnit
 
     def __init__(self, g: Geometry):
         super().__init__(g, ControlUnit(g), {"s_axi": In(AxiLitePort()), "interrupt": Out(1),
