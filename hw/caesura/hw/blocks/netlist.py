@@ -39,7 +39,7 @@ def netlist(component: wiring.Component, name: str, ports: list[Port]) -> str:
     name : str
         Of the block. The top module is ``name__netlist``, the others ``name__path__to__part``.
     ports : list of Port
-        Those it has; whatever only others need is left out.
+        Those it has; others are not led out.
 
     Raises
     ------

@@ -10,6 +10,7 @@ WAIVERS = {
     "CASEINCOMPLETE": "where no case matches, what was assigned before holds",
     "VARHIDDEN": "a signal may have the name of an instance around its module",
     "CMPCONST": "where a field has few values, a comparison may be decided",
+    "UNOPTFLAT": "no bit depends on itself, only vectors on other bits of theirs",
     "UNUSEDSIGNAL": "a block may need only some fields of a structure, or no clock",
 }
 """Warning and reason."""
