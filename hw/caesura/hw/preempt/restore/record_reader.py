@@ -26,6 +26,8 @@ class RecordReader(wiring.Component):
     may not use, or on a side that there is not, or if the TB to be launched next is none of the
     grid.
 
+    `CHUNK_WORDS` words a cycle, as soon as they are there.
+
     Parameters
     ----------
     g : Geometry
