@@ -141,10 +141,11 @@ def _completed(left: list) -> Iterator:
         yield from sorted(done, key=lambda future: future.exception() is None)
 
 
-def runtime_library(flags: Sequence[str], options: CompilerFlags, folder: Path, stop: threading.Event) -> Path:
+def runtime_library(flags: Sequence[str], options: CompilerFlags, folder: Path, stop: threading.Event,
+                    more: Sequence[str] = ()) -> Path:
     """Return the archive of Verilator's run-time library, compiled in `folder` if it is not there yet.
 
-    When `stop` is set, it ends early.
+    When `stop` is set, it ends early. `more` are sources that only some simulators need.
 
     Raises
     ------
@@ -152,7 +153,7 @@ def runtime_library(flags: Sequence[str], options: CompilerFlags, folder: Path, 
         If it cannot be compiled.
     """
     macros = [flag for flag in _macros(flags) if flag.startswith("-D")]
-    key = digest([*macros, *options.common, *options.runtime, identity()])
+    key = digest([*macros, *options.common, *options.runtime, *more, identity()])
     result = folder / f"runtime-{key}.a"
     lock = folder / f"runtime-{key}.lock"
     with locked(lock):
@@ -160,7 +161,7 @@ def runtime_library(flags: Sequence[str], options: CompilerFlags, folder: Path, 
             with work_folder(lock) as work:
                 include = verilator_root() / "include"
                 steps = [(include / f"{name}.cpp", (*options.common, *options.runtime, *_macros(flags)))
-                         for name in RUNTIME]
+                         for name in (*RUNTIME, *more)]
                 objects = _compile_all(steps, work, lambda done, total: None, stop)
                 run_tool(["ar", "rcs", work / "runtime.a", *objects], work, "ar")
                 os.replace(work / "runtime.a", result)
