@@ -1,13 +1,35 @@
-"""The compressors as exported SystemVerilog, under cocotb."""
+"""The compressors and decoders as exported SystemVerilog, under cocotb."""
 
 import pytest
 
 from caesura.sim.cocotb.run import check_bench
+from support.cocotb.faults import caught_share
 from support.selection import quick
 
-COMPRESSORS = quick([(8, 8), (16, 4), (32, 32), (32, 8)], [(16, 4)])
+SIZES = (8, 8), (16, 4), (32, 32), (32, 8)
+BENCHES = {"compressor": {}, "encoder": {}, "tb_compressor": {}, "decompressor": {"name": "decompressor"},
+           "group_decoder": {"name": "group_decoder"}}
+MODULES = {"decompressor": "decoder", "group_decoder": "decoder"}
+SHORT = {"compressor": (16, 4), "encoder": (32, 8), "tb_compressor": (8, 8), "decompressor": (16, 4),
+         "group_decoder": (32, 8)}
 
 
-@pytest.mark.parametrize("warp, lanes", COMPRESSORS)
-def test_compressor_encodes_as_its_model_says(warp, lanes):
-    assert check_bench("support.cocotb.compressor", {"warp": warp, "lanes": lanes}).passed
+def of(name: str) -> str:
+    """Return the module of a bench."""
+    return f"support.cocotb.{MODULES.get(name, name)}"
+
+
+@pytest.mark.parametrize("name, warp, lanes", quick(
+    [(name, *size) for name in BENCHES for size in SIZES], [(name, *size) for name, size in SHORT.items()]))
+def test_registers_go_through_with_nothing_lost(name, warp, lanes):
+    check_bench(of(name), {"warp": warp, "lanes": lanes, **BENCHES[name]})
+
+
+def test_a_fault_of_the_encoder_is_noticed():
+    assert caught_share("support.cocotb.encoder", {"warp": 8, "lanes": 8}, 1, 1)
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("name", BENCHES)
+def test_faults_are_noticed(name):
+    assert caught_share(of(name), {"warp": 8, "lanes": 8, **BENCHES[name]}, 12, 5) >= 0.75
