@@ -58,7 +58,7 @@ class FailingRam(AxiRam):
 
 def _quiet(bench: Bench, prefix: str) -> None:
     """Let cocotbext-axi tell of errors only: it has a line for each burst."""
-    logging.getLogger(f"cocotb.{bench.dut._name}.{prefix}").setLevel(logging.WARNING)
+    logging.getLogger(f"cocotb.{bench.dut._name}.{prefix}").setLevel(logging.ERROR)
 
 
 def _pause(bench: Bench, stall: float, *channels: Any) -> None:

@@ -43,7 +43,8 @@ class Codec:
         return self._decode(bits)
 
     def encode(self, value: Any) -> int:
-        """Return the bits of a value. Fields that a mapping does not name are 0.
+        """Return the bits of a value. Fields that a mapping does not name are 0, and so are elements that a list does
+        not have; a number stands for itself, whatever the shape.
 
         Raises
         ------
@@ -87,6 +88,8 @@ def _array(shape: data.ArrayLayout) -> tuple[Callable[[int], Any], Callable[[Any
         return [inner.decode(bits >> low & mask) for low in range(0, width * length, width)]
 
     def encode(value: Any) -> int:
+        if isinstance(value, int):
+            return value
         items = list(value)
         if len(items) > length:
             raise ValueError(f"{len(items)} elements where there are {length}")
