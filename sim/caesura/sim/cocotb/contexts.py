@@ -8,19 +8,21 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from caesura.hw.arch import context
 from caesura.hw.arch.context import CCB_ENTRY, Mechanism, State
+from caesura.hw.arch.encodings import encode, encoded_words, in_order, row_of, row_words
 from caesura.hw.arch.geometry import SEGMENT_BYTES, Geometry
 from caesura.hw.arch.image_reader import ImageReader
+from caesura.hw.arch.image_writer import record_words
 from caesura.hw.arch.isa import ALL_LIVE, saved_by
 
 from .core_state import CoreState, Kernel, Warp
 
-__all__ = ["ContextScoreboard", "SavedBlock", "SavedWarp", "block_of", "read_context"]
+__all__ = ["ContextScoreboard", "SavedBlock", "SavedWarp", "block_of", "on_the_core", "read_context",
+           "stream_of"]
 
 Read = Callable[[int, int], bytes]
 """Reads memory: address and bytes."""
@@ -161,6 +163,33 @@ def _warp_of(state: CoreState, warp: Warp, registers: int, every: bool) -> Saved
          if every or warp.valid >> r & 1})
 
 
+def stream_of(saved: SavedBlock, g: Geometry, kernel: Kernel) -> tuple[list[int], list[int]]:
+    """Return the stream of a TB as software writes it, each register in its shortest encoding.
+
+    Returns
+    -------
+    stream : list of int
+        Up to its encoding table.
+    table : list of int
+        The encoding table, which follows it in memory.
+    """
+    stream, table = [], []
+    for number, warp in saved.warps.items():
+        codes = np.zeros(8 * row_words(kernel.registers), np.int64)
+        words = np.zeros((len(codes), g.warp_size), np.uint32)
+        for register, values in warp.registers.items():
+            one, encoded = encode(np.array([values], np.uint32), warp.live, g.lanes)
+            codes[register], words[register] = one[0], encoded[0]
+        stream += record_words(number, warp.launched, warp.live, warp.barrier, warp.predicates, warp.uniforms,
+                               warp.stack)
+        stream += [int(word) for register in in_order(codes)
+                   for word in words[register, :encoded_words(codes[register], g.warp_size)]]
+        table += row_of(codes[:kernel.registers].tolist())
+    bitmap = sum(1 << line for line in saved.lines)
+    stream += [bitmap >> 32 * k & 0xFFFF_FFFF for k in range(-(-kernel.lines // 32))]
+    return stream + [word for line in sorted(saved.lines) for word in saved.lines[line]], table
+
+
 class ContextScoreboard:
     """Holds what was saved against what was on the core, and what was brought back against what was saved.
 
@@ -222,7 +251,7 @@ class ContextScoreboard:
         assert block.launch_id in self.contexts, f"TB {block.launch_id} starts, and was not saved"
         entry, _ = read_context(self._read, state.g, state.kernels[block.kernel], self._places[block.launch_id])
         assert entry["state"] == State.DEMOTED, f"TB {block.launch_id} starts, and its entry is {entry['state']:#x}"
-        self._compare(self.contexts.pop(block.launch_id), _on_the_core(state, tb), "restored")
+        self._compare(self.contexts.pop(block.launch_id), on_the_core(state, tb), "restored")
         self.restores += 1
 
     @staticmethod
@@ -231,9 +260,9 @@ class ContextScoreboard:
         assert not difference, f"TB {expected.launch_id}, {what}: {difference}"
 
 
-def _on_the_core(state: CoreState, tb: int) -> SavedBlock:
-    """Return a TB as it stands on the core, everything that is valid of it."""
-    block: Any = state.blocks[tb]
+def on_the_core(state: CoreState, tb: int) -> SavedBlock:
+    """Return the TB in a slot as it stands on the core, everything that is valid of it."""
+    block = state.blocks[tb]
     warps = {}
     for number, slot in enumerate(block.slots):
         warp = state.warps[slot]

@@ -10,15 +10,25 @@ from cocotb.triggers import ReadWrite, RisingEdge
 
 from .bench import Bench
 from .core_state import CoreState, Warp
+from .ports import PortGroup
 
 __all__ = ["CoreAgent"]
 
+_INPUTS = (
+    ("stop", "stopped"), ("stop", "exited"), ("shared", "valid"), ("shared", "dirty"), ("shared", "row_data"),
+    ("registers", "read_data"), ("registers", "flags", "valid"), ("registers", "flags", "dirty"),
+    ("registers", "flags", "predicates_written"), ("registers", "flags", "predicate_value"),
+    ("warps", "save", "window", "view"), ("warps", "save", "uniforms_written"), ("warps", "save", "uniform_values"))
+_OUTPUTS = (
+    ("registers", "restore_predicate"), ("registers", "clean"), ("registers", "flags", "warp"),
+    ("registers", "flags", "predicate_select"), ("warps", "restore_uniform"), ("warps", "save", "window", "select"),
+    ("warps", "save", "uniform_select"))
 SETTLES = 3
 """Cycles that what a warp has outstanding takes when it is stopped at once."""
 
 
 class CoreAgent:
-    """Plays the core on `core` and `launch` of a block that has both.
+    """Plays the core on a preemption port and a launch port, or on the part of them that a block has.
 
     Warps run until they are to stop: some write registers meanwhile. Each stops at its point after its own time, or a
     few cycles after it was told to stop at once. A warp without live lanes has exited.
@@ -29,21 +39,30 @@ class CoreAgent:
     state : CoreState
     stall : float
         Share of the cycles in which each stream is not ready, in [0, 1).
+    core, launch : PortGroup, optional
+        The ports; those of the block called so unless given.
 
     Attributes
     ----------
     cycle : int
+    pending : AbsentPort or Port
+        TBs that are to stop; a bench of a block that does not say it sets its `bits`.
     reads, writes : int
         Beats of registers read, and written.
     """
 
-    def __init__(self, bench: Bench, state: CoreState, stall: float = 0.0):
-        self._ports, self._launch, self._clock = bench.core, bench.launch, bench.clock
+    def __init__(self, bench: Bench, state: CoreState, stall: float = 0.0, core: PortGroup | None = None,
+                 launch: PortGroup | None = None):
+        ports, launches, self._clock = core or bench.core, launch or bench.launch, bench.clock
         self.state, self._rng, self._stall = state, bench.generator(), stall
-        registers = self._ports.registers
-        self._streams = {"read": registers.read, "restore_write": registers.restore_write,
-                         "row": self._ports.shared.row, "warp_init": self._launch.warp_init,
-                         "stack_push": self._launch.stack_push}
+        streams = {"read": ports.at("registers", "read"), "restore_write": ports.at("registers", "restore_write"),
+                   "row": ports.at("shared", "row"), "warp_init": launches.at("warp_init"),
+                   "stack_push": launches.at("stack_push")}
+        self._streams = {name: each for name, each in streams.items() if isinstance(each, PortGroup)}
+        self.pending, self._at_once = ports.at("stop", "pending"), ports.at("stop", "stop_now")
+        self._inputs = {path: ports.at(*path) for path in _INPUTS}
+        self._outputs = {path[-1]: ports.at(*path) for path in _OUTPUTS}
+        self._clean_lines = ports.at("shared", "clean")
         self.cycle = self.reads = self.writes = 0
         self._since: dict[int, int] = {}  # of TBs that are to stop: since which cycle
         self._halted: dict[int, int] = {}  # and since when at once
@@ -68,15 +87,15 @@ class CoreAgent:
         for name, stream in self._streams.items():
             if stream.valid.bits and stream.ready.bits:
                 getattr(self, f"_take_{name}")(stream.payload.value)
-        registers, warps = self._ports.registers, self._ports.warps
-        if registers.restore_predicate.bits & 1:
-            written = registers.restore_predicate.value
+        outputs = self._outputs
+        if outputs["restore_predicate"].bits & 1:
+            written = outputs["restore_predicate"].value
             self.state.warps[written.warp].predicates[written.predicate] = written.value
-        if warps.restore_uniform.bits & 3:
-            written = warps.restore_uniform.value
+        if outputs["restore_uniform"].bits & 3:
+            written = outputs["restore_uniform"].value
             self.state.warps[written.warp].uniforms |= {
                 2 * written.pair + half: written.values[half] for half in range(2) if written.valid >> half & 1}
-        self._clean(registers.clean.bits, self._ports.shared.clean.value)
+        self._clean(outputs["clean"].bits, self._clean_lines.value if self._clean_lines.bits & 1 else None)
 
     def _take_read(self, read: Any) -> None:
         """A beat of a register is read: it must be of a warp that has stopped."""
@@ -132,7 +151,7 @@ class CoreAgent:
             if warps >> slot & 1:
                 assert warp.stopped or not self.state.blocks[warp.tb].started, f"warp {slot} runs and becomes clean"
                 warp.dirty = 0
-        if lines.valid:
+        if lines is not None:
             self.state.lines_dirty &= ~((1 << lines.count) - 1 << lines.first)
 
     # --- what it shows in the next ---
@@ -140,19 +159,24 @@ class CoreAgent:
     def _drive(self) -> None:
         """Set the inputs of this cycle."""
         self._stop()
-        core, state = self._ports, self.state
-        core.stop.stopped.value = sum(1 << slot for slot, warp in state.warps.items() if warp.stopped and warp.live)
-        core.stop.exited.value = sum(1 << slot for slot, warp in state.warps.items() if not warp.live)
-        core.shared.valid.value, core.shared.dirty.value = state.lines_valid, state.lines_dirty
-        core.registers.read_data.value = self._answers.get("read", {})
-        core.shared.row_data.value = self._answers.get("row", {})
+        state, warps = self.state, self.state.warps.items()
+        self._show({
+            ("stop", "stopped"): sum(1 << slot for slot, warp in warps if warp.stopped and warp.live),
+            ("stop", "exited"): sum(1 << slot for slot, warp in warps if not warp.live),
+            ("shared", "valid"): state.lines_valid, ("shared", "dirty"): state.lines_dirty,
+            ("registers", "read_data"): self._answers.get("read", 0),
+            ("shared", "row_data"): self._answers.get("row", 0), **self._windows()})
         for stream in self._streams.values():
             stream.ready.value = int(self._rng.random() >= self._stall)
-        self._show()
+
+    def _show(self, values: dict[tuple[str, ...], Any]) -> None:
+        """Set inputs by path."""
+        for path, value in values.items():
+            self._inputs[path].value = value
 
     def _stop(self) -> None:
         """Let warps of TBs that are to stop come to their points; let the others run."""
-        pending, at_once = self._ports.stop.pending.bits, self._ports.stop.stop_now.bits
+        pending, at_once = self.pending.bits, self._at_once.bits
         assert not at_once & ~pending, "warps of a TB that is not pending are to stop at once"
         for tb in range(self.state.g.tb_slots):
             for since, now in ((self._since, pending), (self._halted, at_once)):
@@ -176,21 +200,24 @@ class CoreAgent:
             self.state.write(warp, self._rng.randrange(
                 self.state.kernels[self.state.blocks[warp.tb].kernel].registers))
 
-    def _show(self) -> None:
-        """Show what the windows look at."""
-        save, flags, state = self._ports.warps.save, self._ports.registers.flags, self.state
-        select = save.window.select.value
-        warp = state.warps.get(select.warp)
-        save.window.view.value = {} if warp is None else self._view(warp, select.entry)
+    def _windows(self) -> dict[tuple[str, ...], Any]:
+        """Return what the windows look at."""
+        save, outputs = ("warps", "save"), self._outputs
+        select = outputs["select"].value
+        warp = self.state.warps.get(select.warp) if select else None
         uniforms = {} if warp is None else warp.uniforms
-        save.uniforms_written.value = sum(1 << number for number in uniforms)
-        pair = save.uniform_select.bits
-        save.uniform_values.value = [uniforms.get(2 * pair + half, 0) for half in range(2)]
-        warp = state.warps.get(flags.warp.bits)
-        predicates = {} if warp is None else warp.predicates
-        flags.valid.value, flags.dirty.value = (0, 0) if warp is None else (warp.valid, warp.dirty)
-        flags.predicates_written.value = sum(1 << number for number in predicates)
-        flags.predicate_value.value = predicates.get(flags.predicate_select.bits, 0)
+        pair = outputs["uniform_select"].bits
+        flagged = self.state.warps.get(outputs["warp"].bits)
+        predicates = {} if flagged is None else flagged.predicates
+        flags = ("registers", "flags")
+        return {
+            (*save, "window", "view"): 0 if warp is None else self._view(warp, select.entry),
+            (*save, "uniforms_written"): sum(1 << number for number in uniforms),
+            (*save, "uniform_values"): [uniforms.get(2 * pair + half, 0) for half in range(2)],
+            (*flags, "valid"): 0 if flagged is None else flagged.valid,
+            (*flags, "dirty"): 0 if flagged is None else flagged.dirty,
+            (*flags, "predicates_written"): sum(1 << number for number in predicates),
+            (*flags, "predicate_value"): predicates.get(outputs["predicate_select"].bits, 0)}
 
     def _view(self, warp: Warp, entry: int) -> dict[str, int]:
         """Return the control state of a warp and an entry of its stack."""

@@ -185,6 +185,27 @@ class CoreState:
             if rng.random() < 0.6:
                 self.write_line(line)
 
+    def fill(self, drain: int = 0) -> list[tuple[int, int, int, list[int]]]:
+        """Put as many TBs of a new kernel 0 on the core as fit, each of two warps or more.
+
+        Returns
+        -------
+        list of tuple
+            Where they are: TB slot, first physical register, first line of shared memory, warp slots.
+        """
+        g, rng = self.g, self.rng
+        count = min(g.tb_slots, g.warps // 2)
+        warps, lines = g.warps // count, g.shared_lines // count
+        registers = rng.randint(3, min(12, g.regs_per_thread, (g.registers // count - 3) // warps))
+        self.kernels[0] = Kernel.of(g, registers, warps, lines * SEGMENT_BYTES - 4 if lines else 0)
+        size = -(-registers * warps // 4) * 4
+        slots, entries = rng.sample(range(g.warps), g.warps), rng.sample(range(g.tb_slots), g.tb_slots)
+        places = [(tb, tb * size, tb * lines, slots[tb * warps:(tb + 1) * warps]) for tb in range(count)]
+        for number, (tb, base, line, own) in enumerate(places):
+            self.add_block(tb, Block(0, 100 + number, entries[tb], (rng.getrandbits(20), number, 3), base, line,
+                                     list(own)), drain)
+        return places
+
     def write(self, warp: Warp, register: int) -> None:
         """Have a warp write a register, all its lanes."""
         self.file[warp.base + register] = self.lanes()

@@ -16,10 +16,22 @@ from .bench import Bench
 from .contexts import ContextScoreboard
 from .core_state import Block, CoreState
 
-__all__ = ["DispatcherAgent"]
+__all__ = ["DispatcherAgent", "Place", "table_row"]
 
 Place = tuple[int, int, int, list[int]]
 """TB slot, first physical register, first line of shared memory, warp slots."""
+
+
+def table_row(state: CoreState, tb: int) -> dict[str, int]:
+    """Return what the dispatcher's table says of a TB slot (`interfaces.preemption.resident_tb`)."""
+    block = state.blocks.get(tb)
+    if block is None:
+        return {}
+    x, y, z = block.place
+    return {"valid": 1, "started": int(block.started), "kernel": block.kernel, "launch_id": block.launch_id,
+            "ctaid_x": x, "ctaid_y": y, "ctaid_z": z, "base": block.base, "first_line": block.first_line,
+            "lines": state.kernels[block.kernel].lines, "warps": sum(1 << slot for slot in block.slots),
+            "entry": block.entry}
 
 
 class DispatcherAgent:
@@ -110,7 +122,7 @@ class DispatcherAgent:
     def _drive(self) -> None:
         """Set the inputs of this cycle."""
         ports = self._ports
-        ports.resident.value = [self._row(tb) for tb in range(self.state.g.tb_slots)]
+        ports.resident.value = [table_row(self.state, tb) for tb in range(self.state.g.tb_slots)]
         ports.admit.ready.value = int(not self._asked)
         ports.admitted.value = self._answer()
 
@@ -119,17 +131,6 @@ class DispatcherAgent:
         kernel = self.state.kernels.get(slot)
         names = "registers", "warps", "shared_bytes", "area_bytes", "ccb_base"
         return {} if kernel is None else {name: getattr(kernel, name) for name in names} | {"block_x": 32}
-
-    def _row(self, tb: int) -> dict[str, int]:
-        """Return a row of the TB table."""
-        block = self.state.blocks.get(tb)
-        if block is None:
-            return {}
-        x, y, z = block.place
-        return {"valid": 1, "started": int(block.started), "kernel": block.kernel, "launch_id": block.launch_id,
-                "ctaid_x": x, "ctaid_y": y, "ctaid_z": z, "base": block.base, "first_line": block.first_line,
-                "lines": self.state.kernels[block.kernel].lines, "warps": sum(1 << slot for slot in block.slots),
-                "entry": block.entry}
 
     def _answer(self) -> dict[str, Any]:
         """Return the answer to the TB that has asked for room, once its time has come."""

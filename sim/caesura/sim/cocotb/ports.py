@@ -13,7 +13,7 @@ from typing import Any
 from amaranth.hdl import Const, Shape, Value
 from amaranth.lib import data, wiring
 
-__all__ = ["Codec", "Port", "PortGroup", "port_name", "ports_of"]
+__all__ = ["AbsentPort", "Codec", "Port", "PortGroup", "port_name", "ports_of"]
 
 
 def port_name(path: Iterable[str | int]) -> str:
@@ -155,6 +155,32 @@ class Port:
             self.handle.value = bits
 
 
+class AbsentPort:
+    """A port that the block has not: an input takes what is written to it, an output says `bits`.
+
+    Parameters
+    ----------
+    bits : int
+
+    Attributes
+    ----------
+    bits, value
+        Bits may be changed: a bench then says what the block would.
+    """
+
+    def __init__(self, bits: int = 0):
+        self.bits = bits
+
+    @property
+    def value(self) -> Any:
+        """What the output says."""
+        return self.bits
+
+    @value.setter
+    def value(self, value: Any) -> None:
+        """Forget what is written to it."""
+
+
 class PortGroup(SimpleNamespace):
     """Ports, and groups of them, by name; those of an array by their numbers, in brackets."""
 
@@ -163,6 +189,13 @@ class PortGroup(SimpleNamespace):
 
     def __contains__(self, name: str) -> bool:
         return hasattr(self, name)
+
+    def at(self, *path: str) -> Any:
+        """Return what lies at a path, an `AbsentPort` if there is nothing."""
+        place: Any = self
+        for name in path:
+            place = getattr(place, name, None)
+        return AbsentPort() if place is None else place
 
 
 def ports_of(dut: Any, component: wiring.Component) -> PortGroup:

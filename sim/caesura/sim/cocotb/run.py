@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import importlib
 import json
 import os
-import sys
-import tempfile
+import threading
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,14 +17,14 @@ from xml.etree import ElementTree
 from amaranth.lib import wiring
 from cocotb_tools.runner import get_runner
 
-from caesura.cache import cache_directory
+from caesura.cache import cache_directory, locked, work_folder
 from caesura.hw.arch.errors import ToolError
 from caesura.hw.export import systemverilog
 
 from .bench import PARAMETERS
 from .build import TOP, program
 
-__all__ = ["BenchError", "Outcome", "check_bench", "run_bench"]
+__all__ = ["BenchError", "Outcome", "check_bench", "exported", "run_bench"]
 
 LINES = 40
 """Of the log, in the message of a bench that has failed."""
@@ -78,17 +78,26 @@ def run_bench(module: str, parameters: Mapping[str, Any] | None = None, *, seed:
         If the simulation has not run to its end.
     """
     given = dict(parameters or {})
-    component: wiring.Component = importlib.import_module(module).block(**given)
-    text = systemverilog(component, name=TOP)
+    name, text = exported(module, json.dumps(given, sort_keys=True))
     if change is not None:
-        text, exported = change(text), text
-        if text == exported:
+        before, text = text, change(text)
+        if text == before:
             raise ValueError("the change leaves the SystemVerilog as it is")
-    binary = program(text, type(component).__name__, waves is not None)
-    runs = cache_directory() / "cocotb" / "runs"
-    runs.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=runs) as folder:
-        return _run(Path(folder), binary, module, given, seed, tests, waves)
+    binary = program(text, name, waves is not None)
+    lock = cache_directory() / "cocotb" / f"run-{os.getpid()}-{threading.get_ident()}.lock"
+    with locked(lock):
+        try:
+            with work_folder(lock) as folder:
+                return _run(folder, binary, module, given, seed, tests, waves)
+        finally:
+            lock.unlink(missing_ok=True)
+
+
+@functools.lru_cache(maxsize=1)
+def exported(module: str, given: str) -> tuple[str, str]:
+    """Return the name of the block of a bench and its SystemVerilog; parameters are JSON."""
+    component: wiring.Component = importlib.import_module(module).block(**json.loads(given))
+    return type(component).__name__, systemverilog(component, name=TOP)
 
 
 def _run(folder: Path, binary: Path, module: str, given: dict[str, Any], seed: int, tests: str | None,
@@ -137,8 +146,3 @@ def check_bench(module: str, parameters: Mapping[str, Any] | None = None, **opti
     if outcome.failed or not outcome.passed:
         raise BenchError(f"{module}: {', '.join(outcome.failed) or 'no test'} failed\n{_end(outcome.log)}")
     return outcome
-
-
-if __name__ == "__main__":
-    sys.path.insert(0, os.getcwd())
-    print(check_bench(*sys.argv[1:2]).log)

@@ -1,0 +1,22 @@
+"""Save and restore pipelines as exported SystemVerilog, under cocotb."""
+
+import pytest
+
+from caesura.sim.cocotb.run import check_bench
+from support.cocotb.faults import caught_share
+
+SHAPES = "plain", "tiny", "beats", "narrow"
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("seed", [1, 2])
+@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize("pipeline", ["save", "restore"])
+def test_contexts_are_what_was_on_the_core(pipeline, shape, seed):
+    check_bench(f"support.cocotb.{pipeline}", {"shape": shape}, seed=seed)
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("pipeline", ["save", "restore"])
+def test_faults_are_noticed(pipeline):
+    assert caught_share(f"support.cocotb.{pipeline}", {"shape": "plain"}, 6, 1) >= 0.6
