@@ -1,7 +1,7 @@
 """The driver of the package on a simulated SM: what it does between two `await` of a bench is one blocking call.
 
 The driver blocks where it waits, a simulation must not; cocotb lets blocking code run in a thread that stands while
-simulated time passes (``cocotb.bridge`` and ``cocotb.resume``).
+simulated time passes (``cocotb.task.bridge`` and ``resume``).
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-import cocotb
+from cocotb.task import bridge, resume
 from cocotb.triggers import RisingEdge
 from cocotb.utils import get_sim_time
 
@@ -25,7 +25,7 @@ Result = TypeVar("Result")
 
 async def blocking(function: Callable[[], Result]) -> Result:
     """Run code that uses a `CocotbTransport`, and return what it returns."""
-    return await cocotb.bridge(function)()
+    return await bridge(function)()
 
 
 class CocotbTransport:
@@ -56,7 +56,7 @@ class CocotbTransport:
         self.memory = axi_memory(bench, "axi", memory_bytes, stall)
         self._host: Any = axi_lite_master(bench, "host_axi", stall)
         self._began = get_sim_time("ns")
-        self._read, self._write, self._wait = (cocotb.resume(each) for each in (
+        self._read, self._write, self._wait = (resume(each) for each in (
             self._read_register, self._write_register, self._pass))
 
     @property
