@@ -37,6 +37,8 @@ class Bench:
     dut : cocotb handle
     component : wiring.Component
         What was exported.
+    partial : bool
+        As in `ports.ports_of`.
 
     Attributes
     ----------
@@ -49,15 +51,15 @@ class Bench:
 
     PERIOD = 10  # nanoseconds
 
-    def __init__(self, dut: Any, component: wiring.Component):
+    def __init__(self, dut: Any, component: wiring.Component, partial: bool = False):
         self.dut, self.clock = dut, dut.clk
-        self.ports: PortGroup = ports_of(dut, component)
+        self.ports: PortGroup = ports_of(dut, component, partial)
         self.rng = random.Random(cocotb.RANDOM_SEED)
 
     @classmethod
-    async def start(cls, dut: Any, component: wiring.Component) -> Bench:
-        """Return a bench whose block is out of reset, all of its inputs 0."""
-        bench = cls(dut, component)
+    async def start(cls, dut: Any, component: wiring.Component, partial: bool = False) -> Bench:
+        """Return a bench whose block is out of reset, all of its inputs 0; `partial` as in `ports.ports_of`."""
+        bench = cls(dut, component, partial)
         for _, member, port in _leaves(bench.ports, component):
             if member is wiring.In:
                 port.value = 0

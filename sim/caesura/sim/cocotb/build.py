@@ -28,7 +28,7 @@ _FLAGS = ("--cc", "-O3", "--vpi", "--no-timing", "--threads", "1", "-Wno-fatal",
           "--timescale", "1ns/1ps")
 _RUNTIME = ("verilated_vpi",)
 """What cocotb needs of Verilator's run-time library besides what all simulators need."""
-_HEADER = re.compile(rf"^module {TOP}\((.*?)\);", re.MULTILINE | re.DOTALL)
+_HEADER = re.compile(rf"^module {TOP}\b[^;(]*(?:import [\w:*, ]+;)?[^;(]*\((.*?)\);", re.MULTILINE | re.DOTALL)
 
 
 def program(text: str, name: str, waves: bool = False) -> Path:
@@ -70,7 +70,8 @@ def _build(text: str, work: Path, flags: tuple[str, ...], options: CompilerFlags
     header = _HEADER.search(text)
     if header is None:
         raise BuildError(f"the text has no module {TOP}")
-    names = re.findall(r"\w+", header[1])
+    plain = re.sub(r"//.*|\[[^]]*\]", "", header[1])
+    names = re.findall(r"(\w+)\s*(?=,|$)", plain)
     (work / "ports.vlt").write_text("`verilator_config\n" + "".join(
         f'public_flat_rw -module "{TOP}" -var "{name}"\n' for name in names))
     model = verilate(text, (*flags, "ports.vlt"), work, TOP)

@@ -198,7 +198,7 @@ class PortGroup(SimpleNamespace):
         return AbsentPort() if place is None else place
 
 
-def ports_of(dut: Any, component: wiring.Component) -> PortGroup:
+def ports_of(dut: Any, component: wiring.Component, partial: bool = False) -> PortGroup:
     """Return the ports of a simulated block.
 
     Parameters
@@ -208,10 +208,14 @@ def ports_of(dut: Any, component: wiring.Component) -> PortGroup:
     component : wiring.Component
         What was exported; its signature gives names and shapes. It is not elaborated. What it holds constant, as
         ``ready`` of a stream that is always ready, is no port.
+    partial : bool
+        The module need not have all of them, as one around the component that passes some on.
     """
     root = PortGroup()
     for path, member, value in component.signature.flatten(component):
         if isinstance(value, Const) or not Shape.cast(member.shape).width:
+            continue
+        if partial and not hasattr(dut, port_name(path)):
             continue
         group = root
         for part in path[:-1]:

@@ -95,8 +95,15 @@ def run_bench(module: str, parameters: Mapping[str, Any] | None = None, *, seed:
 
 @functools.lru_cache(maxsize=1)
 def exported(module: str, given: str) -> tuple[str, str]:
-    """Return the name of the block of a bench and its SystemVerilog; parameters are JSON."""
-    component: wiring.Component = importlib.import_module(module).block(**json.loads(given))
+    """Return the name of the block of a bench and its SystemVerilog; parameters are JSON.
+
+    A bench of a design that only contains exported blocks has `source` instead of ``block``: it takes the name that the
+    top module must have and the parameters, and returns the text.
+    """
+    bench, parameters = importlib.import_module(module), json.loads(given)
+    if hasattr(bench, "source"):
+        return module.rpartition(".")[2], bench.source(TOP, **parameters)
+    component: wiring.Component = bench.block(**parameters)
     return type(component).__name__, systemverilog(component, name=TOP)
 
 
