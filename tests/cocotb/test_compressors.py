@@ -10,8 +10,7 @@ SIZES = (8, 8), (16, 4), (32, 32), (32, 8)
 BENCHES = {"compressor": {}, "encoder": {}, "tb_compressor": {}, "decompressor": {"name": "decompressor"},
            "group_decoder": {"name": "group_decoder"}}
 MODULES = {"decompressor": "decoder", "group_decoder": "decoder"}
-SHORT = {"compressor": (16, 4), "encoder": (32, 8), "tb_compressor": (8, 8), "decompressor": (16, 4),
-         "group_decoder": (32, 8)}
+SHORT = {"compressor": (16, 4), "encoder": (32, 8), "tb_compressor": (8, 8)}
 
 
 def of(name: str) -> str:

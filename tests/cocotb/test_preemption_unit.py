@@ -4,13 +4,13 @@ import pytest
 
 from caesura.sim.cocotb.run import check_bench
 from support.cocotb.faults import caught_share
-from support.selection import quick
 
 BENCH = "support.cocotb.unit"
 
 
-@pytest.mark.parametrize("shape, seed", quick([(shape, seed) for shape in ("tiny", "beats", "narrow")
-                                              for seed in (1, 2, 3)], [("tiny", 1)]))
+@pytest.mark.full
+@pytest.mark.parametrize("shape", ["tiny", "beats", "narrow"])
+@pytest.mark.parametrize("seed", [1, 2, 3])
 def test_contexts_are_saved_and_brought_back(shape, seed):
     outcome = check_bench(BENCH, {"shape": shape}, seed=seed)
     assert len(outcome.passed) == 2

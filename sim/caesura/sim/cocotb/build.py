@@ -17,7 +17,7 @@ import cocotb_tools.config
 
 from caesura.cache import cache_directory, digest, locked, seal, whole, work_folder
 
-from ..rtl.compile import CompilerFlags, compile_model, runtime_library, verilate
+from ..rtl.compile import CompilerFlags, compile_model, compile_whole, runtime_library, verilate
 from ..rtl.toolchain import BuildError, identity
 
 __all__ = ["TOP", "program"]
@@ -28,6 +28,8 @@ _FLAGS = ("--cc", "-O3", "--vpi", "--no-timing", "--threads", "1", "-Wno-fatal",
           "--timescale", "1ns/1ps")
 _RUNTIME = ("verilated_vpi",)
 """What cocotb needs of Verilator's run-time library besides what all simulators need."""
+_WHOLE = 12 << 20
+"""Bytes of C++ up to which a model is compiled as one source."""
 _HEADER = re.compile(rf"^module {TOP}\b[^;(]*(?:import [\w:*, ]+;)?[^;(]*\((.*?)\);", re.MULTILINE | re.DOTALL)
 
 
@@ -50,8 +52,9 @@ def program(text: str, name: str, waves: bool = False) -> Path:
     """
     libraries = Path(cocotb_tools.config.libs_dir)
     flags = (*_FLAGS, *(("--trace-vcd",) if waves else ()))
-    options = CompilerFlags(link=(f"-L{libraries}", f"-Wl,-rpath,{libraries}", "-Wl,--no-as-needed",
-                                  "-lcocotbvpi_verilator"))
+    # The bench takes most of the time; what is gained by optimising the model is lost by compiling it.
+    options = CompilerFlags(fast=("-O0",), link=(
+        f"-L{libraries}", f"-Wl,-rpath,{libraries}", "-Wl,--no-as-needed", "-lcocotbvpi_verilator"))
     main = cocotb_tools.config.share_dir / "lib" / "verilator" / "verilator.cpp"
     key = digest([text, *flags, repr(options), main.read_text(), identity()])
     result = cache_directory() / "cocotb" / f"{key}.bin"
@@ -76,5 +79,8 @@ def _build(text: str, work: Path, flags: tuple[str, ...], options: CompilerFlags
         f'public_flat_rw -module "{TOP}" -var "{name}"\n' for name in names))
     model = verilate(text, (*flags, "ports.vlt"), work, TOP)
     runtime = runtime_library(flags, options, work.parent, threading.Event(), _RUNTIME)
-    built = compile_model([model], main, (), flags, options, runtime, lambda done, total: None)
+    if sum(source.stat().st_size for source in (*model.fast, *model.slow)) < _WHOLE:
+        built = compile_whole(model, main, flags, options, runtime)
+    else:
+        built = compile_model([model], main, (), flags, options, runtime, lambda done, total: None)
     os.replace(built, result)

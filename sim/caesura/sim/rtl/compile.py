@@ -19,7 +19,7 @@ from caesura.cache import digest, locked, seal, whole, work_folder
 
 from .toolchain import RIGHT_SUMS, TARGET, BuildError, compiler, identity, run_tool, verilator_root
 
-__all__ = ["VERILATOR_FLAGS", "CompilerFlags", "Model", "compile_model", "jobs", "part_library", "runtime_library",
+__all__ = ["VERILATOR_FLAGS", "CompilerFlags", "Model", "compile_model", "compile_whole", "jobs", "part_library", "runtime_library",
            "verilate"]
 
 VERILATOR_FLAGS = ("--cc", "-O3", "--x-assign", "fast", "--x-initial", "fast", "--savable", "--threads", "1",
@@ -266,4 +266,26 @@ def compile_model(models: Sequence[Model], harness: Path, defines: Sequence[str]
     run_tool([compiler(), *options.common, *options.link, *objects, *parts, runtime, "-o", result], folder, "g++")
     if not result.exists():
         raise BuildError("g++ ended without a library")
+    return result
+
+
+def compile_whole(model: Model, harness: Path, flags: Sequence[str], options: CompilerFlags, runtime: Path) -> Path:
+    """Compile a small model and its harness as one source, which takes less than half of what its parts take; return
+    the result, in the folder of the model.
+
+    Parameters
+    ----------
+    model : Model
+    harness, flags, options, runtime
+        As of `compile_model`.
+
+    Raises
+    ------
+    BuildError
+        If the compiler is missing or refuses the source.
+    """
+    source, result = model.folder / "whole.cpp", model.folder / "simulation.so"
+    source.write_text("".join(f'#include "{path}"\n' for path in (*model.fast, *model.slow, harness)))
+    run_tool([compiler(), *options.common, *options.fast, *_macros(flags), f"-I{model.folder}", source, *options.link,
+              runtime, "-o", result], model.folder, "g++")
     return result
