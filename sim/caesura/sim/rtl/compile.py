@@ -19,8 +19,8 @@ from caesura.cache import digest, locked, seal, whole, work_folder
 
 from .toolchain import RIGHT_SUMS, TARGET, BuildError, compiler, identity, run_tool, verilator_root
 
-__all__ = ["VERILATOR_FLAGS", "CompilerFlags", "Model", "compile_model", "compile_whole", "jobs", "part_library", "runtime_library",
-           "verilate"]
+__all__ = ["VERILATOR_FLAGS", "CompilerFlags", "Model", "compile_model", "compile_whole", "jobs",
+           "part_library", "runtime_library", "verilate"]
 
 VERILATOR_FLAGS = ("--cc", "-O3", "--x-assign", "fast", "--x-initial", "fast", "--savable", "--threads", "1",
                    "--no-timing", "-Wno-fatal", "-Wno-lint", "-Wno-style")
