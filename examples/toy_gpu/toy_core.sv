@@ -14,21 +14,21 @@ module toy_core import preemption_unit_pkg::*; #(parameter int LIMIT = 40) (
     input  logic pending, stop_now,
     output logic [1:0] stopped, exited,
     // WarpSavePort
-    input  core_warps_save_window_select_t select,
-    output core_warps_save_window_view_t view,
+    input  warp_window_select_t select,
+    output warp_view_t view,
     // RegisterStatePort
     input  logic flags_warp,
     output logic [63:0] flags_valid,
     input  logic read_valid,
-    input  core_registers_read_payload_t read,
-    output core_registers_read_data_t read_data,
+    input  register_read_t read,
+    output register_data_t read_data,
     input  logic write_valid,
-    input  core_registers_restore_write_payload_t write,
+    input  register_write_t write,
     // WarpLaunchPort
     input  logic init_valid,
-    input  launch_warp_init_payload_t init,
+    input  warp_init_t init,
     input  logic push_valid,
-    input  launch_stack_push_payload_t push,
+    input  stack_push_t push,
     input  logic start
 );
     logic [1:0] there, runs;              // a warp is in the slot; it has started

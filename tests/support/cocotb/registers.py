@@ -3,50 +3,23 @@
 import random
 
 import cocotb
-from amaranth.hdl import Module
-from amaranth.lib import wiring
-from amaranth.lib.wiring import In, Out
 from cocotb.triggers import RisingEdge
 from cocotbext.axi import AxiResp
 
 from caesura.hw.arch.geometry import preset
 from caesura.hw.arch.registers import ADDRESS_BITS, Register, register_map
-from caesura.hw.device.axi_lite import AxiLiteHost, AxiLitePort
-from caesura.hw.device.register_block import KERNEL_BASE, RegisterBlock, value_layout
+from caesura.hw.blocks.tops import AxiRegisters
+from caesura.hw.device.register_block import KERNEL_BASE, value_layout
 from caesura.sim.cocotb import Bench, parameters
 from caesura.sim.cocotb.axi import axi_lite_master
 
-PASSED_ON = "values", "command", "inspect", "patience", "grace", "spared", "newcomer", "bus_share", "event_set", \
-    "event", "table_write", "table_select", "table_data"
 KEPT = "inspect", "patience", "grace", "spared", "newcomer", "bus_share"
 """Registers that software writes and reads back."""
 
 
-class Peripheral(wiring.Component):
-    """The register block with its AXI4-Lite interface; the kernel slots are outside."""
-
-    def __init__(self, g):
-        self.host, self.registers = AxiLiteHost(), RegisterBlock(g)
-        members = self.registers.signature.members
-        super().__init__({"axi": In(AxiLitePort()), "interrupt": Out(1)}
-                         | {name: members[name] for name in PASSED_ON})
-
-    def elaborate(self, platform):
-        m = Module()
-        m.submodules.host, m.submodules.registers = host, block = self.host, self.registers
-        wiring.connect(m, wiring.flipped(self.axi), host.axi)
-        m.d.comb += [block.address.eq(host.host.address), block.write.eq(host.host.write),
-                     block.write_data.eq(host.host.write_data), host.host.read_data.eq(block.read_data),
-                     host.host.interrupt.eq(block.interrupt), self.interrupt.eq(host.interrupt)]
-        for name in PASSED_ON:
-            mine, its = getattr(self, name), getattr(block, name)
-            m.d.comb += its.eq(mine) if block.signature.members[name].flow is In else mine.eq(its)
-        return m
-
-
-def block(**_: int) -> Peripheral:
+def block(**_: int) -> AxiRegisters:
     """Return the block."""
-    return Peripheral(preset("tiny"))
+    return AxiRegisters(preset("tiny"))
 
 
 def mask(register: Register) -> int:
@@ -84,10 +57,10 @@ async def keeps_to_the_register_map(dut):
     given, component = parameters(), block()
     bench, rng = await Bench.start(dut, component), random.Random(cocotb.RANDOM_SEED)
     table, registers = Table(bench), register_map()
-    layout = value_layout(component.registers.geometry)
+    layout = value_layout(component.geometry)
     values = driven(rng, layout)
     bench.values.value = values
-    master = axi_lite_master(bench, "axi", stall=0.3)
+    master = axi_lite_master(bench, stall=0.3)
     model = {path: registers[path].reset for path in KEPT}
     known = {register.address for register in registers.values()}
     for path in (*model, *values):

@@ -10,14 +10,13 @@ from caesura.hw.arch.context import Mechanism
 from caesura.hw.arch.faults import CommandError
 from caesura.hw.arch.geometry import Geometry, preset
 from caesura.hw.arch.registers import UNLIMITED_PATIENCE
-from caesura.hw.export import systemverilog
+from caesura.hw.blocks.tops import PreemptionUnit
 from caesura.sim.cocotb import Bench, parameters
 from caesura.sim.cocotb.axi import BurstMonitor, axi_memory
 from caesura.sim.cocotb.contexts import read_context
 from caesura.sim.cocotb.core_state import Kernel
-from caesura.sim.cocotb.structs import package
+from caesura.sim.cocotb.exported import exported_text
 from support.checkout import ROOT
-from support.cocotb.unit import Unit
 
 ROUNDS, WORD = 40, 0xFFFF_FFFF
 
@@ -31,14 +30,14 @@ def geometry() -> Geometry:
 
 def component() -> wiring.Component:
     """Return the unit."""
-    return Unit(geometry())
+    return PreemptionUnit(geometry())
 
 
 def source(top: str, **_: int) -> str:
     """Return the SystemVerilog of the example with the unit that it wants."""
     name = "preemption_unit"
     files = [(ROOT / "examples" / "toy_gpu" / file).read_text() for file in ("toy_core.sv", "toy_gpu.sv")]
-    text = "\n".join([package(component(), name), systemverilog(component(), name=name), *files])
+    text = "\n".join([exported_text(component(), name), *files])
     return re.sub(r"^module toy_gpu\b", f"module {top}", text, flags=re.MULTILINE)
 
 

@@ -1,15 +1,11 @@
 """The whole preemption unit: kernels are preempted and resumed, by every mechanism, on a bus that pauses and fails."""
 
 import cocotb
-from amaranth.hdl import Module
-from amaranth.lib import wiring
-from amaranth.lib.wiring import Out
 
 from caesura.hw.arch.context import Mechanism, mechanisms_of
 from caesura.hw.arch.faults import CommandError
 from caesura.hw.arch.geometry import Geometry, preset
-from caesura.hw.memory.axi import Axi4, AxiMaster
-from caesura.hw.preempt.engine import PreemptEngine
+from caesura.hw.blocks.tops import PreemptionUnit
 from caesura.sim.cocotb import parameters
 from caesura.sim.cocotb.preemption import PreemptionBench
 
@@ -17,43 +13,14 @@ SHAPES = {"tiny": {}, "beats": {"warp_size": 16, "lanes": 4, "bus_bytes": 16},
           "narrow": {"bus_bytes": 4, "bytes_per_cycle": 4.0}}
 
 
-class Unit(wiring.Component):
-    """The preemption engine on an AXI4 master of its own."""
-
-    def __init__(self, g: Geometry):
-        self.engine, self.bus = PreemptEngine(g), AxiMaster(g, 1, 1)
-        members = dict(self.engine.signature.members)
-        for name in ("read_port", "write_port"):
-            del members[name]
-        super().__init__(members | {"axi": Out(Axi4(g))})
-
-    def elaborate(self, platform):
-        m = Module()
-        m.submodules.engine, m.submodules.bus = engine, bus = self.engine, self.bus
-        wiring.connect(m, engine.read_port, bus.readers[0])
-        wiring.connect(m, engine.write_port, bus.writers[0])
-        wiring.connect(m, bus.axi, wiring.flipped(self.axi))
-        for name in self.signature.members:
-            if name != "axi":
-                mine, its = getattr(self, name), getattr(engine, name)
-                if isinstance(self.signature.members[name].signature if self.signature.members[name].is_signature
-                              else None, wiring.Signature):
-                    wiring.connect(m, wiring.flipped(mine), its)
-                elif self.signature.members[name].flow is Out:
-                    m.d.comb += mine.eq(its)
-                else:
-                    m.d.comb += its.eq(mine)
-        return m
-
-
 def geometry(shape: str = "tiny", **_: int) -> Geometry:
     """Return the geometry of a shape."""
     return preset("tiny").replace(**SHAPES[shape])
 
 
-def block(**given) -> Unit:
+def block(**given) -> PreemptionUnit:
     """Return the block."""
-    return Unit(geometry(**given))
+    return PreemptionUnit(geometry(**given))
 
 
 @cocotb.test(timeout_time=4, timeout_unit="ms")

@@ -67,7 +67,7 @@ def _pause(bench: Bench, stall: float, *channels: Any) -> None:
         channel.set_pause_generator(pauses(bench.generator(), stall))
 
 
-def axi_memory(bench: Bench, prefix: str = "axi", size: int = 1 << 18, stall: float = 0.0) -> FailingRam:
+def axi_memory(bench: Bench, prefix: str = "m_axi", size: int = 1 << 18, stall: float = 0.0) -> FailingRam:
     """Return a memory on an AXI4 master of the block.
 
     Parameters
@@ -88,7 +88,7 @@ def axi_memory(bench: Bench, prefix: str = "axi", size: int = 1 << 18, stall: fl
     return ram
 
 
-def axi_lite_master(bench: Bench, prefix: str = "axi", stall: float = 0.0) -> AxiLiteMaster:
+def axi_lite_master(bench: Bench, prefix: str = "s_axi", stall: float = 0.0) -> AxiLiteMaster:
     """Return a master on an AXI4-Lite slave of the block, whose five channels pause with probability `stall`."""
     _quiet(bench, prefix)
     master = AxiLiteMaster(AxiLiteBus.from_prefix(bench.dut, prefix), bench.clock, bench.dut.rst)
@@ -113,7 +113,7 @@ class BurstMonitor:
         Address and bytes of the bursts so far.
     """
 
-    def __init__(self, bench: Bench, prefix: str = "axi"):
+    def __init__(self, bench: Bench, prefix: str = "m_axi"):
         self._ports, self._clock = getattr(bench.ports, prefix), bench.clock
         self.reads: list[tuple[int, int]] = []
         self.writes: list[tuple[int, int]] = []

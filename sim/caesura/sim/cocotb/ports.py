@@ -13,12 +13,15 @@ from typing import Any
 from amaranth.hdl import Const, Shape, Value
 from amaranth.lib import data, wiring
 
+from caesura.hw.blocks.names import identifier
+from caesura.hw.blocks.ports import observed
+
 __all__ = ["AbsentPort", "Codec", "Port", "PortGroup", "port_name", "ports_of"]
 
 
 def port_name(path: Iterable[str | int]) -> str:
-    """Return the name of a port in the SystemVerilog: its path in the signature, joined with underscores."""
-    return "_".join(map(str, path))
+    """Return the name of a port in the SystemVerilog: its path in the signature as the exporter writes it."""
+    return identifier(path)
 
 
 class Codec:
@@ -207,13 +210,13 @@ def ports_of(dut: Any, component: wiring.Component, partial: bool = False) -> Po
         The top module.
     component : wiring.Component
         What was exported; its signature gives names and shapes. It is not elaborated. What it holds constant, as
-        ``ready`` of a stream that is always ready, is no port.
+        ``ready`` of a stream that is always ready, is no port, nor is what is for simulations alone.
     partial : bool
         The module need not have all of them, as one around the component that passes some on.
     """
     root = PortGroup()
     for path, member, value in component.signature.flatten(component):
-        if isinstance(value, Const) or not Shape.cast(member.shape).width:
+        if isinstance(value, Const) or not Shape.cast(member.shape).width or observed(path):
             continue
         if partial and not hasattr(dut, port_name(path)):
             continue

@@ -19,10 +19,10 @@ from cocotb_tools.runner import get_runner
 
 from caesura.cache import cache_directory, locked, work_folder
 from caesura.hw.arch.errors import ToolError
-from caesura.hw.export import systemverilog
 
 from .bench import PARAMETERS
 from .build import TOP, program
+from .exported import exported_text
 
 __all__ = ["BenchError", "Outcome", "check_bench", "exported", "run_bench"]
 
@@ -104,7 +104,7 @@ def exported(module: str, given: str) -> tuple[str, str]:
     if hasattr(bench, "source"):
         return module.rpartition(".")[2], bench.source(TOP, **parameters)
     component: wiring.Component = bench.block(**parameters)
-    return type(component).__name__, systemverilog(component, name=TOP)
+    return type(component).__name__, exported_text(component, TOP)
 
 
 def _run(folder: Path, binary: Path, module: str, given: dict[str, Any], seed: int, tests: str | None,

@@ -36,7 +36,7 @@ class CocotbTransport:
     Parameters
     ----------
     bench : Bench
-        Of a block with buses `host_axi` and `axi` and an `interrupt`.
+        Of a block with buses `s_axi` and `m_axi` and an `interrupt`.
     geometry : Geometry
     memory_bytes : int
     stall : float
@@ -53,8 +53,8 @@ class CocotbTransport:
 
     def __init__(self, bench: Bench, geometry: Geometry, memory_bytes: int = 1 << 20, stall: float = 0.0):
         self.geometry, self.memory_bytes, self._bench = geometry, memory_bytes, bench
-        self.memory = axi_memory(bench, "axi", memory_bytes, stall)
-        self._host: Any = axi_lite_master(bench, "host_axi", stall)
+        self.memory = axi_memory(bench, size=memory_bytes, stall=stall)
+        self._host: Any = axi_lite_master(bench, stall=stall)
         self._began = get_sim_time("ns")
         self._read, self._write, self._wait = (resume(each) for each in (
             self._read_register, self._write_register, self._pass))
