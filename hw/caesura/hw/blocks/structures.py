@@ -12,6 +12,7 @@ import functools
 import importlib
 import inspect
 import pkgutil
+import re
 from collections.abc import Callable
 
 from amaranth.hdl import Shape, ShapeLike
@@ -19,6 +20,7 @@ from amaranth.lib import data
 
 from ..arch.geometry import PRESETS, Geometry
 from .names import identifier, snake_case
+from .waivers import named
 
 __all__ = ["Structures", "logic"]
 
@@ -65,7 +67,7 @@ class Structures:
     def text(self, comment: str) -> str:
         """Return the package."""
         body = "\n\n".join(f"  {line}" for line in self.typedefs.values())
-        return f"{comment}package {self.package};\n\n{body}\n\nendpackage\n"
+        return comment + named(f"package {self.package};\n\n{body}\n\nendpackage\n")
 
     def _type(self, shape: ShapeLike, owner: tuple[str, ...]) -> str:
         if isinstance(shape, data.StructLayout | data.FlexibleLayout):
@@ -83,7 +85,7 @@ class Structures:
         for known, name in self._known:
             if known == layout:
                 return name
-        wanted = layout_name(layout, self.geometry) or "_".join(owner)
+        wanted = layout_name(layout, self.geometry) or re.sub(r"\W+", "_", "_".join(owner))
         name = f"{wanted}_t"
         number = 1
         taken = {name for _, name in self._known}
