@@ -8,14 +8,14 @@ from caesura.hw.arch.geometry import preset
 from caesura.hw.blocks.netlist import netlist
 from caesura.hw.blocks.ports import ports_of
 from caesura.hw.blocks.structures import Structures
-from caesura.hw.blocks.waivers import waived
 from caesura.hw.blocks.wrapper import wrapper
 
 __all__ = ["exported_text"]
 
 
 def exported_text(component: wiring.Component, name: str) -> str:
-    """Return package, module and netlist of a component, as `caesura export` writes a block.
+    """Return package, module and netlist of a component, as `caesura export` writes a block, in one text and without
+    comments.
 
     Parameters
     ----------
@@ -33,4 +33,4 @@ def exported_text(component: wiring.Component, name: str) -> str:
     structures = Structures(getattr(component, "geometry", None) or preset("tiny"), f"{name}_pkg")
     top = wrapper(name, f"{name}__netlist", ports, structures)
     types = structures.text("") if structures.typedefs else ""
-    return f"{types}{top}\n{waived(netlist(component, name, ports))}"
+    return f"{types}{top}\n{netlist(component, name, ports)}"
