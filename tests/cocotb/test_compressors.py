@@ -3,7 +3,7 @@
 import pytest
 
 from caesura.sim.cocotb.run import check_bench
-from support.cocotb.faults import caught_share
+from support.benches.faults import caught_share
 from support.selection import quick
 
 SIZES = (8, 8), (16, 4), (32, 32), (32, 8)
@@ -15,7 +15,7 @@ SHORT = {"compressor": (16, 4), "encoder": (32, 8), "tb_compressor": (8, 8)}
 
 def of(name: str) -> str:
     """Return the module of a bench."""
-    return f"support.cocotb.{MODULES.get(name, name)}"
+    return f"support.benches.{MODULES.get(name, name)}"
 
 
 @pytest.mark.parametrize("name, warp, lanes", quick(
@@ -25,7 +25,7 @@ def test_registers_go_through_with_nothing_lost(name, warp, lanes):
 
 
 def test_a_fault_of_the_encoder_is_noticed():
-    assert caught_share("support.cocotb.encoder", {"warp": 8, "lanes": 8}, 1, 1)
+    assert caught_share("support.benches.encoder", {"warp": 8, "lanes": 8}, 1, 1)
 
 
 @pytest.mark.full

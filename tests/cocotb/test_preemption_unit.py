@@ -3,9 +3,9 @@
 import pytest
 
 from caesura.sim.cocotb.run import check_bench
-from support.cocotb.faults import caught_share
+from support.benches.faults import caught_share
 
-BENCH = "support.cocotb.unit"
+BENCH = "support.benches.unit"
 
 
 @pytest.mark.full

@@ -6,7 +6,7 @@ import pytest
 from caesura.hw.arch.context import Mechanism
 from caesura.sim.cocotb.run import check_bench, run_bench
 
-BENCH = "support.cocotb.sm"
+BENCH = "support.benches.sm"
 pytestmark = [pytest.mark.full, pytest.mark.timeout(3000)]
 
 

@@ -5,7 +5,7 @@ import pytest
 from caesura.sim.cocotb.run import check_bench, run_bench
 from support.checkout import ROOT
 
-BENCH = "support.cocotb.toy"
+BENCH = "support.benches.toy"
 FAULTS = {
     "a live register that the vector leaves out": ("54'hF;", "54'hB;"),
     "stops that forget where the warp stands": ("pc[select.warp];", "'0;"),

@@ -14,7 +14,7 @@ from caesura.sim.cocotb.core_agent import CoreAgent
 from caesura.sim.cocotb.core_state import CoreState
 from caesura.sim.cocotb.dispatcher_agent import table_row
 from caesura.sim.cocotb.ports import AbsentPort, PortGroup
-from support.cocotb.pipelines import accepted, geometry
+from support.benches.pipelines import accepted, geometry
 
 
 def block(**given) -> SavePipeline:

@@ -14,7 +14,7 @@ from caesura.sim.cocotb.contexts import block_of, on_the_core, stream_of
 from caesura.sim.cocotb.core_agent import CoreAgent
 from caesura.sim.cocotb.core_state import Block, CoreState
 from caesura.sim.cocotb.ports import PortGroup
-from support.cocotb.pipelines import accepted, geometry
+from support.benches.pipelines import accepted, geometry
 
 
 def block(**given) -> RestorePipeline:

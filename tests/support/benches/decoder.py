@@ -10,7 +10,7 @@ from caesura.hw.preempt.compress.compressor import Compressor
 from caesura.hw.preempt.compress.decompressor import Decompressor
 from caesura.hw.preempt.compress.group_decoder import GroupDecoder
 from caesura.sim.cocotb import Bench, Scoreboard, parameters
-from support.cocotb.shapes import geometry
+from support.benches.shapes import geometry
 from support.hw.register_samples import registers
 
 BLOCKS = {"decompressor": Decompressor, "group_decoder": GroupDecoder}

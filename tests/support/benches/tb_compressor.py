@@ -9,7 +9,7 @@ from caesura.hw.arch.geometry import MAX_REGISTERS
 from caesura.hw.arch.tb_history import RegisterHistory
 from caesura.hw.preempt.compress.tb_compressor import TbCompressor
 from caesura.sim.cocotb import Bench, Scoreboard, parameters
-from support.cocotb.shapes import geometry
+from support.benches.shapes import geometry
 from support.hw.register_samples import registers
 
 TAG = data.StructLayout({"register": range(MAX_REGISTERS), "opens": 1})

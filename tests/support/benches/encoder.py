@@ -6,7 +6,7 @@ import numpy as np
 from caesura.hw.arch.encodings import Encoding, decode, encoded_words, encodings_of
 from caesura.hw.preempt.compress.register_encoder import RegisterEncoder
 from caesura.sim.cocotb import Bench, Scoreboard, parameters
-from support.cocotb.shapes import geometry
+from support.benches.shapes import geometry
 from support.hw.register_samples import counted_lanes, registers, shared_upper_bits
 
 

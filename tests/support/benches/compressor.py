@@ -6,7 +6,7 @@ import numpy as np
 from caesura.hw.arch.patterns import Pattern, encoded_words, expand
 from caesura.hw.preempt.compress.compressor import Compressor
 from caesura.sim.cocotb import Bench, Scoreboard, parameters
-from support.cocotb.shapes import geometry
+from support.benches.shapes import geometry
 from support.hw.register_samples import launched_lanes, registers
 
 
