@@ -2,7 +2,6 @@
 
 import cocotb
 import numpy as np
-from amaranth.lib import wiring
 
 from caesura.hw.arch.encodings import decode, encode, encodings_of
 from caesura.hw.arch.patterns import Pattern, expand
@@ -16,7 +15,7 @@ from support.hw.register_samples import registers
 BLOCKS = {"decompressor": Decompressor, "group_decoder": GroupDecoder}
 
 
-def block(name: str = "decompressor", warp: int = 8, lanes: int = 8, **_: int) -> wiring.Component:
+def block(name: str = "decompressor", warp: int = 8, lanes: int = 8, **_: int) -> Decompressor | GroupDecoder:
     """Return one of the two blocks."""
     return BLOCKS[name](geometry(warp, lanes), tag=8)
 

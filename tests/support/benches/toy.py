@@ -89,7 +89,7 @@ class Toy:
     def saved(self, mechanism: Mechanism) -> int:
         """Check the context of the thread block of kernel 0; return how many times round its warps were."""
         kernel = Kernel(registers=4, warps=2, shared_bytes=0, area_bytes=0x400, ccb_base=0x4000)
-        entry, block = read_context(self.memory.read, geometry(), kernel, 0)
+        entry, block = read_context(self.memory.words, geometry(), kernel, 0)
         assert block is not None and entry["mechanism"] == mechanism and sorted(block.warps) == [0, 1]
         for warp in block.warps.values():
             (pc, mask, _), = warp.stack

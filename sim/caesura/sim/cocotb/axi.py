@@ -37,6 +37,9 @@ class FailingRam(AxiRam):
         Numbers of the 128-byte segments whose reads, whose writes are answered with SLVERR. Such a write has no effect.
     """
 
+    write_if: Any
+    read_if: Any
+
     def __init__(self, *args: Any, **options: Any):
         super().__init__(*args, **options)
         self.bad_reads: set[int] = set()
@@ -55,6 +58,11 @@ class FailingRam(AxiRam):
 
         self.read_if._read, self.write_if._write = checked_read, checked_write
 
+    def words(self, address: int, length: int) -> bytes:
+        """Return what is in memory, whatever is bad."""
+        found: Any = self.read(address, length)
+        return bytes(found)
+
 
 def _quiet(bench: Bench, prefix: str) -> None:
     """Let cocotbext-axi tell of errors only: it has a line for each burst."""
@@ -65,6 +73,11 @@ def _pause(bench: Bench, stall: float, *channels: Any) -> None:
     """Let channels pause at random, each in its own way."""
     for channel in channels:
         channel.set_pause_generator(pauses(bench.generator(), stall))
+
+
+def _master(bus: AxiLiteBus, bench: Bench) -> Any:
+    """Return a master; the package has no types."""
+    return AxiLiteMaster(bus, bench.clock, bench.dut.rst)
 
 
 def axi_memory(bench: Bench, prefix: str = "m_axi", size: int = 1 << 18, stall: float = 0.0) -> FailingRam:
@@ -88,10 +101,10 @@ def axi_memory(bench: Bench, prefix: str = "m_axi", size: int = 1 << 18, stall: 
     return ram
 
 
-def axi_lite_master(bench: Bench, prefix: str = "s_axi", stall: float = 0.0) -> AxiLiteMaster:
-    """Return a master on an AXI4-Lite slave of the block, whose five channels pause with probability `stall`."""
+def axi_lite_master(bench: Bench, prefix: str = "s_axi", stall: float = 0.0) -> Any:
+    """Return an `AxiLiteMaster` on an AXI4-Lite slave of the block; its channels pause with probability `stall`."""
     _quiet(bench, prefix)
-    master = AxiLiteMaster(AxiLiteBus.from_prefix(bench.dut, prefix), bench.clock, bench.dut.rst)
+    master = _master(AxiLiteBus.from_prefix(bench.dut, prefix), bench)
     if stall:
         _pause(bench, stall, master.write_if.aw_channel, master.write_if.w_channel, master.write_if.b_channel,
                master.read_if.ar_channel, master.read_if.r_channel)

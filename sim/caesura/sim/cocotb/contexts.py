@@ -199,7 +199,7 @@ class ContextScoreboard:
     Parameters
     ----------
     read : callable
-        Reads memory: address and bytes; `AxiRam.read` of cocotbext-axi, for instance.
+        Reads memory: address and bytes; `FailingRam.words`, for instance.
     state : CoreState
 
     Attributes

@@ -60,7 +60,7 @@ class CoreAgent:
                    "stack_push": launches.at("stack_push")}
         self._streams = {name: each for name, each in streams.items() if isinstance(each, PortGroup)}
         self.pending, self._at_once = ports.at("stop", "pending"), ports.at("stop", "stop_now")
-        self._inputs = {path: ports.at(*path) for path in _INPUTS}
+        self._inputs: dict[tuple[str, ...], Any] = {path: ports.at(*path) for path in _INPUTS}
         self._outputs = {path[-1]: ports.at(*path) for path in _OUTPUTS}
         self._clean_lines = ports.at("shared", "clean")
         self.cycle = self.reads = self.writes = 0

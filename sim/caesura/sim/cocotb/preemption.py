@@ -64,7 +64,7 @@ class PreemptionBench:
         self.memory = axi_memory(bench, stall=stall)
         self.bursts = BurstMonitor(bench)
         places = self.state.fill(drain)
-        self.scoreboard = ContextScoreboard(self.memory.read, self.state)
+        self.scoreboard = ContextScoreboard(self.memory.words, self.state)
         self.core = CoreAgent(bench, self.state, stall)
         self.dispatcher = DispatcherAgent(bench, self.state, self.scoreboard, places)
         return self

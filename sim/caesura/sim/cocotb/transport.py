@@ -56,8 +56,8 @@ class CocotbTransport:
         self.memory = axi_memory(bench, size=memory_bytes, stall=stall)
         self._host: Any = axi_lite_master(bench, stall=stall)
         self._began = get_sim_time("ns")
-        self._read, self._write, self._wait = (resume(each) for each in (
-            self._read_register, self._write_register, self._pass))
+        self._read, self._write = resume(self._read_register), resume(self._write_register)
+        self._wait = resume(self._pass)
 
     @property
     def cycle(self) -> int:
@@ -93,7 +93,7 @@ class CocotbTransport:
 
     def read_memory(self, address: int, size: int) -> bytes:
         """Return `size` bytes of memory."""
-        return bytes(self.memory.read(address, size))
+        return self.memory.words(address, size)
 
     def write_memory(self, address: int, data: bytes) -> None:
         """Write memory."""
