@@ -31,4 +31,5 @@ def test_a_fault_of_the_encoder_is_noticed():
 @pytest.mark.full
 @pytest.mark.parametrize("name", BENCHES)
 def test_faults_are_noticed(name):
-    assert caught_share(of(name), {"warp": 8, "lanes": 8, **BENCHES[name]}, 12, 5) >= 0.75
+    """Registers of several beats: with one, most of what counts them does nothing."""
+    assert caught_share(of(name), {"warp": 32, "lanes": 8, **BENCHES[name]}, 10, 5) >= 0.7

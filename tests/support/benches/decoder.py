@@ -3,7 +3,7 @@
 import cocotb
 import numpy as np
 
-from caesura.hw.arch.encodings import decode, encode, encodings_of
+from caesura.hw.arch.encodings import Encoding, decode, encode, encodings_of
 from caesura.hw.arch.patterns import Pattern, expand
 from caesura.hw.preempt.compress.compressor import Compressor
 from caesura.hw.preempt.compress.decompressor import Decompressor
@@ -32,6 +32,7 @@ def samples(rng, g, name: str, pag: int, count: int):
     strange = ~np.isin(codes, groups)
     codes[strange] = rng.choice(groups, int(strange.sum()))
     words[strange] = rng.integers(0, 1 << 32, words[strange].shape, np.uint32)
+    codes[rng.random(count) < 0.1] = Encoding.DEAD
     return codes, words, decode(codes, words, g.lanes)
 
 
@@ -48,17 +49,17 @@ async def gives_every_register_back(dut):
     given = parameters()
     component, name, count = block(**given), given.get("name", "decompressor"), given.get("count", 100)
     bench, g = await Bench.start(dut, component), component.geometry
-    width = len(component.input.payload.words)
+    width, dead = len(component.input.payload.words), Pattern.DEAD if name == "decompressor" else Encoding.DEAD
     for pag in [pag for pag in (8, 16, 32) if pag <= g.warp_size]:
         rng = np.random.default_rng(bench.rng.getrandbits(32))
         codes, words, values = samples(rng, g, name, pag, count)
         if "pag" in bench.ports:
             bench.pag.value = pag
         board = Scoreboard(f"{name}, groups of {pag}")
-        board.expect((values[k, at:at + g.lanes].tolist(), k & 255, int(at + g.lanes == g.warp_size))
-                     for k in range(count) for at in range(0, g.warp_size, g.lanes))
+        board.expect((values[k, at:at + g.lanes].tolist(), at // g.lanes, k & 255, int(at + g.lanes == g.warp_size),
+                      int(codes[k] == dead)) for k in range(count) for at in range(0, g.warp_size, g.lanes))
         sink = bench.sink(bench.output, lambda out, board=board: board.receive(
-            (out.words, out.tag, out.last)), stall=0.3)
+            (out.words, out.beat, out.tag, out.last, out.dead)), stall=0.3)
         source = bench.source(bench.input, stall=0.3)
         source.send(*(beat for k in range(count)
                       for beat in beats_in(g, name, int(codes[k]), words[k], k & 255, width)))

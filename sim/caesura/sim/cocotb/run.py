@@ -17,7 +17,7 @@ from xml.etree import ElementTree
 from amaranth.lib import wiring
 from cocotb_tools.runner import get_runner
 
-from caesura.cache import cache_directory, locked, work_folder
+from caesura.cache import RECORD_SUFFIX, cache_directory, locked, work_folder
 from caesura.hw.arch.errors import ToolError
 
 from .bench import PARAMETERS
@@ -91,6 +91,9 @@ def run_bench(module: str, parameters: Mapping[str, Any] | None = None, *, seed:
                 return _run(folder, binary, module, given, seed, tests, waves)
         finally:
             lock.unlink(missing_ok=True)
+            if change is not None:  # nobody wants it again, and there are many
+                binary.unlink(missing_ok=True)
+                binary.with_name(binary.name + RECORD_SUFFIX).unlink(missing_ok=True)
 
 
 @functools.lru_cache(maxsize=1)
