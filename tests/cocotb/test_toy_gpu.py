@@ -10,7 +10,7 @@ FAULTS = {
     "a live register that the vector leaves out": ("54'hF;", "54'hB;"),
     "stops that forget where the warp stands": ("pc[select.warp];", "'0;"),
     "a register put back into another": ("3'(write.register)] <=", "3'(write.register) ^ 3'd1] <="),
-    "a warp that runs on while it is said to stand": ("&& !halts[w]) begin", "&& !(halts[w] && at_point[w])) begin"),
+    "a warp that runs on while it is said to stand": ("&& !halts[w]) begin", ") begin"),
     "a register that is read a cycle late": ("read_data.data <= file", "read_data.data <= clk ? '0 : file"),
     "lanes that exit and are not said to": ("assign exited[w] = there[w] && live[w] == 0", "assign exited[w] = 0"),
 }

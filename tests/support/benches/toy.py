@@ -8,7 +8,7 @@ from cocotb.triggers import RisingEdge
 
 from caesura.hw.arch.context import Mechanism
 from caesura.hw.arch.faults import CommandError
-from caesura.hw.arch.geometry import Geometry, preset
+from caesura.hw.arch.geometry import Geometry
 from caesura.hw.arch.registers import UNLIMITED_PATIENCE
 from caesura.hw.blocks.tops import PreemptionUnit
 from caesura.sim.cocotb import Bench, parameters
@@ -16,16 +16,16 @@ from caesura.sim.cocotb.axi import BurstMonitor, axi_memory
 from caesura.sim.cocotb.contexts import read_context
 from caesura.sim.cocotb.core_state import Kernel
 from caesura.sim.cocotb.exported import exported_text
+from caesura.software.job.geometry import load_geometry
 from support.checkout import ROOT
 
+EXAMPLE = ROOT / "examples" / "toy_gpu"
 ROUNDS, WORD = 40, 0xFFFF_FFFF
 
 
 def geometry() -> Geometry:
     """Return the toy's geometry: what it has not is left out of the unit."""
-    return preset("tiny").replace(
-        name="toy", warps=2, tb_slots=1, registers=16, regs_per_thread=8, stack_depth=2, shared_bytes=128,
-        kernel_slots=2, in_place=False, tb_compressor=False, checkpoints=False, traps=False)
+    return load_geometry(EXAMPLE / "toy.toml")
 
 
 def component() -> wiring.Component:
@@ -36,7 +36,7 @@ def component() -> wiring.Component:
 def source(top: str, **_: int) -> str:
     """Return the SystemVerilog of the example with the unit that it wants."""
     name = "preemption_unit"
-    files = [(ROOT / "examples" / "toy_gpu" / file).read_text() for file in ("toy_core.sv", "toy_gpu.sv")]
+    files = [(EXAMPLE / file).read_text() for file in ("toy_core.sv", "toy_gpu.sv")]
     text = "\n".join([exported_text(component(), name), *files])
     return re.sub(r"^module toy_gpu\b", f"module {top}", text, flags=re.MULTILINE)
 
