@@ -51,8 +51,8 @@ class ExportError(ToolError):
     """Yosys refused a design, or could not be run; the message says which."""
 
 
-def _ports(component: wiring.Component,
-           names: Mapping[tuple[str | int, ...], str] | None) -> dict[str, tuple[Value, PortDirection]]:
+def _ports(component: wiring.Component, names: Mapping[tuple[str | int, ...], str] | None
+           ) -> dict[str, tuple[Value, PortDirection]]:
     """Return the top's ports by name, constants left out:
     the path in the signature joined with one underscore."""
     ports: dict[str, tuple[Value, PortDirection]] = {}

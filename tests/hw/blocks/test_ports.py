@@ -23,7 +23,8 @@ class Various(wiring.Component):
         super().__init__({
             "lines": In(stream.Signature(PAIR)), "lines_valid": Out(4), "release": In(2), "empty": In(0),
             "always": In(stream.Signature(2, always_ready=True)), "readers": Out(ReadPort(G)).array(2),
-            "trace": Out(wiring.Signature({"pc": Out(8)})), "trace_write": Out(3), "signed": Out(data.ArrayLayout(8, 3))})
+            "trace": Out(wiring.Signature({"pc": Out(8)})), "trace_write": Out(3),
+            "signed": Out(data.ArrayLayout(8, 3))})
 
 
 @pytest.mark.parametrize("parts, name", [(("release",), "release_"), (("a", 0, "b"), "a_0_b"),

@@ -1,4 +1,4 @@
-"""Exported blocks in other tools: Verilator finds nothing to warn of, Verilator and Icarus simulate what the model says."""
+"""Exported blocks in other tools: Verilator has nothing to warn of, it and Icarus simulate what the model says."""
 
 import numpy as np
 import pytest
@@ -10,7 +10,7 @@ from caesura.hw.preempt.compress.compressor import Compressor
 from support.hw.exported import icarus, lint, verilated
 
 G = preset("tiny")
-SHORT = ("compressor", "packer", "allocation_table", "axi_registers", "record_writer")
+SHORT = ("compressor", "packer", "allocation_table", "axi_registers", "register_fetch")
 """Blocks of the short set: structures, arrays, names that are reserved or taken, a bus."""
 COUNT = 40
 

@@ -86,13 +86,13 @@ async def every_block_becomes_its_context(dut):
     state, pending = CoreState(g, bench.generator()), AbsentPort()
     agent = CoreAgent(bench, state, stall, port_of(bench, pending), PortGroup())
     memory, targets = Committer(bench, state, stall), bench.source(bench.target, stall)
-    for mechanism in mechanisms_of(g):
+    for mechanism, scramble in [(mechanism, scramble) for mechanism in mechanisms_of(g) for scramble in (0, 1)]:
         state.warps.clear()
         state.blocks.clear()
         state.lines_valid = 0
         state.fill(drain=60)
         memory.bytes[:], memory.heads = bytes(1 << 18), 0
-        bench.accepted.value = accepted(state.kernels[0], mechanism)
+        bench.accepted.value = accepted(state.kernels[0], mechanism) | {"scramble": scramble}
         pending.bits = sum(1 << tb for tb in state.blocks)
         order = bench.rng.sample(sorted(state.blocks), len(state.blocks))
         targets.send(*({"tb": tb, "row": table_row(state, tb)} for tb in order))
@@ -104,7 +104,7 @@ async def every_block_becomes_its_context(dut):
         assert [tally.tb for tally in tallies] == order
         scoreboard = ContextScoreboard(memory.read, state)
         for tb, tally in zip(order, tallies, strict=True):
-            scoreboard.saved(tb, mechanism)
+            scoreboard.saved(tb, mechanism, bool(scramble))
             saved = scoreboard.contexts[state.blocks[tb].launch_id]
             assert tally.warps == len(saved.warps) and tally.lines == len(saved.lines)
             assert tally.registers == sum(len(warp.registers) for warp in saved.warps.values())

@@ -38,8 +38,8 @@ def verilated(made: Exported, bench: str, folder: Path) -> list[str]:
     """Return the lines that a bench around a block prints under Verilator."""
     files = written(made, folder)
     (folder / "bench.sv").write_text(bench)
-    built = _run(folder, *VERILATOR, "--binary", "--timing", "-Wno-fatal", "--quiet", "-o", "bench", "--top-module",
-                 "bench", *files, "bench.sv")
+    built = _run(folder, *VERILATOR, "--binary", "--timing", "-Wno-fatal", "--quiet", "-CFLAGS", "-std=c++20",
+                 "-o", "bench", "--top-module", "bench", *files, "bench.sv")
     assert built.returncode == 0, built.stderr
     return _run(folder, "obj_dir/bench").stdout.splitlines()
 

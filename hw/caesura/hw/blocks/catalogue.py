@@ -1,4 +1,4 @@
-"""The blocks that can be exported, as a table: where each is, and what its parameters are by default."""
+"""The blocks that can be exported, as a table: where each is, its parameters by default."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ class Block:
         return [name for name in names if name not in ("self", "g", "policy", "observed", "shape")]
 
     def values(self, g: Geometry, given: Mapping[str, int]) -> dict[str, Any]:
-        """Return all parameters but the geometry, those of the user in the place of the defaults."""
+        """Return all parameters but the geometry: the user's, and the defaults of the others."""
         parameters = inspect.signature(self.component.__init__).parameters
         plain = {name: parameters[name].default for name in self.parameters
                  if isinstance(parameters[name].default, int)}

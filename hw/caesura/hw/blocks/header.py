@@ -49,11 +49,15 @@ def header(of: Block, g: Geometry, values: Mapping[str, Any], timing: Timing) ->
     named = ", ".join(f"{field.name}={getattr(g, field.name)}" for field in dataclasses.fields(g)
                       if field.name != "name")
     own = "".join(f"\n  {name} = {_value(value)}" for name, value in values.items())
-    text = [f"{of.name}: {parts['']}", f"Parameters of this file\n\n  geometry {g.name}: {named}{own}"]
+    text = [f"{of.name}: {parts['']}",
+            f"Parameters of this file\n\n  geometry {g.name}: {named}{own}"]
     said = parts.get("Timing", "")
     text.append(f"Timing\n\n{_indented(f'{said}{_BREAK * bool(said)}{_found(timing)}')}")
     if "Attributes" in parts:
         text.append(f"Ports\n\n{_indented(parts['Attributes'])}")
+    if (inner := getattr(of.component, "INNER", None)) is not None:
+        text.append(f"Ports of {inner.__name__}, but for those that became buses\n\n"
+                    f"{_indented(sections(inner.__doc__ or '')['Attributes'])}")
     return _comment("\n\n".join(text))
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from typing import Any
 
 from amaranth.hdl import Const, Shape, ShapeLike
 from amaranth.lib import data, stream, wiring
@@ -107,7 +108,7 @@ def ports_of(component: wiring.Component, *, observe: bool = False) -> list[Port
             if names.count(port.name) > 1 and len(port.path) > 1 else port for port in found]
 
 
-def _members(signature: wiring.Signature, path: tuple, owner: tuple[str, ...]) -> Iterator[Port]:
+def _members(signature: Any, path: tuple, owner: tuple[str, ...]) -> Iterator[Port]:
     for name, member in signature.members.items():
         for index in _indices(member.dimensions):
             own = (*path, name, *index)
@@ -120,11 +121,11 @@ def _members(signature: wiring.Signature, path: tuple, owner: tuple[str, ...]) -
                                     (snake_case(type(_unflipped(inner)).__name__),))
 
 
-def _unflipped(signature: wiring.Signature) -> wiring.Signature:
+def _unflipped(signature: Any) -> Any:
     return signature.flip() if isinstance(signature, wiring.FlippedSignature) else signature
 
 
-def _plain(signature: wiring.Signature) -> bool:
+def _plain(signature: Any) -> bool:
     """Return whether the class of a signature says nothing of what it is for."""
     return type(_unflipped(signature)) in (wiring.Signature, stream.Signature)
 

@@ -102,8 +102,8 @@ class Structures:
                 fields.append(f"{self._type(field.shape, (name[:-2], str(key)))} "
                               f"{identifier([key])};")
             position = field.offset + field.width
-        if layout.size > position:
-            fields.append(f"{logic(layout.size - position)} unused_{position};")
+        if (size := Shape.cast(layout).width) > position:
+            fields.append(f"{logic(size - position)} unused_{position};")
         lines = "\n".join(f"    {line}" for line in reversed(fields))
         self.typedefs[name] = f"typedef struct packed {{\n{lines}\n  }} {name};"
         return name

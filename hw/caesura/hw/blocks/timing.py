@@ -5,10 +5,11 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterable, Iterator
+from typing import Any
 
 from amaranth.hdl import ClockDomain, Fragment, Value
 from amaranth.hdl._ir import PortDirection, build_netlist
-from amaranth.hdl._nir import FlipFlop, Net, Netlist, SyncReadPort, SyncWritePort, Top
+from amaranth.hdl._nir import FlipFlop, Net, Netlist, SyncReadPort, SyncWritePort
 from amaranth.lib import wiring
 
 from .ports import Port
@@ -38,18 +39,17 @@ class Timing:
         self._ports = list(ports)
         self._waits = {path[:-1] for path, *_ in component.signature.flatten(component)
                        if path[-1] == "ready"}
-        self._netlist = _netlist(component, self._ports)
+        self._netlist: Any = _netlist(component, self._ports)  # the stubs know little of it
         top = self._netlist.cells[0]
-        assert isinstance(top, Top)
         self._outputs = {name: [self._netlist.resolve_net(net) for net in value]
                          for name, value in top.ports_o.items()}
-        self._inputs: dict[int, str] = {}  # number of a bit of the top -> port
+        self._inputs: dict[int, Any] = {}  # number of a bit of the top -> port
         for name, (start, width) in top.ports_i.items():
             self._inputs |= dict.fromkeys(range(start, start + width), name)
         self.large = len(self._netlist.cells) > LARGE
-        self._writes: dict[int, list[SyncWritePort]] = {}
+        self._writes: dict[int, list[Any]] = {}
         for cell in self._netlist.cells:
-            if isinstance(cell, SyncWritePort):
+            if type(cell) is SyncWritePort:
                 self._writes.setdefault(cell.memory, []).append(cell)
 
     def streams(self) -> list[tuple[str, bool]]:
@@ -58,7 +58,7 @@ class Timing:
                 for path in self._streams(output)]
 
     def within_cycle(self) -> dict[str, list[str]]:
-        """Return for each output the inputs that it follows within a cycle, in the order of ports."""
+        """Return for each output the inputs that it follows within a cycle, in their order."""
         return {port.name: self._names(self._reached([port], through_registers=False))
                 for port in self._ports if port.output}
 
@@ -107,22 +107,23 @@ class Timing:
     def _before(self, net: Net) -> Iterator[tuple[Net, int]]:
         """Yield the nets that one depends on, and how many clock edges later."""
         resolve = self._netlist.resolve_net
-        cell = self._netlist.cells[net.cell]
-        if isinstance(cell, FlipFlop):
+        cell: Any = self._netlist.cells[net.cell]
+        kind = type(cell)
+        if kind is FlipFlop:
             yield resolve(cell.data[net.bit]), 1
             return
         memory = getattr(cell, "memory", None)
-        if isinstance(cell, SyncReadPort):
+        if kind is SyncReadPort:
             yield from ((resolve(before), 1) for before in (*cell.addr, cell.en))
         else:
             yield from ((resolve(before), 0) for before, _ in cell.comb_edges_to(net.bit))
         for write in self._writes.get(memory, []) if memory is not None else []:
             bits = [write.data[net.bit], *write.addr, *set(write.en)]
-            yield from ((resolve(before), 1 + isinstance(cell, SyncReadPort)) for before in bits)
+            yield from ((resolve(before), 1 + (kind is SyncReadPort)) for before in bits)
 
 
 def _netlist(component: wiring.Component, ports: list[Port]) -> Netlist:
-    domain = ClockDomain("sync")
+    domain: Any = ClockDomain("sync")
     fragment = Fragment.get(component, None)
     fragment.add_domains(domain)
     wanted = {port.path: port for port in ports}

@@ -10,7 +10,7 @@ are constant: normal accesses to normal memory that nothing caches, without priv
 
 from typing import Any
 
-from amaranth.hdl import Module
+from amaranth.hdl import Module, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
@@ -20,6 +20,7 @@ from ..control_unit import ControlUnit
 from ..device.axi_lite import AxiLiteHost, AxiLitePort
 from ..device.register_block import RegisterBlock
 from ..gpu.gpu import Gpu
+from ..interfaces.port import Port
 from ..memory.axi import ID_BITS, Axi4, AxiMaster
 from ..preempt.engine import PreemptEngine
 from ..sm import Sm
@@ -65,9 +66,14 @@ class _Top(wiring.Component):
         Members of `inner`.
     """
 
+    s_axi: Port
+    m_axi: Port
+    interrupt: Signal
+
     def __init__(self, g: Geometry, inner: wiring.Component, buses: dict[str, Any],
                  left_out: tuple[str, ...]):
-        self.geometry, self.inner, self.left_out = g, inner, left_out
+        self.geometry, self.left_out = g, left_out
+        self.inner: Any = inner  # the stubs know of no `elaborate` of a component
         super().__init__(buses | {name: member for name, member in inner.signature.members.items()
                                   if name not in left_out})
 
@@ -134,6 +140,8 @@ class PreemptionUnit(_Top):
         Contexts in memory; id 0.
     """
 
+    INNER = PreemptEngine
+
     def __init__(self, g: Geometry):
         super().__init__(g, PreemptEngine(g), {"m_axi": Out(AxiBus(g))},
                          ("read_port", "write_port"))
@@ -156,6 +164,8 @@ class AxiRegisters(_Top):
     interrupt : Signal, out
         Level-sensitive.
     """
+
+    INNER = RegisterBlock
 
     def __init__(self, g: Geometry):
         super().__init__(g, RegisterBlock(g), {"s_axi": In(AxiLitePort()), "interrupt": Out(1)},
@@ -182,6 +192,8 @@ class AxiControlUnit(_Top):
     m_axi : AxiBus, out
         Contexts in memory; id 0.
     """
+
+    INNER = ControlUnit
 
     def __init__(self, g: Geometry):
         super().__init__(g, ControlUnit(g), {"s_axi": In(AxiLitePort()), "interrupt": Out(1),

@@ -10,13 +10,14 @@ WAIVERS = {
     "CASEINCOMPLETE": "where no case matches, what was assigned before holds",
     "VARHIDDEN": "a signal may have the name of an instance around its module",
     "CMPCONST": "where a field has few values, a comparison may be decided",
+    "UNOPTFLAT": "no bit depends on itself, only vectors on other bits of theirs",
     "UNUSEDSIGNAL": "a block may need only some fields of a structure, or no clock",
 }
 """Warning and reason."""
 NAMES = {"SYMRSVDWORD": "words of C++, not of SystemVerilog"}
 """The same for names."""
 
-_CPP = re.compile(r"\b(?:register|interrupt|short|long|double|float|catch|try|throw|union|auto|char)\b")
+_CPP = re.compile(r"\b(?:auto|catch|char|double|float|interrupt|long|register|short|throw|try)\b")
 
 
 def named(text: str) -> str:

@@ -14,7 +14,8 @@ __all__ = ["with_equal_widths"]
 
 _CELL = re.compile(r"^  cell (\$\w+) (\S+)\n((?:    \S.*\n)+)  end\n", re.MULTILINE)
 _WORDS = re.compile(r"^    (?:parameter|connect) \\(\S+) (.*)$", re.MULTILINE)
-MODULAR = frozenset(("$add", "$sub", "$mul", "$and", "$or", "$xor", "$xnor", "$not", "$neg", "$pos"))
+MODULAR = frozenset(("$add", "$sub", "$mul", "$and", "$or", "$xor", "$xnor", "$not", "$neg",
+                     "$pos"))
 """Operators whose lower bits depend on the operands' lower bits alone."""
 COMPARISONS = frozenset(("$eq", "$ne", "$lt", "$le", "$gt", "$ge"))
 SHIFTS = frozenset(("$shl", "$sshl", "$shr", "$sshr", "$shift", "$shiftx"))

@@ -7,8 +7,12 @@ from collections.abc import Sequence
 from .names import identifier
 from .ports import Leaf, Port, leaves
 from .structures import Structures, logic
+from .waivers import waived
 
 __all__ = ["wrapper"]
+
+UNUSED = {"UNUSEDSIGNAL": "no field has these bits"}
+"""What is waived in the module itself."""
 
 
 def wrapper(name: str, inner: str, ports: Sequence[Port], structures: Structures | None) -> str:
@@ -23,6 +27,7 @@ def wrapper(name: str, inner: str, ports: Sequence[Port], structures: Structures
         Collects the types; without it each field is a port of its own.
     """
     declared = [("input ", "logic", "clk"), ("input ", "logic", "rst")]
+    gaps: list[tuple[str, int]] = []
     connected = [".clk (clk)", ".rst (rst)"]
     for port in ports:
         direction = "output" if port.output else "input "
@@ -34,26 +39,37 @@ def wrapper(name: str, inner: str, ports: Sequence[Port], structures: Structures
         names = [identifier((*port.path, *leaf.path)) for leaf in fields]
         declared += [(direction, logic(leaf.width, leaf.signed), field)
                      for leaf, field in zip(fields, names, strict=True)]
-        connected.append(f"{_escaped(port.inner)} ({_concatenation(port, fields, names)})")
+        connected.append(f"{_escaped(port.inner)} ({_concatenation(port, fields, names, gaps)})")
     width = max(len(kind) for _, kind, _ in declared)
-    lines = ",\n".join(f"  {direction} {kind:<{width}} {port}" for direction, kind, port in declared)
+    lines = ",\n".join(f"  {direction} {kind:<{width}} {port}"
+                       for direction, kind, port in declared)
     pins = ",\n".join(f"    {pin}" for pin in connected)
-    return f"module {name} (\n{lines}\n);\n\n  {inner} netlist (\n{pins}\n  );\n\nendmodule\n"
+    unused = "".join(f"  {logic(bits)} {gap};\n" for gap, bits in gaps)
+    return (f"module {name} (\n{lines}\n);\n\n{waived(unused, UNUSED) if unused else ''}"
+            f"  {inner} netlist (\n{pins}\n  );\n\nendmodule\n")
 
 
 def _escaped(name: str) -> str:
     return f".{name}" if identifier([name]) == name else f".\\{name} "
 
 
-def _concatenation(port: Port, fields: Sequence[Leaf], names: Sequence[str]) -> str:
-    """Return the fields of a port side by side, highest bits first."""
+def _concatenation(port: Port, fields: Sequence[Leaf], names: Sequence[str],
+                   gaps: list[tuple[str, int]]) -> str:
+    """Return the fields of a port side by side, highest bits first; bits of an output that no field
+    has go to a signal, which is added to `gaps`."""
     parts: list[str] = []
     position = 0
+
+    def fill(end: int) -> None:
+        if end > position and port.output:
+            gaps.append((f"unused_{port.name}_{position}", end - position))
+            parts.append(gaps[-1][0])
+        elif end > position:
+            parts.append(f"{end - position}'d0")
+
     for field, name in zip(fields, names, strict=True):
-        if field.low > position:
-            parts.append(f"{field.low - position}'d0")
+        fill(field.low)
         parts.append(name)
         position = field.low + field.width
-    if port.width > position:
-        parts.append(f"{port.width - position}'d0")
+    fill(port.width)
     return parts[0] if len(parts) == 1 else f"{{{', '.join(reversed(parts))}}}"

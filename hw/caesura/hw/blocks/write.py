@@ -84,7 +84,8 @@ def export_block(wanted: str, g: Geometry, *, parameters: Mapping[str, int] | No
     progress(f"Yosys writes {wanted} for {g.name}")
     inner = netlist(component, name, ports)
     timing = Timing(of.make(g, given), ports)
-    text = f"{header(of, g, of.values(g, given), timing)}\n{named(top)}\n{named(waived(inner, WAIVERS))}"
+    head = header(of, g, of.values(g, given), timing)
+    text = f"{head}\n{named(top)}\n{named(waived(inner, WAIVERS))}"
     if structures is None or not structures.typedefs:
         return Exported(name, text)
     comment = f"// Types of the ports of {name}.\n\n"

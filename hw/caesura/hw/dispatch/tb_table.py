@@ -23,6 +23,8 @@ def new_tb(g: Geometry) -> data.StructLayout:
 class TbTable(wiring.Component):
     """One row for each TB slot, and how many TBs and warps are resident.
 
+    A TB is inserted and one started a cycle, any number removed; all show in the next.
+
     Attributes
     ----------
     insert : new_tb, in

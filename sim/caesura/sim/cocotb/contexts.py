@@ -6,7 +6,7 @@ zlib's.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 
 import numpy as np
@@ -133,14 +133,18 @@ def _words(read: Read, address: int, count: int) -> list[int]:
     return np.frombuffer(read(address, 4 * count), "<u4").tolist()
 
 
-def block_of(state: CoreState, tb: int, mechanism: Mechanism) -> SavedBlock:
-    """Return what a save by a mechanism must leave of the TB in a slot: what is live and was written, or all."""
+def block_of(state: CoreState, tb: int, mechanism: Mechanism, scramble: bool = False) -> SavedBlock:
+    """Return what a save by a mechanism must leave of the TB in a slot: what is live and was written, or all.
+
+    A save that scrambles, for tests of liveness, has every live register, and of predicates and uniform registers also
+    the dead ones, inverted.
+    """
     block, every = state.blocks[tb], mechanism == Mechanism.OCCUPIED
     kernel, warps = state.kernels[block.kernel], {}
     for number, slot in enumerate(block.slots):
         warp = state.warps[slot]
         if warp.live:
-            warps[number] = _warp_of(state, warp, kernel.registers, every)
+            warps[number] = _warp_of(state, warp, kernel.registers, every, scramble)
     lines = {}
     for line in range(kernel.lines):
         at = (block.first_line + line) * _LINE_WORDS
@@ -151,16 +155,22 @@ def block_of(state: CoreState, tb: int, mechanism: Mechanism) -> SavedBlock:
     return SavedBlock(block.launch_id, block.place, warps, lines)
 
 
-def _warp_of(state: CoreState, warp: Warp, registers: int, every: bool) -> SavedWarp:
+def _warp_of(state: CoreState, warp: Warp, registers: int, every: bool, scramble: bool) -> SavedWarp:
     """Return what must be left of a warp."""
     live = saved_by(ALL_LIVE if every or warp.between else warp.live_vector, registers)
     zero = [0] * state.g.warp_size
     return SavedWarp(
         warp.launched, warp.live, warp.barrier, list(warp.stack),
-        {p: value for p, value in warp.predicates.items() if p in live.predicates},
-        {u: value for u, value in warp.uniforms.items() if u in live.uniforms},
+        _scalars(warp.predicates, live.predicates, (1 << state.g.warp_size) - 1 if scramble else None),
+        _scalars(warp.uniforms, live.uniforms, 0xFFFF_FFFF if scramble else None),
         {r: list(state.file[warp.base + r]) if warp.valid >> r & 1 else zero for r in live.registers
-         if every or warp.valid >> r & 1})
+         if every or scramble or warp.valid >> r & 1})
+
+
+def _scalars(written: dict[int, int], live: Collection[int], inverted: int | None) -> dict[int, int]:
+    """Return those that are live, and with bits to be `inverted` the others too."""
+    return {number: value if number in live else value ^ (inverted or 0) for number, value in written.items()
+            if inverted is not None or number in live}
 
 
 def stream_of(saved: SavedBlock, g: Geometry, kernel: Kernel) -> tuple[list[int], list[int]]:
@@ -215,7 +225,7 @@ class ContextScoreboard:
         self._places: dict[int, int] = {}
         self.saves = self.restores = 0
 
-    def saved(self, tb: int, mechanism: Mechanism) -> None:
+    def saved(self, tb: int, mechanism: Mechanism, scramble: bool = False) -> None:
         """Compare the context of the TB in a slot, about to be freed, with what is there.
 
         Raises
@@ -234,7 +244,7 @@ class ContextScoreboard:
         assert found, f"TB {block.launch_id} is released, and its context is not complete"
         _, place, entry, context_of = max(found, key=lambda each: each[0])
         assert entry["mechanism"] == mechanism
-        self._compare(block_of(state, tb, mechanism), context_of, "saved")
+        self._compare(block_of(state, tb, mechanism, scramble), context_of, "saved")
         self.contexts[block.launch_id], self._places[block.launch_id] = context_of, place
         self.saves += 1
 

@@ -85,9 +85,10 @@ def write_access_layer(folder: Path) -> Path:
     The package is ``caesura_sm`` in `folder`; it needs nothing but Python. Its class ``caesura_sm_cls`` takes the
     functions that read and write a word at an address (docs/export.md). Returns its folder; raises as `write_page`.
     """
-    peakrdl = require("peakrdl_python", "a Python access layer of the registers", "registers")
+    what = "a Python access layer of the registers"
+    exporter = require("peakrdl_python", what, "registers").PythonExporter()
+    hashes = require("peakrdl_python.systemrdl_node_hashes", what, "registers").NodeHashingMethod
     root = _root()
-    peakrdl.PythonExporter().export(  # names from Python's own hashes would differ from run to run
-        root.top, str(folder), skip_test_case_generation=True,
-        hashing_method=require("peakrdl_python.systemrdl_node_hashes", "the same", "registers").NodeHashingMethod.SHA256)
+    exporter.export(root.top, str(folder), skip_test_case_generation=True,
+                    hashing_method=hashes.SHA256)  # Python's own hashes, in names, would differ from run to run
     return folder / root.top.inst_name

@@ -14,6 +14,8 @@ __all__ = ["StayingMasks"]
 class StayingMasks(wiring.Component):
     """A vector of registers for each warp of each row.
 
+    A vector is written a cycle; reading is combinational.
+
     Parameters
     ----------
     g : Geometry

@@ -20,6 +20,8 @@ class StayingTable(wiring.Component):
     committed and leaves; it is free again when the TB has started, when what stays has been written
     to memory, or when the kernel is killed. While its TB is brought back it is lent.
 
+    What happens to a row shows in the next cycle; each row takes one event a cycle.
+
     Parameters
     ----------
     g : Geometry

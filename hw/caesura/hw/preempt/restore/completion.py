@@ -24,6 +24,8 @@ def parsed(g: Geometry) -> data.StructLayout:
 class Completion(wiring.Component):
     """Holds one TB until nothing of its bank is pending and its checksum is there.
 
+    A TB takes two cycles at least.
+
     Parameters
     ----------
     g : Geometry

@@ -30,6 +30,8 @@ ROW_PARTS = MAX_ROW_WORDS // CHUNK_WORDS
 class EncodingTable(wiring.Component):
     """Keeps a row for each warp record and shows one.
 
+    A part of a row is written a cycle; reading is combinational.
+
     Parameters
     ----------
     g : Geometry

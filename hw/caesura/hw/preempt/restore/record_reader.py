@@ -25,6 +25,8 @@ class RecordReader(wiring.Component):
     fewer entries are complete than TBs were launched and are not completed, or on a side that there
     is not, or if the TB to be launched next is none of the grid.
 
+    `CHUNK_WORDS` words a cycle, as soon as they are there.
+
     Parameters
     ----------
     g : Geometry

@@ -47,6 +47,8 @@ class RowWriter(wiring.Component):
     """Gathers chunks into rows and offers each until it is taken, while the next is gathered; when
     there is none for the register file, what the expander has until that is taken.
 
+    A chunk a cycle; a row is offered in the cycle after its last chunk.
+
     Parameters
     ----------
     g : Geometry

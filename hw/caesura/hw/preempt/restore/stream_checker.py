@@ -26,6 +26,8 @@ def streams_ahead(g: Geometry) -> int:
 class StreamChecker(wiring.Component):
     """Computes `arch.context`'s ``stream_crc`` of each job of a `SegmentReader` that is `checked`.
 
+    A beat a cycle; a checksum is offered two cycles after the last beat of its stream.
+
     Parameters
     ----------
     g : Geometry

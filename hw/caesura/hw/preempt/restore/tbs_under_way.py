@@ -10,6 +10,8 @@ __all__ = ["TbsUnderWay"]
 class TbsUnderWay(wiring.Component):
     """Counts the jobs of both banks that a block has taken and not finished.
 
+    A job begins and one ends a cycle; `pending` says so in the next.
+
     Parameters
     ----------
     jobs : int

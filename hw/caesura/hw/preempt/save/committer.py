@@ -62,6 +62,8 @@ class Committer(wiring.Component):
     With `cancel` nothing more is requested; bursts that were granted are ended with beats that
     write nothing.
 
+    A beat a cycle, and a request a cycle, which is offered in the cycle after it was taken.
+
     Parameters
     ----------
     g : Geometry

@@ -37,6 +37,8 @@ class SegmentWriter(wiring.Component):
     held, so that the next burst is gathered while one is written. A flush beat without a strobe
     only ends the unit.
 
+    A beat a cycle; between units one cycle more, in which the job is taken.
+
     Parameters
     ----------
     g : Geometry

@@ -1,0 +1,56 @@
+"""``caesura export``: files, parameters, names, and one clear message for what is wrong."""
+
+import pytest
+from click.testing import CliRunner
+
+from caesura.hw.blocks import blocks
+from caesura.software.cli import main
+
+
+def invoke(*arguments):
+    return CliRunner().invoke(main, ["export", *map(str, arguments)])
+
+
+def test_the_list_has_a_line_for_each_block():
+    lines = invoke("--list").output.splitlines()
+    assert [line.split()[0] for line in lines] == list(blocks())
+    assert "[words_out, tag, words_in]" in next(line for line in lines if line.startswith("packer "))
+
+
+def test_a_block_and_the_package_of_its_types_are_written(tmp_path):
+    done = invoke("compressor", "-o", tmp_path / "c.sv", "--name", "squeezer")
+    assert done.exit_code == 0 and done.stdout.split() == [str(tmp_path / "squeezer_pkg.sv"), str(tmp_path / "c.sv")]
+    text = (tmp_path / "c.sv").read_text()
+    assert "module squeezer (" in text and "squeezer_pkg::encoded_t       output_payload" in text
+    assert "Latency, in cycles at least: input to output 2." in text and "geometry tiny" in text
+    assert "$" not in text.partition("\n);")[0]
+    assert "package squeezer_pkg;" in (tmp_path / "squeezer_pkg.sv").read_text()
+
+
+def test_a_flat_block_is_one_file_with_the_parameters_that_were_given(tmp_path):
+    done = invoke("packer", "words_out=4", "--flat", "-o", tmp_path / "p.sv")
+    assert done.exit_code == 0 and [path.name for path in tmp_path.iterdir()] == ["p.sv"]
+    head = (tmp_path / "p.sv").read_text().partition("\n);")[0]
+    assert "words_out = 4" in head and "output logic [127:0] beat_payload_words" in head
+
+
+def test_sizes_of_the_sm_are_given_in_the_same_way(tmp_path):
+    assert invoke("compressor", "lanes=4", "--flat", "-o", tmp_path / "c.sv").exit_code == 0
+    assert "input  logic [127:0] input_payload_words" in (tmp_path / "c.sv").read_text()
+
+
+@pytest.mark.parametrize("arguments, message", [
+    (["compresor"], "there is no block 'compresor'; did you mean 'compressor'?"),
+    (["packer", "word_out=4"], "packer has no parameter 'word_out'; did you mean 'words_out'?"),
+    (["packer", "words_out=four"], "'words_out=four': write words_out=NUMBER"),
+    (["packer", "words_out"], "write words_out=NUMBER"),
+    (["packer", "words_out=3"], "packer: "), (["packer", "words_out=-1"], "packer: "),
+    (["compressor", "lanes=3"], "lanes"), (["device"], "sms=2"), ([], "name a block"),
+    (["packer", "--name", "2x"], "'2x' cannot be the name of a module"),
+    (["packer", "--name", "release"], "'release' cannot be the name of a module"),
+    (["packer", "--preset", "huge"], "there is no 'huge'"), (["packer", "-o", "nosuch/x.sv"], "nosuch")])
+def test_what_is_wrong_is_told_in_one_line(arguments, message, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    done = invoke(*arguments)
+    assert done.exit_code == 2 and done.stderr.count("\n") == 1 and message in done.stderr, done.output
+    assert "Traceback" not in done.output and list(tmp_path.iterdir()) == []
