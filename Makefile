@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 RUN := $(VENV)/.run
 DEV := $(VENV)/.dev
 
-.PHONY: setup demo test test-full record lint verilog opencl release time-demo clean
+.PHONY: setup demo test cocotb test-full record lint verilog opencl release time-demo clean
 
 # What running needs; developers need more, and only `make test` installs it.
 setup: $(RUN)
@@ -30,6 +30,10 @@ lint: $(DEV)
 
 test: lint
 	$(BIN)/pytest -n 2 --dist worksteal -m "not full" $(ARGS)
+
+# The benches of exported SystemVerilog alone, in short form (docs/cocotb.md).
+cocotb: $(DEV)
+	$(BIN)/pytest -m "not full" tests/cocotb $(ARGS)
 
 # The campaigns are long enough to pay for optimised simulators of the two SMs that most of them run. PART=1/4 runs every
 # fourth test: what takes hours goes to several machines, or one after the other.

@@ -22,6 +22,9 @@ LAYERS = {
         "machine", "transport", "queues", "device"),
     "caesura.sim.device": (
         "costs", "traffic spans residents", "flight", "switching", "model", "opening", "calibrate"),
+    "caesura.sim.cocotb": (
+        "ports scoreboard core_state exported build", "streams", "bench", "axi contexts run", "core_agent "
+        "dispatcher_agent transport __main__", "preemption"),
     "caesura.software.sched": ("machine", "rules priority", "driver_machine"),
     "caesura.software.compiler": (
         "origins hints options garbage_collection", "errors", "source",

@@ -1,0 +1,12 @@
+"""Benches of exported blocks in cocotb: agents, monitors and scoreboards, and what builds and runs a bench.
+
+docs/cocotb.md has an example. This package needs the extra ``cocotb``; nothing else imports it.
+"""
+
+from .bench import Bench, parameters
+from .ports import Codec, Port, PortGroup, ports_of
+from .scoreboard import Scoreboard
+from .streams import StreamMonitor, StreamSink, StreamSource
+
+__all__ = ["Bench", "Codec", "Port", "PortGroup", "Scoreboard", "StreamMonitor", "StreamSink", "StreamSource",
+           "parameters", "ports_of"]

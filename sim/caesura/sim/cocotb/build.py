@@ -1,0 +1,86 @@
+"""A simulation program of exported SystemVerilog: Verilator's model, cocotb's main loop around it, kept in the cache.
+
+cocotb's own runner builds through make, into a folder of its own for each bench. Here the program of a text is built
+once, by the steps that all simulators of the project take (`sim.rtl.compile`), and only the ports of the top are open
+to cocotb, so that Verilator optimises the rest.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import threading
+import time
+from pathlib import Path
+
+import cocotb_tools.config
+
+from caesura.cache import cache_directory, digest, locked, seal, whole, work_folder
+
+from ..rtl.compile import CompilerFlags, compile_model, compile_whole, runtime_library, verilate
+from ..rtl.toolchain import BuildError, identity
+
+__all__ = ["TOP", "program"]
+
+TOP = "top"
+"""Name of the module that cocotb sees."""
+_FLAGS = ("--cc", "-O3", "--vpi", "--no-timing", "--threads", "1", "-Wno-fatal", "-Wno-lint", "-Wno-style",
+          "--timescale", "1ns/1ps")
+_RUNTIME = ("verilated_vpi",)
+"""What cocotb needs of Verilator's run-time library besides what all simulators need."""
+_WHOLE = 12 << 20
+"""Bytes of C++ up to which a model is compiled as one source."""
+_HEADER = re.compile(rf"^module {TOP}\b[^;(]*(?:import [\w:*, ]+;)?[^;(]*\((.*?)\);", re.MULTILINE | re.DOTALL)
+
+
+def program(text: str, name: str, waves: bool = False) -> Path:
+    """Return the program that simulates a SystemVerilog text under cocotb, built if it is not in the cache yet.
+
+    Parameters
+    ----------
+    text : str
+        Its top module is `TOP`.
+    name : str
+        Of the design, for `caesura cache`.
+    waves : bool
+        Whether it can write a waveform.
+
+    Raises
+    ------
+    BuildError
+        If a tool is missing or refuses the text.
+    """
+    libraries = Path(cocotb_tools.config.libs_dir)
+    flags = (*_FLAGS, *(("--trace-vcd",) if waves else ()))
+    # The bench takes most of the time; what is gained by optimising the model is lost by compiling it.
+    options = CompilerFlags(fast=("-O0",), link=(
+        f"-L{libraries}", f"-Wl,-rpath,{libraries}", "-Wl,--no-as-needed", "-lcocotbvpi_verilator"))
+    main = cocotb_tools.config.share_dir / "lib" / "verilator" / "verilator.cpp"
+    key = digest([text, *flags, repr(options), main.read_text(), identity()])
+    result = cache_directory() / "cocotb" / f"{key}.bin"
+    lock = result.with_suffix(".lock")
+    with locked(lock):
+        if not whole(result):
+            started = time.monotonic()
+            with work_folder(lock) as work:
+                _build(text, work, flags, options, main, result)
+            seal(result, "cocotb simulation", name, round(time.monotonic() - started, 1))
+    return result
+
+
+def _build(text: str, work: Path, flags: tuple[str, ...], options: CompilerFlags, main: Path, result: Path) -> None:
+    """Run Verilator and the compiler in `work`, and put the program into place."""
+    header = _HEADER.search(text)
+    if header is None:
+        raise BuildError(f"the text has no module {TOP}")
+    plain = re.sub(r"//.*|\[[^]]*\]", "", header[1])
+    names = re.findall(r"(\w+)\s*(?=,|$)", plain)
+    (work / "ports.vlt").write_text("`verilator_config\n" + "".join(
+        f'public_flat_rw -module "{TOP}" -var "{name}"\n' for name in names))
+    model = verilate(text, (*flags, "ports.vlt"), work, TOP)
+    runtime = runtime_library(flags, options, work.parent, threading.Event(), _RUNTIME)
+    if sum(source.stat().st_size for source in (*model.fast, *model.slow)) < _WHOLE:
+        built = compile_whole(model, main, flags, options, runtime)
+    else:
+        built = compile_model([model], main, (), flags, options, runtime, lambda done, total: None)
+    os.replace(built, result)

@@ -1,0 +1,288 @@
+"""Contexts in memory, read as software reads them, and a scoreboard that compares them with what was on the core.
+
+The words of a stream are taken apart by `hw.arch.image_reader`, which no hardware has a part in; the checksums are
+zlib's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection
+from dataclasses import dataclass
+
+import numpy as np
+
+from caesura.hw.arch import context
+from caesura.hw.arch.context import CCB_ENTRY, Mechanism, State
+from caesura.hw.arch.encodings import encode, encoded_words, in_order, row_of, row_words
+from caesura.hw.arch.geometry import SEGMENT_BYTES, Geometry
+from caesura.hw.arch.image_reader import ImageReader
+from caesura.hw.arch.image_writer import record_words
+from caesura.hw.arch.isa import ALL_LIVE, saved_by
+
+from .core_state import CoreState, Kernel, Warp
+
+__all__ = ["ContextScoreboard", "SavedBlock", "SavedWarp", "block_of", "on_the_core", "read_context",
+           "stream_of"]
+
+Read = Callable[[int, int], bytes]
+"""Reads memory: address and bytes."""
+_LINE_WORDS = SEGMENT_BYTES // 4
+
+
+@dataclass
+class SavedWarp:
+    """A warp as it lies in memory, or as it stood on the core.
+
+    Attributes
+    ----------
+    launched, live, barrier, stack, predicates, uniforms
+        As in `core_state.Warp`.
+    registers : dict of int to list of int
+        Lanes of each that is saved.
+    """
+
+    launched: int
+    live: int
+    barrier: int | None
+    stack: list[tuple[int, int, int]]
+    predicates: dict[int, int]
+    uniforms: dict[int, int]
+    registers: dict[int, list[int]]
+
+    def agrees(self, other: SavedWarp) -> bool:
+        """Whether two are the same in all that matters: registers in live lanes only."""
+        lanes = [k for k in range(max(1, self.live.bit_length())) if self.live >> k & 1]
+
+        def counted(warp: SavedWarp) -> dict[int, list[int]]:
+            return {r: [values[k] for k in lanes] for r, values in sorted(warp.registers.items())}
+
+        names = ("launched", "live", "barrier", "stack", "predicates", "uniforms")
+        return all(getattr(self, name) == getattr(other, name) for name in names) and counted(self) == counted(other)
+
+
+@dataclass
+class SavedBlock:
+    """A TB: `warps` by number, None for one that has exited, and `lines` of shared memory by number."""
+
+    launch_id: int
+    place: tuple[int, int, int]
+    warps: dict[int, SavedWarp]
+    lines: dict[int, list[int]]
+
+    def difference(self, other: SavedBlock) -> str:
+        """Return in words what differs, empty if nothing that matters does."""
+        if (self.launch_id, self.place) != (other.launch_id, other.place):
+            return f"TB {self.launch_id} at {self.place} is {other.launch_id} at {other.place}"
+        if self.warps.keys() != other.warps.keys():
+            return f"warps {sorted(self.warps)} are {sorted(other.warps)}"
+        for number, warp in self.warps.items():
+            if not warp.agrees(other.warps[number]):
+                return f"warp {number} is {other.warps[number]}, expected {warp}"
+        if self.lines != other.lines:
+            return f"shared lines {sorted(self.lines)} are {sorted(other.lines)}, or differ"
+        return ""
+
+
+def read_context(read: Read, g: Geometry, kernel: Kernel, place: int) -> tuple[dict[str, int], SavedBlock | None]:
+    """Return the entry at a place of the CCB, and the TB whose context it says is complete.
+
+    Parameters
+    ----------
+    read : callable
+    g : Geometry
+    kernel : Kernel
+    place : int
+        Below `context.places`.
+
+    Raises
+    ------
+    AssertionError
+        If a checksum or the version is wrong.
+    BadImage
+        If the stream makes no sense.
+    """
+    words = _words(read, context.entry_address(kernel.ccb_base, place), context.ENTRY_WORDS)
+    entry = context.from_words(CCB_ENTRY, words)
+    if entry["state"] != State.COMPLETE:
+        return entry, None
+    assert (entry["version"], entry["geometry_hash"]) == (context.VERSION, g.hash), "version or geometry of an entry"
+    assert entry["crc"] == context.entry_crc(words), "checksum of an entry"
+    assert entry["register_image"] == context.area_address(g, kernel.ccb_base, kernel.area_bytes, place)
+    stream = np.array(_words(read, entry["register_image"], entry["length"] // 4), np.uint32)
+    count = entry["live_warps"].bit_count()
+    assert (entry["stream_crc"], entry["table_crc"]) == context.stream_crcs(
+        g, stream.tolist(), count, kernel.registers), "checksum of a stream"
+    reader = ImageReader(stream, g, count, kernel.registers)
+    warps = {}
+    for codes in reader.codes:
+        record = reader.record()
+        header, registers = record.header, reader.registers(record, codes)
+        warps[header["warp"]] = SavedWarp(
+            header["launched_lanes"], header["live_lanes"], header["barrier"] if header["waiting"] else None,
+            record.stack, record.predicates, record.uniforms,
+            {r: values.tolist() for r, values in registers.items()})
+    lines = reader.shared_lines(kernel.lines) if kernel.lines else {}
+    reader.finish()
+    assert entry["live_warps"] == sum(1 << number for number in warps), "warps of an entry and of its stream"
+    return entry, SavedBlock(entry["launch_id"], (entry["ctaid_x"], entry["ctaid_y"], entry["ctaid_z"]),
+                             dict(sorted(warps.items())), {line: words.tolist() for line, words in lines.items()})
+
+
+def _words(read: Read, address: int, count: int) -> list[int]:
+    """Return words of memory."""
+    return np.frombuffer(read(address, 4 * count), "<u4").tolist()
+
+
+def block_of(state: CoreState, tb: int, mechanism: Mechanism, scramble: bool = False) -> SavedBlock:
+    """Return what a save by a mechanism must leave of the TB in a slot: what is live and was written, or all.
+
+    A save that scrambles, for tests of liveness, has every live register, and of predicates and uniform registers also
+    the dead ones, inverted.
+    """
+    block, every = state.blocks[tb], mechanism == Mechanism.OCCUPIED
+    kernel, warps = state.kernels[block.kernel], {}
+    for number, slot in enumerate(block.slots):
+        warp = state.warps[slot]
+        if warp.live:
+            warps[number] = _warp_of(state, warp, kernel.registers, every, scramble)
+    lines = {}
+    for line in range(kernel.lines):
+        at = (block.first_line + line) * _LINE_WORDS
+        if state.lines_valid >> block.first_line + line & 1:
+            lines[line] = state.shared[at:at + _LINE_WORDS]
+        elif every:
+            lines[line] = [0] * _LINE_WORDS
+    return SavedBlock(block.launch_id, block.place, warps, lines)
+
+
+def _warp_of(state: CoreState, warp: Warp, registers: int, every: bool, scramble: bool) -> SavedWarp:
+    """Return what must be left of a warp."""
+    live = saved_by(ALL_LIVE if every or warp.between else warp.live_vector, registers)
+    zero = [0] * state.g.warp_size
+    return SavedWarp(
+        warp.launched, warp.live, warp.barrier, list(warp.stack),
+        _scalars(warp.predicates, live.predicates, (1 << state.g.warp_size) - 1 if scramble else None),
+        _scalars(warp.uniforms, live.uniforms, 0xFFFF_FFFF if scramble else None),
+        {r: list(state.file[warp.base + r]) if warp.valid >> r & 1 else zero for r in live.registers
+         if every or scramble or warp.valid >> r & 1})
+
+
+def _scalars(written: dict[int, int], live: Collection[int], inverted: int | None) -> dict[int, int]:
+    """Return those that are live, and with bits to be `inverted` the others too."""
+    return {number: value if number in live else value ^ (inverted or 0) for number, value in written.items()
+            if inverted is not None or number in live}
+
+
+def stream_of(saved: SavedBlock, g: Geometry, kernel: Kernel) -> tuple[list[int], list[int]]:
+    """Return the stream of a TB as software writes it, each register in its shortest encoding.
+
+    Returns
+    -------
+    stream : list of int
+        Up to its encoding table.
+    table : list of int
+        The encoding table, which follows it in memory.
+    """
+    stream, table = [], []
+    for number, warp in saved.warps.items():
+        codes = np.zeros(8 * row_words(kernel.registers), np.int64)
+        words = np.zeros((len(codes), g.warp_size), np.uint32)
+        for register, values in warp.registers.items():
+            one, encoded = encode(np.array([values], np.uint32), warp.live, g.lanes)
+            codes[register], words[register] = one[0], encoded[0]
+        stream += record_words(number, warp.launched, warp.live, warp.barrier, warp.predicates, warp.uniforms,
+                               warp.stack)
+        stream += [int(word) for register in in_order(codes)
+                   for word in words[register, :encoded_words(codes[register], g.warp_size)]]
+        table += row_of(codes[:kernel.registers].tolist())
+    bitmap = sum(1 << line for line in saved.lines)
+    stream += [bitmap >> 32 * k & 0xFFFF_FFFF for k in range(-(-kernel.lines // 32))]
+    return stream + [word for line in sorted(saved.lines) for word in saved.lines[line]], table
+
+
+class ContextScoreboard:
+    """Holds what was saved against what was on the core, and what was brought back against what was saved.
+
+    Tell it when a TB is released (`saved`), which must be when its context is complete in memory, and when one has been
+    brought back and starts (`restored`), which must be when memory no longer says that it is complete.
+
+    Parameters
+    ----------
+    read : callable
+        Reads memory: address and bytes; `FailingRam.words`, for instance.
+    state : CoreState
+
+    Attributes
+    ----------
+    contexts : dict of int to SavedBlock
+        Of the TBs that are saved and not brought back, by launch id.
+    saves, restores : int
+    """
+
+    def __init__(self, read: Read, state: CoreState):
+        self._read, self._state = read, state
+        self.contexts: dict[int, SavedBlock] = {}
+        self._places: dict[int, int] = {}
+        self.saves = self.restores = 0
+
+    def saved(self, tb: int, mechanism: Mechanism, scramble: bool = False) -> None:
+        """Compare the context of the TB in a slot, about to be freed, with what is there.
+
+        Raises
+        ------
+        AssertionError
+            If there is none in memory, or it is not what it should be.
+        """
+        state, g = self._state, self._state.g
+        block = state.blocks[tb]
+        found = []
+        for side in range(1 + g.checkpoints):
+            place = block.entry + side * g.tb_slots
+            entry, context_of = read_context(self._read, g, state.kernels[block.kernel], place)
+            if context_of is not None:
+                found.append((entry["generation"], place, entry, context_of))
+        assert found, f"TB {block.launch_id} is released, and its context is not complete"
+        _, place, entry, context_of = max(found, key=lambda each: each[0])
+        assert entry["mechanism"] == mechanism
+        self._compare(block_of(state, tb, mechanism, scramble), context_of, "saved")
+        self.contexts[block.launch_id], self._places[block.launch_id] = context_of, place
+        self.saves += 1
+
+    def restored(self, tb: int) -> None:
+        """Compare the TB in a slot, about to run, with its context.
+
+        Raises
+        ------
+        AssertionError
+            If it has none, it is not what it was, or memory still says that its context is complete.
+        """
+        state = self._state
+        block = state.blocks[tb]
+        assert block.launch_id in self.contexts, f"TB {block.launch_id} starts, and was not saved"
+        entry, _ = read_context(self._read, state.g, state.kernels[block.kernel], self._places[block.launch_id])
+        assert entry["state"] == State.DEMOTED, f"TB {block.launch_id} starts, and its entry is {entry['state']:#x}"
+        self._compare(self.contexts.pop(block.launch_id), on_the_core(state, tb), "restored")
+        self.restores += 1
+
+    @staticmethod
+    def _compare(expected: SavedBlock, found: SavedBlock, what: str) -> None:
+        difference = expected.difference(found)
+        assert not difference, f"TB {expected.launch_id}, {what}: {difference}"
+
+
+def on_the_core(state: CoreState, tb: int) -> SavedBlock:
+    """Return the TB in a slot as it stands on the core, everything that is valid of it."""
+    block = state.blocks[tb]
+    warps = {}
+    for number, slot in enumerate(block.slots):
+        warp = state.warps[slot]
+        if warp.live:
+            warps[number] = SavedWarp(
+                warp.launched, warp.live, warp.barrier, list(warp.stack), dict(warp.predicates), dict(warp.uniforms),
+                {r: list(state.file[warp.base + r]) for r in range(state.kernels[block.kernel].registers)
+                 if warp.valid >> r & 1})
+    first, lines = block.first_line, {}
+    for line in range(state.kernels[block.kernel].lines):
+        if state.lines_valid >> first + line & 1:
+            lines[line] = state.shared[(first + line) * _LINE_WORDS:(first + line + 1) * _LINE_WORDS]
+    return SavedBlock(block.launch_id, block.place, warps, lines)

@@ -1,0 +1,233 @@
+"""What a core holds of its thread blocks (TBs), as an agent of the preemption port has it, with random contents."""
+
+from __future__ import annotations
+
+import random
+from dataclasses import dataclass, field
+
+from caesura.hw.arch.context import area_bound
+from caesura.hw.arch.geometry import PC_BITS, PC_NONE, PREDICATES, SEGMENT_BYTES, UNIFORMS, Geometry
+from caesura.hw.arch.isa import LIVE_BITS
+
+__all__ = ["Block", "CoreState", "Kernel", "Warp"]
+
+WORD = 0xFFFF_FFFF
+
+
+@dataclass
+class Kernel:
+    """What the engine has to know of a kernel.
+
+    Attributes
+    ----------
+    registers, warps : int
+        Vector registers of a thread, warps of a TB.
+    shared_bytes : int
+        Shared memory of a TB.
+    area_bytes : int
+        Of each save area.
+    ccb_base : int
+        Address of its context control block (CCB).
+    """
+
+    registers: int
+    warps: int
+    shared_bytes: int
+    area_bytes: int
+    ccb_base: int
+
+    @property
+    def lines(self) -> int:
+        """Lines of shared memory of a TB."""
+        return -(-self.shared_bytes // SEGMENT_BYTES)
+
+    @classmethod
+    def of(cls, g: Geometry, registers: int, warps: int, shared_bytes: int, ccb_base: int = 0x4000) -> Kernel:
+        """Return a kernel whose save areas are as small as may be."""
+        return cls(registers, warps, shared_bytes, area_bound(g, warps, registers, shared_bytes), ccb_base)
+
+
+@dataclass
+class Warp:
+    """A warp slot.
+
+    Attributes
+    ----------
+    tb, block_warp, base : int
+        Its TB slot, its number in the TB, its first physical register.
+    launched, live : int
+        Lanes, a bit each.
+    barrier : int or None
+        At which it waits.
+    stack : list of tuple of int
+        Next PC, active mask, reconvergence PC, from the bottom up.
+    live_vector : int
+        What the point says that it stands at, or will stop at.
+    predicates, uniforms : dict of int to int
+        Those written.
+    valid, dirty : int
+        Vector registers written since the launch, since they were last saved; a bit each.
+    reaches : int
+        Cycles that it runs on to its point once it is to stop.
+    between : bool
+        It was stopped elsewhere.
+    stopped : bool
+    """
+
+    tb: int
+    block_warp: int
+    base: int
+    launched: int
+    live: int
+    barrier: int | None = None
+    stack: list[tuple[int, int, int]] = field(default_factory=list)
+    live_vector: int = 0
+    predicates: dict[int, int] = field(default_factory=dict)
+    uniforms: dict[int, int] = field(default_factory=dict)
+    valid: int = 0
+    dirty: int = 0
+    reaches: int = 0
+    between: bool = False
+    stopped: bool = False
+
+
+@dataclass
+class Block:
+    """A TB slot.
+
+    Attributes
+    ----------
+    kernel, launch_id, entry : int
+        Kernel slot, number of the TB in its grid, entry of the CCB.
+    place : tuple of int
+        x, y and z in the grid.
+    base, first_line : int
+        First physical register, first line of shared memory.
+    slots : list of int
+        Warp slots by warp.
+    started : bool
+    """
+
+    kernel: int
+    launch_id: int
+    entry: int
+    place: tuple[int, int, int]
+    base: int
+    first_line: int
+    slots: list[int]
+    started: bool = True
+
+
+class CoreState:
+    """Everything on the core: warps, their registers in one file, shared memory.
+
+    Parameters
+    ----------
+    g : Geometry
+    rng : random.Random
+
+    Attributes
+    ----------
+    kernels, blocks, warps : dict
+        By slot.
+    file : list of list of int
+        Lanes of each physical register.
+    shared : list of int
+        Words.
+    lines_valid, lines_dirty : int
+        A bit a line of shared memory.
+    """
+
+    def __init__(self, g: Geometry, rng: random.Random):
+        self.g, self.rng = g, rng
+        self.kernels: dict[int, Kernel] = {}
+        self.blocks: dict[int, Block] = {}
+        self.warps: dict[int, Warp] = {}
+        self.file = [[0] * g.warp_size for _ in range(g.registers)]
+        self.shared = [0] * (g.shared_bytes // 4)
+        self.lines_valid = self.lines_dirty = 0
+
+    def lanes(self) -> list[int]:
+        """Return the lanes of a register: equal, strided, alike in their upper bits, or anything."""
+        rng, size = self.rng, self.g.warp_size
+        base, kind = rng.getrandbits(32), rng.randrange(5)
+        if kind < 2:
+            step = kind * rng.choice((1, 4, rng.getrandbits(32)))
+            return [base + step * lane & WORD for lane in range(size)]
+        return [base ^ rng.getrandbits((32, 8, 16)[kind - 2]) for _ in range(size)]
+
+    def stack(self, live: int) -> list[tuple[int, int, int]]:
+        """Return a SIMT stack; no lane is in a mask that is not live."""
+        rng, below, entries = self.rng, (PC_NONE, PC_NONE), []
+        for _ in range(rng.randint(1, min(4, self.g.stack_depth))):
+            pc, reconv = rng.getrandbits(PC_BITS - 1), rng.choice((PC_NONE, *below, rng.getrandbits(PC_BITS - 1)))
+            entries.append((pc, rng.choice((live, rng.getrandbits(self.g.warp_size) & live)), reconv))
+            below = pc, reconv
+        return entries
+
+    def add_block(self, tb: int, block: Block, drain: int) -> None:
+        """Put a TB with random state into slot `tb`; each of its warps reaches a point within `drain` cycles."""
+        rng, kernel, size = self.rng, self.kernels[block.kernel], self.g.warp_size
+        self.blocks[tb] = block
+        for number, slot in enumerate(block.slots):
+            launched = (1 << rng.choice((size, rng.randint(1, size)))) - 1
+            live = launched & rng.choice((launched, rng.getrandbits(size) | 1))
+            self.warps[slot] = Warp(
+                tb, number, block.base + number * kernel.registers, launched, live,
+                barrier=rng.choice((None, rng.randrange(16))), stack=self.stack(live),
+                live_vector=rng.getrandbits(LIVE_BITS), reaches=rng.randint(0, drain),
+                predicates={p: rng.getrandbits(size) for p in range(PREDICATES) if rng.random() < 0.4},
+                uniforms={u: rng.getrandbits(32) for u in range(UNIFORMS) if rng.random() < 0.2})
+            for register in range(kernel.registers):
+                if rng.random() < 0.7:
+                    self.write(self.warps[slot], register)
+        for line in range(block.first_line, block.first_line + kernel.lines):
+            if rng.random() < 0.6:
+                self.write_line(line)
+
+    def fill(self, drain: int = 0) -> list[tuple[int, int, int, list[int]]]:
+        """Put as many TBs of a new kernel 0 on the core as fit, each of two warps or more.
+
+        Returns
+        -------
+        list of tuple
+            Where they are: TB slot, first physical register, first line of shared memory, warp slots.
+        """
+        g, rng = self.g, self.rng
+        count = min(g.tb_slots, g.warps // 2)
+        warps, lines = g.warps // count, g.shared_lines // count
+        registers = rng.randint(3, min(12, g.regs_per_thread, (g.registers // count - 3) // warps))
+        self.kernels[0] = Kernel.of(g, registers, warps, lines * SEGMENT_BYTES - 4 if lines else 0)
+        size = -(-registers * warps // 4) * 4
+        slots, entries = rng.sample(range(g.warps), g.warps), rng.sample(range(g.tb_slots), g.tb_slots)
+        places = [(tb, tb * size, tb * lines, slots[tb * warps:(tb + 1) * warps]) for tb in range(count)]
+        for number, (tb, base, line, own) in enumerate(places):
+            self.add_block(tb, Block(0, 100 + number, entries[tb], (rng.getrandbits(20), number, 3), base, line,
+                                     list(own)), drain)
+        return places
+
+    def write(self, warp: Warp, register: int) -> None:
+        """Have a warp write a register, all its lanes."""
+        self.file[warp.base + register] = self.lanes()
+        warp.valid |= 1 << register
+        warp.dirty |= 1 << register
+
+    def write_line(self, line: int) -> None:
+        """Have a line of shared memory written."""
+        words = SEGMENT_BYTES // 4
+        self.shared[words * line:words * (line + 1)] = [self.rng.getrandbits(32) for _ in range(words)]
+        self.lines_valid |= 1 << line
+        self.lines_dirty |= 1 << line
+
+    def wreck(self) -> None:
+        """Overwrite registers and shared memory, as whoever runs meanwhile may."""
+        self.file = [[self.rng.getrandbits(32) for _ in range(self.g.warp_size)] for _ in self.file]
+        self.shared = [self.rng.getrandbits(32) for _ in self.shared]
+        self.lines_valid = self.lines_dirty = 0
+
+    def remove(self, tb: int) -> Block:
+        """Free a TB slot, its warps and its shared memory; return what was there."""
+        block = self.blocks.pop(tb)
+        for slot in block.slots:
+            self.warps.pop(slot, None)
+        return block

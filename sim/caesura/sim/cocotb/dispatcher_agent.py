@@ -1,0 +1,154 @@
+"""A dispatcher around the preemption unit: its table of thread blocks (TBs), room for those that return, commands."""
+
+from __future__ import annotations
+
+from collections import deque
+from types import SimpleNamespace
+from typing import Any
+
+import cocotb
+from cocotb.triggers import Event, ReadWrite, RisingEdge
+
+from caesura.hw.arch.context import Mechanism
+from caesura.hw.arch.registers import UNLIMITED_PATIENCE
+
+from .bench import Bench
+from .contexts import ContextScoreboard
+from .core_state import Block, CoreState
+
+__all__ = ["DispatcherAgent", "Place", "table_row"]
+
+Place = tuple[int, int, int, list[int]]
+"""TB slot, first physical register, first line of shared memory, warp slots."""
+
+
+def table_row(state: CoreState, tb: int) -> dict[str, int]:
+    """Return what the dispatcher's table says of a TB slot (`interfaces.preemption.resident_tb`)."""
+    block = state.blocks.get(tb)
+    if block is None:
+        return {}
+    x, y, z = block.place
+    return {"valid": 1, "started": int(block.started), "kernel": block.kernel, "launch_id": block.launch_id,
+            "ctaid_x": x, "ctaid_y": y, "ctaid_z": z, "base": block.base, "first_line": block.first_line,
+            "lines": state.kernels[block.kernel].lines, "warps": sum(1 << slot for slot in block.slots),
+            "entry": block.entry}
+
+
+class DispatcherAgent:
+    """Plays the dispatcher, and tells a scoreboard of TBs that leave and come.
+
+    Parameters
+    ----------
+    bench : Bench
+    state : CoreState
+    scoreboard : ContextScoreboard
+    places : sequence of Place
+        Where TBs can be; each comes back to one that is free, chosen at random.
+
+    Attributes
+    ----------
+    released, started : list of int
+        Launch ids, in their order.
+    """
+
+    def __init__(self, bench: Bench, state: CoreState, scoreboard: ContextScoreboard, places: list[Place]):
+        self._bench, self._ports, self.state, self._scoreboard = bench, bench.ports, state, scoreboard
+        self._rng, self._places = bench.generator(), places
+        self._asked: deque = deque()
+        self._mechanism = Mechanism.OCCUPIED
+        self._result, self._done = SimpleNamespace(), Event()
+        self.released: list[int] = []
+        self.started: list[int] = []
+        bench.kernels.value = [self._kernel(slot) for slot in range(state.g.kernel_slots)]
+        self._drive()
+        cocotb.start_soon(self._run())
+
+    async def preempt(self, kernel: int, mechanism: Mechanism, patience: int = UNLIMITED_PATIENCE,
+                      **more: int) -> SimpleNamespace:
+        """Have a kernel preempted; return how it ended (`interfaces.preemption.engine_result`)."""
+        self._mechanism = mechanism
+        return await self._command({"kernel": kernel, "mechanism": int(mechanism), "patience": patience, **more})
+
+    async def resume(self, kernel: int, **more: int) -> SimpleNamespace:
+        """Have a kernel resumed, in as many passes as it needs; return how the last one ended."""
+        result = await self._command({"resume": 1, "kernel": kernel, **more})
+        while result.left and not result.error:
+            result = await self._command({"resume": 1, "again": 1, "kernel": kernel, **more})
+        return result
+
+    async def _command(self, fields: dict[str, int]) -> SimpleNamespace:
+        """Give a command and wait for its result."""
+        command, edge = self._ports.command, RisingEdge(self._bench.clock)
+        self._done.clear()
+        command.payload.value, command.valid.value = fields, 1
+        await edge
+        while not command.ready.bits:
+            await edge
+        command.valid.value = 0
+        await self._done.wait()
+        await edge
+        return self._result
+
+    async def _run(self) -> None:
+        edge = RisingEdge(self._bench.clock)
+        while True:
+            await edge
+            self._observe()
+            await ReadWrite()
+            self._drive()
+
+    def _observe(self) -> None:
+        """Carry out what the unit has asked for in this cycle."""
+        ports = self._ports
+        if ports.admit.valid.bits and ports.admit.ready.bits:
+            self._asked.append((self._rng.randint(1, 6), ports.admit.payload.value))
+        release, start = ports.release.value, ports.launch.start.value
+        if release.valid:
+            self._release(release.tb)
+        if start.valid:
+            assert not self.state.blocks[start.tb].started, f"TB slot {start.tb} is started twice"
+            self._scoreboard.restored(start.tb)
+            self.state.blocks[start.tb].started = True
+            self.started.append(self.state.blocks[start.tb].launch_id)
+        if ports.result.value.valid:
+            self._result = ports.result.value
+            self._done.set()
+
+    def _release(self, tb: int) -> None:
+        """Free a TB slot: the context of the TB is complete."""
+        self._scoreboard.saved(tb, self._mechanism)
+        self.released.append(self.state.remove(tb).launch_id)
+
+    def _drive(self) -> None:
+        """Set the inputs of this cycle."""
+        ports = self._ports
+        ports.resident.value = [table_row(self.state, tb) for tb in range(self.state.g.tb_slots)]
+        ports.admit.ready.value = int(not self._asked)
+        ports.admitted.value = self._answer()
+
+    def _kernel(self, slot: int) -> dict[str, int]:
+        """Return what a kernel slot says."""
+        kernel = self.state.kernels.get(slot)
+        names = "registers", "warps", "shared_bytes", "area_bytes", "ccb_base"
+        return {} if kernel is None else {name: getattr(kernel, name) for name in names} | {"block_x": 32}
+
+    def _answer(self) -> dict[str, Any]:
+        """Return the answer to the TB that has asked for room, once its time has come."""
+        if not self._asked:
+            return {}
+        wait, asked = self._asked.popleft()
+        if wait > 1:
+            self._asked.appendleft((wait - 1, asked))
+            return {}
+        free = [place for place in self._places if place[0] not in self.state.blocks]
+        if not free:
+            return {"valid": 1, "full": 1}
+        tb, base, first_line, slots = self._rng.choice(free)
+        lines = self.state.kernels[asked.kernel].lines
+        mine = (1 << lines) - 1 << first_line
+        self.state.lines_valid &= ~mine
+        self.state.lines_dirty &= ~mine
+        self.state.blocks[tb] = Block(asked.kernel, asked.launch_id, asked.entry,
+                                      (asked.ctaid_x, asked.ctaid_y, asked.ctaid_z), base, first_line, list(slots),
+                                      started=False)
+        return {"valid": 1, "tb": tb, "base": base, "first_line": first_line, "slots": slots}

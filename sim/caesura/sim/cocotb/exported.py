@@ -1,0 +1,36 @@
+"""What a bench simulates: a component as the exporter writes it, with its types."""
+
+from __future__ import annotations
+
+from amaranth.lib import wiring
+
+from caesura.hw.arch.geometry import preset
+from caesura.hw.blocks.netlist import netlist
+from caesura.hw.blocks.ports import ports_of
+from caesura.hw.blocks.structures import Structures
+from caesura.hw.blocks.wrapper import wrapper
+
+__all__ = ["exported_text"]
+
+
+def exported_text(component: wiring.Component, name: str) -> str:
+    """Return package, module and netlist of a component, as `caesura export` writes a block, in one text and without
+    comments.
+
+    Parameters
+    ----------
+    component : wiring.Component
+        It need not be in the exporter's table.
+    name : str
+        Of the module.
+
+    Raises
+    ------
+    ExportError
+        If Yosys is missing or fails.
+    """
+    ports = ports_of(component)
+    structures = Structures(getattr(component, "geometry", None) or preset("tiny"), f"{name}_pkg")
+    top = wrapper(name, f"{name}__netlist", ports, structures)
+    types = structures.text("") if structures.typedefs else ""
+    return f"{types}{top}\n{netlist(component, name, ports)}"

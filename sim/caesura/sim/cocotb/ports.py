@@ -1,0 +1,230 @@
+"""The ports of an exported block as a bench sees them: by the names of its signature, with values instead of bits.
+
+Only this module knows how a port of the SystemVerilog is called: `port_name`.
+"""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Callable, Iterable, Mapping
+from types import SimpleNamespace
+from typing import Any
+
+from amaranth.hdl import Const, Shape, Value
+from amaranth.lib import data, wiring
+
+from caesura.hw.blocks.names import identifier
+from caesura.hw.blocks.ports import observed
+
+__all__ = ["AbsentPort", "Codec", "Port", "PortGroup", "port_name", "ports_of"]
+
+
+def port_name(path: Iterable[str | int]) -> str:
+    """Return the name of a port in the SystemVerilog: its path in the signature as the exporter writes it."""
+    return identifier(path)
+
+
+class Codec:
+    """Between the bits of a port and values: a structure is a `SimpleNamespace`, an array a list, an enumeration a
+    member of it where there is one of that value.
+
+    Parameters
+    ----------
+    shape : ShapeLike
+
+    Attributes
+    ----------
+    width : int
+    """
+
+    def __init__(self, shape: Any):
+        self.width = Shape.cast(shape).width
+        self._decode, self._encode = _codec(shape)
+
+    def decode(self, bits: int) -> Any:
+        """Return the value of some bits."""
+        return self._decode(bits)
+
+    def encode(self, value: Any) -> int:
+        """Return the bits of a value. Fields that a mapping does not name are 0, and so are elements that a list does
+        not have; a number stands for itself, whatever the shape.
+
+        Raises
+        ------
+        KeyError
+            If a mapping names a field that there is not.
+        ValueError
+            If a number or a list does not fit.
+        """
+        return self._encode(value)
+
+
+def _codec(shape: Any) -> tuple[Callable[[int], Any], Callable[[Any], int]]:
+    """Return how values of a shape are read and written."""
+    if isinstance(shape, data.ArrayLayout):
+        return _array(shape)
+    if isinstance(shape, data.Layout):
+        return _structure(shape)
+    cast = Shape.cast(shape)
+    if isinstance(shape, type) and issubclass(shape, enum.Enum):
+        members = {int(member.value): member for member in shape}
+        return lambda bits: members.get(bits, bits), lambda value: _number(getattr(value, "value", value), cast)
+    if cast.signed:
+        return (lambda bits: bits - (bits >> cast.width - 1 << cast.width)), lambda value: _number(value, cast)
+    return (lambda bits: bits), lambda value: _number(value, cast)
+
+
+def _number(value: Any, shape: Shape) -> int:
+    """Return the bits of a number that must fit."""
+    number, low = int(value), -(1 << shape.width - 1) if shape.signed else 0
+    if not low <= number < low + (1 << shape.width):
+        raise ValueError(f"{number} does not fit {shape.width} bits")
+    return number & (1 << shape.width) - 1
+
+
+def _array(shape: data.ArrayLayout) -> tuple[Callable[[int], Any], Callable[[Any], int]]:
+    """Return the codec of an array."""
+    inner, width, length = Codec(shape.elem_shape), Shape.cast(shape.elem_shape).width, shape.length
+    mask = (1 << width) - 1
+
+    def decode(bits: int) -> list:
+        return [inner.decode(bits >> low & mask) for low in range(0, width * length, width)]
+
+    def encode(value: Any) -> int:
+        if isinstance(value, int):
+            return value
+        items = list(value)
+        if len(items) > length:
+            raise ValueError(f"{len(items)} elements where there are {length}")
+        return sum(inner.encode(item) << width * k for k, item in enumerate(items))
+
+    return decode, encode
+
+
+def _structure(shape: data.Layout) -> tuple[Callable[[int], Any], Callable[[Any], int]]:
+    """Return the codec of a structure."""
+    fields = {str(name): (field.offset, (1 << field.width) - 1, Codec(field.shape)) for name, field in shape}
+
+    def decode(bits: int) -> SimpleNamespace:
+        return SimpleNamespace(**{name: codec.decode(bits >> low & mask)
+                                  for name, (low, mask, codec) in fields.items()})
+
+    def encode(value: Any) -> int:
+        if isinstance(value, int):
+            return value
+        given = value if isinstance(value, Mapping) else vars(value)
+        bits = 0
+        for name, item in given.items():
+            low, _, codec = fields[name]
+            bits |= codec.encode(item) << low
+        return bits
+
+    return decode, encode
+
+
+class Port:
+    """One port of the simulated block.
+
+    Parameters
+    ----------
+    handle : cocotb handle
+    shape : ShapeLike
+        Of its values.
+
+    Attributes
+    ----------
+    handle, codec
+    """
+
+    def __init__(self, handle: Any, shape: Any):
+        self.handle, self.codec = handle, Codec(shape)
+        self._written: int | None = None
+
+    @property
+    def bits(self) -> int:
+        """What is on the port now, as a number; unknown bits are an error."""
+        return self.handle.value.to_unsigned() if self.codec.width > 1 else int(self.handle.value)
+
+    @property
+    def value(self) -> Any:
+        """What is on the port now."""
+        return self.codec.decode(self.bits)
+
+    @value.setter
+    def value(self, value: Any) -> None:
+        bits = self.codec.encode(value)
+        if bits != self._written:  # each write makes Verilator evaluate the block once more
+            self._written = bits
+            self.handle.value = bits
+
+
+class AbsentPort:
+    """A port that the block has not: an input takes what is written to it, an output says `bits`.
+
+    Parameters
+    ----------
+    bits : int
+
+    Attributes
+    ----------
+    bits, value
+        Bits may be changed: a bench then says what the block would.
+    """
+
+    def __init__(self, bits: int = 0):
+        self.bits = bits
+
+    @property
+    def value(self) -> Any:
+        """What the output says."""
+        return self.bits
+
+    @value.setter
+    def value(self, value: Any) -> None:
+        """Forget what is written to it."""
+
+
+class PortGroup(SimpleNamespace):
+    """Ports, and groups of them, by name; those of an array by their numbers, in brackets."""
+
+    def __getitem__(self, name: str | int) -> Any:
+        return getattr(self, str(name))
+
+    def __contains__(self, name: str) -> bool:
+        return hasattr(self, name)
+
+    def at(self, *path: str) -> Any:
+        """Return what lies at a path, an `AbsentPort` if there is nothing."""
+        place: Any = self
+        for name in path:
+            place = getattr(place, name, None)
+        return AbsentPort() if place is None else place
+
+
+def ports_of(dut: Any, component: wiring.Component, partial: bool = False) -> PortGroup:
+    """Return the ports of a simulated block.
+
+    Parameters
+    ----------
+    dut : cocotb handle
+        The top module.
+    component : wiring.Component
+        What was exported; its signature gives names and shapes. It is not elaborated. What it holds constant, as
+        ``ready`` of a stream that is always ready, is no port, nor is what is for simulations alone.
+    partial : bool
+        The module need not have all of them, as one around the component that passes some on.
+    """
+    root = PortGroup()
+    for path, member, value in component.signature.flatten(component):
+        if isinstance(value, Const) or not Shape.cast(member.shape).width or observed(path):
+            continue
+        if partial and not hasattr(dut, port_name(path)):
+            continue
+        group = root
+        for part in path[:-1]:
+            if part not in group:
+                setattr(group, str(part), PortGroup())
+            group = group[part]
+        shape = value.shape() if hasattr(value, "shape") else Value.cast(value).shape()
+        setattr(group, str(path[-1]), Port(getattr(dut, port_name(path)), shape))
+    return root

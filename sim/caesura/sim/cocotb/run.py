@@ -1,0 +1,158 @@
+"""Runs benches: exports the block, builds its simulation, starts cocotb in it, and says how it went."""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import importlib
+import json
+import os
+import threading
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree
+
+from amaranth.lib import wiring
+from cocotb_tools.runner import get_runner
+
+from caesura.cache import RECORD_SUFFIX, cache_directory, locked, work_folder
+from caesura.hw.arch.errors import ToolError
+
+from .bench import PARAMETERS
+from .build import TOP, program
+from .exported import exported_text
+
+__all__ = ["BenchError", "Outcome", "check_bench", "exported", "run_bench"]
+
+LINES = 40
+"""Of the log, in the message of a bench that has failed."""
+
+
+class BenchError(ToolError):
+    """A bench has failed, or has not run to its end; the message has the end of its log."""
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """How a bench went.
+
+    Attributes
+    ----------
+    passed, failed : tuple of str
+        Names of its tests.
+    log : str
+    """
+
+    passed: tuple[str, ...]
+    failed: tuple[str, ...]
+    log: str
+
+
+def run_bench(module: str, parameters: Mapping[str, Any] | None = None, *, seed: int = 1,
+              change: Callable[[str], str] | None = None, tests: str | None = None,
+              waves: Path | None = None) -> Outcome:
+    """Run the tests of a bench on the exported SystemVerilog of its block.
+
+    Parameters
+    ----------
+    module : str
+        A module that can be imported: ``block(**parameters)`` returns the component; its cocotb tests are run.
+    parameters : mapping, optional
+        Numbers and strings, which `bench.parameters` returns in the simulation.
+    seed : int
+        Of all that is random in it.
+    change : callable, optional
+        Makes another SystemVerilog text of the exported one: a fault that the bench is to notice.
+    tests : str, optional
+        A regular expression; only tests whose names it matches are run.
+    waves : Path, optional
+        Where the waveform is written, as VCD.
+
+    Raises
+    ------
+    ValueError
+        If `change` leaves the text as it is.
+    BenchError
+        If the simulation has not run to its end.
+    """
+    given = dict(parameters or {})
+    name, text = exported(module, json.dumps(given, sort_keys=True))
+    if change is not None:
+        before, text = text, change(text)
+        if text == before:
+            raise ValueError("the change leaves the SystemVerilog as it is")
+    binary = program(text, name, waves is not None)
+    lock = cache_directory() / "cocotb" / f"run-{os.getpid()}-{threading.get_ident()}.lock"
+    with locked(lock):
+        try:
+            with work_folder(lock) as folder:
+                return _run(folder, binary, module, given, seed, tests, waves)
+        finally:
+            lock.unlink(missing_ok=True)
+            if change is not None:  # nobody wants it again, and there are many
+                binary.unlink(missing_ok=True)
+                binary.with_name(binary.name + RECORD_SUFFIX).unlink(missing_ok=True)
+
+
+@functools.lru_cache(maxsize=1)
+def exported(module: str, given: str) -> tuple[str, str]:
+    """Return the name of the block of a bench and its SystemVerilog; parameters are JSON.
+
+    A bench of a design that only contains exported blocks has `source` instead of ``block``: it takes the name that the
+    top module must have and the parameters, and returns the text.
+    """
+    bench, parameters = importlib.import_module(module), json.loads(given)
+    if hasattr(bench, "source"):
+        return module.rpartition(".")[2], bench.source(TOP, **parameters)
+    component: wiring.Component = bench.block(**parameters)
+    return type(component).__name__, exported_text(component, TOP)
+
+
+def _run(folder: Path, binary: Path, module: str, given: dict[str, Any], seed: int, tests: str | None,
+         waves: Path | None) -> Outcome:
+    """Run a program in a folder of its own."""
+    (folder / TOP).symlink_to(binary)
+    (folder / "pytest.ini").write_text("[pytest]\n")  # cocotb asks pytest, which takes one of a folder above
+    log, results = folder / "log", folder / "results.xml"
+    runner = get_runner("verilator")
+    with contextlib.suppress(SystemExit):  # a test has failed: the results say which
+        runner.test(test_module=module, hdl_toplevel=TOP, hdl_toplevel_lang="verilog", build_dir=folder,
+                    test_dir=folder, results_xml=str(results), seed=seed, log_file=log, test_filter=tests,
+                    waves=waves is not None, timescale=("1ns", "1ps"),
+                    extra_env={PARAMETERS: json.dumps(given), "COCOTB_ANSI_OUTPUT": "0"})
+    text = log.read_text(errors="replace") if log.exists() else ""
+    if waves is not None and (folder / "dump.vcd").exists():
+        os.replace(folder / "dump.vcd", waves)
+    if not results.exists():
+        raise BenchError(f"the bench {module} has not run to its end:\n{_end(text)}")
+    return _outcome(results, text)
+
+
+def _outcome(results: Path, log: str) -> Outcome:
+    """Return what a file of results says."""
+    passed, failed = [], []
+    for case in ElementTree.parse(results).getroot().iter("testcase"):
+        bad = case.find("failure") is not None or case.find("error") is not None
+        (failed if bad else passed).append(case.get("name", ""))
+    return Outcome(tuple(passed), tuple(failed), log)
+
+
+def _end(log: str) -> str:
+    """Return the end of a log."""
+    return "\n".join(log.splitlines()[-LINES:])
+
+
+def check_bench(module: str, parameters: Mapping[str, Any] | None = None, **options: Any) -> Outcome:
+    """Run a bench as `run_bench` does, and demand that all of its tests pass, at least one.
+
+    Raises
+    ------
+    BenchError
+        If not.
+    """
+    outcome = run_bench(module, parameters, **options)
+    if outcome.failed or not outcome.passed:
+        raise BenchError(f"{module}: {', '.join(outcome.failed) or 'no test'} failed\n{_end(outcome.log)}")
+    return outcome

@@ -1,0 +1,21 @@
+"""The whole preemption unit as exported SystemVerilog, under cocotb."""
+
+import pytest
+
+from caesura.sim.cocotb.run import check_bench
+from support.benches.faults import caught_share
+
+BENCH = "support.benches.unit"
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("shape", ["tiny", "beats", "narrow"])
+@pytest.mark.parametrize("seed", [1, 2, 3])
+def test_contexts_are_saved_and_brought_back(shape, seed):
+    outcome = check_bench(BENCH, {"shape": shape}, seed=seed)
+    assert len(outcome.passed) == 2
+
+
+@pytest.mark.full
+def test_faults_are_noticed():
+    assert caught_share(BENCH, {"rounds": 2}, 5, 1) >= 0.6

@@ -1,0 +1,1 @@
+"""Benches that run inside a simulation, each a module; `tests/cocotb` runs them."""

@@ -1,0 +1,24 @@
+"""What the benches of the two pipelines have in common: geometries, and the command in hand."""
+
+from caesura.hw.arch.context import Mechanism
+from caesura.hw.arch.encodings import row_words
+from caesura.hw.arch.geometry import Geometry, preset
+from caesura.sim.cocotb.core_state import Kernel
+
+__all__ = ["accepted", "geometry"]
+
+SHAPES = {"tiny": {}, "beats": {"warp_size": 16, "lanes": 4, "bus_bytes": 16},
+          "narrow": {"bus_bytes": 4, "bytes_per_cycle": 4.0},
+          "plain": {"in_place": False, "tb_compressor": False, "checkpoints": False, "traps": False}}
+
+
+def geometry(shape: str = "tiny", **_: int) -> Geometry:
+    """Return the geometry of a shape."""
+    return preset("tiny").replace(**SHAPES[shape])
+
+
+def accepted(kernel: Kernel, mechanism: Mechanism) -> dict[str, int]:
+    """Return what the pipelines are told of a command on kernel 0."""
+    return {"kernel": 0, "mechanism": int(mechanism), "generation": 1, "ccb_base": kernel.ccb_base,
+            "area_bytes": kernel.area_bytes, "registers": kernel.registers, "warps": kernel.warps,
+            "lines": kernel.lines, "allocated": (1 << kernel.registers) - 1, "row_words": row_words(kernel.registers)}

@@ -1,0 +1,113 @@
+"""Save pipeline: TBs on a core that stops by and by become contexts, whatever waits; the bench plays the committer."""
+
+from collections import deque
+
+import cocotb
+from cocotb.triggers import RisingEdge
+
+from caesura.hw.arch import context
+from caesura.hw.arch.context import CCB_ENTRY, State, mechanisms_of
+from caesura.hw.preempt.save.pipeline import SavePipeline
+from caesura.sim.cocotb import Bench, parameters
+from caesura.sim.cocotb.contexts import ContextScoreboard
+from caesura.sim.cocotb.core_agent import CoreAgent
+from caesura.sim.cocotb.core_state import CoreState
+from caesura.sim.cocotb.dispatcher_agent import table_row
+from caesura.sim.cocotb.ports import AbsentPort, PortGroup
+from support.benches.pipelines import accepted, geometry
+
+
+def block(**given) -> SavePipeline:
+    """Return the block."""
+    return SavePipeline(geometry(**given))
+
+
+class Committer:
+    """Takes bursts and their beats into a memory; behind the final burst of an entry it writes the head."""
+
+    def __init__(self, bench: Bench, state: CoreState, stall: float):
+        self.bytes, self._state = bytearray(1 << 18), state
+        self._bursts, self._beats = deque(), deque()
+        self.heads = 0
+        bench.sink(bench.burst, self._burst, stall)
+        bench.sink(bench.data, self._data, stall)
+
+    def read(self, address: int, length: int) -> bytes:
+        """Return what is in memory."""
+        return bytes(self.bytes[address:address + length])
+
+    def _burst(self, burst) -> None:
+        size, count = self._state.g.bus_bytes, burst.extra_beats + 1
+        assert burst.address % size == 0 and burst.address // 128 == (burst.address + count * size - 1) // 128
+        self._bursts.append(burst)
+        self._write()
+
+    def _data(self, beat) -> None:
+        self._beats.append(beat)
+        self._write()
+
+    def _write(self) -> None:
+        """Write the bursts that are there whole."""
+        size = self._state.g.bus_bytes
+        while self._bursts and len(self._beats) > self._bursts[0].extra_beats:
+            burst = self._bursts.popleft()
+            for k in range(burst.extra_beats + 1):
+                beat, at = self._beats.popleft(), burst.address + k * size
+                for lane in range(size):
+                    if beat.strobe >> lane & 1:
+                        self.bytes[at + lane] = beat.data >> 8 * lane & 0xFF
+            if burst.final:
+                self._head(burst)
+
+    def _head(self, burst) -> None:
+        """Write the head of an entry."""
+        g, base = self._state.g, self._state.kernels[0].ccb_base
+        words = context.to_words(CCB_ENTRY, state=State.COMPLETE, version=context.VERSION, crc=burst.crc)
+        address = context.entry_address(base, burst.entry + burst.side * g.tb_slots)
+        self.bytes[address:address + 8] = b"".join(word.to_bytes(4, "little") for word in words[:2])
+        self.heads += 1
+
+
+def port_of(bench: Bench, pending: AbsentPort) -> PortGroup:
+    """Return the preemption port, as far as the pipeline has it."""
+    return PortGroup(
+        stop=PortGroup(pending=pending, stopped=bench.stopped, exited=bench.exited),
+        warps=PortGroup(save=bench.warps),
+        registers=PortGroup(flags=bench.flags, read=bench.save_read, read_data=bench.save_data),
+        shared=PortGroup(valid=bench.lines_valid, dirty=bench.lines_dirty, row=bench.row, row_data=bench.row_data))
+
+
+@cocotb.test(timeout_time=4, timeout_unit="ms")
+async def every_block_becomes_its_context(dut):
+    """By every mechanism; the contexts are read as software reads them, and compared with the core."""
+    given = parameters()
+    g, stall = geometry(**given), given.get("stall", 0.3)
+    bench = await Bench.start(dut, block(**given))
+    state, pending = CoreState(g, bench.generator()), AbsentPort()
+    agent = CoreAgent(bench, state, stall, port_of(bench, pending), PortGroup())
+    memory, targets = Committer(bench, state, stall), bench.source(bench.target, stall)
+    for mechanism, scramble in [(mechanism, scramble) for mechanism in mechanisms_of(g) for scramble in (0, 1)]:
+        state.warps.clear()
+        state.blocks.clear()
+        state.lines_valid = 0
+        state.fill(drain=60)
+        memory.bytes[:], memory.heads = bytes(1 << 18), 0
+        bench.accepted.value = accepted(state.kernels[0], mechanism) | {"scramble": scramble}
+        pending.bits = sum(1 << tb for tb in state.blocks)
+        order = bench.rng.sample(sorted(state.blocks), len(state.blocks))
+        targets.send(*({"tb": tb, "row": table_row(state, tb)} for tb in order))
+        tallies = []
+        while len(tallies) < len(order) or memory.heads < len(order) or not bench.idle.bits:
+            await RisingEdge(bench.clock)
+            if (done := bench.done.value).valid:
+                tallies.append(done)
+        assert [tally.tb for tally in tallies] == order
+        scoreboard = ContextScoreboard(memory.read, state)
+        for tb, tally in zip(order, tallies, strict=True):
+            scoreboard.saved(tb, mechanism, bool(scramble))
+            saved = scoreboard.contexts[state.blocks[tb].launch_id]
+            assert tally.warps == len(saved.warps) and tally.lines == len(saved.lines)
+            assert tally.registers == sum(len(warp.registers) for warp in saved.warps.values())
+        pending.bits = 0
+        await RisingEdge(bench.clock)
+    assert agent.reads

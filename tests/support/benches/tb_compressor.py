@@ -1,0 +1,76 @@
+"""TB-level compressor: of each register that follows from the warp before nothing is left, of all others everything."""
+
+import cocotb
+import numpy as np
+from amaranth.lib import data
+
+from caesura.hw.arch.encodings import Encoding, encode, encoded_words
+from caesura.hw.arch.geometry import MAX_REGISTERS
+from caesura.hw.arch.tb_history import RegisterHistory
+from caesura.hw.preempt.compress.tb_compressor import TbCompressor
+from caesura.sim.cocotb import Bench, Scoreboard, parameters
+from support.benches.shapes import geometry
+from support.hw.register_samples import registers
+
+TAG = data.StructLayout({"register": range(MAX_REGISTERS), "opens": 1})
+
+
+def block(warp: int = 8, lanes: int = 8, **_: int) -> TbCompressor:
+    """Return the block."""
+    return TbCompressor(geometry(warp, lanes), TAG)
+
+
+def warps_of(rng: np.random.Generator, g, warps: int, count: int) -> list[np.ndarray]:
+    """Return the registers of the warps of a TB: most go on as they did, some do not."""
+    values = registers(rng, count, g.warp_size, 8)
+    moves = rng.integers(0, 1 << 32, (count, 1), np.uint32) * rng.integers(0, 2, (count, 1), np.uint32)
+    found = []
+    for _ in range(warps):
+        found.append(values.copy())
+        steps = (values[:, 1:2] - values[:, :1]) * np.uint32(g.warp_size)
+        values = values + np.where(np.arange(count)[:, None] % 3 == 0, steps, moves)
+        fresh = rng.random(count) < 0.2
+        values[fresh] = registers(rng, count, g.warp_size, 8)[fresh]
+    return found
+
+
+def beats_of(g, code: Encoding, words: list, register: int, opens: int) -> list[dict]:
+    """Return the beats of an encoded register, the word that its lanes share apart."""
+    shared = words[0] if Encoding.DEAD < code < Encoding.RANDOM else 0
+    rest = words[1:] if Encoding.DEAD < code < Encoding.RANDOM else words
+    parts = g.beats if code.by_lane else 1
+    size = len(rest) // parts
+    return [{"words": rest[n * size:(n + 1) * size], "count": size, "shared": shared, "code": code,
+             "first": int(n == 0), "last": int(n == parts - 1), "tag": {"register": register, "opens": opens}}
+            for n in range(parts)]
+
+
+@cocotb.test(timeout_time=2, timeout_unit="ms")
+async def leaves_out_exactly_what_follows(dut):
+    """As `RegisterHistory` says; without `enable` nothing is left out."""
+    given = parameters()
+    component = block(**given)
+    bench, g = await Bench.start(dut, component), component.geometry
+    for enable in (1, 0):
+        rng, beats, board, followed = np.random.default_rng(bench.rng.getrandbits(32)), [], Scoreboard("beats"), 0
+        for _ in range(given.get("count", 6)):
+            history, opens = RegisterHistory(g.warp_size), 1
+            for values in warps_of(rng, g, 5, 9):
+                codes, words = encode(values, (1 << g.warp_size) - 1, g.lanes)
+                for r, code in enumerate(map(Encoding, codes)):
+                    mine = words[r, :encoded_words(code, g.warp_size)].tolist()
+                    beats += (sent := beats_of(g, code, mine, r, opens))
+                    opens, follows = 0, enable and history.follows(r, code, words[r])
+                    history.keep(r, code, words[r])
+                    followed += follows
+                    board.expect((Encoding.FOLLOWS if follows else code, r, [] if follows else beat["words"],
+                                  beat["shared"], beat["last"]) for beat in sent)
+        assert bool(followed) == bool(enable)
+        bench.enable.value = enable
+        sink = bench.sink(bench.output, lambda out, board=board: board.receive(
+            (out.code, out.tag.register, out.words[:out.count], out.shared, out.last)), stall=0.3)
+        source = bench.source(bench.input, stall=0.3)
+        source.send(*beats)
+        await board.complete()
+        source.stop()
+        sink.stop()
