@@ -1,0 +1,10 @@
+"""All that is proved, in the order in which docs/formal.md lists it."""
+
+from __future__ import annotations
+
+from . import packing
+from .property import Property
+
+__all__ = ["PROPERTIES"]
+
+PROPERTIES: tuple[Property, ...] = (*packing.PROPERTIES,)
