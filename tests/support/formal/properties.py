@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from . import packing
+from . import allocating, packing, register_bits
 from .property import Property
 
 __all__ = ["PROPERTIES"]
 
-PROPERTIES: tuple[Property, ...] = (*packing.PROPERTIES,)
+PROPERTIES: tuple[Property, ...] = (
+    *packing.PROPERTIES, *allocating.PROPERTIES, *register_bits.PROPERTIES)
