@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
+from amaranth.hdl import Cat, Const, Mux, Signal, Value
 
 from caesura.hw.arch.geometry import Geometry, preset
 from caesura.hw.dispatch import allocator, entry_allocator, warp_slots

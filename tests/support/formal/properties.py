@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from . import allocating, packing, register_bits
+from . import allocating, buses, packing, register_bits, shares
 from .property import Property
 
 __all__ = ["PROPERTIES"]
 
 PROPERTIES: tuple[Property, ...] = (
-    *packing.PROPERTIES, *allocating.PROPERTIES, *register_bits.PROPERTIES)
+    *packing.PROPERTIES, *allocating.PROPERTIES, *register_bits.PROPERTIES, *buses.PROPERTIES,
+    *shares.PROPERTIES)
