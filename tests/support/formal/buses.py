@@ -190,8 +190,8 @@ class LiteKeepsRules(Harness):
             the_host_has_one_access_at_a_time=~(port.arready & port.awready))
 
 
-_RULES = ("What the port offers stays as it is until it is taken; bursts are of one segment; each inner port, or master, "
-          "gets the answers to its own requests, no more, and reads of as many beats as asked for")
+_RULES = ("What the port offers stays as it is until it is taken; bursts are of one segment; each inner port, or "
+          "master, gets the answers to its own requests, no more, and reads of as many beats as asked for")
 _ORDER = ("Write data comes in the order of the addresses, each burst with as many beats as its address says, the last "
           "one marked")
 _LITE = "What the registers' AXI4-Lite port answers stays as it is until it is taken; each access is answered once"

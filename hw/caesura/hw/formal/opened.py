@@ -7,6 +7,7 @@ from typing import Any
 
 from amaranth.asserts import AnySeq
 from amaranth.hdl import Elaboratable, Fragment, Module, Signal, Value
+from amaranth.hdl._ast import Switch
 from amaranth.lib import wiring
 
 __all__ = ["Opened", "free"]
@@ -57,20 +58,28 @@ class Opened(Elaboratable):
         signal = found.popitem()[1]
         return signal if shape is None else shape(signal)
 
-    def cut(self, path: str, shape: Any = None) -> Any:
+    def at(self, state: str, name: str = "fsm") -> Value:
+        """Return whether the state machine of the block is in a state.
+
+        Raises
+        ------
+        KeyError
+            If there is no such machine, or state.
+        """
+        machine = self._fragment.generated[name]
+        return machine.state == machine.encoding[state]
+
+    def cut(self, path: str, shape: Any = None, value: Value | None = None) -> Any:
         """Take away what drives an inner signal, and return it: it has any value in any cycle.
 
-        What is proved of the block then holds whatever drives it. Parameters are those of `signal`.
+        What is proved of the block then holds whatever drives it; or if that is `value`, which is
+        any in a case that is looked at. Other parameters are those of `signal`.
         """
         *parts, _ = path.split(".")
         signal, fragment = Value.cast(self.signal(path)), self._inside(parts)
         for domain, statements in fragment.statements.items():
-            fragment.statements[domain] = type(statements)(
-                each for each in statements if _driven(each) != {id(signal)})
-        if any(id(signal) in _driven(each)
-               for statements in fragment.statements.values() for each in statements):
-            raise KeyError(f"{path!r} is driven together with others")
-        fragment.add_statements("comb", signal.eq(AnySeq(len(signal))))
+            fragment.statements[domain] = _without(statements, signal)
+        fragment.add_statements("comb", signal.eq(AnySeq(len(signal)) if value is None else value))
         return signal if shape is None else shape(signal)
 
     def _inside(self, parts: list[str]) -> Fragment:
@@ -92,9 +101,20 @@ def _signals(fragment: Fragment) -> Iterator[Signal]:
             yield from statement._rhs_signals()
 
 
-def _driven(statement) -> set[int]:
-    """Return the identities of the signals that a statement drives."""
-    return {id(signal) for signal in statement._lhs_signals()}
+def _without(statements, signal: Signal):
+    """Return statements without those that drive a signal and no other."""
+    kept = []
+    for each in statements:
+        driven = {id(one) for one in each._lhs_signals()}
+        if id(signal) not in driven:
+            kept.append(each)
+        elif isinstance(each, Switch):
+            kept.append(Switch(each.test, [(patterns, _without(inner, signal), place)
+                                           for patterns, inner, place in each.cases],
+                               src_loc=each.src_loc))
+        elif driven != {id(signal)}:
+            raise KeyError(f"{signal.name!r} is driven together with others")
+    return type(statements)(kept)
 
 
 def free(m: Module, component: wiring.Component) -> None:
