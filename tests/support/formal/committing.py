@@ -97,11 +97,13 @@ class HeadsAreInOrder(Harness):
         saved = request.head & request.saved
         final = fields["final"][1]
         same = Cat(request[name] == fields[name][1] for name in ("entry", "side", "crc")).all()
-        ever = Signal()
+        ever, loads, failing = Signal(), Signal(), Signal()
+        m.d.sync += [loads.eq(~dut.signal("valid") | goes), failing.eq(failed)]
         m.d.sync += ever.eq(ever | cancelled | dut.component.cancel)
         self.claim(
             m, it_is_complete_behind_its_last_burst=~(goes & saved) | (
                 final & same & (request.state == Mux(base, State.BASE, State.COMPLETE))),
+            but_not_after_a_failure=~(loads & dut.signal("valid") & saved) | ~failing,
             and_at_once=~(goes & ~saved & final) | failed | ever)
 
     def _events(self, m, dut, request, goes, sent, acked, failed):
@@ -312,8 +314,8 @@ class StartsWhatIsDemoted(Harness):
 
 
 _HEADS = ("The head of an entry that was saved comes directly behind the last burst of that entry, and never after a "
-          "failed write; each head has its own event when it is acknowledged, and no other answer has one; every failed "
-          "answer is remembered and said; a demotion writes one byte; with `cancel` nothing is written")
+          "failed write; each head has its own event when it is acknowledged, and no other answer has one; every "
+          "failed answer is remembered and said; a demotion writes one byte; with `cancel` nothing is written")
 _FREES = ("A TB is freed, or called clean, exactly when its head is acknowledged without an error; after a failure or "
           "a withdrawal no further one is begun; a preempt ends with nothing under way, says a failed write, and "
           "leaves no TB of its kernel unsaved unless something failed or it was withdrawn")
@@ -323,7 +325,8 @@ _STARTS = ("A TB starts only once the demotion of its entry is acknowledged with
            "been read back is demoted; a TB that runs is never given back, and one whose demotion was begun only "
            "when its entry is acknowledged as complete again")
 _HEAD_FAULTS = (
-    Fault(committer, "take_head.eq(self.head.valid & ~take_complete),", "take_head.eq(self.head.valid),"),
+    Fault(committer, "take_burst.eq(self.burst.valid & ~self.head.valid & ~take_complete),",
+          "take_burst.eq(self.burst.valid & ~self.head.valid),"),
     Fault(committer, "take_complete.eq(completes & ~self.error),", "take_complete.eq(completes),"),
     Fault(committer, "(mark.number == number)),", "1),"),
     Fault(committer, "self.event.error.eq(failed | mark.saved & self.error),", "self.event.error.eq(failed),"),
