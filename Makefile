@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 RUN := $(VENV)/.run
 DEV := $(VENV)/.dev
 
-.PHONY: setup demo test cocotb test-full record lint verilog opencl release time-demo clean
+.PHONY: setup demo test cocotb test-full prove record lint verilog opencl release time-demo clean
 
 # What running needs; developers need more, and only `make test` installs it.
 setup: $(RUN)
@@ -43,6 +43,10 @@ test-full: lint
 	$(BIN)/caesura build --geometry tests/support/campaign.toml --optimise
 	$(BIN)/pytest -n 2 --dist worksteal $(if $(PART),--splitting-algorithm least_duration --group $(word 1,$(PARTS)) \
 		--splits $(word 2,$(PARTS))) $(ARGS)
+
+# All that is proved of blocks, as a table; ARGS=axi proves what has that in its name (docs/formal.md).
+prove: $(DEV)
+	@PYTHONPATH=tests $(BIN)/python -m support.formal $(ARGS)
 
 # What every kernel does in every cycle, recorded anew; the commit says which rows moved and why (docs/verification.md).
 record: $(DEV)

@@ -1,0 +1,125 @@
+"""A block with its inner signals in reach: what a proof by induction has to speak of."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from amaranth.asserts import AnySeq
+from amaranth.hdl import Elaboratable, Fragment, Module, Signal, Value
+from amaranth.hdl._ast import Switch
+from amaranth.lib import wiring
+
+__all__ = ["Opened", "free"]
+
+
+class Opened(Elaboratable):
+    """An elaborated component; goes into a module in its place.
+
+    Parameters
+    ----------
+    component : wiring.Component
+
+    Attributes
+    ----------
+    component : wiring.Component
+        Its ports.
+    """
+
+    def __init__(self, component: wiring.Component):
+        self.component = component
+        self._fragment = Fragment.get(component, None)
+        ports = (Value.cast(value) for *_, value in component.signature.flatten(component))
+        self._ports = {id(value) for value in ports}
+
+    def elaborate(self, platform):
+        return self._fragment
+
+    def signal(self, path: str, shape: Any = None) -> Any:
+        """Return an inner signal that is not a port.
+
+        Parameters
+        ----------
+        path : str
+            Its name, behind those of the submodules it is in, with dots: ``fifo.level``.
+        shape : ShapeCastable, optional
+            How to look at it, if it has fields.
+
+        Raises
+        ------
+        KeyError
+            If there is no such signal, or more than one.
+        """
+        *parts, name = path.split(".")
+        found = {id(signal): signal for signal in _signals(self._inside(parts))
+                 if signal.name == name and (parts or id(signal) not in self._ports)}
+        if len(found) != 1:
+            raise KeyError(f"{type(self.component).__name__} has {len(found)} signals {path!r}")
+        signal = found.popitem()[1]
+        return signal if shape is None else shape(signal)
+
+    def at(self, state: str, name: str = "fsm") -> Value:
+        """Return whether the state machine of the block is in a state.
+
+        Raises
+        ------
+        KeyError
+            If there is no such machine, or state.
+        """
+        machine = self._fragment.generated[name]
+        return machine.state == machine.encoding[state]
+
+    def cut(self, path: str, shape: Any = None, value: Value | None = None) -> Any:
+        """Take away what drives an inner signal, and return it: it has any value in any cycle.
+
+        What is proved of the block then holds whatever drives it; or if that is `value`, which is
+        any in a case that is looked at. Other parameters are those of `signal`.
+        """
+        *parts, _ = path.split(".")
+        signal, fragment = Value.cast(self.signal(path)), self._inside(parts)
+        for domain, statements in fragment.statements.items():
+            fragment.statements[domain] = _without(statements, signal)
+        fragment.add_statements("comb", signal.eq(AnySeq(len(signal)) if value is None else value))
+        return signal if shape is None else shape(signal)
+
+    def _inside(self, parts: list[str]) -> Fragment:
+        """Return the fragment of a submodule."""
+        fragment = self._fragment
+        for part in parts:
+            named = [sub for sub, name, _ in fragment.subfragments if name == part]
+            if len(named) != 1:
+                raise KeyError(f"{type(self.component).__name__} has no submodule {part!r}")
+            fragment = named[0]
+        return fragment
+
+
+def _signals(fragment: Fragment) -> Iterator[Signal]:
+    """Yield the signals that a fragment itself drives or reads."""
+    for statements in fragment.statements.values():
+        for statement in statements:
+            yield from statement._lhs_signals()
+            yield from statement._rhs_signals()
+
+
+def _without(statements, signal: Signal):
+    """Return statements without those that drive a signal and no other."""
+    kept = []
+    for each in statements:
+        driven = {id(one) for one in each._lhs_signals()}
+        if id(signal) not in driven:
+            kept.append(each)
+        elif isinstance(each, Switch):
+            kept.append(Switch(each.test, [(patterns, _without(inner, signal), place)
+                                           for patterns, inner, place in each.cases],
+                               src_loc=each.src_loc))
+        elif driven != {id(signal)}:
+            raise KeyError(f"{signal.name!r} is driven together with others")
+    return type(statements)(kept)
+
+
+def free(m: Module, component: wiring.Component) -> None:
+    """Give every input of a component any value in any cycle."""
+    for _, member, value in component.signature.flatten(component):
+        signal = Value.cast(value)
+        if member.flow is wiring.In and isinstance(signal, Signal):
+            m.d.comb += signal.eq(AnySeq(len(signal)))

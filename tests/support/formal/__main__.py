@@ -1,0 +1,41 @@
+"""The command behind ``make prove``: proves everything, one property after the other, and prints a table.
+
+``make prove ARGS=axi`` proves what has that in its name.
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+from rich.console import Console
+from rich.table import Table
+
+from .properties import PROPERTIES
+
+TRACES = Path("build") / "formal"
+"""Where the waveforms of what does not hold go."""
+
+
+def main(names: list[str]) -> int:
+    """Prove what has one of some names, or all; return whether a result is not the expected one."""
+    console = Console(width=110)
+    table = Table("property", "result", "expected", "seconds")
+    wrong = 0
+    chosen = [each for each in PROPERTIES if not names or any(name in each.name for name in names)]
+    for number, each in enumerate(chosen, 1):
+        console.print(f"[{number}/{len(chosen)}] {each.name} ...", markup=False, highlight=False)
+        trace = TRACES / f"{each.name.replace('/', '-')}.vcd"
+        found = each.prove(trace)
+        good = (found.status == each.expected) != bool(each.defect)
+        wrong += not good
+        result = str(found) + (f": {', '.join(found.failed)}" if found.failed else "")
+        table.add_row(each.name, result, "as expected" if good else each.status, f"{found.seconds:.1f}",
+                      style=None if good else "red")
+    console.print(table)
+    console.print(f"{len(chosen)} properties, {wrong} not as expected; waveforms of failures: {TRACES}")
+    return int(wrong > 0)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,57 @@
+"""What the benches of the proofs have in common."""
+
+from __future__ import annotations
+
+from amaranth.asserts import AnyConst, AnySeq
+from amaranth.hdl import Assert, Assume, Module, ShapeLike, Signal, Value
+from amaranth.lib import wiring
+
+__all__ = ["Harness"]
+
+
+class Harness(wiring.Component):
+    """A bench without ports: it has blocks in it, gives them any inputs, and says what holds."""
+
+    def __init__(self):
+        super().__init__({})
+
+    def elaborate(self, platform):
+        m = Module()
+        self.state(m)
+        return m
+
+    def state(self, m: Module) -> None:
+        """Put blocks, assumptions and assertions into a module."""
+        raise NotImplementedError
+
+    @staticmethod
+    def claim(m: Module, **claims: Value) -> None:
+        """Assert each, under its name."""
+        for name, holds in claims.items():
+            wire = Signal(name=f"claim_{name}")
+            m.d.comb += [wire.eq(Value.cast(holds).any()), Assert(wire, name)]
+
+    @staticmethod
+    def given(m: Module, **assumptions: Value) -> None:
+        """Assume each, under its name."""
+        for name, holds in assumptions.items():
+            wire = Signal(name=f"given_{name}")
+            m.d.comb += [wire.eq(Value.cast(holds).any()), Assume(wire, name)]
+
+    @staticmethod
+    def anything(m: Module, shape: ShapeLike) -> Signal:
+        """Return any value, another one in each cycle; of a range, those in it."""
+        wire = Signal(shape, name="anything")
+        m.d.comb += Value.cast(wire).eq(AnySeq(len(Value.cast(wire))))
+        if isinstance(shape, range):
+            m.d.comb += Assume(wire < shape.stop)
+        return wire
+
+    @staticmethod
+    def something(m: Module, shape: ShapeLike) -> Signal:
+        """Return any value, the same in each cycle; of a range, one in it."""
+        wire = Signal(shape, name="something")
+        m.d.comb += Value.cast(wire).eq(AnyConst(len(Value.cast(wire))))
+        if isinstance(shape, range):
+            m.d.comb += Assume(wire < shape.stop)
+        return wire

@@ -1,0 +1,12 @@
+"""All that is proved, in the order in which docs/formal.md lists it."""
+
+from __future__ import annotations
+
+from . import allocating, buses, committing, compressing, packing, register_bits, sequencing, shares
+from .property import Property
+
+__all__ = ["PROPERTIES"]
+
+PROPERTIES: tuple[Property, ...] = (
+    *compressing.PROPERTIES, *packing.PROPERTIES, *allocating.PROPERTIES, *register_bits.PROPERTIES,
+    *committing.PROPERTIES, *sequencing.PROPERTIES, *buses.PROPERTIES, *shares.PROPERTIES)
