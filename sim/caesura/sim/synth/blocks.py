@@ -1,0 +1,132 @@
+"""The blocks that are synthesised, by name; each is made from a geometry."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from importlib import import_module
+
+from amaranth.lib import wiring
+
+from caesura.hw.arch.errors import InputError
+from caesura.hw.arch.geometry import Geometry
+from caesura.software.names import alternatives
+
+from .harness import Hidden
+
+__all__ = ["MINIMAL", "SM_PARTS", "block", "names", "prices"]
+
+Make = Callable[[Geometry], wiring.Component]
+
+_PLAIN = {
+    "control_unit": "control_unit.ControlUnit", "front_end": "core.front_end.front.FrontEnd",
+    "execute": "core.execute.pipeline.ExecutePipeline", "load_store": "core.memory.load_store.LoadStore",
+    "shared_memory": "core.memory.shared_memory.SharedMemory", "constants": "core.memory.constant_unit.ConstantUnit",
+    "integer": "core.units.integer.IntegerUnit", "f32": "core.units.floating.FloatUnit",
+    "f64": "core.units.f64.F64Unit", "special_functions": "core.units.sfu.SpecialFunctionUnit",
+    "exchange": "core.units.exchange.ExchangeUnit", "uniform": "core.front_end.uniform.UniformUnit",
+    "compressor": "preempt.compress.compressor.Compressor",
+    "decompressor": "preempt.compress.decompressor.Decompressor",
+    "register_encoder": "preempt.compress.register_encoder.RegisterEncoder",
+    "group_decoder": "preempt.compress.group_decoder.GroupDecoder",
+    "row_writer": "preempt.restore.row_writer.RowWriter",
+    "save_pipeline": "preempt.save.pipeline.SavePipeline",
+    "restore_pipeline": "preempt.restore.pipeline.RestorePipeline",
+    "preempt_sequencer": "preempt.sequence.preempt_sequencer.PreemptSequencer",
+    "resume_sequencer": "preempt.sequence.resume_sequencer.ResumeSequencer",
+    "sequencer": "preempt.sequence.sequencer.Sequencer", "read_ahead": "preempt.sequence.read_ahead.ReadAhead",
+    "saved_entries": "preempt.sequence.saved_entries.SavedEntries",
+    "preempt_counters": "preempt.sequence.counters.PreemptCounters",
+    "committer": "preempt.save.committer.Committer", "sealer": "preempt.save.sealer.Sealer",
+    "record_writer": "preempt.save.kernel_record.KernelRecordWriter",
+    "record_reader": "preempt.restore.record_reader.RecordReader",
+    "stream_checker": "preempt.restore.stream_checker.StreamChecker",
+    "entry_buffer": "preempt.restore.entry_buffer.EntryBuffer",
+    "staying_table": "preempt.in_place.staying_table.StayingTable",
+    "staying_masks": "preempt.in_place.staying_masks.StayingMasks",
+    "preemption_engine": "preempt.engine.PreemptEngine",
+    "room_planner": "dispatch.room_planner.RoomPlanner", "tb_profile": "dispatch.tb_profile.TbProfile",
+    "command_processor": "device.command_processor.CommandProcessor", "kernel_slot": "device.kernel_slot.KernelSlot",
+    "guaranteed_share": "memory.guaranteed_share.GuaranteedShare",
+}
+"""Blocks made from a geometry alone, by their class in `caesura.hw`."""
+
+SM_PARTS = ("control_unit", "front_end", "execute", "load_store", "shared_memory", "constants", "bus")
+"""What an SM consists of: together they are the machine, and what they take is what it takes."""
+
+MINIMAL = {"tb_compressor": False, "grace": False, "restart": False, "profile": False, "checkpoints": False,
+           "in_place": False, "traps": False}
+"""Fields of a geometry without any mechanism that is optional: occupied, live and live+cp, with checksums, patience,
+abort and kill."""
+
+
+def _plain(path: str) -> Make:
+    module, _, name = path.rpartition(".")
+    return lambda g: getattr(import_module(f"caesura.hw.{module}"), name)(g)
+
+
+def _bus(g: Geometry) -> wiring.Component:
+    """The AXI master of an SM, with the readers and writers that it has there."""
+    from caesura.hw.memory.axi import AxiMaster
+
+    return AxiMaster(g, 5, 3)
+
+
+def _tb_compressor(g: Geometry) -> wiring.Component:
+    from caesura.hw.preempt.compress.tb_compressor import TbCompressor
+    from caesura.hw.preempt.save.register_fetch import register_tag
+
+    return TbCompressor(g, register_tag(g))
+
+
+def _tb_decompressor(g: Geometry) -> wiring.Component:
+    from caesura.hw.preempt.compress.tb_compressor import TbDecompressor
+    from caesura.hw.preempt.restore.expander import expanded_tag
+
+    return TbDecompressor(g, expanded_tag(g))
+
+
+def _sm(g: Geometry) -> wiring.Component:
+    """An SM without its trace ports, which are for simulations."""
+    from caesura.hw.sm import Sm
+
+    return Hidden(Sm(g), "trace")
+
+
+def _blocks() -> dict[str, Make]:
+    return {name: _plain(path) for name, path in _PLAIN.items()} | {
+        "bus": _bus, "tb_compressor": _tb_compressor, "tb_decompressor": _tb_decompressor, "sm": _sm}
+
+
+def names() -> list[str]:
+    """Return the names of all blocks."""
+    return list(_blocks())
+
+
+def block(name: str, g: Geometry) -> wiring.Component:
+    """Return a block.
+
+    Parameters
+    ----------
+    name : str
+        One of `names`; hyphens and spaces may stand for underscores.
+
+    Raises
+    ------
+    InputError
+        If there is none of this name; the message says which was probably meant.
+    """
+    known = _blocks()
+    plain = name.replace("-", "_").replace(" ", "_")
+    if plain not in known:
+        raise InputError(f"there is no block {name[:60]!r}; {alternatives(plain, list(known))}")
+    return known[plain](g)
+
+
+def prices(g: Geometry) -> Mapping[str, tuple[str, Geometry, str]]:
+    """Return what each optional mechanism is priced by: of its name the block, the geometry with it, and the field that
+    is changed against `MINIMAL`."""
+    least = g.replace(**MINIMAL)
+    with_engine = {"tb_compressor": {"tb_compressor": True}, "checkpoints": {"checkpoints": True},
+                   "in_place": {"checkpoints": True, "in_place": True}, "grace": {"grace": True},
+                   "restart": {"restart": True}}
+    return {name: ("preemption_engine", least.replace(**fields), name) for name, fields in with_engine.items()}

@@ -1,0 +1,133 @@
+"""A block on an FPGA: what it takes, how fast it is, and what limits that."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import shutil
+import tempfile
+from pathlib import Path
+
+from amaranth.lib import wiring
+
+from caesura.cache import cache_directory, digest, write_atomically
+from caesura.hw import export
+from caesura.progress import Progress, quiet
+
+from . import tools
+from .critical_path import critical_path
+from .harness import Harness
+from .names import BLOCK, module_of
+from .targets import COLUMNS, Target
+
+__all__ = ["synthesise"]
+
+_TOP = "top"
+_FORMAT = "1"
+"""Grows when the keys of a kept result change."""
+
+
+def script(target: Target) -> str:
+    """Return what Yosys runs: the block is mapped in one piece and counted before it melts with its harness."""
+    return (f"read_rtlil d.il; hierarchy -top {_TOP}; setattr -mod -set keep_hierarchy 1 {_TOP}__{BLOCK}; "
+            f"{target.synthesis} -top {_TOP}; autoname; tee -o stat.json stat -json; "
+            "setattr -mod -unset keep_hierarchy *; flatten; write_json d.json")
+
+
+def synthesise(block: wiring.Component, target: Target, *, seed: int = 1, place: bool = True,
+               progress: Progress = quiet, name: str = "block") -> dict:
+    """Return what a block takes of an FPGA, and how fast it is there; each distinct netlist is done once.
+
+    Results are kept in ``cache_directory() / "synth"``.
+
+    Parameters
+    ----------
+    block : wiring.Component
+    target : Target
+    seed : int
+        Of the placer.
+    place : bool
+        Place and route, if the target has a placer and the device has the room.
+    name : str
+        Of the block, for the progress.
+
+    Returns
+    -------
+    dict
+        A number for each of `COLUMNS`; `lacking` (what the device has too little of, as `Target.lacking`); `parts` (of
+        the path of each submodule that has cells of its own, the columns; a cell stands where the nearest signal with
+        a name does); `mhz` and `path` (as `critical_path`), None if nothing was placed.
+
+    Raises
+    ------
+    SynthesisError
+        If a tool is missing or fails.
+    """
+    placer = target.placer if place else None
+    if placer is not None:
+        tools.check_placer(placer)
+    progress(f"elaborating {name}")
+    text = export.rtlil_text(Harness(block), name=_TOP)
+    mapped = _kept([text, script(target), *tools.versions(None)])
+    row = _read(mapped)
+    placed = _kept([text, script(target), *tools.versions(placer), str(seed), target.constraints_file.read_text(),
+                    *(placer.options if placer else ())])
+    timing = _read(placed) if placer else {"mhz": None, "path": None}
+    if row is not None and (timing is not None or target.lacking(row)):
+        return row | {"lacking": target.lacking(row)} | (timing or {"mhz": None, "path": None})
+    with tempfile.TemporaryDirectory(prefix="caesura-synth-") as folder:
+        row = _map(text, target, Path(folder), progress, name)
+        write_atomically(mapped, json.dumps(row))
+        timing = {"mhz": None, "path": None}
+        if placer is not None and not target.lacking(row):
+            timing = _place(target, Path(folder), seed, progress, name)
+            write_atomically(placed, json.dumps(timing))
+    return row | {"lacking": target.lacking(row)} | timing
+
+
+def _kept(parts: list[str]) -> Path:
+    return cache_directory() / "synth" / f"{digest([_FORMAT, *parts])}.json"
+
+
+def _read(path: Path) -> dict | None:
+    with contextlib.suppress(FileNotFoundError, json.JSONDecodeError):
+        return json.loads(path.read_text())
+    return None
+
+
+def _map(text: str, target: Target, folder: Path, progress: Progress, name: str) -> dict:
+    """Run Yosys; leaves the netlist in the folder."""
+    (folder / "d.il").write_text(text)
+    tools.yosys(script(target), folder, progress, f"synthesising {name} for {target.name}")
+    modules = json.loads((folder / "stat.json").read_text())["modules"]
+    row = target.count(modules[f"\\{_TOP}__{BLOCK}"]["num_cells_by_type"])
+    return row | {"parts": _parts(json.loads((folder / "d.json").read_text()), target)}
+
+
+def _parts(netlist: dict, target: Target) -> dict[str, dict[str, int]]:
+    """Return the cells of each submodule, by column."""
+    cells = netlist["modules"][_TOP]["cells"]
+    scopes = {name.removeprefix(f"{BLOCK}.") for name, cell in cells.items() if cell["type"] == "$scopeinfo"} - {BLOCK}
+    found: dict[str, dict[str, int]] = {}
+    for name, cell in cells.items():
+        module = module_of(name)
+        if module is None or cell["type"] == "$scopeinfo":
+            continue
+        while module and module not in scopes:  # the field of a structure
+            module = module.rpartition(".")[0]
+        counted = found.setdefault(module, {})
+        counted[cell["type"]] = counted.get(cell["type"], 0) + 1
+    parts = {module: target.count(counted) for module, counted in found.items()}
+    return {module: counted for module, counted in sorted(parts.items()) if any(counted[name] for name in COLUMNS)}
+
+
+def _place(target: Target, folder: Path, seed: int, progress: Progress, name: str) -> dict:
+    """Run nextpnr on the netlist in the folder."""
+    assert target.placer is not None
+    shutil.copyfile(target.constraints_file, folder / target.constraints)
+    arguments = ["--json", "d.json", target.placer.constraints, target.constraints, "--seed", str(seed),
+                 "--timing-allow-fail", "--report", "report.json"]
+    tools.nextpnr(target.placer, arguments, folder, progress, f"placing {name} on {target.device}")
+    report = json.loads((folder / "report.json").read_text())
+    clocks = [clock["achieved"] for clock in report["fmax"].values()]
+    return {"mhz": round(min(clocks), 1) if clocks else None, "path": critical_path(report)}
