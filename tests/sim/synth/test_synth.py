@@ -64,7 +64,7 @@ class Inner(wiring.Component):
         last = Signal(24)
         m.d.sync += [sum_so_far.eq(sum_so_far + self.step),
                      last.eq((sum_so_far + (sum_so_far << 3)) ^ (sum_so_far + last))]
-        m.d.comb += self.total.eq(last)
+        m.d.comb += self.total.eq(~last)
         return m
 
 

