@@ -13,7 +13,7 @@ from caesura.hw.arch.errors import InputError
 from caesura.hw.arch.geometry import preset
 from caesura.sim.synth import blocks, tools
 from caesura.sim.synth.critical_path import critical_path, path_text
-from caesura.sim.synth.harness import Harness, Hidden, ports
+from caesura.sim.synth.harness import Harness, Reduced, ports
 from caesura.sim.synth.measure import synthesise
 from caesura.sim.synth.names import module_of, source_name
 from caesura.sim.synth.report import print_report, sums, update_markdown
@@ -157,8 +157,16 @@ def test_paths_through_ports_count(empty_cache):
 
 
 def test_what_only_a_hidden_port_needs_falls_away(empty_cache):
-    whole, hidden = (synthesise(made, ECP5, place=False) for made in (Outer(), Hidden(Outer(), "shown")))
+    whole, hidden = (synthesise(made, ECP5, place=False) for made in (Outer(), Reduced(Outer(), ["shown"])))
     assert whole["flip-flops"] - hidden["flip-flops"] == 12 and whole["mhz"] is None
+
+
+def test_nothing_is_left_of_a_submodule_that_is_emptied(empty_cache):
+    """Nor of what feeds it alone."""
+    found = synthesise(Reduced(Outer(), emptied=["adder"]), ECP5, place=False)
+    assert found["flip-flops"] == 12 and set(found["parts"]) == {""}
+    with pytest.raises(ValueError, match="no submodule whole.multiplier"):
+        synthesise(Reduced(Outer(), emptied=["multiplier"]), ECP5, place=False)
 
 
 def test_each_netlist_is_done_once(empty_cache, monkeypatch):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from importlib import import_module
 
 from amaranth.lib import wiring
@@ -11,9 +11,9 @@ from caesura.hw.arch.errors import InputError
 from caesura.hw.arch.geometry import Geometry
 from caesura.software.names import alternatives
 
-from .harness import Hidden
+from .harness import Reduced
 
-__all__ = ["MINIMAL", "SM_PARTS", "block", "names", "prices"]
+__all__ = ["MECHANISMS", "MINIMAL", "SM_PARTS", "TRACE", "block", "names", "part", "priced", "unpreempted"]
 
 Make = Callable[[Geometry], wiring.Component]
 
@@ -59,6 +59,20 @@ MINIMAL = {"tb_compressor": False, "grace": False, "restart": False, "profile": 
 abort and kill."""
 
 
+MECHANISMS = {"live+tb": {"tb_compressor": True}, "checkpoints": {"checkpoints": True},
+              "checkpoints and in place": {"checkpoints": True, "in_place": True}, "traps": {"traps": True},
+              "grace": {"grace": True}, "restart": {"restart": True}, "profile": {"profile": True}}
+"""What each optional mechanism changes of that."""
+
+TRACE = ("trace", "occupancy", "trace_write", "trace_predicate", "trace_uniform", "trace_atomic", "activity", "states",
+         "tb_count")
+"""Ports that are for simulations only, of an SM and of its parts."""
+
+_SERVES = {"control_unit": ("core",), "execute": ("state",), "shared_memory": ("state",),
+           "front_end": ("state", "stop_pending", "stop_stop_now", "stop_trap", "stop_stopped")}
+"""Ports that serve the preemption unit alone, by part of an SM."""
+
+
 def _plain(path: str) -> Make:
     module, _, name = path.rpartition(".")
     return lambda g: getattr(import_module(f"caesura.hw.{module}"), name)(g)
@@ -89,7 +103,7 @@ def _sm(g: Geometry) -> wiring.Component:
     """An SM without its trace ports, which are for simulations."""
     from caesura.hw.sm import Sm
 
-    return Hidden(Sm(g), "trace")
+    return Reduced(Sm(g), TRACE)
 
 
 def _blocks() -> dict[str, Make]:
@@ -122,11 +136,20 @@ def block(name: str, g: Geometry) -> wiring.Component:
     return known[plain](g)
 
 
-def prices(g: Geometry) -> Mapping[str, tuple[str, Geometry, str]]:
-    """Return what each optional mechanism is priced by: of its name the block, the geometry with it, and the field that
-    is changed against `MINIMAL`."""
+def unpreempted(name: str, g: Geometry) -> wiring.Component:
+    """Return a part of an SM (`SM_PARTS`) as it would be if nothing could be preempted: what serves the preemption unit
+    alone is not there."""
+    return Reduced(block(name, g), _SERVES.get(name, ()) + TRACE, ("engine",) if name == "control_unit" else ())
+
+
+def part(name: str, g: Geometry) -> wiring.Component:
+    """Return a part of an SM, without its ports for simulations."""
+    return Reduced(block(name, g), TRACE)
+
+
+def priced(g: Geometry) -> dict[str, tuple[str, Geometry]]:
+    """Return what the price of each optional mechanism is taken from: the block and the geometry that has it, `MINIMAL`
+    but for that; under the name ``none`` those without any."""
     least = g.replace(**MINIMAL)
-    with_engine = {"tb_compressor": {"tb_compressor": True}, "checkpoints": {"checkpoints": True},
-                   "in_place": {"checkpoints": True, "in_place": True}, "grace": {"grace": True},
-                   "restart": {"restart": True}}
-    return {name: ("preemption_engine", least.replace(**fields), name) for name, fields in with_engine.items()}
+    return {"none": ("preemption_engine", least)} | {
+        name: ("preemption_engine", least.replace(**fields)) for name, fields in MECHANISMS.items()}

@@ -10,15 +10,16 @@ nextpnr can place without pins (``--out-of-context``), but then leaves all paths
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from amaranth.hdl import Cat, Const, Module, Signal, Value
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
-from .names import BLOCK, INPUT, OUTPUT
+from .names import BLOCK, INNER, INPUT, OUTPUT
 
-__all__ = ["Harness", "Hidden"]
+__all__ = ["Harness", "Reduced"]
 
 FOLD = 4
 """Bits that one look-up table takes the exclusive or of."""
@@ -80,30 +81,33 @@ class Harness(wiring.Component):
         m.d.comb += self.scan_out.eq(bits)
 
 
-class Hidden(wiring.Component):
-    """A block without its ports of the names given: what only they need falls away.
+class Reduced(wiring.Component):
+    """A block of which something is left out, for what it takes by itself: whatever only that needs falls away.
 
     Parameters
     ----------
     block : wiring.Component
-    hidden : names of members of its signature
-        Outputs; for simulations only, so that they are no part of the machine.
+    hidden : sequence of str
+        Ports, or what the names of several begin with (``stop_pending``, ``state``): inputs have their reset value for
+        ever, outputs lead nowhere.
+    emptied : sequence of str
+        Paths of submodules in the place of which there is nothing; their outputs are 0.
     """
 
-    def __init__(self, block: wiring.Component, *hidden: str):
-        self.block = block
-        super().__init__({name: member for name, member in block.signature.members.items() if name not in hidden})
+    def __init__(self, block: wiring.Component, hidden: Sequence[str] = (), emptied: Sequence[str] = ()):
+        self.block, self.hidden = block, tuple(hidden)
+        self.emptied = tuple(f"{INNER}.{path}" for path in emptied)
+        super().__init__({name: flow(len(port)) for flow in (wiring.In, wiring.Out)
+                          for name, port in self._shown(flow).items()})
+
+    def _shown(self, flow: wiring.Flow) -> dict[str, Value]:
+        return {name: port for name, port in ports(self.block, flow).items()
+                if not any(f"{name}_".startswith(f"{left_out}_") for left_out in self.hidden)}
 
     def elaborate(self, platform):
         m = Module()
-        inner: Any = self.block
-        m.submodules.inner = inner
-        for name, member in self.signature.members.items():
-            ours, theirs = getattr(self, name), getattr(inner, name)
-            if member.is_signature:
-                wiring.connect(m, wiring.flipped(ours), theirs)
-            elif member.flow is wiring.In:
-                m.d.comb += theirs.eq(ours)
-            else:
-                m.d.comb += ours.eq(theirs)
+        block: Any = self.block
+        m.submodules[INNER] = block
+        m.d.comb += [port.eq(getattr(self, name)) for name, port in self._shown(wiring.In).items()]
+        m.d.comb += [getattr(self, name).eq(port) for name, port in self._shown(wiring.Out).items()]
         return m

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import contextlib
 import json
+import re
 import shutil
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 
 from amaranth.lib import wiring
@@ -17,12 +19,14 @@ from caesura.progress import Progress, quiet
 from . import tools
 from .critical_path import critical_path
 from .harness import Harness
-from .names import BLOCK, module_of
+from .names import BLOCK, module_of, source_name
 from .targets import COLUMNS, Target
 
 __all__ = ["synthesise"]
 
 _TOP = "top"
+_PORT = re.compile(r"^  wire(?: width (?P<width>\d+))?(?: signed)? (?P<way>input|output) \d+ +(?P<name>\S+)$",
+                   re.MULTILINE)
 _FORMAT = "1"
 """Grows when the keys of a kept result change."""
 
@@ -67,7 +71,7 @@ def synthesise(block: wiring.Component, target: Target, *, seed: int = 1, place:
     if placer is not None:
         tools.check_placer(placer)
     progress(f"elaborating {name}")
-    text = export.rtlil_text(Harness(block), name=_TOP)
+    text = _without(export.rtlil_text(Harness(block), name=_TOP), getattr(block, "emptied", ()))
     mapped = _kept([text, script(target), *tools.versions(None)])
     row = _read(mapped)
     placed = _kept([text, script(target), *tools.versions(placer), str(seed), target.constraints_file.read_text(),
@@ -83,6 +87,21 @@ def synthesise(block: wiring.Component, target: Target, *, seed: int = 1, place:
             timing = _place(target, Path(folder), seed, progress, name)
             write_atomically(placed, json.dumps(timing))
     return row | {"lacking": target.lacking(row)} | timing
+
+
+def _without(text: str, paths: Sequence[str]) -> str:
+    """Return an RTLIL text in which there is nothing in submodules of the block; their outputs are 0."""
+    for path in paths:
+        name = "__".join((_TOP, BLOCK, *path.split(".")))
+        head, begin, rest = text.partition(f"\nmodule \\{name}\n")
+        if not begin:
+            raise ValueError(f"there is no submodule {path}")
+        body, end, tail = rest.partition("\nend\n")
+        ports = list(_PORT.finditer(body))
+        tied = [f"  connect {wire['name']} {wire['width'] or 1}'{'0' * int(wire['width'] or 1)}" for wire in ports
+                if wire["way"] == "output"]
+        text = f"{head}{begin}" + "\n".join([*(wire[0] for wire in ports), *tied]) + end + tail
+    return text
 
 
 def _kept(parts: list[str]) -> Path:
@@ -107,7 +126,7 @@ def _map(text: str, target: Target, folder: Path, progress: Progress, name: str)
 def _parts(netlist: dict, target: Target) -> dict[str, dict[str, int]]:
     """Return the cells of each submodule, by column."""
     cells = netlist["modules"][_TOP]["cells"]
-    scopes = {name.removeprefix(f"{BLOCK}.") for name, cell in cells.items() if cell["type"] == "$scopeinfo"} - {BLOCK}
+    scopes = {source_name(name) for name, cell in cells.items() if cell["type"] == "$scopeinfo"}
     found: dict[str, dict[str, int]] = {}
     for name, cell in cells.items():
         module = module_of(name)

@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import re
 
-__all__ = ["BLOCK", "INPUT", "OUTPUT", "module_of", "source_name"]
+__all__ = ["BLOCK", "INNER", "INPUT", "OUTPUT", "module_of", "source_name"]
 
 BLOCK = "block"
 """Instance of the block in its harness."""
+INNER = "whole"
+"""Instance of a block in one that is reduced; names leave it out."""
 INPUT, OUTPUT = "into__", "outof__"
 """What the names of the harness's registers at a port begin with."""
 _CELL = re.compile(r"_(?:LUT[1-6]|INV|PFUMX|L6MUX21|CCU2C|TRELLIS_[A-Z0-9]+|DP16KD|PDPW16KD|MULT18X18D"
@@ -30,7 +32,7 @@ def source_name(name: str) -> str:
     name = _CELL.sub("", _PLACED.sub("", name.replace("\\", "")))
     name = _NUMBER.sub("", _ROWS.sub("", name))  # Amaranth numbers signals that have one name
     if name.startswith(f"{BLOCK}."):
-        return name.removeprefix(f"{BLOCK}.")
+        return name.removeprefix(f"{BLOCK}.").removeprefix(f"{INNER}.")
     return f"port {name.removeprefix(INPUT).removeprefix(OUTPUT)}" if name else ""
 
 
