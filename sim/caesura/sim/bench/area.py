@@ -122,8 +122,8 @@ def _verdicts(result: dict) -> list[str]:
                  f"{'met' if found['taken'][column] <= room else 'missed'}" for column, room in found["room"].items()]
     if "engine" in result:
         found = result["engine"]
-        said += [f"{column}: the engine without optional mechanisms takes {found['least'][column]:,}, at most {most:,}: "
-                 + ("met" if found["aims_met"][column] else "missed") for column, most in found["aims"].items()]
+        said += [f"{column}: the engine without optional mechanisms takes {found['least'][column]:,}, at most "
+                 f"{most:,}: " + ("met" if found["aims_met"][column] else "missed") for column, most in found["aims"].items()]
     return said
 
 
