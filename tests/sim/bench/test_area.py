@@ -32,7 +32,7 @@ def test_parts_that_fit_one_by_one_are_judged_by_their_sum(each_takes, capsys):
     assert len(result["machine"]["parts"]) == len(SM_PARTS) and not result["met"]
     assert result["machine"]["sum"]["flip-flops"] == 7 * (AVAILABLE["flip-flops"] // 5)
     area.print_report(result)
-    assert "multipliers: the SM takes 217 of 140 (LFE5U-85, a tenth spared): missed" in capsys.readouterr().out
+    assert "multipliers of the SM, a tenth of an LFE5U-85 spared: 217, at most 140: missed" in capsys.readouterr().out
 
 
 def test_carries_and_distributed_memory_take_look_up_tables(each_takes):
@@ -54,7 +54,7 @@ def test_mechanisms_are_what_they_add_and_the_engine_is_judged_without_them(each
     assert result["engine"]["aims_met"] == {"LUT": True, "flip-flops": False} and not result["met"]
     assert {row["LUT"] for row in result["engine"]["mechanisms"]} == {99}
     area.print_report(result)
-    assert "flip-flops: the engine without optional mechanisms takes 7,001, at most 7,000: missed" in (
+    assert "flip-flops of the engine without optional mechanisms: 7,001, at most 7,000: missed" in (
         capsys.readouterr().out)
     page = tmp_path / "page.md"
     page.write_text(f"{area.BEGIN}\n{area.END}\n")

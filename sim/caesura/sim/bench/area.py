@@ -115,16 +115,19 @@ def _tables(result: dict) -> list[tuple[str, list[list[str]]]]:
 
 def _verdicts(result: dict) -> list[str]:
     """Return a sentence for each aim."""
-    said = []
+    def said(what: str, taken: int, most: int) -> str:
+        return f"{what} {taken:,}, at most {most:,}: {'met' if taken <= most else 'missed'}"
+
+    sentences = []
     if "machine" in result:
         found = result["machine"]
-        said += [f"{column}: the SM takes {found['taken'][column]:,} of {room:,} ({result['device']}, a tenth spared): "
-                 f"{'met' if found['taken'][column] <= room else 'missed'}" for column, room in found["room"].items()]
+        sentences += [said(f"{column} of the SM, a tenth of an {result['device']} spared:", found["taken"][column], most)
+                      for column, most in found["room"].items()]
     if "engine" in result:
         found = result["engine"]
-        said += [f"{column}: the engine without optional mechanisms takes {found['least'][column]:,}, at most "
-                 f"{most:,}: " + ("met" if found["aims_met"][column] else "missed") for column, most in found["aims"].items()]
-    return said
+        sentences += [said(f"{column} of the engine without optional mechanisms:", found["least"][column], most)
+                      for column, most in found["aims"].items()]
+    return sentences
 
 
 def print_report(result: dict) -> None:
