@@ -121,7 +121,8 @@ def _verdicts(result: dict) -> list[str]:
     sentences = []
     if "machine" in result:
         found = result["machine"]
-        sentences += [said(f"{column} of the SM, a tenth of an {result['device']} spared:", found["taken"][column], most)
+        sentences += [said(f"{column} of the SM, a tenth of an {result['device']} spared:",
+                           found["taken"][column], most)
                       for column, most in found["room"].items()]
     if "engine" in result:
         found = result["engine"]
