@@ -9,9 +9,10 @@ from amaranth.lib.wiring import In, Out
 from amaranth.sim import Simulator
 from click.testing import CliRunner
 
+from caesura.hw import export
 from caesura.hw.arch.errors import InputError
 from caesura.hw.arch.geometry import preset
-from caesura.sim.synth import blocks, tools
+from caesura.sim.synth import blocks, measure, tools
 from caesura.sim.synth.critical_path import critical_path, path_text
 from caesura.sim.synth.harness import Harness, Reduced, ports
 from caesura.sim.synth.measure import synthesise
@@ -88,6 +89,28 @@ class Outer(wiring.Component):
         return m
 
 
+class Lanes(wiring.Component):
+    """Five modules, four of them alike, and a counter."""
+
+    step: Signal
+    total: Signal
+
+    def __init__(self):
+        super().__init__({"step": In(24), "total": Out(24)})
+
+    def elaborate(self, platform):
+        m = Module()
+        last = self.step
+        for number in range(5):
+            m.submodules[f"lane_{number}"] = lane = Inner()
+            m.d.comb += lane.step.eq(last)
+            last = lane.total
+        spare = Signal(7)
+        m.d.sync += spare.eq(spare + 1)
+        m.d.comb += self.total.eq(last + spare)
+        return m
+
+
 class Long(wiring.Component):
     """No register: a product, through which every path goes from port to port."""
 
@@ -159,6 +182,17 @@ def test_paths_through_ports_count(empty_cache):
 def test_what_only_a_hidden_port_needs_falls_away(empty_cache):
     whole, hidden = (synthesise(made, ECP5, place=False) for made in (Outer(), Reduced(Outer(), ["shown"])))
     assert whole["flip-flops"] - hidden["flip-flops"] == 12 and whole["mhz"] is None
+
+
+def test_modules_of_which_there_are_several_are_mapped_once_and_counted_as_often(empty_cache, monkeypatch):
+    apart = synthesise(Lanes(), ECP5, place=False)
+    monkeypatch.setattr(measure, "_LARGE", 100)
+    text = export.rtlil_text(Harness(Lanes()))
+    assert measure.lanes(text) == ["top__block__lane_1"] and "lane_1;" in measure.script(ECP5, measure.lanes(text))
+    together = synthesise(Lanes(), ECP5, place=False)
+    assert together["flip-flops"] == apart["flip-flops"] == 5 * 48 + 7
+    lanes = [together["parts"][f"lane_{number}"] for number in range(5)]
+    assert all(lane["carry"] == lanes[0]["carry"] > 0 for lane in lanes)
 
 
 def test_nothing_is_left_of_a_submodule_that_is_emptied(empty_cache):

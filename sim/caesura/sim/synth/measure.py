@@ -27,15 +27,33 @@ __all__ = ["synthesise"]
 _TOP = "top"
 _PORT = re.compile(r"^  wire(?: width (?P<width>\d+))?(?: signed)? (?P<way>input|output) \d+ +(?P<name>\S+)$",
                    re.MULTILINE)
-_FORMAT = "1"
+_MODULE = re.compile(r"^module \\(\S+)\n(.*?)^end\n", re.MULTILINE | re.DOTALL)
+_CELL = re.compile(r"^ +cell \\(\S+) \S+$", re.MULTILINE)
+_SEVERAL, _LARGE = 4, 20_000
+"""Instances, and characters of RTLIL, from which on a module is mapped by itself."""
+_FORMAT = "2"
 """Grows when the keys of a kept result change."""
 
 
-def script(target: Target) -> str:
-    """Return what Yosys runs: the block is mapped in one piece and counted before it melts with its harness."""
-    return (f"read_rtlil d.il; hierarchy -top {_TOP}; setattr -mod -set keep_hierarchy 1 {_TOP}__{BLOCK}; "
-            f"{target.synthesis} -top {_TOP}; autoname; tee -o stat.json stat -json; "
+def script(target: Target, kept: Sequence[str] = ()) -> str:
+    """Return what Yosys runs: the block is mapped in one piece, but for the modules `kept`, and its cells have their
+    names before it melts with its harness."""
+    return (f"read_rtlil d.il; hierarchy -top {_TOP}; "
+            f"setattr -mod -set keep_hierarchy 1 {' '.join((f'{_TOP}__{BLOCK}', *kept))}; "
+            f"{target.synthesis} -top {_TOP}; autoname; "
             "setattr -mod -unset keep_hierarchy *; flatten; write_json d.json")
+
+
+def lanes(text: str) -> list[str]:
+    """Return the modules of an RTLIL text that are mapped once for all their instances: the large ones of which there
+    are several. Lanes register what goes in and out, so little is lost at their borders, and much time is saved."""
+    modules = {name: body for name, body in _MODULE.findall(text)}
+    number = dict.fromkeys(modules, 0) | {_TOP: 1}
+    for name in modules:  # a module comes before those that it has
+        for cell in _CELL.findall(modules[name]):
+            if cell in number:
+                number[cell] += number[name]
+    return [name for name, body in modules.items() if number[name] >= _SEVERAL and len(body) >= _LARGE]
 
 
 def synthesise(block: wiring.Component, target: Target, *, seed: int = 1, place: bool = True,
@@ -72,15 +90,16 @@ def synthesise(block: wiring.Component, target: Target, *, seed: int = 1, place:
         tools.check_placer(placer)
     progress(f"elaborating {name}")
     text = _without(export.rtlil_text(Harness(block), name=_TOP), getattr(block, "emptied", ()))
-    mapped = _kept([text, script(target), *tools.versions(None)])
+    steps = script(target, lanes(text))
+    mapped = _kept([text, steps, *tools.versions(None)])
     row = _read(mapped)
-    placed = _kept([text, script(target), *tools.versions(placer), str(seed), target.constraints_file.read_text(),
+    placed = _kept([text, steps, *tools.versions(placer), str(seed), target.constraints_file.read_text(),
                     *(placer.options if placer else ())])
     timing = _read(placed) if placer else {"mhz": None, "path": None}
     if row is not None and (timing is not None or target.lacking(row)):
         return row | {"lacking": target.lacking(row)} | (timing or {"mhz": None, "path": None})
     with tempfile.TemporaryDirectory(prefix="caesura-synth-") as folder:
-        row = _map(text, target, Path(folder), progress, name)
+        row = _map(text, steps, target, Path(folder), progress, name)
         write_atomically(mapped, json.dumps(row))
         timing = {"mhz": None, "path": None}
         if placer is not None and not target.lacking(row):
@@ -114,13 +133,12 @@ def _read(path: Path) -> dict | None:
     return None
 
 
-def _map(text: str, target: Target, folder: Path, progress: Progress, name: str) -> dict:
+def _map(text: str, steps: str, target: Target, folder: Path, progress: Progress, name: str) -> dict:
     """Run Yosys; leaves the netlist in the folder."""
     (folder / "d.il").write_text(text)
-    tools.yosys(script(target), folder, progress, f"synthesising {name} for {target.name}")
-    modules = json.loads((folder / "stat.json").read_text())["modules"]
-    row = target.count(modules[f"\\{_TOP}__{BLOCK}"]["num_cells_by_type"])
-    return row | {"parts": _parts(json.loads((folder / "d.json").read_text()), target)}
+    tools.yosys(steps, folder, progress, f"synthesising {name} for {target.name}")
+    parts = _parts(json.loads((folder / "d.json").read_text()), target)
+    return {column: sum(part[column] for part in parts.values()) for column in COLUMNS} | {"parts": parts}
 
 
 def _parts(netlist: dict, target: Target) -> dict[str, dict[str, int]]:
