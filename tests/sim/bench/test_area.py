@@ -10,6 +10,8 @@ from caesura.sim.synth.harness import ports
 from caesura.sim.synth.measure import synthesise
 from caesura.sim.synth.targets import COLUMNS, TARGETS
 from caesura.software.cli import main
+from caesura.software.job import load_geometry
+from support.checkout import ROOT
 
 G = preset("tiny")
 AVAILABLE = TARGETS["ecp5"].available
@@ -67,6 +69,11 @@ def test_each_price_changes_what_its_mechanism_needs_and_nothing_else():
     for name, (_, variant) in priced(G).items():
         changed = {field for field in MINIMAL if getattr(variant, field) != getattr(least, field)}
         assert changed == set(MECHANISMS.get(name, {})) and variant.replace(**MINIMAL) == least
+
+
+def test_the_example_is_the_unit_without_optional_mechanisms():
+    found = load_geometry(ROOT / "examples" / "bare_unit.toml")
+    assert found == preset("ecp5").replace(name="bare_unit", **MINIMAL)
 
 
 def test_parts_without_preemption_have_no_port_of_it_and_none_for_simulations():
