@@ -12,6 +12,7 @@ from click.testing import CliRunner
 from caesura.hw import export
 from caesura.hw.arch.errors import InputError
 from caesura.hw.arch.geometry import preset
+from caesura.hw.blocks import catalogue
 from caesura.sim.synth import blocks, measure, tools
 from caesura.sim.synth.critical_path import critical_path, path_text
 from caesura.sim.synth.harness import Harness, Reduced, ports
@@ -269,6 +270,10 @@ def test_a_block_that_is_not_there_is_refused():
     with pytest.raises(InputError, match="did you mean"):
         blocks.block("load/stor", preset("tiny"))
     assert CliRunner().invoke(main, ["synth", "--list"]).stdout.split() == blocks.names()
+
+
+def test_no_block_stands_in_both_lists():
+    assert not set(blocks.SYNTHESISED) & set(catalogue.blocks()) and set(catalogue.blocks()) < set(blocks.names())
 
 
 def test_every_block_can_be_made():

@@ -1,33 +1,32 @@
-"""The blocks that are synthesised, by name; each is made from a geometry."""
+"""The blocks that are synthesised, by name: those that are exported, and what else an SM consists of."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from importlib import import_module
 
 from amaranth.lib import wiring
 
 from caesura.hw.arch.errors import InputError
 from caesura.hw.arch.geometry import Geometry
+from caesura.hw.blocks import catalogue
 from caesura.software.names import alternatives
 
 from .harness import Reduced
 
-__all__ = ["MECHANISMS", "MINIMAL", "SM_PARTS", "TRACE", "block", "names", "part", "priced", "unpreempted"]
+__all__ = ["MECHANISMS", "MINIMAL", "SM_PARTS", "SYNTHESISED", "TRACE", "block", "names", "part", "priced",
+           "unpreempted"]
 
 Make = Callable[[Geometry], wiring.Component]
 
-_PLAIN = {
+SYNTHESISED = {
     "control_unit": "control_unit.ControlUnit", "front_end": "core.front_end.front.FrontEnd",
     "execute": "core.execute.pipeline.ExecutePipeline", "load_store": "core.memory.load_store.LoadStore",
     "shared_memory": "core.memory.shared_memory.SharedMemory", "constants": "core.memory.constant_unit.ConstantUnit",
     "integer": "core.units.integer.IntegerUnit", "f32": "core.units.floating.FloatUnit",
     "f64": "core.units.f64.F64Unit", "special_functions": "core.units.sfu.SpecialFunctionUnit",
     "exchange": "core.units.exchange.ExchangeUnit", "uniform": "core.front_end.uniform.UniformUnit",
-    "compressor": "preempt.compress.compressor.Compressor",
-    "decompressor": "preempt.compress.decompressor.Decompressor",
-    "register_encoder": "preempt.compress.register_encoder.RegisterEncoder",
-    "group_decoder": "preempt.compress.group_decoder.GroupDecoder",
     "row_writer": "preempt.restore.row_writer.RowWriter",
     "save_pipeline": "preempt.save.pipeline.SavePipeline",
     "restore_pipeline": "preempt.restore.pipeline.RestorePipeline",
@@ -48,7 +47,8 @@ _PLAIN = {
     "command_processor": "device.command_processor.CommandProcessor", "kernel_slot": "device.kernel_slot.KernelSlot",
     "guaranteed_share": "memory.guaranteed_share.GuaranteedShare",
 }
-"""Blocks made from a geometry alone, by their class in `caesura.hw`."""
+"""Blocks that are synthesised and not exported (`caesura.hw.blocks`), by their class in `caesura.hw`; each is made from
+a geometry alone."""
 
 SM_PARTS = ("control_unit", "front_end", "execute", "load_store", "shared_memory", "constants", "bus")
 """What an SM consists of: together they are the machine, and what they take is what it takes."""
@@ -107,7 +107,8 @@ def _sm(g: Geometry) -> wiring.Component:
 
 
 def _blocks() -> dict[str, Make]:
-    return {name: _plain(path) for name, path in _PLAIN.items()} | {
+    exported = {name: partial(found.make, given={}) for name, found in catalogue.blocks().items()}
+    return exported | {name: _plain(path) for name, path in SYNTHESISED.items()} | {
         "bus": _bus, "tb_compressor": _tb_compressor, "tb_decompressor": _tb_decompressor, "sm": _sm}
 
 
