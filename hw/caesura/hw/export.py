@@ -20,7 +20,7 @@ import re
 import subprocess
 import sys
 import tempfile
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator, Mapping
 from importlib.metadata import version
 from pathlib import Path
 
@@ -60,19 +60,21 @@ class ExportError(ToolError):
 
 
 def _ports(component: wiring.Component,
-           wanted: Collection[str] | None) -> dict[str, tuple[Value, PortDirection]]:
+           names: Mapping[tuple[str | int, ...], str] | None) -> dict[str, tuple[Value, PortDirection]]:
     """Return the top's ports by name, constants left out:
     the path in the signature joined with one underscore."""
     ports: dict[str, tuple[Value, PortDirection]] = {}
     for path, member, value in component.signature.flatten(component):
         if isinstance(value, Const):  # ``ready`` of a stream that is always ready
             continue
-        name = "_".join(map(str, path))
+        name = "_".join(map(str, path)) if names is None else names.get(path)
+        if name is None:
+            continue
         if name in ports:
             raise ValueError(f"two ports of {type(component).__name__} flatten to {name!r}")
         ports[name] = (Value.cast(value),
                        PortDirection.Input if member.flow is wiring.In else PortDirection.Output)
-    return ports if wanted is None else {name: ports[name] for name in ports if name in wanted}
+    return ports
 
 
 @contextlib.contextmanager
@@ -89,7 +91,7 @@ def _no_garbage_collection() -> Iterator[None]:
 
 
 def rtlil_text(component: wiring.Component, *, name: str = "top", reset: bool = True,
-               ports: Collection[str] | None = None) -> str:
+               ports: Mapping[tuple[str | int, ...], str] | None = None) -> str:
     """Return the RTLIL of a component, identical modules merged.
 
     Parameters
@@ -102,8 +104,8 @@ def rtlil_text(component: wiring.Component, *, name: str = "top", reset: bool = 
     reset : bool
         Give the ``sync`` domain a synchronous reset port ``rst``; without it registers only have
         their initial values.
-    ports : collection of str, optional
-        Names of the ports that are led out, if not all.
+    ports : mapping, optional
+        Names of the ports that are led out by their paths in the signature, if not all.
 
     Raises
     ------

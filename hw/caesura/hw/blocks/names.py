@@ -31,7 +31,7 @@ wand weak weak0 weak1 while wildcard wire with within wor xnor xor""".split())
 
 def identifier(parts: Iterable[str | int]) -> str:
     """Return the parts joined with underscores; a reserved word gets one more at its end."""
-    name = re.sub(r"\W", "_", "_".join(map(str, parts)))
+    name = re.sub(r"\W+", "_", "_".join(map(str, parts))).strip("_")
     return f"{name}_" if name in RESERVED else name
 
 

@@ -8,7 +8,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from amaranth.hdl import Const, Shape, ShapeLike
 from amaranth.lib import data, stream, wiring
@@ -37,22 +37,25 @@ class Port:
     owner : tuple of str
         What names a structure without a name: class of the signature that has the port, and the
         path from there.
+    separator : str
+        Between the parts of its name.
     """
 
     path: tuple[str | int, ...]
     shape: ShapeLike
     output: bool
     owner: tuple[str, ...]
+    separator: str = "_"
 
     @property
     def name(self) -> str:
         """Its name in SystemVerilog."""
-        return identifier(self.path)
+        return identifier([self.inner])
 
     @property
     def inner(self) -> str:
         """Its name in the netlist."""
-        return "_".join(map(str, self.path))
+        return self.separator.join(map(str, self.path))
 
     @property
     def width(self) -> int:
@@ -87,25 +90,23 @@ def observed(path: tuple[str | int, ...]) -> bool:
 def ports_of(component: wiring.Component, *, observe: bool = False) -> list[Port]:
     """Return the ports of a component in the order of its signature, those without bits left out.
 
+    The name of a port whose name another has already is joined with two underscores.
+
     Parameters
     ----------
     component : wiring.Component
     observe : bool
         With those that are for simulations alone.
-
-    Raises
-    ------
-    ValueError
-        If two ports have one name.
     """
     constant = {path for path, _, value in component.signature.flatten(component)
                 if isinstance(value, Const)}  # ``ready`` of a stream that is always ready
     found = [port for port in _members(component.signature, (), ())
              if port.width and port.path not in constant and (observe or not observed(port.path))]
-    names = [port.name for port in found]
-    twice = sorted({name for name in names if names.count(name) > 1})
-    if twice:
-        raise ValueError(f"two ports of {type(component).__name__} flatten to {twice[0]!r}")
+    names: set[str] = set()
+    for number, port in enumerate(found):  # ``lines.valid`` beside ``lines_valid``
+        if port.name in names:
+            found[number] = port = replace(port, separator="__")
+        names.add(port.name)
     return found
 
 

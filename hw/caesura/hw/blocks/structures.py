@@ -7,17 +7,20 @@ come in the reverse order of the layout: the first field of a packed structure h
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import importlib
 import inspect
 import pkgutil
+import re
 from collections.abc import Callable
 
 from amaranth.hdl import Shape, ShapeLike
 from amaranth.lib import data
 
-from ..arch.geometry import Geometry
+from ..arch.geometry import PRESETS, Geometry
 from .names import identifier, snake_case
+from .waivers import named
 
 __all__ = ["Structures", "logic"]
 
@@ -64,7 +67,7 @@ class Structures:
     def text(self, comment: str) -> str:
         """Return the package."""
         body = "\n\n".join(f"  {line}" for line in self.typedefs.values())
-        return f"{comment}package {self.package};\n\n{body}\n\nendpackage\n"
+        return comment + named(f"package {self.package};\n\n{body}\n\nendpackage\n")
 
     def _type(self, shape: ShapeLike, owner: tuple[str, ...]) -> str:
         if isinstance(shape, data.StructLayout | data.FlexibleLayout):
@@ -82,7 +85,7 @@ class Structures:
         for known, name in self._known:
             if known == layout:
                 return name
-        wanted = layout_name(layout, self.geometry) or "_".join(owner)
+        wanted = layout_name(layout, self.geometry) or re.sub(r"\W+", "_", "_".join(owner))
         name = f"{wanted}_t"
         number = 1
         taken = {name for _, name in self._known}
@@ -144,6 +147,21 @@ def _layouts(g: Geometry) -> list[tuple[str, data.Layout, frozenset[str]]]:
     return found
 
 
+@functools.cache
+def _by_fields() -> dict[tuple[str, ...], str]:
+    """Return the functions that take whole numbers besides a geometry, by the fields of what they
+    return: these depend on no number."""
+    found: dict[tuple[str, ...], str] = {}
+    g = PRESETS["tiny"]
+    for name, maker in _makers().items():
+        needed = [p for p in inspect.signature(maker).parameters.values() if p.default is p.empty]
+        if all(p.annotation in (Geometry, "Geometry", int, "int") for p in needed):
+            values = (g if p.annotation in (Geometry, "Geometry") else 2 for p in needed)
+            with contextlib.suppress(ValueError):
+                found.setdefault(tuple(str(key) for key, _ in maker(*values)), name)
+    return found
+
+
 def layout_name(layout: data.Layout, g: Geometry) -> str | None:
     """Return the name of the function or class that makes a layout, None if none does."""
     if type(layout) not in (data.StructLayout, data.FlexibleLayout):
@@ -154,7 +172,8 @@ def layout_name(layout: data.Layout, g: Geometry) -> str | None:
     for name, known, free in _layouts(g):
         if free and _fields(known, free) == _fields(layout, free):
             return name
-    return None
+    keys = tuple(str(key) for key, _ in layout)
+    return _by_fields().get(keys)
 
 
 def _fields(layout: data.Layout, free: frozenset[str]) -> list[tuple[str, ShapeLike | None]]:

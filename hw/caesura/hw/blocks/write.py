@@ -14,7 +14,8 @@ from .names import identifier
 from .netlist import netlist
 from .ports import ports_of
 from .structures import Structures
-from .waivers import waived
+from .timing import Timing
+from .waivers import WAIVERS, named, waived
 from .wrapper import wrapper
 
 __all__ = ["Exported", "export_block"]
@@ -82,7 +83,8 @@ def export_block(wanted: str, g: Geometry, *, parameters: Mapping[str, int] | No
     top = wrapper(name, f"{name}__netlist", ports, structures)
     progress(f"Yosys writes {wanted} for {g.name}")
     inner = netlist(component, name, ports)
-    text = f"{header(of, g, of.values(g, given))}\n{top}\n{waived(inner)}"
+    timing = Timing(of.make(g, given), ports)
+    text = f"{header(of, g, of.values(g, given), timing)}\n{named(top)}\n{named(waived(inner, WAIVERS))}"
     if structures is None or not structures.typedefs:
         return Exported(name, text)
     comment = f"// Types of the ports of {name}.\n\n"
