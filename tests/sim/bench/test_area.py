@@ -82,7 +82,7 @@ def test_parts_without_preemption_have_no_port_of_it_and_none_for_simulations():
                        for make in (part, unpreempted))
         assert not any(port.startswith(("trace", "activity", "occupancy")) for port in whole)
         gone = whole - bare
-        assert bool(gone) == (name in ("control_unit", "front_end", "execute", "shared_memory"))
+        assert bool(gone) == (name in ("control", "front_end", "execute", "shared_memory"))
         assert all(port.startswith(("state_", "stop_", "core_")) for port in gone)
 
 
