@@ -288,7 +288,7 @@ def test_a_page_gets_the_table_between_its_marks(empty_cache, tmp_path):
     result = run(["guaranteed_share"], preset("tiny"), ECP5, place=False)
     update_markdown(page, result)
     text = page.read_text()
-    assert "| guaranteed_share |" in text and text.startswith("before") and text.endswith("after\n")
+    assert "| guaranteed_share |" in text and "| - | not placed |" in text and text.startswith("before") and text.endswith("after\n")
 
 
 @pytest.mark.full
