@@ -13,7 +13,7 @@ import pytest
 LAYERS = {
     "caesura.hw": (
         "arch", "lib", "interfaces", "memory", "core", "preempt", "dispatch", "device", "control_unit", "sm", "gpu",
-        "export"),
+        "export", "blocks"),
     "caesura.hw.core": ("units", "memory", "execution_units", "execute", "front_end"),
     "caesura.hw.preempt": ("compress", "formats", "save restore", "in_place", "sequence", "engine"),
     "caesura.sim.golden": (

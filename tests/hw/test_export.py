@@ -180,15 +180,3 @@ else: open("d.sv", "w").write("done")"""
 def test_what_yosys_refuses_is_reported():
     with pytest.raises(export.ExportError, match="Yosys failed:\n.*ERROR"):
         export.run_yosys("module \\top\n  cell $nonsense\nend\n", export.YOSYS_SCRIPT, "d.sv")
-
-
-@pytest.mark.parametrize("block, ports", [("compressor", {"pag", "input_payload", "output_payload", "busy"}),
-                                          ("decompressor", {"pag", "input_payload", "output_payload"}),
-                                          ("register_encoder", {"input_payload", "output_payload", "busy"}),
-                                          ("group_decoder", {"input_payload", "output_payload"})])
-def test_preemption_blocks_are_exported_by_name(block, ports, tmp_path):
-    export.main(["tiny", "--block", block, "-o", str(tmp_path / "block.sv")])
-    text = (tmp_path / "block.sv").read_text()
-    assert modules(text)[0] == block
-    top = text.split("endmodule")[0]
-    assert ports <= set(re.findall(r"^  (?:input|output) (?:\[\S+\] )?(\w+);", top, re.MULTILINE))

@@ -1,14 +1,18 @@
-"""``caesura registers``: table, page and C header say what the register map says."""
+"""``caesura registers``: table, page, C header and Python package say what the register map says."""
 
+import importlib
 import json
 import re
 import subprocess
+from contextlib import closing
 from types import SimpleNamespace
 
 import pytest
 from click.testing import CliRunner
 
-from caesura.hw.arch.registers import device_register_map, register_map
+from caesura.hw.arch.geometry import preset
+from caesura.hw.arch.registers import IDENTIFICATION, device_register_map, register_map
+from caesura.sim.rtl.transport import RtlTransport
 from caesura.software.cli import main
 from caesura.software.report import extras
 
@@ -66,7 +70,57 @@ def test_the_page_has_every_register(tmp_path):
     assert all(path in names for path in ONCE)
 
 
-@pytest.mark.parametrize("option, package", [("--html", "peakrdl-html"), ("--header", "peakrdl-cheader")])
+@pytest.fixture(scope="module")
+def access_layer(tmp_path_factory):
+    """The generated class, and the one that holds the functions it calls."""
+    folder = tmp_path_factory.mktemp("access")
+    done = invoke("--python", folder)
+    assert done.exit_code == 0 and "caesura_sm" in done.output
+    with pytest.MonkeyPatch.context() as patch:
+        patch.syspath_prepend(str(folder))
+        model = importlib.import_module("caesura_sm.reg_model.caesura_sm").caesura_sm_cls
+        return model, importlib.import_module("caesura_sm.lib").NormalCallbackSet
+
+
+def found(node, path):
+    """The register of a generated class at a path such as ``kernel[1].state``."""
+    for name, index in re.findall(r"(\w+)(?:\[(\d+)\])?", path):
+        node = getattr(node, name)
+        node = node[int(index)] if index else node
+    return node
+
+
+def test_the_package_has_every_register_and_field_where_it_is(access_layer):
+    model, callbacks = access_layer
+    registers = model(callbacks=callbacks(read_callback=lambda addr, width, accesswidth: 0))
+    for path, register in SM_MAP.items():
+        node = found(registers, path)
+        assert node.address == register.address, path
+        for field in register.fields.values():
+            assert (found(node, field.name).lsb, found(node, field.name).width) == (field.low, field.width)
+
+
+def test_the_package_reads_and_writes_the_registers_of_a_machine(access_layer):
+    model, callbacks = access_layer
+    g = preset("tiny")
+    with closing(RtlTransport(g)) as machine:
+        registers = model(callbacks=callbacks(
+            read_callback=lambda addr, width, accesswidth: machine.read_register(addr),
+            write_callback=lambda addr, width, accesswidth, data: machine.write_register(addr, data)))
+        assert registers.id.value.read() == IDENTIFICATION and registers.geometry_hash.value.read() == g.hash
+        assert registers.patience.value.read() == SM_MAP["patience"].reset
+        registers.patience.value.write(12345)
+        assert machine.read_register(SM_MAP["patience"].address) == 12345
+        registers.command.write_fields(op=9, kernel=1, mechanism=0, scramble=0, gang=0, restart=0, checkpoint=0,
+                                       incremental=0, in_place=0, trap=0)
+        assert registers.event.read_fields()["refused"] == 1
+        assert registers.status.error.read() == machine.read_register(SM_MAP["status"].address) >> 4 & 15 != 0
+        registers.event.write(SM_MAP["event"].pack(refused=1))
+        assert registers.event.read() == 0
+
+
+@pytest.mark.parametrize("option, package", [("--html", "peakrdl-html"), ("--header", "peakrdl-cheader"),
+                                             ("--python", "peakrdl-python")])
 def test_a_package_that_is_missing_is_named(option, package, tmp_path, monkeypatch):
     def missing(name):
         raise ModuleNotFoundError(f"No module named {name!r}", name=name)

@@ -1,4 +1,4 @@
-"""SystemVerilog of any block or top, through RTLIL and Yosys.
+"""SystemVerilog of any block or top, through RTLIL and Yosys: what simulators compile.
 
 ::
 
@@ -7,12 +7,11 @@
 Modules whose bodies are equal become one definition that is instantiated many times, so the lanes
 cost one lane in every tool that follows. Yosys is asked for ``always_ff``/``always_comb`` (``-sv``)
 and keeps names; its default ``always @*`` can leave values unevaluated at time 0 under event-driven
-simulators.
+simulators. Blocks for other designs, with ports that have types, come from `hw.blocks`.
 """
 
 from __future__ import annotations
 
-import argparse
 import contextlib
 import functools
 import gc
@@ -29,18 +28,11 @@ from amaranth.hdl import ClockDomain, Const, Fragment, Signal, Value
 from amaranth.hdl._ir import PortDirection
 from amaranth.lib import wiring
 
-from caesura.cache import (
-    cache_directory,
-    digest,
-    locked,
-    read_packed,
-    write_atomically,
-    write_packed,
-)
+from caesura.cache import cache_directory, digest, locked, read_packed, write_packed
 
 from .arch.errors import ToolError
 
-__all__ = ["ExportError", "blocks", "loops", "rtlil_text", "merge_identical_modules",
+__all__ = ["ExportError", "loops", "rtlil_text", "merge_identical_modules",
            "systemverilog", "run_yosys"]
 
 YOSYS_SCRIPT = ("read_rtlil d.il; proc -nomux -norom -noopt; memory_collect; "
@@ -229,34 +221,3 @@ def systemverilog(component: wiring.Component, *, name: str = "top", reset: bool
         result = loops(run_yosys(text, YOSYS_SCRIPT, "d.sv"))
         write_packed(cached, result)
     return result
-
-
-def blocks() -> dict[str, type[wiring.Component]]:
-    """Return what the command line can write, by name; each is made from a geometry alone."""
-    from .preempt.compress.compressor import Compressor
-    from .preempt.compress.decompressor import Decompressor
-    from .preempt.compress.group_decoder import GroupDecoder
-    from .preempt.compress.register_encoder import RegisterEncoder
-    from .sm import Sm
-
-    return {"sm": Sm, "compressor": Compressor, "decompressor": Decompressor,
-            "register_encoder": RegisterEncoder, "group_decoder": GroupDecoder}
-
-
-def main(arguments: list[str] | None = None) -> None:
-    """Write the SystemVerilog of a block:
-    ``python -m caesura.hw.export gtx480 --block compressor -o c.sv``."""
-    from .arch.geometry import PRESETS, preset
-
-    parser = argparse.ArgumentParser(prog="caesura.hw.export",
-                                     description="Write the SystemVerilog of a block.")
-    parser.add_argument("preset", choices=sorted(PRESETS))
-    parser.add_argument("--block", choices=list(blocks()), default="sm")
-    parser.add_argument("-o", "--output", type=Path, help="default: the block's name with .sv")
-    options = parser.parse_args(arguments)
-    text = systemverilog(blocks()[options.block](preset(options.preset)), name=options.block)
-    write_atomically(options.output or Path(f"{options.block}.sv"), text)
-
-
-if __name__ == "__main__":
-    main()

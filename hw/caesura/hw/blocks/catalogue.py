@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import inspect
 import re
+import textwrap
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -48,9 +49,10 @@ class Block:
 
     @property
     def summary(self) -> str:
-        """The first sentence of its documentation, up to the first semicolon."""
+        """The first sentence of its documentation, as far as a line holds it."""
         text = (inspect.getdoc(self.component) or "").partition("\n\n")[0]
-        return re.split(r"[.;] ", " ".join(text.split()))[0].rstrip(".:")
+        sentence = re.split(r"[.;] ", " ".join(text.split()))[0].rstrip(".:")
+        return textwrap.shorten(sentence, 100, placeholder=" ...")
 
     @property
     def parameters(self) -> list[str]:
@@ -191,6 +193,7 @@ _TABLE: tuple[tuple[Any, ...], ...] = (
     ("axi_registers", "blocks.tops", "AxiRegisters"),
     ("control_unit", "blocks.tops", "AxiControlUnit"),
     ("sm", "blocks.tops", "AxiSm"),
+    ("device", "blocks.tops", "AxiDevice"),
 )
 
 

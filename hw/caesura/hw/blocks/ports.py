@@ -90,7 +90,7 @@ def observed(path: tuple[str | int, ...]) -> bool:
 def ports_of(component: wiring.Component, *, observe: bool = False) -> list[Port]:
     """Return the ports of a component in the order of its signature, those without bits left out.
 
-    The name of a port whose name another has already is joined with two underscores.
+    Where two would have one name, that of a member of an interface has two underscores.
 
     Parameters
     ----------
@@ -102,12 +102,9 @@ def ports_of(component: wiring.Component, *, observe: bool = False) -> list[Port
                 if isinstance(value, Const)}  # ``ready`` of a stream that is always ready
     found = [port for port in _members(component.signature, (), ())
              if port.width and port.path not in constant and (observe or not observed(port.path))]
-    names: set[str] = set()
-    for number, port in enumerate(found):  # ``lines.valid`` beside ``lines_valid``
-        if port.name in names:
-            found[number] = port = replace(port, separator="__")
-        names.add(port.name)
-    return found
+    names = [port.name for port in found]
+    return [replace(port, separator="__")  # ``lines.valid`` beside ``lines_valid``
+            if names.count(port.name) > 1 and len(port.path) > 1 else port for port in found]
 
 
 def _members(signature: wiring.Signature, path: tuple, owner: tuple[str, ...]) -> Iterator[Port]:

@@ -15,14 +15,16 @@ from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
 from ..arch.geometry import Geometry
+from ..arch.registers import DEVICE_ADDRESS_BITS
 from ..control_unit import ControlUnit
 from ..device.axi_lite import AxiLiteHost, AxiLitePort
 from ..device.register_block import RegisterBlock
-from ..memory.axi import Axi4, AxiMaster
+from ..gpu.gpu import Gpu
+from ..memory.axi import ID_BITS, Axi4, AxiMaster
 from ..preempt.engine import PreemptEngine
 from ..sm import Sm
 
-__all__ = ["AxiBus", "AxiControlUnit", "AxiRegisters", "AxiSm", "PreemptionUnit"]
+__all__ = ["AxiBus", "AxiControlUnit", "AxiDevice", "AxiRegisters", "AxiSm", "PreemptionUnit"]
 
 ATTRIBUTES = {"lock": (1, 0), "cache": (4, 0b0011), "prot": (3, 0b000), "qos": (4, 0)}
 """Width and value of what says how memory is accessed (AXI4, A4.4, A4.7, A7.4, A8.1)."""
@@ -37,11 +39,12 @@ class AxiBus(wiring.Signature):
     ----------
     g : Geometry
         For the width of the bus.
+    id_bits : int
     """
 
-    def __init__(self, g: Geometry):
+    def __init__(self, g: Geometry, id_bits: int = ID_BITS):
         members: dict[str, Any] = {}
-        for name, member in Axi4(g).members.items():
+        for name, member in Axi4(g, id_bits).members.items():
             members[name] = member
             if name.endswith("burst"):
                 members |= {f"{name[:2]}{what}": Out(width)
@@ -90,7 +93,9 @@ class _Top(wiring.Component):
 
     def _host(self, m: Module, host: Any) -> None:
         """Make registers an AXI4-Lite slave."""
-        m.submodules.host = bridge = AxiLiteHost()
+        m.submodules.host = bridge = AxiLiteHost(len(host.address))
+        if "read" in host.signature.members:
+            m.d.comb += host.read.eq(bridge.read)
         wiring.connect(m, wiring.flipped(self.s_axi), bridge.axi)
         m.d.comb += [getattr(host, name).eq(getattr(bridge.host, name)) for name in HOST[:3]]
         m.d.comb += [getattr(bridge.host, name).eq(getattr(host, name)) for name in HOST[3:]]
@@ -209,6 +214,43 @@ class AxiSm(_Top):
     def __init__(self, g: Geometry):
         super().__init__(g, Sm(g), {"s_axi": In(AxiLitePort()), "interrupt": Out(1),
                                     "m_axi": Out(AxiBus(g))}, (*HOST, "axi"))
+
+    def _connect(self, m: Module, inner: Any) -> None:
+        self._host(m, inner)
+        self._bus(m, inner.axi)
+
+
+class AxiDevice(_Top):
+    """A device of several SMs on standard buses: AXI4-Lite for its registers, AXI4 for memory.
+
+    Parameters
+    ----------
+    g : Geometry
+        With 2 SMs or more.
+
+    Attributes
+    ----------
+    s_axi : AxiLitePort, in
+        Software's side, as the register map of a device.
+    interrupt : Signal, out
+        Level-sensitive.
+    m_axi : AxiBus, out
+        Memory.
+
+    Raises
+    ------
+    ValueError
+        If the geometry has one SM.
+    """
+
+    def __init__(self, g: Geometry):
+        if g.sms < 2:
+            raise ValueError("a device has two SMs or more; say sms=2, or export the sm")
+        inner = Gpu(g)
+        super().__init__(g, inner, {"s_axi": In(AxiLitePort(DEVICE_ADDRESS_BITS)),
+                                    "interrupt": Out(1),
+                                    "m_axi": Out(AxiBus(g, len(inner.axi.awid)))},
+                         (*HOST, "read", "axi"))
 
     def _connect(self, m: Module, inner: Any) -> None:
         self._host(m, inner)

@@ -8,16 +8,20 @@ WAIVERS = {
     "DECLFILENAME": "the modules of a block are in one file",
     "PROCASSINIT": "registers have a value at power-up too, as those of an FPGA",
     "CASEINCOMPLETE": "where no case matches, what was assigned before holds",
+    "VARHIDDEN": "a signal may have the name of an instance around its module",
+    "CMPCONST": "where a field has few values, a comparison may be decided",
     "UNUSEDSIGNAL": "a block may need only some fields of a structure, or no clock",
 }
 """Warning and reason."""
-NAMES = {"SYMRSVDWORD": "`register` is a word of C++, not of SystemVerilog"}
+NAMES = {"SYMRSVDWORD": "words of C++, not of SystemVerilog"}
 """The same for names."""
+
+_CPP = re.compile(r"\b(?:register|interrupt|short|long|double|float|catch|try|throw|union|auto|char)\b")
 
 
 def named(text: str) -> str:
     """Return a module or package between waivers for names, if it needs them."""
-    return waived(text, NAMES) if re.search(r"\bregister\b", text) else text
+    return waived(text, NAMES) if _CPP.search(text) else text
 
 
 def waived(text: str, reasons: dict[str, str]) -> str:

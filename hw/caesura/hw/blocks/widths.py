@@ -42,9 +42,25 @@ def _cell(cell: re.Match, numbers: count) -> str:
         wanted = dict.fromkeys("AB", max(a, b, 1))
     elif kind in SHIFTS:
         wanted = {"A": max(a, y), "Y": max(a, y)}
+    elif kind == "$divfloor" and (shift := _power_of_two(words["B"])):
+        kind = "$sshr"
+        words |= {"B": shift, "B_WIDTH": str(len(shift.partition("'")[2])), "B_SIGNED": "0"}
+        wanted = {"A": max(a, y), "Y": max(a, y)}
     elif kind in DIVISIONS and not mixed:
         wanted = dict.fromkeys("ABY", max(a, b, y))
+        if words["A_SIGNED"] == "0":  # the same, and Yosys writes it as one operator
+            kind = kind.removesuffix("floor")
     return _written(kind, name, words, wanted, numbers)
+
+
+def _power_of_two(signal: str) -> str:
+    """Return the exponent of a constant that is a power of two, empty for any other signal."""
+    bits = signal.partition("'")[2] if re.fullmatch(r"\d+'0+1[01]*", signal) else ""
+    if bits.count("1") != 1:
+        return ""
+    exponent = len(bits) - 1 - bits.index("1")
+    width = max(1, exponent.bit_length())
+    return f"{width}'{exponent:0{width}b}"
 
 
 def _written(kind: str, name: str, words: dict[str, str], wanted: dict[str, int],

@@ -30,9 +30,14 @@ class Response(enum.IntEnum):
 class AxiLitePort(wiring.Signature):
     """An AXI4-Lite interface of 32 bits. Directions are the master's, names those of the standard.
 
+    Parameters
+    ----------
+    address_bits : int
+        Those of an SM's registers, or of a device's.
+
     Attributes
     ----------
-    awaddr, araddr : Signal(13), out
+    awaddr, araddr : Signal(address_bits), out
         Byte address of a register; the two low bits are ignored.
     awprot, arprot : Signal(3), out
         Not looked at.
@@ -46,12 +51,12 @@ class AxiLitePort(wiring.Signature):
     awready, wready, arready, bvalid, rvalid : Signal(1), in
     """
 
-    def __init__(self):
+    def __init__(self, address_bits: int = ADDRESS_BITS):
         super().__init__({
-            "awaddr": Out(ADDRESS_BITS), "awprot": Out(3), "awvalid": Out(1), "awready": In(1),
+            "awaddr": Out(address_bits), "awprot": Out(3), "awvalid": Out(1), "awready": In(1),
             "wdata": Out(32), "wstrb": Out(4), "wvalid": Out(1), "wready": In(1),
             "bresp": In(2), "bvalid": In(1), "bready": Out(1),
-            "araddr": Out(ADDRESS_BITS), "arprot": Out(3), "arvalid": Out(1), "arready": In(1),
+            "araddr": Out(address_bits), "arprot": Out(3), "arvalid": Out(1), "arready": In(1),
             "rdata": In(32), "rresp": In(2), "rvalid": In(1), "rready": Out(1),
         })
 
@@ -64,20 +69,29 @@ class AxiLiteHost(wiring.Component):
     no effect and is answered with `Response.SLVERR`, since registers are written as a whole; one of
     no byte at all has none either, and is fine. An address without a register reads 0.
 
+    Parameters
+    ----------
+    address_bits : int
+        Those of an SM's registers, or of a device's.
+
     Attributes
     ----------
     axi : AxiLitePort, in
     host : HostPort, out
+    read : Signal, out
+        Its ``read_data`` is wanted of its ``address``.
     interrupt : Signal, out
         That of the register map, level-sensitive.
     """
 
     axi: Port
     host: Port
+    read: Signal
     interrupt: Signal
 
-    def __init__(self):
-        super().__init__({"axi": In(AxiLitePort()), "host": Out(HostPort()), "interrupt": Out(1)})
+    def __init__(self, address_bits: int = ADDRESS_BITS):
+        super().__init__({"axi": In(AxiLitePort(address_bits)), "host": Out(HostPort(address_bits)),
+                          "read": Out(1), "interrupt": Out(1)})
 
     def elaborate(self, platform):
         m = Module()
@@ -85,7 +99,7 @@ class AxiLiteHost(wiring.Component):
         may_write = Signal()  # one is there, and its response has a place
         may_read = Signal()
         write = Signal()  # it is carried out in this cycle
-        read = Signal()
+        read = self.read
         turn = Signal()  # a read goes first
         held = Signal(32)  # what was read, once a cycle has passed
         fresh = Signal()  # it was read in the last cycle

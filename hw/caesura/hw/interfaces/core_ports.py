@@ -17,9 +17,14 @@ __all__ = ["HostPort", "ResidencyPort", "ParameterPort", "PredicatePort", "Issue
 class HostPort(wiring.Signature):
     """Software's side of the register map. Directions are the host's.
 
+    Parameters
+    ----------
+    address_bits : int
+        Those of an SM, or of a device.
+
     Attributes
     ----------
-    address : Signal(13), out
+    address : Signal(address_bits), out
         Byte address of a register (`hw.arch.registers`).
     write : Signal(1), out
         `write_data` is taken into the register at `address` in this cycle.
@@ -31,8 +36,8 @@ class HostPort(wiring.Signature):
         The OR of the bits of register ``event``.
     """
 
-    def __init__(self):
-        super().__init__({"address": Out(REGISTER_ADDRESS_BITS), "write": Out(1),
+    def __init__(self, address_bits: int = REGISTER_ADDRESS_BITS):
+        super().__init__({"address": Out(address_bits), "write": Out(1),
                           "write_data": Out(32), "read_data": In(32), "interrupt": In(1)})
 
 

