@@ -18,8 +18,8 @@ INPUT, OUTPUT = "into__", "outof__"
 """What the names of the harness's registers at a port begin with."""
 _CELL = re.compile(r"_(?:LUT[1-6]|INV|PFUMX|L6MUX21|CCU2C|TRELLIS_[A-Z0-9]+|DP16KD|PDPW16KD|MULT18X18D"
                    r"|SB_[A-Z0-9]+(?:_4K)?|MUXF[78]|CARRY4|FD[RSCP]E|DSP48E1|RAMB\d+E1|RAM\d+\w1?[DMS])_[A-Z].*$")
-_PLACED = re.compile(r"\$(?:CCU2_|DPR|PACKER|nextpnr|tr_io|glb|sb_io|lc|TRELLIS_IO).*$|_LC$")
-_ROWS = re.compile(r"\.\d+\.\d+$")
+_PLACED = re.compile(r"\$(?:CCU2_|RAMW|DPR|PACKER|nextpnr|tr_io|glb|sb_io|lc|TRELLIS_IO).*$|_LC$")
+_ROWS = re.compile(r"\.\d+\.\d+(?:_[A-Z].*)?$")
 _NUMBER = re.compile(r"\$\d+")
 
 
