@@ -392,18 +392,19 @@ def bench_in_place(pairs, size, jobs, markdown, as_json, resume, geometry):
              kernels=[*dict.fromkeys(name for pair in pairs or in_place.PAIRS for name in pair)])
 
 
-@bench_group.command("area", epilog=examples("caesura bench area --block integer --json area.json"))
-@click.option("--block", "blocks", multiple=True, help="May be given more than once  [default: all]")
+@bench_group.command("area", epilog=examples("caesura bench area --only machine --json area.json"))
+@click.option("--only", "sections", type=Choice(["machine", "mechanisms"]), multiple=True,
+              help="The SM, or what mechanisms add to its preemption engine  [default: both]")
 @geometry_option("ecp5")
+@markdown_option
 @json_option
-def bench_area(blocks, geometry, as_json):
-    """Look-up tables, multipliers and memories of each block on an ECP5, out of context."""
-    known = importlib.import_module("caesura.sim.bench.area").units()
-    for name in blocks:
-        if name not in known:
-            raise click.UsageError(f"no block {name!r}; there are {', '.join(known)}")
+def bench_area(sections, geometry, markdown, as_json):
+    """What an SM takes of an ECP5, the sum of its parts, with and without the preemption unit."""
+    module = importlib.import_module("caesura.sim.bench.area")
+    _check(module, None, markdown)
     with progress_lines() as progress:
-        _bench("area", as_json, geometry, blocks, progress)
+        result = module.run(geometry, sections or module.SECTIONS, progress)
+    _finish(module, result, markdown, None, as_json)
 
 
 @bench_group.command("code", epilog=examples("caesura bench code --kernel vecadd --kernel bfs"))

