@@ -171,7 +171,7 @@ class ControlUnit(wiring.Component):
                          planner.evictable.eq(engine.staying.evictable),
                          planner.request.eq(engine.plan_request), engine.plan.eq(planner.plan)]
         if g.watches:
-            self._yield(m, registers, commands, grid, tb_table, admission, completion)
+            self._yield(m, registers, commands, grid, tb_table, admission, completion, engine)
         wiring.connect(m, admission.fresh, launcher.tb)
         m.d.comb += [registers.event_set.fault.eq(faults.event),
                      faults.pending.eq(registers.event.fault),
@@ -196,7 +196,8 @@ class ControlUnit(wiring.Component):
             self._switches(m, registers.values, commands, engine)
         return m
 
-    def _yield(self, m: Module, registers, commands, grid, tb_table, admission, completion):
+    def _yield(self, m: Module, registers, commands, grid, tb_table, admission, completion,
+               engine):
         """TBs that leave the SM by themselves, and come back when memory has changed."""
         g = self.geometry
         m.submodules.watches = watches = WatchTable(g)
@@ -212,7 +213,8 @@ class ControlUnit(wiring.Component):
             self.yields.hold.eq(unit.hold), unit.set.eq(watches.set),
             unit.fired.eq(watches.fired), unit.full.eq(watches.full),
             unit.wakes.eq(watches.wakes), unit.running.eq(running),
-            unit.resuming.eq(commands.resuming_kernels), commands.stays.eq(unit.stays),
+            unit.resuming.eq(commands.resuming_kernels), unit.start.eq(commands.start),
+            engine.away.eq(unit.away), commands.stays.eq(unit.stays),
             unit.insert.eq(Mux(tb_table.insert.valid,
                                one_hot(tb_table.insert.tb, g.tb_slots), 0)),
             unit.remove.eq(completion.remove), unit.back.eq(tb_table.running),

@@ -64,8 +64,8 @@ class CommandProcessor(wiring.Component):
         With `Geometry.watches`: the `YieldUnit`'s `leave`, `next`, `stays`, `taken`, `ended` and
         `woken`.
     running_kernels, resuming_kernels, forget : Signal(kernel_slots), out; tried : Signal, out
-        Likewise: kernels in state RUNNING, RESUMING; those that begin anew or are killed; TBs that
-        are to come back have found no room since a TB left.
+        Likewise: kernels in state RUNNING, RESUMING; those that begin anew, are killed or have been
+        preempted; TBs that are to come back have found no room since a TB left.
     kernels : array of kernel_info, in
     done : Signal(kernel_slots), in
         Vector: every TB of the kernel has been launched and completed.
@@ -253,7 +253,8 @@ class CommandProcessor(wiring.Component):
             self.left.eq(ended.valid & queue.aside.any()),
             self.resuming_kernels.eq(Cat(slot.state == KernelState.RESUMING for slot in slots)),
             self.running_kernels.eq(Cat(slot.state == KernelState.RUNNING for slot in slots)),
-            self.forget.eq(self.kill | self.start),
+            self.forget.eq(self.kill | self.start | Cat(
+                slot.state == KernelState.PREEMPTED for slot in slots)),
             self.tried.eq((queue.tried & (wakes | Cat(slot.wants for slot in slots))).any()),
         ]
         return wakes.any()

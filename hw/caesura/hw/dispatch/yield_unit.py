@@ -53,8 +53,9 @@ class YieldUnit(wiring.Component):
         Vector: a TB leaves this slot.
     back : array of Signal(context_entries), in
         Vector a kernel: entries of TBs on the SM that have been started.
-    forget : Signal(kernel_slots), in
-        Vector: kernels that begin anew or are killed.
+    forget, start : Signal(kernel_slots), in
+        Vectors: kernels of which no TB is away any more, since they begin anew, are killed, or have
+        been preempted: what is saved of these comes back by a resume. Those that begin anew.
     leave : leaving_tb, out; taken : Signal, in
         A TB is to be saved; the engine begins with that.
     ended : Signal, in
@@ -89,6 +90,7 @@ class YieldUnit(wiring.Component):
     remove: Signal
     back: data.View
     forget: Signal
+    start: Signal
     leave: data.View
     taken: Signal
     ended: Signal
@@ -114,7 +116,8 @@ class YieldUnit(wiring.Component):
             "wanted": In(1), "stays": Out(entries),
             "fresh": In(1), "launched": In(1),
             "insert": In(g.tb_slots), "remove": In(g.tb_slots), "back": In(entries),
-            "forget": In(g.kernel_slots), "leave": Out(leaving_tb(g)), "taken": In(1),
+            "forget": In(g.kernel_slots),
+            "start": In(g.kernel_slots), "leave": Out(leaving_tb(g)), "taken": In(1),
             "ended": In(1), "away": Out(entries), "ready": Out(entries), "next": Out(entries),
             "woken": In(g.kernel_slots),
             "yields": Out(data.ArrayLayout(32, g.kernel_slots)),
@@ -187,4 +190,6 @@ class YieldUnit(wiring.Component):
             with m.If(self.woken[k]):
                 m.d.sync += tried.eq(self.next[k] | (self.next[k] - 1)[:g.context_entries])
             with m.If(self.forget[k]):
-                m.d.sync += [self.yields[k].eq(0), turn.eq(0), self.ready[k].eq(0)]
+                m.d.sync += [turn.eq(0), self.ready[k].eq(0)]
+            with m.If(self.start[k]):
+                m.d.sync += self.yields[k].eq(0)

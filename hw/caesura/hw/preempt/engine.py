@@ -123,7 +123,9 @@ class PreemptEngine(wiring.Component):
         The `RoomPlanner`.
     kept : Signal(kernel_slots), out
         Vector: a TB of the kernel is saved, or its record stands in memory: a resume has to come
-        before it runs again.
+        before it runs again. TBs that are `away` do not count.
+    away : array of Signal(context_entries), in
+        With `Geometry.watches`. Vector a kernel: entries of TBs that have left by themselves.
     ended : preemption.entry_event, in
         A TB has ended: its base is none any more.
     progress : array of preemption.kernel_progress, in
@@ -160,6 +162,7 @@ class PreemptEngine(wiring.Component):
     plan_request: data.View
     plan: data.View
     kept: Signal
+    away: data.View
     ended: data.View
     progress: data.View
     adopted: data.View
@@ -182,6 +185,8 @@ class PreemptEngine(wiring.Component):
             "withdraw": In(1), "cancel": In(1), "flushing": Out(1),
             "staying": Out(staying_report(g)), "discard": In(g.kernel_slots),
             "plan_request": Out(plan_request(g)), "plan": In(plan(g)),
+            **({"away": In(data.ArrayLayout(g.context_entries, g.kernel_slots))} if g.watches
+               else {}),
             "kept": Out(g.kernel_slots), "ended": In(entry_event(g)),
             "progress": In(data.ArrayLayout(kernel_progress(), g.kernel_slots)),
             "adopted": Out(adoption(g)),
@@ -355,6 +360,7 @@ class PreemptEngine(wiring.Component):
             preempt.base_crc.eq(saved.chosen_crc), preempt.bases.eq(saved.bases),
             preempt.base_sides.eq(saved.base_sides),
             saved.start.eq(self.start), self.kept.eq(saved.kept),
+            *((saved.away.eq(self.away),) if self.geometry.watches else ()),
         ]
         if not self.geometry.in_place:
             m.d.comb += saved.chosen.eq(preempt.select)

@@ -80,8 +80,11 @@ class SavedEntries(wiring.Component):
         those of them to which there is a second image on the other side.
     stands : Signal, out
         The record of the kernel may be believed.
+    away : array of Signal(context_entries), in
+        With `Geometry.watches`. Vector a kernel: entries of TBs that have left by themselves.
     kept : Signal(kernel_slots), out
-        Vector: kernels of which any entry is saved, or the record may be believed.
+        Vector: kernels of which any entry is saved that is not one of these, or the record may be
+        believed.
     select, select_base : Signal, in
     listed, listed_crc : Signal(32), out; listed_extent : out
         The generation of an entry, the checksum of its base's, or of itself if it is completed, and
@@ -121,6 +124,7 @@ class SavedEntries(wiring.Component):
     without_lines: Signal
     completed: Signal
     stands: Signal
+    away: data.View
     kept: Signal
     select: Signal
     select_base: Signal
@@ -147,6 +151,8 @@ class SavedEntries(wiring.Component):
             "start": In(g.kernel_slots), "ended": In(entry_event(g)),
             **{name: Out(g.context_entries) for name in _Sets.NAMES}, "stands": Out(1),
             "kept": Out(g.kernel_slots),
+            **({"away": In(data.ArrayLayout(g.context_entries, g.kernel_slots))} if g.watches
+               else {}),
             "select": In(tb), "select_base": In(1), "listed": Out(32), "listed_crc": Out(32),
             "listed_extent": Out(stream_extent(g)),
             "ahead": In(tb), "ahead_base": In(1), "extent": Out(stream_extent(g)),
@@ -177,7 +183,9 @@ class SavedEntries(wiring.Component):
             m.d.sync += records.eq(records & ~this & ~self.start)
         with m.Else():
             m.d.sync += records.eq(records & ~self.start)
-        m.d.comb += self.kept.eq(records | Cat(each.saved.any() for each in sets))
+        counts = [each.saved & ~self.away[k] if g.watches else each.saved
+                  for k, each in enumerate(sets)]
+        m.d.comb += self.kept.eq(records | Cat(each.any() for each in counts))
         for k, each in enumerate(sets):
             if g.checkpoints:
                 with m.If(self.ended.valid & (self.ended.kernel == k)):
