@@ -7,13 +7,13 @@ zlib's.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
 from caesura.hw.arch import context
-from caesura.hw.arch.context import CCB_ENTRY, Mechanism, State
-from caesura.hw.arch.encodings import encode, encoded_words, in_order, row_of, row_words
+from caesura.hw.arch.context import CCB_ENTRY, Capability, Mechanism, State
+from caesura.hw.arch.encodings import Encoding, encode, encoded_words, in_order, row_of, row_words
 from caesura.hw.arch.geometry import SEGMENT_BYTES, Geometry
 from caesura.hw.arch.image_reader import ImageReader
 from caesura.hw.arch.image_writer import record_words
@@ -39,6 +39,8 @@ class SavedWarp:
         As in `core_state.Warp`.
     registers : dict of int to list of int
         Lanes of each that is saved.
+    codes : dict of int to int
+        Its `Encoding` in memory; nothing of a warp on the core.
     """
 
     launched: int
@@ -48,6 +50,7 @@ class SavedWarp:
     predicates: dict[int, int]
     uniforms: dict[int, int]
     registers: dict[int, list[int]]
+    codes: dict[int, int] = field(default_factory=dict)
 
     def agrees(self, other: SavedWarp) -> bool:
         """Whether two are the same in all that matters: registers in live lanes only."""
@@ -120,7 +123,7 @@ def read_context(read: Read, g: Geometry, kernel: Kernel, place: int) -> tuple[d
         warps[header["warp"]] = SavedWarp(
             header["launched_lanes"], header["live_lanes"], header["barrier"] if header["waiting"] else None,
             record.stack, record.predicates, record.uniforms,
-            {r: values.tolist() for r, values in registers.items()})
+            {r: values.tolist() for r, values in registers.items()}, {r: int(codes[r]) for r in registers})
     lines = reader.shared_lines(kernel.lines) if kernel.lines else {}
     reader.finish()
     assert entry["live_warps"] == sum(1 << number for number in warps), "warps of an entry and of its stream"
@@ -244,7 +247,10 @@ class ContextScoreboard:
         assert found, f"TB {block.launch_id} is released, and its context is not complete"
         _, place, entry, context_of = max(found, key=lambda each: each[0])
         assert entry["mechanism"] == mechanism
-        self._compare(block_of(state, tb, mechanism, scramble), context_of, "saved")
+        expected = block_of(state, tb, mechanism, scramble)
+        self._compare(expected, context_of, "saved")
+        for number, warp in context_of.warps.items():
+            self._encodings(expected.warps[number], warp, mechanism)
         self.contexts[block.launch_id], self._places[block.launch_id] = context_of, place
         self.saves += 1
 
@@ -263,6 +269,15 @@ class ContextScoreboard:
         assert entry["state"] == State.DEMOTED, f"TB {block.launch_id} starts, and its entry is {entry['state']:#x}"
         self._compare(self.contexts.pop(block.launch_id), on_the_core(state, tb), "restored")
         self.restores += 1
+
+    def _encodings(self, expected: SavedWarp, warp: SavedWarp, mechanism: Mechanism) -> None:
+        """Check that each register is in the encoding that the mechanism wants: the shortest, or none."""
+        for register, code in warp.codes.items():
+            if mechanism.has(Capability.FOLLOWS) and code == Encoding.FOLLOWS:
+                continue  # that it gives the right values has been compared
+            shortest = encode(np.array([expected.registers[register]], np.uint32), warp.live, self._state.g.lanes)
+            wanted = int(shortest[0][0]) if mechanism.has(Capability.COMPRESSES) else Encoding.RANDOM
+            assert code == wanted, f"register {register} is encoded as {code}, not {wanted}"
 
     @staticmethod
     def _compare(expected: SavedBlock, found: SavedBlock, what: str) -> None:
