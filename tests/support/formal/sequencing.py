@@ -16,8 +16,8 @@ from .property import Property
 
 __all__ = ["EveryCommandEnds", "PROPERTIES"]
 
-SOON = 2
-"""Cycles that what the sequencer waits for takes at most."""
+SOON = 1
+"""Cycles that what the sequencer waits for takes at most after the one in which it is asked."""
 
 
 class EveryCommandEnds(Harness):
@@ -25,11 +25,11 @@ class EveryCommandEnds(Harness):
     fails, is withdrawn or cancelled; a write error of a kernel's record is an error of its command; a resume of a
     kernel begins only when its record is void, if that was to be.
 
-    Given: the sequencers below and the writer of records end what they have begun within `SOON` cycles, memory settles
+    Given: the sequencers below and the writer of records end what they have begun `SOON` cycles later at most, memory settles
     as soon, TBs leave as soon, only a save drains, and at most one row of the staying table is evicted for a command.
     """
 
-    LIMIT = 34
+    LIMIT = 32
 
     def state(self, m):
         m.submodules.dut = dut = Opened(Sequencer(preset("tiny")))
@@ -90,7 +90,7 @@ class EveryCommandEnds(Harness):
         m.d.comb += Assume(~waits | (waited < SOON) | Value.cast(done).any())
 
 
-_CLAIM = ("Each command has one result, within 34 cycles if what it waits for answers within 2; an error of the "
+_CLAIM = ("Each command has one result, within 32 cycles if what it waits for answers within 2; an error of the "
           "kernel's record is said; warps are let go; a resume does not begin before the record is void")
 _FAULTS = (
     Fault(sequencer, "with m.If(self.write_error):\n                m.d.sync += error.eq(CommandError.BUS_ERROR)",
@@ -104,6 +104,6 @@ _FAULTS = (
 )
 
 PROPERTIES = (
-    Property("sequencer/commands", _CLAIM, EveryCommandEnds, 37, bounded=True, faults=_FAULTS, fault_depth=37,
+    Property("sequencer/commands", _CLAIM, EveryCommandEnds, 35, bounded=True, faults=_FAULTS, fault_depth=35,
              timeout=300),
 )
