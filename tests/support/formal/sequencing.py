@@ -25,8 +25,9 @@ class EveryCommandEnds(Harness):
     fails, is withdrawn or cancelled; a write error of a kernel's record is an error of its command; a resume of a
     kernel begins only when its record is void, if that was to be.
 
-    Given: the sequencers below and the writer of records end what they have begun `SOON` cycles later at most, memory settles
-    as soon, TBs leave as soon, only a save drains, and at most one row of the staying table is evicted for a command.
+    Given: the sequencers below and the writer of records end what they have begun `SOON` cycles later at most, memory
+    settles as soon, TBs leave as soon, only a save drains, a write error stays until the next command, and at most one
+    row of the staying table is evicted after the first.
     """
 
     LIMIT = 32
