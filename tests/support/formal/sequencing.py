@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from amaranth.hdl import Assume, Module, Mux, Signal, Value
+from amaranth.hdl import Module, Mux, Signal, Value
 
 from caesura.hw.arch.faults import CommandError
 from caesura.hw.arch.geometry import preset
@@ -11,7 +11,7 @@ from caesura.hw.preempt.sequence import sequencer
 from caesura.hw.preempt.sequence.sequencer import Sequencer
 
 from .faults import Fault
-from .harness import Harness
+from .harness import Harness, assume
 from .property import Property
 
 __all__ = ["EveryCommandEnds", "PROPERTIES"]
@@ -75,20 +75,20 @@ class EveryCommandEnds(Harness):
                            ("LEAVING", block.gone | block.released), ("SUM", block.checked),
                            ("RECORD", ~block.busy & block.settled), ("VOID", ~block.busy & block.settled)):
             self._soon(m, dut.at(name), done, name)
-        m.d.comb += Assume(~dut.at("FLUSH") | block.settled)
+        m.d.comb += assume(~dut.at("FLUSH") | block.settled)
         evictions = Signal(2)
         with m.If(takes):
             m.d.sync += evictions.eq(0)
         with m.Elif(dut.at("EVICTED") & (evictions != 3)):
             m.d.sync += evictions.eq(evictions + 1)
-        m.d.comb += Assume(~dut.at("EVICTED") | ~block.stays | (evictions == 0))
+        m.d.comb += assume(~dut.at("EVICTED") | ~block.stays | (evictions == 0))
 
     @staticmethod
     def _soon(m: Module, waits: Value, done: Value, name: str) -> None:
         """It is done before it has been waited for longer than that."""
         waited = Signal(range(SOON + 2), name=f"waited_{name}")
         m.d.sync += waited.eq(Mux(waits, waited + 1, 0))
-        m.d.comb += Assume(~waits | (waited < SOON) | Value.cast(done).any())
+        m.d.comb += assume(~waits | (waited < SOON) | Value.cast(done).any())
 
 
 _CLAIM = ("Each command has one result, within 32 cycles if what it waits for answers within 2; an error of the "
