@@ -16,7 +16,7 @@ from caesura.hw.memory.axi import ID_BITS, AxiMaster
 from caesura.hw.memory.axi_join import AxiJoin, FairJoin, PriorityJoin
 
 from .faults import Fault
-from .harness import Harness
+from .harness import Harness, assume
 from .property import Property
 
 __all__ = ["MasterKeepsRules", "MasterOrdersWrites", "JoinKeepsRules", "JoinOrdersWrites", "LiteKeepsRules",
@@ -51,7 +51,7 @@ class MasterKeepsRules(Harness):
         for kind, channel, ports, first, outstanding in (
                 ("read", "ar", dut.readers, first_reader, rules.reads),
                 ("write", "aw", dut.writers, first_writer, rules.writes)):
-            answers = [port.beat if kind == "read" else port.ack for port in ports]
+            answers = [getattr(port, "beat" if kind == "read" else "ack") for port in ports]
             asks = Cat((one == first + k) & port.request.valid & port.request.ready for k, port in enumerate(ports))
             gets = Cat((one == first + k) & answer.valid for k, answer in enumerate(answers)).any()
             done = Cat((one == first + k) & answer.valid & answer.ready
@@ -73,7 +73,7 @@ class _Lengths:
         count = Signal(range(beats))
         with m.If(goes):
             m.d.sync += count.eq(Mux(last, 0, count + 1))
-        m.d.comb += Assume(~valid | (last == (count == self.length)))
+        m.d.comb += assume(~valid | (last == (count == self.length)))
 
 
 class MasterOrdersWrites(Harness):
@@ -96,7 +96,7 @@ class MasterOrdersWrites(Harness):
         for port in dut.writers:
             beat = port.beat
             of = _Lengths(m, g.burst_beats, beat.valid & beat.ready, beat.payload.last, beat.valid)
-            m.d.comb += Assume(~port.request.valid | (port.request.payload.extra_beats == of.length))
+            m.d.comb += assume(~port.request.valid | (port.request.payload.extra_beats == of.length))
 
 
 class JoinKeepsRules(Harness):
@@ -167,7 +167,7 @@ class JoinOrdersWrites(Harness):
         m.d.comb += order.number.eq(self.something(m, 4))
         for master in dut.masters:
             of = _Lengths(m, g.burst_beats, master.wvalid & master.wready, master.wlast, master.wvalid)
-            m.d.comb += Assume(~master.awvalid | (master.awlen == of.length))
+            m.d.comb += assume(~master.awvalid | (master.awlen == of.length))
 
 
 class LiteKeepsRules(Harness):

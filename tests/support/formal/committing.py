@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from amaranth.hdl import Assume, Cat, Module, Mux, Signal, Value
+from amaranth.hdl import Cat, Module, Mux, Signal, Value
 from amaranth.lib import data
 
 from caesura.hw.arch.context import ENTRY_BYTES, State
@@ -17,7 +17,7 @@ from caesura.hw.preempt.sequence.preempt_sequencer import PreemptSequencer
 from caesura.hw.preempt.sequence.resume_sequencer import ResumeSequencer
 
 from .faults import Fault
-from .harness import Harness
+from .harness import Harness, assume
 from .property import Property
 
 __all__ = ["HeadsAreInOrder", "FreesWhatIsAcknowledged", "PreemptEnds", "StartsWhatIsDemoted", "PROPERTIES"]
@@ -128,7 +128,7 @@ def _rows(m: Module, component, distinct: bool = True) -> list:
     rows = [component.resident[k] for k in range(component.geometry.tb_slots)]
     for k, row in enumerate(rows):
         for other in rows[:k] if distinct else ():
-            m.d.comb += Assume(~row.valid | ~other.valid | (row.kernel != other.kernel) | (row.entry != other.entry))
+            m.d.comb += assume(~row.valid | ~other.valid | (row.kernel != other.kernel) | (row.entry != other.entry))
     return rows
 
 
@@ -206,17 +206,17 @@ class PreemptEnds(Harness):
         m.d.comb += Value.cast(dut.resident).eq(constant)
         for k, row in enumerate(rows):
             m.d.comb += row.valid.eq(constant[k * row.shape().size] & ~left[k])
-        m.d.comb += Assume(~(rows[0].warps & rows[1].warps).any())
+        m.d.comb += assume(~(rows[0].warps & rows[1].warps).any())
         warps = Cat(Mux(row.started, row.warps, 0) for row in rows)
         before = {name: Signal(g.warps, name=f"{name}_before") for name in ("stopped", "exited")}
         for name, was in before.items():
             m.d.sync += was.eq(getattr(dut, name))
-            m.d.comb += Assume(~(was & ~getattr(dut, name)).any())
+            m.d.comb += assume(~(was & ~getattr(dut, name)).any())
         still = dut.stopped | dut.exited
-        m.d.comb += Assume((since < 3) | ~((warps[:g.warps] | warps[g.warps:]) & ~still).any())
+        m.d.comb += assume((since < 3) | ~((warps[:g.warps] | warps[g.warps:]) & ~still).any())
         withdrawn = Signal()
         m.d.sync += withdrawn.eq(dut.withdraw)
-        m.d.comb += [Assume(~withdrawn | dut.withdraw), Assume((since < 3) | dut.plan.done)]
+        m.d.comb += [assume(~withdrawn | dut.withdraw), assume((since < 3) | dut.plan.done)]
         self._pipeline(m, dut)
         self.claim(m, it_ends=since < self.LIMIT)
 
@@ -306,11 +306,11 @@ class StartsWhatIsDemoted(Harness):
                 (jobs, job.valid & job.ready & ~job.payload.base, job.payload.entry, back.valid & ~back.base,
                  back.entry)):
             m.d.sync += vector.eq((vector | Mux(asks, 1 << asked, 0)) & ~Mux(answers, 1 << answered, 0))
-            m.d.comb += Assume(~answers | vector.bit_select(answered, 1))
+            m.d.comb += assume(~answers | vector.bit_select(answered, 1))
         admits = Signal()
         m.d.sync += admits.eq(block.admit.valid & block.admit.ready | admits & ~block.admitted.valid)
-        m.d.comb += Assume(~block.admitted.valid | admits)
-        m.d.comb += [Assume(~block.commit_idle | ~heads.any()), Assume(~block.restore_idle | ~jobs.any())]
+        m.d.comb += assume(~block.admitted.valid | admits)
+        m.d.comb += [assume(~block.commit_idle | ~heads.any()), assume(~block.restore_idle | ~jobs.any())]
 
 
 _HEADS = ("The head of an entry that was saved comes directly behind the last burst of that entry, and never after a "

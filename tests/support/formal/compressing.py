@@ -296,7 +296,8 @@ _CLAIM = "A lemma of: what is decoded of a register of 32 lanes is what was enco
 _QUAD_FAULT = Fault(register_encoder, "(~counted[2] | (steps[1] == steps[0]))", "(~counted[2] | counted[0])")
 _JOIN_FAULTS = {
     "none-below": Fault(register_encoder, "(~b.some | follows), a.stepped", "(~b.some | follows | ~a.some), a.stepped"),
-    "goes-on": Fault(register_encoder, "a.strided & b.strided & (~b.some | follows)", "a.strided & (~b.some | follows)"),
+    "goes-on": Fault(register_encoder, "a.strided & b.strided & (~b.some | follows)",
+                    "a.strided & (~b.some | follows)"),
     "one-above": Fault(register_encoder, "| ~(a.some & b.some).replicate(NIBBLES)", "| ~b.stepped.replicate(NIBBLES)"),
     "breaks": Fault(register_encoder, "& (~b.stepped | (b.step == a.step)))", ")"),
 }

@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
-from amaranth.asserts import AnyConst, AnySeq
-from amaranth.hdl import Assert, Assume, Module, ShapeLike, Signal, Value
+from typing import Any
+
+from amaranth.asserts import AnyConst, AnySeq  # pyright: ignore[reportAttributeAccessIssue]
+from amaranth.hdl import Assert, Assume, Module, Signal, Value
 from amaranth.lib import wiring
 
-__all__ = ["Harness"]
+__all__ = ["Harness", "assume"]
+
+
+def assume(holds: Value) -> Any:
+    """Return the statement that something holds."""
+    return Assume(Value.cast(holds).any(), "given")
 
 
 class Harness(wiring.Component):
@@ -25,33 +32,33 @@ class Harness(wiring.Component):
         raise NotImplementedError
 
     @staticmethod
-    def claim(m: Module, **claims: Value) -> None:
+    def claim(m: Module, **claims: Any) -> None:
         """Assert each, under its name."""
         for name, holds in claims.items():
             wire = Signal(name=f"claim_{name}")
             m.d.comb += [wire.eq(Value.cast(holds).any()), Assert(wire, name)]
 
     @staticmethod
-    def given(m: Module, **assumptions: Value) -> None:
+    def given(m: Module, **assumptions: Any) -> None:
         """Assume each, under its name."""
         for name, holds in assumptions.items():
             wire = Signal(name=f"given_{name}")
             m.d.comb += [wire.eq(Value.cast(holds).any()), Assume(wire, name)]
 
     @staticmethod
-    def anything(m: Module, shape: ShapeLike) -> Signal:
+    def anything(m: Module, shape: Any) -> Any:
         """Return any value, another one in each cycle; of a range, those in it."""
         wire = Signal(shape, name="anything")
         m.d.comb += Value.cast(wire).eq(AnySeq(len(Value.cast(wire))))
         if isinstance(shape, range):
-            m.d.comb += Assume(wire < shape.stop)
+            m.d.comb += assume(wire < shape.stop)
         return wire
 
     @staticmethod
-    def something(m: Module, shape: ShapeLike) -> Signal:
+    def something(m: Module, shape: Any) -> Any:
         """Return any value, the same in each cycle; of a range, one in it."""
         wire = Signal(shape, name="something")
         m.d.comb += Value.cast(wire).eq(AnyConst(len(Value.cast(wire))))
         if isinstance(shape, range):
-            m.d.comb += Assume(wire < shape.stop)
+            m.d.comb += assume(wire < shape.stop)
         return wire

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from amaranth.hdl import Cat, Module, Mux, Signal, Value
 
 from caesura.hw.formal.opened import Opened, free
@@ -25,7 +27,7 @@ class _Watched:
         self.word = Signal(32)
         self.written = Signal()
 
-    def enters(self, m: Module, now: Value, place: Value, word: Value, written: Value = 1) -> None:
+    def enters(self, m: Module, now: Value, place: Value, word: Value, written: Any = 1) -> None:
         """It is one that enters in this cycle, if the prover likes and none is watched."""
         with m.If(Harness.anything(m, 1) & now & ~self.inside):
             m.d.sync += [self.inside.eq(1), self.place.eq(place), self.word.eq(word), self.written.eq(written)]

@@ -50,7 +50,7 @@ class Property:
     faults: tuple[Fault, ...] = ()
     fault_depth: int = 8
     short: bool = False
-    timeout: int = 100
+    timeout: int = 300
     defect: str = ""
 
     @property

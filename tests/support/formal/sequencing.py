@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from amaranth.hdl import Assume, Module, Mux, Signal, Value
+from amaranth.hdl import Module, Mux, Signal, Value
 
 from caesura.hw.arch.faults import CommandError
 from caesura.hw.arch.geometry import preset
@@ -11,13 +11,13 @@ from caesura.hw.preempt.sequence import sequencer
 from caesura.hw.preempt.sequence.sequencer import Sequencer
 
 from .faults import Fault
-from .harness import Harness
+from .harness import Harness, assume
 from .property import Property
 
 __all__ = ["EveryCommandEnds", "PROPERTIES"]
 
-SOON = 2
-"""Cycles that what the sequencer waits for takes at most."""
+SOON = 1
+"""Cycles that what the sequencer waits for takes at most after the one in which it is asked."""
 
 
 class EveryCommandEnds(Harness):
@@ -25,11 +25,12 @@ class EveryCommandEnds(Harness):
     fails, is withdrawn or cancelled; a write error of a kernel's record is an error of its command; a resume of a
     kernel begins only when its record is void, if that was to be.
 
-    Given: the sequencers below and the writer of records end what they have begun within `SOON` cycles, memory settles
-    as soon, TBs leave as soon, only a save drains, and at most one row of the staying table is evicted for a command.
+    Given: the sequencers below and the writer of records end what they have begun `SOON` cycles later at most, memory
+    settles as soon, TBs leave as soon, only a save drains, a write error stays until the next command, and at most one
+    row of the staying table is evicted after the first.
     """
 
-    LIMIT = 34
+    LIMIT = 32
 
     def state(self, m):
         m.submodules.dut = dut = Opened(Sequencer(preset("tiny")))
@@ -74,23 +75,23 @@ class EveryCommandEnds(Harness):
                            ("LEAVING", block.gone | block.released), ("SUM", block.checked),
                            ("RECORD", ~block.busy & block.settled), ("VOID", ~block.busy & block.settled)):
             self._soon(m, dut.at(name), done, name)
-        m.d.comb += Assume(~dut.at("FLUSH") | block.settled)
+        m.d.comb += assume(~dut.at("FLUSH") | block.settled)
         evictions = Signal(2)
         with m.If(takes):
             m.d.sync += evictions.eq(0)
         with m.Elif(dut.at("EVICTED") & (evictions != 3)):
             m.d.sync += evictions.eq(evictions + 1)
-        m.d.comb += Assume(~dut.at("EVICTED") | ~block.stays | (evictions == 0))
+        m.d.comb += assume(~dut.at("EVICTED") | ~block.stays | (evictions == 0))
 
     @staticmethod
     def _soon(m: Module, waits: Value, done: Value, name: str) -> None:
         """It is done before it has been waited for longer than that."""
         waited = Signal(range(SOON + 2), name=f"waited_{name}")
         m.d.sync += waited.eq(Mux(waits, waited + 1, 0))
-        m.d.comb += Assume(~waits | (waited < SOON) | Value.cast(done).any())
+        m.d.comb += assume(~waits | (waited < SOON) | Value.cast(done).any())
 
 
-_CLAIM = ("Each command has one result, within 34 cycles if what it waits for answers within 2; an error of the "
+_CLAIM = ("Each command has one result, within 32 cycles if what it waits for answers within 2; an error of the "
           "kernel's record is said; warps are let go; a resume does not begin before the record is void")
 _FAULTS = (
     Fault(sequencer, "with m.If(self.write_error):\n                m.d.sync += error.eq(CommandError.BUS_ERROR)",
@@ -104,6 +105,6 @@ _FAULTS = (
 )
 
 PROPERTIES = (
-    Property("sequencer/commands", _CLAIM, EveryCommandEnds, 37, bounded=True, faults=_FAULTS, fault_depth=37,
+    Property("sequencer/commands", _CLAIM, EveryCommandEnds, 35, bounded=True, faults=_FAULTS, fault_depth=35,
              timeout=300),
 )

@@ -46,10 +46,18 @@ def bursts_fit(g: Geometry, bus: Any, channel: str) -> Value:
 class _Watcher(wiring.Component):
     """Looks at a port: an input for each of its signals."""
 
+    wlast: Signal
+    arid: Signal
+    arlen: Signal
+    awlen: Signal
+    rid: Signal
+    rlast: Signal
+    rvalid: Signal
+
     def __init__(self, g: Geometry, id_bits: int, more: dict):
         self.geometry = g
-        flat = {str(path[0]): In(member.shape) for path, member, _ in
-                Axi4(g, id_bits).flatten(Axi4(g, id_bits).create())}
+        port: Any = Axi4(g, id_bits)
+        flat = {name: In(member.shape) for name, member in port.members.items()}
         super().__init__({**flat, **more})
         self._names = tuple(flat)
 
@@ -115,7 +123,7 @@ class AxiRules(_Watcher):
         self._beats(m)
         return m
 
-    def _count(self, m: Module, asks: str, answers: str, outstanding: Signal, last: Value) -> None:
+    def _count(self, m: Module, asks: str, answers: str, outstanding: Signal, last: Any) -> None:
         """Count outstanding bursts of the id; answers are to some of them."""
         more, less = Signal(), Signal()
         mine = getattr(self, f"{answers}valid") & (getattr(self, f"{answers}id") == self.one)

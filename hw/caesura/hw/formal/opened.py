@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, cast
 
-from amaranth.asserts import AnySeq
+from amaranth.asserts import AnySeq  # pyright: ignore[reportAttributeAccessIssue]
 from amaranth.hdl import Elaboratable, Fragment, Module, Signal, Value
 from amaranth.hdl._ast import Switch
 from amaranth.lib import wiring
@@ -23,12 +23,12 @@ class Opened(Elaboratable):
     Attributes
     ----------
     component : wiring.Component
-        Its ports.
+        The block, with its ports.
     """
 
     def __init__(self, component: wiring.Component):
-        self.component = component
-        self._fragment = Fragment.get(component, None)
+        self.component: Any = component
+        self._fragment: Any = Fragment.get(component, None)
         ports = (Value.cast(value) for *_, value in component.signature.flatten(component))
         self._ports = {id(value) for value in ports}
 
@@ -82,7 +82,7 @@ class Opened(Elaboratable):
         fragment.add_statements("comb", signal.eq(AnySeq(len(signal)) if value is None else value))
         return signal if shape is None else shape(signal)
 
-    def _inside(self, parts: list[str]) -> Fragment:
+    def _inside(self, parts: list[str]) -> Any:
         """Return the fragment of a submodule."""
         fragment = self._fragment
         for part in parts:
@@ -93,7 +93,7 @@ class Opened(Elaboratable):
         return fragment
 
 
-def _signals(fragment: Fragment) -> Iterator[Signal]:
+def _signals(fragment: Any) -> Iterator[Signal]:
     """Yield the signals that a fragment itself drives or reads."""
     for statements in fragment.statements.values():
         for statement in statements:
@@ -101,19 +101,19 @@ def _signals(fragment: Fragment) -> Iterator[Signal]:
             yield from statement._rhs_signals()
 
 
-def _without(statements, signal: Signal):
+def _without(statements: Any, signal: Value) -> Any:
     """Return statements without those that drive a signal and no other."""
-    kept = []
+    kept, switch = [], cast(Any, Switch)  # the stubs are those of an older one
     for each in statements:
         driven = {id(one) for one in each._lhs_signals()}
         if id(signal) not in driven:
             kept.append(each)
-        elif isinstance(each, Switch):
-            kept.append(Switch(each.test, [(patterns, _without(inner, signal), place)
+        elif isinstance(each, switch):
+            kept.append(switch(each.test, [(patterns, _without(inner, signal), place)
                                            for patterns, inner, place in each.cases],
                                src_loc=each.src_loc))
         elif driven != {id(signal)}:
-            raise KeyError(f"{signal.name!r} is driven together with others")
+            raise KeyError(f"{signal!r} is driven together with others")
     return type(statements)(kept)
 
 

@@ -123,9 +123,10 @@ def prove(component: wiring.Component, depth: int, *, induction: bool = True,
             mode="prove" if induction else "bmc", depth=depth, timeout=timeout))
         log = _run(folder)
         found = _status(folder / "job" / "status", induction, log)
-        for vcd in sorted((folder / "job").glob("engine_0/trace*.vcd")) if trace else ():
-            trace.parent.mkdir(parents=True, exist_ok=True)
-            trace.write_bytes(vcd.read_bytes())
+        if trace is not None:
+            for vcd in sorted((folder / "job").glob("engine_0/trace*.vcd")):
+                trace.parent.mkdir(parents=True, exist_ok=True)
+                trace.write_bytes(vcd.read_bytes())
     failed = tuple(dict.fromkeys(name.removeprefix(_CELL) for name in _FAILED.findall(log)))
     return Outcome(found, depth, time.monotonic() - begin, failed, log)
 
