@@ -48,9 +48,9 @@ class Timing:
             self._inputs |= dict.fromkeys(range(start, start + width), name)
         self.large = len(self._netlist.cells) > LARGE
         self._writes: dict[int, list[Any]] = {}
-        for cell in self._netlist.cells:
-            if type(cell) is SyncWritePort:
-                self._writes.setdefault(cell.memory, []).append(cell)
+        writes: list[Any] = [cell for cell in self._netlist.cells if type(cell) is SyncWritePort]
+        for write in writes:
+            self._writes.setdefault(write.memory, []).append(write)
 
     def streams(self) -> list[tuple[str, bool]]:
         """Return name and direction (whether out) of each stream."""

@@ -36,7 +36,7 @@ def wrapper(name: str, inner: str, ports: Sequence[Port], structures: Structures
             connected.append(f"{_escaped(port.inner)} ({port.name})")
             continue
         fields = list(leaves(port.shape))
-        names = [identifier((*port.path, *leaf.path)) for leaf in fields]
+        names = [identifier([port.inner, *leaf.path]) for leaf in fields]
         declared += [(direction, logic(leaf.width, leaf.signed), field)
                      for leaf, field in zip(fields, names, strict=True)]
         connected.append(f"{_escaped(port.inner)} ({_concatenation(port, fields, names, gaps)})")
