@@ -105,7 +105,7 @@ class Timing:
                 if not edges:
                     queue.appendleft((before, cycles))
                 elif through_registers:
-                    queue.append((before, cycles + 1))
+                    queue.append((before, cycles + edges))
         return found
 
     def _before(self, net: Net) -> Iterator[tuple[Net, int]]:
