@@ -3,6 +3,7 @@
 import importlib
 import inspect
 import pkgutil
+import re
 
 import pytest
 from amaranth.hdl import unsigned
@@ -12,6 +13,9 @@ from caesura.hw import preempt
 from caesura.hw.arch.errors import InputError
 from caesura.hw.arch.geometry import preset
 from caesura.hw.blocks import block, blocks
+from caesura.hw.blocks.ports import ports_of
+from caesura.hw.blocks.structures import Structures
+from caesura.hw.blocks.wrapper import wrapper
 
 G = preset("tiny")
 
@@ -30,6 +34,16 @@ def test_a_block_is_made_from_a_geometry_and_says_what_it_is(name):
     row = block(name)
     assert isinstance(row.make(G.replace(sms=2) if name == "device" else G, {}), row.component)
     assert 10 < len(row.summary) <= 100
+
+
+@pytest.mark.parametrize("structures", [None, Structures(G, "p")], ids=["flat", "structured"])
+@pytest.mark.parametrize("name", [name for name in blocks() if name != "device"])
+def test_no_two_ports_of_a_block_have_one_name(name, structures):
+    """Nor do fields in the flat form; with what simulations look at, too."""
+    ports = ports_of(block(name).make(G, {}), observe=True)
+    head = wrapper("top", "inner", ports, structures).partition("\n);")[0]
+    names = re.findall(r"(\w+),?$", head.partition("(\n")[2], re.MULTILINE)
+    assert len(names) >= len(ports) and sorted(set(names)) == sorted(names)
 
 
 def test_parameters_are_passed_on():

@@ -64,11 +64,13 @@ def header(of: Block, g: Geometry, values: Mapping[str, Any], timing: Timing) ->
 def _found(timing: Timing) -> str:
     """Return what the netlist says of the timing."""
     streams = [f"{name} ({'out' if output else 'in'})" for name, output in timing.streams()]
+    buses = f"Buses: {', '.join(timing.buses)}, as AXI says." if timing.buses else ""
     lines = [f"Handshake: {', '.join(streams)}; a payload is transferred in each cycle in which "
-             "valid and ready are high." if streams else
+             "valid and ready are high." if streams else buses or
              "Handshake: none; signals mean what they say in the cycle they are high."]
+    lines += [buses] * bool(streams and buses)
     if timing.large:
-        return lines[0] + "\nLatency: that of its parts, which can be exported."
+        return "\n".join([*lines, "Latency: that of its parts, which can be exported."])
     cycles = [f"{into} to {out} {count}" for (into, out), count in timing.latencies().items()]
     if cycles:
         lines.append(f"Latency, in cycles at least: {'; '.join(cycles)}.")

@@ -33,6 +33,8 @@ class Timing:
     ----------
     large : bool
         There are more than `LARGE` cells; then nothing is said.
+    buses : list of str
+        Its AXI buses.
     """
 
     def __init__(self, component: wiring.Component, ports: Iterable[Port]):
@@ -46,11 +48,13 @@ class Timing:
         self._inputs: dict[int, Any] = {}  # number of a bit of the top -> port
         for name, (start, width) in top.ports_i.items():
             self._inputs |= dict.fromkeys(range(start, start + width), name)
+        members = [str(port.path[0]) for port in self._ports]
+        self.buses = list(dict.fromkeys(name for name in members if name.endswith("_axi")))
         self.large = len(self._netlist.cells) > LARGE
         self._writes: dict[int, list[Any]] = {}
-        for cell in self._netlist.cells:
-            if type(cell) is SyncWritePort:
-                self._writes.setdefault(cell.memory, []).append(cell)
+        writes: list[Any] = [cell for cell in self._netlist.cells if type(cell) is SyncWritePort]
+        for write in writes:
+            self._writes.setdefault(write.memory, []).append(write)
 
     def streams(self) -> list[tuple[str, bool]]:
         """Return name and direction (whether out) of each stream."""
@@ -101,7 +105,7 @@ class Timing:
                 if not edges:
                     queue.appendleft((before, cycles))
                 elif through_registers:
-                    queue.append((before, cycles + 1))
+                    queue.append((before, cycles + edges))
         return found
 
     def _before(self, net: Net) -> Iterator[tuple[Net, int]]:

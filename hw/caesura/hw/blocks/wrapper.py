@@ -36,17 +36,29 @@ def wrapper(name: str, inner: str, ports: Sequence[Port], structures: Structures
             connected.append(f"{_escaped(port.inner)} ({port.name})")
             continue
         fields = list(leaves(port.shape))
-        names = [identifier((*port.path, *leaf.path)) for leaf in fields]
+        names = [identifier([port.inner, *leaf.path]) for leaf in fields]
         declared += [(direction, logic(leaf.width, leaf.signed), field)
                      for leaf, field in zip(fields, names, strict=True)]
         connected.append(f"{_escaped(port.inner)} ({_concatenation(port, fields, names, gaps)})")
     width = max(len(kind) for _, kind, _ in declared)
-    lines = ",\n".join(f"  {direction} {kind:<{width}} {port}"
+    marks = _inferred([str(port.path[0]) for port in ports])
+    lines = ",\n".join(f"{marks.get(port, '')}  {direction} {kind:<{width}} {port}"
                        for direction, kind, port in declared)
     pins = ",\n".join(f"    {pin}" for pin in connected)
     unused = "".join(f"  {logic(bits)} {gap};\n" for gap, bits in gaps)
     return (f"module {name} (\n{lines}\n);\n\n{waived(unused, UNUSED) if unused else ''}"
             f"  {inner} netlist (\n{pins}\n  );\n\nendmodule\n")
+
+
+def _inferred(members: Sequence[str]) -> dict[str, str]:
+    """Return the attributes by which Vivado connects clock and reset to the buses (UG994), for
+    blocks with AXI."""
+    buses = ":".join(dict.fromkeys(name for name in members if name.endswith("_axi")))
+    return {"clk": "  (* X_INTERFACE_INFO = \"xilinx.com:signal:clock:1.0 clk CLK\",\n"
+                   f"     X_INTERFACE_PARAMETER = \"ASSOCIATED_BUSIF {buses}, "
+                   "ASSOCIATED_RESET rst\" *)\n",
+            "rst": "  (* X_INTERFACE_INFO = \"xilinx.com:signal:reset:1.0 rst RST\",\n"
+                   "     X_INTERFACE_PARAMETER = \"POLARITY ACTIVE_HIGH\" *)\n"} if buses else {}
 
 
 def _escaped(name: str) -> str:
