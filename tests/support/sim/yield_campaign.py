@@ -75,7 +75,7 @@ class Campaign:
             if way == "checkpoint":
                 bench.checkpoint(slot, mechanism)
             else:
-                bench.preempt(slot, mechanism, **({way: True} if way else {}))
+                bench.preempt(slot, mechanism, incremental=way == "incremental", in_place=way == "in_place")
         else:
             begin = self.done + rng.randrange(sum(self.sizes) * self.stride)
             bench.set("notify_begin", begin)

