@@ -135,7 +135,7 @@ def filled(folder):
         (folder / "verilator" / f"{name}.lock").touch()
         for file in path, path.with_name(path.name + cache.RECORD_SUFFIX):
             os.utime(file, (time.time() - days * 86_400,) * 2)
-    cache.write_atomically(folder / "area" / "r.json", "{}")
+    cache.write_atomically(folder / "synth" / "r.json", "{}")
     return folder
 
 
@@ -157,7 +157,7 @@ def test_the_list_says_what_is_kept_its_size_age_and_design(filled):
     rows = [line.split() for line in table.splitlines()]
     assert ["verilator", "simulator", "tiny", "1.0", "kB", "10", "days"] in rows
     assert any(row[:3] == ["verilator", "simulator", "gtx480"] for row in rows)
-    assert any(row[:4] == ["area", "result", "of", "synthesis"] for row in rows)
+    assert any(row[:4] == ["synth", "result", "of", "synthesis"] for row in rows)
     found = json.loads(run("--json", "--kind", "verilator", "--older", "5"))
     assert [(entry["design"], entry["bytes"]) for entry in found["entries"]] == [("tiny", 1000)]
 

@@ -125,7 +125,8 @@ class AxiRules(_Watcher):
 
     def _count(self, m: Module, asks: str, answers: str, outstanding: Signal, last: Any) -> None:
         """Count outstanding bursts of the id; answers are to some of them."""
-        more, less = Signal(), Signal()
+        more = Signal()
+        less = Signal()
         mine = getattr(self, f"{answers}valid") & (getattr(self, f"{answers}id") == self.one)
         m.d.comb += [more.eq(self.taken(asks) & (getattr(self, f"{asks}id") == self.one)),
                      less.eq(mine & getattr(self, f"{answers}ready") & last)]
@@ -174,8 +175,10 @@ class WriteOrder(_Watcher):
 
     def elaborate(self, platform):
         m = Module()
-        bursts, datas = Signal(4), Signal(4)  # that have passed
-        length, beats = Signal(8), Signal(8)
+        bursts = Signal(4)  # that have passed
+        datas = Signal(4)
+        length = Signal(8)
+        beats = Signal(8)
         m.d.sync += [bursts.eq(bursts + self.taken("aw")),
                      datas.eq(datas + (self.taken("w") & self.wlast))]
         with m.If(self.taken("aw") & (bursts == self.number)):

@@ -142,7 +142,7 @@ def block_of(state: CoreState, tb: int, mechanism: Mechanism, scramble: bool = F
     A save that scrambles, for tests of liveness, has every live register, and of predicates and uniform registers also
     the dead ones, inverted.
     """
-    block, every = state.blocks[tb], mechanism == Mechanism.OCCUPIED
+    block, every = state.blocks[tb], not mechanism.has(Capability.SAVES_LIVE_ONLY)
     kernel, warps = state.kernels[block.kernel], {}
     for number, slot in enumerate(block.slots):
         warp = state.warps[slot]
