@@ -198,3 +198,14 @@ def test_tenants_get_the_place_of_those_who_wait(device):
     device.wait(again.produce(), LIMIT)
     device.wait(again.consumer, LIMIT)
     again.check()
+
+
+def test_those_that_are_away_are_not_on_the_sm(device):
+    work = Waiting(device, device.geometry.sms * 4)
+    device.advance(3000)
+    away = 0
+    for sm in range(device.geometry.sms):
+        with work.consumer.device.host.of_sm(sm):
+            away += device.read("kernel[0].away").bit_count()
+    assert away > 0 and work.consumer.resident_tbs + away == device.read("kernel[0].launched")
+    device.kill(work.consumer)

@@ -186,11 +186,15 @@ class Launch:
     @property
     @whole
     def resident_tbs(self) -> int:
-        """TBs on the SMs, while it has not been preempted."""
+        """TBs on the SMs, while it has not been preempted; those that have yielded are not there."""
         if not self._in_slot:
             return 0
-        read, slot = self.device.host.read, f"kernel[{self.slot}]"
-        return read(f"{slot}.launched") - read(f"{slot}.completed")
+        host, slot, away = self.device.host, f"kernel[{self.slot}]", 0
+        if self.device.geometry.watches:
+            for sm in range(self.device.geometry.sms):
+                with host.of_sm(sm):
+                    away += host.read(f"{slot}.away").bit_count()
+        return max(0, host.read(f"{slot}.launched") - host.read(f"{slot}.completed") - away)
 
     @whole
     def peek_progress(self) -> tuple[int, int] | None:
