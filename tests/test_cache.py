@@ -177,4 +177,4 @@ def test_cleaning_leaves_what_is_being_built(filled):
 
 def test_an_unknown_kind_is_one_message(filled):
     result = CliRunner().invoke(main, ["cache", "--kind", "simulators"])
-    assert result.exit_code == 2 and "there is area, verilator" in " ".join(result.stderr.split())
+    assert result.exit_code == 2 and "there is synth, verilator" in " ".join(result.stderr.split())

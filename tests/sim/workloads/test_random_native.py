@@ -54,7 +54,7 @@ def test_every_instruction_occurs():
     for seed in range(35):
         program = random_program(GEOMETRIES["tiny"], seed, statements=80)
         seen.update(decode(word).op.name for word in program.image.code)
-    missing = {op.name for op in OPCODES if op.name not in seen}
+    missing = {op.name for op in OPCODES if op.name not in seen and not op.yields}
     assert missing == {"trap", "rejoin", "ld.local.all.b32", "st.local.all.b32"}, "but for what only routines may do"
     assert all(any(op.alu is alu for op in OPCODES if op.name in seen) for alu in AluOp)
 

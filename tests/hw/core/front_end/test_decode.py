@@ -10,9 +10,9 @@ from caesura.sim.testing.random_instruction import random_instruction
 from support.hw.simulation import Simulator, component
 
 
-def decode_all(words):
+def decode_all(words, yields=True):
     """Return a dict of the decoded fields of each word."""
-    decoder = component(Decoder)
+    decoder = component(Decoder, yields)
     fields = {name: (field.offset, (1 << field.width) - 1) for name, field in decoder.decoded.shape()}
     results = []
 
@@ -131,3 +131,11 @@ def test_uniform_registers_that_do_not_exist_and_uniform_pairs_are_illegal():
             expected.append(pair or any(word >> low & UNIFORMS for low, _ in numbers))
     assert [bool(out["illegal"]) for out in decode_all(words)] == expected
     assert any(expected) and not all(expected)
+
+
+def test_a_machine_without_watches_knows_no_instruction_for_them():
+    rng = random.Random(6)
+    instructions = [random_instruction(rng, op) for op in OPCODES]
+    found = decode_all(map(encode, instructions), yields=False)
+    assert [bool(out["illegal"]) for out in found] == [instruction.op.yields for instruction in instructions]
+    assert sum(op.yields for op in OPCODES) == 3

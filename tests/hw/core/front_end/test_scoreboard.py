@@ -20,7 +20,7 @@ def bits(numbers):
 def test_register_masks_are_what_the_encoding_says():
     g = preset("gtx480")
     m = Module()
-    m.submodules.decoder = decoder = Decoder()
+    m.submodules.decoder = decoder = Decoder(True)
     masks = [Signal(64, name=name) for name in ("reads", "predicates", "writes", "predicates_written")]
     m.d.comb += [mask.eq(value) for mask, value in zip(masks, register_masks(g, decoder.decoded), strict=True)]
     rng = random.Random(5)
