@@ -2,9 +2,6 @@
 """No wake-up is lost: a thread block (TB) whose word is written after it has begun to watch it goes on, or is ready to
 come back, whatever else happens; proved by induction for one TB, any other ones beside it."""
 
-import inspect
-import types
-
 import pytest
 from amaranth.hdl import Cat, Module, Mux, Signal
 from amaranth.lib import wiring
@@ -15,22 +12,13 @@ from caesura.hw.dispatch import watch_table, yield_unit
 from caesura.hw.export import ExportError, rtlil_text, run_yosys
 from caesura.hw.interfaces.gpu_ports import written_event
 from caesura.hw.interfaces.yielding import notice, watch_event
+from support.formal.faults import Fault, planted
 from support.selection import quick
 
 G = preset("tiny").replace(kernel_slots=2, warps=2, tb_slots=2, watches=2, entries=3)
 INDUCTION = ("read_rtlil d.il; hierarchy -top top; proc; memory; flatten; "
              "tee -o proof.txt sat -verify -timeout 500 -tempinduct -maxsteps 2 -set-init-zero "
              "-prove right 1 top")
-
-
-def with_fault(module, old, new):
-    """Return a copy of a module in which a text is another."""
-    text = inspect.getsource(module)
-    assert text.count(old) == 1
-    copy = types.ModuleType(module.__name__)
-    copy.__package__ = module.__package__
-    exec(compile(text.replace(old, new), module.__name__, "exec"), copy.__dict__)
-    return copy
 
 
 class Judged(wiring.Component):
@@ -40,8 +28,7 @@ class Judged(wiring.Component):
     the TB, if it is on the SM, has a watch that has fired, until it passes its barrier; if it is away it is ready.
     """
 
-    def __init__(self, table=watch_table, unit=yield_unit):
-        self.table, self.unit = table, unit
+    def __init__(self):
         slots, kernels = range(G.tb_slots), range(G.kernel_slots)
         super().__init__({
             "kernel": In(kernels), "entry": In(range(G.context_entries)),
@@ -55,8 +42,8 @@ class Judged(wiring.Component):
 
     def elaborate(self, platform):
         m = Module()
-        m.submodules.table = table = self.table.WatchTable(G)
-        m.submodules.unit = unit = self.unit.YieldUnit(G)
+        m.submodules.table = table = watch_table.WatchTable(G)
+        m.submodules.unit = unit = yield_unit.YieldUnit(G)
         rows = [unit.resident[t] for t in range(G.tb_slots)]
         self._machine(m, table, unit, rows)
         self._judge(m, table, unit, rows)
@@ -190,8 +177,7 @@ FAULTS = {
 @pytest.mark.timeout(600)
 @pytest.mark.parametrize("name", quick(FAULTS, ["the host's writes", "written as it leaves"]))
 def test_the_proof_notices(name):
-    module, old, new = FAULTS[name]
-    faulty = with_fault(module, old, new)
-    judged = Judged(**{"table" if module is watch_table else "unit": faulty})
-    with pytest.raises(ExportError):
-        run_yosys(rtlil_text(judged, reset=False), INDUCTION, "proof.txt")
+    with planted(Fault(*FAULTS[name])):
+        faulty = rtlil_text(Judged(), reset=False)
+    with pytest.raises(ExportError, match="proof did fail"):
+        run_yosys(faulty, INDUCTION, "proof.txt")
