@@ -3,86 +3,19 @@ kernel slots, and come back; nothing is lost, whatever happens in whatever cycle
 
 import random
 
-import numpy as np
 import pytest
 
-from caesura import open_device
 from caesura.hw.arch.commands import KernelState
-from caesura.hw.arch.geometry import preset
 from caesura.hw.arch.packets import PacketType, QueueState
 from caesura.sim.memory import ErrorRange
-from caesura.software.driver import CycleLimit, DriverError
-from support.hw.stir import WORDS, image, stirred
+from caesura.software.driver import DriverError
 from support.selection import quick
-from support.sim.stirring import BLOCK, BLOCKS
-
-DEVICE = preset("tiny").replace(sms=2, queues=3)
-MEMORY = 1 << 22
-LIMIT = 200_000
-HOW = [{"mechanism": "occupied"}, {"mechanism": "live"}, {"mechanism": "live+cp"}, {"mechanism": "live+tb"},
-       {"grace": 150}, {"in_place": True}, {"scramble": True}, {"incremental": True}]
+from support.sim.queues import HOW, LIMIT, Scene
 
 
 @pytest.fixture(params=["golden", "rtl"])
 def backend(request):
     return request.param
-
-
-class Stirred:
-    """The kernel that uses everything, as a packet of a queue."""
-
-    def __init__(self, work, queue, rounds, seed):
-        device, self.rounds = work.device, rounds
-        self.words = np.random.default_rng(seed).integers(0, 1 << 32, WORDS, np.uint32)
-        zeros = [device.zeros(BLOCK * BLOCKS, np.uint32) for _ in range(2)]
-        self.arrays = zeros[0], device.array(self.words), zeros[1], device.zeros(1, np.uint32)
-        self.packet = queue.launch(work.kernel, BLOCKS, BLOCK, [*self.arrays, rounds])
-
-    def check(self):
-        assert self.packet.done
-        values, counters = stirred(self.words, BLOCK * BLOCKS, self.rounds)
-        assert np.array_equal(self.arrays[0], values) and np.array_equal(self.arrays[2], counters)
-
-
-class Scene:
-    """Queues with priorities 0, 1, 2 that share `slots` kernel slots of a device."""
-
-    def __init__(self, backend, slots=2, **how):
-        self.device = open_device(backend, DEVICE, memory_bytes=MEMORY)
-        self.device.preempt_by(**{"mechanism": "live+cp", **how})
-        self.kernel = self.device.load([image(16)])["stir"]
-        self.queues = [self.device.queue([self.kernel], BLOCK, priority=k) for k in range(3)]
-        self.device.write("queue_slots", {1: 0b1000, 2: 0b1100}[slots])
-        self.work = []
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *_):
-        self.device.close()
-
-    def put(self, priority, rounds=2):
-        if self.device.transport.name == "golden":  # whose cycle is an instruction
-            rounds *= 8
-        made = Stirred(self, self.queues[priority], rounds, len(self.work))
-        self.work.append(made)
-        return made
-
-    def status(self, priority):
-        return self.device.fields(f"queue[{priority}].status")
-
-    def until(self, done, cycles=LIMIT):
-        for _ in range(cycles // 50):
-            if done():
-                return
-            self.device.advance(50)
-        raise CycleLimit("it did not come to that")
-
-    def finish(self):
-        for queue in self.queues:
-            queue.wait(max_cycles=LIMIT)
-        for each in self.work:
-            each.check()
 
 
 @pytest.mark.parametrize("slots", [1, 2])
@@ -97,9 +30,9 @@ def test_a_higher_priority_preempts(backend, how, slots):
         high = scene.put(2, rounds=2)
         scene.until(lambda: scene.queues[0].state is QueueState.PREEMPTED)
         if slots == 1:
-            scene.until(lambda: scene.status(0)["away"])
+            scene.until(lambda: scene.away(0))
         scene.until(lambda: high.packet.done)
-        assert not low.packet.done and (slots == 1 or not scene.status(0)["away"])
+        assert not low.packet.done and (slots == 1 or not scene.away(0))
         scene.finish()
         assert low.packet.start_cycle < high.packet.start_cycle < high.packet.end_cycle < low.packet.end_cycle
 
@@ -113,7 +46,7 @@ def test_memory_that_fails_while_the_slot_is_wanted():
         scene.device.transport.add_error_range(ErrorRange(place.address, place.address + place.size))
         high = scene.put(1)
         scene.device.advance(6000)
-        assert not high.packet.done and not low.packet.done and not scene.status(0)["away"]
+        assert not high.packet.done and not low.packet.done and not scene.away(0)
         scene.device.transport.clear_error_ranges()
         scene.finish()
         assert high.packet.end_cycle < low.packet.end_cycle
@@ -148,7 +81,7 @@ def test_a_kernel_that_the_host_has_preempted_is_the_hosts(backend):
     with Scene(backend, 2) as scene:
         low = scene.put(0, rounds=6)
         scene.device.advance(1500)
-        slot = scene.status(0)["slot"]
+        slot = scene.slot(0)
         scene.device.write("command", op=2, kernel=slot, mechanism=1)
         scene.device.advance(3000)
         high = scene.put(2)
@@ -207,7 +140,7 @@ def away(scene):
     low = scene.put(0, rounds=6)
     scene.device.advance(1500)
     high = scene.put(2, rounds=8)
-    scene.until(lambda: scene.status(0)["away"])
+    scene.until(lambda: scene.away(0))
     return low, high
 
 
@@ -228,7 +161,8 @@ def test_a_kernel_that_is_away_can_be_dropped(backend):
     with Scene(backend, 1) as scene:
         low, high = away(scene)
         scene.queues[0].end()
-        assert scene.queues[0].state is QueueState.STOPPED and scene.device.read("queue[0].unstarted") == 0
+        assert scene.queues[0].state is QueueState.STOPPED and scene.queues[0].completed == 1
+        assert low.packet.done, "as that of a kernel that is killed"
         scene.work.remove(low)
         assert scene.device.read("queue[2].read_index") == 0, "the other is not disturbed"
         scene.until(lambda: high.packet.done)
@@ -312,10 +246,10 @@ def test_a_queue_stopped_in_any_cycle_while_it_is_preempted(backend, first):
             unstarted = scene.queues[0].stop()
             for _ in range(2000):
                 scene.device.advance(50)
-                if scene.queues[0].state is QueueState.STOPPED or scene.status(0)["away"]:
+                if scene.queues[0].state is QueueState.STOPPED or scene.away(0):
                     break
             scene.device.advance(2500)
-            still = scene.status(0)["away"]
+            still = scene.away(0)
             assert scene.queues[0].completed == unstarted - still
             assert [low.packet.done, behind.packet.done] == [unstarted > still, unstarted > 1]
             scene.queues[0].enable()

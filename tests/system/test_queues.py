@@ -210,7 +210,7 @@ def test_a_kernel_of_a_queue_can_be_preempted(queues):
     work = queues()
     packet = work.put(blocks=9, rounds=100)
     work.device.advance(1000)
-    slot = work.device.fields("queue[0].status")["slot"]
+    slot = work.queue.in_flight()[0].slot
     for mechanism in Mechanism:
         work.device.write("command", op=Command.PREEMPT, kernel=slot, mechanism=mechanism)
         work.device.advance(1500)

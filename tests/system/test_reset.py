@@ -457,7 +457,7 @@ def test_a_kernel_survives_where_the_flag_comes_behind_the_kill():
         while queue.state is not QueueState.RUNNING:
             device.advance(10)
         device.advance(200)
-        device.write("command", op=Command.KILL, kernel=device.fields(f"queue[{queue.number}].status")["slot"])
+        device.write("command", op=Command.KILL, kernel=queue.in_flight()[0].slot)
         while queue.completed != 1 or queue.state is not QueueState.RUNNING:
             device.advance(10)
         device.advance(200)

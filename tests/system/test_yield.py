@@ -10,6 +10,7 @@ import pytest
 from caesura import open_device
 from caesura.hw.arch.commands import KernelState
 from caesura.hw.arch.geometry import preset
+from caesura.hw.arch.packets import SIGNAL_VALUE
 from caesura.software.driver import DriverError, LaunchError
 from support.sim.yields import expected, images, order
 
@@ -209,3 +210,22 @@ def test_those_that_are_away_are_not_on_the_sm(device):
             away += device.read("kernel[0].away").bit_count()
     assert away > 0 and work.consumer.resident_tbs + away == device.read("kernel[0].launched")
     device.kill(work.consumer)
+
+
+@pytest.mark.parametrize("backend", ["golden", "rtl"])
+def test_a_completion_signal_wakes_those_that_wait(backend):
+    """Thread blocks on both SMs wait for a packet of a hardware queue."""
+    with open_device(backend, TINY.replace(sms=2, queues=1), memory_bytes=MEMORY) as device:
+        loaded = device.load(kernels().values())
+        signal, out, other = device.zeros(32, np.uint32), device.zeros((6, 16), np.uint32), device.zeros(64, np.uint32)
+        queue = device.queue([loaded["producer"]], 8)
+        queue.stop()
+        queue.launch(loaded["producer"], 2, 8, [other, 128, 400])
+        device.transport.write_memory(queue._ring.address + 14 * 4, int(signal.address).to_bytes(4, "little"))
+        consumer = loaded["consumer"](6, 16, [signal.address + SIGNAL_VALUE, out, 0])
+        device.advance(4000)
+        assert consumer.progress[0] == 0 and device.read("kernel[0].away") != 0
+        queue.enable()
+        device.wait(consumer, LIMIT)
+        assert (out.get() == np.arange(16, dtype=np.uint32) - np.uint32(1)).all(), "the value was 0, and is -1"
+        assert other.get()[0] == 1000

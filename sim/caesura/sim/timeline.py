@@ -46,16 +46,20 @@ class EventKind(enum.IntEnum):
     COMMAND = 13
     """The host has written `value` into register ``command``; `slot` is the `CommandError`, 0 if it was taken."""
     QUEUE = 14
-    """New state of a hardware queue: `value` has in bits 0 to 31 the index of the packet in hand, in 32 whether it was
-    started, in 33 to 39 its kernel slot, above them the `QueueState`."""
+    """New state of a hardware queue: `value` has in bits 0 to 31 the index of the packet to be begun next, in 32
+    whether the one before is a barrier that has not completed, in 33 whether no more may be in flight, from 40 on the
+    `QueueState`."""
     DOORBELL = 15
     """New count of packets that were put into a hardware queue."""
+    FLIGHT = 16
+    """What is in flight of a queue, `unit` of all that can be, queue by queue: `value` has in bits 0 to 31 the index of
+    its packet, in 32 whether there is one, from 33 on its kernel slot."""
 
 
 EVENT = np.dtype([("cycle", "<u8"), ("value", "<u8"), ("launch", "<u4"), ("kind", "u1"), ("slot", "u1"),
                   ("kernel", "u1"), ("warp", "u1"), ("unit", "u1"), ("pad", "u1", (3,))])
 """numpy dtype of an event; `unit` is the number of the SM, of QUEUE and DOORBELL that of the queue. `value` of VALID to
-DRAINING, QUEUE and DOORBELL holds from `cycle` on, and is 0 before the first event."""
+DRAINING and of QUEUE to FLIGHT holds from `cycle` on, and is 0 before the first event."""
 
 SAMPLE = np.dtype([("cycle", "<u8"), ("read", "<u8", (8,)), ("written", "<u8", (8,)), ("instructions", "<u8"),
                    ("tbs", "<u8"), ("unit", "<u8")])

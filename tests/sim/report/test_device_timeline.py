@@ -279,7 +279,7 @@ def test_whatever_is_done_thread_blocks_warps_and_counts_agree(seed):
             each.finishes()
         rows, (events, samples) = transport.counted(), transport.take_timeline()
         names = KernelNames({}, events, device.code_names)
-    found = device_activity(events, samples, names, DEVICE.sms, DEVICE.queues)
+    found = device_activity(events, samples, names, DEVICE.sms, DEVICE.queues, DEVICE.queue_capacity)
     assert Count(s.notes["TB"] for s in found.dispatches) == Count([*range(UNEVEN_BLOCKS)] * 2) or killed
     assert {s.name for sm in found.sms for row in sm.tbs for s in row} == {s.name.split(" to ")[0]
                                                                            for s in found.dispatches}
@@ -346,10 +346,26 @@ def test_a_failed_packet_is_shown():
     events["kind"] = EventKind.DOORBELL, EventKind.QUEUE, EventKind.QUEUE, EventKind.QUEUE
     events["cycle"], events["unit"] = (5, 6, 20, 30), 1
     events["value"] = 1, QueueState.WAITING << 40, QueueState.FAILED << 40, QueueState.STOPPED << 40
-    found = queue_slices(events, 1, 50, KernelNames({}))
+    found, = queue_slices(events, 1, 4, 50, KernelNames({}))
     assert [(s.name, s.begin, s.end) for s in found] == [("packet 0 waits", 5, 20), ("packet 0 failed", 20, 30),
                                                          ("packet 0 waits", 30, 50)]
-    assert not queue_slices(events, 0, 50, KernelNames({}))
+    assert not queue_slices(events, 0, 4, 50, KernelNames({}))
+
+
+def test_what_is_in_flight_at_the_same_time_has_tracks_of_its_own():
+    """Two kernels of a queue, the first away for a while and back in another slot; the third waits for room."""
+    events = np.zeros(9, EVENT)
+    busy, full, slot = 1 << 32, 1 << 33, 1 << 33
+    for row, (cycle, kind, unit, value) in zip(events, [
+            (5, EventKind.DOORBELL, 1, 3), (8, EventKind.FLIGHT, 2, busy), (8, EventKind.QUEUE, 1, 1),
+            (20, EventKind.FLIGHT, 3, busy | 1), (20, EventKind.QUEUE, 1, 2 | full),
+            (30, EventKind.FLIGHT, 2, busy | slot), (40, EventKind.FLIGHT, 3, 1), (40, EventKind.QUEUE, 1, 2),
+            (50, EventKind.FLIGHT, 2, slot)], strict=True):
+        row["cycle"], row["kind"], row["unit"], row["value"] = cycle, kind, unit, value
+    events = events[np.argsort(events["cycle"], kind="stable")]
+    tracks = queue_slices(events, 1, 2, 60, KernelNames({0: "k"}))
+    assert [[(s.name, s.begin, s.end) for s in track] for track in tracks] == [
+        [("packet 1 waits", 8, 20), ("packet 1: k", 20, 40), ("packet 2 waits", 40, 60)], [("packet 0: k", 8, 50)]]
 
 
 def test_what_is_of_the_device_is_the_sum_of_its_sms():
@@ -358,7 +374,7 @@ def test_what_is_of_the_device_is_the_sum_of_its_sms():
     samples["written"][:, WRITERS.index("save")] = 8, 16, 0, 24, 48, 0
     samples["tbs"], samples["instructions"] = (1, 2, 0, 0, 1, 0), (3, 0, 0, 7, 1, 0)
     samples["read"][:, 5] = 0, 0, 64, 0, 0, 96
-    found = device_activity(np.zeros(0, EVENT), samples, KernelNames({}), 2, 1)
+    found = device_activity(np.zeros(0, EVENT), samples, KernelNames({}), 2, 1, 4)
     points = {counter.name: counter.points for counter in found.counters}
     assert points["bus: save"] == [(5, 48), (9, 0)] and points["bus: queues"] == [(5, 32), (9, 0)]
     assert points["TBs resident"] == [(5, 3), (9, 1)] and points["instructions issued"] == [(5, 5), (9, 0)]

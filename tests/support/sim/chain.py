@@ -136,10 +136,11 @@ class Chain:
         for array in self.arrays[1:]:
             array.set(np.zeros(BLOCKS * THREADS, np.uint32))
 
-    def put(self, k, queue=None):
+    def put(self, k, queue=None, barrier=False):
         """Launch the k-th."""
         arguments = [self.arrays[k + 1], self.arrays[k], self.rounds]
-        self.pieces.append(self.work.launch(self.module[self.names[k]], BLOCKS, THREADS, arguments, queue=queue))
+        self.pieces.append(self.work.launch(self.module[self.names[k]], BLOCKS, THREADS, arguments, queue=queue,
+                                            barrier=barrier))
         return self.pieces[-1]
 
     def expected(self, k):

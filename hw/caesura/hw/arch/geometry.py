@@ -49,6 +49,8 @@ MAX_SMS = 16
 """SMs that a device has at most."""
 MAX_QUEUES = 8
 """Hardware queues that a device has at most."""
+MAX_IN_FLIGHT = 4
+"""Kernels that a hardware queue has in flight at most: REEF's capacity of a device queue (4.1)."""
 MAX_ENTRIES = 32
 """Entries of a kernel's context control block, of each side, at most: sets of them are words."""
 MAX_WATCHES = 32
@@ -137,6 +139,9 @@ class Geometry:
         its end: `tb_slots` to 32, or 0 for as many as there are TB slots.
     queues : int
         Hardware queues of the device, 0 to 8. Need `sms` of 2 or more.
+    queue_capacity : int
+        Kernels that each queue can have in flight, 1, 2 or 4; its register ``capacity`` says how
+        many it may.
     sms : int
         SMs of the device, 1 to 16. All else is said of each of them, but for `bytes_per_cycle` and
         `memory_latency`, which are of the memory that they share.
@@ -178,6 +183,7 @@ class Geometry:
     entries: int = 0
     sms: int = 1
     queues: int = 0
+    queue_capacity: int = MAX_IN_FLIGHT
 
     def __post_init__(self):
         def check(condition: bool, text: str):
@@ -231,6 +237,8 @@ class Geometry:
         check(1 <= self.sms <= MAX_SMS, f"sms must be 1 to {MAX_SMS}, not {self.sms}")
         check(0 <= self.queues <= MAX_QUEUES,
               f"queues must be 0 to {MAX_QUEUES}, not {self.queues}")
+        check(self.queue_capacity in (1, 2, MAX_IN_FLIGHT),
+              f"queue_capacity must be 1, 2 or {MAX_IN_FLIGHT}, not {self.queue_capacity}")
         check(0 <= self.watches <= MAX_WATCHES,
               f"watches must be 0 to {MAX_WATCHES}, not {self.watches}")
         check(self.sms > 1 or not self.queues,
@@ -243,6 +251,11 @@ class Geometry:
     def beats(self) -> int:
         """Cycles a warp instruction occupies the lanes."""
         return self.warp_size // self.lanes
+
+    @property
+    def flights(self) -> int:
+        """Kernels that all hardware queues together can have in flight."""
+        return self.queues * self.queue_capacity
 
     @property
     def context_entries(self) -> int:

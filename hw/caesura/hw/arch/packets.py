@@ -50,9 +50,9 @@ class VendorFormat(enum.IntEnum):
 
 
 HEADER = data.StructLayout({"type": 8, "barrier": 1, "acquire": 2, "release": 2, "none": 3})
-"""First 16 bits of every packet. A queue begins a packet when the one before has completed, and
-nothing is cached between kernels but instructions and constants, so `barrier` and the fences ask
-for nothing more."""
+"""First 16 bits of every packet. With `barrier` it is begun when all before it in its queue have
+completed. Nothing is cached between kernels but instructions and constants, so the fences ask for
+nothing more."""
 
 DISPATCH = data.StructLayout({
     "header": HEADER, "dimensions": 2, "none": 14,
@@ -106,11 +106,11 @@ class QueueState(enum.IntEnum):
     WAITING = 1
     """It has nothing to do, or waits for a packet, a signal, a kernel slot or its turn."""
     RUNNING = 2
-    """Its kernel is in a kernel slot."""
+    """A kernel of it is in a kernel slot."""
     FAILED = 3
-    """The packet at its read index cannot be carried out; `QueueError` says why."""
+    """A packet cannot be carried out; `QueueError` says why."""
     PREEMPTED = 4
-    """Its kernel is saved, and comes back when no queue with a higher priority has one."""
+    """Its kernels are saved, and come back when no queue with a higher priority has one."""
 
 
 class QueueError(enum.IntEnum):

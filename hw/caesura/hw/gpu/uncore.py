@@ -66,18 +66,22 @@ class QueueTracePorts(wiring.Signature):
     Attributes
     ----------
     state : QueueState, out
-    started : Signal, out
-        The packet at `read_index` has been started, or is a barrier that has been passed.
-    slot : Signal, out
-        Kernel slot of the last kernel that was started.
-    read_index, write_index : Signal(32), out
-        The packet in hand, or to be begun next; packets that have been put into the queue.
+    passing, full : Signal, out
+        The packet before `unstarted` is a barrier that has been passed, and has not completed; as
+        many kernels are in flight as may be.
+    unstarted, write_index : Signal(32), out
+        The packet to be begun next; packets that have been put into the queue.
+    flights : list, out
+        Of each kernel in flight `busy`, while there is one; `slot`, its kernel slot; `index`, that
+        of its packet.
     """
 
     def __init__(self, g: Geometry):
-        super().__init__({"state": Out(QueueState), "started": Out(1),
-                          "slot": Out(below(g.kernel_slots)), "read_index": Out(32),
-                          "write_index": Out(32)})
+        one = wiring.Signature({"busy": Out(1), "slot": Out(below(g.kernel_slots)),
+                                "index": Out(32)})
+        super().__init__({"state": Out(QueueState), "passing": Out(1), "full": Out(1),
+                          "unstarted": Out(32), "write_index": Out(32),
+                          "flights": Out(one).array(g.queue_capacity)})
 
 
 class Uncore(wiring.Component):
@@ -156,25 +160,27 @@ class Uncore(wiring.Component):
             self.interrupt.eq(registers.host.interrupt), bus.share.eq(self.sms[0].report.share),
             *(registers.members[k].eq(dispatcher.members[k]) for k in range(g.kernel_slots)),
         ]
-        if g.watches:
-            self._writes(m)
+        writers = [sm.writes.wrote for sm in self.sms] if g.watches else []
         if queues is not None:
-            self._queues(m, queues, registers, order, regular)
+            processor = self._queues(m, queues, registers, order, regular)
+            writers += [processor.wrote] if g.watches else []
+        if g.watches:
+            self._writes(m, writers)
         return m
 
-    def _writes(self, m):
-        """Tell all SMs what one of them has written, one write a cycle; SMs take turns."""
-        ports = [sm.writes for sm in self.sms]
-        m.submodules.writers = turns = RoundRobin(len(ports))
+    def _writes(self, m, writers):
+        """Tell all SMs what one of them has written, or the queue processor, one write a cycle; they
+        take turns."""
+        m.submodules.writers = turns = RoundRobin(len(writers))
         written = Signal(written_event())
-        m.d.comb += turns.requests.eq(Cat(port.wrote.valid for port in ports))
+        m.d.comb += turns.requests.eq(Cat(wrote.valid for wrote in writers))
         m.d.sync += [written.valid.eq(turns.valid), written.segment.eq(
-            select(turns.grant, [port.wrote.payload for port in ports]))]
-        for i, port in enumerate(ports):
-            m.d.comb += [port.wrote.ready.eq(turns.grant[i]), port.written.eq(written)]
+            select(turns.grant, [wrote.payload for wrote in writers]))]
+        m.d.comb += [wrote.ready.eq(turns.grant[i]) for i, wrote in enumerate(writers)]
+        m.d.comb += [sm.writes.written.eq(written) for sm in self.sms]
 
     def _queues(self, m, queues, registers, order, regular):
-        """The queue processor, with its registers and its part of the bus."""
+        """Return the queue processor, with its registers and its part of the bus."""
         g = self.geometry
         m.submodules.queue_registers = queues
         m.submodules.queue_processor = processor = QueueProcessor(g)
@@ -192,12 +198,17 @@ class Uncore(wiring.Component):
             *(processor.errors[i].eq(sm.report.errors) for i, sm in enumerate(self.sms)),
         ]
         for q, shown in enumerate(self.trace):
+            status = processor.statuses[q]
             m.d.comb += [shown.write_index.eq(queues.setups[q].write_index),
-                         *(getattr(shown, name).eq(processor.statuses[q][name])
-                           for name in ("state", "started", "slot", "read_index"))]
+                         *(getattr(shown, name).eq(status[name])
+                           for name in ("state", "passing", "full", "unstarted")),
+                         *(getattr(one, name).eq(status.flights[i][name])
+                           for i, one in enumerate(shown.flights)
+                           for name in ("busy", "slot", "index"))]
         for one, other in ((processor.registers, registers.queued),
                            (processor.order, order.ports[-1]),
                            (processor.read_port, bus.readers[0]),
                            (processor.write_port, bus.writers[0]),
                            (bus.axi, regular.masters[-1])):
             wiring.connect(m, one, other)
+        return processor

@@ -151,7 +151,7 @@ class GoldenDevice:
             self._command(value)
             self._look()
         elif path is not None and self._queues is not None and self._queues.holds(path):
-            self._queues.write(path, value)
+            self._queues.write(path, value, self)
         else:
             if path == "event":
                 self._events &= ~value
@@ -271,6 +271,12 @@ class GoldenDevice:
     def write_memory(self, address: int, data: bytes) -> None:
         """Write global memory; a `ValueError` if `data` does not lie there."""
         self._sms[0].write_memory(address, data)
+
+    def write_signal(self, address: int, data: bytes) -> None:
+        """Write global memory, as the queue processor does, and wake thread blocks that wait for that."""
+        self.write_memory(address, data)
+        for sm in self._sms:
+            sm.machine.watches.notify(sm.machine.number, address, address + len(data))
 
     @property
     def cycle(self) -> int:

@@ -37,7 +37,8 @@ from caesura.hw.arch.registers import device_register_map, register_map
 __all__ = ["GoldenQueues"]
 
 _OVER = {KernelState.IDLE, KernelState.FINISHED}
-_READ_ONLY = "read_index", "status", "unstarted"
+_READ_ONLY = "read_index", "status", "unstarted", "in_flight"
+_INDEX = 0xFFFF_FFFF
 
 
 class QueueHost(Protocol):
@@ -75,28 +76,37 @@ class QueueHost(Protocol):
         """Return bytes of memory; a `ValueError` if they are not all there."""
         ...
 
-    def write_memory(self, address: int, data: bytes) -> None:
-        """Write memory; a `ValueError` if they are not all there."""
+    def write_signal(self, address: int, data: bytes) -> None:
+        """Write memory and wake who waits for that; a `ValueError` if they are not all there."""
         ...
 
 
 @dataclass
-class _Queue:
-    """A queue, and what became of the packet at its read index."""
+class _Flight:
+    """A kernel in flight."""
 
-    words: dict[str, int] = field(default_factory=dict)
-    read_index: int = 0
-    error: QueueError = QueueError.NONE
-    started: bool = False
-    slot: int = 0
-    signal: int = 0
-    start: int = 0
+    index: int
+    signal: int
+    start: int
+    slot: int
     away: bool = False
     mine: bool = False
     bound: bool = False
     adopting: bool = False
     due: bool = False
+
+
+@dataclass
+class _Queue:
+    """A queue, its kernels in flight by place, and the packet that it begins next."""
+
+    places: int
+    words: dict[str, int] = field(default_factory=dict)
+    next: int = 0
+    error: QueueError = QueueError.NONE
+    of: int = 0
     roomless: bool = False
+    flights: dict[int, _Flight] = field(default_factory=dict)
 
     def word(self, name: str) -> int:
         return self.words.get(name, 0)
@@ -109,25 +119,28 @@ class _Queue:
         return bool(self.control("enable"))
 
     @property
-    def has_slot(self) -> bool:
-        return self.started and not self.away
-
-    @property
     def stuck(self) -> bool:
         return not self.enabled or self.error is not QueueError.NONE
 
-    def disable(self) -> None:
-        """Drop what has not been started, and what is away if that is to be discarded."""
-        self.roomless = False
-        if not self.has_slot:
-            self.error = QueueError.NONE
-        if self.away and self.control("discard"):
-            self.away = self.started = self.mine = False
+    @property
+    def full(self) -> bool:
+        """As many are in flight as may be."""
+        return len(self.flights) >= max(1, min(self.word("capacity"), self.places))
 
-    def finish(self) -> None:
-        """Be done with the packet."""
-        self.read_index = self.read_index + 1 & 0xFFFF_FFFF
-        self.started = self.mine = self.due = False
+    @property
+    def read_index(self) -> int:
+        """The first packet that has not completed."""
+        behind = max([self.next - flight.index & _INDEX for flight in self.flights.values()], default=0)
+        return self.next - behind & _INDEX
+
+    @property
+    def in_flight(self) -> int:
+        """The register of this name."""
+        return sum((1 | flight.away << 1 | flight.slot << 4) << 8 * place for place, flight in self.flights.items())
+
+    def fail(self, error: QueueError, place: int | None) -> None:
+        """Stop at the kernel in this place, which was to come back, or at the next packet."""
+        self.error, self.of = error, 0 if place is None else place + 1
 
 
 class _Stop(Exception):
@@ -148,7 +161,7 @@ class GoldenQueues:
     """
 
     def __init__(self, g: Geometry):
-        self._queues = [_Queue() for _ in range(g.queues)]
+        self._queues = [_Queue(g.queue_capacity) for _ in range(g.queues)]
         self._registers = {"queue_slots": 0, "queue_preempts": 0, "queue_checkpoints": 0}
         self._turn = 0
         self._turns = [0] * g.queues
@@ -167,77 +180,84 @@ class GoldenQueues:
         if name == "read_index":
             return queue.read_index
         if name == "unstarted":
-            return queue.read_index + queue.started & 0xFFFF_FFFF
+            return queue.next
+        if name == "in_flight":
+            return queue.in_flight
+        if name.startswith("packet["):
+            flight = queue.flights.get(int(name[7]))
+            return flight.index if flight else 0
         if name == "status":
-            return device_register_map()[path].pack(state=self._state(queue, host), error=queue.error, slot=queue.slot,
-                                                    away=queue.away)
+            return device_register_map()[path].pack(state=self._state(queue, host), error=queue.error, of=queue.of)
         return queue.word(name)
 
-    def write(self, path: str, value: int) -> None:
+    def write(self, path: str, value: int, host: QueueHost) -> None:
         """Write a register."""
         if path in self._registers:
             self._registers[path] = value
-        elif path[9:] not in _READ_ONLY:
-            queue = self._queues[int(path[6])]
-            queue.words[path[9:]] = value
-            if not queue.enabled:
-                queue.disable()
+        elif path[9:] not in _READ_ONLY and not path[9:].startswith("packet["):
+            self._queues[int(path[6])].words[path[9:]] = value
+            self._drop(self._queues[int(path[6])], host)
 
     def _state(self, queue: _Queue, host: QueueHost) -> QueueState:
         if queue.error:
             return QueueState.FAILED
-        if queue.started:
-            return QueueState.PREEMPTED if queue.away or self._saved(queue, host) else QueueState.RUNNING
+        if queue.flights:
+            idle = all(flight.away or self._saved(flight, host) for flight in queue.flights.values())
+            return QueueState.PREEMPTED if idle else QueueState.RUNNING
         return QueueState.WAITING if queue.enabled else QueueState.STOPPED
 
     # What they do
 
     def step(self, host: QueueHost) -> None:
         """Do what there is to be done."""
-        while any(self._tend(queue, host) for queue in self._queues) or self._command(host) or self._begin(host):
+        while (any(self._tend(queue, place, host) for queue in self._queues for place in [*queue.flights])
+               or self._command(host) or self._begin(host)):
             pass
 
-    def _tend(self, queue: _Queue, host: QueueHost) -> bool:
-        """See what has become of a queue's kernel; return whether its packet has completed."""
-        if queue.adopting and KernelState.ADOPTING not in host.states(queue.slot):
-            queue.adopting = False
-            if any(host.errors(queue.slot)):
-                host.give(op=Command.KILL, kernel=queue.slot)
-                queue.away, queue.error = True, QueueError.BAD_CONTEXT
-        if not queue.has_slot or queue.adopting or not _OVER.issuperset(host.states(queue.slot)):
+    def _drop(self, queue: _Queue, host: QueueHost) -> None:
+        """Drop what a queue that is stopped has not started, and of what is away that which is to be discarded."""
+        if queue.enabled:
+            return
+        queue.roomless, queue.error = False, QueueError.NONE
+        for place in [place for place, flight in queue.flights.items()
+                      if flight.away and queue.control("discard") >> place & 1]:
+            self._complete(queue, place, host)
+
+    def _tend(self, queue: _Queue, place: int, host: QueueHost) -> bool:
+        """See what has become of a kernel in flight; return whether its packet has completed."""
+        flight = queue.flights[place]
+        if flight.adopting and KernelState.ADOPTING not in host.states(flight.slot):
+            flight.adopting = False
+            if any(host.errors(flight.slot)):
+                host.give(op=Command.KILL, kernel=flight.slot)
+                flight.away = True
+                queue.fail(QueueError.BAD_CONTEXT, place)
+        if flight.away or flight.adopting or not _OVER.issuperset(host.states(flight.slot)):
             return False
-        self._complete(queue, host, stamps=True)
+        self._complete(queue, place, host)
         return True
 
-    def _complete(self, queue: _Queue, host: QueueHost, stamps: bool) -> None:
-        """Write times into the signal of a packet, take 1 from its value, and go on."""
-        if queue.signal:
-            try:
-                if stamps:
-                    for offset, cycle in ((SIGNAL_START, queue.start), (SIGNAL_END, host.cycle)):
-                        host.write_memory(queue.signal + offset, cycle.to_bytes(8, "little"))
-                value = int.from_bytes(host.read_memory(queue.signal + SIGNAL_VALUE, 8), "little")
-                host.write_memory(queue.signal + SIGNAL_VALUE, (value - 1 & (1 << 64) - 1).to_bytes(8, "little"))
-            except ValueError:  # it is nowhere: the queue goes on
-                pass
-        queue.finish()
+    def _complete(self, queue: _Queue, place: int, host: QueueHost) -> None:
+        """Be done with a kernel in flight."""
+        flight = queue.flights[place]
+        _count_down(host, flight.signal, ((SIGNAL_START, flight.start), (SIGNAL_END, host.cycle)))
+        del queue.flights[place]
 
     # Preemption by priority
 
-    def _saved(self, queue: _Queue, host: QueueHost) -> bool:
-        states = set(host.states(queue.slot))
-        return queue.has_slot and KernelState.PREEMPTED in states and states <= {KernelState.PREEMPTED, *_OVER}
+    def _saved(self, flight: _Flight, host: QueueHost) -> bool:
+        states = set(host.states(flight.slot))
+        return not flight.away and KernelState.PREEMPTED in states and states <= {KernelState.PREEMPTED, *_OVER}
 
     def _wants(self, queue: _Queue, host: QueueHost) -> bool:
         """Return whether a queue has a kernel that runs, or is to."""
-        if queue.roomless or queue.away and not queue.stuck:
-            return True
-        if not queue.has_slot or _OVER.issuperset(host.states(queue.slot)):
-            return False
-        return queue.mine or not self._saved(queue, host)
+        return queue.roomless or any(
+            not queue.stuck if flight.away else
+            not _OVER.issuperset(host.states(flight.slot)) and (flight.mine or not self._saved(flight, host))
+            for flight in queue.flights.values())
 
     def _off(self, queue: _Queue, host: QueueHost) -> bool:
-        """Return whether its kernel is to leave the SMs, or to stay away."""
+        """Return whether its kernels are to leave the SMs, or to stay away."""
         return bool(self._registers["queue_preempts"] & 1) and not queue.stuck and any(
             other.control("priority") > queue.control("priority") and self._wants(other, host)
             for other in self._queues)
@@ -245,23 +265,23 @@ class GoldenQueues:
     def _command(self, host: QueueHost) -> bool:
         """Give the commands that are to be given; return whether one was taken that needs another look."""
         free = self._free(host)
-        for queue in self._queues:
-            if not queue.has_slot or queue.adopting:
+        for queue, flight in ((each, flight) for each in self._queues for flight in each.flights.values()):
+            if flight.away or flight.adopting:
                 continue
-            states, off = set(host.states(queue.slot)), self._off(queue, host)
-            saved, moves = self._saved(queue, host), states & {KernelState.PREEMPTING, KernelState.KILLING}
+            states, off = set(host.states(flight.slot)), self._off(queue, host)
+            saved, moves = self._saved(flight, host), states & {KernelState.PREEMPTING, KernelState.KILLING}
             if off and not moves and states & {KernelState.RUNNING, KernelState.RESUMING}:
-                if host.give(kernel=queue.slot, **self._policy("queue_preempts")):
-                    queue.mine, queue.bound = True, bool(self._policy("queue_preempts")["in_place"])
-            elif queue.mine and saved and not off:
+                if host.give(kernel=flight.slot, **self._policy("queue_preempts")):
+                    flight.mine, flight.bound = True, bool(self._policy("queue_preempts")["in_place"])
+            elif flight.mine and saved and not off:
                 again = self._policy("queue_preempts")
-                if host.give(op=Command.RESUME, kernel=queue.slot, scramble=again["scramble"]):
-                    queue.mine = False
-            elif queue.mine and saved and off and not free and self._needed(queue, host):
-                return self._leave(queue, host)
-            elif queue.due and not off and not moves and KernelState.RUNNING in states:
-                queue.due = False
-                host.give(kernel=queue.slot, **self._policy("queue_checkpoints") | {"checkpoint": 1})
+                if host.give(op=Command.RESUME, kernel=flight.slot, scramble=again["scramble"]):
+                    flight.mine = False
+            elif flight.mine and saved and off and not free and self._needed(queue, host):
+                return self._leave(flight, host)
+            elif flight.due and not off and not moves and KernelState.RUNNING in states:
+                flight.due = False
+                host.give(kernel=flight.slot, **self._policy("queue_checkpoints") | {"checkpoint": 1})
         return False
 
     def _policy(self, path: str, whole: bool = False) -> dict[str, int]:
@@ -273,22 +293,22 @@ class GoldenQueues:
 
     def _needed(self, queue: _Queue, host: QueueHost) -> bool:
         """Return whether a queue with a higher priority finds no kernel slot."""
-        return any(other.control("priority") > queue.control("priority")
-                   and (other.roomless or other.away and not other.stuck and not self._off(other, host))
+        return any(other.control("priority") > queue.control("priority") and (other.roomless or (
+            not other.stuck and any(flight.away for flight in other.flights.values()) and not self._off(other, host)))
                    for other in self._queues)
 
-    def _leave(self, queue: _Queue, host: QueueHost) -> bool:
+    def _leave(self, flight: _Flight, host: QueueHost) -> bool:
         """Have a kernel that is saved leave its slot; what has stayed on the SMs first."""
-        if queue.bound or any(host.errors(queue.slot)):
-            queue.bound = False
-            return host.give(kernel=queue.slot, **self._policy("queue_preempts", whole=True))
-        queue.away = host.give(op=Command.KILL, kernel=queue.slot)
-        return queue.away
+        if flight.bound or any(host.errors(flight.slot)):
+            flight.bound = False
+            return host.give(kernel=flight.slot, **self._policy("queue_preempts", whole=True))
+        flight.away = host.give(op=Command.KILL, kernel=flight.slot)
+        return flight.away
 
     # Packets
 
     def _free(self, host: QueueHost) -> list[int]:
-        held = {queue.slot for queue in self._queues if queue.has_slot}
+        held = {flight.slot for queue in self._queues for flight in queue.flights.values() if not flight.away}
         return [k for k in range(host.geometry.kernel_slots) if self._registers["queue_slots"] >> k & 1
                 and k not in held and _OVER.issuperset(host.states(k))]
 
@@ -297,14 +317,16 @@ class GoldenQueues:
         order = sorted(range(len(self._queues)), key=lambda q: (-self._queues[q].control("priority"), self._turns[q]))
         for q in order:
             queue = self._queues[q]
-            if queue.stuck or queue.has_slot or not queue.away and queue.word("write_index") == queue.read_index:
+            if queue.stuck:
                 continue
-            if queue.away and (self._off(queue, host) or not self._free(host)):
+            back = None if self._off(queue, host) or not self._free(host) else next(
+                (place for place in sorted(queue.flights) if queue.flights[place].away), None)
+            if back is None and (queue.full or queue.word("write_index") == queue.next):
                 continue
             try:
-                begun = self._packet(queue, host)
+                begun = self._packet(queue, host) if back is None else self._return(queue, back, host)
             except _Stop as stop:
-                queue.error = stop.error
+                queue.fail(stop.error, back)
                 return True
             if begun:
                 self._turn += 1
@@ -312,35 +334,43 @@ class GoldenQueues:
                 return True
         return False
 
+    def _read_packet(self, queue: _Queue, index: int, host: QueueHost) -> int:
+        place = queue.word("base") + (index & (1 << queue.word("size")) - 1) * PACKET_BYTES
+        return int.from_bytes(_memory(host, place, PACKET_BYTES), "little")
+
     def _packet(self, queue: _Queue, host: QueueHost) -> bool:
-        """Carry out the packet at the read index; return False if it has to wait."""
-        place = queue.word("base") + (queue.read_index & (1 << queue.word("size")) - 1) * PACKET_BYTES
-        raw = int.from_bytes(_memory(host, place, PACKET_BYTES), "little")
-        kind = raw & 0xFF
-        if queue.away and kind != PacketType.DISPATCH:
-            raise _Stop(QueueError.BAD_PACKET)
+        """Begin the next packet; return False if it has to wait."""
+        raw = self._read_packet(queue, queue.next, host)
+        kind, header = raw & 0xFF, data.Const(DISPATCH, raw).header
+        if kind == PacketType.INVALID or header.barrier and queue.flights:
+            return False
         match kind:
-            case PacketType.INVALID:
-                return False
             case PacketType.DISPATCH:
-                return self._dispatch(queue, host, data.Const(DISPATCH, raw))
+                return self._dispatch(queue, None, data.Const(DISPATCH, raw), host)
             case PacketType.BARRIER_AND | PacketType.BARRIER_OR:
                 packet = data.Const(BARRIER_AND, raw)
                 if not _met(host, [packet.signals[k] & 0xFFFF_FFFF for k in range(DEPENDENCIES)],
                             kind == PacketType.BARRIER_OR):
                     return False
-                queue.signal = packet.completion_signal & 0xFFFF_FFFF
             case PacketType.VENDOR if data.Const(VENDOR_PACKET, raw).format == VendorFormat.CHECKPOINT:
-                queue.signal = data.Const(VENDOR_PACKET, raw).completion_signal & 0xFFFF_FFFF
                 for other in self._queues:
-                    other.due |= other.has_slot and other.control("priority") < queue.control("priority")
+                    for flight in other.flights.values():
+                        flight.due |= not flight.away and other.control("priority") < queue.control("priority")
             case _:
                 raise _Stop(QueueError.BAD_PACKET)
-        self._complete(queue, host, stamps=False)
+        queue.next = queue.next + 1 & _INDEX
+        _count_down(host, data.Const(BARRIER_AND, raw).completion_signal & 0xFFFF_FFFF)
         return True
 
-    def _dispatch(self, queue: _Queue, host: QueueHost, packet: data.Const) -> bool:
-        """Start the kernel of a packet, or adopt it if it is away."""
+    def _return(self, queue: _Queue, place: int, host: QueueHost) -> bool:
+        """Bring back a kernel that is away, by its packet."""
+        raw = self._read_packet(queue, queue.flights[place].index, host)
+        if raw & 0xFF != PacketType.DISPATCH:
+            raise _Stop(QueueError.BAD_PACKET)
+        return self._dispatch(queue, place, data.Const(DISPATCH, raw), host)
+
+    def _dispatch(self, queue: _Queue, back: int | None, packet: data.Const, host: QueueHost) -> bool:
+        """Start the kernel of a packet, or adopt that of the place that it comes back to."""
         free = self._free(host)
         queue.roomless = not free
         if not free:
@@ -350,20 +380,35 @@ class GoldenQueues:
             _memory(host, packet.kernel_object & 0xFFFF_FFFF, PACKET_BYTES), "little"))
         if found.magic != KERNEL_OBJECT_MAGIC:
             raise _Stop(QueueError.BAD_OBJECT)
-        words = _words(host, queue, packet, found)
-        for sm in range(host.geometry.sms):
-            own = {"ccb_base": queue.word("ccb_base") + sm * queue.word("ccb_stride"),
-                   "local_base": queue.word("local_base") + sm * queue.word("local_stride")}
+        words, sms = _words(host, queue, packet, found), host.geometry.sms
+        place = next(k for k in range(queue.places) if k not in queue.flights) if back is None else back
+        for sm in range(sms):
+            own = {f"{name}_base": queue.word(f"{name}_base") + (place * sms + sm) * queue.word(f"{name}_stride")
+                   for name in ("ccb", "local")}
             for name, value in (words | own).items():
                 host.describe(sm, f"kernel[{slot}].{name}", value & 0xFFFF_FFFF)
-        if not host.give(op=Command.ADOPT if queue.away else Command.START, kernel=slot):
+        if not host.give(op=Command.START if back is None else Command.ADOPT, kernel=slot):
             raise _Stop(QueueError.REFUSED)
-        if queue.away:
-            queue.away, queue.adopting, queue.mine = False, True, True
+        if back is None:
+            queue.flights[place] = _Flight(queue.next, packet.completion_signal & 0xFFFF_FFFF, host.cycle, slot)
+            queue.next = queue.next + 1 & _INDEX
         else:
-            queue.signal, queue.start = packet.completion_signal & 0xFFFF_FFFF, host.cycle
-        queue.started, queue.slot = True, slot
+            flight = queue.flights[back]
+            flight.slot, flight.away, flight.adopting, flight.mine = slot, False, True, True
         return True
+
+
+def _count_down(host: QueueHost, signal: int, stamps: Sequence[tuple[int, int]] = ()) -> None:
+    """Write times into a signal, if there is one, and take 1 from its value."""
+    if not signal:
+        return
+    try:
+        for offset, cycle in stamps:
+            host.write_signal(signal + offset, cycle.to_bytes(8, "little"))
+        value = int.from_bytes(host.read_memory(signal + SIGNAL_VALUE, 8), "little")
+        host.write_signal(signal + SIGNAL_VALUE, (value - 1 & (1 << 64) - 1).to_bytes(8, "little"))
+    except ValueError:  # it is nowhere: the queue goes on
+        pass
 
 
 def _memory(host: QueueHost, address: int, size: int) -> bytes:

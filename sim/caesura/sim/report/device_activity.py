@@ -6,19 +6,16 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from caesura.hw.arch.commands import Command, KernelState
+from caesura.hw.arch.commands import Command
 from caesura.hw.arch.faults import CommandError
 from caesura.hw.arch.packets import QueueState
 from caesura.hw.arch.registers import register_map
 from caesura.sim.timeline import READERS, WRITERS, EventKind
 
-from .activity import Activity, Counter, Slice, activity, state_changes
+from .activity import Activity, Counter, Slice, activity
 from .kernel_names import KernelNames
 
 __all__ = ["DeviceActivity", "commands", "device_activity", "device_counters", "dispatches", "queue_slices"]
-
-_STARTED = 3
-"""Cycles, at most, between the start of a packet and that of its kernel."""
 
 
 @dataclass(frozen=True)
@@ -32,8 +29,8 @@ class DeviceActivity:
         Commands of the host, each in the cycle in which it was written.
     dispatches : list of Slice
         Thread blocks as they are handed out to SMs; of one SM none.
-    queues : list of list of Slice
-        What each hardware queue does.
+    queues : list of list of list of Slice
+        What each hardware queue does, by track.
     counters : list of Counter
         Of the device as a whole; of one SM none, they are its own.
     """
@@ -41,7 +38,7 @@ class DeviceActivity:
     sms: list[Activity]
     commands: list[Slice]
     dispatches: list[Slice]
-    queues: list[list[Slice]]
+    queues: list[list[list[Slice]]]
     counters: list[Counter]
 
 
@@ -71,38 +68,79 @@ def dispatches(events: np.ndarray, names: KernelNames) -> list[Slice]:
             for row in rows]
 
 
-def queue_slices(events: np.ndarray, queue: int, end: int, names: KernelNames) -> list[Slice]:
-    """Return what a hardware queue did: the packet in hand waits, runs or has failed.
+def queue_slices(events: np.ndarray, queue: int, capacity: int, end: int, names: KernelNames) -> list[list[Slice]]:
+    """Return what a hardware queue did, on as many tracks as what overlaps needs.
 
-    A packet waits from its doorbell, or from the end of the one before, until its kernel is started or, if it is a
-    barrier, until that has been passed; it runs until its completion signal is written and the queue goes on.
+    A packet waits from its doorbell, or from when the one before was begun or left room, until it is begun; a kernel
+    is in flight, and a barrier that has been passed is one, until its completion signal is written.
+
+    Parameters
+    ----------
+    events : numpy.ndarray
+        Of `sim.timeline.EVENT`.
+    queue : int
+    capacity : int
+        `queue_capacity` of the geometry.
+    end : int
+        Cycle at which what has not ended ends.
+    names : KernelNames
     """
+    kernels = [piece for place in range(capacity) for piece in _flights(events, queue * capacity + place, end, names)]
+    tracks: list[list[Slice]] = []
+    for piece in sorted([*_waits(events, queue, end), *kernels], key=lambda piece: (piece.begin, piece.end)):
+        track = next((track for track in tracks if track[-1].end <= piece.begin), None)
+        if track is None:
+            tracks.append(track := [])
+        track.append(piece)
+    return tracks
+
+
+def _waits(events: np.ndarray, queue: int, end: int) -> list[Slice]:
+    """Return what became of the packets that a queue was to begin, until it did."""
     rows = events[np.isin(events["kind"], (EventKind.QUEUE, EventKind.DOORBELL)) & (events["unit"] == queue)]
-    starts = {(slot, cycle) for k in np.unique(events["unit"]).tolist()
-              for cycle, slot, state in state_changes(_of_sm(events, k)) if state is KernelState.RUNNING}
     state = written = 0
     found: list[Slice] = []
     for row in rows:
-        cycle = int(row["cycle"])
         if row["kind"] == EventKind.QUEUE:
             state = int(row["value"])
         else:
             written = int(row["value"])
-        packet, started, slot = state & 0xffffffff, state >> 32 & 1, state >> 33 & 127
+        packet, passing, full = state & 0xffffffff, state >> 32 & 1, state >> 33 & 1
         name = ""
-        if started:
-            of_kernel = any((slot, at) in starts for at in range(cycle - _STARTED, cycle + _STARTED + 1))
-            name = f"packet {packet}: {names.at(slot, cycle) if of_kernel else 'barrier'}"
+        if passing:
+            name = f"packet {packet - 1 & 0xffffffff}: barrier"
         elif QueueState(state >> 40) is QueueState.FAILED:
             name = f"packet {packet} failed"
-        elif packet != written:
+        elif packet != written and not full:
             name = f"packet {packet} waits"
-        if found and found[-1].end < 0:
-            if found[-1].name == name or started and found[-1].notes == {"packet": packet, "started": 1}:
-                continue
-            found[-1].end = cycle
-        if name:
-            found.append(Slice(name, cycle, notes={"packet": packet, "started": started}))
+        _go_on(found, name, int(row["cycle"]))
+    return _ended(found, end)
+
+
+def _flights(events: np.ndarray, flight: int, end: int, names: KernelNames) -> list[Slice]:
+    """Return the kernels that were in flight in one place."""
+    found: list[Slice] = []
+    for row in events[(events["kind"] == EventKind.FLIGHT) & (events["unit"] == flight)]:
+        cycle, value = int(row["cycle"]), int(row["value"])
+        packet, busy, slot = value & 0xffffffff, value >> 32 & 1, value >> 33
+        if busy and found and found[-1].end < 0 and found[-1].notes == {"packet": packet}:
+            continue  # it is away, or has come back to another slot
+        _go_on(found, f"packet {packet}: {names.at(slot, cycle)}" if busy else "", cycle, {"packet": packet})
+    return _ended(found, end)
+
+
+def _go_on(found: list[Slice], name: str, cycle: int, notes: dict[str, int] | None = None) -> None:
+    """Begin a slice of this name, unless it is still the last one's."""
+    if found and found[-1].end < 0:
+        if found[-1].name == name:
+            return
+        found[-1].end = cycle
+    if name:
+        found.append(Slice(name, cycle, notes=notes or {}))
+
+
+def _ended(found: list[Slice], end: int) -> list[Slice]:
+    """Return the slices that take some time; the last one ends at the latest at `end`."""
     if found and found[-1].end < 0:
         found[-1].end = end
     return [piece for piece in found if piece.cycles]
@@ -141,19 +179,19 @@ def _of_sm(events: np.ndarray, sm: int) -> np.ndarray:
     return events[(events["unit"] == sm) & (events["kind"] < EventKind.COMMAND)]
 
 
-def device_activity(events: np.ndarray, samples: np.ndarray, names: KernelNames, sms: int, queues: int
-                    ) -> DeviceActivity:
+def device_activity(events: np.ndarray, samples: np.ndarray, names: KernelNames, sms: int, queues: int,
+                    queue_capacity: int) -> DeviceActivity:
     """Return everything on the timeline of a recording (`RtlTransport.take_timeline`).
 
     Parameters
     ----------
     events, samples : numpy.ndarray
     names : KernelNames
-    sms, queues : int
+    sms, queues, queue_capacity : int
         Of the geometry.
     """
     end = int(samples["cycle"][-1])
     each = [activity(_of_sm(events, k), samples[samples["unit"] == k], names) for k in range(sms)]
     return DeviceActivity(each, commands(events, names), dispatches(events, names),
-                          [queue_slices(events, q, end, names) for q in range(queues)],
+                          [queue_slices(events, q, queue_capacity, end, names) for q in range(queues)],
                           device_counters(samples, sms) if sms > 1 else [])

@@ -127,8 +127,9 @@ def trace_bytes(g: Geometry, found: DeviceActivity) -> bytes:
     root = writer.track(f"device ({g.name}, {g.sms} SMs)")
     writer.slices("commands", root, found.commands)
     writer.slices("thread blocks handed out", root, found.dispatches)
-    for number, pieces in enumerate(found.queues):
-        writer.slices(f"queue {number}", root, pieces)
+    for number, tracks in enumerate(found.queues):
+        for k, pieces in enumerate(tracks):
+            writer.slices(f"queue {number}" + (f" ({k + 1})" if k else ""), root, pieces)
     for number, sm in enumerate(found.sms):
         writer.slices(f"SM {number} phases", root, sm.phases)
     for counter in found.counters:
@@ -174,4 +175,4 @@ def recording(device: Device, path: str | Path, interval: int = INTERVAL) -> Ite
             events, samples = transport.take_timeline()
             transport.record_timeline(0)
             names = KernelNames(held, events, device.code_names)
-            file.write(trace_bytes(g, device_activity(events, samples, names, g.sms, g.queues)))
+            file.write(trace_bytes(g, device_activity(events, samples, names, g.sms, g.queues, g.queue_capacity)))

@@ -53,17 +53,29 @@ inline unsigned granted_kernel(const Vsm& sm) {{
     return bits_of(&sm.supply_claim, sizeof sm.supply_claim, {kernel}, {kernel_width});
 }}
 
-// Calls `look(queue, state, packets written)`; of the state bits 0 to 31 are the index of the packet in hand, 32 says
-// whether it was started, 33 to 39 are its kernel slot, 40 and above the `QueueState`.
+// Calls `look(queue, state, packets written)`; of the state bits 0 to 31 are the index of the packet to be begun next,
+// 32 says that the one before is a barrier that has not completed, 33 that no more may be in flight, 40 and above are
+// the `QueueState`.
 template <class Look> void each_queue(const Vtop& uncore, Look look) {{
     (void)uncore;
     (void)look;
 {queues}
 }}
+
+// Calls `look(number, state)` for each kernel that can be in flight, by queue; of the state bits 0 to 31 are the index
+// of its packet, 32 says that there is one, 33 and above are its kernel slot.
+template <class Look> void each_flight(const Vtop& uncore, Look look) {{
+    (void)uncore;
+    (void)look;
+{flights}
+}}
 """
-_QUEUE = """    look({q}, uncore.trace_{q}_read_index | uint64_t(uncore.trace_{q}_started) << 32
-         | uint64_t(uncore.trace_{q}_slot) << 33 | uint64_t(uncore.trace_{q}_state) << 40,
+_QUEUE = """    look({q}, uncore.trace_{q}_unstarted | uint64_t(uncore.trace_{q}_passing) << 32
+         | uint64_t(uncore.trace_{q}_full) << 33 | uint64_t(uncore.trace_{q}_state) << 40,
          uncore.trace_{q}_write_index);
+"""
+_FLIGHT = """    look({f}, uncore.trace_{q}_flights_{i}_index | uint64_t(uncore.trace_{q}_flights_{i}_busy) << 32
+         | uint64_t(uncore.trace_{q}_flights_{i}_slot) << 33);
 """
 _FUNCTION = """// Copies what {what}; returns whether anything has changed.
 inline bool {name}_{number}(Vtop& uncore, Vsm& sm) {{
@@ -76,7 +88,7 @@ inline bool {name}_{number}(Vtop& uncore, Vsm& sm) {{
 
 def device_ports_header(uncore: Uncore) -> str:
     """Return the header ``device_ports.h``, for the classes ``Vtop`` of the uncore and ``Vsm`` of its SMs."""
-    count = uncore.geometry.sms
+    count, depth = uncore.geometry.sms, uncore.geometry.queue_capacity
     inputs: list[str] = []  # of an SM
     outputs: list[str] = []
     port = uncore.sms[0]
@@ -92,7 +104,9 @@ def device_ports_header(uncore: Uncore) -> str:
             ("from_sm", "an SM shows the uncore", outputs, "uncore.sms_{number}_{name}, sm.{name}"))]
     return _HEADER.format(functions="\n".join(functions), to=", ".join(f"to_sm_{n}" for n in range(count)),
                           back=", ".join(f"from_sm_{n}" for n in range(count)), **_places(uncore.geometry),
-                          queues="".join(_QUEUE.format(q=q) for q in range(uncore.geometry.queues)))
+                          queues="".join(_QUEUE.format(q=q) for q in range(uncore.geometry.queues)),
+                          flights="".join(_FLIGHT.format(f=f, q=f // depth, i=f % depth)
+                                          for f in range(uncore.geometry.flights)))
 
 
 def _places(g: Geometry) -> dict[str, int]:

@@ -1,6 +1,6 @@
 // The cycle loop around a verilated SM: register bus, memory, trace, snapshots; C functions for ctypes.
-// SM_BUS_BYTES, SM_WARPS, SM_LANES, SM_BEATS, SM_KERNELS, SM_COUNT and SM_QUEUES come from the geometry; WITH_VCD selects
-// the build with waveforms, SM_OBSERVED is set if SMs show what each warp does. A device in one piece shows nothing of its
+// SM_BUS_BYTES, SM_WARPS, SM_LANES, SM_BEATS, SM_KERNELS, SM_COUNT, SM_QUEUES and SM_FLIGHTS come from the geometry;
+// WITH_VCD selects the build with waveforms, SM_OBSERVED is set if SMs show what each warp does. A device in one piece shows nothing of its
 // SMs.
 #include <cstdint>
 #include <memory>
@@ -59,7 +59,7 @@ constexpr uint32_t COMMAND = 0x010, STATUS = 0x014, KERNEL = 0x1000, KERNEL_BYTE
 
 using Axi = AxiMemory<SM_BUS_BYTES, power_of_two(UNITS)>;
 using Tracer = Trace<SM_WARPS, SM_LANES, SM_BEATS>;
-using Events = Timeline<UNITS, SM_QUEUES>;
+using Events = Timeline<UNITS, SM_QUEUES, SM_FLIGHTS>;
 using Counts = Statistics<SM_KERNELS>;
 
 struct Snapshot {
@@ -301,6 +301,9 @@ private:
 #ifdef SM_APART
         each_queue(*top_.operator->(), [this](unsigned queue, uint64_t state, uint64_t written) {
             timeline.watch_queue(cycle, queue, state, written);
+        });
+        each_flight(*top_.operator->(), [this](unsigned flight, uint64_t state) {
+            timeline.watch_flight(cycle, flight, state);
         });
 #endif
     }

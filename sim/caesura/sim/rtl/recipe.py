@@ -81,7 +81,7 @@ def recipe(g: Geometry, design: Callable[[Geometry], wiring.Component] = machine
     text, parts, headers = design_texts(g, design, progress, observed)
     defines = tuple(f"-DSM_{name}={value}" for name, value in (
         ("BUS_BYTES", g.bus_bytes), ("WARPS", g.warps), ("LANES", g.lanes), ("BEATS", g.beats), ("COUNT", g.sms),
-        ("KERNELS", g.kernel_slots), ("QUEUES", g.queues)))
+        ("KERNELS", g.kernel_slots), ("QUEUES", g.queues), ("FLIGHTS", g.flights)))
     if parts:
         defines = (*defines, "-DSM_APART")
     if observed:

@@ -19,12 +19,12 @@ struct Sample {
 #pragma pack(pop)
 static_assert(sizeof(Event) == 28 && sizeof(Sample) == 160, "must equal sim.timeline.EVENT and SAMPLE");
 
-// UNITS: SMs, and one more if something else uses the bus.
-template <unsigned UNITS, unsigned QUEUES> class Timeline {
+// UNITS: SMs, and one more if something else uses the bus. FLIGHTS: kernels that queues can have in flight.
+template <unsigned UNITS, unsigned QUEUES, unsigned FLIGHTS> class Timeline {
 public:
     // Kinds whose value is recorded when it changes, then those recorded when they happen.
     enum Kind : uint8_t { VALID, ACTIVE, WAITING, STOPPED, STATES, DRAINING, OF_SM, INIT = OF_SM, PREEMPT, RESUME,
-                          DROPPED, STARTED, DISPATCHED, CODE, COMMAND, QUEUE, DOORBELL };
+                          DROPPED, STARTED, DISPATCHED, CODE, COMMAND, QUEUE, DOORBELL, FLIGHT };
 
     uint64_t interval = 0;  // cycles; 0: nothing is recorded
     std::vector<Event> events;
@@ -41,6 +41,9 @@ public:
         watch(queues_[queue][0], cycle, queue, QUEUE, state);
         watch(queues_[queue][1], cycle, queue, DOORBELL, written);
     }
+    void watch_flight(uint64_t cycle, unsigned flight, uint64_t state) {
+        watch(flights_[flight], cycle, flight, FLIGHT, state);
+    }
     void happens(uint64_t cycle, unsigned unit, Kind kind, unsigned kernel = 0, unsigned slot = 0, unsigned warp = 0,
                  uint32_t launch = 0, uint64_t value = 0) {
         events.push_back({cycle, value, launch, kind, uint8_t(slot), uint8_t(kernel), uint8_t(warp), uint8_t(unit), {}});
@@ -55,6 +58,7 @@ public:
 private:
     std::array<std::array<uint64_t, OF_SM>, UNITS> last_{};
     std::array<std::array<uint64_t, 2>, QUEUES + 1> queues_{};
+    std::array<uint64_t, FLIGHTS + 1> flights_{};
 
     void watch(uint64_t& last, uint64_t cycle, unsigned unit, Kind kind, uint64_t value) {
         if (last == value) return;

@@ -126,7 +126,7 @@ class AddressSpace(LaunchingDevice):
         return self.launcher.start(kernel, grid, block, arguments, shared_bytes, entries)
 
     def queue(self, kernels: Iterable[LoadedKernel], block_threads: int, *, shared_bytes: int = 0, packets: int = 16,
-              priority: int = 0) -> Queue:
+              priority: int = 0, capacity: int = 1) -> Queue:
         """Return a hardware queue that nobody has yet (docs/device.md). With the first, the upper half of the kernel
         slots becomes the queues'.
 
@@ -140,6 +140,10 @@ class AddressSpace(LaunchingDevice):
             Launches that it holds, a power of two.
         priority : int
             0 to 15; the highest goes first.
+        capacity : int
+            Kernels in flight at most, of `queue_capacity` of the geometry (REEF 4.1 bounds by it what a reset has to
+            evict). With 1 they run in order; with more they are begun in order, and `Queue.launch` says which waits
+            for those before it.
 
         Raises
         ------
@@ -147,7 +151,8 @@ class AddressSpace(LaunchingDevice):
             If the machine has no queue, none is left, or kernel slots that queues use are in use.
         """
         self.require_open()
-        return self._core.queues.make(self, tuple(kernels), block_threads, shared_bytes, packets, priority)
+        return self._core.queues.make(self, tuple(kernels), block_threads, shared_bytes, packets, priority,
+                                       capacity)
 
     def stream(self, priority: int = 0, name: str = "") -> Stream:
         """Return a new stream: kernels, copies, events and calls that are carried out in order (docs/python.md).

@@ -17,6 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import partial
 
 from caesura.hw.arch.commands import Command, KernelState
 from caesura.hw.arch.geometry import Geometry
@@ -31,7 +32,7 @@ from .launch import Launch
 from .loaded import LoadedKernel
 from .lock import FairLock, whole
 from .memory import DeviceMemory
-from .queue import Queue, Queued
+from .queue import Flight, Queue, Queued
 from .simulated_time import DEFAULT_CYCLES
 from .tickets import Flag, Ticket, Ticketed
 
@@ -53,6 +54,8 @@ class Piece:
         As it was launched.
     queue : Queue or None
         That it was put into; None: it was started in a kernel slot.
+    bound : bool
+        Its packet has the barrier bit: it begins when all before it in the queue have completed.
     after : tuple of Piece
         What a barrier waits for.
     ticket : Ticket or None
@@ -71,6 +74,7 @@ class Piece:
     arguments: Sequence = ()
     shared_bytes: int = 0
     queue: Queue | None = None
+    bound: bool = False
     after: tuple[Piece, ...] = ()
     ticket: Ticket | None = None
     launch: Launch | Queued | None = None
@@ -166,7 +170,7 @@ class Work:
     # Launches
 
     def launch(self, kernel: LoadedKernel, grid, block, arguments: Sequence, shared_bytes: int = 0, *,
-               queue: Queue | None = None) -> Piece:
+               queue: Queue | None = None, barrier: bool = False) -> Piece:
         """Start a kernel, or put it into a queue.
 
         Parameters
@@ -174,6 +178,9 @@ class Work:
         kernel, grid, block, arguments, shared_bytes
             As of `Kernel.__call__`.
         queue : Queue, optional
+        barrier : bool
+            Of a packet, as of `Queue.launch`. A piece that needs what one before it has written says so where the queue
+            has a capacity of more than 1.
 
         Raises
         ------
@@ -186,7 +193,7 @@ class Work:
         self._require_clear()
         if kernel.device is not self._device:
             raise DriverError(f"kernel {kernel.name!r} is on another device; load it on this one")
-        piece = Piece(kernel, triple(grid, "grid"), triple(block, "block"), arguments, shared_bytes, queue)
+        piece = Piece(kernel, triple(grid, "grid"), triple(block, "block"), arguments, shared_bytes, queue, barrier)
         kernel.parameter_words(arguments)
         spoiler = kernel.spoilers.apart if kernel.apart(arguments) else kernel.spoilers.always
         if spoiler is not None:
@@ -233,7 +240,7 @@ class Work:
         else:
             ticket = Ticket(self.flag)
             given = Ticketed(piece.arguments, ticket)
-            start = self._launcher.start if piece.queue is None else piece.queue.launch
+            start = self._launcher.start if piece.queue is None else partial(piece.queue.launch, barrier=piece.bound)
             piece.launch = start(piece.kernel, piece.grid, piece.block, given, piece.shared_bytes)
             piece.ticket = ticket
         piece.dropped = ""
@@ -318,27 +325,33 @@ class Work:
             queue.enable()
 
     def _kill_running(self, queue: Queue, mine: dict[int, Piece]) -> None:
-        """Kill the kernel of a queue if it is one of these, by packet."""
-        path, usual = f"queue[{queue.number}]", sum(1 << slot for slot in self._launcher.slots.queue_slots)
-        begun = QueueState.RUNNING, QueueState.PREEMPTED
-        while (status := self._host.fields(f"{path}.status"))["state"] in begun:
-            slot = status["slot"]
-            if status["away"]:  # it begins anew, and leaves
-                if queue.completed not in mine:
+        """Kill what a queue has in flight of these, by packet."""
+        for flight in queue.in_flight():
+            if flight.index in mine:
+                self._kill_flight(queue, flight, mine[flight.index])
+
+    def _kill_flight(self, queue: Queue, flight: Flight, piece: Piece) -> None:
+        """Kill a kernel in flight, wherever it has gone meanwhile; nothing happens if it has ended.
+
+        It may end at any moment, or lose its slot and come back to another one. Only while the slot is taken from the
+        queues nobody else can come into it.
+        """
+        usual = sum(1 << slot for slot in self._launcher.slots.queue_slots)
+        now: Flight | None = flight
+        while now is not None:
+            if now.away:
+                if queue.drop(now):
+                    piece.dropped = "killed"
                     return
-                queue.restart()
-                continue
-            self._host.write("queue_slots", usual & ~(1 << slot))
-            try:
-                status = self._host.fields(f"{path}.status")
-                if status["state"] in begun and status["slot"] == slot and not status["away"]:
-                    # Nobody else can come into the slot: if the index is already that of the next, nobody is in it.
-                    index = queue.completed
-                    if index in mine:
-                        self._kill(mine[index], slot)
-                    return
-            finally:
-                self._host.write("queue_slots", usual)
+            else:
+                self._host.write("queue_slots", usual & ~(1 << now.slot))
+                try:
+                    if queue.find(flight.index) == now:
+                        self._kill(piece, now.slot)
+                        return
+                finally:
+                    self._host.write("queue_slots", usual)
+            now = queue.find(flight.index)
 
     def _settle(self, pieces: list[Piece], limit: int, began: int) -> int:
         """Let time pass until nothing comes of these any more; return the cycle."""

@@ -33,7 +33,7 @@ from .memory import DeviceMemory
 from .regions import Allocation
 from .simulated_time import DEFAULT_CYCLES, SimulatedTime
 
-__all__ = ["Queue", "Queued"]
+__all__ = ["Flight", "Queue", "Queued"]
 
 SLICE = 200
 """Cycles between two looks at a signal."""
@@ -47,6 +47,32 @@ _FAILED = {
     QueueError.BAD_CONTEXT: "its kernel was preempted, and what memory holds of it cannot be read; stop and enable the "
                             "queue to try again, or end it",
 }
+
+
+_BARRIER_BIT = 8
+"""Of a packet's header."""
+
+
+@dataclass(frozen=True)
+class Flight:
+    """A kernel of a queue that has been begun and has not completed.
+
+    Attributes
+    ----------
+    place : int
+        Of those that the queue has in flight, from 0 on.
+    index : int
+        Of its packet.
+    slot : int
+        Its kernel slot.
+    away : bool
+        It is preempted and has no slot.
+    """
+
+    place: int
+    index: int
+    slot: int
+    away: bool
 
 
 @dataclass(eq=False)
@@ -97,8 +123,8 @@ class Queued:
 class Queue:
     """A hardware queue; see `Device.queue`.
 
-    Packets are HSA's kernel dispatch and barrier-AND packets (`hw.arch.packets`). They are carried out in order, one at
-    a time; those of several queues share the device.
+    Packets are HSA's kernel dispatch and barrier-AND packets (`hw.arch.packets`). They are begun in order, up to
+    `capacity` at a time; those of several queues share the device.
 
     Parameters
     ----------
@@ -114,10 +140,12 @@ class Queue:
         Of its ring, a power of two.
     priority : int
         0 to 15; of queues that have something to begin the highest goes first.
+    capacity : int
+        Kernels in flight at most, each with save areas and local memory of its own.
     """
 
     def __init__(self, device: DeviceMemory, time: SimulatedTime, number: int, kernels: Sequence[LoadedKernel],
-                 block_threads: int, shared_bytes: int, packets: int, priority: int):
+                 block_threads: int, shared_bytes: int, packets: int, priority: int, capacity: int):
         self._time, self.number = time, number
         self._device, self._host = device, device.host
         g = self._device.geometry
@@ -125,7 +153,10 @@ class Queue:
             raise DriverError(f"packets must be a power of two up to 32768, not {packets}")
         if not 0 <= priority < 16:
             raise DriverError(f"priority must be 0 to 15, not {priority}")
-        self._packets = packets
+        if whole_number(capacity, "capacity") not in range(1, g.queue_capacity + 1):
+            raise DriverError(f"capacity must be 1 to {g.queue_capacity}, the queue_capacity of this machine "
+                              f"({g.name}), not {capacity}")
+        self._packets, self.capacity = packets, capacity
         self._warps = -(-whole_number(block_threads, "block_threads") // g.warp_size)
         self._shared = max(whole_number(shared_bytes, "shared_bytes"), *(each.image.shared_bytes for each in kernels))
         self._registers = max(kernel.image.registers for kernel in kernels)
@@ -134,8 +165,8 @@ class Queue:
         local = g.tb_slots * local_region_bytes(g, self._warps, self._local)
         reserve = self._device.reserve
         self._ring = reserve(packets * PACKET_BYTES, self._device.system)
-        self._contexts = reserve(g.sms * ccb_bytes(g, area), self._device.system)
-        self._locals = reserve(g.sms * local, self._device.system) if local else None
+        self._contexts = reserve(capacity * g.sms * ccb_bytes(g, area), self._device.system)
+        self._locals = reserve(capacity * g.sms * local, self._device.system) if local else None
         self._objects: dict[LoadedKernel, Allocation] = {}
         self._queued: list[Queued] = []
         self._first = self._written = self._host.read(f"queue[{number}].read_index")  # what its last owner has left
@@ -150,7 +181,7 @@ class Queue:
                 "base": self._ring.address, "size": packets.bit_length() - 1, "write_index": self._written,
                 "ccb_base": self._contexts.address, "ccb_stride": ccb_bytes(g, area), "area_bytes": area,
                 "local_base": self._locals.address if self._locals else 0, "local_stride": local,
-                "window_base": heap.base, "window_end": heap.end}.items():
+                "window_base": heap.base, "window_end": heap.end, "capacity": capacity}.items():
             self._host.write(f"queue[{number}].{name}", value)
         self._host.write(f"queue[{number}].control", enable=1, priority=priority)
 
@@ -172,7 +203,8 @@ class Queue:
     # Packets
 
     @whole
-    def launch(self, kernel: LoadedKernel, grid, block, arguments: Sequence, shared_bytes: int = 0) -> Queued:
+    def launch(self, kernel: LoadedKernel, grid, block, arguments: Sequence, shared_bytes: int = 0, *,
+               barrier: bool = False) -> Queued:
         """Put a kernel into the queue.
 
         Parameters
@@ -184,6 +216,9 @@ class Queue:
             As of a launch.
         shared_bytes : int
             Dynamic shared memory.
+        barrier : bool
+            It is begun when all packets before it have completed (HSA's barrier bit); of a queue with a capacity of 1
+            each is.
 
         Raises
         ------
@@ -210,11 +245,12 @@ class Queue:
         packet[6:8] = image.all_local_bytes, -(-shared // 4) * 4
         packet[8], packet[10] = self._object(kernel).address, kernarg.address
         held = [kernel, kernarg, *kernel.holdings(arguments)]
-        return self._put(image.name, PacketType.DISPATCH | 3 << 16, packet, held)
+        return self._put(image.name, PacketType.DISPATCH | barrier << _BARRIER_BIT | 3 << 16, packet, held)
 
-    def barrier(self, after: Sequence[Queued], any_of: bool = False) -> Queued:
+    def barrier(self, after: Sequence[Queued], any_of: bool = False, *, barrier: bool = False) -> Queued:
         """Put a packet into the queue that completes when all of up to five others have, of any queue; or, with
-        `any_of`, when one of them has.
+        `any_of`, when one of them has. What is behind it waits for that. With `barrier` it waits for all before it in
+        the queue, too.
 
         Raises
         ------
@@ -226,7 +262,7 @@ class Queue:
         packet = np.zeros(PACKET_BYTES // 4, "<u4")
         packet[2:2 + 2 * len(after):2] = [each.signal.address for each in after]
         kind = PacketType.BARRIER_OR if any_of else PacketType.BARRIER_AND
-        return self._put("barrier", kind, packet, list(after))
+        return self._put("barrier", kind | barrier << _BARRIER_BIT, packet, list(after))
 
     def checkpoint_others(self) -> Queued:
         """Put a packet into the queue that has kernels of queues with a lower priority checkpointed, as soon as it is
@@ -238,10 +274,12 @@ class Queue:
     @whole
     def _put(self, name: str, header: int, packet: np.ndarray, held: Sequence[object]) -> Queued:
         """Write a packet, its first word last, and ring the doorbell."""
-        if self._written - self._host.read(f"queue[{self.number}].read_index") >= self._packets:
+        self._queued = [each for each in self._queued if not each.done]
+        before = self._written - self._first - self._packets  # whose place it takes
+        if (self._written - self._host.read(f"queue[{self.number}].read_index") >= self._packets
+                and any(each.index <= before for each in self._queued)):  # the index follows the signal in a few cycles
             raise LaunchError(f"all {self._packets} packets of the queue are in use; wait for one, or make a queue of "
                               "more")
-        self._queued = [each for each in self._queued if not each.done]
         signal = self._device.reserve(SIGNAL_BYTES, self._device.system)
         value = bytearray(SIGNAL_BYTES)
         value[SIGNAL_VALUE] = 1
@@ -294,11 +332,11 @@ class Queue:
         while not all(each.done for each in wanted):
             status = self._host.fields(f"queue[{self.number}].status")
             if status["state"] == QueueState.FAILED:
-                at = self.completed
+                at = self._failed(status["of"])
                 name = next((each.name for each in self._queued if each.index == at), "?")
                 raise DriverError(f"queue {self.number} has stopped at packet {at} ({name}): "
                                   f"{_FAILED[QueueError(status['error'])]}")
-            if status["state"] == QueueState.STOPPED or status["away"] and not self.enabled:
+            if status["state"] in (QueueState.STOPPED, QueueState.PREEMPTED) and self._is_left(wanted):
                 raise DriverError(f"queue {self.number} is stopped and will not go on; enable it first")
             if passed >= limit:
                 put = self._written - self._first
@@ -306,13 +344,35 @@ class Queue:
                                  f"{passed} cycles")
             passed += self._time.advance(min(SLICE, limit - passed))
 
+    def _failed(self, of: int) -> int:
+        """Return the index of the packet that the queue has failed at."""
+        return self._host.read(f"queue[{self.number}]." + (f"packet[{of - 1}]" if of else "unstarted")) - self._first
+
+    def _is_left(self, wanted: Sequence[Queued]) -> bool:
+        """The queue is stopped, and one of these is away or was not started."""
+        if self.enabled:
+            return False
+        first = self._host.read(f"queue[{self.number}].unstarted") - self._first
+        away = {flight.index for flight in self.in_flight() if flight.away}
+        return any(not each.done and (each.index >= first or each.index in away) for each in wanted)
+
+    def in_flight(self) -> list[Flight]:
+        """Return the kernels in flight. Each is read by itself, while the queue goes on."""
+        path, word = f"queue[{self.number}]", self._host.read(f"queue[{self.number}].in_flight")
+        return [Flight(place, self._host.read(f"{path}.packet[{place}]") - self._first, word >> 8 * place + 4 & 7,
+                       bool(word >> 8 * place & 2)) for place in range(self.capacity) if word >> 8 * place & 1]
+
+    def find(self, index: int) -> Flight | None:
+        """Return the kernel in flight of a packet, if there is one."""
+        return next((flight for flight in self.in_flight() if flight.index == index), None)
+
     @property
     def enabled(self) -> bool:
         """It has not been stopped."""
         return bool(self._host.fields(f"queue[{self.number}].control")["enable"])
 
     def stop(self) -> int:
-        """Begin no more packets: what was fetched and not started is dropped, a kernel that runs ends, one that is
+        """Begin no more packets: what was fetched and not started is dropped, kernels that run end, one that is
         preempted and has lost its slot waits for `enable`. Return the index of the first packet that has not been
         started, which `enable` goes on with."""
         self._control(enable=0)
@@ -324,25 +384,23 @@ class Queue:
         self._host.write(path, priority=self._host.fields(path)["priority"], **fields)
 
     def end(self, max_cycles: int = DEFAULT_CYCLES) -> None:
-        """Stop, and kill the kernel that runs.
+        """Stop, and kill the kernels in flight.
 
         Raises
         ------
         CycleLimit
-            If it has not ended after `max_cycles`.
+            If they have not ended after `max_cycles`.
         """
         self.stop()
         passed, limit = 0, whole_number(max_cycles, "max_cycles")
-        status = self._host.fields(f"queue[{self.number}].status")
-        while status["state"] in (QueueState.RUNNING, QueueState.PREEMPTED):
+        while flights := self.in_flight():
             if passed >= limit:
-                raise CycleLimit(f"the kernel of queue {self.number} has not ended {passed} cycles after it was killed")
-            if status["away"]:
-                self._control(enable=0, discard=1)
-            else:
-                self._host.write("command", op=Command.KILL, kernel=status["slot"])
+                raise CycleLimit(f"a kernel of queue {self.number} has not ended {passed} cycles after it was killed")
+            self._control(enable=0, discard=sum(1 << flight.place for flight in flights if flight.away))
+            for flight in flights:
+                if not flight.away:
+                    self._host.write("command", op=Command.KILL, kernel=flight.slot)
             passed += self._time.advance(min(SLICE, limit - passed))
-            status = self._host.fields(f"queue[{self.number}].status")
 
     def void(self, queued: Queued) -> None:
         """Make a barrier that waits for nothing of a packet that the queue, which is stopped, has not started: when the
@@ -352,22 +410,29 @@ class Queue:
         place = self._ring.address + (self._first + queued.index) % self._packets * PACKET_BYTES
         self.transport.write_memory(place, words.tobytes())
 
-    def restart(self) -> None:
-        """Have a kernel that is preempted and has no slot begin anew; nothing happens if it has come back meanwhile.
+    def drop(self, flight: Flight) -> bool:
+        """Be done with a kernel that is preempted and has no slot: it does not come back, and its packet completes.
+        Return False if it has come back meanwhile, and nothing was done.
 
         Raises
         ------
         CycleLimit
             If the queue processor does nothing.
         """
-        self._control(enable=0, discard=1)
-        path, looks = f"queue[{self.number}].status", 0
-        while self._host.fields(path)["away"]:  # until the queue processor has seen it
-            looks += 1
-            if looks > SETTLED:
-                raise CycleLimit(f"queue {self.number} has not dropped its kernel after {looks} looks: memory has not "
-                                 "answered what the queue processor asks for")
-        self._control(enable=1)
+        enabled = self.enabled
+        self._control(enable=0)  # from now on it does not come back
+        try:
+            now = self.find(flight.index)
+            if now is None or not now.away:
+                return False
+            self._control(enable=0, discard=1 << flight.place)
+            for _ in range(SETTLED):
+                if self.find(flight.index) is None:
+                    return True
+        finally:
+            self._control(enable=enabled)
+        raise CycleLimit(f"queue {self.number} has not dropped its kernel after {SETTLED} looks: memory has not "
+                         "answered what the queue processor asks for")
 
     def enable(self) -> None:
         """Go on after `stop`, or after a failure has been mended."""

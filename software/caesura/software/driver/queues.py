@@ -38,7 +38,7 @@ class Queues:
         return [queue for queue in self._queues if queue.owner is owner]
 
     def make(self, owner: DeviceMemory, kernels: Sequence[LoadedKernel], block_threads: int, shared_bytes: int,
-             packets: int, priority: int) -> Queue:
+             packets: int, priority: int, capacity: int) -> Queue:
         """Return a queue that nobody has yet; see `Device.queue`."""
         g = self._host.geometry
         taken = {queue.number for queue in self._queues}
@@ -49,7 +49,8 @@ class Queues:
                               "kernels instead, or use streams")
         self._take_slots()
         self.preempt_by(self._policy)
-        queue = Queue(owner, self._time, number, kernels, block_threads, shared_bytes, packets, priority)
+        queue = Queue(owner, self._time, number, kernels, block_threads, shared_bytes, packets, priority,
+                      capacity)
         self._queues.append(queue)
         return queue
 

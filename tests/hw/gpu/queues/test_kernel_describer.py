@@ -52,12 +52,13 @@ class Bench:
                     pass
                 ctx.set(dut.word.valid, 0)
 
-    async def describe(self, ctx, packet, found, setup, slot):
+    async def describe(self, ctx, packet, found, setup, slot, place):
         """Return what is written, and whether it failed."""
         dut, written = self.dut, {}
         for name, fields in (("packet", packet), ("found", found), ("setup", setup)):
             ctx.set(getattr(dut, name), fields)
         ctx.set(dut.slot, slot)
+        ctx.set(dut.place, place)
         assert not ctx.get(dut.wrong)
         ctx.set(dut.begin, 1)
         for _ in range(LIMIT):
@@ -75,7 +76,7 @@ class Bench:
         raise AssertionError("it does not end")
 
 
-def expected(g, packet, found, setup, slot, memory):
+def expected(g, packet, found, setup, slot, place, memory):
     """What the registers of each SM are to be."""
     block = [packet[f"block_{name}"] for name in "xyz"]
     threads = block[0] * block[1] * block[2]
@@ -96,8 +97,8 @@ def expected(g, packet, found, setup, slot, memory):
         words[f"param[{k}]"] = memory[packet["kernarg_address"] + 4 * k] if given else 0
     found_of = {}
     for sm in range(g.sms):
-        own = {"ccb_base": setup["ccb_base"] + sm * setup["ccb_stride"],
-               "local_base": setup["local_base"] + sm * setup["local_stride"]}
+        own = {"ccb_base": setup["ccb_base"] + (place * g.sms + sm) * setup["ccb_stride"],
+               "local_base": setup["local_base"] + (place * g.sms + sm) * setup["local_stride"]}
         found_of |= {(sm, f"kernel[{slot}].{name}"): value for name, value in (words | own).items()}
     return found_of
 
@@ -115,7 +116,7 @@ def a_packet(g, rng, parameters):
     found |= {"registers": rng.randint(1, 63), "kernarg_words": parameters}
     setup = {name: rng.randrange(1 << 28) for name in (
         "ccb_base", "ccb_stride", "area_bytes", "local_base", "local_stride", "window_base", "window_end")}
-    return packet, found, setup, rng.randrange(g.kernel_slots)
+    return packet, found, setup, rng.randrange(g.kernel_slots), rng.randrange(g.queue_capacity)
 
 
 @pytest.mark.parametrize("sms", [2, 3])
@@ -125,12 +126,12 @@ def test_all_registers_are_written_once_and_right(sms):
 
     async def process(ctx):
         for parameters in (0, 1, g.param_words, g.param_words + 9, 5, 3, 7):
-            packet, found, setup, slot = a_packet(g, rng, parameters)
+            packet, found, setup, slot, place = a_packet(g, rng, parameters)
             for k in range(g.param_words):
                 bench.memory[packet["kernarg_address"] + 4 * k] = rng.randrange(1 << 32)
-            written, failed = await bench.describe(ctx, packet, found, setup, slot)
+            written, failed = await bench.describe(ctx, packet, found, setup, slot, place)
             found["kernarg_words"] = min(parameters, g.param_words)
-            wanted = expected(g, packet, found, setup, slot, bench.memory)
+            wanted = expected(g, packet, found, setup, slot, place, bench.memory)
             places = register_map()
             wanted = {key: value % (1 << 32) for key, value in wanted.items() if key[1] in places}
             assert not failed and written == wanted
@@ -144,11 +145,11 @@ def test_parameters_that_cannot_be_read():
 
     async def process(ctx):
         for place in (0, 2, 4):
-            packet, found, setup, slot = a_packet(g, rng, 5)
+            packet, found, setup, slot, place = a_packet(g, rng, 5)
             for k in range(5):
                 bench.memory[packet["kernarg_address"] + 4 * k] = 0
             for bench.fails in (packet["kernarg_address"] + 4 * place, None):
-                _, failed = await bench.describe(ctx, packet, found, setup, slot)
+                _, failed = await bench.describe(ctx, packet, found, setup, slot, place)
                 assert failed == (bench.fails is not None), "and the next one is not affected"
 
     bench.run(process)

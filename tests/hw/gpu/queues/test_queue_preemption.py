@@ -12,13 +12,14 @@ from caesura.hw.arch.geometry import preset
 from caesura.hw.gpu.queues.queue_preemption import QueuePreemption
 from support.hw.simulation import Simulator, component
 
-G = preset("tiny").replace(sms=2, queues=4)
+G = preset("tiny").replace(sms=2, queues=4, queue_capacity=2)
+DEPTH = G.queue_capacity
 SLOTS = range(G.kernel_slots)
 STEPS = 800
 
 
 class Kernel:
-    """The kernel of a queue, as it is known outside the block: a kernel slot or none, and work that is left."""
+    """A kernel in flight, as it is known outside the block: a kernel slot or none, and work that is left."""
 
     def __init__(self, work):
         self.slot, self.work = None, work
@@ -31,8 +32,8 @@ class Scene:
     def __init__(self, seed, slots):
         self.rng = random.Random(seed)
         self.slots = list(range(slots))
-        self.priority = [self.rng.randrange(3) for _ in range(G.queues)]
-        self.kernels = [None] * G.queues
+        self.priority = [level for _ in range(G.queues) for level in [self.rng.randrange(3)] * DEPTH]  # of each kernel
+        self.kernels = [None] * G.flights
         self.states = [[KernelState.IDLE] * G.kernel_slots for _ in range(G.sms)]
         self.errors = [[CommandError.NONE] * G.kernel_slots for _ in range(G.sms)]
         self.keeps = self.fail = False
@@ -53,7 +54,7 @@ class Scene:
         return {sm[kernel.slot] for sm in self.states}
 
     def wants(self, q, mine):
-        """The queue has a kernel that is to run."""
+        """The kernel is to run."""
         kernel = self.kernels[q]
         if kernel is None:
             return False
@@ -100,10 +101,11 @@ class Scene:
 
 async def show(ctx, dut, scene):
     for q, kernel in enumerate(scene.kernels):
-        ctx.set(dut.kernels[q], {"started": kernel is not None and kernel.slot is not None, "stuck": 0,
-                                 "slot": kernel.slot if kernel and kernel.slot is not None else 0,
-                                 "roomless": kernel is not None and kernel.slot is None,
-                                 "priority": scene.priority[q]})
+        ctx.set(dut.kernels[q], {"started": kernel is not None and kernel.slot is not None,
+                                 "slot": kernel.slot if kernel and kernel.slot is not None else 0})
+    for q in range(G.queues):
+        ctx.set(dut.queues[q], {"stuck": 0, "priority": scene.priority[q * DEPTH], "roomless": any(
+            kernel is not None and kernel.slot is None for kernel in scene.kernels[q * DEPTH:(q + 1) * DEPTH])})
     for i in range(G.sms):
         for k in SLOTS:
             ctx.set(dut.states[i][k], scene.states[i][k])
@@ -113,9 +115,9 @@ async def show(ctx, dut, scene):
 
 def check(scene, what, mine):
     """The command is one that is to be given now."""
-    q, op = what.queue, Command(what.op)
-    kernel, states = scene.kernels[q], scene.state(what.queue)
-    off = any(scene.wants(p, mine) and scene.priority[p] > scene.priority[q] for p in range(G.queues))
+    q, op = what.kernel, Command(what.op)
+    kernel, states = scene.kernels[q], scene.state(what.kernel)
+    off = any(scene.wants(p, mine) and scene.priority[p] > scene.priority[q] for p in range(G.flights))
     assert kernel is not None and kernel.slot == what.slot and not kernel.away
     match op:
         case Command.PREEMPT if what.whole:
@@ -133,7 +135,7 @@ def check(scene, what, mine):
             assert off and mine[q] and not kernel.bound and not scene.free()
             assert states <= {KernelState.PREEMPTED, KernelState.FINISHED}
             assert not any(errors[kernel.slot] for errors in scene.errors)
-            needs = [p for p in range(G.queues) if scene.kernels[p] and (scene.kernels[p].slot is None
+            needs = [p for p in range(G.flights) if scene.kernels[p] and (scene.kernels[p].slot is None
                                                                          or scene.kernels[p].away)]
             assert any(scene.priority[p] > scene.priority[q] for p in needs)
         case _:
@@ -145,13 +147,13 @@ def check(scene, what, mine):
 def test_commands_by_priority(seed, slots):
     scene = Scene(10 * seed + slots, slots)
     dut, rng, ended = component(QueuePreemption, G), scene.rng, []
-    mine = [False] * G.queues
+    mine = [False] * G.flights
 
     async def testbench(ctx):
         ctx.set(dut.enable, 1)
         for step in range(STEPS + 4000):
             if step < STEPS:
-                for q in range(G.queues):
+                for q in range(G.flights):
                     if scene.kernels[q] is None and rng.random() < 0.02:
                         scene.kernels[q] = Kernel(rng.randrange(1, 40))
                 scene.keeps, scene.fail = rng.random() < 0.3, rng.random() < 0.2
@@ -172,25 +174,25 @@ def test_commands_by_priority(seed, slots):
             assert away == sum(1 << q for q, kernel in enumerate(scene.kernels) if kernel and kernel.away)
             action, back = ctx.get(dut.action), ctx.get(dut.back)
             assert not back or scene.free()
-            for q in (q for q in range(G.queues) if back >> q & 1):
-                assert not any(scene.wants(p, mine) and scene.priority[p] > scene.priority[q] for p in range(G.queues))
+            for q in (q for q in range(G.flights) if back >> q & 1):
+                assert not any(scene.wants(p, mine) and scene.priority[p] > scene.priority[q] for p in range(G.flights))
             done = {"valid": 0, "accepted": 0, "what": {}}
             if action.valid:
                 what = action.what
                 check(scene, what, mine)
-                kernel = scene.kernels[what.queue]
+                kernel = scene.kernels[what.kernel]
                 whole = what.whole and (kernel.stays or scene.failed(kernel))
                 taken = scene.command(Command(what.op), what.slot, whole)
                 done = {"valid": 1, "accepted": int(taken), "what": {name: getattr(what, name) for name in (
-                    "op", "queue", "slot", "checkpoint", "whole")}}
+                    "op", "kernel", "slot", "checkpoint", "whole")}}
                 scene.seen.add("whole" if what.whole else Command(what.op))
                 if what.op == Command.PREEMPT and what.whole:
                     kernel.bound = kernel.stays = False
                 elif what.op == Command.PREEMPT and taken:
-                    mine[what.queue] = True
+                    mine[what.kernel] = True
                     kernel.bound, kernel.stays = scene.keeps, scene.keeps and rng.random() < 0.7
                 elif what.op == Command.RESUME and taken:
-                    mine[what.queue] = False
+                    mine[what.kernel] = False
                 elif what.op == Command.KILL:
                     kernel.away, kernel.adopting = kernel.away or kernel.adopting or taken, False
             elif scene.free():

@@ -48,7 +48,10 @@ class KernelDescriber(wiring.Component):
     ----------
     packet : DISPATCH, in; found : KERNEL_OBJECT, in; setup : queue_setup, in
     slot : Signal, in
-        Kernel slot. All four are held from `begin` to `done`.
+        Kernel slot.
+    place : Signal, in
+        Of the kernel among those in flight in its queue: each has save areas and local memory of
+        its own. All five are held from `begin` to `done`.
     wrong : Signal, out
         The packet has a shape that no grid has, or blocks larger than the SM takes; combinational.
     begin : Signal, in; done : Signal, out
@@ -64,6 +67,7 @@ class KernelDescriber(wiring.Component):
     found: View
     setup: View
     slot: Signal
+    place: Signal
     wrong: Signal
     begin: Signal
     done: Signal
@@ -77,7 +81,8 @@ class KernelDescriber(wiring.Component):
         word = data.StructLayout({"data": 32, "error": 1, "last": 1})
         super().__init__({
             "packet": In(DISPATCH), "found": In(KERNEL_OBJECT), "setup": In(queue_setup()),
-            "slot": In(below(g.kernel_slots)), "wrong": Out(1), "begin": In(1), "done": Out(1),
+            "slot": In(below(g.kernel_slots)), "place": In(below(g.queue_capacity)),
+            "wrong": Out(1), "begin": In(1), "done": Out(1),
             "failed": Out(1), "registers": Out(stream.Signature(register_write(g))),
             "job": Out(stream.Signature(words_job())), "word": In(stream.Signature(word)),
         })
@@ -188,20 +193,26 @@ class KernelDescriber(wiring.Component):
                     m.next = "CONTEXTS"
 
     def _write_places(self, m):
-        """Where each SM saves, and has its local memory."""
+        """Where each SM saves, and has its local memory: a stride a cycle, over those of earlier
+        places and then of the SMs."""
         setup, sms = self.setup, self.geometry.sms
         sm = Signal(below(sms))
+        passed = Signal(below(self.geometry.queue_capacity))  # places
         offset = Signal(32)
         for state, name, first, stride, then in (
                 ("CONTEXTS", "ccb_base", setup.ccb_base, setup.ccb_stride, "LOCALS"),
                 ("LOCALS", "local_base", setup.local_base, setup.local_stride, "PARAMETERS")):
             with m.State(state):
-                self._write(m, name, first + offset, one_hot(sm, sms))
-                with m.If(self.registers.ready):
+                here = passed == self.place
+                with m.If(here):
+                    self._write(m, name, first + offset, one_hot(sm, sms))
+                with m.If(self.registers.ready | ~here):
                     m.d.sync += [sm.eq(sm + 1), offset.eq(offset + stride)]
                     with m.If(sm == sms - 1):
-                        m.d.sync += [sm.eq(0), offset.eq(0)]
-                        m.next = then
+                        m.d.sync += [sm.eq(0), passed.eq(passed + 1)]
+                        with m.If(here):
+                            m.d.sync += [passed.eq(0), offset.eq(0)]
+                            m.next = then
 
     def _write_parameters(self, m):
         """Read parameters as they are written; the last words are zeros."""

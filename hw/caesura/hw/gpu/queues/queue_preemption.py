@@ -12,22 +12,27 @@ from ...arch.geometry import Geometry
 from ...arch.registers import device_register_map
 from ...interfaces.payloads import below
 from ...lib.bits import encode, lowest, pick
+from .in_flight import flight_number
 
-__all__ = ["QueuePreemption", "queue_action", "queue_kernel"]
+__all__ = ["QueuePreemption", "queue_action", "queue_demand", "queue_kernel"]
+
+
+def queue_demand() -> data.StructLayout:
+    """What a queue is after: its next packet is `roomless`, a kernel that finds no slot; while it
+    is `stuck` it begins nothing, and its kernels are left alone."""
+    control = device_register_map()["queue[0].control"].fields
+    return data.StructLayout({"priority": control["priority"].width, "stuck": 1, "roomless": 1})
 
 
 def queue_kernel(g: Geometry) -> data.StructLayout:
-    """What a queue has: a kernel that was `started`, in a `slot` unless it is away; or it is
-    `roomless`, a kernel that finds no slot. It begins nothing while it is `stuck`."""
-    control = device_register_map()["queue[0].control"].fields
-    return data.StructLayout({"started": 1, "slot": below(g.kernel_slots), "roomless": 1,
-                              "stuck": 1, "priority": control["priority"].width})
+    """A kernel in flight, which was `started`, in a `slot` unless it is away."""
+    return data.StructLayout({"started": 1, "slot": below(g.kernel_slots)})
 
 
 def queue_action(g: Geometry) -> data.StructLayout:
-    """A command for the kernel of a queue; of a preempt: `checkpoint`, it runs on; `whole`, what is
-    left of a preempted kernel on the SMs goes to memory."""
-    return data.StructLayout({"op": unsigned(4), "queue": below(g.queues),
+    """A command for a kernel in flight, `kernel`; of a preempt: `checkpoint`, it runs on; `whole`,
+    what is left of a preempted kernel on the SMs goes to memory."""
+    return data.StructLayout({"op": unsigned(4), "kernel": flight_number(g),
                               "slot": below(g.kernel_slots), "checkpoint": 1, "whole": 1})
 
 
@@ -43,8 +48,9 @@ class QueuePreemption(wiring.Component):
     A kernel that is saved keeps its kernel slot until one of a higher priority needs it: then the
     slot is killed, and what memory holds of the kernel is adopted into another slot later (`back`).
     One that has stayed on the SMs in part, or that memory refused, is preempted once more before
-    that, as a whole. What others have preempted they resume. The kernel of a queue that is stopped
-    keeps its slot, and runs to its end.
+    that, as a whole. What others have preempted they resume. Kernels of a queue that is stopped
+    keep their slots, and run to their ends. Those of one queue have one priority, so they do not
+    preempt each other.
 
     Parameters
     ----------
@@ -57,7 +63,9 @@ class QueuePreemption(wiring.Component):
         Kernels are preempted by priority.
     keeps : Signal, in
         What is preempted from now on leaves some of itself on the SMs.
+    queues : array of queue_demand, in
     kernels : array of queue_kernel, in
+        All that can be in flight, by queue; vectors below are over them.
     states, errors : array of array, in
         `KernelState` and `CommandError` by SM and kernel.
     free : Signal, in
@@ -72,26 +80,27 @@ class QueuePreemption(wiring.Component):
         `valid` while there is something to be done, and what.
     done : struct, in
         `valid` for a cycle: an action was carried out; it was `accepted` by some SM or not.
-    brought : Signal(queues), in
+    brought : Signal(flights), in
         Vector: the kernel is being adopted into its slot from now on.
-    discard : Signal(queues), in
+    discard : Signal(flights), in
         Vector: a kernel that is away will not come back.
-    away : Signal(queues), out
+    away : Signal(flights), out
         Vector: the kernel is in memory, and has no slot.
-    back : Signal(queues), out
+    back : Signal(flights), out
         Vector: it is away, and may come back now.
-    saved : Signal(queues), out
+    saved : Signal(flights), out
         Vector: the kernel is preempted, and has a slot.
-    adopting : Signal(queues), out
+    adopting : Signal(flights), out
         Vector: it is being adopted.
-    lost : Signal(queues), out
+    lost : Signal(flights), out
         Vector, for one cycle: it could not be adopted, and is away again.
-    dropped : Signal(queues), out
+    dropped : Signal(flights), out
         Vector, for one cycle: it was away, and is discarded.
     """
 
     enable: Signal
     keeps: Signal
+    queues: View
     kernels: View
     states: View
     errors: View
@@ -112,87 +121,102 @@ class QueuePreemption(wiring.Component):
 
     def __init__(self, g: Geometry):
         self.geometry = g
-        slots, sms, queues = g.kernel_slots, g.sms, g.queues
-        priority = queue_kernel(g)["priority"].width
+        slots, sms, flights = g.kernel_slots, g.sms, g.flights
+        priority = queue_demand()["priority"].width
         super().__init__({
             "enable": In(1), "keeps": In(1),
-            "kernels": In(data.ArrayLayout(queue_kernel(g), queues)),
+            "queues": In(data.ArrayLayout(queue_demand(), g.queues)),
+            "kernels": In(data.ArrayLayout(queue_kernel(g), flights)),
             "states": In(data.ArrayLayout(data.ArrayLayout(KernelState, slots), sms)),
             "errors": In(data.ArrayLayout(data.ArrayLayout(CommandError, slots), sms)),
             "free": In(1), "again": In(1), "look": In(1),
             "remind": In(data.StructLayout({"valid": 1, "priority": priority})),
             "action": Out(data.StructLayout({"valid": 1, "what": queue_action(g)})),
             "done": In(data.StructLayout({"valid": 1, "accepted": 1, "what": queue_action(g)})),
-            "brought": In(queues), "discard": In(queues),
-            **{name: Out(queues) for name in ("away", "back", "saved", "adopting", "lost",
-                                              "dropped")},
+            "brought": In(flights), "discard": In(flights),
+            **{name: Out(flights) for name in ("away", "back", "saved", "adopting", "lost",
+                                               "dropped")},
         })
 
     def elaborate(self, platform):
         m = Module()
         g = self.geometry
-        wants = Signal(g.queues)  # has a kernel that runs, or is to
-        off = Signal(g.queues)  # is to leave the SMs, or to stay away
-        hungry = Signal(g.queues)  # wants a kernel slot
-        mine = Signal(g.queues)  # preempted by this block, which resumes it
-        tried = Signal(g.queues)  # a command was refused
-        due = Signal(g.queues)  # to be checkpointed
-        bound = Signal(g.queues)  # some of it may be on the SMs: its slot is not killed
-        chosen = {name: Signal(g.queues, name=name) for name in (
+        wants = Signal(g.flights)  # runs, or is to
+        mine = Signal(g.flights)  # preempted by this block, which resumes it
+        tried = Signal(g.flights)  # a command was refused
+        due = Signal(g.flights)  # to be checkpointed
+        bound = Signal(g.flights)  # some of it may be on the SMs: its slot is not killed
+        chosen = {name: Signal(g.flights, name=name) for name in (
             "unadopt", "kill", "evict", "preempt", "resume", "checkpoint")}
-        for q in range(g.queues):
-            kernel = self.kernels[q]
-            higher = Cat(self.kernels[p].priority > kernel.priority for p in range(g.queues))
-            m.d.comb += [off[q].eq(self.enable & ~kernel.stuck & (wants & higher).any()),
-                         hungry[q].eq(kernel.roomless | (self.away[q] & ~off[q] & ~kernel.stuck)),
-                         self.back[q].eq(self.away[q] & ~off[q] & self.free)]
-            self._judge(m, q, wants, off, (hungry & higher).any() & ~self.free, mine, due,
-                        bound, chosen)
+        off, needed = self._compare(m, wants)
+        for f in range(g.flights):
+            q = f // g.queue_capacity
+            m.d.comb += self.back[f].eq(self.away[f] & ~off[q] & self.free)
+            self._judge(m, f, wants, off[q], needed[q], mine, due, bound, chosen)
         blocked = {name: Mux(name == "unadopt", 0, tried) for name in chosen}
         self._choose(m, {name: vector & ~blocked[name] for name, vector in chosen.items()})
         self._carry_out(m, mine, tried, due, bound)
         return m
 
-    def _judge(self, m, q, wants, off, needed, mine, due, bound, chosen):
-        """See what is to be done with the kernel of a queue; others have need of its slot if it is
+    def _compare(self, m, wants):
+        """Return vectors of queues: kernels are to leave the SMs, or to stay away; others have need
+        of their slots."""
+        g = self.geometry
+        off = Signal(g.queues)
+        needed = Signal(g.queues)
+        wanting = Signal(g.queues)  # has a kernel that runs, or is to
+        hungry = Signal(g.queues)  # wants a kernel slot
+        for q, queue in enumerate(self.queues[q] for q in range(g.queues)):
+            own = slice(q * g.queue_capacity, (q + 1) * g.queue_capacity)
+            higher = Cat(self.queues[other].priority > queue.priority for other in range(g.queues))
+            m.d.comb += [
+                wanting[q].eq(queue.roomless | wants[own].any()),
+                off[q].eq(self.enable & ~queue.stuck & (wanting & higher).any()),
+                hungry[q].eq(queue.roomless | (self.away[own].any() & ~off[q] & ~queue.stuck)),
+                needed[q].eq((hungry & higher).any() & ~self.free)]
+        return off, needed
+
+    def _judge(self, m, f, wants, off, needed, mine, due, bound, chosen):
+        """See what is to be done with a kernel in flight; others have need of its slot if it is
         `needed`."""
-        kernel, g = self.kernels[q], self.geometry
-        here = Signal(name=f"here_{q}")
-        m.d.comb += here.eq(kernel.started & ~self.away[q])
+        kernel, g = self.kernels[f], self.geometry
+        queue = self.queues[f // g.queue_capacity]
+        here = Signal(name=f"here_{f}")
+        m.d.comb += here.eq(kernel.started & ~self.away[f])
         states = [pick([self.states[i][k] for k in range(g.kernel_slots)], kernel.slot)
                   for i in range(g.sms)]
         failed = Cat(pick([self.errors[i][k] for k in range(g.kernel_slots)], kernel.slot)
                      != CommandError.NONE for i in range(g.sms)).any()
         anywhere = {state: Cat(own == state for own in states).any() for state in KernelState}
-        runs = Signal(name=f"runs_{q}")
-        yields = Signal(name=f"yields_{q}")  # its slot
-        moves = Signal(name=f"moves_{q}")  # what is under way is not to be disturbed
+        runs = Signal(name=f"runs_{f}")
+        yields = Signal(name=f"yields_{f}")  # its slot
+        moves = Signal(name=f"moves_{f}")  # what is under way is not to be disturbed
         m.d.comb += [
             runs.eq(here & (anywhere[KernelState.RUNNING] | anywhere[KernelState.RESUMING])),
             moves.eq(anywhere[KernelState.PREEMPTING] | anywhere[KernelState.KILLING]
                      | anywhere[KernelState.ADOPTING]),
-            self.saved[q].eq(here & anywhere[KernelState.PREEMPTED] & ~moves
+            self.saved[f].eq(here & anywhere[KernelState.PREEMPTED] & ~moves
                              & ~anywhere[KernelState.RUNNING] & ~anywhere[KernelState.RESUMING]),
-            wants[q].eq(kernel.roomless | (self.away[q] & ~kernel.stuck) | (here & (
-                runs | moves | (self.saved[q] & mine[q])))),
-            chosen["unadopt"][q].eq(self.adopting[q] & ~anywhere[KernelState.ADOPTING] & failed),
-            chosen["preempt"][q].eq(runs & ~moves & off[q]),
-            chosen["resume"][q].eq(mine[q] & self.saved[q] & ~off[q] & ~self.adopting[q]),
-            yields.eq(mine[q] & self.saved[q] & off[q] & needed & ~self.adopting[q]),
-            chosen["kill"][q].eq(yields & ~failed & ~bound[q]),
-            chosen["evict"][q].eq(yields & (failed | bound[q])),
-            chosen["checkpoint"][q].eq(due[q] & here & anywhere[KernelState.RUNNING] & ~moves
-                                       & ~anywhere[KernelState.RESUMING] & ~off[q]),
+            wants[f].eq((self.away[f] & ~queue.stuck) | (here & (
+                runs | moves | (self.saved[f] & mine[f])))),
+            chosen["unadopt"][f].eq(self.adopting[f] & ~anywhere[KernelState.ADOPTING] & failed),
+            chosen["preempt"][f].eq(runs & ~moves & off),
+            chosen["resume"][f].eq(mine[f] & self.saved[f] & ~off & ~self.adopting[f]),
+            yields.eq(mine[f] & self.saved[f] & off & needed & ~self.adopting[f]),
+            chosen["kill"][f].eq(yields & ~failed & ~bound[f]),
+            chosen["evict"][f].eq(yields & (failed | bound[f])),
+            chosen["checkpoint"][f].eq(due[f] & here & anywhere[KernelState.RUNNING] & ~moves
+                                       & ~anywhere[KernelState.RESUMING] & ~off),
         ]
         with m.If(self.look & ~anywhere[KernelState.ADOPTING] & ~failed):
-            m.d.sync += self.adopting[q].eq(0)
+            m.d.sync += self.adopting[f].eq(0)
         with m.If(~kernel.started):
-            m.d.sync += [mine[q].eq(0), due[q].eq(0)]
-        with m.If(self.look & self.away[q] & self.discard[q]):
-            m.d.comb += self.dropped[q].eq(1)
-            m.d.sync += self.away[q].eq(0)
-        with m.If(self.remind.valid & here & (kernel.priority < self.remind.priority)):
-            m.d.sync += due[q].eq(1)
+            m.d.sync += [mine[f].eq(0), due[f].eq(0)]
+        with m.If(self.look & self.away[f] & self.discard[f]):
+            m.d.comb += self.dropped[f].eq(1)
+            m.d.sync += self.away[f].eq(0)
+        with m.If(self.remind.valid & here & (queue.priority < self.remind.priority)):
+            m.d.sync += due[f].eq(1)
 
     def _choose(self, m, chosen):
         """Show one of the commands: what frees something comes first."""
@@ -201,14 +225,14 @@ class QueuePreemption(wiring.Component):
                     "checkpoint": Command.PREEMPT}
         what = self.action.what
         for name in reversed(chosen):
-            one = Signal(self.geometry.queues, name=f"one_{name}")
+            one = Signal(self.geometry.flights, name=f"one_{name}")
             m.d.comb += one.eq(lowest(chosen[name]))
             with m.If(chosen[name].any()):
                 m.d.comb += [
                     self.action.valid.eq(1), what.op.eq(commands[name]),
-                    what.queue.eq(encode(one)), what.checkpoint.eq(name == "checkpoint"),
+                    what.kernel.eq(encode(one)), what.checkpoint.eq(name == "checkpoint"),
                     what.whole.eq(name == "evict"),
-                    what.slot.eq(pick([self.kernels[q].slot for q in range(self.geometry.queues)],
+                    what.slot.eq(pick([self.kernels[f].slot for f in range(self.geometry.flights)],
                                       encode(one)))]
 
     def _carry_out(self, m, mine, tried, due, bound):
@@ -216,28 +240,28 @@ class QueuePreemption(wiring.Component):
         done, what = self.done, self.done.what
         with m.If(self.again):
             m.d.sync += tried.eq(0)
-        for q in range(self.geometry.queues):
-            it = done.valid & (what.queue == q)
+        for f in range(self.geometry.flights):
+            it = done.valid & (what.kernel == f)
             with m.If(it & ~done.accepted):
-                m.d.sync += tried[q].eq(1)
+                m.d.sync += tried[f].eq(1)
             with m.If(it):
                 with m.Switch(what.op):
                     with m.Case(Command.PREEMPT):
                         with m.If(what.checkpoint):
-                            m.d.sync += due[q].eq(0)
+                            m.d.sync += due[f].eq(0)
                         with m.Elif(what.whole):  # taken by nobody: all of it has gone before
-                            m.d.sync += bound[q].eq(0)
+                            m.d.sync += bound[f].eq(0)
                         with m.Elif(done.accepted):
-                            m.d.sync += [mine[q].eq(1), bound[q].eq(self.keeps)]
+                            m.d.sync += [mine[f].eq(1), bound[f].eq(self.keeps)]
                     with m.Case(Command.RESUME):
                         with m.If(done.accepted):
-                            m.d.sync += mine[q].eq(0)
+                            m.d.sync += mine[f].eq(0)
                     with m.Case(Command.KILL):
-                        with m.If(self.adopting[q]):  # it may be on no SM: then nobody takes this
-                            m.d.sync += [self.away[q].eq(1), self.adopting[q].eq(0)]
-                            m.d.comb += self.lost[q].eq(1)
+                        with m.If(self.adopting[f]):  # it may be on no SM: then nobody takes this
+                            m.d.sync += [self.away[f].eq(1), self.adopting[f].eq(0)]
+                            m.d.comb += self.lost[f].eq(1)
                         with m.Elif(done.accepted):
-                            m.d.sync += self.away[q].eq(1)
-            with m.If(self.brought[q]):
-                m.d.sync += [self.away[q].eq(0), self.adopting[q].eq(1), mine[q].eq(1),
-                             tried[q].eq(0)]
+                            m.d.sync += self.away[f].eq(1)
+            with m.If(self.brought[f]):
+                m.d.sync += [self.away[f].eq(0), self.adopting[f].eq(1), mine[f].eq(1),
+                             tried[f].eq(0)]

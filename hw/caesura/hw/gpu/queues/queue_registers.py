@@ -1,6 +1,6 @@
 """Registers of the queues of a device."""
 
-from amaranth.hdl import Module, Signal, Value
+from amaranth.hdl import Cat, Const, Module, Signal, Value
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
@@ -8,12 +8,12 @@ from ...arch.geometry import ADDRESS_BITS, Geometry
 from ...arch.packets import QueueError, QueueState
 from ...arch.registers import DEVICE_ADDRESS_BITS, device_register_map, register_map
 from ...device.register_block import register_layout
-from ...interfaces.payloads import below
+from .in_flight import flight
 
 __all__ = ["QueueRegisters", "queue_policy", "queue_setup", "queue_status"]
 
 WRITTEN = ("base", "size", "write_index", "ccb_base", "ccb_stride", "area_bytes", "local_base",
-           "local_stride", "window_base", "window_end")
+           "local_stride", "window_base", "window_end", "capacity")
 
 
 def queue_setup() -> data.StructLayout:
@@ -21,8 +21,7 @@ def queue_setup() -> data.StructLayout:
     registers = device_register_map()
     return data.StructLayout({
         **{name: registers[f"queue[0].{name}"].fields["value"].width for name in WRITTEN},
-        "enable": 1, "priority": registers["queue[0].control"].fields["priority"].width,
-        "discard": 1})
+        **{name: field.width for name, field in registers["queue[0].control"].fields.items()}})
 
 
 def queue_policy() -> data.StructLayout:
@@ -32,10 +31,13 @@ def queue_policy() -> data.StructLayout:
 
 
 def queue_status(g: Geometry) -> data.StructLayout:
-    """How far a queue is."""
-    return data.StructLayout({"state": QueueState, "error": QueueError,
-                              "slot": below(g.kernel_slots), "away": 1, "read_index": 32,
-                              "started": 1})
+    """How far a queue is: `of` what its error is, as of register ``status``; `passing`, a barrier
+    has been passed and has not completed; `full`, it may have no more in flight."""
+    return data.StructLayout({
+        "state": QueueState, "error": QueueError, "of": 3, "away": g.queue_capacity,
+        "passing": 1, "full": 1,
+        "read_index": ADDRESS_BITS, "unstarted": ADDRESS_BITS,
+        "flights": data.ArrayLayout(flight(g), g.queue_capacity)})
 
 
 class QueueRegisters(wiring.Component):
@@ -86,8 +88,12 @@ class QueueRegisters(wiring.Component):
                                             | setup.discard << 8)
             words[f"queue[{q}].status"] = sum(
                 Value.cast(status[name]) << field.low for name, field in fields.items())
-            words[f"queue[{q}].read_index"] = status.read_index
-            words[f"queue[{q}].unstarted"] = (status.read_index + status.started)[:ADDRESS_BITS]
+            words |= {f"queue[{q}].{name}": status[name] for name in ("read_index", "unstarted")}
+            words |= {f"queue[{q}].packet[{i}]": status.flights[i].index
+                      for i in range(self.geometry.queue_capacity)}
+            words[f"queue[{q}].in_flight"] = Cat(
+                Cat(status.flights[i].busy, status.away[i], Const(0, 2), status.flights[i].slot)
+                | Const(0, 8) for i in range(self.geometry.queue_capacity))
         return words
 
     def _policies(self) -> dict:

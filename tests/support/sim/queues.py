@@ -1,0 +1,80 @@
+"""Kernels that use everything, in queues with priorities that share the kernel slots of a device of two SMs."""
+
+import numpy as np
+
+from caesura import open_device
+from caesura.hw.arch.geometry import preset
+from caesura.software.driver import CycleLimit
+from support.hw.stir import WORDS, image, stirred
+
+from .stirring import BLOCK, BLOCKS
+
+__all__ = ["DEVICE", "HOW", "LIMIT", "Scene", "Stirred"]
+
+DEVICE = preset("tiny").replace(sms=2, queues=3)
+MEMORY = 1 << 22
+LIMIT = 200_000
+HOW = [{"mechanism": "occupied"}, {"mechanism": "live"}, {"mechanism": "live+cp"}, {"mechanism": "live+tb"},
+       {"grace": 150}, {"in_place": True}, {"scramble": True}, {"incremental": True}]
+
+
+class Stirred:
+    """The kernel that uses everything, as a packet of a queue."""
+
+    def __init__(self, work, queue, rounds, seed, **options):
+        device, self.rounds = work.device, rounds
+        self.words = np.random.default_rng(seed).integers(0, 1 << 32, WORDS, np.uint32)
+        zeros = [device.zeros(BLOCK * BLOCKS, np.uint32) for _ in range(2)]
+        self.arrays = zeros[0], device.array(self.words), zeros[1], device.zeros(1, np.uint32)
+        self.packet = queue.launch(work.kernel, BLOCKS, BLOCK, [*self.arrays, rounds], **options)
+
+    def check(self):
+        assert self.packet.done
+        values, counters = stirred(self.words, BLOCK * BLOCKS, self.rounds)
+        assert np.array_equal(self.arrays[0], values) and np.array_equal(self.arrays[2], counters)
+
+
+class Scene:
+    """Queues with priorities 0, 1, 2 that share `slots` kernel slots of a device, each with up to `capacity` kernels in
+    flight."""
+
+    def __init__(self, backend, slots=2, capacity=1, **how):
+        self.device = open_device(backend, DEVICE, memory_bytes=MEMORY)
+        self.device.preempt_by(**{"mechanism": "live+cp", **how})
+        self.kernel = self.device.load([image(16)])["stir"]
+        self.queues = [self.device.queue([self.kernel], BLOCK, priority=k, capacity=capacity) for k in range(3)]
+        self.device.write("queue_slots", 0b1111 >> 4 - slots << 4 - slots)
+        self.work = []
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.device.close()
+
+    def put(self, priority, rounds=2, **options):
+        if self.device.transport.name == "golden":  # whose cycle is an instruction
+            rounds *= 8
+        made = Stirred(self, self.queues[priority], rounds, len(self.work), **options)
+        self.work.append(made)
+        return made
+
+    def away(self, priority):
+        """The kernel of a queue is preempted and has no slot."""
+        return any(flight.away for flight in self.queues[priority].in_flight())
+
+    def slot(self, priority):
+        return self.queues[priority].in_flight()[0].slot
+
+    def until(self, done, cycles=LIMIT):
+        for _ in range(cycles // 50):
+            if done():
+                return
+            self.device.advance(50)
+        raise CycleLimit("it did not come to that")
+
+    def finish(self):
+        for queue in self.queues:
+            queue.wait(max_cycles=LIMIT)
+        for each in self.work:
+            each.check()
