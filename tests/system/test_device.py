@@ -317,7 +317,7 @@ def test_what_is_of_one_sm_is_refused():
     for options in ({"trace": True}, {"check_bounds": True}):
         with pytest.raises(ValueError, match="is of one SM"):
             open_device("golden", TWO, **options)
-    with pytest.raises(ValueError, match="waveforms are of one SM, and 'tiny' has 2"):
+    with pytest.raises(ValueError, match="waveforms are of one SM by itself, and 'tiny' has 2"):
         RtlTransport(TWO, MEMORY, vcd="waves.vcd")
     with pytest.raises(ValueError, match="Amaranth's simulator runs one SM"):
         open_device("amaranth", TWO)

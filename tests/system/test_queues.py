@@ -342,5 +342,3 @@ def test_what_a_queue_is_not_made_for_is_refused(queues):
     with open_device("golden", preset("tiny"), memory_bytes=1 << 20) as plain, pytest.raises(
             DriverError, match="has no hardware queues"):
         plain.queue([], 16)
-    with pytest.raises(ValueError, match="queues need sms of 2 or more"):
-        preset("tiny").replace(queues=1)

@@ -128,7 +128,7 @@ class ControlUnit(wiring.Component):
             "bus_share": Out(SHARE_BITS), "activity": Out(activity(g)),
             "states": Out(data.ArrayLayout(KernelState, g.kernel_slots)),
             "tb_count": Out(range(g.tb_slots + 1)),
-            **({"supply": Out(TbSupplyPort(g)), "report": Out(ReportPort(g))} if g.sms > 1 else {}),
+            **({"supply": Out(TbSupplyPort(g)), "report": Out(ReportPort(g))} if g.has_uncore else {}),
             **({"yields": In(YieldPort(g)), "watch": In(watch_event(g)),
                 "written": In(written_event())} if g.watches else {}),
         })
@@ -140,7 +140,7 @@ class ControlUnit(wiring.Component):
         m.submodules.kernel_table = table = KernelTable(g)
         m.submodules.commands = commands = CommandProcessor(g)
         m.submodules.tb_table = tb_table = TbTable(g)
-        m.submodules.grid = grid = GridWalker(g) if g.sms == 1 else TbSupply(g)
+        m.submodules.grid = grid = TbSupply(g) if g.has_uncore else GridWalker(g)
         m.submodules.admission = admission = Admission(g)
         m.submodules.launcher = launcher = Launcher(g)
         m.submodules.completion = completion = Completion(g)
@@ -184,7 +184,7 @@ class ControlUnit(wiring.Component):
         self._progress(m, registers.values, commands, grid, completion, faults)
         self._fault_record(m, registers.values, faults)
         self._inspect(m, registers, tb_table)
-        if g.sms > 1:
+        if g.has_uncore:
             m.d.comb += [self.report.adopted.eq(engine.adopted),
                          self.report.accepted.eq(registers.command.valid & ~commands.refused),
                          self.report.errors.eq(commands.errors),

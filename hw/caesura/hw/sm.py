@@ -220,7 +220,7 @@ class Sm(wiring.Component):
 
     def __init__(self, g: Geometry, observed: bool = False):
         self.geometry, self.observed = g, observed
-        device = dict(SmPort(g).members) if g.sms > 1 else {}
+        device = dict(SmPort(g).members) if g.has_uncore else {}
         super().__init__({
             "address": In(REGISTER_ADDRESS_BITS), "write": In(1),
             "write_data": In(32), "read_data": Out(32),
@@ -241,7 +241,7 @@ class Sm(wiring.Component):
         readers = (front.icache_port, constant.read_port, load_store.read_port,
                    load_store.atomic_read_port, control.read_port)
         writers = (load_store.write_port, load_store.atomic_write_port, control.write_port)
-        if g.sms > 1:  # the device decides between the two buses
+        if g.has_uncore:  # the device decides between the two buses
             m.submodules.context_bus = context_bus = AxiMaster(
                 g, 1, 1, first_reader=len(readers) - 1, first_writer=len(writers) - 1)
             for one, other in ((readers[-1], context_bus.readers[0]),
@@ -274,7 +274,7 @@ class Sm(wiring.Component):
             control.host.address.eq(self.address), control.host.write.eq(self.write),
             control.host.write_data.eq(self.write_data), self.read_data.eq(control.host.read_data),
             self.interrupt.eq(control.host.interrupt), execute.clear.eq(control.clear),
-            bus.share.eq(control.bus_share if g.sms == 1 else 0),
+            bus.share.eq(0 if g.has_uncore else control.bus_share),
             shared.clear.eq(control.clear_lines),
             front.cycle.eq(control.cycle),
             execute.cycle.eq(control.cycle),
@@ -296,7 +296,7 @@ class Sm(wiring.Component):
         wiring.connect(m, front.yields, control.yields)
         m.d.comb += control.watch.eq(load_store.watch)
         wrote = load_store.wrote
-        if self.geometry.sms > 1:
+        if self.geometry.has_uncore:
             shared = self.writes
             m.submodules.written = queue = StreamQueue(SEGMENT_BITS, WRITES_WAITING)
             wiring.connect(m, wrote, queue.input)

@@ -63,7 +63,7 @@ def open_transport(backend: str = "rtl", geometry: Geometry | str = "gtx480", me
     elif "observed" in options and backend != "rtl":
         raise InputError(f"what warps do is seen on the RTL under Verilator, not on {backend!r}; open the device "
                          "\"rtl\"")
-    module, name = BACKENDS[backend] if geometry.sms == 1 else _of_devices(backend, geometry, options)
+    module, name = _of_devices(backend, geometry, options) if geometry.has_uncore else BACKENDS[backend]
     if not isinstance(memory_bytes, int) or not 0 < memory_bytes <= 1 << 32 or memory_bytes % 4096:
         raise InputError(f"memory_bytes must be a positive multiple of 4096 up to 4 GiB, not {memory_bytes!r}")
     return getattr(importlib.import_module(module), name)(geometry, memory_bytes=memory_bytes, **options)

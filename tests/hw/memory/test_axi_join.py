@@ -49,9 +49,9 @@ class Joined(wiring.Component):
 
 
 @pytest.mark.parametrize("join, masters, density, width", quick(
-    [(join, masters, density, width) for join in (FairJoin, PriorityJoin) for masters in (2, 3, 5)
+    [(join, masters, density, width) for join in (FairJoin, PriorityJoin) for masters in (1, 2, 3, 5)
      for density in (0.0, 0.4) for width in BUSES],
-    [(FairJoin, 2, 0.4, 8), (FairJoin, 3, 0.0, 16), (PriorityJoin, 2, 0.4, 16), (PriorityJoin, 3, 0.0, 128)]))
+    [(FairJoin, 1, 0.4, 8), (FairJoin, 2, 0.4, 8), (FairJoin, 3, 0.0, 16), (PriorityJoin, 2, 0.4, 16), (PriorityJoin, 3, 0.0, 128)]))
 def test_random_bursts_reach_the_memory_and_their_own_master(join, masters, density, width):
     g = BUSES[width]
     Bench(g, Joined(g, masters, join), 15, f"{join.__name__} {masters} {width}", density).run()
@@ -152,6 +152,6 @@ def test_an_answer_that_names_no_master_is_dropped():
     simulator.run()
 
 
-def test_one_master_needs_no_join():
-    with pytest.raises(ValueError, match="masters must be 2 or more, not 1"):
-        FairJoin(TINY, 1, ID_BITS)
+def test_there_is_a_master():
+    with pytest.raises(ValueError, match="masters must be 1 or more, not 0"):
+        FairJoin(TINY, 0, ID_BITS)

@@ -138,7 +138,7 @@ class Geometry:
         Entries of a kernel's context control block on an SM, one for each TB from its launch to
         its end: `tb_slots` to 32, or 0 for as many as there are TB slots.
     queues : int
-        Hardware queues of the device, 0 to 8. Need `sms` of 2 or more.
+        Hardware queues of the device, 0 to 8.
     queue_capacity : int
         Kernels that each queue can have in flight, 1, 2 or 4; its register ``capacity`` says how
         many it may.
@@ -241,8 +241,6 @@ class Geometry:
               f"queue_capacity must be 1, 2 or {MAX_IN_FLIGHT}, not {self.queue_capacity}")
         check(0 <= self.watches <= MAX_WATCHES,
               f"watches must be 0 to {MAX_WATCHES}, not {self.watches}")
-        check(self.sms > 1 or not self.queues,
-              "queues need sms of 2 or more: they stand in front of several SMs")
         check(self.checkpoints or not self.in_place,
               "in_place = true needs checkpoints = true: what leaves the SM later stands on the "
               "other side of a context")
@@ -251,6 +249,11 @@ class Geometry:
     def beats(self) -> int:
         """Cycles a warp instruction occupies the lanes."""
         return self.warp_size // self.lanes
+
+    @property
+    def has_uncore(self) -> bool:
+        """The machine is a device, with an uncore in front of its SMs; otherwise it is an SM."""
+        return self.sms > 1 or self.queues > 0
 
     @property
     def flights(self) -> int:

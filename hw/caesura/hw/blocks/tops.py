@@ -238,7 +238,7 @@ class AxiDevice(_Top):
     Parameters
     ----------
     g : Geometry
-        With 2 SMs or more.
+        With `has_uncore`.
 
     Attributes
     ----------
@@ -256,8 +256,8 @@ class AxiDevice(_Top):
     """
 
     def __init__(self, g: Geometry):
-        if g.sms < 2:
-            raise ValueError("a device has two SMs or more; say sms=2, or export the sm")
+        if not g.has_uncore:
+            raise ValueError("a device has two SMs or more, or queues; say sms=2, or export the sm")
         inner = Gpu(g)
         super().__init__(g, inner, {"s_axi": In(AxiLitePort(DEVICE_ADDRESS_BITS)),
                                     "interrupt": Out(1),

@@ -161,7 +161,7 @@ class KernelSlot(wiring.Component):
                 m.d.sync += self.error.eq(CommandError.BAD_IMAGE)
                 m.d.comb += self.resumed.eq(1)
         # Of one of several SMs, what is left may end on others.
-        leftover = self.others if self.geometry.sms == 1 else 1
+        leftover = 1 if self.geometry.has_uncore else self.others
         with m.Elif(((state == KernelState.RUNNING)
                      | (state == KernelState.PREEMPTED) & leftover) & self.done):
             self._finish(m)

@@ -126,7 +126,7 @@ class Admission(wiring.Component):
             "next_valid": In(1),
             "next": In(admission(g)),
             "advance": Out(data.StructLayout({"valid": 1, "kernel": kernel})),
-            **({"claim": Out(tb_claim(g)), "grant": In(tb_grant())} if g.sms > 1 else {}),
+            **({"claim": Out(tb_claim(g)), "grant": In(tb_grant())} if g.has_uncore else {}),
             "admit": In(stream.Signature(admission(g))),
             "admitted": Out(admitted(g)),
             "occupied": In(g.tb_slots),
@@ -223,7 +223,7 @@ class Admission(wiring.Component):
                 with m.Elif(~leaving):
                     m.d.sync += blocked.eq(blocked | (Const(1) << current.kernel))
             with m.State("ENTER"):
-                if g.sms > 1:
+                if g.has_uncore:
                     self._claim(m, restored, current, enter)
                 else:
                     m.d.comb += [enter.eq(1), self.advance.valid.eq(~restored)]
@@ -347,7 +347,7 @@ class Admission(wiring.Component):
 
     def _identity(self, row, current, restored):
         """Statements that say which TB it is."""
-        if self.geometry.sms == 1:
+        if not self.geometry.has_uncore:
             return [row[name].eq(current[name])
                     for name in ("launch_id", "ctaid_x", "ctaid_y", "ctaid_z")]
         grant = self.grant

@@ -17,17 +17,17 @@ __all__ = ["Gpu", "machine"]
 
 
 def machine(g: Geometry) -> wiring.Component:
-    """Return the machine of a geometry: an SM, or a device of several."""
-    return Sm(g) if g.sms == 1 else Gpu(g)
+    """Return the machine of a geometry: an SM, or a device."""
+    return Gpu(g) if g.has_uncore else Sm(g)
 
 
 class Gpu(wiring.Component):
-    """A device of several SMs: an `Uncore`, and they.
+    """A device of several SMs, or of one behind hardware queues: an `Uncore`, and they.
 
     Parameters
     ----------
     g : Geometry
-        With 2 SMs or more.
+        With `has_uncore`.
     policy : callable
         Makes the `Policy` by which TBs are handed out.
 

@@ -94,7 +94,7 @@ class Uncore(wiring.Component):
     Parameters
     ----------
     g : Geometry
-        With 2 SMs or more.
+        With `has_uncore`.
     policy : callable
         Makes the `Policy` by which TBs are handed out.
 
@@ -119,8 +119,8 @@ class Uncore(wiring.Component):
     axi: AxiInterface
 
     def __init__(self, g: Geometry, policy: Callable[[Geometry], Policy] = LeastLoaded):
-        if g.sms < 2:
-            raise ValueError("a device of one SM is the SM itself (`hw.sm.Sm`)")
+        if not g.has_uncore:
+            raise ValueError("a device of one SM without queues is the SM itself (`hw.sm.Sm`)")
         self.geometry, self.policy = g, policy
         trace = {"trace": Out(QueueTracePorts(g)).array(g.queues)} if g.queues else {}
         super().__init__({"sms": In(SmPort(g)).array(g.sms), **device_ports(g), **trace})

@@ -54,8 +54,8 @@ class AxiJoin(wiring.Component):
     axi: AxiInterface
 
     def __init__(self, g: Geometry, masters: int, id_bits: int, number_bits: int | None = None):
-        if masters < 2:
-            raise ValueError(f"masters must be 2 or more, not {masters}")
+        if masters < 1:
+            raise ValueError(f"masters must be 1 or more, not {masters}")
         self.geometry, self.id_bits = g, id_bits
         self.number_bits = ceil_log2(masters) if number_bits is None else number_bits
         super().__init__({"masters": In(Axi4(g, id_bits)).array(masters), "share": In(SHARE_BITS),
@@ -65,7 +65,7 @@ class AxiJoin(wiring.Component):
         m = Module()
         bus, masters = self.axi, self.masters
         self._requests(m, "ar", 1)
-        m.submodules.order = order = fifo.SyncFIFO(width=ceil_log2(len(masters)),
+        m.submodules.order = order = fifo.SyncFIFO(width=max(1, ceil_log2(len(masters))),
                                                    depth=BURSTS_WAITING)
         chosen = self._requests(m, "aw", order.w_rdy)
         m.d.comb += [order.w_data.eq(encode(chosen)), order.w_en.eq(chosen.any())]

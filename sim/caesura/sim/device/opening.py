@@ -20,7 +20,7 @@ MEMORY_BYTES = 256 << 20
 
 def of_one_sm(g: Geometry) -> Geometry:
     """Return the geometry of which costs are measured: a single SM of a device, with the memory to itself."""
-    return g if g.sms == 1 else g.replace(sms=1, queues=0)
+    return g.replace(sms=1, queues=0) if g.has_uncore else g
 
 
 def open_machine(name: str, g: Geometry, costs: Costs | None = None, seed: int = 1) -> Machine:

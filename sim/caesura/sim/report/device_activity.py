@@ -194,4 +194,4 @@ def device_activity(events: np.ndarray, samples: np.ndarray, names: KernelNames,
     each = [activity(_of_sm(events, k), samples[samples["unit"] == k], names) for k in range(sms)]
     return DeviceActivity(each, commands(events, names), dispatches(events, names),
                           [queue_slices(events, q, queue_capacity, end, names) for q in range(queues)],
-                          device_counters(samples, sms) if sms > 1 else [])
+                          device_counters(samples, sms) if sms > 1 or queues else [])

@@ -60,7 +60,7 @@ def design_texts(g: Geometry, design: Callable[[Geometry], wiring.Component], pr
         If Yosys is missing or fails.
     """
     one = ObservedSm if observed else Sm
-    if design is not machine or g.sms == 1:
+    if design is not machine or not g.has_uncore:
         return design_text(g, one if design is machine else design, progress), (), ()
     sm = design_text(g.replace(sms=2), one, progress)
     uncore = Uncore(g)
@@ -78,7 +78,7 @@ def design_text(g: Geometry, design: Callable[[Geometry], wiring.Component], pro
         If Yosys is missing or fails.
     """
     one_sm = design in (Sm, ObservedSm)
-    found = one_sm or design is machine and g.sms == 1
+    found = one_sm or design is machine and not g.has_uncore
     kind = "observed" if design is ObservedSm else "sm"
     index = cache_directory() / "sv" / f"{kind}-{_generator_digest(g)}.sv.gz" if found else None
     if index is not None and (kept := read_packed(index)) is not None:
@@ -87,7 +87,7 @@ def design_text(g: Geometry, design: Callable[[Geometry], wiring.Component], pro
     if text is None:
         with display():
             progress(f"elaborating {g.name} and writing its SystemVerilog")
-            name = "sm" if one_sm and g.sms > 1 else "top"
+            name = "sm" if one_sm and g.has_uncore else "top"
             text = export.systemverilog(design(g), name=name, reset=False)
     if index is not None:
         write_packed(index, text)

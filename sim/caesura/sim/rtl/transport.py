@@ -104,8 +104,9 @@ class _Simulation:
 
 
 def _of_one_sm(g: Geometry, what: str) -> None:
-    if g.sms > 1:
-        raise InputError(f"{what} of one SM, and {g.name!r} has {g.sms} (sms); take a geometry of one")
+    if g.has_uncore:
+        raise InputError(f"{what} of one SM by itself, and {g.name!r} has {g.sms} (sms) and {g.queues} hardware queues; "
+                         "take a geometry of one, without queues")
 
 
 class Snapshot:
@@ -303,7 +304,7 @@ class RtlTransport:
         several SMs by cycle."""
         records = np.empty(self._simulation.trace_count(), TRACE)
         self._simulation.take_trace(records.ctypes.data)
-        return records if self.geometry.sms == 1 else records[np.argsort(records["cycle"], kind="stable")]
+        return records[np.argsort(records["cycle"], kind="stable")] if self.geometry.has_uncore else records
 
     def record_timeline(self, interval: int) -> None:
         """Record from now on what warps, kernels, preemption engines and queues do, and the bus every `interval`

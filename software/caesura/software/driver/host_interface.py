@@ -48,7 +48,7 @@ class HostInterface:
         self.geometry: Geometry = transport.geometry
         self.lock = FairLock()
         self.code_names: dict[int, str] = {}
-        self._registers: dict[str, Register] = register_map() if self.geometry.sms == 1 else device_register_map()
+        self._registers: dict[str, Register] = device_register_map() if self.geometry.has_uncore else register_map()
         self._held: dict[str, int] = {}  # what registers hold that nobody but the host writes, as far as that is known
         if transport.cycle == 0:
             self._held = {path: register.reset for path, register in self._registers.items()
@@ -105,7 +105,7 @@ class HostInterface:
     @contextmanager
     def of_sm(self, sm: int) -> Iterator[None]:
         """Reads and writes are of one SM until the end of this; nothing changes where there is but one."""
-        if self.geometry.sms == 1:
+        if not self.geometry.has_uncore:
             yield
             return
         with self.lock:

@@ -168,6 +168,6 @@ class Inspection:
                 if source := code.where(top.pc):
                     where += f" ({source})"
             barrier = f" at barrier {warp.barrier}" if warp.barrier is not None else ""
-            on = f"SM {warp.sm} " if self._host.geometry.sms > 1 else ""
+            on = f"SM {warp.sm} " if self._host.geometry.has_uncore else ""
             lines.append(f"  {on}TB {warp.launch_id} warp {warp.warp}: {warp.state}{barrier}, {where}")
         return "\n".join(lines) or "  no warp is on the SM"

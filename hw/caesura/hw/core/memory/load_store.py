@@ -109,7 +109,7 @@ class LoadStore(wiring.Component):
             "write_port": Out(WritePort(g)),
             "atomic_read_port": Out(ReadPort(g)),
             "atomic_write_port": Out(WritePort(g)),
-            **({"order": Out(OrderPort())} if g.sms > 1 else {}),
+            **({"order": Out(OrderPort())} if g.has_uncore else {}),
             **({"watch": Out(watch_event(g)), "wrote": Out(stream.Signature(SEGMENT_BITS))}
                if g.watches else {}),
         })
@@ -134,7 +134,7 @@ class LoadStore(wiring.Component):
             wiring.connect(m, port, wiring.flipped(outer))
         if g.watches:
             self._watch(m, coalescer.segment, loads, stores, atomics)
-        if g.sms > 1:
+        if g.has_uncore:
             wiring.connect(m, atomics.order, wiring.flipped(self.order))
         m.d.comb += [
             self.completion.room.eq(queue.room), self.trace_atomic.eq(atomics.trace),

@@ -93,7 +93,7 @@ class GlobalAtomics(wiring.Component):
     def __init__(self, g: Geometry, slots: int):
         self.geometry = g
         super().__init__({
-            **({"order": Out(OrderPort())} if g.sms > 1 else {}),
+            **({"order": Out(OrderPort())} if g.has_uncore else {}),
             **({"acknowledged": Out(ADDRESS_BITS)} if g.watches else {}),
             "segment": In(stream.Signature(segment(g, slots))),
             "data": In(data.ArrayLayout(data.ArrayLayout(32, g.warp_size), 4)),
@@ -201,7 +201,7 @@ class GlobalAtomics(wiring.Component):
         in_flight = Signal(g.atomic_queue)
         conflict = Signal()
         silent = Signal()  # nothing is requested
-        owned = Signal(name="owned") if g.sms > 1 else None
+        owned = Signal(name="owned") if g.has_uncore else None
         stale = is_stale(self.generations, asked)
         m.d.comb += silent.eq(asked.void | (stale if owned is None else stale & ~owned))
         with m.If(waiting):
