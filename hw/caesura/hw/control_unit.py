@@ -128,7 +128,8 @@ class ControlUnit(wiring.Component):
             "bus_share": Out(SHARE_BITS), "activity": Out(activity(g)),
             "states": Out(data.ArrayLayout(KernelState, g.kernel_slots)),
             "tb_count": Out(range(g.tb_slots + 1)),
-            **({"supply": Out(TbSupplyPort(g)), "report": Out(ReportPort(g))} if g.has_uncore else {}),
+            **({"supply": Out(TbSupplyPort(g)), "report": Out(ReportPort(g))}
+               if g.has_uncore else {}),
             **({"yields": In(YieldPort(g)), "watch": In(watch_event(g)),
                 "written": In(written_event())} if g.watches else {}),
         })

@@ -51,7 +51,8 @@ class Joined(wiring.Component):
 @pytest.mark.parametrize("join, masters, density, width", quick(
     [(join, masters, density, width) for join in (FairJoin, PriorityJoin) for masters in (1, 2, 3, 5)
      for density in (0.0, 0.4) for width in BUSES],
-    [(FairJoin, 1, 0.4, 8), (FairJoin, 2, 0.4, 8), (FairJoin, 3, 0.0, 16), (PriorityJoin, 2, 0.4, 16), (PriorityJoin, 3, 0.0, 128)]))
+    [(FairJoin, 1, 0.4, 8), (FairJoin, 2, 0.4, 8), (FairJoin, 3, 0.0, 16), (PriorityJoin, 2, 0.4, 16),
+     (PriorityJoin, 3, 0.0, 128)]))
 def test_random_bursts_reach_the_memory_and_their_own_master(join, masters, density, width):
     g = BUSES[width]
     Bench(g, Joined(g, masters, join), 15, f"{join.__name__} {masters} {width}", density).run()

@@ -169,7 +169,7 @@ class Uncore(wiring.Component):
         return m
 
     def _writes(self, m, writers):
-        """Tell all SMs what one of them has written, or the queue processor, one write a cycle; they
+        """Tell all SMs what one of them has written, or the queue processor, a write a cycle; they
         take turns."""
         m.submodules.writers = turns = RoundRobin(len(writers))
         written = Signal(written_event())

@@ -105,8 +105,8 @@ class _Simulation:
 
 def _of_one_sm(g: Geometry, what: str) -> None:
     if g.has_uncore:
-        raise InputError(f"{what} of one SM by itself, and {g.name!r} has {g.sms} (sms) and {g.queues} hardware queues; "
-                         "take a geometry of one, without queues")
+        raise InputError(f"{what} of one SM by itself, and {g.name!r} has {g.sms} (sms) and {g.queues} hardware queues "
+                         "(queues); take a geometry of one, without queues")
 
 
 class Snapshot:
