@@ -37,8 +37,10 @@ __all__ = ["Flight", "Queue", "Queued"]
 
 SLICE = 200
 """Cycles between two looks at a signal."""
+LOOK = 4
+"""Cycles between two looks at a queue that is to do something soon; the queue processor has the registers in between."""
 SETTLED = 100_000
-"""Looks at a queue after which it has done what is done in no time, unless memory does not answer."""
+"""Cycles in which a packet completes of which nothing is left but its signal, unless memory does not answer."""
 _FAILED = {
     QueueError.BAD_PACKET: "its packet is none that a queue takes: something has written over it",
     QueueError.BAD_OBJECT: "its kernel object is none: something has written over it",
@@ -314,8 +316,10 @@ class Queue:
 
     @property
     def completed(self) -> int:
-        """Packets that have completed."""
-        return self._host.read(f"queue[{self.number}].read_index") - self._first
+        """Packets before the first that has not completed: as the queue says, and it may know of the last signal a few
+        cycles later than who reads that."""
+        signalled = next((each.index for each in self._queued if not each.done), self._written - self._first)
+        return max(signalled, self._host.read(f"queue[{self.number}].read_index") - self._first)
 
     def wait(self, queued: Queued | None = None, max_cycles: int = DEFAULT_CYCLES) -> None:
         """Let time pass until a packet has completed, or all that are in the queue.
@@ -417,7 +421,7 @@ class Queue:
         Raises
         ------
         CycleLimit
-            If the queue processor does nothing.
+            If memory does not answer the queue processor.
         """
         enabled = self.enabled
         self._control(enable=0)  # from now on it does not come back
@@ -426,12 +430,13 @@ class Queue:
             if now is None or not now.away:
                 return False
             self._control(enable=0, discard=1 << flight.place)
-            for _ in range(SETTLED):
+            for _ in range(SETTLED // LOOK):
                 if self.find(flight.index) is None:
                     return True
+                self.transport.advance(LOOK)
         finally:
             self._control(enable=enabled)
-        raise CycleLimit(f"queue {self.number} has not dropped its kernel after {SETTLED} looks: memory has not "
+        raise CycleLimit(f"queue {self.number} has not dropped its kernel after {SETTLED} cycles: memory has not "
                          "answered what the queue processor asks for")
 
     def enable(self) -> None:
