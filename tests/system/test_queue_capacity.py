@@ -43,8 +43,8 @@ def backend(request):
 class Line:
     """A queue of kernels that count, each in a word of its own, and may use `slots` kernel slots."""
 
-    def __init__(self, backend, capacity, slots=4):
-        self.device = open_device(backend, DEVICE, memory_bytes=1 << 20)
+    def __init__(self, backend, capacity, slots=4, sms=2):
+        self.device = open_device(backend, DEVICE.replace(sms=sms), memory_bytes=1 << 20)
         self.kernel = self.device.load(compile_ptx(COUNT).values())["count"]
         self.counters = self.device.zeros(64, np.uint32)
         self.queue = self.device.queue([self.kernel], 16, capacity=capacity)
@@ -72,7 +72,7 @@ class Line:
         return max(sum(start <= at < end for start, end in times) for at, _ in times)
 
 
-@pytest.mark.parametrize(("capacity", "slots"), [(1, 4), (2, 4), (3, 4), (4, 4), (4, 2)])
+@pytest.mark.parametrize(("capacity", "slots"), quick([(1, 4), (2, 4), (3, 4), (4, 4), (4, 2)], [(2, 4), (4, 2)]))
 def test_as_many_are_in_flight_as_may_be(backend, capacity, slots):
     """And they are begun in order."""
     with Line(backend, capacity, slots) as line:
@@ -174,7 +174,7 @@ def test_ended_with_all_in_flight(backend):
         assert [packet.done for packet in line.packets] == [True] * 3 + [False] * 2 and line.counted() == [0] * 5
 
 
-@pytest.mark.parametrize("slots", [1, 2, 3])
+@pytest.mark.parametrize("slots", quick([1, 2, 3], [1]))
 @pytest.mark.parametrize("how", quick(HOW, [HOW[2], HOW[5]]), ids=str)
 def test_each_is_saved_where_no_other_is(backend, how, slots):
     """Kernels of one queue are preempted together, lose their slots, and come back."""
@@ -203,8 +203,8 @@ def test_of_two_that_are_away_one_is_dropped(backend):
 
 
 def test_the_capacity_is_changed_meanwhile(backend):
-    """By whoever writes the register: what is in flight stays, and one that is being begun is begun; then more are begun
-    only when there is room."""
+    """By whoever writes the register: what is in flight stays, and one that is being begun is begun; then more are
+    begun only when there is room."""
     with Line(backend, 4) as line:
         for _ in range(9):
             line.put(rounds=100)
@@ -220,7 +220,7 @@ def test_the_capacity_is_changed_meanwhile(backend):
 
 
 @pytest.mark.parametrize("withdraw", [False, True])
-@pytest.mark.parametrize("capacity", [2, 4])
+@pytest.mark.parametrize("capacity", quick([2, 4], [4]))
 @pytest.mark.parametrize("part", quick([(k,) for k in range(6)], [(2,)]))
 def test_a_reset_takes_off_all_that_is_in_flight(part, capacity, withdraw):
     """At any cycle; what was not whole runs once more, and strangers among the packets run once."""
@@ -252,12 +252,13 @@ def test_a_reset_takes_off_all_that_is_in_flight(part, capacity, withdraw):
 
 
 @pytest.mark.timeout(600)
-@pytest.mark.parametrize("seed", quick(range(40), range(2)))
-def test_random_queues_of_any_capacity(backend, seed):
+@pytest.mark.parametrize(("sms", "seed"), quick([(sms, seed) for sms in (1, 2) for seed in range(40)],
+                                                [(1, 0), (2, 0), (2, 1)]))
+def test_random_queues_of_any_capacity(backend, sms, seed):
     """Packets of every kind, barrier bits, stops, priorities, other capacities: all results right."""
     rng = random.Random(1000 + seed)
     how = rng.choice(HOW)
-    with Scene(backend, rng.choice((1, 2, 3, 4)), capacity=4, **how) as scene:
+    with Scene(backend, rng.choice((1, 2, 3, 4)), capacity=4, sms=sms, **how) as scene:
         for number in range(len(scene.queues)):
             scene.device.write(f"queue[{number}].control", enable=1, priority=rng.randrange(3))
         barriers = []
@@ -283,11 +284,22 @@ def test_random_queues_of_any_capacity(backend, seed):
         assert all(barrier.done for barrier in barriers)
 
 
-def test_a_capacity_that_the_machine_has_not(backend):
-    with open_device(backend, DEVICE.replace(queue_capacity=2) if backend == "golden" else DEVICE,
-                     memory_bytes=1 << 20) as device:
+def test_one_sm_has_queues_too(backend):
+    """And launches beside them."""
+    with Line(backend, 2, 2, sms=1) as line:
+        for _ in range(4):
+            line.put(rounds=100)
+        own = line.device.zeros(1, np.uint32)
+        line.device.write("queue_slots", 0b1100)
+        line.device.wait(line.device.launch(line.kernel, (5, 1, 1), (16, 1, 1), [own, 10]), LIMIT)
+        line.queue.wait()
+        assert line.counted() == [32] * 4 and own.get()[0] == 80 and line.most_at_once() == 2
+
+
+@pytest.mark.parametrize("most", [1, 2, 4])
+def test_a_capacity_that_the_machine_has_not(most):
+    with open_device("golden", DEVICE.replace(queue_capacity=most), memory_bytes=1 << 20) as device:
         kernel = device.load(compile_ptx(COUNT).values())["count"]
-        most = device.geometry.queue_capacity
         for capacity in (0, most + 1):
             with pytest.raises(DriverError, match=f"capacity must be 1 to {most}, .* not {capacity}"):
                 device.queue([kernel], 16, capacity=capacity)
