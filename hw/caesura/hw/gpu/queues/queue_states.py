@@ -1,0 +1,278 @@
+"""Queue states: how far each queue is, and which packet is begun next."""
+
+import enum
+from functools import reduce
+from operator import or_
+
+from amaranth.hdl import Cat, Module, Mux, Signal
+from amaranth.lib import data, wiring
+from amaranth.lib.data import View
+from amaranth.lib.wiring import In, Out
+from amaranth.utils import exact_log2
+
+from ...arch.commands import KernelState
+from ...arch.faults import CommandError
+from ...arch.geometry import ADDRESS_BITS, Geometry
+from ...arch.packets import QueueError, QueueState
+from ...interfaces.payloads import below
+from ...lib.bits import encode, lowest_number, one_hot
+from ...lib.vectors import LeastRecent
+from .in_flight import InFlight, flight, flight_number
+from .queue_preemption import QueuePreemption, queue_action, queue_demand
+from .queue_registers import queue_policy, queue_setup, queue_status
+
+__all__ = ["AGAIN_CYCLES", "QueueStates", "Wait"]
+
+AGAIN_CYCLES = 64
+"""Cycles after which a packet that cannot go on is looked at again."""
+
+
+class Wait(enum.IntEnum):
+    """What the next packet of a queue waits for."""
+
+    LATER = 0
+    """To be written, or for a signal: it is looked at again when all others have had their turn."""
+    DRAIN = 1
+    """For all that is in flight: it has the barrier bit."""
+    ROOM = 2
+    """For a kernel slot."""
+
+
+class QueueStates(wiring.Component):
+    """Holds what is in flight and what each queue waits for.
+
+    A queue with a packet to begin is chosen by priority, of equals the one whose last packet was
+    begun longest ago. It may have as many kernels in flight as its register ``capacity`` says, and
+    `queue_capacity` of the geometry. What comes back goes before what is fresh.
+
+    Parameters
+    ----------
+    g : Geometry
+        With `queues`.
+
+    Attributes
+    ----------
+    setups : array of queue_setup, in; slots : Signal(kernel_slots), in
+    policy : queue_policy, in
+    states, errors : array of array, in
+        As of the `QueueProcessor`.
+    statuses : array of queue_status, out
+    flights : array of flight, out; counts : array, out
+        All kernels in flight, by queue; how many each queue has.
+    free : Signal(kernel_slots), out
+        Vector: kernel slots of the queues that nobody is in.
+    ended : Signal(flights), out
+        Vector: kernels in flight whose packets are to be completed.
+    chosen : struct, out
+        While `valid` a `queue` has a packet to begin, in the place `flight`; it `comes_back`, or is
+        the next one. Combinational, as the others are.
+    action, look, done, remind
+        Of `QueuePreemption`.
+    all_looked_at : Signal, in
+        There is nothing to do but for those who wait.
+    verdict : struct, in
+        While `valid` the packet in hand of a `queue` `waits`, and `why` (`Wait`); or has failed
+        with an `error`, `of` as of register ``status``; or is a dispatch that has a slot.
+    served : Signal(queues), in
+        Vector: the packet of a queue has been begun.
+    advance, passing, begin, end
+        Of `InFlight`.
+    """
+
+    setups: View
+    slots: Signal
+    policy: View
+    states: View
+    errors: View
+    statuses: View
+    flights: View
+    counts: View
+    free: Signal
+    ended: Signal
+    chosen: View
+    action: View
+    look: Signal
+    done: View
+    remind: View
+    all_looked_at: Signal
+    verdict: View
+    served: Signal
+    advance: Signal
+    passing: Signal
+    begin: View
+    end: View
+
+    def __init__(self, g: Geometry):
+        self.geometry = g
+        states = data.ArrayLayout(KernelState, g.kernel_slots)
+        errors = data.ArrayLayout(CommandError, g.kernel_slots)
+        action = queue_action(g)
+        super().__init__({
+            "setups": In(data.ArrayLayout(queue_setup(), g.queues)), "slots": In(g.kernel_slots),
+            "policy": In(queue_policy()), "states": In(data.ArrayLayout(states, g.sms)),
+            "errors": In(data.ArrayLayout(errors, g.sms)),
+            "statuses": Out(data.ArrayLayout(queue_status(g), g.queues)),
+            "flights": Out(data.ArrayLayout(flight(g), g.flights)),
+            "counts": Out(data.ArrayLayout(range(g.queue_capacity + 1), g.queues)),
+            "free": Out(g.kernel_slots), "ended": Out(g.flights),
+            "chosen": Out(data.StructLayout({
+                "valid": 1, "queue": below(g.queues), "flight": flight_number(g),
+                "comes_back": 1})),
+            "action": Out(data.StructLayout({"valid": 1, "what": action})), "look": In(1),
+            "done": In(data.StructLayout({"valid": 1, "accepted": 1, "what": action})),
+            "remind": In(data.StructLayout({"valid": 1,
+                                            "priority": queue_demand()["priority"].width})),
+            "all_looked_at": In(1),
+            "verdict": In(data.StructLayout({"valid": 1, "queue": below(g.queues), "waits": 1,
+                                             "why": Wait, "error": QueueError, "of": 3})),
+            "served": In(g.queues), "advance": In(g.queues), "passing": In(g.queues),
+            "begin": In(data.StructLayout({
+                "valid": 1, "fresh": 1, "number": flight_number(g), "slot": below(g.kernel_slots),
+                "signal": ADDRESS_BITS, "start": 64})),
+            "end": In(data.StructLayout({"valid": 1, "number": flight_number(g)})),
+        })
+
+    def elaborate(self, platform):
+        m = Module()
+        g = self.geometry
+        m.submodules.in_flight = self.in_flight = InFlight(g)
+        m.submodules.preemption = self.preemption = QueuePreemption(g)
+        self.waits = {why: Signal(g.queues, name=f"waits_{why.name.lower()}") for why in Wait}
+        self.gone = Signal(g.flights, name="gone")  # was away, and does not come back
+        again = Signal(range(AGAIN_CYCLES))
+        expired = Signal()  # who waits is looked at again, after all others
+        m.d.sync += again.eq(Mux(again == 0, AGAIN_CYCLES - 1, again - 1))
+        m.d.comb += [
+            *(getattr(self.in_flight, name).eq(getattr(self, name)) for name in (
+                "advance", "passing", "begin", "end")),
+            self.flights.eq(self.in_flight.flights), self.counts.eq(self.in_flight.count)]
+        self._preempt(m, again == 0)
+        self._hold(m)
+        self._choose(m)
+        for q in range(g.queues):
+            self._wait(m, q)
+            self._show(m, q)
+        with m.If(again == 0):
+            m.d.sync += expired.eq(1)
+        with m.If(self.all_looked_at & expired):
+            m.d.sync += [self.waits[Wait.LATER].eq(0), expired.eq(0)]
+        return m
+
+    def _of(self, q):
+        """Return where a queue's own bits stand in vectors over what is in flight."""
+        return slice(q * self.geometry.queue_capacity, (q + 1) * self.geometry.queue_capacity)
+
+    def _preempt(self, m, again):
+        """Tell `QueuePreemption` how the queues are, and take its commands on."""
+        g, preemption = self.geometry, self.preemption
+        for q in range(g.queues):
+            setup, status, queue = self.setups[q], self.statuses[q], preemption.queues[q]
+            m.d.comb += [queue.priority.eq(setup.priority),
+                         queue.roomless.eq(self.waits[Wait.ROOM][q]),
+                         queue.stuck.eq(~setup.enable | (status.error != QueueError.NONE)),
+                         preemption.discard[self._of(q)].eq(Mux(setup.enable, 0, setup.discard))]
+        for f in range(g.flights):
+            m.d.comb += [preemption.kernels[f].started.eq(self.flights[f].busy & ~self.gone[f]),
+                         preemption.kernels[f].slot.eq(self.flights[f].slot)]
+        m.d.comb += [
+            *(getattr(preemption, name).eq(getattr(self, name)) for name in (
+                "states", "errors", "look", "done", "remind")),
+            preemption.enable.eq(self.policy.enable),
+            preemption.keeps.eq(self.policy.preempt.in_place),
+            preemption.free.eq(self.free.any()), preemption.again.eq(again),
+            preemption.brought.eq(Mux(self.begin.valid & ~self.begin.fresh,
+                                      one_hot(self.begin.number, g.flights), 0)),
+            self.action.eq(preemption.action)]
+
+    def _hold(self, m):
+        """See which kernels in flight have finished, and which kernel slots nobody is in."""
+        g, preemption = self.geometry, self.preemption
+        over = Signal(g.kernel_slots)  # kernels of which no SM has anything left
+        for k in range(g.kernel_slots):
+            m.d.comb += over[k].eq(Cat((sm[k] == KernelState.IDLE)
+                                       | (sm[k] == KernelState.FINISHED)
+                                       for sm in self.states).all())
+        taken = []
+        for f in range(g.flights):
+            one = self.flights[f]
+            has_slot = Signal(name=f"has_slot_{f}")
+            m.d.comb += [has_slot.eq(one.busy & ~preemption.away[f] & ~self.gone[f]),
+                         self.ended[f].eq((one.busy & self.gone[f]) | (
+                             has_slot & ~preemption.adopting[f] & over.bit_select(one.slot, 1)))]
+            taken.append(Mux(has_slot, one_hot(one.slot, g.kernel_slots), 0))
+            with m.If(preemption.dropped[f]):
+                m.d.sync += self.gone[f].eq(1)
+            with m.If(self.end.valid & (self.end.number == f)):
+                m.d.sync += self.gone[f].eq(0)
+        m.d.comb += self.free.eq(self.slots & over & ~reduce(or_, taken))
+
+    def _choose(self, m):
+        """Choose a queue, and what is begun or comes back there."""
+        g, back = self.geometry, self.preemption.back
+        pending = Signal(g.queues)
+        best = Signal(g.queues)
+        m.submodules.turns = turns = LeastRecent(g.queues, told=True)
+        m.d.comb += [turns.requests.eq(best), turns.served.eq(self.served)]
+        places = []
+        for q in range(g.queues):
+            setup, status, own = self.setups[q], self.statuses[q], back[self._of(q)]
+            some = self.counts[q] != 0
+            fresh = ((setup.write_index != status.unstarted) & ~status.full
+                     & ~self.waits[Wait.LATER][q] & ~(self.waits[Wait.DRAIN][q] & some)
+                     & (~self.waits[Wait.ROOM][q] | self.free.any()))
+            m.d.comb += [
+                pending[q].eq(setup.enable & (status.error == QueueError.NONE)
+                              & (fresh | own.any())),
+                best[q].eq(pending[q] & ~Cat(
+                    pending[p] & (self.setups[p].priority > setup.priority)
+                    for p in range(g.queues) if p != q).any())]
+            vacant = self.in_flight.vacant[q] if g.queue_capacity > 1 else 0
+            place = q << exact_log2(g.queue_capacity) | Mux(own.any(), lowest_number(own), vacant)
+            places.append(Mux(turns.grant[q], place, 0))
+        m.d.comb += [
+            self.chosen.valid.eq(turns.grant.any()), self.chosen.queue.eq(encode(turns.grant)),
+            self.chosen.flight.eq(reduce(or_, places)), self.chosen.comes_back.eq(Cat(
+                turns.grant[q] & back[self._of(q)].any() for q in range(g.queues)).any())]
+
+    def _wait(self, m, q):
+        """Note what became of the packet of a queue."""
+        verdict, setup, status, lost = (self.verdict, self.setups[q], self.statuses[q],
+                                        self.preemption.lost[self._of(q)])
+        with m.If(verdict.valid & (verdict.queue == q)):
+            with m.If(verdict.waits):
+                for why, waits in self.waits.items():
+                    with m.If(verdict.why == why):
+                        m.d.sync += waits[q].eq(1)
+            with m.Else():
+                m.d.sync += [status.error.eq(verdict.error), status.of.eq(verdict.of)]
+                with m.If(verdict.error == QueueError.NONE):
+                    m.d.sync += self.waits[Wait.ROOM][q].eq(0)
+        with m.If(lost.any()):
+            m.d.sync += [status.error.eq(QueueError.BAD_CONTEXT),
+                         status.of.eq(lowest_number(lost) + 1)]
+        with m.If(~setup.enable):
+            m.d.sync += [self.waits[Wait.ROOM][q].eq(0), status.error.eq(QueueError.NONE)]
+        with m.If(~setup.enable | (self.counts[q] == 0)):
+            m.d.sync += self.waits[Wait.DRAIN][q].eq(0)
+
+    def _show(self, m, q):
+        """Say what a queue does: a barrier that has been passed runs until it has completed."""
+        g, preemption, status = self.geometry, self.preemption, self.statuses[q]
+        own, count = self._of(q), self.counts[q]
+        busy = Cat(self.in_flight.flights[q][i].busy for i in range(g.queue_capacity))
+        m.d.comb += [
+            status.full.eq((count != 0) & ((count >= self.setups[q].capacity)
+                                           | (count == g.queue_capacity))),
+            status.passing.eq(self.passing[q]), status.unstarted.eq(self.in_flight.next[q]),
+            status.read_index.eq(self.in_flight.oldest[q]),
+            status.flights.eq(self.in_flight.flights[q]),
+            status.away.eq(preemption.away[own] | self.gone[own])]
+        with m.If(status.error != QueueError.NONE):
+            m.d.comb += status.state.eq(QueueState.FAILED)
+        with m.Elif((busy & ~(preemption.saved[own] | status.away)).any() | status.passing):
+            m.d.comb += status.state.eq(QueueState.RUNNING)
+        with m.Elif(busy.any()):
+            m.d.comb += status.state.eq(QueueState.PREEMPTED)
+        with m.Else():
+            m.d.comb += status.state.eq(Mux(self.setups[q].enable, QueueState.WAITING,
+                                            QueueState.STOPPED))
