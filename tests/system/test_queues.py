@@ -332,6 +332,25 @@ def test_a_queue_stopped_in_any_cycle_says_where_it_goes_on(queues, first):
         assert work.counted() == expected and work.queue.completed == 4
 
 
+@pytest.mark.parametrize("first", quick(range(0, 600, 60), (120,)))
+def test_a_packet_is_replaced_while_its_queue_is_stopped_for_a_moment(queues, first):
+    """What was fetched before does not run, however soon the queue goes on."""
+    work = queues()
+    packets, beginning = [work.put(blocks=2, rounds=1), work.put(blocks=1, rounds=1)], work.device.transport.snapshot()
+    begun = set()
+    for at in range(first, first + 60, 2):
+        work.device.transport.restore(beginning)
+        work.device.advance(at)
+        unstarted = work.queue.stop()
+        if unstarted == 0:
+            work.queue.void(packets[0])
+        work.queue.enable()
+        work.queue.wait()
+        begun.add(unstarted)
+        assert work.counted() == [32 * (unstarted > 0), 16] and all(packet.done for packet in packets)
+    assert begun <= {0, 1, 2}
+
+
 def test_what_a_queue_is_not_made_for_is_refused(queues):
     work = queues()
     with pytest.raises(LaunchError, match="is larger than what the queue was made for"):

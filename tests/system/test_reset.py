@@ -335,7 +335,7 @@ def test_a_reset_of_packets_that_was_cut_short_goes_on(withdraw):
     with open_device("rtl", DEVICE, memory_bytes=1 << 20) as device:
         line = Line(device, rounds=40)
         line.fill()
-        while line.queue.completed != 1 or line.queue.state is not QueueState.RUNNING:
+        while line.queue.find(1) is None:
             device.advance(10)
         device.advance(100)
         with pytest.raises(CycleLimit, match="not off the device"):
@@ -393,7 +393,7 @@ def test_the_kernel_ends_just_before_it_is_killed(late, monkeypatch):
         host, write, read, waited = device.host, device.host.write, device.host.read, []
         line.fill()
         path = f"queue[{line.queue.number}]"
-        while not (line.queue.completed == 1 and line.queue.state is QueueState.RUNNING):
+        while line.queue.find(1) is None:
             device.advance(10)
         device.advance(200)  # its thread blocks have found the flag clear
 
@@ -458,7 +458,7 @@ def test_a_kernel_survives_where_the_flag_comes_behind_the_kill():
             device.advance(10)
         device.advance(200)
         device.write("command", op=Command.KILL, kernel=queue.in_flight()[0].slot)
-        while queue.completed != 1 or queue.state is not QueueState.RUNNING:
+        while queue.find(1) is None:
             device.advance(10)
         device.advance(200)
         chain.work.flag.write(True)
