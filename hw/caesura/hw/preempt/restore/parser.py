@@ -292,6 +292,7 @@ class StreamParser(wiring.Component):
                 _, taken = self._need(m, regs, 1 + coming.exited + coming.uniforms)
                 with m.If(taken):
                     m.d.sync += [regs.header.eq(coming), regs.launched.eq(launched),
+                                 regs.scalars.eq(popcount(coming.predicates) + popcount(uniforms)),
                                  regs.live.eq(Mux(coming.exited, self.words[1], ~0) & launched),
                                  regs.uniforms.eq(uniforms), regs.repeated.eq(again & ~uniforms),
                                  regs.before.eq(again | uniforms),
@@ -329,7 +330,6 @@ class StreamParser(wiring.Component):
         unknown = regs.stream.increment  # what is live is not in this stream
         if g.in_place:
             unknown = unknown | regs.stream.elsewhere
-        scalars = Signal.like(regs.scalars)
         m.d.comb += [
             number.eq(header.warp), absurd.eq(
                 (number >= g.max_block_warps)
@@ -345,11 +345,10 @@ class StreamParser(wiring.Component):
             job.warp.eq(regs.warp), job.base.eq(regs.base), job.bank.eq(regs.bank),
             job.codes.eq(table.codes), job.opens.eq(~regs.expanded),
             job.dead.eq(self._dead(regs, table)),
-            scalars.eq(popcount(header.predicates) + popcount(regs.uniforms)),
         ]
         with m.State("INIT"):
             room = (self.state.ready & (self.expansion.ready | ~expands) & ~absurd)
-            there, taken, over = self._state_words(m, regs, scalars, header.depth,
+            there, taken, over = self._state_words(m, regs, regs.scalars, header.depth,
                                                    room & self.warp_init.ready)
             m.d.comb += [
                 table.record.eq(regs.record),
