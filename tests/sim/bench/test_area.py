@@ -10,6 +10,8 @@ from caesura.sim.synth.harness import ports
 from caesura.sim.synth.measure import synthesise
 from caesura.sim.synth.targets import COLUMNS, TARGETS
 from caesura.software.cli import main
+from caesura.software.job import load_geometry
+from support.checkout import ROOT
 
 G = preset("tiny")
 AVAILABLE = TARGETS["ecp5"].available
@@ -69,13 +71,18 @@ def test_each_price_changes_what_its_mechanism_needs_and_nothing_else():
         assert changed == set(MECHANISMS.get(name, {})) and variant.replace(**MINIMAL) == least
 
 
+def test_the_example_is_the_unit_without_optional_mechanisms():
+    found = load_geometry(ROOT / "examples" / "bare_unit.toml")
+    assert found == preset("ecp5").replace(name="bare_unit", **MINIMAL)
+
+
 def test_parts_without_preemption_have_no_port_of_it_and_none_for_simulations():
     for name in SM_PARTS:
         whole, bare = ({port for flow in ("In", "Out") for port in ports(make(name, G), getattr(area.wiring, flow))}
                        for make in (part, unpreempted))
         assert not any(port.startswith(("trace", "activity", "occupancy")) for port in whole)
         gone = whole - bare
-        assert bool(gone) == (name in ("control_unit", "front_end", "execute", "shared_memory"))
+        assert bool(gone) == (name in ("control", "front_end", "execute", "shared_memory"))
         assert all(port.startswith(("state_", "stop_", "core_")) for port in gone)
 
 

@@ -12,6 +12,7 @@ from click.testing import CliRunner
 from caesura.hw import export
 from caesura.hw.arch.errors import InputError
 from caesura.hw.arch.geometry import preset
+from caesura.hw.blocks import catalogue
 from caesura.sim.synth import blocks, measure, tools
 from caesura.sim.synth.critical_path import critical_path, path_text
 from caesura.sim.synth.harness import Harness, Reduced, ports
@@ -271,6 +272,10 @@ def test_a_block_that_is_not_there_is_refused():
     assert CliRunner().invoke(main, ["synth", "--list"]).stdout.split() == blocks.names()
 
 
+def test_no_block_stands_in_both_lists():
+    assert not set(blocks.SYNTHESISED) & set(catalogue.blocks()) and set(catalogue.blocks()) < set(blocks.names())
+
+
 def test_every_block_can_be_made():
     g = preset("tiny")
     for name in blocks.names():
@@ -283,7 +288,7 @@ def test_a_page_gets_the_table_between_its_marks(empty_cache, tmp_path):
     result = run(["guaranteed_share"], preset("tiny"), ECP5, place=False)
     update_markdown(page, result)
     text = page.read_text()
-    assert "| guaranteed_share |" in text and text.startswith("before") and text.endswith("after\n")
+    assert "| guaranteed_share |" in text and "| - | not placed |" in text and text.startswith("before") and text.endswith("after\n")
 
 
 @pytest.mark.full

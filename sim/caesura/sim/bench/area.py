@@ -68,7 +68,7 @@ def _mechanisms(g: Geometry, progress: Progress) -> dict[str, Any]:
     """Return what the engine takes without optional mechanisms, and what each of them adds."""
     rows = {name: _measure(name, block(made, variant), lambda text, detail="": progress(f"{text}, engine", detail))
             for name, (made, variant) in priced(g).items()}
-    least = rows.pop("none") | {"block": "engine without optional mechanisms"}
+    least: dict[str, Any] = rows.pop("none") | {"block": "engine without optional mechanisms"}
     return {"least": least, "aims": AIMS, "mechanisms": [_difference(name, row, least) for name, row in rows.items()],
             "aims_met": {column: least[column] <= most for column, most in AIMS.items()}}
 

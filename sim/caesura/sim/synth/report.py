@@ -94,8 +94,8 @@ def print_report(result: dict, parts: bool = False) -> None:
 def update_markdown(path: Path, result: dict) -> None:
     """Write the table into a page, between its marks; raises as `split_markdown`."""
     title = (f"Preset `{result['preset']}`, {result['lanes']} lanes, {result['device']}, seed {result['seed']}")
-    rows = [[row["block"], *cells(row), _mhz(row) or "-", path_text(row["path"]) if row["path"] else "does not fit"]
-            for row in result["blocks"]]
+    rows = [[row["block"], *cells(row), _mhz(row) or "-", path_text(row["path"]) if row["path"] else
+             "does not fit" if row["lacking"] else "not placed"] for row in result["blocks"]]
     rows.append([f"*{result['device']} has*", *cells(result["available"]), "", ""])
     columns = ["block", *COLUMNS, "MHz", "critical path"]
     replace_markdown(path, BEGIN, END, lambda: markdown_table(title, columns, rows, 1))

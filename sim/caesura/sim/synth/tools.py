@@ -23,9 +23,8 @@ EXTRA = "pip install 'caesura[synth]'"
 _RUNNER = Path(__file__).with_name("webassembly.py")
 _KEPT = 40
 """Lines of a program's output that are kept for its error."""
-_STEPS = {"Packing": "packing", "initial placement": "placing", "simulated annealing": "refining the placement",
-          "HeAP": "placing", "Routing": "routing", "Running router": "routing", "Setting up routing": "routing",
-          "Critical path report": "timing"}
+_STEPS = {"Packing": "packing", "analytic": "placing", "simulated annealing": "refining the placement",
+          "Routing": "routing", "Running router": "routing", "Critical path report": "timing"}
 """What nextpnr says when a step of its begins, and what that is called here."""
 
 

@@ -21,8 +21,8 @@ _COMMANDS = {
     "explain": ("explain", "explain_command"), "asm": ("code", "asm_command"), "disasm": ("code", "disasm_command"),
     "run": ("run", "run_command"), "preempt": ("preempt", "preempt_command"),
     "bench": ("bench_machines", "bench_group"), "build": ("build", "build_command"),
-    "synth": ("synth", "synth_command"), "registers": ("registers", "registers_command"),
-    "cache": ("cache", "cache_command"),
+    "export": ("export", "export_command"), "synth": ("synth", "synth_command"),
+    "registers": ("registers", "registers_command"), "cache": ("cache", "cache_command"),
 }
 """Modules and names of the commands, which are imported when they are asked for."""
 
