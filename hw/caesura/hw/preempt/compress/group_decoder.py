@@ -2,7 +2,7 @@
 (Lin et al. III-C)."""
 
 import numpy as np
-from amaranth.hdl import Cat, Module, Mux, ShapeLike, Signal, Value, unsigned
+from amaranth.hdl import Cat, Const, Module, Mux, ShapeLike, Signal, Value, unsigned
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
@@ -37,6 +37,18 @@ def decoded_beat(
     The words of a dead register are zero."""
     return data.StructLayout({"words": data.ArrayLayout(32, g.lanes),
                               "beat": below(g.beats), "last": 1, "dead": 1, "tag": tag})
+
+
+def times(value: Value, number: int) -> Value:
+    """Return the multiple of a value as sums of it in other places: a multiplication, even by a
+    constant, becomes a multiplier of the FPGA, which only lanes are to have."""
+    if not number:
+        return Const(0)
+    low = (number & -number).bit_length() - 1
+    if number >> low == 7:
+        return ((value << 3) - value) << low
+    return sum((value << place for place in range(number.bit_length()) if number >> place & 1),
+               start=Const(0))
 
 
 class GroupDecoder(wiring.Component):
@@ -100,12 +112,12 @@ class GroupDecoder(wiring.Component):
         for k in range(g.warp_size // SMALLEST_GROUP):
             base = Signal(32, name=f"base_{k}")
             step = Signal(32, name=f"step_{k}")
-            group, offset = (Mux(width == 1, of[0], Mux(width == 2, of[1], of[2])) for of in (
-                (k, k // 2, k // 4),
-                (0, SMALLEST_GROUP * (k % 2), SMALLEST_GROUP * (k % 4))))
+            group = Mux(width == 1, k, Mux(width == 2, k // 2, k // 4))
+            moved = Mux(width == 1, 0, Mux(width == 2, times(step, SMALLEST_GROUP * (k % 2)),
+                                           times(step, SMALLEST_GROUP * (k % 4))))
             first = Mux(strided, words[2 * group], words[group])
             m.d.comb += [step.eq(Mux(strided, words[2 * group + 1], 0)),
-                         base.eq(Mux(dead, 0, first + step * offset))]
+                         base.eq(Mux(dead, 0, first + moved))]
             eights.append((base, step))
         lanes = []
         for lane in range(g.lanes):
@@ -113,8 +125,11 @@ class GroupDecoder(wiring.Component):
             bases, steps = (Cat(eights[place // SMALLEST_GROUP][which] for place in places)
                             for which in (0, 1))
             starts = [place % SMALLEST_GROUP for place in places]
-            offset = Mux(beat[0], starts[-1], starts[0]) if len(set(starts)) > 1 else starts[0]
+            step = steps.word_select(beat, 32)
+            moved = times(step, starts[0])
+            if len(set(starts)) > 1:
+                moved = Mux(beat[0], times(step, starts[-1]), moved)
             value = Signal(32, name=f"value_{lane}")
-            m.d.comb += value.eq(bases.word_select(beat, 32) + steps.word_select(beat, 32) * offset)
+            m.d.comb += value.eq(bases.word_select(beat, 32) + moved)
             lanes.append(value)
         return lanes

@@ -55,6 +55,8 @@ class _Registers:
         self.scalars = Signal(range(PREDICATES + UNIFORMS + 1))
         self.entries = Signal(range(g.stack_depth + 1))
         self.group_words = Signal(WORD_COUNT_BITS)
+        self.wrong = Signal()  # its codes make no sense
+        self.expands = Signal()  # something of it is for the expander
         self.over = Signal()  # nothing else of its state is left
         # What the records up to here have: uniform registers of the last, registers that others may
         # follow, and something for the expander.
@@ -184,7 +186,7 @@ class StreamParser(wiring.Component):
                 m.d.comb += self.idle.eq(1)
                 self._begin(m, regs)
             self._table(m, regs, table)
-            self._record(m, regs)
+            self._record(m, regs, table)
             self._init(m, regs, table)
             if g.in_place:
                 self._load(m, regs)
@@ -272,7 +274,7 @@ class StreamParser(wiring.Component):
                 m.d.sync += regs.record.eq(0)
                 m.next = "RECORD"
 
-    def _record(self, m, regs):
+    def _record(self, m, regs, table):
         """Take the header of a warp."""
         s, coming = self.accepted, data.View(WARP_HEADER, self.words[0])
         first = Signal(below(self.geometry.max_block_warps))
@@ -283,12 +285,14 @@ class StreamParser(wiring.Component):
                      uniforms.eq(Mux(coming.uniforms, Mux(coming.exited, self.words[2],
                                                           self.words[1]), 0))]
         with m.State("RECORD"):
+            self._codes(m, regs, table)
             with m.If(self.failed):
                 m.next = "SKIP"
             with m.Else():
                 _, taken = self._need(m, regs, 1 + coming.exited + coming.uniforms)
                 with m.If(taken):
                     m.d.sync += [regs.header.eq(coming), regs.launched.eq(launched),
+                                 regs.scalars.eq(popcount(coming.predicates) + popcount(uniforms)),
                                  regs.live.eq(Mux(coming.exited, self.words[1], ~0) & launched),
                                  regs.uniforms.eq(uniforms), regs.repeated.eq(again & ~uniforms),
                                  regs.before.eq(again | uniforms),
@@ -296,42 +300,55 @@ class StreamParser(wiring.Component):
                                  regs.base.eq(regs.stream.place.base + first * s.registers)]
                     m.next = "INIT"
 
+    def _codes(self, m, regs, table):
+        """Take what the codes of a warp say while its header comes, a cycle before it is needed:
+        all of them are looked at for each of it."""
+        g, s = self.geometry, self.accepted
+        m.d.comb += table.record.eq(regs.record)
+        m.d.sync += [
+            regs.wrong.eq((table.saved & ~s.allocated).any() | table.strange
+                          | ((table.follows & ~regs.kept).any() if g.tb_compressor else 0)),
+            regs.expands.eq((table.grouped | self._dead(regs, table)).any()),
+            regs.targets.eq(table.by_lane),
+            regs.code.eq(table.codes.word_select(lowest_number(table.by_lane), CODE_BITS)),
+            regs.group_words.eq(table.group_words)]
+
+    def _dead(self, regs, table):
+        """Return the vector of registers that get random bits, since they are not saved."""
+        s, stayed = self.accepted, regs.stream.stayed if self.geometry.in_place else Const(0)
+        return s.allocated & ~table.saved & (s.scramble & ~regs.stream.increment & ~stayed
+                                             ).replicate(MAX_REGISTERS)
+
     def _init(self, m, regs, table):
         """Initialise the warp of a header, and take the first words of its state."""
         g, s, header = self.geometry, self.accepted, regs.header
         init, state, job = self.warp_init.payload, self.state.payload, self.expansion.payload
         number = Signal(8)
         absurd = Signal()
-        expands = Signal()
-        saved = table.saved
+        expands, saved = regs.expands, table.saved
         stayed = regs.stream.stayed if g.in_place else Const(0)
         unknown = regs.stream.increment  # what is live is not in this stream
         if g.in_place:
             unknown = unknown | regs.stream.elsewhere
-        scalars = Signal.like(regs.scalars)
         m.d.comb += [
             number.eq(header.warp), absurd.eq(
                 (number >= g.max_block_warps)
                 | ~regs.todo.bit_select(number, 1)
                 | (header.depth == 0) | (header.depth > g.stack_depth)
-                | (saved & ~s.allocated).any() | table.strange
+                | regs.wrong
                 | regs.stream.increment & ~regs.of_base.bit_select(number, 1)
-                | ((table.follows & ~regs.kept).any() if g.tb_compressor else header.repeats)),
+                | (0 if g.tb_compressor else header.repeats)),
             state.warp.eq(regs.warp), state.predicates.eq(header.predicates),
             state.uniforms.eq(regs.uniforms), state.repeated.eq(regs.repeated),
             state.depth.eq(header.depth),
             state.live.eq(regs.live), state.bank.eq(regs.bank),
             job.warp.eq(regs.warp), job.base.eq(regs.base), job.bank.eq(regs.bank),
             job.codes.eq(table.codes), job.opens.eq(~regs.expanded),
-            job.dead.eq(s.allocated & ~saved
-                        & (s.scramble & ~regs.stream.increment & ~stayed
-                           ).replicate(MAX_REGISTERS)),
-            expands.eq((table.grouped | job.dead).any()),
-            scalars.eq(popcount(header.predicates) + popcount(regs.uniforms)),
+            job.dead.eq(self._dead(regs, table)),
         ]
         with m.State("INIT"):
             room = (self.state.ready & (self.expansion.ready | ~expands) & ~absurd)
-            there, taken, over = self._state_words(m, regs, scalars, header.depth,
+            there, taken, over = self._state_words(m, regs, regs.scalars, header.depth,
                                                    room & self.warp_init.ready)
             m.d.comb += [
                 table.record.eq(regs.record),
@@ -347,10 +364,6 @@ class StreamParser(wiring.Component):
                 self.state.valid.eq(taken & ~regs.stream.base),
                 self.expansion.valid.eq(taken & expands),
             ]
-            m.d.sync += [regs.targets.eq(table.by_lane),
-                         regs.code.eq(table.codes.word_select(
-                             lowest_number(table.by_lane), CODE_BITS)),
-                         regs.group_words.eq(table.group_words)]
             with m.If(absurd):
                 m.next = "SKIP"
             with m.Elif(taken):
@@ -361,8 +374,8 @@ class StreamParser(wiring.Component):
                 if g.in_place:
                     m.d.sync += regs.over.eq(over)
                 load = [(stayed, "LOAD")] if g.in_place else []
-                self._go_on(m, *load, (~over, "STATE"), (table.by_lane.any(), "DATA"),
-                            (table.group_words != 0, "EXPANSION"),
+                self._go_on(m, *load, (~over, "STATE"), (regs.targets.any(), "DATA"),
+                            (regs.group_words != 0, "EXPANSION"),
                             (self._others(regs, number), "RECORD"))
 
     def _load(self, m, regs):
