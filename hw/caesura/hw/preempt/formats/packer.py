@@ -7,7 +7,9 @@
                              level
 """
 
-from amaranth.hdl import Cat, Module, Mux, ShapeLike, Signal, Value, unsigned
+from collections.abc import Mapping
+
+from amaranth.hdl import Cat, Module, Mux, ShapeLike, Signal, Value, ValueLike, unsigned
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
@@ -43,6 +45,18 @@ def packed(words: int, tag: ShapeLike = unsigned(1)) -> data.StructLayout:  # no
     `flush` ends a unit, and `tag` is its flush chunk's."""
     return data.StructLayout({"words": data.ArrayLayout(32, words),
                               "strobe": words, "flush": 1, "tag": tag})
+
+
+def chosen(values: Mapping[int, ValueLike], number: Value) -> Value:
+    """Return ``values[number]``, and of a number without a value any: binary multiplexers, as few
+    as that leaves."""
+    places = sorted(values)
+    if len({id(value) for value in values.values()}) == 1:
+        return Value.cast(values[places[0]])
+    bit = (places[0] ^ places[-1]).bit_length() - 1
+    sides = [{place: values[place] for place in places if (place >> bit & 1) == side}
+             for side in (0, 1)]
+    return Mux(number[bit], chosen(sides[1], number), chosen(sides[0], number))
 
 
 class Packer(wiring.Component):
@@ -107,26 +121,22 @@ class Packer(wiring.Component):
             self.chunk.ready.eq(Mux(flushing, leave & ends, left < n)),
             enter.eq(self.chunk.valid & self.chunk.ready),
         ]
-        fresh = Signal(32 * most)
-        fresh_strobe = Signal(most)
-        m.d.comb += [
-            fresh_strobe.eq(Cat(enter & (k < entering.count) & ~entering.skip
-                                for k in range(most))),
-            fresh.eq(Cat(Mux(enter & (k < entering.count), entering.words[k], 0)
-                         for k in range(most))),
-        ]
-        placed = Signal(32 * capacity)
-        placed_strobe = Signal(capacity)
-        with m.Switch(left):
-            for place in range(n):
-                with m.Case(place):
-                    m.d.comb += [placed.eq(fresh << 32 * place),
-                                 placed_strobe.eq(fresh_strobe << place)]
-        m.d.sync += [
-            words.eq(Mux(leave, words >> 32 * n, words) | placed),
-            strobe.eq(Mux(leave, strobe >> n, strobe) | placed_strobe),
-            level.eq(left + Mux(enter, entering.count, 0)),
-        ]
+        after = Signal(range(capacity + 1))  # and when a chunk has come
+        m.d.comb += after.eq(left + Mux(enter, entering.count, 0))
+        m.d.sync += [level.eq(after), strobe.eq(Cat(
+            Mux(place < left, Mux(leave, strobe[place + n:place + n + 1], strobe[place]),
+                (place < after) & ~entering.skip) for place in range(capacity)))]
+        for place in range(capacity):
+            word = words[32 * place:][:32]
+            moved = words[32 * (place + n):][:32]  # it comes here when a group leaves
+            fresh = {at: entering.words[place - at] for at in range(n) if 0 <= place - at < most}
+            coming = chosen(fresh if place + n >= capacity else {
+                at: fresh.get(at, moved) for at in range(n)}, left)
+            with m.If(leave | (place >= left)):
+                m.d.sync += word.eq(Mux(left >= n, moved, coming) if most > n and len(moved)
+                                    else coming)
+            with m.If(place >= after):
+                m.d.sync += word.eq(0)
         with m.If(enter):
             m.d.sync += [flushing.eq(entering.flush), Value.cast(tag).eq(Value.cast(entering.tag))]
         with m.Elif(leave & ends):
