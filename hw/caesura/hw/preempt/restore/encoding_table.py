@@ -15,11 +15,12 @@ from ...arch.encodings import (
 from ...arch.geometry import CHUNK_WORDS, MAX_REGISTERS, Geometry
 from ...arch.tb_history import known_encodings
 from ...interfaces.payloads import below
+from ...interfaces.port import Port
 from ...lib.bits import popcount
 from ..compress.group_decoder import grouped
 from ..compress.register_encoder import by_lane
 from ..compress.tb_history import followed
-from ..formats.checksum import Checksum
+from ..formats.checksum import ChecksumPort, checksum_of
 
 __all__ = ["ROW_PARTS", "EncodingTable"]
 
@@ -35,6 +36,8 @@ class EncodingTable(wiring.Component):
     Parameters
     ----------
     g : Geometry
+    shared : bool
+        Use a checksum outside, which the block has a port for, not one of its own.
 
     Attributes
     ----------
@@ -57,6 +60,8 @@ class EncodingTable(wiring.Component):
         The row shown has a code that this machine does not use.
     crc : Signal(32), out
         Checksum of the rows that have come, one cycle after the last.
+    checksum : ChecksumPort, out
+        If `shared`.
     """
 
     record: Signal
@@ -72,11 +77,13 @@ class EncodingTable(wiring.Component):
     group_words: Signal
     strange: Signal
     crc: Signal
+    checksum: Port
 
-    def __init__(self, g: Geometry):
-        self.geometry = g
+    def __init__(self, g: Geometry, *, shared: bool = False):
+        self.geometry, self.shared = g, shared
         most = 2 * g.warp_size // SMALLEST_GROUP * MAX_REGISTERS
         super().__init__({
+            **({"checksum": Out(ChecksumPort(CHUNK_WORDS))} if shared else {}),
             "record": In(below(g.max_block_warps)),
             "words": In(data.ArrayLayout(32, CHUNK_WORDS)), "part": In(range(ROW_PARTS)),
             "write": In(1), "codes": Out(CODE_BITS * MAX_REGISTERS),
@@ -90,7 +97,7 @@ class EncodingTable(wiring.Component):
         g = self.geometry
         row = data.ArrayLayout(32 * CHUNK_WORDS, ROW_PARTS)
         m.submodules.rows = rows = Memory(shape=row, depth=g.max_block_warps, init=[])
-        m.submodules.checksum = checksum = Checksum(CHUNK_WORDS)
+        checksum = checksum_of(m, self, CHUNK_WORDS)
         write = rows.write_port(granularity=1)
         read = rows.read_port(domain="comb")
         words = Value.cast(self.words)

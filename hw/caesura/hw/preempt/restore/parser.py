@@ -11,10 +11,12 @@ from ...arch.encodings import CODE_BITS, Encoding
 from ...arch.geometry import MAX_REGISTERS, PREDICATES, UNIFORMS, Geometry
 from ...arch.isa import LIVE_BITS, LIVE_REST
 from ...interfaces.payloads import below, physical, register_flags, rows_per_line, warp_init
+from ...interfaces.port import Port
 from ...interfaces.staying import staying_warp
 from ...lib.bits import lowest_number, popcount, without_lowest
 from ..compress.register_encoder import lane_words, shares
 from ..formats.accepted_command import accepted_command
+from ..formats.checksum import ChecksumPort
 from ..formats.packer import CHUNK_WORDS, WORD_COUNT_BITS
 from ..formats.unpacker import word_beat
 from .completion import parsed
@@ -98,6 +100,8 @@ class StreamParser(wiring.Component):
     Parameters
     ----------
     g : Geometry
+    shared : bool
+        Use a checksum outside, which the block has a port for, not one of its own.
 
     Attributes
     ----------
@@ -128,6 +132,8 @@ class StreamParser(wiring.Component):
         The writers forget what they have: all of it is of a bad TB.
     idle : Signal, out
         No stream in hand.
+    checksum : ChecksumPort, out
+        If `shared`.
     """
 
     accepted: data.View
@@ -150,10 +156,12 @@ class StreamParser(wiring.Component):
     settled: Signal
     drop: Signal
     idle: Signal
+    checksum: Port
 
-    def __init__(self, g: Geometry):
-        self.geometry = g
+    def __init__(self, g: Geometry, *, shared: bool = False):
+        self.geometry, self.shared = g, shared
         super().__init__({
+            **({"checksum": Out(ChecksumPort(CHUNK_WORDS))} if shared else {}),
             "accepted": In(accepted_command(g)), "job": In(stream.Signature(restore_job(g))),
             "words": In(data.ArrayLayout(32, g.window_words)),
             "level": In(range(g.window_words + 1)), "take": Out(range(g.window_words + 1)),
@@ -175,7 +183,9 @@ class StreamParser(wiring.Component):
         m = Module()
         g = self.geometry
         regs = _Registers(g)
-        m.submodules.table = table = EncodingTable(g)
+        m.submodules.table = table = EncodingTable(g, shared=self.shared)
+        if self.shared:
+            wiring.connect(m, table.checksum, wiring.flipped(self.checksum))
         m.submodules.bitmap = bitmap = Memory(shape=GROUP, depth=-(-g.shared_lines // GROUP),
                                               init=[])
 

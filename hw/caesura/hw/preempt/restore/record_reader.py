@@ -7,8 +7,9 @@ from amaranth.lib.wiring import In, Out
 from ...arch.context import CCB_RECORD, VERSION, State
 from ...arch.geometry import Geometry
 from ...interfaces.payloads import kernel_info, unusable_entries
+from ...interfaces.port import Port
 from ...lib.bits import popcount
-from ..formats.checksum import Checksum
+from ..formats.checksum import ChecksumPort, checksum_of
 from ..formats.packer import CHUNK_WORDS
 from ..save.kernel_record import RECORD_ROWS
 
@@ -31,6 +32,8 @@ class RecordReader(wiring.Component):
     Parameters
     ----------
     g : Geometry
+    shared : bool
+        Use a checksum outside, which the block has a port for, not one of its own.
 
     Attributes
     ----------
@@ -47,6 +50,8 @@ class RecordReader(wiring.Component):
         It is not believed.
     record : Signal, out
         What it says.
+    checksum : ChecksumPort, out
+        If `shared`.
     """
 
     clear: Signal
@@ -57,10 +62,12 @@ class RecordReader(wiring.Component):
     full: Signal
     bad: Signal
     record: data.View
+    checksum: Port
 
-    def __init__(self, g: Geometry):
-        self.geometry = g
+    def __init__(self, g: Geometry, *, shared: bool = False):
+        self.geometry, self.shared = g, shared
         super().__init__({
+            **({"checksum": Out(ChecksumPort(CHUNK_WORDS))} if shared else {}),
             "clear": In(1), "kernel": In(kernel_info(g)),
             "words": In(data.ArrayLayout(32, g.window_words)),
             "level": In(range(g.window_words + 1)),
@@ -70,7 +77,7 @@ class RecordReader(wiring.Component):
 
     def elaborate(self, platform):
         m = Module()
-        m.submodules.checksum = checksum = Checksum(CHUNK_WORDS)
+        checksum = checksum_of(m, self, CHUNK_WORDS)
         row = Signal(range(RECORD_ROWS + 1), init=RECORD_ROWS)
         go = Signal()
         m.d.comb += [

@@ -13,9 +13,10 @@ from ...arch.context import CCB_ENTRY, VERSION, State, to_words
 from ...arch.encodings import CODE_BITS
 from ...arch.geometry import ADDRESS_BITS, MAX_REGISTERS, SEGMENT_BYTES, WORD_BYTES, Geometry
 from ...interfaces.payloads import below
+from ...interfaces.port import Port
 from ...lib.bits import popcount
 from ..formats.accepted_command import accepted_command
-from ..formats.checksum import Checksum
+from ..formats.checksum import ChecksumPort, checksum_of
 from ..formats.packer import CHUNK_WORDS, WORD_COUNT_BITS, chunk
 from .collector import tb_data
 from .committer import HEAD_BYTES
@@ -72,6 +73,8 @@ class Closer(wiring.Component):
     Parameters
     ----------
     g : Geometry
+    shared : bool
+        Use a checksum outside, which the block has a port for, not one of its own.
 
     Attributes
     ----------
@@ -87,6 +90,8 @@ class Closer(wiring.Component):
         The `Sealer`.
     done : out
     busy : Signal, out
+    checksum : ChecksumPort, out
+        If `shared`.
     """
 
     accepted: data.View
@@ -101,10 +106,12 @@ class Closer(wiring.Component):
     stream_crc: Signal
     done: data.View
     busy: Signal
+    checksum: Port
 
-    def __init__(self, g: Geometry):
-        self.geometry = g
+    def __init__(self, g: Geometry, *, shared: bool = False):
+        self.geometry, self.shared = g, shared
         super().__init__({
+            **({"checksum": Out(ChecksumPort(CHUNK_WORDS))} if shared else {}),
             "accepted": In(accepted_command(g)), "job": In(stream.Signature(closing_job(g))),
             "select": Out(record_number(g)),
             "vector": In(CODE_BITS * MAX_REGISTERS),
@@ -126,11 +133,12 @@ class Closer(wiring.Component):
         parts = -(-ENTRY_BODY_BYTES // (WORD_BYTES * CHUNK_WORDS))
         part = Signal(2)
         body = Signal(32 * CHUNK_WORDS * parts)
-        m.submodules.table_checksum = table = Checksum(CHUNK_WORDS)
+        table = checksum_of(m, self, CHUNK_WORDS, "table_checksum")
         m.d.comb += [
             body.eq(self._body(m, job, data_words, metadata_words, table.crc)),
             self.stream_words.eq(data_words + job.metadata_words),
-            table.start.eq((number == 0) & (part == 0)), table.data.eq(Value.cast(out.words)),
+            table.start.eq(table.valid & (number == 0) & (part == 0)),
+            table.data.eq(Value.cast(out.words)),
         ]
         m.d.comb += [
             collected.eq(self.collected[job.bank]),

@@ -7,9 +7,10 @@ from amaranth.lib.wiring import In, Out
 from ...arch.context import CCB_RECORD, ENTRY_BYTES, VERSION, State, places
 from ...arch.geometry import Geometry
 from ...interfaces.payloads import kernel_info
+from ...interfaces.port import Port
 from ...interfaces.preemption import kernel_progress
 from ..formats.accepted_command import accepted_command
-from ..formats.checksum import Checksum
+from ..formats.checksum import ChecksumPort, checksum_of
 from ..formats.packer import CHUNK_WORDS
 from .segment_writer import data_burst, write_data
 
@@ -28,6 +29,8 @@ class KernelRecordWriter(wiring.Component):
     Parameters
     ----------
     g : Geometry
+    shared : bool
+        Use a checksum outside, which the block has a port for, not one of its own.
 
     Attributes
     ----------
@@ -43,6 +46,8 @@ class KernelRecordWriter(wiring.Component):
         From the next cycle until the last beat is taken.
     burst, data : stream, out
         For the `Committer`.
+    checksum : ChecksumPort, out
+        If `shared`.
     """
 
     accepted: data.View
@@ -56,10 +61,12 @@ class KernelRecordWriter(wiring.Component):
     busy: Signal
     burst: stream.Interface
     data: stream.Interface
+    checksum: Port
 
-    def __init__(self, g: Geometry):
-        self.geometry = g
+    def __init__(self, g: Geometry, *, shared: bool = False):
+        self.geometry, self.shared = g, shared
         super().__init__({
+            **({"checksum": Out(ChecksumPort(CHUNK_WORDS))} if shared else {}),
             "accepted": In(accepted_command(g)), "kernel": In(kernel_info(g)),
             "progress": In(kernel_progress()), "saved": In(g.context_entries),
             "sides": In(g.context_entries), "generations": In(32),
@@ -71,7 +78,7 @@ class KernelRecordWriter(wiring.Component):
     def elaborate(self, platform):
         m = Module()
         g = self.geometry
-        m.submodules.checksum = checksum = Checksum(CHUNK_WORDS)
+        checksum = checksum_of(m, self, CHUNK_WORDS)
         record = Signal(CCB_RECORD)  # without its checksum
         whole = Signal(CCB_RECORD)
         beats = -(-RECORD_BYTES // g.bus_bytes)
