@@ -18,6 +18,7 @@ from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from ...arch.encodings import (
+    CODE_BITS,
     NIBBLES,
     QUAD,
     SMALLEST_GROUP,
@@ -29,6 +30,7 @@ from ...arch.encodings import (
 )
 from ...arch.geometry import Geometry
 from ...lib.stream_queue import StreamQueue
+from ..formats.packer import chosen
 
 __all__ = ["lane_beat", "encoded_beat", "by_lane", "shares", "lane_words", "planes",
            "RegisterEncoder"]
@@ -242,7 +244,7 @@ class RegisterEncoder(wiring.Component):
 
     def _judge(self, m, stage, units):
         """Return the code of the register whose last beat is in the first stage, and the words
-        that stand for it, or its first one."""
+        that stand for it, or the one that its lanes share; those behind them are any."""
         g = self.geometry
         size = g.warp_size // len(units)
         levels = {size: units}
@@ -252,22 +254,29 @@ class RegisterEncoder(wiring.Component):
                                 for k, pair in enumerate(zip(a, b, strict=True))]
             size *= 2
         top = levels[g.warp_size][0]
-        room = 32 * 2 * g.warp_size // SMALLEST_GROUP
-        code, words = Const(Encoding.RANDOM, Encoding), Const(0, room)
+        code = Signal(CODE_BITS)
+        fitting = Const(Encoding.RANDOM, CODE_BITS)
+        made = {}  # of each encoding with groups the words
         for encoding in reversed(self.choice[:-1]):
             if encoding.group:
                 of = levels[encoding.group]
-                parts = [part for node in of
-                         for part in ((node.first, node.step) if encoding.strided
-                                      else (node.first,))]
+                made[encoding] = [part for node in of for part in (
+                    (node.first, node.step) if encoding.strided else (node.first,))]
                 fits = Cat(node.strided if encoding.strided else node.equal.all()
                            for node in of).all()
             else:
-                parts = [Cat(Const(0, 4 * encoding), top.first[4 * encoding:])]
                 fits = top.equal[encoding:].all()
-            made = Cat(*parts, Const(0, room - 32 * len(parts)))
-            words, code = Mux(fits, made, words), Mux(fits, Const(encoding, 4), Value.cast(code))
-        return Mux(stage.raw, Const(Encoding.RANDOM, 4), code), words
+            fitting = Mux(fits, Const(encoding, CODE_BITS), fitting)
+        m.d.comb += code.eq(fitting)
+        # The word that lanes share: their upper nibbles.
+        shared = Cat(top.first[4 * k:4 * k + 4] & (k >= code).replicate(4)
+                     for k in range(NIBBLES))
+        words = []
+        for k in range(2 * g.warp_size // SMALLEST_GROUP):
+            of_code = {int(each): parts[k] for each, parts in made.items() if k < len(parts)}
+            word = chosen(of_code, code) if of_code else Const(0, 32)
+            words.append(word if k else Mux(code > Encoding.RANDOM, word, shared))
+        return Mux(stage.raw, Const(Encoding.RANDOM, CODE_BITS), code), Cat(words)
 
     def _leave(self, m, rows, verdicts):
         """Give out what stands for a register, or its beats, of which planes are kept."""
