@@ -10,7 +10,7 @@ from amaranth.hdl import Array, Cat, Const, Module, Mux, Signal, Value, ValueLik
 from amaranth.utils import ceil_log2
 
 __all__ = ["one_hot", "lowest", "encode", "lowest_number", "without_lowest", "popcount", "spread",
-           "spread_each", "select", "pick", "look_up"]
+           "spread_each", "window", "select", "pick", "look_up"]
 
 
 def one_hot(number: Value, width: int) -> Value:
@@ -60,6 +60,18 @@ def spread(bit: Value, width: int) -> Value:
 def spread_each(vector: Value, width: int) -> Value:
     """Return each bit of `vector` `width` times, to mask the fields of a row."""
     return Cat(bit.replicate(width) for bit in vector)
+
+
+def window(vector: Value, first: Value, width: int) -> Value:
+    """Return `width` bits of `vector` from bit `first` on, zeros beyond its end.
+
+    The highest bit of `first` goes first, so each multiplexer is as wide as those after it need;
+    ``vector.bit_select`` begins with the lowest, and each is about as wide as `vector`.
+    """
+    if not len(first):
+        return (vector | Const(0, width))[:width]
+    half = 1 << len(first) - 1
+    return window(Mux(first[-1], vector[half:], vector)[:width + half - 1], first[:-1], width)
 
 
 def select(chosen: Value, values: Sequence[ValueLike]) -> Value:

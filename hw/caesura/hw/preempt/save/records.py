@@ -36,7 +36,7 @@ from ...interfaces.port import Port
 from ...interfaces.preemption import resident_tb
 from ...interfaces.preemption_port import RegisterFlagsPort, WarpSavePort
 from ...interfaces.staying import staying_mask, staying_warp
-from ...lib.bits import lowest_number, popcount, spread, without_lowest
+from ...lib.bits import lowest_number, popcount, spread, window, without_lowest
 from ..formats.accepted_command import accepted_command
 from ..formats.kept_uniforms import KeptUniforms
 from ..formats.packer import CHUNK_WORDS, WORD_COUNT_BITS, chunk
@@ -526,8 +526,8 @@ class RecordWriter(wiring.Component):
         m.d.comb += [
             first.eq(regs.row.first_line + regs.group * GROUP),
             left.eq(s.lines - regs.group * GROUP),
-            last.eq(left <= GROUP), written.eq(self.lines_valid.bit_select(first, GROUP)),
-            dirty.eq(self.lines_dirty.bit_select(first, GROUP)),
+            last.eq(left <= GROUP), written.eq(window(self.lines_valid, first, GROUP)),
+            dirty.eq(window(self.lines_dirty, first, GROUP)),
             bits.eq(Mux(last, (Const(1, 1) << left[:6]) - 1, ~Const(0, GROUP))
                     & (written | lacks(s.mechanism, Capability.SAVES_LIVE_ONLY).replicate(GROUP))
                     & ~self._restart.replicate(GROUP) & ~stays.replicate(GROUP)
