@@ -17,7 +17,6 @@ from ...arch.tb_history import known_encodings
 from ...interfaces.payloads import below
 from ...interfaces.port import Port
 from ...lib.bits import popcount
-from ..compress.group_decoder import grouped
 from ..compress.register_encoder import by_lane
 from ..compress.tb_history import followed
 from ..formats.checksum import ChecksumPort, checksum_of
@@ -31,7 +30,8 @@ ROW_PARTS = MAX_ROW_WORDS // CHUNK_WORDS
 class EncodingTable(wiring.Component):
     """Keeps a row for each warp record and shows one.
 
-    A part of a row is written a cycle; reading is combinational.
+    A part of a row is written a cycle; reading is combinational. What is counted of a row is
+    counted as it comes.
 
     Parameters
     ----------
@@ -48,9 +48,9 @@ class EncodingTable(wiring.Component):
         that of record 0 begins a table.
     codes : Signal, out
         The row shown, combinational: an `Encoding` a register.
-    by_lane, grouped, saved : Signal(MAX_REGISTERS), out
-        Vectors of the row shown: registers of which something is kept of each lane, those that are
-        uniform or strided or follow, and all these.
+    by_lane, saved : Signal(MAX_REGISTERS), out
+        Vectors of the row shown: registers of which something is kept of each lane, and these with
+        those that are uniform or strided or follow.
     follows, followed : Signal(MAX_REGISTERS), out
         Vectors of the row shown: registers that follow those of rows before, and those that others
         may follow; none on a machine without the TB-level compressor.
@@ -70,7 +70,6 @@ class EncodingTable(wiring.Component):
     write: Signal
     codes: Signal
     by_lane: Signal
-    grouped: Signal
     saved: Signal
     follows: Signal
     followed: Signal
@@ -87,8 +86,8 @@ class EncodingTable(wiring.Component):
             "record": In(below(g.max_block_warps)),
             "words": In(data.ArrayLayout(32, CHUNK_WORDS)), "part": In(range(ROW_PARTS)),
             "write": In(1), "codes": Out(CODE_BITS * MAX_REGISTERS),
-            "by_lane": Out(MAX_REGISTERS), "grouped": Out(MAX_REGISTERS),
-            "saved": Out(MAX_REGISTERS), "follows": Out(MAX_REGISTERS),
+            "by_lane": Out(MAX_REGISTERS), "saved": Out(MAX_REGISTERS),
+            "follows": Out(MAX_REGISTERS),
             "followed": Out(MAX_REGISTERS), "group_words": Out(range(most + 1)), "strange": Out(1),
             "crc": Out(32)})
 
@@ -101,7 +100,6 @@ class EncodingTable(wiring.Component):
         write = rows.write_port(granularity=1)
         read = rows.read_port(domain="comb")
         words = Value.cast(self.words)
-        known = known_encodings(g)
         codes = [self.codes[CODE_BITS * r:CODE_BITS * r + CODE_BITS] for r in range(MAX_REGISTERS)]
         m.d.comb += [
             write.addr.eq(self.record),
@@ -112,14 +110,37 @@ class EncodingTable(wiring.Component):
             self.crc.eq(checksum.crc),
             read.addr.eq(self.record), self.codes.eq(read.data),
             self.by_lane.eq(Cat((code != Encoding.DEAD) & by_lane(code) for code in codes)),
-            self.grouped.eq(grouped(self.codes)),
             self.saved.eq(Cat(code != Encoding.DEAD for code in codes)),
-            self.strange.eq(Cat(~code.matches(Encoding.DEAD, *known) for code in codes).any()),
-            self.group_words.eq(sum(
-                popcount(Cat(code == encoding for code in codes))
-                * encoded_words(encoding, g.warp_size) for encoding in known if encoding.group)),
         ]
+        self._count(m, words)
         if g.tb_compressor:
             m.d.comb += [self.follows.eq(Cat(code == Encoding.FOLLOWS for code in codes)),
                          self.followed.eq(Cat(followed(g, code) for code in codes))]
         return m
+
+    def _count(self, m, words):
+        """Count the words of the registers of each row, and look for strange codes, part by
+        part."""
+        g, known = self.geometry, known_encodings(self.geometry)
+        found = data.StructLayout({"words": self.group_words.shape(), "strange": 1})
+        m.submodules.counts = counts = Memory(shape=found, depth=g.max_block_warps, init=[])
+        write, read = counts.write_port(), counts.read_port(domain="comb")
+        before, here = Signal(found), Signal(found)  # in the parts of the row before, and with this
+        codes = [words[low:low + CODE_BITS] for low in range(0, len(words), CODE_BITS)]
+        sizes = {}
+        for encoding in known:
+            if encoding.group:
+                sizes.setdefault(encoded_words(encoding, g.warp_size), []).append(encoding)
+        fresh = self.part == 0
+        m.d.comb += [
+            here.words.eq(Mux(fresh, 0, before.words) + sum(
+                popcount(Cat(code.matches(*alike) for code in codes)) * size
+                for size, alike in sizes.items())),
+            here.strange.eq(~fresh & before.strange | Cat(
+                ~code.matches(Encoding.DEAD, *known) for code in codes).any()),
+            write.addr.eq(self.record), write.data.eq(here), write.en.eq(self.write),
+            read.addr.eq(self.record), self.group_words.eq(read.data.words),
+            self.strange.eq(read.data.strange),
+        ]
+        with m.If(self.write):
+            m.d.sync += before.eq(here)

@@ -318,7 +318,8 @@ class StreamParser(wiring.Component):
         m.d.sync += [
             regs.wrong.eq((table.saved & ~s.allocated).any() | table.strange
                           | ((table.follows & ~regs.kept).any() if g.tb_compressor else 0)),
-            regs.expands.eq((table.grouped | self._dead(regs, table)).any()),
+            regs.expands.eq((table.group_words != 0) | (table.follows | self._dead(regs, table)
+                                                        ).any()),
             regs.targets.eq(table.by_lane),
             regs.code.eq(table.codes.word_select(lowest_number(table.by_lane), CODE_BITS)),
             regs.group_words.eq(table.group_words)]
