@@ -65,9 +65,14 @@ class _Registers:
         self.before = Signal(UNIFORMS)
         self.kept = Signal(MAX_REGISTERS)
         self.expanded = Signal()
-        # Registers, or lines of a bitmap word, whose rows are gathered; the code of the lowest, and
-        # how far: row and part of it (before the records, part of a row of the table).
+        # Registers, or lines of a bitmap word, whose rows are gathered; number and code of the
+        # lowest, and how far: row and part of it (before the records, part of a row of the table).
+        # What they are to be (`coming`) says the next number and code too.
         self.targets = Signal(MAX_REGISTERS)
+        self.rest = Signal(MAX_REGISTERS)  # without the lowest
+        self.coming = Signal(MAX_REGISTERS)
+        self.lowest = Signal(range(MAX_REGISTERS))
+        self.bit = Signal(range(MAX_REGISTERS))
         self.shared = Signal()
         self.group = Signal(range(g.shared_lines + 1))
         self.unit = Signal(range(max(g.beats, rows_per_line(g))))
@@ -190,6 +195,8 @@ class StreamParser(wiring.Component):
                                               init=[])
 
         m.d.sync += regs.words_left.eq(regs.words_left - self.take)
+        m.d.comb += [regs.rest.eq(without_lowest(regs.targets)), regs.coming.eq(regs.rest),
+                     regs.lowest.eq(lowest_number(regs.coming))]
         self._vacant(m, regs)
         with m.FSM():
             with m.State("IDLE"):
@@ -320,9 +327,15 @@ class StreamParser(wiring.Component):
                           | ((table.follows & ~regs.kept).any() if g.tb_compressor else 0)),
             regs.expands.eq((table.group_words != 0) | (table.follows | self._dead(regs, table)
                                                         ).any()),
-            regs.targets.eq(table.by_lane),
-            regs.code.eq(table.codes.word_select(lowest_number(table.by_lane), CODE_BITS)),
             regs.group_words.eq(table.group_words)]
+        m.d.comb += regs.coming.eq(table.by_lane)
+        self._aim(m, regs, table)
+
+    def _aim(self, m, regs, table=None):
+        """Take the targets that are `coming`, and the code of their lowest if they have some."""
+        m.d.sync += [regs.targets.eq(regs.coming), regs.bit.eq(regs.lowest)]
+        if table is not None:
+            m.d.sync += regs.code.eq(table.codes.word_select(regs.lowest, CODE_BITS))
 
     def _dead(self, regs, table):
         """Return the vector of registers that get random bits, since they are not saved."""
@@ -450,14 +463,12 @@ class StreamParser(wiring.Component):
         """Hand over the registers or lines in `targets`, the lowest first, row by row."""
         g, row, place, unit = self.geometry, self.row.payload, self.row.payload.place, regs.unit
         read = bitmap.read_port(domain="comb")
-        bit = Signal(range(MAX_REGISTERS))
+        bit = regs.bit
         last = Signal()
-        rest = Signal(MAX_REGISTERS)
         left = Signal(range(g.lanes + 1))  # words of the row from this part on
         window = Value.cast(self.words)
         line = regs.stream.place.first_line + (regs.group - 1) * GROUP + bit
         m.d.comb += [
-            bit.eq(lowest_number(regs.targets)), rest.eq(without_lowest(regs.targets)),
             last.eq(unit == Mux(regs.shared, rows_per_line(g) - 1, g.beats - 1)),
             left.eq(lane_words(g, regs.code) - regs.part * g.chunk_words),
             row.headed.eq(shares(regs.code) & (unit == 0) & (regs.part == 0)),
@@ -478,13 +489,13 @@ class StreamParser(wiring.Component):
             with m.If(taken & row.completes):
                 m.d.sync += unit.eq(Mux(last, 0, unit + 1))
                 with m.If(last):
-                    m.d.sync += regs.targets.eq(rest)
-                    with m.If(~regs.shared):
-                        m.d.sync += regs.code.eq(table.codes.word_select(
-                            lowest_number(rest), CODE_BITS))
-                    with m.If(regs.shared & ~rest.any()):
+                    with m.If(regs.shared):
+                        self._aim(m, regs)
+                    with m.Else():
+                        self._aim(m, regs, table)
+                    with m.If(regs.shared & ~regs.rest.any()):
                         self._group(m, regs, read)
-                    with m.Elif(~rest.any()):
+                    with m.Elif(~regs.rest.any()):
                         self._go_on(m, (regs.group_words != 0, "EXPANSION"),
                                     (regs.todo.any(), "RECORD"))
         with m.State("GROUP"):
@@ -492,7 +503,9 @@ class StreamParser(wiring.Component):
 
     def _group(self, m, regs, read):
         """Go on with the next bitmap word."""
-        m.d.sync += [regs.group.eq(regs.group + 1), regs.targets.eq(read.data)]
+        m.d.comb += regs.coming.eq(read.data)
+        m.d.sync += regs.group.eq(regs.group + 1)
+        self._aim(m, regs)
         m.next = "GROUP"
         with m.If(regs.group * GROUP >= self.accepted.lines):
             m.next = "FINISH"
