@@ -1,6 +1,8 @@
 """Word unpacker: bus beats in; the consumer takes a number of words a cycle
 (Lin et al. Fig. 13, restoring)."""
 
+from collections.abc import Sequence
+
 from amaranth.hdl import Module, Mux, Signal, Value
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
@@ -26,6 +28,8 @@ class Unpacker(wiring.Component):
         Words of a beat, a power of two up to 32.
     words_out : int
         Most words that are taken in a cycle.
+    takes : sequence of int
+        How many can be taken but none, if not all numbers up to that.
 
     Attributes
     ----------
@@ -48,10 +52,11 @@ class Unpacker(wiring.Component):
     level: Signal
     take: Signal
 
-    def __init__(self, words_in: int, words_out: int = CHUNK_WORDS):
+    def __init__(self, words_in: int, words_out: int = CHUNK_WORDS, takes: Sequence[int] = ()):
         if words_in not in BEAT_WORDS:
             raise ValueError(f"words_in must be a power of two up to 32, not {words_in}")
         self.words_in, self.words_out = words_in, words_out
+        self.takes = tuple(takes) or tuple(range(1, words_out + 1))
         super().__init__({
             "beat": In(stream.Signature(word_beat(words_in))),
             "words": Out(data.ArrayLayout(32, words_out)), "level": Out(range(words_out + 1)),
@@ -78,7 +83,7 @@ class Unpacker(wiring.Component):
         m.d.sync += level.eq(after)
         for place in range(capacity):
             word = words[32 * place:][:32]
-            moved = chosen({by: words[32 * (place + by):][:32] for by in range(1, most + 1)
+            moved = chosen({by: words[32 * (place + by):][:32] for by in self.takes
                             if place + by < capacity} or {0: word}, self.take)
             fresh = chosen({at: beat.words[place - at] for at in range(most)
                             if 0 <= place - at < n}, left)

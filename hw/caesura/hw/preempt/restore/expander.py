@@ -9,7 +9,7 @@ from amaranth.hdl import Cat, Module, Mux, Signal, Value
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
-from ...arch.encodings import CODE_BITS, SMALLEST_GROUP, Encoding
+from ...arch.encodings import CODE_BITS, SMALLEST_GROUP, Encoding, encoded_words
 from ...arch.geometry import MAX_REGISTERS, Geometry
 from ...interfaces.payloads import below, physical
 from ...lib.bits import lowest_number, without_lowest
@@ -81,10 +81,13 @@ class Expander(wiring.Component):
     def elaborate(self, platform):
         m = Module()
         g, most = self.geometry, register_words(self.geometry)
+        # Words of a register that are taken in a cycle.
+        sizes = {min(encoded_words(each, g.warp_size), most) for each in Encoding if each.group}
+        sizes -= {0}
         m.submodules.jobs = jobs = StreamQueue(expansion(g), WARPS_AHEAD)
         m.submodules.chunks = chunks = StreamQueue(
             word_beat(g.chunk_words), WORDS_AHEAD // g.chunk_words, buffered=True)
-        m.submodules.unpacker = unpacker = Unpacker(g.chunk_words, most)
+        m.submodules.unpacker = unpacker = Unpacker(g.chunk_words, most, sorted(sizes))
         m.submodules.decoder = decoder = GroupDecoder(g, expanded_tag(g))
         m.submodules.under_way = under_way = TbsUnderWay(WARPS_AHEAD + 2 + g.tb_compressor)
         wiring.connect(m, wiring.flipped(self.job), jobs.input)
