@@ -1,7 +1,7 @@
 """Register encoder: finds the shortest of `arch.encodings` for each register::
 
     input --> first of each quad, --> [words, firsts, steps] --> nodes of quads, --> verdict --+
-              steps in it                    |                   joined by pairs                |
+              its steps compared             |                   joined by pairs                |
                                              +--> [rows] --> planes of their lower bits ----> output
 
 The tree of comparisons takes the place of Lin et al. III-C, Fig. 10: it need not be told the width
@@ -160,13 +160,14 @@ class RegisterEncoder(wiring.Component):
         return m
 
     def _enter(self, m, advances):
-        """First stage: the words, the first counted one of each quad, the steps within quads."""
+        """First stage: the words; of each quad the first counted one, the first step, and whether
+        each counted one behind it is as far from the one before."""
         g, quads = self.geometry, self.geometry.lanes // QUAD
         beat = Signal(range(max(2, g.beats)))
         stage = Signal(data.StructLayout({
             "valid": 1, "words": data.ArrayLayout(32, g.lanes), "counted": g.lanes, "raw": 1,
             "firsts": data.ArrayLayout(32, quads),
-            "steps": data.ArrayLayout(32, quads * (QUAD - 1)),
+            "steps": data.ArrayLayout(32, quads), "even": quads,
             "beat": beat.shape(), "last": 1, "tag": self.tag}))
         entering = self.input.payload
         ready = Signal()
@@ -181,9 +182,11 @@ class RegisterEncoder(wiring.Component):
                 for lane in reversed(lanes):
                     first = Mux(entering.counted[lane], entering.words[lane], first)
                 m.d.sync += stage.firsts[quad].eq(first)
-                m.d.sync += [stage.steps[(QUAD - 1) * quad + k].eq(
-                    entering.words[lane + 1] - entering.words[lane])
-                    for k, lane in enumerate(lanes[:-1])]
+                steps = [(entering.words[lane + 1] - entering.words[lane])[:32]
+                         for lane in lanes[:-1]]
+                m.d.sync += [stage.steps[quad].eq(steps[0]), stage.even[quad].eq(Cat(
+                    ~entering.counted[lane] | (step == steps[0])
+                    for lane, step in zip(lanes[2:], steps[1:], strict=True)).all())]
             m.d.sync += [stage.beat.eq(beat), stage.last.eq(beat == g.beats - 1),
                          beat.eq(Mux(beat == g.beats - 1, 0, beat + 1))]
             m.d.sync += Value.cast(stage.tag).eq(Value.cast(entering.tag))
@@ -192,18 +195,15 @@ class RegisterEncoder(wiring.Component):
     def _quad(self, m, stage, quad):
         """Return the node of a quad of the beat in the first stage."""
         counted = stage.counted[QUAD * quad:QUAD * quad + QUAD]
-        first, steps = stage.firsts[quad], [stage.steps[(QUAD - 1) * quad + k]
-                                            for k in range(QUAD - 1)]
+        first = stage.firsts[quad]
         equal = Const(-1, NIBBLES)
         for k in range(QUAD):
             equal &= _alike(stage.words[QUAD * quad + k], first) | ~counted[k].replicate(NIBBLES)
         stepped = counted[0] & counted[1]
         strided = ((counted[0] | ~counted[1]) & (counted[1] | ~counted[2])
-                   & (counted[2] | ~counted[3])
-                   & (~counted[2] | (steps[1] == steps[0]))
-                   & (~counted[3] | (steps[2] == steps[0])))
+                   & (counted[2] | ~counted[3]) & stage.even[quad])
         return self._named(m, _Node(counted.any(), first, equal, strided, stepped,
-                                    Mux(stepped, steps[0], 0)), f"quad_{quad}")
+                                    Mux(stepped, stage.steps[quad], 0)), f"quad_{quad}")
 
     def _named(self, m, node, name):
         """Give a node wires of its own."""
