@@ -47,12 +47,15 @@ class _BufferedFifo(wiring.Component):
         inner = self.depth - 1
         m.submodules.storage = storage = Memory(shape=self.width, depth=inner, init=[],
                                                 attrs={"no_rw_check": 1, "ram_style": "block"})
-        write, read = storage.write_port(), storage.read_port(domain="comb")
-        produce, consume = Signal(range(inner)), Signal(range(inner))
+        write = storage.write_port()
+        read = storage.read_port(domain="comb")
+        produce = Signal(range(inner))
+        consume = Signal(range(inner))
         inner_level = Signal(range(inner + 1))
         r_rdy = Signal()
         data = Signal(self.width, reset_less=True)
-        enter, leave = Signal(), Signal()
+        enter = Signal()
+        leave = Signal()
         m.d.comb += [
             self.w_rdy.eq(inner_level != inner), enter.eq(self.w_rdy & self.w_en),
             leave.eq((inner_level != 0) & (~r_rdy | self.r_en)), self.r_rdy.eq(r_rdy),

@@ -124,8 +124,10 @@ class EncodingTable(wiring.Component):
         g, known = self.geometry, known_encodings(self.geometry)
         found = data.StructLayout({"words": self.group_words.shape(), "strange": 1})
         m.submodules.counts = counts = Memory(shape=found, depth=g.max_block_warps, init=[])
-        write, read = counts.write_port(), counts.read_port(domain="comb")
-        before, here = Signal(found), Signal(found)  # in the parts of the row before, and with this
+        write = counts.write_port()
+        read = counts.read_port(domain="comb")
+        before = Signal(found)  # in the parts of the row before,
+        here = Signal(found)  # and with this
         codes = [words[low:low + CODE_BITS] for low in range(0, len(words), CODE_BITS)]
         sizes = {}
         for encoding in known:

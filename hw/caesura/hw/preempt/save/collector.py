@@ -163,8 +163,10 @@ class Collector(wiring.Component):
         m.submodules.vectors = vectors = Memory(
             shape=data.ArrayLayout(CODE_BITS, MAX_REGISTERS), depth=rows, init=[])
         m.submodules.masks = masks = Memory(shape=MAX_REGISTERS, depth=rows, init=[])
-        write, last = vectors.write_port(granularity=1), masks.write_port()
-        read, mask = vectors.read_port(domain="comb"), masks.read_port(domain="comb")
+        write = vectors.write_port(granularity=1)
+        last = masks.write_port()
+        read = vectors.read_port(domain="comb")
+        mask = masks.read_port(domain="comb")
         of = entering.tag.of
         this = Signal(MAX_REGISTERS)  # the register that has come, a bit a register
         listed = Signal(MAX_REGISTERS)  # those of the row up to here
