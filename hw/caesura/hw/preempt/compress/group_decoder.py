@@ -128,7 +128,7 @@ class GroupDecoder(wiring.Component):
                             0)),
                 base.eq(Mux(dead, 0, chosen({n: words[n] for n in places},
                                             Mux(strided, group << 1, group)))
-                        + Mux(inside[0], step << 3, 0) + Mux(inside[1], step << 4, 0))]
+                        + Mux(inside[1], step << 4, 0) + Mux(inside[0], step << 3, 0))]
             eights.append((base, step))
         lanes = []
         for lane in range(g.lanes):

@@ -168,7 +168,7 @@ class RegisterEncoder(wiring.Component):
             "valid": 1, "words": data.ArrayLayout(32, g.lanes), "counted": g.lanes, "raw": 1,
             "firsts": data.ArrayLayout(32, quads),
             "steps": data.ArrayLayout(32, quads), "even": quads,
-            "beat": beat.shape(), "last": 1, "tag": self.tag}))
+            "beat": beat.shape(), "last": 1, "tag": self.tag}), init={"even": (1 << quads) - 1})
         entering = self.input.payload
         ready = Signal()
         m.d.comb += [ready.eq(~stage.valid | advances), self.input.ready.eq(ready)]
