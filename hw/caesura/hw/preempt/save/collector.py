@@ -168,16 +168,16 @@ class Collector(wiring.Component):
         read = vectors.read_port(domain="comb")
         mask = masks.read_port(domain="comb")
         of = entering.tag.of
-        this = Signal(MAX_REGISTERS)  # the register that has come, a bit a register
+        arrives = Signal(MAX_REGISTERS)  # the register that has come, a bit a register
         listed = Signal(MAX_REGISTERS)  # those of the row up to here
         updated = Signal(MAX_REGISTERS)
         words = Signal(range(len(entering.words) + 1))  # of the beat
         m.d.comb += [
-            this.eq(Mux(entering.last, one_hot(entering.tag.register, MAX_REGISTERS), 0)),
-            updated.eq(listed | this),
+            arrives.eq(Mux(entering.last, one_hot(entering.tag.register, MAX_REGISTERS), 0)),
+            updated.eq(listed | arrives),
             words.eq(entering.count + (entering.first & by_lane(entering.code)
                                        & shares(entering.code))),
-            write.addr.eq(of), write.en.eq(Mux(go, this, 0)),
+            write.addr.eq(of), write.en.eq(Mux(go, arrives, 0)),
             Value.cast(write.data).eq(Value.cast(entering.code).replicate(MAX_REGISTERS)),
             last.addr.eq(of), last.data.eq(updated), last.en.eq(go & ends),
             read.addr.eq(self.select), mask.addr.eq(self.select),
