@@ -295,7 +295,8 @@ class RowsHaveTheirVerdicts(_Encoder):
 
 
 _CLAIM = "A lemma of: what is decoded of a register of 32 lanes is what was encoded, in every lane that counts"
-_QUAD_FAULT = Fault(register_encoder, "& (counted[2] | ~counted[3]) & stage.even[quad])", "& (counted[2] | ~counted[3]))")
+_QUAD_FAULT = Fault(
+    register_encoder, "& (counted[2] | ~counted[3]) & stage.even[quad])", "& (counted[2] | ~counted[3]))")
 _JOIN_FAULTS = {
     "none-below": Fault(register_encoder, "(~b.some | follows), a.stepped", "(~b.some | follows | ~a.some), a.stepped"),
     "goes-on": Fault(register_encoder, "a.strided & b.strided & (~b.some | follows)",

@@ -483,7 +483,7 @@ _ENGINE = {
         _bookkeeping("collected count second listed vectors[] masks[]", _STREAM),
     ),
     "control.engine.save.closer": (
-        _bookkeeping("fsm_state job number part data_words metadata_words", _STREAM),
+        _bookkeeping("fsm_state job origins[] number part data_words metadata_words", _STREAM),
     ),
     "control.engine.save.metadata control.engine.save.packer "
     "control.engine.save.collector.packer": (

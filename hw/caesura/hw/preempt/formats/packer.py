@@ -13,17 +13,25 @@ from amaranth.hdl import Cat, Module, Mux, ShapeLike, Signal, Value, ValueLike, 
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
+from ...arch.context import area_bound
 from ...arch.encodings import SMALLEST_GROUP
-from ...arch.geometry import CHUNK_WORDS, Geometry
+from ...arch.geometry import CHUNK_WORDS, WORD_BYTES, Geometry
 
-__all__ = ["CHUNK_WORDS", "BEAT_WORDS", "WORD_COUNT_BITS", "register_words", "chunk", "packed",
-           "Packer"]
+__all__ = ["CHUNK_WORDS", "BEAT_WORDS", "WORD_COUNT_BITS", "stream_words", "register_words",
+           "chunk", "packed", "Packer"]
 
 BEAT_WORDS = 1, 2, 4, 8, 16, 32
 """Words that a bus beat can have."""
 
 WORD_COUNT_BITS = 30
 """Bits of a number of words in a 32-bit byte space."""
+
+
+def stream_words(g: Geometry) -> range:
+    """Return the shape of a number of words of a stream that the machine writes: of no TB are there
+    more than `arch.context.area_bound` says."""
+    return range(area_bound(g, g.max_block_warps, g.regs_per_thread, g.shared_bytes)
+                 // WORD_BYTES + 1)
 
 
 def register_words(g: Geometry) -> int:

@@ -7,7 +7,7 @@ from amaranth.lib.wiring import In, Out
 from amaranth.utils import exact_log2
 
 from ...arch.context import WARP_HEADER
-from ...arch.encodings import CODE_BITS, Encoding
+from ...arch.encodings import CODE_BITS, SMALLEST_GROUP, Encoding
 from ...arch.geometry import MAX_REGISTERS, PREDICATES, UNIFORMS, Geometry
 from ...arch.isa import LIVE_BITS, LIVE_REST
 from ...interfaces.payloads import below, physical, register_flags, rows_per_line, warp_init
@@ -56,7 +56,7 @@ class _Registers:
         self.base = Signal(physical(g))
         self.scalars = Signal(range(PREDICATES + UNIFORMS + 1))
         self.entries = Signal(range(g.stack_depth + 1))
-        self.group_words = Signal(WORD_COUNT_BITS)
+        self.group_words = Signal(range(2 * g.warp_size // SMALLEST_GROUP * MAX_REGISTERS + 1))
         self.wrong = Signal()  # its codes make no sense
         self.expands = Signal()  # something of it is for the expander
         self.over = Signal()  # nothing else of its state is left

@@ -18,7 +18,7 @@ from ...arch.geometry import MAX_REGISTERS, Geometry
 from ...lib.bits import one_hot, spread_each
 from ...lib.stream_queue import StreamQueue
 from ..compress.register_encoder import by_lane, encoded_beat, shares
-from ..formats.packer import Packer, packed, register_words
+from ..formats.packer import Packer, packed, register_words, stream_words
 from .register_fetch import record_number, register_tag
 
 __all__ = ["rows_ahead", "kept_row", "item_rows", "tb_data", "Collector"]
@@ -48,7 +48,7 @@ def item_rows(g: Geometry):
 def tb_data(g: Geometry) -> data.StructLayout:
     """What was collected of a TB: warps whose registers are all in,
     and the words of all its registers."""
-    return data.StructLayout({"items": range(g.max_block_warps + 1), "words": 32})
+    return data.StructLayout({"items": range(g.max_block_warps + 1), "words": stream_words(g)})
 
 
 class Collector(wiring.Component):

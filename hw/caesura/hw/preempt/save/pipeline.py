@@ -172,7 +172,7 @@ class SavePipeline(wiring.Component):
             registers.save_data.eq(self.save_data),
             lines.row_data.eq(self.row_data), records.accepted.eq(self.accepted),
             self.keep.eq(records.keep), self.kept.eq(records.kept), records.mask.eq(self.mask),
-            closer.accepted.eq(self.accepted),
+            closer.accepted.eq(self.accepted), closer.origin.eq(records.origin),
             collector.select.eq(closer.select), closer.vector.eq(collector.vector),
             closer.collected.eq(collector.collected), collector.clear.eq(closer.clear),
             sealer.bounded.eq(closer.bounded), sealer.stream_words.eq(closer.stream_words),

@@ -8,7 +8,7 @@ from ...arch.context import ENTRY_WORDS
 from ...arch.geometry import Geometry
 from ...lib.bits import popcount
 from ..formats.checksum import Checksum
-from ..formats.packer import WORD_COUNT_BITS, packed
+from ..formats.packer import packed, stream_words
 from .closer import closing_tag
 
 __all__ = ["Sealer"]
@@ -51,7 +51,7 @@ class Sealer(wiring.Component):
         self.geometry = g
         super().__init__({
             "input": In(stream.Signature(packed(g.bus_words, closing_tag()))),
-            "bounded": In(1), "stream_words": In(WORD_COUNT_BITS), "stream_crc": Out(32),
+            "bounded": In(1), "stream_words": In(stream_words(g)), "stream_crc": Out(32),
             "output": Out(stream.Signature(packed(g.bus_words))), "entry_crc": Out(32),
         })
 
@@ -65,8 +65,8 @@ class Sealer(wiring.Component):
         go = Signal()
         body = Signal()  # the unit in hand is an entry
         first = Signal(init=1)  # the next beat begins a unit
-        passed = Signal(WORD_COUNT_BITS)  # words of the stream that have come
-        left = Signal(WORD_COUNT_BITS)  # words to the table
+        passed = Signal(stream_words(self.geometry))  # words of the stream that have come
+        left = Signal.like(passed)  # words to the table
         counts = Signal(n)  # words of the beat that count
         shared = n <= ENTRY_WORDS
         crc = Signal(32)  # of the stream before the entry in hand,
