@@ -1,5 +1,7 @@
 """A first-in first-out queue between two streams of any shape."""
 
+from typing import Any
+
 from amaranth.hdl import Module, Mux, Shape, Signal, Value
 from amaranth.lib import fifo, stream, wiring
 from amaranth.lib.memory import Memory
@@ -45,8 +47,9 @@ class _BufferedFifo(wiring.Component):
     def elaborate(self, platform):
         m = Module()
         inner = self.depth - 1
+        attributes: Any = {"no_rw_check": 1, "ram_style": "block"}  # the stubs know strings alone
         m.submodules.storage = storage = Memory(shape=self.width, depth=inner, init=[],
-                                                attrs={"no_rw_check": 1, "ram_style": "block"})
+                                                attrs=attributes)
         write = storage.write_port()
         read = storage.read_port(domain="comb")
         produce = Signal(range(inner))
