@@ -10,7 +10,7 @@ from amaranth.utils import exact_log2
 from ...arch.encodings import CODE_BITS, SMALLEST_GROUP, Encoding, decode
 from ...arch.geometry import Geometry
 from ...interfaces.payloads import below
-from ..formats.packer import chosen
+from ...lib.bits import chosen
 
 __all__ = ["grouped", "group_words", "grouped_register", "decoded_beat", "GroupDecoder"]
 

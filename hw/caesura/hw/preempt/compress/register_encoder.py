@@ -29,8 +29,8 @@ from ...arch.encodings import (
     plane_bits,
 )
 from ...arch.geometry import Geometry
+from ...lib.bits import chosen
 from ...lib.stream_queue import StreamQueue
-from ..formats.packer import chosen
 
 __all__ = ["lane_beat", "encoded_beat", "by_lane", "shares", "lane_words", "planes",
            "RegisterEncoder"]

@@ -7,15 +7,14 @@
                              level
 """
 
-from collections.abc import Mapping
-
-from amaranth.hdl import Cat, Module, Mux, ShapeLike, Signal, Value, ValueLike, unsigned
+from amaranth.hdl import Cat, Module, Mux, ShapeLike, Signal, Value, unsigned
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from ...arch.context import area_bound
 from ...arch.encodings import SMALLEST_GROUP
 from ...arch.geometry import CHUNK_WORDS, WORD_BYTES, Geometry
+from ...lib.bits import chosen
 
 __all__ = ["CHUNK_WORDS", "BEAT_WORDS", "WORD_COUNT_BITS", "stream_words", "register_words",
            "chunk", "packed", "Packer"]
@@ -53,18 +52,6 @@ def packed(words: int, tag: ShapeLike = unsigned(1)) -> data.StructLayout:  # no
     `flush` ends a unit, and `tag` is its flush chunk's."""
     return data.StructLayout({"words": data.ArrayLayout(32, words),
                               "strobe": words, "flush": 1, "tag": tag})
-
-
-def chosen(values: Mapping[int, ValueLike], number: Value) -> Value:
-    """Return ``values[number]``, and of a number without a value any: binary multiplexers, as few
-    as that leaves."""
-    places = sorted(values)
-    if len({id(value) for value in values.values()}) == 1:
-        return Value.cast(values[places[0]])
-    bit = (places[0] ^ places[-1]).bit_length() - 1
-    sides = [{place: values[place] for place in places if (place >> bit & 1) == side}
-             for side in (0, 1)]
-    return Mux(number[bit], chosen(sides[1], number), chosen(sides[0], number))
 
 
 class Packer(wiring.Component):

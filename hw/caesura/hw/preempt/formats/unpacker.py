@@ -7,7 +7,8 @@ from amaranth.hdl import Module, Mux, Signal, Value
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
-from .packer import BEAT_WORDS, CHUNK_WORDS, chosen
+from ...lib.bits import chosen
+from .packer import BEAT_WORDS, CHUNK_WORDS
 
 __all__ = ["word_beat", "Unpacker"]
 
