@@ -6,6 +6,7 @@ import pytest
 from amaranth.hdl import Module, Signal
 
 from caesura.hw.lib.bits import (
+    chosen,
     look_up,
     lowest,
     lowest_number,
@@ -14,6 +15,7 @@ from caesura.hw.lib.bits import (
     select,
     spread,
     spread_each,
+    window,
     without_lowest,
 )
 from caesura.hw.lib.delay import delayed
@@ -67,6 +69,43 @@ def test_one_of_many_values(count):
             assert ctx.get(chosen) == ctx.get(picked) == ctx.get(looked) == 17 * k + 5
         ctx.set(number, count)
         assert ctx.get(looked) == 0
+
+    simulator = Simulator(m)
+    simulator.add_testbench(bench)
+    simulator.run()
+
+
+@pytest.mark.parametrize("places", [(0,), (3,), (0, 1, 2), (1, 2, 3), (0, 2, 3, 4, 7), tuple(range(8)), (1, 4)])
+def test_one_of_the_values_that_a_number_can_choose(places):
+    m, number, found, shared = Module(), Signal(3), Signal(8), Signal(8)
+    values = {place: Signal(8, init=11 * place + 1, name=f"value_{place}") for place in places}
+    both = {place: values[places[0]] if place < 3 else values[place] for place in places}  # one of them several times
+    m.d.comb += [found.eq(chosen(values, number)), shared.eq(chosen(both, number))]
+
+    async def bench(ctx):
+        for place in places:
+            ctx.set(number, place)
+            assert ctx.get(found) == 11 * place + 1
+            assert ctx.get(shared) == 11 * (places[0] if place < 3 else place) + 1
+
+    simulator = Simulator(m)
+    simulator.add_testbench(bench)
+    simulator.run()
+
+
+@pytest.mark.parametrize("length, bits, width", [(8, 4, 4), (32, 6, 32), (128, 8, 32), (5, 3, 8), (7, 0, 3)])
+def test_bits_of_a_vector_from_any_place_on(length, bits, width):
+    m, vector, first, found = Module(), Signal(length), Signal(bits), Signal(width + 1)
+    rng = random.Random(length)
+    m.d.comb += found.eq(window(vector, first, width))
+
+    async def bench(ctx):
+        for place in range(1 << bits):
+            word = rng.getrandbits(length)
+            ctx.set(vector, word)
+            if bits:
+                ctx.set(first, place)
+            assert ctx.get(found) == word >> place & (1 << width) - 1
 
     simulator = Simulator(m)
     simulator.add_testbench(bench)

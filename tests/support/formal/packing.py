@@ -149,15 +149,15 @@ _PACKED = ("No word of a chunk is lost, made up, changed or put in another place
            "handshakes; groups are offered when they are full or end a unit")
 _PACKER_FAULTS = (
     Fault(packer, "left.eq(Mux(leave, Mux(full, level - n, 0), level))", "left.eq(Mux(leave, 0, level))"),
-    Fault(packer, "strobe.eq(Mux(leave, strobe >> n, strobe) | placed_strobe)", "strobe.eq(strobe | placed_strobe)"),
+    Fault(packer, "Mux(leave, strobe[place + n:place + n + 1], strobe[place])", "strobe[place]"),
     Fault(packer, "self.chunk.ready.eq(Mux(flushing, leave & ends, left < n))", "self.chunk.ready.eq(left < n)"),
     Fault(packer, "with m.Elif(leave & ends):", "with m.Elif(leave):"),
 )
 _UNPACKED = "No wanted word of a beat is lost, made up, changed or given out of order, for any beats and takers"
 _UNPACKER_FAULTS = (
     Fault(unpacker, "self.beat.ready.eq(left < most)", "self.beat.ready.eq(left <= most)"),
-    Fault(unpacker, "enter & (k < beat.count), beat", "enter, beat"),
-    Fault(unpacker, "words.eq(kept | placed)", "words.eq(words | placed)"),
+    Fault(unpacker, "left + Mux(enter, beat.count, 0)", "left + beat.count"),
+    Fault(unpacker, "word.eq(Mux(place < left, moved, fresh))", "word.eq(Mux(place <= left, moved, fresh))"),
 )
 
 PROPERTIES = (

@@ -64,7 +64,8 @@ _STREAM = ("words of the TB being saved or restored, shown with a level or valid
            "empty when the command ends")
 _UNIFORM = "a stopped warp has no pending write of a uniform register or predicate"
 _FIFO = "consume produce level storage[]"
-_BUFFERED_FIFO = "consume produce inner_level r_rdy storage[] storage[].read0"
+_BUFFERED_FIFO = "consume produce inner_level r_rdy storage[] data"
+_LIBRARY_FIFO = "consume produce inner_level r_rdy storage[] storage[].read0"
 
 _FRONT = {
     "front": (_transient("fault", "a report on its way: its TB ends"),),
@@ -284,7 +285,7 @@ _MEMORY = {
     ),
     "shared.atomics": (_transient("upper[]", _NO_ATOMICS),),
     "load_store.loads.outstanding load_store.stores.outstanding": (
-        _transient(_BUFFERED_FIFO, _NO_ACCESS),
+        _transient(_LIBRARY_FIFO, _NO_ACCESS),
     ),
     "shared": (
         _context("bank_#[]",
@@ -426,7 +427,7 @@ _ENGINE = {
                      "running tb_of broken full judged current place table words", _COMMAND),
     ),
     "control.engine.entries": (
-        _bookkeeping("memory[] memory[].read0 count bad judging length area expected warps "
+        _bookkeeping("memory[] shown count bad judging length area expected warps "
                      "names says of_base", _COMMAND),
     ),
     "control.engine.commit": (
@@ -445,18 +446,15 @@ _ENGINE = {
         _bookkeeping("fsm_state entry left select area before of_base select_base", _COMMAND),
     ),
     "control.engine.adopt": (_bookkeeping("fsm_state requested error of_base", _COMMAND),),
-    "control.engine.record_reader": (_bookkeeping("record row", _COMMAND),),
+    "control.engine.record_reader": (_bookkeeping("record row wrong", _COMMAND),),
     "control.engine.record_writer": (_bookkeeping("fsm_state row voids beat", _COMMAND),),
     "control.engine.generations": (_bookkeeping("count", _COMMAND),),
     "control.engine.save.sealer": (
-        _bookkeeping("body first passed output__payload output__valid", _STREAM),
+        _bookkeeping("body first passed crc held output__payload output__valid", _STREAM),
     ),
     "control.engine.checker": (_bookkeeping("first over", _STREAM),),
-    "control.engine.save.sealer.of_stream control.engine.save.sealer.of_entry "
-    "control.engine.save.closer.table_checksum control.engine.entries.checksum "
-    "control.engine.restore.parser.table.checksum control.engine.checker.checksum "
-    "control.engine.record_reader.checksum control.engine.record_writer.checksum "
-    "control.engine.generations.checksum": (
+    "control.engine.save.sealer.of_stream control.engine.checksum "
+    "control.engine.checker.checksum control.engine.generations.checksum": (
         _bookkeeping("state", _STREAM),
     ),
     "control.engine.save.records": (
@@ -476,16 +474,16 @@ _ENGINE = {
     "control.engine.restore.expander.tb_decompressor.history": (
         _bookkeeping("rows[] rows[].read0 shown known", _STREAM),
     ),
-    "control.engine.save.registers": (_bookkeeping("item credits beat row zero scramble", _STREAM),),
-    "control.engine.save.lines": (_bookkeeping("item credits part zero", _STREAM),),
+    "control.engine.save.registers": (_bookkeeping("mask opens credits beat row zero scramble", _STREAM),),
+    "control.engine.save.lines": (_bookkeeping("mask credits part zero", _STREAM),),
     "control.engine.save.encoder": (
         _bookkeeping("stage beat part kept_#", _STREAM),
     ),
     "control.engine.save.collector": (
-        _bookkeeping("collected count second vector vectors[]", _STREAM),
+        _bookkeeping("collected count second listed vectors[] masks[]", _STREAM),
     ),
     "control.engine.save.closer": (
-        _bookkeeping("fsm_state job number part data_words metadata_words", _STREAM),
+        _bookkeeping("fsm_state job origins[] number part data_words metadata_words", _STREAM),
     ),
     "control.engine.save.metadata control.engine.save.packer "
     "control.engine.save.collector.packer": (
@@ -498,7 +496,7 @@ _ENGINE = {
     "control.engine.restore.state.unpacker": (
         _bookkeeping("words level", _STREAM),
     ),
-    "control.engine.restore.expander": (_bookkeeping("job left held second", _STREAM),),
+    "control.engine.restore.expander": (_bookkeeping("job some bit code rest held second", _STREAM),),
     "control.engine.restore.expander.decoder": (
         _bookkeeping("beat output__payload output__valid", _STREAM),
     ),
@@ -508,9 +506,10 @@ _ENGINE = {
     "control.engine.restore.parser": (
         _bookkeeping("fsm_state stream bank words_left skip todo vacant record header warp base "
                      "launched live uniforms repeated before kept expanded scalars entries "
-                     "group_words targets shared group unit code part bitmap[] of_base", _STREAM),
+                     "group_words wrong expands targets bit shared group unit code part bitmap[] "
+                     "of_base", _STREAM),
     ),
-    "control.engine.restore.parser.table": (_bookkeeping("rows[]", _STREAM),),
+    "control.engine.restore.parser.table": (_bookkeeping("rows[] counts[] before", _STREAM),),
     "control.engine.restore.state": (_bookkeeping("job under", _STREAM),),
     "control.engine.restore.rows": (
         _bookkeeping("part_# kept words held place pinned", _STREAM),

@@ -3,14 +3,15 @@
 A *one-hot* vector has at most one bit set; a *number* counts bits from 0.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from amaranth.hdl import Array, Cat, Const, Module, Mux, Signal, Value, ValueLike
 from amaranth.utils import ceil_log2
 
 __all__ = ["one_hot", "lowest", "encode", "lowest_number", "without_lowest", "popcount", "spread",
-           "spread_each", "select", "pick", "look_up"]
+           "spread_each", "window", "select", "pick",
+           "chosen", "look_up"]
 
 
 def one_hot(number: Value, width: int) -> Value:
@@ -62,6 +63,18 @@ def spread_each(vector: Value, width: int) -> Value:
     return Cat(bit.replicate(width) for bit in vector)
 
 
+def window(vector: Value, first: Value, width: int) -> Value:
+    """Return `width` bits of `vector` from bit `first` on, zeros beyond its end.
+
+    The highest bit of `first` goes first, so each multiplexer is as wide as those after it need;
+    ``vector.bit_select`` begins with the lowest, and each is about as wide as `vector`.
+    """
+    if not len(first):
+        return (vector | Const(0, width))[:width]
+    half = 1 << len(first) - 1
+    return window(Mux(first[-1], vector[half:], vector)[:width + half - 1], first[:-1], width)
+
+
 def select(chosen: Value, values: Sequence[ValueLike]) -> Value:
     """Return the one of `values` whose bit of the one-hot `chosen` is set, 0 if none is; of several
     the OR."""
@@ -75,6 +88,18 @@ def pick(values: Sequence[ValueLike], number: Value) -> Value:
     """Return ``values[number]``; assign it to a signal where it is used more than once, as each use
     is a multiplexer."""
     return Value.cast(Array(values)[number])
+
+
+def chosen(values: Mapping[int, ValueLike], number: Value) -> Value:
+    """Return ``values[number]``, and of a number without a value any: binary multiplexers, as few
+    as that leaves."""
+    places = sorted(values)
+    if len({id(value) for value in values.values()}) == 1:
+        return Value.cast(values[places[0]])
+    bit = (places[0] ^ places[-1]).bit_length() - 1
+    sides = [{place: values[place] for place in places if (place >> bit & 1) == side}
+             for side in (0, 1)]
+    return Mux(number[bit], chosen(sides[1], number), chosen(sides[0], number))
 
 
 def look_up(m: Module, target: Any, values: Sequence[ValueLike], number: Value) -> None:

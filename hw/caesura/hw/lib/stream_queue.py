@@ -1,10 +1,79 @@
 """A first-in first-out queue between two streams of any shape."""
 
-from amaranth.hdl import Module, Shape, Signal, Value
+from typing import Any
+
+from amaranth.hdl import Module, Mux, Shape, Signal, Value
 from amaranth.lib import fifo, stream, wiring
+from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
 __all__ = ["StreamQueue"]
+
+
+class _BufferedFifo(wiring.Component):
+    """`amaranth.lib.fifo.SyncFIFOBuffered` in a memory that may give anything for what is written
+    in the same cycle: that is never read, since a word is written before `inner_level` counts it.
+
+    Block RAM of many FPGAs gives anything, and what Yosys puts around it for the old word of
+    `SyncFIFOBuffered` takes two flip-flops a bit. So the read is written as a register behind a
+    combinational port, of which tools make one of the memory, and the memory has an attribute.
+
+    Parameters
+    ----------
+    width, depth : int
+
+    Attributes
+    ----------
+    w_data, w_en : Signal, in; w_rdy : Signal, out
+    r_data, r_rdy : Signal, out; r_en : Signal, in
+    level : Signal, out
+        Words held.
+    """
+
+    w_data: Signal
+    w_en: Signal
+    w_rdy: Signal
+    r_data: Signal
+    r_rdy: Signal
+    r_en: Signal
+    level: Signal
+
+    def __init__(self, width: int, depth: int):
+        self.width, self.depth = width, depth
+        super().__init__({
+            "w_data": In(width), "w_en": In(1), "w_rdy": Out(1), "r_data": Out(width),
+            "r_rdy": Out(1), "r_en": In(1), "level": Out(range(depth + 1))})
+
+    def elaborate(self, platform):
+        m = Module()
+        inner = self.depth - 1
+        attributes: Any = {"no_rw_check": 1, "ram_style": "block"}  # the stubs know strings alone
+        m.submodules.storage = storage = Memory(shape=self.width, depth=inner, init=[],
+                                                attrs=attributes)
+        write = storage.write_port()
+        read = storage.read_port(domain="comb")
+        produce = Signal(range(inner))
+        consume = Signal(range(inner))
+        inner_level = Signal(range(inner + 1))
+        r_rdy = Signal()
+        data = Signal(self.width, reset_less=True)
+        enter = Signal()
+        leave = Signal()
+        m.d.comb += [
+            self.w_rdy.eq(inner_level != inner), enter.eq(self.w_rdy & self.w_en),
+            leave.eq((inner_level != 0) & (~r_rdy | self.r_en)), self.r_rdy.eq(r_rdy),
+            write.addr.eq(produce), write.data.eq(self.w_data), write.en.eq(enter),
+            read.addr.eq(consume), self.r_data.eq(data), self.level.eq(inner_level + r_rdy),
+        ]
+        m.d.sync += inner_level.eq(inner_level + enter - leave)
+        for place, moves in ((produce, enter), (consume, leave)):
+            with m.If(moves):
+                m.d.sync += place.eq(Mux(place == inner - 1, 0, place + 1))
+        with m.If(leave):
+            m.d.sync += [data.eq(read.data), r_rdy.eq(1)]
+        with m.Elif(self.r_en):
+            m.d.sync += r_rdy.eq(0)
+        return m
 
 
 class StreamQueue(wiring.Component):
@@ -45,7 +114,7 @@ class StreamQueue(wiring.Component):
 
     def elaborate(self, platform):
         m = Module()
-        kind = fifo.SyncFIFOBuffered if self.buffered else fifo.SyncFIFO
+        kind = _BufferedFifo if self.buffered else fifo.SyncFIFO
         m.submodules.fifo = queue = kind(width=self.width, depth=self.depth)
         m.d.comb += [
             queue.w_data.eq(Value.cast(self.input.payload)), queue.w_en.eq(self.input.valid),

@@ -41,6 +41,8 @@ from ..interfaces.staying import plan, plan_request, staying_report
 from ..lib.resets import ResetInserter
 from ..lib.stream_queue import StreamQueue
 from ..memory.ports import ReadInterface, ReadPort, WriteInterface, WritePort
+from .formats.checksum import Checksum, share
+from .formats.packer import CHUNK_WORDS
 from .formats.unpacker import Unpacker
 from .in_place.evict_sequencer import EvictSequencer
 from .in_place.staying_masks import StayingMasks
@@ -202,22 +204,26 @@ class PreemptEngine(wiring.Component):
         forgets = ResetInserter(sequencer.flush)  # what forgets a command that is cancelled
         m.submodules.preempt = forgets(preempt := PreemptSequencer(g))
         m.submodules.resume = forgets(resume := ResumeSequencer(g))
-        m.submodules.save = forgets(save := SavePipeline(g))
+        m.submodules.save = forgets(save := SavePipeline(g, shared=True))
         m.submodules.commit = commit = Committer(g)
         m.submodules.reader = reader = SegmentReader(g, JOBS_OF_A_TB * g.tb_slots)
         drops = ResetInserter(sequencer.flush | resume.discard)  # and what a pass did not need
         m.submodules.unpacker = drops(unpacker := Unpacker(g.bus_words, g.window_words))
-        m.submodules.entries = forgets(entries := EntryBuffer(g))
-        m.submodules.restore = forgets(restore := RestorePipeline(g))
+        m.submodules.entries = forgets(entries := EntryBuffer(g, shared=True))
+        m.submodules.restore = forgets(restore := RestorePipeline(g, shared=True))
         m.submodules.checker = drops(checker := StreamChecker(g))
         m.submodules.read_ahead = forgets(ahead := ReadAhead(g))
         m.submodules.restore_jobs = forgets(jobs := StreamQueue(restore_job(g), g.tb_slots))
         m.submodules.saved = saved = SavedEntries(g)
         m.submodules.adopt = forgets(adopt := AdoptSequencer(g))
-        m.submodules.record_reader = forgets(record_reader := RecordReader(g))
-        m.submodules.record_writer = forgets(record_writer := KernelRecordWriter(g))
+        m.submodules.record_reader = forgets(record_reader := RecordReader(g, shared=True))
+        m.submodules.record_writer = forgets(
+            record_writer := KernelRecordWriter(g, shared=True))
         m.submodules.generations = forgets(generations := GenerationsChecksum(g))
         m.submodules.counts = counts = PreemptCounters(g)
+        m.submodules.checksum = checksum = Checksum(CHUNK_WORDS)
+        share(m, checksum, [part.checksum for part in (
+            save, record_writer, record_reader, entries, restore)])
 
         self._commands(m, sequencer, preempt, resume)
         self._save(m, preempt, save)

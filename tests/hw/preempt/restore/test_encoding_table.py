@@ -51,7 +51,6 @@ def test_rows_are_shown_and_checked(name):
                 ctx.set(dut.record, record)
                 assert ctx.get(dut.codes) == sum(code << 4 * r for r, code in enumerate(codes))
                 assert ctx.get(dut.by_lane) == vector(codes, lanewise)
-                assert ctx.get(dut.grouped) == vector(codes, grouped)
                 assert ctx.get(dut.saved) == vector(codes, lanewise | grouped)
                 assert ctx.get(dut.follows) == vector(codes, {Encoding.FOLLOWS})
                 few = {each for each in grouped if 0 < encoded_words(each, g.warp_size) <= FOLLOWED_WORDS}

@@ -26,16 +26,17 @@ class Case:
         live_warps = sum(1 << k for k in rng.sample(range(g.max_block_warps), records))
         place = {name: rng.getrandbits(bits) for name, bits in (
             ("launch_id", 32), ("ctaid_x", 32), ("ctaid_y", 16), ("ctaid_z", 16), ("local_base", 32))}
-        metadata_words = rng.randint(9, 900) if records else 0
+        metadata_words = rng.randint(9, 250) if records else 0
         base_crc, side = rng.getrandbits(32), rng.getrandbits(1)
         self.job = {"tb": rng.randrange(g.tb_slots), "entry": rng.randrange(g.tb_slots), "side": side,
                     "area": 128 * rng.randrange(1 << 24), "bank": bank, "ended": ended, "written": written,
                     "live_warps": live_warps, "records": records, "listed": listed,
                     "items": bin(listed).count("1"), "registers": rng.randint(0, 60), "lines": lines,
-                    "metadata_words": metadata_words, "increment": increment, "base_crc": base_crc, **place}
+                    "metadata_words": metadata_words, "increment": increment, "base_crc": base_crc}
+        self.origin = {"valid": 1, "bank": bank, **place}
         self.row = row_words(registers)
         self.vectors = [rng.getrandbits(CODE_BITS * registers) for _ in range(records)]
-        self.words = rng.randint(0, 5000) if listed else 0
+        self.words = rng.randint(0, 500) if listed else 0
         data_bytes, metadata_bytes = 4 * self.words + 128 * lines, 4 * (metadata_words + self.row * records)
         self.tally = {"valid": 1, "ended": ended, "tb": self.job["tb"], "entry": self.job["entry"],
                       "side": side, "data_bytes": data_bytes, "metadata_bytes": metadata_bytes,
@@ -101,6 +102,9 @@ def test_table_body_and_tally_of_each_tb(name, lines, registers, checkpoint):
             ctx.set(dut.collected[bank], {"items": max(0, case.job["items"] - 1), "words": 3})
             ctx.set(dut.collected[1 - bank], {"items": 1, "words": 77})
             assert not ctx.get(dut.busy)
+            ctx.set(dut.origin, case.origin)
+            await ctx.tick()
+            ctx.set(dut.origin, {**case.origin, "bank": 1 - bank, "launch_id": 5})  # that of the next TB
             await put(ctx, dut.job, case.job)
             if case.job["items"] and case.job["written"]:
                 for _ in range(rng.randint(0, 9)):

@@ -15,6 +15,7 @@ from caesura.hw.arch.geometry import BARRIERS, PC_NONE, PREDICATES, UNIFORMS, pr
 from caesura.hw.arch.image_writer import record_words, stack_words
 from caesura.hw.arch.isa import ALL_LIVE, LIVE_BITS
 from caesura.hw.interfaces.payloads import rows_per_line
+from caesura.hw.preempt.save.closer import ORIGIN
 from caesura.hw.preempt.save.records import RecordWriter
 from support.hw.scalars import live_at, pair_sizes, pair_values, saved_scalars
 from support.hw.simulation import component
@@ -100,6 +101,7 @@ class Bench:
         self.lines_dirty = self.lines_valid & rng.getrandbits(g.shared_lines)
         self.stopped = self.exited = 0
         self.pieces, self.items, self.line_items, self.jobs, self.closes = [], [], [], [], []
+        self.origins = []
         self.masks, self.kept = {}, []
 
     def target(self, tb, slots, first_line, increment=0, stays=(0, 0)):
@@ -177,12 +179,19 @@ class Bench:
                     words = []
         return watch
 
+    async def taken(self, ctx):
+        """Note what is said of each TB that is taken."""
+        while True:
+            *_, origin = await ctx.tick().sample(self.dut.origin)
+            if origin.valid:
+                self.origins.append(value(origin))
+
     def run(self, *benches, stall=0.3):
         dut = self.dut
         outputs = {dut.registers: self.items, dut.lines: self.line_items, dut.job: self.jobs, dut.close: self.closes}
         simulate(dut, *benches, watches=[
-            self.views, *(self.sink(port, into, stall) for port, into in outputs.items()), self.chunks(stall),
-            *map(steady, (dut.chunk, *outputs))])
+            self.views, self.taken, *(self.sink(port, into, stall) for port, into in outputs.items()),
+            self.chunks(stall), *map(steady, (dut.chunk, *outputs))])
 
     def check(self, target, bank, ended=False):
         """Take what belongs to the TB from what came out, and compare it."""
@@ -235,7 +244,8 @@ class Bench:
             "lines": lines, "metadata_words": words,
             "registers_stay": target["registers"], "lines_stay": target["lines"],
             **{name: target[name] for name in ("side", "increment", "base_crc", "evict")},
-            **{name: row[name] for name in ("entry", "launch_id", "ctaid_x", "ctaid_y", "ctaid_z", "local_base")}}
+            "entry": row["entry"]}
+        assert self.origins.pop(0) == {"valid": 1, "bank": bank, **{name: row[name] for name in ORIGIN}}
 
     def _lines(self, target, words):
         """Take the bitmap and the items of the lines; return the lines, and the words so far."""

@@ -2,13 +2,15 @@
 (Lin et al. III-C)."""
 
 import numpy as np
-from amaranth.hdl import Cat, Module, Mux, ShapeLike, Signal, Value, unsigned
+from amaranth.hdl import Cat, Const, Module, Mux, ShapeLike, Signal, Value, unsigned
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
+from amaranth.utils import exact_log2
 
 from ...arch.encodings import CODE_BITS, SMALLEST_GROUP, Encoding, decode
 from ...arch.geometry import Geometry
 from ...interfaces.payloads import below
+from ...lib.bits import chosen
 
 __all__ = ["grouped", "group_words", "grouped_register", "decoded_beat", "GroupDecoder"]
 
@@ -37,6 +39,18 @@ def decoded_beat(
     The words of a dead register are zero."""
     return data.StructLayout({"words": data.ArrayLayout(32, g.lanes),
                               "beat": below(g.beats), "last": 1, "dead": 1, "tag": tag})
+
+
+def times(value: Value, number: int) -> Value:
+    """Return the multiple of a value as sums of it in other places: a multiplication, even by a
+    constant, becomes a multiplier of the FPGA, which only lanes are to have."""
+    if not number:
+        return Const(0)
+    low = (number & -number).bit_length() - 1
+    if number >> low == 7:
+        return ((value << 3) - value) << low
+    return sum((value << place for place in range(number.bit_length()) if number >> place & 1),
+               start=Const(0))
 
 
 class GroupDecoder(wiring.Component):
@@ -96,25 +110,34 @@ class GroupDecoder(wiring.Component):
         g, entering = self.geometry, self.input.payload
         code, words = Value.cast(entering.code), entering.words
         width, strided, dead = code[:2], code[2], code == Encoding.DEAD
-        eights = []  # first and step of each eight lanes, the offset into their group added
-        for k in range(g.warp_size // SMALLEST_GROUP):
-            base = Signal(32, name=f"base_{k}")
-            step = Signal(32, name=f"step_{k}")
-            group, offset = (Mux(width == 1, of[0], Mux(width == 2, of[1], of[2])) for of in (
-                (k, k // 2, k // 4),
-                (0, SMALLEST_GROUP * (k % 2), SMALLEST_GROUP * (k % 4))))
-            first = Mux(strided, words[2 * group], words[group])
-            m.d.comb += [step.eq(Mux(strided, words[2 * group + 1], 0)),
-                         base.eq(Mux(dead, 0, first + step * offset))]
+        of_warp = g.warp_size // SMALLEST_GROUP
+        of_beat = max(1, g.lanes // SMALLEST_GROUP)
+        places = {n << way for n in range(of_warp) for way in (0, 1)}
+        eights = []  # first and step of each eight lanes of the beat
+        for k in range(of_beat):
+            base, step = Signal(32, name=f"base_{k}"), Signal(32, name=f"step_{k}")
+            number = Signal(range(max(2, of_warp)), name=f"eight_{k}")  # in the warp
+            group = Signal.like(number, name=f"group_{k}")
+            inside = Signal(2, name=f"inside_{k}")  # in its group
+            m.d.comb += [
+                number.eq((beat >> exact_log2(max(1, SMALLEST_GROUP // g.lanes)))
+                          * of_beat + k),
+                group.eq(Mux(width == 1, number, Mux(width == 2, number >> 1, number >> 2))),
+                inside.eq(Mux(width == 1, 0, Mux(width == 2, number[:1], number))),
+                step.eq(Mux(strided, chosen({n: words[2 * n + 1] for n in range(of_warp)}, group),
+                            0)),
+                base.eq(Mux(dead, 0, chosen({n: words[n] for n in places},
+                                            Mux(strided, group << 1, group)))
+                        + Mux(inside[1], step << 4, 0) + Mux(inside[0], step << 3, 0))]
             eights.append((base, step))
         lanes = []
         for lane in range(g.lanes):
-            places = [n * g.lanes + lane for n in range(g.beats)]
-            bases, steps = (Cat(eights[place // SMALLEST_GROUP][which] for place in places)
-                            for which in (0, 1))
-            starts = [place % SMALLEST_GROUP for place in places]
-            offset = Mux(beat[0], starts[-1], starts[0]) if len(set(starts)) > 1 else starts[0]
+            base, step = eights[lane // SMALLEST_GROUP]
+            starts = [(n * g.lanes + lane) % SMALLEST_GROUP for n in range(g.beats)]
+            moved = times(step, starts[0])
+            if len(set(starts)) > 1:
+                moved = Mux(beat[0], times(step, starts[-1]), moved)
             value = Signal(32, name=f"value_{lane}")
-            m.d.comb += value.eq(bases.word_select(beat, 32) + steps.word_select(beat, 32) * offset)
+            m.d.comb += value.eq(base + moved)
             lanes.append(value)
         return lanes

@@ -1,7 +1,7 @@
 """Register encoder: finds the shortest of `arch.encodings` for each register::
 
     input --> first of each quad, --> [words, firsts, steps] --> nodes of quads, --> verdict --+
-              steps in it                    |                   joined by pairs                |
+              its steps compared             |                   joined by pairs                |
                                              +--> [rows] --> planes of their lower bits ----> output
 
 The tree of comparisons takes the place of Lin et al. III-C, Fig. 10: it need not be told the width
@@ -18,6 +18,7 @@ from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from ...arch.encodings import (
+    CODE_BITS,
     NIBBLES,
     QUAD,
     SMALLEST_GROUP,
@@ -28,6 +29,7 @@ from ...arch.encodings import (
     plane_bits,
 )
 from ...arch.geometry import Geometry
+from ...lib.bits import chosen
 from ...lib.stream_queue import StreamQueue
 
 __all__ = ["lane_beat", "encoded_beat", "by_lane", "shares", "lane_words", "planes",
@@ -158,14 +160,15 @@ class RegisterEncoder(wiring.Component):
         return m
 
     def _enter(self, m, advances):
-        """First stage: the words, the first counted one of each quad, the steps within quads."""
+        """First stage: the words; of each quad the first counted one, the first step, and whether
+        each counted one behind it is as far from the one before."""
         g, quads = self.geometry, self.geometry.lanes // QUAD
         beat = Signal(range(max(2, g.beats)))
         stage = Signal(data.StructLayout({
             "valid": 1, "words": data.ArrayLayout(32, g.lanes), "counted": g.lanes, "raw": 1,
             "firsts": data.ArrayLayout(32, quads),
-            "steps": data.ArrayLayout(32, quads * (QUAD - 1)),
-            "beat": beat.shape(), "last": 1, "tag": self.tag}))
+            "steps": data.ArrayLayout(32, quads), "even": quads,
+            "beat": beat.shape(), "last": 1, "tag": self.tag}), init={"even": (1 << quads) - 1})
         entering = self.input.payload
         ready = Signal()
         m.d.comb += [ready.eq(~stage.valid | advances), self.input.ready.eq(ready)]
@@ -179,9 +182,11 @@ class RegisterEncoder(wiring.Component):
                 for lane in reversed(lanes):
                     first = Mux(entering.counted[lane], entering.words[lane], first)
                 m.d.sync += stage.firsts[quad].eq(first)
-                m.d.sync += [stage.steps[(QUAD - 1) * quad + k].eq(
-                    entering.words[lane + 1] - entering.words[lane])
-                    for k, lane in enumerate(lanes[:-1])]
+                steps = [(entering.words[lane + 1] - entering.words[lane])[:32]
+                         for lane in lanes[:-1]]
+                m.d.sync += [stage.steps[quad].eq(steps[0]), stage.even[quad].eq(Cat(
+                    ~entering.counted[lane] | (step == steps[0])
+                    for lane, step in zip(lanes[2:], steps[1:], strict=True)).all())]
             m.d.sync += [stage.beat.eq(beat), stage.last.eq(beat == g.beats - 1),
                          beat.eq(Mux(beat == g.beats - 1, 0, beat + 1))]
             m.d.sync += Value.cast(stage.tag).eq(Value.cast(entering.tag))
@@ -190,18 +195,15 @@ class RegisterEncoder(wiring.Component):
     def _quad(self, m, stage, quad):
         """Return the node of a quad of the beat in the first stage."""
         counted = stage.counted[QUAD * quad:QUAD * quad + QUAD]
-        first, steps = stage.firsts[quad], [stage.steps[(QUAD - 1) * quad + k]
-                                            for k in range(QUAD - 1)]
+        first = stage.firsts[quad]
         equal = Const(-1, NIBBLES)
         for k in range(QUAD):
             equal &= _alike(stage.words[QUAD * quad + k], first) | ~counted[k].replicate(NIBBLES)
         stepped = counted[0] & counted[1]
         strided = ((counted[0] | ~counted[1]) & (counted[1] | ~counted[2])
-                   & (counted[2] | ~counted[3])
-                   & (~counted[2] | (steps[1] == steps[0]))
-                   & (~counted[3] | (steps[2] == steps[0])))
+                   & (counted[2] | ~counted[3]) & stage.even[quad])
         return self._named(m, _Node(counted.any(), first, equal, strided, stepped,
-                                    Mux(stepped, steps[0], 0)), f"quad_{quad}")
+                                    Mux(stepped, stage.steps[quad], 0)), f"quad_{quad}")
 
     def _named(self, m, node, name):
         """Give a node wires of its own."""
@@ -242,7 +244,7 @@ class RegisterEncoder(wiring.Component):
 
     def _judge(self, m, stage, units):
         """Return the code of the register whose last beat is in the first stage, and the words
-        that stand for it, or its first one."""
+        that stand for it, or the one that its lanes share; those behind them are any."""
         g = self.geometry
         size = g.warp_size // len(units)
         levels = {size: units}
@@ -252,22 +254,29 @@ class RegisterEncoder(wiring.Component):
                                 for k, pair in enumerate(zip(a, b, strict=True))]
             size *= 2
         top = levels[g.warp_size][0]
-        room = 32 * 2 * g.warp_size // SMALLEST_GROUP
-        code, words = Const(Encoding.RANDOM, Encoding), Const(0, room)
+        code = Signal(CODE_BITS)
+        fitting = Const(Encoding.RANDOM, CODE_BITS)
+        made = {}  # of each encoding with groups the words
         for encoding in reversed(self.choice[:-1]):
             if encoding.group:
                 of = levels[encoding.group]
-                parts = [part for node in of
-                         for part in ((node.first, node.step) if encoding.strided
-                                      else (node.first,))]
+                made[encoding] = [part for node in of for part in (
+                    (node.first, node.step) if encoding.strided else (node.first,))]
                 fits = Cat(node.strided if encoding.strided else node.equal.all()
                            for node in of).all()
             else:
-                parts = [Cat(Const(0, 4 * encoding), top.first[4 * encoding:])]
                 fits = top.equal[encoding:].all()
-            made = Cat(*parts, Const(0, room - 32 * len(parts)))
-            words, code = Mux(fits, made, words), Mux(fits, Const(encoding, 4), Value.cast(code))
-        return Mux(stage.raw, Const(Encoding.RANDOM, 4), code), words
+            fitting = Mux(fits, Const(encoding, CODE_BITS), fitting)
+        m.d.comb += code.eq(fitting)
+        # The word that lanes share: their upper nibbles.
+        shared = Cat(top.first[4 * k:4 * k + 4] & (k >= code).replicate(4)
+                     for k in range(NIBBLES))
+        words = []
+        for k in range(2 * g.warp_size // SMALLEST_GROUP):
+            of_code = {int(each): parts[k] for each, parts in made.items() if k < len(parts)}
+            word = chosen(of_code, code) if of_code else Const(0, 32)
+            words.append(word if k else Mux(code > Encoding.RANDOM, word, shared))
+        return Mux(stage.raw, Const(Encoding.RANDOM, CODE_BITS), code), Cat(words)
 
     def _leave(self, m, rows, verdicts):
         """Give out what stands for a register, or its beats, of which planes are kept."""

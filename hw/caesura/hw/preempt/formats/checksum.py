@@ -1,11 +1,13 @@
 """The checksum of context images: CRC-32 as Ethernet and zlib have it (`arch.context`)."""
 
-from amaranth.hdl import Cat, Const, Module, Signal, Value
+from collections.abc import Sequence
+
+from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import wiring
 from amaranth.lib.crc.catalog import CRC32_ISO_HDLC
 from amaranth.lib.wiring import In, Out
 
-__all__ = ["Checksum"]
+__all__ = ["ChecksumPort", "Checksum", "checksum_of", "share"]
 
 BITS = CRC32_ISO_HDLC.crc_width
 _REFLECTED = int(f"{CRC32_ISO_HDLC.polynomial:0{BITS}b}"[::-1], 2)
@@ -16,6 +18,20 @@ def _after(state: int, data: int, bits: int) -> int:
     for k in range(bits):
         state = state >> 1 ^ (_REFLECTED if (state ^ data >> k) & 1 else 0)
     return state
+
+
+class ChecksumPort(wiring.Signature):
+    """A block's side of a `Checksum` that it shares with others: its members, seen from outside.
+
+    Parameters
+    ----------
+    words : int
+        32-bit words of `data`.
+    """
+
+    def __init__(self, words: int):
+        super().__init__({"start": Out(1), "data": Out(32 * words), "valid": Out(1),
+                          "crc": In(BITS)})
 
 
 class Checksum(wiring.Component):
@@ -69,3 +85,24 @@ class Checksum(wiring.Component):
         ones += [_after(0, 1 << k, width) for k in range(width)]
         masks = [sum((one >> row & 1) << k for k, one in enumerate(ones)) for row in range(BITS)]
         return Cat((Cat(before, self.data) & mask).xor() for mask in masks)
+
+
+def checksum_of(m: Module, block, words: int, name: str = "checksum"):
+    """Return the `Checksum` of a block: one of its own called `name`, or the port `checksum` to one
+    that it shares, if it does (``block.shared``)."""
+    if block.shared:
+        return block.checksum
+    m.submodules[name] = own = Checksum(words)
+    return own
+
+
+def share(m: Module, one: Checksum, ports: Sequence) -> None:
+    """Let blocks use one `Checksum` in turns: each reads what it has computed before another
+    starts. A port that is not in use is neither `valid` nor starts anything."""
+    words = [Mux(port.valid, port.data, 0) for port in ports]
+    m.d.comb += [one.start.eq(Cat(port.start for port in ports).any()),
+                 one.valid.eq(Cat(port.valid for port in ports).any())]
+    total = words[0]
+    for word in words[1:]:
+        total = total | word
+    m.d.comb += [one.data.eq(total), *(port.crc.eq(one.crc) for port in ports)]

@@ -11,17 +11,26 @@ from amaranth.hdl import Cat, Module, Mux, ShapeLike, Signal, Value, unsigned
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
+from ...arch.context import area_bound
 from ...arch.encodings import SMALLEST_GROUP
-from ...arch.geometry import CHUNK_WORDS, Geometry
+from ...arch.geometry import CHUNK_WORDS, WORD_BYTES, Geometry
+from ...lib.bits import chosen
 
-__all__ = ["CHUNK_WORDS", "BEAT_WORDS", "WORD_COUNT_BITS", "register_words", "chunk", "packed",
-           "Packer"]
+__all__ = ["CHUNK_WORDS", "BEAT_WORDS", "WORD_COUNT_BITS", "stream_words", "register_words",
+           "chunk", "packed", "Packer"]
 
 BEAT_WORDS = 1, 2, 4, 8, 16, 32
 """Words that a bus beat can have."""
 
 WORD_COUNT_BITS = 30
 """Bits of a number of words in a 32-bit byte space."""
+
+
+def stream_words(g: Geometry) -> range:
+    """Return the shape of a number of words of a stream that the machine writes: of no TB are there
+    more than `arch.context.area_bound` says."""
+    return range(area_bound(g, g.max_block_warps, g.regs_per_thread, g.shared_bytes)
+                 // WORD_BYTES + 1)
 
 
 def register_words(g: Geometry) -> int:
@@ -107,26 +116,22 @@ class Packer(wiring.Component):
             self.chunk.ready.eq(Mux(flushing, leave & ends, left < n)),
             enter.eq(self.chunk.valid & self.chunk.ready),
         ]
-        fresh = Signal(32 * most)
-        fresh_strobe = Signal(most)
-        m.d.comb += [
-            fresh_strobe.eq(Cat(enter & (k < entering.count) & ~entering.skip
-                                for k in range(most))),
-            fresh.eq(Cat(Mux(enter & (k < entering.count), entering.words[k], 0)
-                         for k in range(most))),
-        ]
-        placed = Signal(32 * capacity)
-        placed_strobe = Signal(capacity)
-        with m.Switch(left):
-            for place in range(n):
-                with m.Case(place):
-                    m.d.comb += [placed.eq(fresh << 32 * place),
-                                 placed_strobe.eq(fresh_strobe << place)]
-        m.d.sync += [
-            words.eq(Mux(leave, words >> 32 * n, words) | placed),
-            strobe.eq(Mux(leave, strobe >> n, strobe) | placed_strobe),
-            level.eq(left + Mux(enter, entering.count, 0)),
-        ]
+        after = Signal(range(capacity + 1))  # and when a chunk has come
+        m.d.comb += after.eq(left + Mux(enter, entering.count, 0))
+        m.d.sync += [level.eq(after), strobe.eq(Cat(
+            Mux(place < left, Mux(leave, strobe[place + n:place + n + 1], strobe[place]),
+                (place < after) & ~entering.skip) for place in range(capacity)))]
+        for place in range(capacity):
+            word = words[32 * place:][:32]
+            moved = words[32 * (place + n):][:32]  # it comes here when a group leaves
+            fresh = {at: entering.words[place - at] for at in range(n) if 0 <= place - at < most}
+            coming = chosen(fresh if place + n >= capacity else {
+                at: fresh.get(at, moved) for at in range(n)}, left)
+            with m.If(leave | (place >= left)):
+                m.d.sync += word.eq(Mux(left >= n, moved, coming) if most > n and len(moved)
+                                    else coming)
+            with m.If(place >= after):
+                m.d.sync += word.eq(0)
         with m.If(enter):
             m.d.sync += [flushing.eq(entering.flush), Value.cast(tag).eq(Value.cast(entering.tag))]
         with m.Elif(leave & ends):

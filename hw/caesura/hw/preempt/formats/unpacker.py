@@ -1,10 +1,13 @@
 """Word unpacker: bus beats in; the consumer takes a number of words a cycle
 (Lin et al. Fig. 13, restoring)."""
 
-from amaranth.hdl import Cat, Module, Mux, Signal, Value
+from collections.abc import Sequence
+
+from amaranth.hdl import Module, Mux, Signal, Value
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
+from ...lib.bits import chosen
 from .packer import BEAT_WORDS, CHUNK_WORDS
 
 __all__ = ["word_beat", "Unpacker"]
@@ -26,6 +29,8 @@ class Unpacker(wiring.Component):
         Words of a beat, a power of two up to 32.
     words_out : int
         Most words that are taken in a cycle.
+    takes : sequence of int
+        How many can be taken but none, if not all numbers up to that.
 
     Attributes
     ----------
@@ -48,10 +53,11 @@ class Unpacker(wiring.Component):
     level: Signal
     take: Signal
 
-    def __init__(self, words_in: int, words_out: int = CHUNK_WORDS):
+    def __init__(self, words_in: int, words_out: int = CHUNK_WORDS, takes: Sequence[int] = ()):
         if words_in not in BEAT_WORDS:
             raise ValueError(f"words_in must be a power of two up to 32, not {words_in}")
         self.words_in, self.words_out = words_in, words_out
+        self.takes = tuple(takes) or tuple(range(1, words_out + 1))
         super().__init__({
             "beat": In(stream.Signature(word_beat(words_in))),
             "words": Out(data.ArrayLayout(32, words_out)), "level": Out(range(words_out + 1)),
@@ -73,17 +79,17 @@ class Unpacker(wiring.Component):
             left.eq(level - self.take),
             self.beat.ready.eq(left < most), enter.eq(self.beat.valid & self.beat.ready),
         ]
-        kept = Signal(32 * capacity)
-        fresh = Signal(32 * n)
-        placed = Signal(32 * capacity)
-        m.d.comb += fresh.eq(Cat(Mux(enter & (k < beat.count), beat.words[k], 0) for k in range(n)))
-        with m.Switch(self.take):
-            for count in range(most + 1):
-                with m.Case(count):
-                    m.d.comb += kept.eq(words >> 32 * count)
-        with m.Switch(left):
-            for place in range(most):
-                with m.Case(place):
-                    m.d.comb += placed.eq(fresh << 32 * place)
-        m.d.sync += [words.eq(kept | placed), level.eq(left + Mux(enter, beat.count, 0))]
+        after = Signal(range(capacity + 1))  # words there when some are taken and some have come
+        m.d.comb += after.eq(left + Mux(enter, beat.count, 0))
+        m.d.sync += level.eq(after)
+        for place in range(capacity):
+            word = words[32 * place:][:32]
+            moved = chosen({by: words[32 * (place + by):][:32] for by in self.takes
+                            if place + by < capacity} or {0: word}, self.take)
+            fresh = chosen({at: beat.words[place - at] for at in range(most)
+                            if 0 <= place - at < n}, left)
+            with m.If((place >= left) | self.take.any()):
+                m.d.sync += word.eq(Mux(place < left, moved, fresh))
+            with m.If(place >= after):
+                m.d.sync += word.eq(0)
         return m

@@ -15,11 +15,11 @@ from ...arch.encodings import (
 from ...arch.geometry import CHUNK_WORDS, MAX_REGISTERS, Geometry
 from ...arch.tb_history import known_encodings
 from ...interfaces.payloads import below
+from ...interfaces.port import Port
 from ...lib.bits import popcount
-from ..compress.group_decoder import grouped
 from ..compress.register_encoder import by_lane
 from ..compress.tb_history import followed
-from ..formats.checksum import Checksum
+from ..formats.checksum import ChecksumPort, checksum_of
 
 __all__ = ["ROW_PARTS", "EncodingTable"]
 
@@ -30,11 +30,14 @@ ROW_PARTS = MAX_ROW_WORDS // CHUNK_WORDS
 class EncodingTable(wiring.Component):
     """Keeps a row for each warp record and shows one.
 
-    A part of a row is written a cycle; reading is combinational.
+    A part of a row is written a cycle; reading is combinational. What is counted of a row is
+    counted as it comes.
 
     Parameters
     ----------
     g : Geometry
+    shared : bool
+        Use a checksum outside, which the block has a port for, not one of its own.
 
     Attributes
     ----------
@@ -45,9 +48,9 @@ class EncodingTable(wiring.Component):
         that of record 0 begins a table.
     codes : Signal, out
         The row shown, combinational: an `Encoding` a register.
-    by_lane, grouped, saved : Signal(MAX_REGISTERS), out
-        Vectors of the row shown: registers of which something is kept of each lane, those that are
-        uniform or strided or follow, and all these.
+    by_lane, saved : Signal(MAX_REGISTERS), out
+        Vectors of the row shown: registers of which something is kept of each lane, and these with
+        those that are uniform or strided or follow.
     follows, followed : Signal(MAX_REGISTERS), out
         Vectors of the row shown: registers that follow those of rows before, and those that others
         may follow; none on a machine without the TB-level compressor.
@@ -57,6 +60,8 @@ class EncodingTable(wiring.Component):
         The row shown has a code that this machine does not use.
     crc : Signal(32), out
         Checksum of the rows that have come, one cycle after the last.
+    checksum : ChecksumPort, out
+        If `shared`.
     """
 
     record: Signal
@@ -65,23 +70,24 @@ class EncodingTable(wiring.Component):
     write: Signal
     codes: Signal
     by_lane: Signal
-    grouped: Signal
     saved: Signal
     follows: Signal
     followed: Signal
     group_words: Signal
     strange: Signal
     crc: Signal
+    checksum: Port
 
-    def __init__(self, g: Geometry):
-        self.geometry = g
+    def __init__(self, g: Geometry, *, shared: bool = False):
+        self.geometry, self.shared = g, shared
         most = 2 * g.warp_size // SMALLEST_GROUP * MAX_REGISTERS
         super().__init__({
+            **({"checksum": Out(ChecksumPort(CHUNK_WORDS))} if shared else {}),
             "record": In(below(g.max_block_warps)),
             "words": In(data.ArrayLayout(32, CHUNK_WORDS)), "part": In(range(ROW_PARTS)),
             "write": In(1), "codes": Out(CODE_BITS * MAX_REGISTERS),
-            "by_lane": Out(MAX_REGISTERS), "grouped": Out(MAX_REGISTERS),
-            "saved": Out(MAX_REGISTERS), "follows": Out(MAX_REGISTERS),
+            "by_lane": Out(MAX_REGISTERS), "saved": Out(MAX_REGISTERS),
+            "follows": Out(MAX_REGISTERS),
             "followed": Out(MAX_REGISTERS), "group_words": Out(range(most + 1)), "strange": Out(1),
             "crc": Out(32)})
 
@@ -90,11 +96,10 @@ class EncodingTable(wiring.Component):
         g = self.geometry
         row = data.ArrayLayout(32 * CHUNK_WORDS, ROW_PARTS)
         m.submodules.rows = rows = Memory(shape=row, depth=g.max_block_warps, init=[])
-        m.submodules.checksum = checksum = Checksum(CHUNK_WORDS)
+        checksum = checksum_of(m, self, CHUNK_WORDS)
         write = rows.write_port(granularity=1)
         read = rows.read_port(domain="comb")
         words = Value.cast(self.words)
-        known = known_encodings(g)
         codes = [self.codes[CODE_BITS * r:CODE_BITS * r + CODE_BITS] for r in range(MAX_REGISTERS)]
         m.d.comb += [
             write.addr.eq(self.record),
@@ -105,14 +110,39 @@ class EncodingTable(wiring.Component):
             self.crc.eq(checksum.crc),
             read.addr.eq(self.record), self.codes.eq(read.data),
             self.by_lane.eq(Cat((code != Encoding.DEAD) & by_lane(code) for code in codes)),
-            self.grouped.eq(grouped(self.codes)),
             self.saved.eq(Cat(code != Encoding.DEAD for code in codes)),
-            self.strange.eq(Cat(~code.matches(Encoding.DEAD, *known) for code in codes).any()),
-            self.group_words.eq(sum(
-                popcount(Cat(code == encoding for code in codes))
-                * encoded_words(encoding, g.warp_size) for encoding in known if encoding.group)),
         ]
+        self._count(m, words)
         if g.tb_compressor:
             m.d.comb += [self.follows.eq(Cat(code == Encoding.FOLLOWS for code in codes)),
                          self.followed.eq(Cat(followed(g, code) for code in codes))]
         return m
+
+    def _count(self, m, words):
+        """Count the words of the registers of each row, and look for strange codes, part by
+        part."""
+        g, known = self.geometry, known_encodings(self.geometry)
+        found = data.StructLayout({"words": self.group_words.shape(), "strange": 1})
+        m.submodules.counts = counts = Memory(shape=found, depth=g.max_block_warps, init=[])
+        write = counts.write_port()
+        read = counts.read_port(domain="comb")
+        before = Signal(found)  # in the parts of the row before,
+        here = Signal(found)  # and with this
+        codes = [words[low:low + CODE_BITS] for low in range(0, len(words), CODE_BITS)]
+        sizes = {}
+        for encoding in known:
+            if encoding.group:
+                sizes.setdefault(encoded_words(encoding, g.warp_size), []).append(encoding)
+        fresh = self.part == 0
+        m.d.comb += [
+            here.words.eq(Mux(fresh, 0, before.words) + sum(
+                popcount(Cat(code.matches(*alike) for code in codes)) * size
+                for size, alike in sizes.items())),
+            here.strange.eq(~fresh & before.strange | Cat(
+                ~code.matches(Encoding.DEAD, *known) for code in codes).any()),
+            write.addr.eq(self.record), write.data.eq(here), write.en.eq(self.write),
+            read.addr.eq(self.record), self.group_words.eq(read.data.words),
+            self.strange.eq(read.data.strange),
+        ]
+        with m.If(self.write):
+            m.d.sync += before.eq(here)

@@ -17,9 +17,10 @@ from ...arch.context import (
 )
 from ...arch.geometry import ADDRESS_BITS, WORD_BYTES, Geometry
 from ...interfaces.payloads import below
+from ...interfaces.port import Port
 from ...lib.bits import popcount
 from ..formats.accepted_command import accepted_command
-from ..formats.checksum import Checksum
+from ..formats.checksum import ChecksumPort, checksum_of
 from ..formats.found_entry import found_entry
 from ..formats.packer import CHUNK_WORDS
 from ..formats.stream_extent import stream_extent
@@ -51,6 +52,8 @@ class EntryBuffer(wiring.Component):
     Parameters
     ----------
     g : Geometry
+    shared : bool
+        Use a checksum outside, which the block has a port for, not one of its own.
 
     Attributes
     ----------
@@ -86,6 +89,8 @@ class EntryBuffer(wiring.Component):
         Show the selected entry from the next cycle on.
     entry : Signal, out
         The entry that was selected last with `load`.
+    checksum : ChecksumPort, out
+        If `shared`.
     """
 
     accepted: data.View
@@ -114,10 +119,12 @@ class EntryBuffer(wiring.Component):
     select_base: Signal
     load: Signal
     entry: data.View
+    checksum: Port
 
-    def __init__(self, g: Geometry):
-        self.geometry = g
+    def __init__(self, g: Geometry, *, shared: bool = False):
+        self.geometry, self.shared = g, shared
         super().__init__({
+            **({"checksum": Out(ChecksumPort(CHUNK_WORDS))} if shared else {}),
             "accepted": In(accepted_command(g)), "clear": In(1), "saved": In(g.context_entries),
             "sides": In(g.context_entries), "increments": In(g.context_entries),
             **{name: In(g.context_entries)
@@ -146,7 +153,8 @@ class EntryBuffer(wiring.Component):
             shape=data.ArrayLayout(32 * CHUNK_WORDS, ENTRY_ROWS), init=[],
             depth=1 << len(self.number) + g.checkpoints)
         write = memory.write_port(granularity=1)
-        read = memory.read_port()
+        read = memory.read_port(domain="comb")
+        shown = Signal.like(read.addr)  # the entry is held by its number
         row = Signal(range(ENTRY_ROWS))
         count = Signal(range(rows + 1), init=rows)
         more = Signal()  # bases follow
@@ -161,10 +169,12 @@ class EntryBuffer(wiring.Component):
             row.eq(count), write.addr.eq(Cat(self.number, self.of_base)), write.en.eq(go << row),
             Value.cast(write.data).eq(
                 Value.cast(self.words)[:32 * CHUNK_WORDS].replicate(ENTRY_ROWS)),
-            read.addr.eq(Cat(self.select, self.select_base)), read.en.eq(self.load),
+            read.addr.eq(shown),
             Value.cast(self.entry).eq(Value.cast(read.data)),
         ]
         self._check(m, go, row, judging)
+        with m.If(self.load):
+            m.d.sync += shown.eq(Cat(self.select, self.select_base))
         with m.If(go):
             m.d.comb += self.take.eq(CHUNK_WORDS)
             m.d.sync += count.eq(count + 1)
@@ -177,7 +187,7 @@ class EntryBuffer(wiring.Component):
     def _check(self, m, go, row, judging):
         """Judge the row that arrives; rows of an entry that is not saved do not matter."""
         g, s, words = self.geometry, self.accepted, Value.cast(self.words)[:32 * CHUNK_WORDS]
-        m.submodules.checksum = of_entry = Checksum(CHUNK_WORDS)
+        of_entry = checksum_of(m, self, CHUNK_WORDS)
         counts = Signal()  # the entry in hand is a saved one, or the base of one
         increment = Signal()  # it is expected to be one
         second = Signal()  # it completes another
@@ -211,7 +221,7 @@ class EntryBuffer(wiring.Component):
             of_entry.data.eq(Mux(row == _HEAD, Cat(
                 state, words[8:32], *(Mux(k == _CRC_WORD, 0, self.words[k])
                                       for k in range(1, CHUNK_WORDS))), words)),
-            of_entry.start.eq(row == _HEAD), of_entry.valid.eq(go),
+            of_entry.start.eq(go & (row == _HEAD)), of_entry.valid.eq(go),
         ]
         with m.Switch(row):
             with m.Case(_HEAD):

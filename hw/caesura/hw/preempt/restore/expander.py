@@ -9,7 +9,7 @@ from amaranth.hdl import Cat, Module, Mux, Signal, Value
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
-from ...arch.encodings import CODE_BITS, SMALLEST_GROUP, Encoding
+from ...arch.encodings import CODE_BITS, SMALLEST_GROUP, Encoding, encoded_words
 from ...arch.geometry import MAX_REGISTERS, Geometry
 from ...interfaces.payloads import below, physical
 from ...lib.bits import lowest_number, without_lowest
@@ -81,10 +81,13 @@ class Expander(wiring.Component):
     def elaborate(self, platform):
         m = Module()
         g, most = self.geometry, register_words(self.geometry)
+        # Words of a register that are taken in a cycle.
+        sizes = {min(encoded_words(each, g.warp_size), most) for each in Encoding if each.group}
+        sizes -= {0}
         m.submodules.jobs = jobs = StreamQueue(expansion(g), WARPS_AHEAD)
         m.submodules.chunks = chunks = StreamQueue(
             word_beat(g.chunk_words), WORDS_AHEAD // g.chunk_words, buffered=True)
-        m.submodules.unpacker = unpacker = Unpacker(g.chunk_words, most)
+        m.submodules.unpacker = unpacker = Unpacker(g.chunk_words, most, sorted(sizes))
         m.submodules.decoder = decoder = GroupDecoder(g, expanded_tag(g))
         m.submodules.under_way = under_way = TbsUnderWay(WARPS_AHEAD + 2 + g.tb_compressor)
         wiring.connect(m, wiring.flipped(self.job), jobs.input)
@@ -94,12 +97,15 @@ class Expander(wiring.Component):
 
         out = self._decode(m, decoder)
         job = Signal(expansion(g))
-        left = Signal(MAX_REGISTERS)  # registers left of the job
-        bit = Signal(range(MAX_REGISTERS))  # the lowest of them
+        # The register in hand is found a cycle ahead: its code is one of all those of the job.
+        some = Signal()  # there is one
+        bit = Signal(range(MAX_REGISTERS))
         code = Signal(CODE_BITS)
         count = Signal(range(2 * g.warp_size // SMALLEST_GROUP + 1))  # its words
-        rest = Signal(MAX_REGISTERS)  # those left after it
-        some = Signal()  # one is left
+        rest = Signal(MAX_REGISTERS)  # registers of the job after it
+        coming = Signal(MAX_REGISTERS)  # that in hand in the next cycle, and those after it
+        codes = Signal.like(job.codes)
+        lowest = Signal.like(bit)
         need = Signal(range(most + 1))  # words of it to take in this cycle
         there = Signal()  # they have come
         early = Signal()
@@ -107,8 +113,7 @@ class Expander(wiring.Component):
         second = Signal()
         words = Value.cast(unpacker.words)
         m.d.comb += [
-            some.eq(left.any()), bit.eq(lowest_number(left)),
-            rest.eq(without_lowest(left)), code.eq(job.codes.word_select(bit, CODE_BITS)),
+            coming.eq(rest), codes.eq(job.codes), lowest.eq(lowest_number(coming)),
             count.eq(Mux(code.matches(Encoding.DEAD, Encoding.FOLLOWS), 0, group_words(g, code))),
             early.eq((count > most) & ~second), need.eq(Mux(count > most, most, count)),
             there.eq(some & (unpacker.level >= need)),
@@ -125,10 +130,14 @@ class Expander(wiring.Component):
             m.d.comb += unpacker.take.eq(need)
             m.d.sync += [held.eq(words), second.eq(early)]
             with m.If(~early):
-                m.d.sync += [left.eq(rest), job.opens.eq(0)]
+                m.d.sync += job.opens.eq(0)
         with m.If(jobs.output.valid & jobs.output.ready):
             of = jobs.output.payload
-            m.d.sync += [job.eq(of), left.eq(grouped(of.codes) | of.dead)]
+            m.d.comb += [coming.eq(grouped(of.codes) | of.dead), codes.eq(of.codes)]
+            m.d.sync += job.eq(of)
+        with m.If(jobs.output.valid & jobs.output.ready | there & ~early & out.ready):
+            m.d.sync += [some.eq(coming.any()), bit.eq(lowest), rest.eq(without_lowest(coming)),
+                         code.eq(codes.word_select(lowest, CODE_BITS))]
         written, of_job = self.output.payload, self.job.payload
         m.d.comb += [
             under_way.begins.eq(self.job.valid & self.job.ready), under_way.begun.eq(of_job.bank),

@@ -7,14 +7,16 @@ from amaranth.lib.wiring import In, Out
 from amaranth.utils import exact_log2
 
 from ...arch.context import WARP_HEADER
-from ...arch.encodings import CODE_BITS, Encoding
+from ...arch.encodings import CODE_BITS, SMALLEST_GROUP, Encoding
 from ...arch.geometry import MAX_REGISTERS, PREDICATES, UNIFORMS, Geometry
 from ...arch.isa import LIVE_BITS, LIVE_REST
 from ...interfaces.payloads import below, physical, register_flags, rows_per_line, warp_init
+from ...interfaces.port import Port
 from ...interfaces.staying import staying_warp
 from ...lib.bits import lowest_number, popcount, without_lowest
 from ..compress.register_encoder import lane_words, shares
 from ..formats.accepted_command import accepted_command
+from ..formats.checksum import ChecksumPort
 from ..formats.packer import CHUNK_WORDS, WORD_COUNT_BITS
 from ..formats.unpacker import word_beat
 from .completion import parsed
@@ -54,16 +56,23 @@ class _Registers:
         self.base = Signal(physical(g))
         self.scalars = Signal(range(PREDICATES + UNIFORMS + 1))
         self.entries = Signal(range(g.stack_depth + 1))
-        self.group_words = Signal(WORD_COUNT_BITS)
+        self.group_words = Signal(range(2 * g.warp_size // SMALLEST_GROUP * MAX_REGISTERS + 1))
+        self.wrong = Signal()  # its codes make no sense
+        self.expands = Signal()  # something of it is for the expander
         self.over = Signal()  # nothing else of its state is left
         # What the records up to here have: uniform registers of the last, registers that others may
         # follow, and something for the expander.
         self.before = Signal(UNIFORMS)
         self.kept = Signal(MAX_REGISTERS)
         self.expanded = Signal()
-        # Registers, or lines of a bitmap word, whose rows are gathered; the code of the lowest, and
-        # how far: row and part of it (before the records, part of a row of the table).
+        # Registers, or lines of a bitmap word, whose rows are gathered; number and code of the
+        # lowest, and how far: row and part of it (before the records, part of a row of the table).
+        # What they are to be (`coming`) says the next number and code too.
         self.targets = Signal(MAX_REGISTERS)
+        self.rest = Signal(MAX_REGISTERS)  # without the lowest
+        self.coming = Signal(MAX_REGISTERS)
+        self.lowest = Signal(range(MAX_REGISTERS))
+        self.bit = Signal(range(MAX_REGISTERS))
         self.shared = Signal()
         self.group = Signal(range(g.shared_lines + 1))
         self.unit = Signal(range(max(g.beats, rows_per_line(g))))
@@ -96,6 +105,8 @@ class StreamParser(wiring.Component):
     Parameters
     ----------
     g : Geometry
+    shared : bool
+        Use a checksum outside, which the block has a port for, not one of its own.
 
     Attributes
     ----------
@@ -126,6 +137,8 @@ class StreamParser(wiring.Component):
         The writers forget what they have: all of it is of a bad TB.
     idle : Signal, out
         No stream in hand.
+    checksum : ChecksumPort, out
+        If `shared`.
     """
 
     accepted: data.View
@@ -148,10 +161,12 @@ class StreamParser(wiring.Component):
     settled: Signal
     drop: Signal
     idle: Signal
+    checksum: Port
 
-    def __init__(self, g: Geometry):
-        self.geometry = g
+    def __init__(self, g: Geometry, *, shared: bool = False):
+        self.geometry, self.shared = g, shared
         super().__init__({
+            **({"checksum": Out(ChecksumPort(CHUNK_WORDS))} if shared else {}),
             "accepted": In(accepted_command(g)), "job": In(stream.Signature(restore_job(g))),
             "words": In(data.ArrayLayout(32, g.window_words)),
             "level": In(range(g.window_words + 1)), "take": Out(range(g.window_words + 1)),
@@ -173,18 +188,22 @@ class StreamParser(wiring.Component):
         m = Module()
         g = self.geometry
         regs = _Registers(g)
-        m.submodules.table = table = EncodingTable(g)
+        m.submodules.table = table = EncodingTable(g, shared=self.shared)
+        if self.shared:
+            wiring.connect(m, table.checksum, wiring.flipped(self.checksum))
         m.submodules.bitmap = bitmap = Memory(shape=GROUP, depth=-(-g.shared_lines // GROUP),
                                               init=[])
 
         m.d.sync += regs.words_left.eq(regs.words_left - self.take)
+        m.d.comb += [regs.rest.eq(without_lowest(regs.targets)), regs.coming.eq(regs.rest),
+                     regs.lowest.eq(lowest_number(regs.coming))]
         self._vacant(m, regs)
         with m.FSM():
             with m.State("IDLE"):
                 m.d.comb += self.idle.eq(1)
                 self._begin(m, regs)
             self._table(m, regs, table)
-            self._record(m, regs)
+            self._record(m, regs, table)
             self._init(m, regs, table)
             if g.in_place:
                 self._load(m, regs)
@@ -272,7 +291,7 @@ class StreamParser(wiring.Component):
                 m.d.sync += regs.record.eq(0)
                 m.next = "RECORD"
 
-    def _record(self, m, regs):
+    def _record(self, m, regs, table):
         """Take the header of a warp."""
         s, coming = self.accepted, data.View(WARP_HEADER, self.words[0])
         first = Signal(below(self.geometry.max_block_warps))
@@ -283,12 +302,14 @@ class StreamParser(wiring.Component):
                      uniforms.eq(Mux(coming.uniforms, Mux(coming.exited, self.words[2],
                                                           self.words[1]), 0))]
         with m.State("RECORD"):
+            self._codes(m, regs, table)
             with m.If(self.failed):
                 m.next = "SKIP"
             with m.Else():
                 _, taken = self._need(m, regs, 1 + coming.exited + coming.uniforms)
                 with m.If(taken):
                     m.d.sync += [regs.header.eq(coming), regs.launched.eq(launched),
+                                 regs.scalars.eq(popcount(coming.predicates) + popcount(uniforms)),
                                  regs.live.eq(Mux(coming.exited, self.words[1], ~0) & launched),
                                  regs.uniforms.eq(uniforms), regs.repeated.eq(again & ~uniforms),
                                  regs.before.eq(again | uniforms),
@@ -296,42 +317,62 @@ class StreamParser(wiring.Component):
                                  regs.base.eq(regs.stream.place.base + first * s.registers)]
                     m.next = "INIT"
 
+    def _codes(self, m, regs, table):
+        """Take what the codes of a warp say while its header comes, a cycle before it is needed:
+        all of them are looked at for each of it."""
+        g, s = self.geometry, self.accepted
+        m.d.comb += table.record.eq(regs.record)
+        m.d.sync += [
+            regs.wrong.eq((table.saved & ~s.allocated).any() | table.strange
+                          | ((table.follows & ~regs.kept).any() if g.tb_compressor else 0)),
+            regs.expands.eq((table.group_words != 0) | (table.follows | self._dead(regs, table)
+                                                        ).any()),
+            regs.group_words.eq(table.group_words)]
+        m.d.comb += regs.coming.eq(table.by_lane)
+        self._aim(m, regs, table)
+
+    def _aim(self, m, regs, table=None):
+        """Take the targets that are `coming`, and the code of their lowest if they have some."""
+        m.d.sync += [regs.targets.eq(regs.coming), regs.bit.eq(regs.lowest)]
+        if table is not None:
+            m.d.sync += regs.code.eq(table.codes.word_select(regs.lowest, CODE_BITS))
+
+    def _dead(self, regs, table):
+        """Return the vector of registers that get random bits, since they are not saved."""
+        s, stayed = self.accepted, regs.stream.stayed if self.geometry.in_place else Const(0)
+        return s.allocated & ~table.saved & (s.scramble & ~regs.stream.increment & ~stayed
+                                             ).replicate(MAX_REGISTERS)
+
     def _init(self, m, regs, table):
         """Initialise the warp of a header, and take the first words of its state."""
         g, s, header = self.geometry, self.accepted, regs.header
         init, state, job = self.warp_init.payload, self.state.payload, self.expansion.payload
         number = Signal(8)
         absurd = Signal()
-        expands = Signal()
-        saved = table.saved
+        expands, saved = regs.expands, table.saved
         stayed = regs.stream.stayed if g.in_place else Const(0)
         unknown = regs.stream.increment  # what is live is not in this stream
         if g.in_place:
             unknown = unknown | regs.stream.elsewhere
-        scalars = Signal.like(regs.scalars)
         m.d.comb += [
             number.eq(header.warp), absurd.eq(
                 (number >= g.max_block_warps)
                 | ~regs.todo.bit_select(number, 1)
                 | (header.depth == 0) | (header.depth > g.stack_depth)
-                | (saved & ~s.allocated).any() | table.strange
+                | regs.wrong
                 | regs.stream.increment & ~regs.of_base.bit_select(number, 1)
-                | ((table.follows & ~regs.kept).any() if g.tb_compressor else header.repeats)),
+                | (0 if g.tb_compressor else header.repeats)),
             state.warp.eq(regs.warp), state.predicates.eq(header.predicates),
             state.uniforms.eq(regs.uniforms), state.repeated.eq(regs.repeated),
             state.depth.eq(header.depth),
             state.live.eq(regs.live), state.bank.eq(regs.bank),
             job.warp.eq(regs.warp), job.base.eq(regs.base), job.bank.eq(regs.bank),
             job.codes.eq(table.codes), job.opens.eq(~regs.expanded),
-            job.dead.eq(s.allocated & ~saved
-                        & (s.scramble & ~regs.stream.increment & ~stayed
-                           ).replicate(MAX_REGISTERS)),
-            expands.eq((table.grouped | job.dead).any()),
-            scalars.eq(popcount(header.predicates) + popcount(regs.uniforms)),
+            job.dead.eq(self._dead(regs, table)),
         ]
         with m.State("INIT"):
             room = (self.state.ready & (self.expansion.ready | ~expands) & ~absurd)
-            there, taken, over = self._state_words(m, regs, scalars, header.depth,
+            there, taken, over = self._state_words(m, regs, regs.scalars, header.depth,
                                                    room & self.warp_init.ready)
             m.d.comb += [
                 table.record.eq(regs.record),
@@ -347,10 +388,6 @@ class StreamParser(wiring.Component):
                 self.state.valid.eq(taken & ~regs.stream.base),
                 self.expansion.valid.eq(taken & expands),
             ]
-            m.d.sync += [regs.targets.eq(table.by_lane),
-                         regs.code.eq(table.codes.word_select(
-                             lowest_number(table.by_lane), CODE_BITS)),
-                         regs.group_words.eq(table.group_words)]
             with m.If(absurd):
                 m.next = "SKIP"
             with m.Elif(taken):
@@ -361,8 +398,8 @@ class StreamParser(wiring.Component):
                 if g.in_place:
                     m.d.sync += regs.over.eq(over)
                 load = [(stayed, "LOAD")] if g.in_place else []
-                self._go_on(m, *load, (~over, "STATE"), (table.by_lane.any(), "DATA"),
-                            (table.group_words != 0, "EXPANSION"),
+                self._go_on(m, *load, (~over, "STATE"), (regs.targets.any(), "DATA"),
+                            (regs.group_words != 0, "EXPANSION"),
                             (self._others(regs, number), "RECORD"))
 
     def _load(self, m, regs):
@@ -426,14 +463,12 @@ class StreamParser(wiring.Component):
         """Hand over the registers or lines in `targets`, the lowest first, row by row."""
         g, row, place, unit = self.geometry, self.row.payload, self.row.payload.place, regs.unit
         read = bitmap.read_port(domain="comb")
-        bit = Signal(range(MAX_REGISTERS))
+        bit = regs.bit
         last = Signal()
-        rest = Signal(MAX_REGISTERS)
         left = Signal(range(g.lanes + 1))  # words of the row from this part on
         window = Value.cast(self.words)
         line = regs.stream.place.first_line + (regs.group - 1) * GROUP + bit
         m.d.comb += [
-            bit.eq(lowest_number(regs.targets)), rest.eq(without_lowest(regs.targets)),
             last.eq(unit == Mux(regs.shared, rows_per_line(g) - 1, g.beats - 1)),
             left.eq(lane_words(g, regs.code) - regs.part * g.chunk_words),
             row.headed.eq(shares(regs.code) & (unit == 0) & (regs.part == 0)),
@@ -454,13 +489,13 @@ class StreamParser(wiring.Component):
             with m.If(taken & row.completes):
                 m.d.sync += unit.eq(Mux(last, 0, unit + 1))
                 with m.If(last):
-                    m.d.sync += regs.targets.eq(rest)
-                    with m.If(~regs.shared):
-                        m.d.sync += regs.code.eq(table.codes.word_select(
-                            lowest_number(rest), CODE_BITS))
-                    with m.If(regs.shared & ~rest.any()):
+                    with m.If(regs.shared):
+                        self._aim(m, regs)
+                    with m.Else():
+                        self._aim(m, regs, table)
+                    with m.If(regs.shared & ~regs.rest.any()):
                         self._group(m, regs, read)
-                    with m.Elif(~rest.any()):
+                    with m.Elif(~regs.rest.any()):
                         self._go_on(m, (regs.group_words != 0, "EXPANSION"),
                                     (regs.todo.any(), "RECORD"))
         with m.State("GROUP"):
@@ -468,7 +503,9 @@ class StreamParser(wiring.Component):
 
     def _group(self, m, regs, read):
         """Go on with the next bitmap word."""
-        m.d.sync += [regs.group.eq(regs.group + 1), regs.targets.eq(read.data)]
+        m.d.comb += regs.coming.eq(read.data)
+        m.d.sync += regs.group.eq(regs.group + 1)
+        self._aim(m, regs)
         m.next = "GROUP"
         with m.If(regs.group * GROUP >= self.accepted.lines):
             m.next = "FINISH"

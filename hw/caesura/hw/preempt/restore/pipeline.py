@@ -25,9 +25,12 @@ from ...interfaces.payloads import (
     uniform_restore,
     warp_init,
 )
+from ...interfaces.port import Port
 from ...interfaces.staying import staying_warp
 from ...lib.resets import ResetInserter
 from ..formats.accepted_command import accepted_command
+from ..formats.checksum import ChecksumPort
+from ..formats.packer import CHUNK_WORDS
 from .completion import Completion
 from .expander import Expander
 from .jobs import restore_job, restored
@@ -52,6 +55,8 @@ class RestorePipeline(wiring.Component):
     Parameters
     ----------
     g : Geometry
+    shared : bool
+        Use a checksum outside, which the block has a port for, not one of its own.
 
     Attributes
     ----------
@@ -70,6 +75,8 @@ class RestorePipeline(wiring.Component):
         The `StayingMasks`.
     done : out
     idle : Signal, out
+    checksum : ChecksumPort, out
+        If `shared`.
     """
 
     accepted: data.View
@@ -90,10 +97,12 @@ class RestorePipeline(wiring.Component):
     row: stream.Interface
     done: data.View
     idle: Signal
+    checksum: Port
 
-    def __init__(self, g: Geometry):
-        self.geometry = g
+    def __init__(self, g: Geometry, *, shared: bool = False):
+        self.geometry, self.shared = g, shared
         super().__init__({
+            **({"checksum": Out(ChecksumPort(CHUNK_WORDS))} if shared else {}),
             "accepted": In(accepted_command(g)), "job": In(stream.Signature(restore_job(g))),
             "words": In(data.ArrayLayout(32, g.window_words)),
             "level": In(range(g.window_words + 1)), "take": Out(range(g.window_words + 1)),
@@ -113,7 +122,9 @@ class RestorePipeline(wiring.Component):
     def elaborate(self, platform):
         m = Module()
         g = self.geometry
-        m.submodules.parser = parser = StreamParser(g)
+        m.submodules.parser = parser = StreamParser(g, shared=self.shared)
+        if self.shared:
+            wiring.connect(m, parser.checksum, wiring.flipped(self.checksum))
         state, expander, rows = StateWriter(g), Expander(g), RowWriter(g)
         m.submodules.state = ResetInserter(parser.drop)(state)
         m.submodules.expander = ResetInserter(parser.drop)(expander)

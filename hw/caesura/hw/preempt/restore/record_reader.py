@@ -1,14 +1,15 @@
 """Record reader: receives a kernel's record and judges it."""
 
-from amaranth.hdl import Cat, Module, Mux, Signal, Value
+from amaranth.hdl import Array, Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
 from ...arch.context import CCB_RECORD, VERSION, State
 from ...arch.geometry import Geometry
 from ...interfaces.payloads import kernel_info, unusable_entries
+from ...interfaces.port import Port
 from ...lib.bits import popcount
-from ..formats.checksum import Checksum
+from ..formats.checksum import ChecksumPort, checksum_of
 from ..formats.packer import CHUNK_WORDS
 from ..save.kernel_record import RECORD_ROWS
 
@@ -31,6 +32,8 @@ class RecordReader(wiring.Component):
     Parameters
     ----------
     g : Geometry
+    shared : bool
+        Use a checksum outside, which the block has a port for, not one of its own.
 
     Attributes
     ----------
@@ -47,6 +50,8 @@ class RecordReader(wiring.Component):
         It is not believed.
     record : Signal, out
         What it says.
+    checksum : ChecksumPort, out
+        If `shared`.
     """
 
     clear: Signal
@@ -57,10 +62,12 @@ class RecordReader(wiring.Component):
     full: Signal
     bad: Signal
     record: data.View
+    checksum: Port
 
-    def __init__(self, g: Geometry):
-        self.geometry = g
+    def __init__(self, g: Geometry, *, shared: bool = False):
+        self.geometry, self.shared = g, shared
         super().__init__({
+            **({"checksum": Out(ChecksumPort(CHUNK_WORDS))} if shared else {}),
             "clear": In(1), "kernel": In(kernel_info(g)),
             "words": In(data.ArrayLayout(32, g.window_words)),
             "level": In(range(g.window_words + 1)),
@@ -70,23 +77,39 @@ class RecordReader(wiring.Component):
 
     def elaborate(self, platform):
         m = Module()
-        m.submodules.checksum = checksum = Checksum(CHUNK_WORDS)
+        checksum = checksum_of(m, self, CHUNK_WORDS)
         row = Signal(range(RECORD_ROWS + 1), init=RECORD_ROWS)
         go = Signal()
+        wrong = Signal()  # a row that has come says something else than it should
         m.d.comb += [
             self.full.eq(row == RECORD_ROWS), go.eq(~self.full & (self.level >= CHUNK_WORDS)),
             checksum.start.eq(self.clear), checksum.valid.eq(go),
             checksum.data.eq(Cat(Mux((row == 0) & (k == _CRC_WORD), 0, self.words[k])
                                  for k in range(CHUNK_WORDS))),
-            self.bad.eq(self._wrong(m) | (checksum.crc != self.record.crc)),
+            self.bad.eq(wrong | self._wrong(m) | (checksum.crc != self.record.crc)),
         ]
         with m.If(go):
             m.d.comb += self.take.eq(CHUNK_WORDS)
+            m.d.sync += wrong.eq(self._wrong_row(row) | (row != 0) & wrong)
             m.d.sync += [row.eq(row + 1), Value.cast(self.record).word_select(
                 row[:2], 32 * CHUNK_WORDS).eq(Value.cast(self.words)[:32 * CHUNK_WORDS])]
         with m.If(self.clear):
             m.d.sync += row.eq(0)
         return m
+
+    def _wrong_row(self, row: Value) -> Value:
+        """Return whether the row that comes does not say what there is no choice of: so that is
+        not kept."""
+        part, kernel = 32 * CHUNK_WORDS, self.kernel
+        words = Value.cast(self.words)[:part]
+        head, _, grid, end = (data.View(CCB_RECORD, Cat(
+            Const(0, part * k), words, Const(0, CCB_RECORD.size - part * (k + 1))))
+            for k in range(RECORD_ROWS))
+        same = ("grid_x", "grid_y", "grid_z", "code_base", "const_base")
+        return Array([
+            (head.state != State.COMPLETE) | (head.version != VERSION) | (head.zero != 0),
+            Const(0), Cat(grid[name] != kernel[name] for name in same).any(),
+            (end.geometry_hash != self.geometry.hash) | (end.zeros != 0)])[row[:2]]
 
     def _wrong(self, m) -> Value:
         """Return whether it says what cannot be of the kernel."""
@@ -100,11 +123,7 @@ class RecordReader(wiring.Component):
         beyond = (record.saved >> g.context_entries).any()
         if g.spare_entries:
             beyond |= (record.saved & unusable_entries(g, kernel.entries)).any()
-        same = ("grid_x", "grid_y", "grid_z", "code_base", "const_base")
         return (
-            (record.state != State.COMPLETE) | (record.version != VERSION) | (record.zero != 0)
-            | (record.zeros != 0) | (record.geometry_hash != g.hash)
-            | Cat(record[name] != kernel[name] for name in same).any()
-            | beyond | outside
+            beyond | outside
             | (record.sides & ~(record.saved if g.checkpoints else 0)).any()
             | (record.launched - record.completed != popcount(record.saved[:g.context_entries])))

@@ -7,21 +7,24 @@ Lin et al. IV-B).
 
 from amaranth.hdl import Module, Mux, Signal, Value
 from amaranth.lib import data, stream, wiring
+from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
 from ...arch.context import CCB_ENTRY, VERSION, State, to_words
 from ...arch.encodings import CODE_BITS
 from ...arch.geometry import ADDRESS_BITS, MAX_REGISTERS, SEGMENT_BYTES, WORD_BYTES, Geometry
 from ...interfaces.payloads import below
+from ...interfaces.port import Port
 from ...lib.bits import popcount
 from ..formats.accepted_command import accepted_command
-from ..formats.checksum import Checksum
-from ..formats.packer import CHUNK_WORDS, WORD_COUNT_BITS, chunk
+from ..formats.checksum import ChecksumPort, checksum_of
+from ..formats.packer import CHUNK_WORDS, chunk, stream_words
 from .collector import tb_data
 from .committer import HEAD_BYTES
 from .register_fetch import record_number
 
-__all__ = ["ENTRY_BODY_BYTES", "closing_tag", "closing_job", "save_tally", "Closer"]
+__all__ = ["ENTRY_BODY_BYTES", "closing_tag", "closing_job", "ORIGIN", "tb_origin",
+           "save_tally", "Closer"]
 
 ENTRY_BODY_BYTES = CCB_ENTRY.size // 8 - HEAD_BYTES
 """Bytes of words 2 to 15 of an entry."""
@@ -46,9 +49,17 @@ def closing_job(g: Geometry) -> data.StructLayout:
         "bank": 1, "ended": 1, "written": 1, "live_warps": 32,
         "records": count, "items": count, "listed": g.max_block_warps, "registers": 32,
         "lines": range(g.shared_lines + 1),
-        "metadata_words": WORD_COUNT_BITS, "side": 1, "increment": 1, "base_crc": 32,
-        "evict": 1, "registers_stay": 1, "lines_stay": 1,
-        "launch_id": 32, "ctaid_x": 32, "ctaid_y": 16, "ctaid_z": 16, "local_base": ADDRESS_BITS})
+        "metadata_words": stream_words(g), "side": 1, "increment": 1, "base_crc": 32,
+        "evict": 1, "registers_stay": 1, "lines_stay": 1})
+
+
+ORIGIN = {"launch_id": 32, "ctaid_x": 32, "ctaid_y": 16, "ctaid_z": 16, "local_base": ADDRESS_BITS}
+"""Fields of an entry that say which TB it is of."""
+
+
+def tb_origin() -> data.StructLayout:
+    """What the TB of a bank is, whose job comes later; `valid` for one cycle."""
+    return data.StructLayout({"valid": 1, "bank": 1, **ORIGIN})
 
 
 def save_tally(g: Geometry) -> data.StructLayout:
@@ -72,11 +83,13 @@ class Closer(wiring.Component):
     Parameters
     ----------
     g : Geometry
+    shared : bool
+        Use a checksum outside, which the block has a port for, not one of its own.
 
     Attributes
     ----------
     accepted : in
-    job : stream, in
+    origin : in; job : stream, in
         From a `RecordWriter`.
     select, vector, collected, clear
         The `Collector`.
@@ -87,9 +100,12 @@ class Closer(wiring.Component):
         The `Sealer`.
     done : out
     busy : Signal, out
+    checksum : ChecksumPort, out
+        If `shared`.
     """
 
     accepted: data.View
+    origin: data.View
     job: stream.Interface
     select: data.View
     vector: Signal
@@ -101,16 +117,19 @@ class Closer(wiring.Component):
     stream_crc: Signal
     done: data.View
     busy: Signal
+    checksum: Port
 
-    def __init__(self, g: Geometry):
-        self.geometry = g
+    def __init__(self, g: Geometry, *, shared: bool = False):
+        self.geometry, self.shared = g, shared
         super().__init__({
-            "accepted": In(accepted_command(g)), "job": In(stream.Signature(closing_job(g))),
+            **({"checksum": Out(ChecksumPort(CHUNK_WORDS))} if shared else {}),
+            "accepted": In(accepted_command(g)), "origin": In(tb_origin()),
+            "job": In(stream.Signature(closing_job(g))),
             "select": Out(record_number(g)),
             "vector": In(CODE_BITS * MAX_REGISTERS),
             "collected": In(data.ArrayLayout(tb_data(g), 2)), "clear": Out(2),
             "chunk": Out(stream.Signature(chunk(closing_tag()))),
-            "bounded": Out(1), "stream_words": Out(WORD_COUNT_BITS), "stream_crc": In(32),
+            "bounded": Out(1), "stream_words": Out(stream_words(g)), "stream_crc": In(32),
             "done": Out(save_tally(g)), "busy": Out(1),
         })
 
@@ -119,18 +138,20 @@ class Closer(wiring.Component):
         g = self.geometry
         job = Signal(closing_job(g))
         collected = Signal(tb_data(g))
-        data_words = Signal(WORD_COUNT_BITS)
-        metadata_words = Signal(WORD_COUNT_BITS)
+        data_words = Signal(stream_words(g))
+        metadata_words = Signal(stream_words(g))
+        origin = self._origin(m, job.bank)
         out = self.chunk.payload
         number = Signal(range(g.max_block_warps + 1))
         parts = -(-ENTRY_BODY_BYTES // (WORD_BYTES * CHUNK_WORDS))
         part = Signal(2)
         body = Signal(32 * CHUNK_WORDS * parts)
-        m.submodules.table_checksum = table = Checksum(CHUNK_WORDS)
+        table = checksum_of(m, self, CHUNK_WORDS, "table_checksum")
         m.d.comb += [
-            body.eq(self._body(m, job, data_words, metadata_words, table.crc)),
+            body.eq(self._body(m, job, origin, data_words, metadata_words, table.crc)),
             self.stream_words.eq(data_words + job.metadata_words),
-            table.start.eq((number == 0) & (part == 0)), table.data.eq(Value.cast(out.words)),
+            table.start.eq(table.valid & (number == 0) & (part == 0)),
+            table.data.eq(Value.cast(out.words)),
         ]
         m.d.comb += [
             collected.eq(self.collected[job.bank]),
@@ -206,7 +227,18 @@ class Closer(wiring.Component):
                 m.next = "IDLE"
         return m
 
-    def _body(self, m, job, data_words, metadata_words, table_crc):
+    def _origin(self, m, bank):
+        """Keep what the TBs of both banks are; return it of the one in hand."""
+        layout = data.StructLayout(ORIGIN)
+        m.submodules.origins = origins = Memory(shape=layout, depth=2, init=[])
+        write = origins.write_port()
+        read = origins.read_port(domain="comb")
+        m.d.comb += [write.addr.eq(self.origin.bank), write.en.eq(self.origin.valid),
+                     *(write.data[name].eq(self.origin[name]) for name in ORIGIN),
+                     read.addr.eq(bank)]
+        return read.data
+
+    def _body(self, m, job, origin, data_words, metadata_words, table_crc):
         """Return words 2 to 15 of the entry."""
         s = self.accepted
         body = Signal(CCB_ENTRY)
@@ -225,6 +257,6 @@ class Closer(wiring.Component):
                          body.lines_stay.eq(job.lines_stay)]
             with m.If(job.evict):
                 m.d.comb += body.base_crc.eq(job.base_crc)
-        m.d.comb += [body[name].eq(job[name]) for name in ("launch_id", "ctaid_x", "ctaid_y",
-                                                           "ctaid_z", "live_warps", "local_base")]
+        m.d.comb += [body.live_warps.eq(job.live_warps),
+                     *(body[name].eq(origin[name]) for name in ORIGIN)]
         return body.as_value()[8 * HEAD_BYTES:]

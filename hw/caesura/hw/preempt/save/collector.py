@@ -15,9 +15,10 @@ from amaranth.lib.wiring import In, Out
 
 from ...arch.encodings import CODE_BITS, SMALLEST_GROUP, Encoding
 from ...arch.geometry import MAX_REGISTERS, Geometry
+from ...lib.bits import one_hot, spread_each
 from ...lib.stream_queue import StreamQueue
 from ..compress.register_encoder import by_lane, encoded_beat, shares
-from ..formats.packer import Packer, packed, register_words
+from ..formats.packer import Packer, packed, register_words, stream_words
 from .register_fetch import record_number, register_tag
 
 __all__ = ["rows_ahead", "kept_row", "item_rows", "tb_data", "Collector"]
@@ -47,7 +48,7 @@ def item_rows(g: Geometry):
 def tb_data(g: Geometry) -> data.StructLayout:
     """What was collected of a TB: warps whose registers are all in,
     and the words of all its registers."""
-    return data.StructLayout({"items": range(g.max_block_warps + 1), "words": 32})
+    return data.StructLayout({"items": range(g.max_block_warps + 1), "words": stream_words(g)})
 
 
 class Collector(wiring.Component):
@@ -158,25 +159,32 @@ class Collector(wiring.Component):
     def _note(self, m, go, ends):
         """Keep the rows of the encoding table; count words and items of both banks."""
         g, entering = self.geometry, self.input.payload
-        m.submodules.vectors = vectors = Memory(shape=CODE_BITS * MAX_REGISTERS,
-                                                depth=1 << record_number(g).size, init=[])
-        write = vectors.write_port()
+        rows = 1 << record_number(g).size
+        m.submodules.vectors = vectors = Memory(
+            shape=data.ArrayLayout(CODE_BITS, MAX_REGISTERS), depth=rows, init=[])
+        m.submodules.masks = masks = Memory(shape=MAX_REGISTERS, depth=rows, init=[])
+        write = vectors.write_port(granularity=1)
+        last = masks.write_port()
         read = vectors.read_port(domain="comb")
+        mask = masks.read_port(domain="comb")
         of = entering.tag.of
-        vector = Signal(CODE_BITS * MAX_REGISTERS)
-        updated = Signal(CODE_BITS * MAX_REGISTERS)
+        arrives = Signal(MAX_REGISTERS)  # the register that has come, a bit a register
+        listed = Signal(MAX_REGISTERS)  # those of the row up to here
+        updated = Signal(MAX_REGISTERS)
         words = Signal(range(len(entering.words) + 1))  # of the beat
         m.d.comb += [
-            updated.eq(vector
-                       | (Mux(entering.last, Value.cast(entering.code), 0)
-                          << CODE_BITS * entering.tag.register)),
+            arrives.eq(Mux(entering.last, one_hot(entering.tag.register, MAX_REGISTERS), 0)),
+            updated.eq(listed | arrives),
             words.eq(entering.count + (entering.first & by_lane(entering.code)
                                        & shares(entering.code))),
-            write.addr.eq(of), write.data.eq(updated), write.en.eq(go & ends),
-            read.addr.eq(self.select), self.vector.eq(read.data),
+            write.addr.eq(of), write.en.eq(Mux(go, arrives, 0)),
+            Value.cast(write.data).eq(Value.cast(entering.code).replicate(MAX_REGISTERS)),
+            last.addr.eq(of), last.data.eq(updated), last.en.eq(go & ends),
+            read.addr.eq(self.select), mask.addr.eq(self.select),
+            self.vector.eq(Value.cast(read.data) & spread_each(mask.data, CODE_BITS)),
         ]
         with m.If(go):
-            m.d.sync += vector.eq(Mux(ends, 0, updated))
+            m.d.sync += listed.eq(Mux(ends, 0, updated))
             for bank in range(2):
                 with m.If(of.bank == bank):
                     m.d.sync += [self.collected[bank].words.eq(self.collected[bank].words + words),

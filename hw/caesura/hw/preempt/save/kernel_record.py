@@ -3,13 +3,15 @@
 from amaranth.hdl import Module, Mux, Signal
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
+from amaranth.utils import exact_log2
 
 from ...arch.context import CCB_RECORD, ENTRY_BYTES, VERSION, State, places
 from ...arch.geometry import Geometry
 from ...interfaces.payloads import kernel_info
+from ...interfaces.port import Port
 from ...interfaces.preemption import kernel_progress
 from ..formats.accepted_command import accepted_command
-from ..formats.checksum import Checksum
+from ..formats.checksum import ChecksumPort, checksum_of
 from ..formats.packer import CHUNK_WORDS
 from .segment_writer import data_burst, write_data
 
@@ -28,6 +30,8 @@ class KernelRecordWriter(wiring.Component):
     Parameters
     ----------
     g : Geometry
+    shared : bool
+        Use a checksum outside, which the block has a port for, not one of its own.
 
     Attributes
     ----------
@@ -43,6 +47,8 @@ class KernelRecordWriter(wiring.Component):
         From the next cycle until the last beat is taken.
     burst, data : stream, out
         For the `Committer`.
+    checksum : ChecksumPort, out
+        If `shared`.
     """
 
     accepted: data.View
@@ -56,10 +62,12 @@ class KernelRecordWriter(wiring.Component):
     busy: Signal
     burst: stream.Interface
     data: stream.Interface
+    checksum: Port
 
-    def __init__(self, g: Geometry):
-        self.geometry = g
+    def __init__(self, g: Geometry, *, shared: bool = False):
+        self.geometry, self.shared = g, shared
         super().__init__({
+            **({"checksum": Out(ChecksumPort(CHUNK_WORDS))} if shared else {}),
             "accepted": In(accepted_command(g)), "kernel": In(kernel_info(g)),
             "progress": In(kernel_progress()), "saved": In(g.context_entries),
             "sides": In(g.context_entries), "generations": In(32),
@@ -71,7 +79,7 @@ class KernelRecordWriter(wiring.Component):
     def elaborate(self, platform):
         m = Module()
         g = self.geometry
-        m.submodules.checksum = checksum = Checksum(CHUNK_WORDS)
+        checksum = checksum_of(m, self, CHUNK_WORDS)
         record = Signal(CCB_RECORD)  # without its checksum
         whole = Signal(CCB_RECORD)
         beats = -(-RECORD_BYTES // g.bus_bytes)
@@ -79,6 +87,11 @@ class KernelRecordWriter(wiring.Component):
         voids = Signal()
         beat = Signal(range(beats))
         last = Signal()
+        checks = Signal()  # a row is taken into the checksum
+        # What is chosen of the record at a time: a row or a beat, whichever is more.
+        size = max(32 * CHUNK_WORDS, 8 * g.bus_bytes)
+        rows, parts = size // (32 * CHUNK_WORDS), size // (8 * g.bus_bytes)
+        chosen = Signal(size)
         burst, out = self.burst.payload, self.data.payload
         m.d.comb += [
             record.state.eq(State.COMPLETE), record.version.eq(VERSION),
@@ -88,14 +101,16 @@ class KernelRecordWriter(wiring.Component):
             *(record[name].eq(self.progress[name]) for name in kernel_progress().members),
             *(record[name].eq(self.kernel[name])
               for name in ("grid_x", "grid_y", "grid_z", "code_base", "const_base")),
-            whole.eq(record), whole.crc.eq(checksum.crc),
+            whole.eq(record), whole.crc.eq(Mux(checks, 0, checksum.crc)),
             checksum.start.eq(self.write),
-            checksum.data.eq(record.as_value().word_select(row, 32 * CHUNK_WORDS)),
+            chosen.eq(whole.as_value().word_select(
+                Mux(checks, row >> exact_log2(rows), beat >> exact_log2(parts)), size)),
+            checksum.data.eq(chosen.word_select(row[:exact_log2(rows)], 32 * CHUNK_WORDS)),
             burst.address.eq(self.accepted.ccb_base + ENTRY_BYTES * places(g)),
             burst.extra_beats.eq(Mux(voids, 0, beats - 1)),
             last.eq(voids | (beat == beats - 1)),
-            out.data.eq(Mux(voids, State.DEMOTED, whole.as_value().word_select(
-                beat, 8 * g.bus_bytes))),
+            out.data.eq(Mux(voids, State.DEMOTED, chosen.word_select(
+                beat[:exact_log2(parts)], 8 * g.bus_bytes))),
             out.strobe.eq(Mux(voids, 1, (1 << min(g.bus_bytes, RECORD_BYTES)) - 1)),
         ]
         with m.FSM() as fsm:
@@ -107,7 +122,7 @@ class KernelRecordWriter(wiring.Component):
                 with m.Elif(self.write):
                     m.next = "CHECK"
             with m.State("CHECK"):
-                m.d.comb += checksum.valid.eq(1)
+                m.d.comb += [checks.eq(1), checksum.valid.eq(1)]
                 m.d.sync += row.eq(row + 1)
                 with m.If(row == RECORD_ROWS - 1):
                     m.next = "BURST"

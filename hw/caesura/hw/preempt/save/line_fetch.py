@@ -67,12 +67,14 @@ class LineFetch(wiring.Component):
     def elaborate(self, platform):
         m = Module()
         g = self.geometry
-        m.submodules.items = items = StreamQueue(line_item(g), 2)
+        m.submodules.items = items = StreamQueue(line_item(g), 3)
         m.submodules.rows = rows = StreamQueue(line_row(g), LINE_CREDITS)
-        wiring.connect(m, wiring.flipped(self.item), items.input)
         wiring.connect(m, rows.output, wiring.flipped(self.output))
 
-        item = Signal(line_item(g))
+        item = items.output.payload  # in hand as long as `mask` is not empty
+        mask = Signal(GROUP)  # lines of it that are left
+        free = Signal()
+        rest = Signal(GROUP)
         credits = Signal(range(LINE_CREDITS + 1), init=LINE_CREDITS)  # free places of `rows`
         part = Signal(range(rows_per_line(g)))
         line = Signal(range(GROUP))  # counted from the item's first
@@ -80,19 +82,25 @@ class LineFetch(wiring.Component):
         go = Signal()
         last = Signal()  # the last row of the line
         m.d.comb += [
-            line.eq(lowest_number(item.mask)), last.eq(part == rows_per_line(g) - 1),
-            self.row.valid.eq(item.mask.any() & (credits != 0)),
+            line.eq(lowest_number(mask)), rest.eq(without_lowest(mask)),
+            last.eq(part == rows_per_line(g) - 1),
+            self.row.valid.eq(mask.any() & (credits != 0)),
             self.row.payload.row.eq(((item.line + line) << exact_log2(rows_per_line(g))) + part),
-            go.eq(self.row.valid & self.row.ready), items.output.ready.eq(~item.mask.any()),
+            go.eq(self.row.valid & self.row.ready),
+            # Two wait besides the one in hand.
+            free.eq((items.level < 2) | mask.any() & items.input.ready),
+            self.item.ready.eq(free), items.input.valid.eq(self.item.valid & free),
+            items.input.payload.eq(self.item.payload),
+            items.output.ready.eq(Mux(mask.any(), go & last & ~rest.any(), ~item.mask.any())),
             rows.input.valid.eq(self.row_data.valid),
             Value.cast(rows.input.payload).eq(Mux(zero, 0, Value.cast(self.row_data.data))),
-            self.busy.eq(items.output.valid | item.mask.any() | (credits != LINE_CREDITS)),
+            self.busy.eq(items.output.valid | (credits != LINE_CREDITS)),
         ]
         with m.If(go):
             m.d.sync += [part.eq(Mux(last, 0, part + 1)), zero.eq(~item.valid.bit_select(line, 1))]
             with m.If(last):
-                m.d.sync += item.mask.eq(without_lowest(item.mask))
-        with m.If(items.output.valid & items.output.ready):
-            m.d.sync += item.eq(items.output.payload)
+                m.d.sync += mask.eq(rest)
+        with m.If(items.output.valid & ~mask.any()):
+            m.d.sync += mask.eq(item.mask)
         m.d.sync += credits.eq(credits - go + (rows.output.valid & rows.output.ready))
         return m

@@ -28,7 +28,8 @@ from ...lib.stream_queue import StreamQueue
 from ..compress.register_encoder import RegisterEncoder
 from ..compress.tb_compressor import TbCompressor
 from ..formats.accepted_command import accepted_command
-from ..formats.packer import Packer, packed
+from ..formats.checksum import ChecksumPort
+from ..formats.packer import CHUNK_WORDS, Packer, packed
 from .closer import Closer, closing_tag, save_tally
 from .collector import Collector
 from .line_fetch import LineFetch
@@ -56,6 +57,8 @@ class SavePipeline(wiring.Component):
     Parameters
     ----------
     g : Geometry
+    shared : bool
+        Use a checksum outside, which the block has a port for, not one of its own.
 
     Attributes
     ----------
@@ -79,6 +82,8 @@ class SavePipeline(wiring.Component):
         Data is on its way to the bus, as opposed to waiting for warps to stop.
     idle : Signal, out
         Nothing is in hand.
+    checksum : ChecksumPort, out
+        If `shared`.
     """
 
     accepted: data.View
@@ -102,10 +107,12 @@ class SavePipeline(wiring.Component):
     waiting: Signal
     flowing: Signal
     idle: Signal
+    checksum: Port
 
-    def __init__(self, g: Geometry):
-        self.geometry = g
+    def __init__(self, g: Geometry, *, shared: bool = False):
+        self.geometry, self.shared = g, shared
         super().__init__({
+            **({"checksum": Out(ChecksumPort(CHUNK_WORDS))} if shared else {}),
             "accepted": In(accepted_command(g)), "target": In(stream.Signature(save_target(g))),
             "done": Out(save_tally(g)),
             "keep": Out(staying_mask(g)), "kept": Out(staying_warp(g)), "mask": In(MAX_REGISTERS),
@@ -127,7 +134,9 @@ class SavePipeline(wiring.Component):
         m.submodules.lines = lines = LineFetch(g)
         m.submodules.encoder = encoder = RegisterEncoder(g, register_tag(g))
         m.submodules.collector = collector = Collector(g)
-        m.submodules.closer = closer = Closer(g)
+        m.submodules.closer = closer = Closer(g, shared=self.shared)
+        if self.shared:
+            wiring.connect(m, closer.checksum, wiring.flipped(self.checksum))
         m.submodules.metadata = metadata = Packer(g.chunk_words, piece(g))
         m.submodules.pieces = pieces = StreamQueue(packed(g.chunk_words, piece(g)),
                                                     PIECES_AHEAD)
@@ -163,7 +172,7 @@ class SavePipeline(wiring.Component):
             registers.save_data.eq(self.save_data),
             lines.row_data.eq(self.row_data), records.accepted.eq(self.accepted),
             self.keep.eq(records.keep), self.kept.eq(records.kept), records.mask.eq(self.mask),
-            closer.accepted.eq(self.accepted),
+            closer.accepted.eq(self.accepted), closer.origin.eq(records.origin),
             collector.select.eq(closer.select), closer.vector.eq(collector.vector),
             closer.collected.eq(collector.collected), collector.clear.eq(closer.clear),
             sealer.bounded.eq(closer.bounded), sealer.stream_words.eq(closer.stream_words),

@@ -36,12 +36,12 @@ from ...interfaces.port import Port
 from ...interfaces.preemption import resident_tb
 from ...interfaces.preemption_port import RegisterFlagsPort, WarpSavePort
 from ...interfaces.staying import staying_mask, staying_warp
-from ...lib.bits import lowest_number, popcount, spread, without_lowest
+from ...lib.bits import lowest_number, popcount, spread, window, without_lowest
 from ..formats.accepted_command import accepted_command
 from ..formats.kept_uniforms import KeptUniforms
-from ..formats.packer import CHUNK_WORDS, WORD_COUNT_BITS, chunk
+from ..formats.packer import CHUNK_WORDS, chunk, stream_words
 from ..formats.uniform_pairs import uniform_pairs, without_lowest_pair
-from .closer import closing_job
+from .closer import ORIGIN, closing_job, tb_origin
 from .committer import HEAD_BYTES
 from .line_fetch import GROUP, line_item
 from .record_words import words_of_entry, words_of_header
@@ -113,7 +113,7 @@ class _Registers:
         self.group = Signal(range(g.shared_lines + 1))
         self.lines = Signal(range(g.shared_lines + 1))
         # What the `Closer` is told.
-        self.metadata_words = Signal(WORD_COUNT_BITS)
+        self.metadata_words = Signal(stream_words(g))
         self.records = Signal(range(g.max_block_warps + 1))
         self.items = Signal(range(g.max_block_warps + 1))
         self.listed = Signal(g.max_block_warps)
@@ -147,6 +147,8 @@ class RecordWriter(wiring.Component):
         The command; constant while `idle` is low.
     target : stream, in
         The next TB; ready while idle.
+    origin : closer.tb_origin, out
+        What the TB that is taken in this cycle is.
     close : stream, out
         A TB whose records and lines are all listed.
     job : stream, out
@@ -173,6 +175,7 @@ class RecordWriter(wiring.Component):
 
     accepted: data.View
     target: stream.Interface
+    origin: data.View
     close: stream.Interface
     stopped: Signal
     exited: Signal
@@ -195,7 +198,7 @@ class RecordWriter(wiring.Component):
         super().__init__({
             "keep": Out(staying_mask(g)), "kept": Out(staying_warp(g)), "mask": In(MAX_REGISTERS),
             "accepted": In(accepted_command(g)), "target": In(stream.Signature(save_target(g))),
-            "close": Out(stream.Signature(closing_job(g))),
+            "origin": Out(tb_origin()), "close": Out(stream.Signature(closing_job(g))),
             "stopped": In(g.warps), "exited": In(g.warps),
             "warps": Out(WarpSavePort(g)), "flags": Out(RegisterFlagsPort(g)),
             "lines_valid": In(g.shared_lines), "lines_dirty": In(g.shared_lines),
@@ -252,9 +255,7 @@ class RecordWriter(wiring.Component):
             close.registers.eq(regs.registers),
             close.metadata_words.eq(regs.metadata_words), close.lines.eq(regs.lines),
         ]
-        m.d.comb += [close[name].eq(regs.row[name])
-                     for name in ("entry", "launch_id", "ctaid_x", "ctaid_y", "ctaid_z",
-                                  "local_base")]
+        m.d.comb += close.entry.eq(regs.row.entry)
 
     def _emit(self, m, words, count, last: ValueLike = 0, **tag: ValueLike):
         """Offer a chunk; `last` ends its piece, with the given fields of the tag.
@@ -276,7 +277,10 @@ class RecordWriter(wiring.Component):
         m.d.comb += [running.eq(row.warps & ~regs.saved & ~gone),
                      ready.eq(running & (self.stopped | self.exited | evict))]
         with m.State("IDLE"):
-            m.d.comb += [self.idle.eq(1), self.target.ready.eq(1)]
+            m.d.comb += [
+                self.idle.eq(1), self.target.ready.eq(1),
+                self.origin.valid.eq(self.target.valid), self.origin.bank.eq(regs.bank),
+                *(self.origin[name].eq(self.target.payload.row[name]) for name in ORIGIN)]
             m.d.sync += [
                 regs.tb.eq(self.target.payload.tb),
                 row.eq(self.target.payload.row), regs.saved.eq(0),
@@ -526,8 +530,8 @@ class RecordWriter(wiring.Component):
         m.d.comb += [
             first.eq(regs.row.first_line + regs.group * GROUP),
             left.eq(s.lines - regs.group * GROUP),
-            last.eq(left <= GROUP), written.eq(self.lines_valid.bit_select(first, GROUP)),
-            dirty.eq(self.lines_dirty.bit_select(first, GROUP)),
+            last.eq(left <= GROUP), written.eq(window(self.lines_valid, first, GROUP)),
+            dirty.eq(window(self.lines_dirty, first, GROUP)),
             bits.eq(Mux(last, (Const(1, 1) << left[:6]) - 1, ~Const(0, GROUP))
                     & (written | lacks(s.mechanism, Capability.SAVES_LIVE_ONLY).replicate(GROUP))
                     & ~self._restart.replicate(GROUP) & ~stays.replicate(GROUP)

@@ -79,12 +79,15 @@ class RegisterFetch(wiring.Component):
     def elaborate(self, platform):
         m = Module()
         g = self.geometry
-        m.submodules.items = items = StreamQueue(register_item(g), 2)
+        m.submodules.items = items = StreamQueue(register_item(g), 3)
         m.submodules.rows = rows = StreamQueue(lane_beat(g, register_tag(g)), ROW_CREDITS)
-        wiring.connect(m, wiring.flipped(self.item), items.input)
         wiring.connect(m, rows.output, wiring.flipped(self.output))
 
-        item = Signal(register_item(g))
+        item = items.output.payload  # in hand as long as `mask` is not empty
+        mask = Signal(MAX_REGISTERS)  # registers of it that are left
+        opens = Signal()
+        free = Signal()
+        rest = Signal(MAX_REGISTERS)
         credits = Signal(range(ROW_CREDITS + 1), init=ROW_CREDITS)  # free places of `rows`
         beat = Signal(range(g.beats))
         register = Signal(range(MAX_REGISTERS))
@@ -92,13 +95,18 @@ class RegisterFetch(wiring.Component):
         go = Signal()
         last = Signal()  # the last beat
         m.d.comb += [
-            register.eq(lowest_number(item.mask)), last.eq(beat == g.beats - 1),
-            read.valid.eq(item.mask.any() & (credits != 0)), read.payload.warp.eq(item.warp),
+            register.eq(lowest_number(mask)), rest.eq(without_lowest(mask)),
+            last.eq(beat == g.beats - 1),
+            read.valid.eq(mask.any() & (credits != 0)), read.payload.warp.eq(item.warp),
             read.payload.base.eq(item.base), read.payload.register.eq(register),
             read.payload.beat.eq(beat), read.payload.stays.eq(item.stays),
             go.eq(read.valid & read.ready),
-            items.output.ready.eq(~item.mask.any()),
-            self.busy.eq(items.output.valid | item.mask.any() | (credits != ROW_CREDITS)),
+            # Two wait besides the one in hand.
+            free.eq((items.level < 2) | mask.any() & items.input.ready),
+            self.item.ready.eq(free), items.input.valid.eq(self.item.valid & free),
+            items.input.payload.eq(self.item.payload),
+            items.output.ready.eq(Mux(mask.any(), go & last & ~rest.any(), ~item.mask.any())),
+            self.busy.eq(items.output.valid | (credits != ROW_CREDITS)),
         ]
         # Of the row that was asked for, but its words.
         zero = Signal()
@@ -108,13 +116,13 @@ class RegisterFetch(wiring.Component):
             m.d.sync += [
                 beat.eq(Mux(last, 0, beat + 1)), zero.eq(~item.valid.bit_select(register, 1)),
                 scramble.eq(item.scramble), row.raw.eq(item.raw), row.tag.register.eq(register),
-                row.tag.of.eq(item.of), row.tag.ends.eq(~without_lowest(item.mask).any()),
-                row.tag.opens.eq(item.opens),
+                row.tag.of.eq(item.of), row.tag.ends.eq(~rest.any()),
+                row.tag.opens.eq(opens),
                 row.counted.eq(item.counted.word_select(beat[:exact_log2(g.beats)], g.lanes))]
             with m.If(last):
-                m.d.sync += [item.mask.eq(without_lowest(item.mask)), item.opens.eq(0)]
-        with m.If(items.output.valid & items.output.ready):
-            m.d.sync += item.eq(items.output.payload)
+                m.d.sync += [mask.eq(rest), opens.eq(0)]
+        with m.If(items.output.valid & ~mask.any()):
+            m.d.sync += [mask.eq(item.mask), opens.eq(item.opens)]
 
         given = Signal()
         lost = Cat((scramble & ~counts).replicate(32) for counts in row.counted)

@@ -8,7 +8,7 @@ from ...arch.context import ENTRY_WORDS
 from ...arch.geometry import Geometry
 from ...lib.bits import popcount
 from ..formats.checksum import Checksum
-from ..formats.packer import WORD_COUNT_BITS, packed
+from ..formats.packer import packed, stream_words
 from .closer import closing_tag
 
 __all__ = ["Sealer"]
@@ -51,7 +51,7 @@ class Sealer(wiring.Component):
         self.geometry = g
         super().__init__({
             "input": In(stream.Signature(packed(g.bus_words, closing_tag()))),
-            "bounded": In(1), "stream_words": In(WORD_COUNT_BITS), "stream_crc": Out(32),
+            "bounded": In(1), "stream_words": In(stream_words(g)), "stream_crc": Out(32),
             "output": Out(stream.Signature(packed(g.bus_words))), "entry_crc": Out(32),
         })
 
@@ -59,23 +59,33 @@ class Sealer(wiring.Component):
         m = Module()
         n, beat, out = self.geometry.bus_words, self.input.payload, self.output
         m.submodules.of_stream = of_stream = Checksum(n)
-        m.submodules.of_entry = of_entry = Checksum(min(n, ENTRY_WORDS))
+        of_entry = of_stream  # the one after the other, but for a beat longer than an entry
+        if n > ENTRY_WORDS:
+            m.submodules.of_entry = of_entry = Checksum(ENTRY_WORDS)
         go = Signal()
         body = Signal()  # the unit in hand is an entry
         first = Signal(init=1)  # the next beat begins a unit
-        passed = Signal(WORD_COUNT_BITS)  # words of the stream that have come
-        left = Signal(WORD_COUNT_BITS)  # words to the table
+        passed = Signal(stream_words(self.geometry))  # words of the stream that have come
+        left = Signal.like(passed)  # words to the table
         counts = Signal(n)  # words of the beat that count
+        shared = n <= ENTRY_WORDS
+        crc = Signal(32)  # of the stream before the entry in hand,
+        held = Signal()  # if that has begun
         m.d.comb += [
             self.input.ready.eq(~out.valid | out.ready), go.eq(self.input.valid & self.input.ready),
             left.eq(self.stream_words - passed),
             counts.eq(Cat(beat.strobe[k] & (~self.bounded | (k < left)) for k in range(n))),
-            of_stream.data.eq(Cat(Mux(counts[k], beat.words[k], 0) for k in range(n))),
-            of_stream.start.eq(first & ~body), of_stream.valid.eq(go & ~body & counts.any()),
-            of_entry.data.eq(Value.cast(beat.words)[:len(of_entry.data)]),
-            of_entry.start.eq(first & body), of_entry.valid.eq(go & body),
-            self.stream_crc.eq(of_stream.crc), self.entry_crc.eq(of_entry.crc),
+            of_stream.data.eq(Cat(Mux(counts[k] | (body & shared), beat.words[k], 0)
+                                  for k in range(n))),
+            of_stream.start.eq(go & first & (shared | ~body)),
+            of_stream.valid.eq(go & Mux(body, shared, counts.any())),
+            self.stream_crc.eq(Mux(held, crc, of_stream.crc)), self.entry_crc.eq(of_entry.crc),
         ]
+        if not shared:
+            m.d.comb += [of_entry.data.eq(Value.cast(beat.words)[:len(of_entry.data)]),
+                         of_entry.start.eq(go & first), of_entry.valid.eq(go & body)]
+        with m.If(go & first):
+            m.d.sync += [held.eq(body), crc.eq(of_stream.crc)]
         with m.If(go):
             m.d.sync += [first.eq(beat.flush), passed.eq(passed + popcount(counts))]
             with m.If(beat.flush):
