@@ -30,6 +30,8 @@ _HARNESS = Path(__file__).with_name("harness.cpp")
 _HOST = {"address": "host_address", "write": "host_write", "write_data": "host_write_data", "read": "read",
          "read_data": "host_read_data", "interrupt": "host_interrupt"}
 """Ports of a machine, and those of the shell that they belong to; all others have one name."""
+_RESERVED = {"interrupt": "__SYM__interrupt"}
+"""What Verilator calls ports of the machine whose names are words of its own."""
 _HEADER = """// Made by sim/board/build.py: what shell and machine show each other.
 #pragma once
 inline bool to_machine(Vtop& shell, Vmachine& machine) {{
@@ -47,7 +49,7 @@ inline bool from_machine(Vtop& shell, Vmachine& machine) {{
 
 def _copies(top: wiring.Component, flow: wiring.Flow, line: str) -> str:
     names = ["_".join(map(str, path)) for path, member, _ in top.signature.flatten(top) if member.flow is flow]
-    wanted = [(name, _HOST.get(name, name)) for name in names if name in _HOST or name.startswith("axi_")]
+    wanted = [(_RESERVED.get(name, name), _HOST.get(name, name)) for name in names if name in _HOST or name.startswith("axi_")]
     return "\n".join(f"    changed |= differs({line.format(mine=mine, other=other)});" for mine, other in wanted)
 
 
