@@ -16,19 +16,26 @@ from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from ..arch.board_protocol import Identity
+from ..arch.geometry import Geometry
 from ..arch.registers import ADDRESS_BITS, DEVICE_ADDRESS_BITS
 from ..device.axi_lite import AxiLiteHost
 from ..gpu.gpu import machine
+from ..gpu.uncore import device_id_bits
 from ..interfaces.core_ports import HostPort
 from ..interfaces.port import Port
 from ..lib.resets import ResetInserter
-from ..memory.axi import Axi4
+from ..memory.axi import ID_BITS, Axi4
 from ..memory.axi_join import FairJoin
 from .block_memory import BlockMemory
 from .bridge import HostBridge
 from .litedram import LiteDramMemory
 
-__all__ = ["Board", "BoardShell"]
+__all__ = ["Board", "BoardShell", "machine_id_bits"]
+
+
+def machine_id_bits(g: Geometry) -> int:
+    """Return the AXI id bits of a machine: an SM, or a device of several."""
+    return ID_BITS if g.sms == 1 else device_id_bits(g)
 
 
 class BoardShell(wiring.Component):
@@ -43,8 +50,6 @@ class BoardShell(wiring.Component):
         Geometry and memory are those that are built.
     patience : int
         Cycles without a byte after which a frame that has begun is given up.
-    id_bits : int
-        Of the machine's bus.
     litedram : bool
         Memory is behind a native port of LiteDRAM rather than on the chip.
 
@@ -70,9 +75,10 @@ class BoardShell(wiring.Component):
     reset: Signal
     port: Port
 
-    def __init__(self, identity: Identity, patience: int, id_bits: int, litedram: bool = False):
+    def __init__(self, identity: Identity, patience: int, litedram: bool = False):
         g = identity.geometry
-        self.identity, self.patience, self.id_bits = identity, patience, id_bits
+        self.identity, self.patience = identity, patience
+        self.id_bits = id_bits = machine_id_bits(g)
         self.address_bits = ADDRESS_BITS if g.sms == 1 else DEVICE_ADDRESS_BITS
         kind = LiteDramMemory if litedram else BlockMemory
         self.memory: Any = kind(g, identity.memory_bytes, id_bits + 1)
@@ -134,7 +140,7 @@ class Board(wiring.Component):
 
     def __init__(self, identity: Identity, patience: int, litedram: bool = False):
         self.machine: Any = machine(identity.geometry)
-        self.shell = BoardShell(identity, patience, len(self.machine.axi.awid), litedram)
+        self.shell = BoardShell(identity, patience, litedram)
         shown = ("received", "sent", *(("port",) if litedram else ()))
         super().__init__({name: self.shell.signature.members[name] for name in shown}
                          | {"interrupt": Out(1)})

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any
 
 from amaranth.lib import wiring
 
@@ -16,7 +15,9 @@ from caesura.cache import cache_directory, digest, read_packed, seal, write_pack
 from caesura.hw import export
 from caesura.hw.arch.board_protocol import Identity
 from caesura.hw.arch.geometry import Geometry
+from caesura.hw.board.board import machine_id_bits
 from caesura.hw.gpu.gpu import machine
+from caesura.hw.memory.axi import Axi4
 from caesura.progress import Progress, display
 from caesura.sim.rtl.design import TOOLS, hardware_sources
 from caesura.sim.rtl.recipe import Recipe
@@ -27,9 +28,9 @@ from .top import SimulatedShell
 __all__ = ["board_library"]
 
 _HARNESS = Path(__file__).with_name("harness.cpp")
-_HOST = {"address": "host_address", "write": "host_write", "write_data": "host_write_data", "read": "read",
-         "read_data": "host_read_data", "interrupt": "host_interrupt"}
-"""Ports of a machine, and those of the shell that they belong to; all others have one name."""
+_TO = {"address": "host_address", "write": "host_write", "write_data": "host_write_data"}
+_BACK = {"read_data": "host_read_data", "interrupt": "host_interrupt"}
+"""Ports of a machine, and those of the shell that they belong to; those of the bus have one name."""
 _RESERVED = {"interrupt": "__SYM__interrupt"}
 """What Verilator calls ports of the machine whose names are words of its own."""
 _HEADER = """// Made by sim/board/build.py: what shell and machine show each other.
@@ -47,13 +48,23 @@ inline bool from_machine(Vtop& shell, Vmachine& machine) {{
 """
 
 
-def _copies(top: wiring.Component, flow: wiring.Flow, line: str) -> str:
-    names = ["_".join(map(str, path)) for path, member, _ in top.signature.flatten(top) if member.flow is flow]
-    wanted = [(_RESERVED.get(name, name), _HOST.get(name, name)) for name in names if name in _HOST or name.startswith("axi_")]
-    return "\n".join(f"    changed |= differs({line.format(mine=mine, other=other)});" for mine, other in wanted)
+def _copies(ports: dict[str, str], line: str) -> str:
+    """Return the copies of ports, by name of the machine's and of the shell's."""
+    pairs = ((_RESERVED.get(mine, mine), other) for mine, other in ports.items())
+    return "\n".join(f"    changed |= differs({line.format(mine=mine, other=other)});" for mine, other in pairs)
 
 
-def _machine_text(g: Geometry, top: wiring.Component, progress: Progress) -> str:
+def _header(g: Geometry) -> str:
+    """Return C++ that copies the ports of shell and machine to and fro."""
+    bus = Axi4(g, machine_id_bits(g)).members
+    to = _TO | ({"read": "read"} if g.sms > 1 else {})
+    to |= {f"axi_{name}": f"axi_{name}" for name, member in bus.items() if member.flow is wiring.In}
+    back = _BACK | {f"axi_{name}": f"axi_{name}" for name, member in bus.items() if member.flow is wiring.Out}
+    return _HEADER.format(to=_copies(to, "machine.{mine}, shell.{other}"),
+                          back=_copies(back, "shell.{other}, machine.{mine}"))
+
+
+def _machine_text(g: Geometry, progress: Progress) -> str:
     """Return the machine's SystemVerilog."""
     index = cache_directory() / "sv" / (
         f"machine-{digest([repr(g.replace(name='')), *map(version, TOOLS), *hardware_sources()])}.sv.gz")
@@ -61,7 +72,7 @@ def _machine_text(g: Geometry, top: wiring.Component, progress: Progress) -> str
     if text is None:
         with display():
             progress(f"elaborating {g.name} and writing its SystemVerilog")
-            text = export.systemverilog(top, name="machine")
+            text = export.systemverilog(machine(g), name="machine")
         write_packed(index, text)
         seal(index, "SystemVerilog", f"{g.name} of a board")
     return text
@@ -84,11 +95,8 @@ def board_library(identity: Identity, patience: int, divisor: int, progress: Pro
         If a tool is missing or fails.
     """
     g = identity.geometry
-    top: Any = machine(g)
-    shell = SimulatedShell(identity, patience, len(top.axi.awid), divisor)
-    header = _HEADER.format(to=_copies(top, wiring.In, "machine.{mine}, shell.{other}"),
-                            back=_copies(top, wiring.Out, "shell.{other}, machine.{mine}"))
+    shell = SimulatedShell(identity, patience, divisor)
     made = Recipe(f"board with {g.name}", export.systemverilog(shell, reset=False), _HARNESS,
-                  defines=(f"-DDIVISOR={divisor}",), parts=(("machine", _machine_text(g, top, progress)),),
-                  headers=(("board_ports.h", header),))
+                  defines=(f"-DDIVISOR={divisor}",), parts=(("machine", _machine_text(g, progress)),),
+                  headers=(("board_ports.h", _header(g)),))
     return built(made, progress)

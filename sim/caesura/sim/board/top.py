@@ -23,7 +23,7 @@ class SimulatedShell(wiring.Component):
     Parameters
     ----------
     identity : Identity
-    patience, id_bits : int
+    patience : int
         As of `BoardShell`.
     divisor : int
         Cycles of a bit of the line.
@@ -49,8 +49,8 @@ class SimulatedShell(wiring.Component):
     axi: Port
     reset: Signal
 
-    def __init__(self, identity: Identity, patience: int, id_bits: int, divisor: int):
-        self.shell, self.uart = BoardShell(identity, patience, id_bits), Uart(divisor)
+    def __init__(self, identity: Identity, patience: int, divisor: int):
+        self.shell, self.uart = BoardShell(identity, patience), Uart(divisor)
         machine = {name: self.shell.signature.members[name] for name in MACHINE}
         super().__init__({"rx": In(1), "tx": Out(1), "direct": In(1), "received": In(stream.Signature(8)),
                           "sent": Out(stream.Signature(8))} | machine)

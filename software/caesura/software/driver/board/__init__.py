@@ -4,6 +4,6 @@ from .errors import BoardError
 from .frames import Answer
 from .line import Line, open_line
 from .link import Link
-from .transport import SerialTransport, open_board
+from .transport import BAUD, SerialTransport, open_board
 
-__all__ = ["Answer", "BoardError", "Line", "Link", "SerialTransport", "open_board", "open_line"]
+__all__ = ["BAUD", "Answer", "BoardError", "Line", "Link", "SerialTransport", "open_board", "open_line"]

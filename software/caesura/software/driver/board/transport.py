@@ -78,9 +78,14 @@ class SerialTransport:
             self._compare(geometry)
         self._cycle = 0
         if reset:
-            self.link.ask(Request.RESET)
+            self.reset()
         else:
             self._cycle = self.link.ask(Request.WAIT).cycle
+
+    def reset(self) -> None:
+        """Reset the SM: whatever is on it is lost, its registers are as after power-up; memory stays as it is."""
+        self.link.ask(Request.RESET)
+        self._cycle = 0
 
     def _identify(self) -> Identity:
         def read(begin: int, size: int) -> bytes:
