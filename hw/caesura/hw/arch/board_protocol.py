@@ -31,11 +31,11 @@ from dataclasses import dataclass
 from .errors import InputError
 from .geometry import Geometry
 
-__all__ = ["END", "ESC", "ESCAPED_END", "ESCAPED_ESC", "HEADER_BYTES", "CRC_BYTES", "MAX_DATA", "VERSION", "IDENTITY",
-           "IDENTITY_HEAD", "READS", "Identity", "Request", "Status"]
+__all__ = ["END", "ESC", "ESCAPED_END", "ESCAPED_ESC", "HEADER_BYTES", "CRC_BYTES", "MAX_DATA",
+           "VERSION", "IDENTITY", "IDENTITY_HEAD", "READS", "Identity", "Request", "Status"]
 
 END, ESC, ESCAPED_END, ESCAPED_ESC = 0xC0, 0xDB, 0xDC, 0xDD
-"""Special bytes (RFC 1055): end of a frame; what begins a pair; its second byte, for each of them."""
+"""Special bytes (RFC 1055): end of a frame; what begins a pair; its second byte, for each."""
 HEADER_BYTES = 8
 """Bytes of a request, and of an answer, before its data."""
 CRC_BYTES = 4
@@ -46,6 +46,7 @@ VERSION = 1
 IDENTITY = struct.Struct("<4sHH")
 """What the identity begins with: `IDENTITY_HEAD`, `VERSION`, bytes of the text that follows."""
 IDENTITY_HEAD = b"CAES"
+_SAME = "build the bitstream and run it with the same version of the package"
 
 
 class Request(enum.IntEnum):
@@ -114,8 +115,9 @@ class Identity:
 
     def packed(self) -> bytes:
         """Return it as the board holds it."""
-        text = json.dumps({"board": self.board, "memory_bytes": self.memory_bytes, "clock_hz": self.clock_hz,
-                           "geometry": dataclasses.asdict(self.geometry)}, separators=(",", ":")).encode()
+        facts = {"board": self.board, "memory_bytes": self.memory_bytes, "clock_hz": self.clock_hz,
+                 "geometry": dataclasses.asdict(self.geometry)}
+        text = json.dumps(facts, separators=(",", ":")).encode()
         return IDENTITY.pack(IDENTITY_HEAD, VERSION, len(text)) + text
 
     @classmethod
@@ -131,8 +133,8 @@ class Identity:
         if magic != IDENTITY_HEAD:
             raise InputError(f"it answers, but is no Caesura board (it says {magic!r})")
         if version != VERSION:
-            raise InputError(f"the board speaks version {version} of the protocol, this package version {VERSION}: "
-                             "build the bitstream and run it with the same version of the package")
+            raise InputError(f"the board speaks version {version} of the protocol, this package "
+                             f"version {VERSION}: {_SAME}")
         return size
 
     @classmethod
@@ -149,5 +151,5 @@ class Identity:
             geometry = Geometry(**found.pop("geometry"))
             return cls(geometry=geometry, **found)
         except (ValueError, TypeError, KeyError) as error:
-            raise InputError("what the board says of itself is of another version of the package: build the bitstream "
-                             f"and run it with the same one ({error})") from None
+            raise InputError("what the board says of itself is of another version of the package: "
+                             f"{_SAME} ({error})") from None

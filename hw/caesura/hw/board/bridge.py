@@ -2,11 +2,11 @@
 
 ::
 
-    received --> StreamQueue --> FrameReceiver --frame--> [carry out] --answer--> FrameSender --> sent
-                                       |                   |  |   |                   |
-                                       +------> buffer <---+  |   +-- AXI4-Lite       |
-                                                 |            +------ AxiMaster       |
-                                                 +------------------------------------+
+    received --> queue --> FrameReceiver --frame--> [carry out] --answer--> FrameSender --> sent
+                                 |                   |  |   |                   |
+                                 +------> buffer <---+  |   +-- AXI4-Lite       |
+                                           |            +------ AxiMaster       |
+                                           +------------------------------------+
 
 A request is carried out once all of it has come and its CRC is right, so that what is cut off or
 damaged has no effect.

@@ -61,8 +61,8 @@ def pll_setting(reference: float, wanted: float) -> PllSetting:
             best = min(outputs, key=lambda n: abs(clock * n - (_LEAST_VCO + _MOST_VCO) / 2))
             found.append((clock, -divisor, PllSetting(divisor, feedback, best)))
     if not found:
-        raise InputError(f"a clock of {wanted:g} MHz cannot be made of {reference:g} MHz; the least "
-                         f"is {_LEAST_OUT} MHz")
+        raise InputError(f"a clock of {wanted:g} MHz cannot be made of {reference:g} MHz; the "
+                         f"least is {_LEAST_OUT} MHz")
     return max(found, key=lambda each: each[:2])[2]
 
 

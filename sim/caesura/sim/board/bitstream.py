@@ -24,7 +24,7 @@ from caesura.progress import Progress, quiet
 from caesura.sim.synth import tools
 from caesura.sim.synth.critical_path import critical_path
 from caesura.sim.synth.measure import lanes, parts_of, script, without
-from caesura.sim.synth.targets import COLUMNS, TARGETS
+from caesura.sim.synth.targets import TARGETS
 
 __all__ = ["AIM_MHZ", "BOARDS", "CLOCK_MHZ", "LEFT_OUT", "MEMORY_BYTES", "build_bitstream"]
 

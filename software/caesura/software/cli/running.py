@@ -183,8 +183,8 @@ _OPTIONS: tuple[Callable, ...] = (
     click.option("--seed", type=click.IntRange(0), help="Of jobs of shipped kernels  [default: 1]"),
     geometry_option(None, "the job file's, else gtx480"),
     click.option("--backend", type=Choice(BACKENDS), help="Where it runs  [default: the job file's, else rtl]"),
-    click.option("--board", metavar="PORT", help="Run on the board on this serial port (docs/board.md); `simulated`: on "
-                 "one under Verilator."),
+    click.option("--board", metavar="PORT", help="Run on the board on this serial port (docs/board.md); `simulated`: "
+                 "on one under Verilator."),
     baud_option,
     click.option("--check-bounds", is_flag=True, help="Run on the golden model, and check each access to global memory "
                  "against the array that its address comes from (docs/bounds.md)."),
@@ -308,7 +308,7 @@ def _task(o: RunOptions, job: JobFile | None, g: Geometry, preemptions: tuple[Pr
 
 def _opener(o: RunOptions, g: Geometry, backend: str, told: Callable[[Statistics], None]
             ) -> Callable[[int], AbstractContextManager[Device]] | None:
-    """Return what makes a device that writes what is to be written, and tells what is to be counted, or is a board; None
+    """Return what makes a device that is a board, or writes what is to be written and tells what is to be counted; None
     for a plain one."""
     if o.transport is not None:
         return _board_opener(o.transport)

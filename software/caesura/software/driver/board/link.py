@@ -94,7 +94,7 @@ class Link:
         damaged = False
         limit = self._patience + wait
         while True:
-            data = self._guarded(lambda: self._read(limit))
+            data = self._read(limit)
             if not data:
                 self._splitter.clear()
                 return None, ("its answers are damaged; is the line noisy, or the baud rate another one?" if damaged
@@ -111,8 +111,12 @@ class Link:
                 return None, "what is sent and answered is damaged; is the line noisy, or the baud rate another one?"
 
     def _read(self, seconds: float) -> bytes:
-        self._line.timeout = seconds
-        return self._line.read(max(1, self._line.in_waiting))
+        """Return what is there, or comes within so many seconds."""
+        def read() -> bytes:
+            self._line.timeout = seconds
+            return self._line.read(max(1, self._line.in_waiting))
+
+        return self._guarded(read)
 
     def settle(self, seconds: float = 0.05) -> None:
         """Drop what still comes of an earlier conversation, until the line is silent.
@@ -124,7 +128,7 @@ class Link:
         """
         self._guarded(self._line.reset_input_buffer)
         began = time.monotonic()
-        while self._guarded(lambda: self._read(seconds)):
+        while self._read(seconds):
             if time.monotonic() - began > 5:
                 raise BoardError(f"{self.name}: bytes come without end; is this the board's port?")
         self._splitter.clear()
