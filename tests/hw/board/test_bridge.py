@@ -10,6 +10,7 @@ from caesura.hw.arch.geometry import preset
 from caesura.software.driver.board.frames import Answer, FrameSplitter, framed, request_frame
 from support.hw.board_bench import PATIENCE, BridgedMemory, SteppedLine
 from support.hw.buses import with_bus
+from support.selection import quick
 
 SIZE = 1 << 13
 WIDTHS = (4, 8, 16, 64, 128)
@@ -50,17 +51,28 @@ class Host:
         return self.done(Request.READ_MEMORY, address, size)
 
 
-@pytest.fixture
-def host():
+@pytest.fixture(scope="module")
+def bench():
     return Host()
 
 
-@pytest.mark.parametrize("width", WIDTHS)
+@pytest.fixture
+def host(bench):
+    """One for all tests; each begins with a reset, and with a request that no sequence number goes before."""
+    bench.line.set(deaf=0, interrupt=0)
+    bench.line.run(PATIENCE + 50)  # for what the test before has left unsaid
+    bench.line.reset_input_buffer()
+    bench.done(Request.RESET)
+    bench.done(Request.IDENTIFY, 0, 4)
+    return bench
+
+
+@pytest.mark.parametrize("width", quick(WIDTHS, [4, 64]))
 def test_any_bytes_of_memory(width):
     host, rng = Host(with_bus(width)), random.Random(width)
     kept = bytearray(SIZE)
-    sizes = [0, 1, 2, 3, width - 1, width, width + 1, 127, 128, 129, MAX_DATA]
-    for size in sizes + [rng.randrange(1, 200) for _ in range(6)]:
+    sizes = [0, 1, 2, 3, width + 1, 129, 300]
+    for size in sizes + [rng.randrange(1, 200) for _ in range(3)]:
         address = rng.randrange(SIZE - size)
         data = rng.choice([rng.randbytes(size), bytes([0xC0]) * size, bytes([0xDB]) * size])
         assert host.write(address, data).status is Status.DONE
@@ -81,7 +93,7 @@ def test_registers(host):
 
 
 def test_it_says_what_it_is(host):
-    packed = host.line.dut.identity.packed()
+    packed = host.line.dut.identity
     head = host.done(Request.IDENTIFY, 0, IDENTITY.size)
     assert head == packed[:IDENTITY.size]
     assert host.done(Request.IDENTIFY, IDENTITY.size, MAX_DATA).rstrip(b"\0") == packed[IDENTITY.size:]
@@ -112,26 +124,26 @@ def test_every_damaged_bit_is_found(host):
     host.write(0, b"before..")
     frame = request_frame(7, Request.WRITE_MEMORY, 0, 8, b"\xC0after\xDB!")
     rng = random.Random(2)
-    for bit in sorted(rng.sample(range(8, 8 * (len(frame) - 1)), 40)):
+    for bit in sorted(rng.sample(range(8, 8 * (len(frame) - 1)), 25)):
         damaged = bytearray(frame)
         damaged[bit // 8] ^= 1 << bit % 8
         host.line.write(bytes(damaged))
-        statuses = [answer.status for answer in host.answers(600, 2)]
+        statuses = [answer.status for answer in host.answers(PATIENCE + 100)]
         assert statuses and {*statuses} <= {Status.DAMAGED, Status.TRUNCATED, Status.TOO_LONG}, bit
         assert host.read(0, 8) == b"before..", bit
 
 
 def test_garbage_before_a_request(host):
     rng = random.Random(3)
-    for size in (1, 2, 7, 40, 63):
+    for size in (1, 2, 40):
         host.line.write(rng.randbytes(size) + request_frame(size, Request.WRITE_MEMORY, 4 * size, 4, b"abcd"))
-        answers = host.answers(3000, 10)
+        answers = host.answers(800, 10)
         assert answers[-1].status is Status.DONE and answers[-1].sequence == size
         assert all(answer.status is Status.DAMAGED for answer in answers[:-1])
         assert host.read(4 * size, 4) == b"abcd"
 
 
-@pytest.mark.parametrize("kept", [1, 2, 9, 14, 20])
+@pytest.mark.parametrize("kept", [1, 2, 9, 20])
 def test_a_frame_that_is_cut_off(host, kept):
     """The host disappears in the middle of a burst: nothing is written, and whoever comes next is heard."""
     host.write(0, b"before..")
@@ -139,9 +151,6 @@ def test_a_frame_that_is_cut_off(host, kept):
     answers = host.answers(2 * PATIENCE + 100)
     assert [answer.status for answer in answers] == [Status.TRUNCATED] * (kept > 1)
     assert host.read(0, 8) == b"before.."
-    host.line.write(request_frame(7, Request.WRITE_MEMORY, 0, 8, b"afterwrd")[:kept])
-    host.line.run(50)
-    assert host.done(Request.IDENTIFY, 0, 4) == b"CAES" if kept == 1 else True
 
 
 def test_a_new_frame_ends_one_that_was_cut_off(host):
@@ -151,7 +160,7 @@ def test_a_new_frame_ends_one_that_was_cut_off(host):
 
 def test_a_frame_that_is_too_long(host):
     body = bytes(8) + bytes(MAX_DATA + 1)
-    for more in (0, 1, 3000):
+    for more in (0, 900):
         longer = body + bytes(more)
         host.line.write(framed(longer + zlib.crc32(longer).to_bytes(4, "little")))
         assert [answer.status for answer in host.answers()] == [Status.TOO_LONG]
@@ -173,6 +182,20 @@ def test_what_is_repeated_has_no_second_effect(host):
     assert host.done(Request.READ_REGISTER, 8, 4, sequence=6) == b"once", "reads are carried out again"
     host.ask(Request.WRITE_REGISTER, 8, 4, b"more", sequence=7)
     assert host.done(Request.READ_REGISTER, 8, 4, sequence=8) == b"more"
+
+
+def test_what_comes_meanwhile_changes_nothing(host):
+    """A frame that begins to come while another request is carried out, or its answer is sent."""
+    rng = random.Random(4)
+    first, other = rng.randbytes(24), rng.randbytes(24)
+    host.write(0, first)
+    frames = [request_frame(11, Request.READ_MEMORY, 0, 24), request_frame(12, Request.WRITE_MEMORY, 64, 24, other),
+              request_frame(13, Request.READ_MEMORY, 64, 24)]
+    host.line.write(b"".join(frames[:2]))
+    read, written = host.answers(count=2)
+    assert (read.sequence, read.data, written.sequence, written.status) == (11, first, 12, Status.DONE)
+    host.line.write(frames[2] + frames[2])
+    assert [(answer.sequence, answer.data) for answer in host.answers(count=2)] == [(13, other)] * 2
 
 
 def test_an_error_is_repeated_too(host):
@@ -211,7 +234,7 @@ def test_a_bus_that_does_not_answer(host):
         host.line.set(deaf=1)
         data = b"lost...."[:size] if "WRITE" in request.name else b""
         host.line.write(request_frame(1, request, 0, size, data))
-        (answer,) = host.answers(1 << 17)
+        (answer,) = host.answers(5000)
         assert answer.status is Status.NO_ANSWER and answer.data == b""
         host.line.set(deaf=0)
         assert host.ask(Request.READ_MEMORY, 64, 4).status is Status.NO_ANSWER, "the bus is not what it was"

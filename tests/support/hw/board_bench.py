@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import deque
 from typing import Any
 
-from amaranth.hdl import Module, Signal
+from amaranth.hdl import Module, Mux, Signal
 from amaranth.lib import stream, wiring
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
@@ -19,15 +19,27 @@ from caesura.hw.lib.resets import ResetInserter
 from caesura.hw.memory.axi import ID_BITS
 from caesura.sim.events import Simulator
 
-__all__ = ["PATIENCE", "BridgedMemory", "SteppedLine"]
+__all__ = ["BUS_PATIENCE", "PATIENCE", "WRITES", "BridgedMemory", "NoisyLine", "SteppedLine"]
 
 PATIENCE = 500
 """Cycles after which the bridge gives a frame up."""
+BUS_PATIENCE = 300
+"""Cycles that it gives the bus."""
 REGISTERS = 64
+WRITES = 4 * (REGISTERS - 1)
+"""Address of the register that counts writes of registers."""
 
 
 class BridgedMemory(wiring.Component):
-    """A bridge with `size` bytes of memory, and `REGISTERS` registers that are plain words.
+    """A bridge with `size` bytes of memory, and `REGISTERS` registers that are plain words; the last one says how often
+    any was written.
+
+    Parameters
+    ----------
+    g : Geometry
+    size : int
+    identity : bytes, optional
+        What it says of itself, if that is not the truth.
 
     Attributes
     ----------
@@ -42,22 +54,26 @@ class BridgedMemory(wiring.Component):
     deaf: Signal
     interrupt: Signal
 
-    def __init__(self, g: Geometry, size: int):
+    def __init__(self, g: Geometry, size: int, identity: bytes | None = None):
         self.geometry, self.size = g, size
-        self.identity = Identity("bench", g, size, 1_000_000)
+        self.identity = Identity("bench", g, size, 1_000_000).packed() if identity is None else identity
         super().__init__({"received": In(stream.Signature(8)), "sent": Out(stream.Signature(8)), "deaf": In(1),
                           "interrupt": In(1)})
 
     def elaborate(self, platform):
         m = Module()
-        m.submodules.bridge = bridge = HostBridge(self.geometry, self.identity.packed(), PATIENCE)
+        m.submodules.bridge = bridge = HostBridge(
+            self.geometry, self.identity, PATIENCE, bus_patience=BUS_PATIENCE)
         m.submodules.memory = memory = ResetInserter(bridge.reset)(BlockMemory(self.geometry, self.size, ID_BITS))
         m.submodules.host = host = ResetInserter(bridge.reset)(AxiLiteHost())
         m.submodules.words = words = Memory(shape=32, depth=REGISTERS, init=[])
         store, load = words.write_port(), words.read_port()
+        writes, counted = Signal(32), Signal()
+        m.d.sync += [writes.eq(writes + host.host.write), counted.eq(host.host.address == WRITES)]
         m.d.comb += [
             store.addr.eq(host.host.address[2:]), load.addr.eq(host.host.address[2:]), store.en.eq(host.host.write),
-            store.data.eq(host.host.write_data), host.host.read_data.eq(load.data), bridge.interrupt.eq(self.interrupt)]
+            store.data.eq(host.host.write_data), host.host.read_data.eq(
+                Mux(counted, writes, load.data)), bridge.interrupt.eq(self.interrupt)]
         wiring.connect(m, wiring.flipped(self.received), bridge.received)
         wiring.connect(m, bridge.sent, wiring.flipped(self.sent))
         for master, slave in ((bridge.axi, memory.axi), (bridge.registers, host.axi)):
@@ -137,3 +153,59 @@ class SteppedLine:
 
     def close(self) -> None:
         """Nothing is left of it."""
+
+
+class NoisyLine:
+    """A line that changes, loses and adds bytes.
+
+    Parameters
+    ----------
+    line : Line
+    rng : random.Random
+    rate : float
+        Share of bytes that something happens to, in both directions.
+    """
+
+    def __init__(self, line: Any, rng, rate: float):
+        self.line, self.rng, self.rate, self.events = line, rng, rate, 0
+
+    @property
+    def timeout(self) -> float | None:
+        """As of the line."""
+        return self.line.timeout
+
+    @timeout.setter
+    def timeout(self, seconds: float | None) -> None:
+        self.line.timeout = seconds
+
+    @property
+    def in_waiting(self) -> int:
+        """As of the line."""
+        return self.line.in_waiting
+
+    def _spoilt(self, data: bytes) -> bytes:
+        out = bytearray()
+        for byte in data:
+            if self.rng.random() >= self.rate:
+                out.append(byte)
+                continue
+            self.events += 1
+            kind = self.rng.randrange(4)
+            out += (b"", bytes([byte ^ 1 << self.rng.randrange(8)]), bytes([self.rng.randrange(256), byte]), b"\xC0")[kind]
+        return bytes(out)
+
+    def read(self, size: int = 1) -> bytes:
+        """Return what has come, or is made of it."""
+        return self._spoilt(self.line.read(size))
+
+    def write(self, data: bytes) -> None:
+        """Send what is made of some bytes."""
+        self.line.write(self._spoilt(bytes(data)))
+
+    def reset_input_buffer(self) -> None:
+        """As of the line."""
+        self.line.reset_input_buffer()
+
+    def close(self) -> None:
+        """As of the line."""
+        self.line.close()

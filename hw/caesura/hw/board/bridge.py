@@ -45,7 +45,7 @@ class HostBridge(wiring.Component):
 
     Memory is read and written in bursts within a segment, a byte every two cycles: a line of 10
     cycles a byte or more is never waited for. Bytes that are not written keep their value. A burst,
-    or a register, that is not answered for `BUS_PATIENCE` cycles ends the request, and all that
+    or a register, that is not answered for `bus_patience` cycles ends the request, and all that
     need the bus until the next `Request.RESET`.
 
     Parameters
@@ -58,6 +58,7 @@ class HostBridge(wiring.Component):
         Cycles without a byte after which a frame that has begun is given up.
     address_bits : int
         Of the registers.
+    bus_patience : int
 
     Attributes
     ----------
@@ -80,9 +81,9 @@ class HostBridge(wiring.Component):
     reset: Signal
 
     def __init__(self, g: Geometry, identity: bytes, patience: int,
-                 address_bits: int = ADDRESS_BITS):
+                 address_bits: int = ADDRESS_BITS, bus_patience: int = BUS_PATIENCE):
         self.geometry, self.identity, self.patience = g, identity, patience
-        self.address_bits = address_bits
+        self.address_bits, self.bus_patience = address_bits, bus_patience
         super().__init__({
             "received": In(stream.Signature(8)), "sent": Out(stream.Signature(8)),
             "registers": Out(AxiLitePort(address_bits)), "axi": Out(Axi4(g, ID_BITS)),
@@ -96,7 +97,6 @@ class HostBridge(wiring.Component):
         with m.FSM(name="bridge"):
             with m.State("IDLE"):
                 with m.If(self._frame.valid):
-                    m.d.comb += self._frame.ready.eq(1)
                     m.d.sync += [self._header.eq(self._frame.payload.header), self._index.eq(0),
                                  self._stored.eq(self._frame.payload.stored),
                                  self._status.eq(self._frame.payload.status),
@@ -135,7 +135,8 @@ class HostBridge(wiring.Component):
                 m.d.comb += [self._answer.valid.eq(1), self._answer.payload.size.eq(
                     self._read_size), self._answer.payload.header.eq(Cat(
                         header.sequence, self._status[:7], self._level, self._stamp))]
-                with m.If(self._answer.ready):
+                with m.If(self._answer.ready):  # until now the buffer was this request's
+                    m.d.comb += self._frame.ready.eq(1)
                     m.next = "IDLE"
         return m
 
@@ -184,7 +185,7 @@ class HostBridge(wiring.Component):
         self._lane, self._word = Signal(range(bus_bytes)), Signal(8 * bus_bytes)
         self._strobe, self._beats = Signal(bus_bytes), Signal(range(self.geometry.burst_beats))
         self._value, self._count = Signal(32), Signal(range(WORD_BYTES))
-        self._spent = Signal(range(BUS_PATIENCE))
+        self._spent = Signal(range(self.bus_patience))
         m.d.sync += [self._cycle.eq(Mux(self.reset, 0, self._cycle + 1)),
                      self._spent.eq(self._spent + 1)]
         request, size = header.request, header.size
@@ -227,7 +228,7 @@ class HostBridge(wiring.Component):
 
     def _overdue(self, m: Module) -> None:
         """Give the bus up when its time is over."""
-        with m.If(self._spent == BUS_PATIENCE - 1):
+        with m.If(self._spent == self.bus_patience - 1):
             m.next = "LOST"
 
     def _identify(self, m: Module) -> None:

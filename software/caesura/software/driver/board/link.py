@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 from typing import TypeVar
 
@@ -15,6 +14,8 @@ from .line import Line
 __all__ = ["Link"]
 
 Result = TypeVar("Result")
+_MOST_DROPPED = 1 << 16
+"""Bytes of an earlier conversation, at most."""
 _DAMAGED = (Status.DAMAGED, Status.TOO_LONG, Status.TRUNCATED)
 _MEANING = {
     Status.UNKNOWN: "the board does not know this request; its bitstream is of another version",
@@ -127,8 +128,9 @@ class Link:
             If it never is.
         """
         self._guarded(self._line.reset_input_buffer)
-        began = time.monotonic()
-        while self._read(seconds):
-            if time.monotonic() - began > 5:
+        dropped = 0
+        while data := self._read(seconds):
+            dropped += len(data)
+            if dropped > _MOST_DROPPED:
                 raise BoardError(f"{self.name}: bytes come without end; is this the board's port?")
         self._splitter.clear()
