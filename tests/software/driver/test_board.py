@@ -78,7 +78,7 @@ def test_a_noisy_line_only_takes_longer(quiet, seed):
         board.write_memory(begin, data)
         kept[begin:begin + len(data)] = data
         assert board.read_register(WRITES) == first + number + 1
-    assert board.read_memory(0, 512) == kept
+    assert b"".join(board.read_memory(begin, 32) for begin in range(0, 512, 32)) == kept
     assert {address: board.read_register(address) for address in registers} == registers
     assert board.link.repeated > 5 and board._line.events > 10
 

@@ -19,7 +19,7 @@ CLOCK_HZ = 1_000_000
 """Of a simulated board: a second of its time. Low, so that a board that does not answer is soon known not to."""
 MEMORY_BYTES = 256 << 10
 """Of a simulated board, unless told otherwise."""
-DIVISOR = 8
+DIVISOR = 4
 """Cycles of a bit of its line."""
 FRAME_PATIENCE = 2000
 """Cycles without a byte after which it gives a frame up."""
@@ -45,12 +45,15 @@ class SimulatedLine:
 
     Attributes
     ----------
+    library : Path
     timeout : float or None
         Seconds of the board's time that `read` waits; None: as long as it takes.
     """
 
+    timeout: float | None
+
     def __init__(self, library: Path, pins: bool = False, clock_hz: int = CLOCK_HZ):
-        self.timeout: float | None = None
+        self.library, self.timeout = library, None
         self._clock_hz, self._closed = clock_hz, False
         handle = ctypes.CDLL(str(library))
         for name, (result, *arguments) in _FUNCTIONS.items():
