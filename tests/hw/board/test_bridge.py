@@ -67,7 +67,7 @@ def host(bench):
     return bench
 
 
-@pytest.mark.parametrize("width", quick(WIDTHS, [4, 64]))
+@pytest.mark.parametrize("width", quick(WIDTHS, [4]))
 def test_any_bytes_of_memory(width):
     host, rng = Host(with_bus(width)), random.Random(width)
     kept = bytearray(SIZE)
@@ -124,7 +124,7 @@ def test_every_damaged_bit_is_found(host):
     host.write(0, b"before..")
     frame = request_frame(7, Request.WRITE_MEMORY, 0, 8, b"\xC0after\xDB!")
     rng = random.Random(2)
-    for bit in sorted(rng.sample(range(8, 8 * (len(frame) - 1)), 25)):
+    for bit in sorted(rng.sample(range(8, 8 * (len(frame) - 1)), 12)):
         damaged = bytearray(frame)
         damaged[bit // 8] ^= 1 << bit % 8
         host.line.write(bytes(damaged))
@@ -143,7 +143,7 @@ def test_garbage_before_a_request(host):
         assert host.read(4 * size, 4) == b"abcd"
 
 
-@pytest.mark.parametrize("kept", [1, 2, 9, 20])
+@pytest.mark.parametrize("kept", [1, 2, 20])
 def test_a_frame_that_is_cut_off(host, kept):
     """The host disappears in the middle of a burst: nothing is written, and whoever comes next is heard."""
     host.write(0, b"before..")

@@ -1,4 +1,4 @@
-"""The driver on a simulated board: kernels run, are preempted, come back; the line is bad, the host goes, memory fails."""
+"""The driver on a simulated board: kernels are preempted and come back; the line is bad, the host goes, memory fails."""
 
 import functools
 import random
@@ -115,8 +115,8 @@ def test_over_a_noisy_line():
 
 
 def test_another_host_takes_over_what_the_first_has_left():
-    """The first disappears in the middle of a burst, with its launch preempted; the second resets the board, whose memory
-    stays, and brings the launch back from there."""
+    """The first disappears in the middle of a burst, with its launch preempted; the second resets the board, whose
+    memory stays, and brings the launch back from there."""
     line = board()
     first = Stirring(Device(opened(line)))
     assert first.device.preempt(first.launch, "live", max_cycles=LIMIT)

@@ -190,8 +190,8 @@ class NoisyLine:
                 out.append(byte)
                 continue
             self.events += 1
-            kind = self.rng.randrange(4)
-            out += (b"", bytes([byte ^ 1 << self.rng.randrange(8)]), bytes([self.rng.randrange(256), byte]), b"\xC0")[kind]
+            changed, added = byte ^ 1 << self.rng.randrange(8), self.rng.randrange(256)
+            out += self.rng.choice([b"", bytes([changed]), bytes([added, byte]), b"\xC0"])
         return bytes(out)
 
     def read(self, size: int = 1) -> bytes:
