@@ -1,4 +1,4 @@
-"""The driver on a simulated board: kernels are preempted and come back; the line is bad, the host goes, memory fails."""
+"""The driver on a simulated board: kernels are preempted and come back; the line is bad, the host goes."""
 
 import functools
 import random

@@ -16,6 +16,10 @@ __all__ = ["Link"]
 Result = TypeVar("Result")
 _MOST_DROPPED = 1 << 16
 """Bytes of an earlier conversation, at most."""
+_QUIET = 0.25
+"""Of the patience, the share after which nothing more comes of what was damaged: then it is said again."""
+_NOISY = "what is sent or answered is damaged; is the line noisy, or the baud rate another one?"
+_SILENT = "no answer; is the board on, is the bitstream loaded, and is this its port and baud rate?"
 _DAMAGED = (Status.DAMAGED, Status.TOO_LONG, Status.TRUNCATED)
 _MEANING = {
     Status.UNKNOWN: "the board does not know this request; its bitstream is of another version",
@@ -38,8 +42,6 @@ class Link:
         Seconds within which the first byte of an answer comes, and then each next one.
     tries : int
         Times that a request is sent, at most.
-    first : int
-        Sequence number of the first request.
 
     Attributes
     ----------
@@ -47,11 +49,11 @@ class Link:
         Requests that were sent again so far.
     """
 
-    def __init__(self, line: Line, name: str, patience: float = 0.5, tries: int = 4, first: int = 0):
+    def __init__(self, line: Line, name: str, patience: float = 0.5, tries: int = 4):
         self.name, self.repeated = name, 0
         self._line, self._patience, self._tries = line, patience, tries
         self._splitter = FrameSplitter()
-        self._sequence = first & 0xFF
+        self._sequence = 0
 
     def ask(self, request: Request, address: int = 0, size: int = 0, data: bytes = b"", wait: float = 0.0) -> Answer:
         """Have a request carried out; return the answer, whose status is `DONE`.
@@ -98,18 +100,14 @@ class Link:
             data = self._read(limit)
             if not data:
                 self._splitter.clear()
-                return None, ("its answers are damaged; is the line noisy, or the baud rate another one?" if damaged
-                              else "no answer; is the board on, is the bitstream loaded, and is this its port and baud "
-                              "rate?")
-            limit = self._patience
+                return None, _NOISY if damaged else _SILENT
             for body in self._splitter.feed(data):
                 answer = Answer.unpack(body)
                 if answer is None or answer.status in _DAMAGED:  # one of us has to say it again
                     damaged = True
                 elif answer.sequence == self._sequence:
                     return answer, ""
-            if damaged and not self._line.in_waiting:
-                return None, "what is sent and answered is damaged; is the line noisy, or the baud rate another one?"
+            limit = self._patience * _QUIET if damaged else self._patience
 
     def _read(self, seconds: float) -> bytes:
         """Return what is there, or comes within so many seconds."""

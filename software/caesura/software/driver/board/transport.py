@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import secrets
 from collections.abc import Callable
 
 from caesura.hw.arch.board_protocol import IDENTITY, MAX_DATA, Identity, Request
@@ -70,7 +69,7 @@ class SerialTransport:
     def __init__(self, line: Line, name: str = "the line", geometry: Geometry | None = None, *, reset: bool = True,
                  patience: float = 0.5, tries: int = 4):
         self._line = line
-        self.link = Link(line, name, patience, tries, secrets.randbelow(256))
+        self.link = Link(line, name, patience, tries)
         self.link.settle(min(0.05, patience))
         self.identity = self._identify()
         self.geometry, self.memory_bytes = self.identity.geometry, self.identity.memory_bytes
