@@ -1,18 +1,25 @@
 """The driver on a simulated board: kernels are preempted and come back; the line is bad, the host goes."""
 
 import functools
+import json
+import os
 import random
+import select
+import threading
+import tty
 from pathlib import Path
 
 import numpy as np
 import pytest
+from click.testing import CliRunner
 
 from caesura.hw.arch.board_protocol import MAX_DATA, Request, Status
 from caesura.sim.board import SimulatedLine, simulated_board
 from caesura.sim.board.line import FRAME_PATIENCE
 from caesura.sim.scenario import differences, shipped_work, start_job
+from caesura.software.cli import main
 from caesura.software.driver import Device, KernelFault
-from caesura.software.driver.board import BoardError, SerialTransport
+from caesura.software.driver.board import BoardError, SerialTransport, open_board
 from caesura.software.driver.board.frames import Answer, FrameSplitter, request_frame
 from caesura.software.job import load_geometry
 from support.checkout import ROOT
@@ -158,3 +165,50 @@ def test_memory_that_is_not_there():
     arguments = [there + 4096 if isinstance(value, np.ndarray) else value for value in work.job.arguments.values()]
     with pytest.raises(KernelFault, match="BUS_ERROR"):
         device.wait(kernel(work.job.grid, work.job.block, arguments), LIMIT)
+
+
+def test_the_command_line_runs_on_a_board(tmp_path):
+    result = CliRunner().invoke(main, ["preempt", "collatz", "--size", "tiny", "--board", "simulated", "--geometry",
+                                       str(ROOT / "examples/ulx3s.toml"), "--at", "5000", "--json", "-"])
+    assert result.exit_code == 0, result.output
+    found = json.loads(result.stdout)
+    assert found["backend"] == "board" and found["correct"] and found["preemptions"][0]["preempt"]["tbs"]
+
+
+@pytest.mark.parametrize("arguments, message", [
+    (["--board", "simulated"], "a simulated board has the SM that --geometry or --preset say"),
+    (["--board", "/dev/no-such-port"], "/dev/no-such-port cannot be opened"),
+    (["--board", "x", "--backend", "rtl"], "--backend is of simulators of an SM"),
+    (["--board", "x", "--vcd", "x.vcd", "--at", "3"], "--vcd is of simulators of an SM"),
+    (["--board", "x", "--statistics"], "--statistics is of simulators of an SM")])
+def test_what_does_not_go_with_a_board(arguments, message):
+    result = CliRunner().invoke(main, ["run", "collatz", *arguments])
+    assert result.exit_code == 2 and message in result.output
+
+
+def test_a_port_that_is_one():
+    """pyserial on a pseudo-terminal, at whose other end the board is."""
+    own, other = os.openpty()
+    tty.setraw(own)
+    line, ended = board(), threading.Event()
+    line.timeout = 0.0002
+
+    def pump():
+        while not ended.is_set():
+            if select.select([own], [], [], 0 if line.in_waiting else 0.001)[0]:
+                line.write(os.read(own, 4096))
+            if data := line.read(max(1, line.in_waiting)):
+                os.write(own, data)
+
+    pumping = threading.Thread(target=pump, daemon=True)
+    pumping.start()
+    try:
+        with Device(open_board(os.ttyname(other))) as device:
+            Stirring(device, 100, rounds=1).finishes()
+        found = CliRunner().invoke(main, ["board", "identify", os.ttyname(other)])
+        assert found.exit_code == 0 and "simulated, ulx3s, 1 MHz, 262,144 bytes of memory" in found.output
+    finally:
+        ended.set()
+        pumping.join()
+        os.close(own)
+        os.close(other)
