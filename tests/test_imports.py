@@ -13,7 +13,7 @@ import pytest
 LAYERS = {
     "caesura.hw": (
         "arch", "lib", "interfaces", "memory", "core", "preempt", "dispatch", "device", "control_unit", "sm", "gpu",
-        "export", "blocks", "formal"),
+        "export", "blocks", "board formal"),
     "caesura.hw.core": ("units", "memory", "execution_units", "execute", "front_end"),
     "caesura.hw.preempt": ("compress", "formats", "save restore", "in_place", "sequence", "engine"),
     "caesura.sim.golden": (
@@ -32,7 +32,8 @@ LAYERS = {
         "codegen", "flashback", "amdgpu", "explain",
         "compiled judge passes routines", "pipeline", "kernel_cache"),
     "caesura.software.driver": (
-        "transport bounds errors closed_transport host_interface display lock time_slices descriptor_block switches",
+        "transport bounds errors closed_transport host_interface display lock time_slices descriptor_block switches "
+        "board",
         "regions memory arrays",
         "arguments fit textures variables constants tickets loaded",
         "launch pointers events kernel_slots launcher patience",

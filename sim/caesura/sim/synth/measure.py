@@ -22,7 +22,7 @@ from .harness import Harness
 from .names import BLOCK, module_of, source_name
 from .targets import COLUMNS, Target
 
-__all__ = ["synthesise"]
+__all__ = ["lanes", "parts_of", "script", "synthesise", "without"]
 
 _TOP = "top"
 _PORT = re.compile(r"^  wire(?: width (?P<width>\d+))?(?: signed)? (?P<way>input|output) \d+ +(?P<name>\S+)$",
@@ -89,7 +89,7 @@ def synthesise(block: wiring.Component, target: Target, *, seed: int = 1, place:
     if placer is not None:
         tools.check_placer(placer)
     progress(f"elaborating {name}")
-    text = _without(export.rtlil_text(Harness(block), name=_TOP), getattr(block, "emptied", ()))
+    text = without(export.rtlil_text(Harness(block), name=_TOP), getattr(block, "emptied", ()))
     steps = script(target, lanes(text))
     mapped = _kept([text, steps, *tools.versions(None)])
     row = _read(mapped)
@@ -108,7 +108,7 @@ def synthesise(block: wiring.Component, target: Target, *, seed: int = 1, place:
     return row | {"lacking": target.lacking(row)} | timing
 
 
-def _without(text: str, paths: Sequence[str]) -> str:
+def without(text: str, paths: Sequence[str]) -> str:
     """Return an RTLIL text in which there is nothing in submodules of the block; their outputs are 0."""
     for path in paths:
         name = "__".join((_TOP, BLOCK, *path.split(".")))
@@ -137,11 +137,11 @@ def _map(text: str, steps: str, target: Target, folder: Path, progress: Progress
     """Run Yosys; leaves the netlist in the folder."""
     (folder / "d.il").write_text(text)
     tools.yosys(steps, folder, progress, f"synthesising {name} for {target.name}")
-    parts = _parts(json.loads((folder / "d.json").read_text()), target)
+    parts = parts_of(json.loads((folder / "d.json").read_text()), target)
     return {column: sum(part[column] for part in parts.values()) for column in COLUMNS} | {"parts": parts}
 
 
-def _parts(netlist: dict, target: Target) -> dict[str, dict[str, int]]:
+def parts_of(netlist: dict, target: Target) -> dict[str, dict[str, int]]:
     """Return the cells of each submodule, by column."""
     cells = netlist["modules"][_TOP]["cells"]
     scopes = {source_name(name) for name, cell in cells.items() if cell["type"] == "$scopeinfo"}

@@ -16,7 +16,7 @@ from caesura.progress import Progress, quiet
 
 from .targets import Placer
 
-__all__ = ["SynthesisError", "check_placer", "versions", "yosys", "nextpnr"]
+__all__ = ["SynthesisError", "check_placer", "ecppack", "versions", "yosys", "nextpnr"]
 
 EXTRA = "pip install 'caesura[synth]'"
 """What installs the placers."""
@@ -71,6 +71,18 @@ def nextpnr(placer: Placer, arguments: list[str], folder: Path, progress: Progre
     """
     check_placer(placer)
     _run(placer.package, placer.program, [*placer.options, *arguments], folder, progress, step)
+
+
+def ecppack(placer: Placer, arguments: list[str], folder: Path, progress: Progress = quiet, step: str = "") -> None:
+    """Run ecppack, which comes with nextpnr, in a folder.
+
+    Raises
+    ------
+    SynthesisError
+        If it is missing or fails.
+    """
+    check_placer(placer)
+    _run(placer.package, "ecppack.wasm", arguments, folder, progress, step)
 
 
 @functools.cache

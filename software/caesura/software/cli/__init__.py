@@ -22,6 +22,7 @@ _COMMANDS = {
     "run": ("run", "run_command"), "preempt": ("preempt", "preempt_command"),
     "bench": ("bench_machines", "bench_group"), "build": ("build", "build_command"),
     "export": ("export", "export_command"), "synth": ("synth", "synth_command"),
+    "board": ("board", "board_group"),
     "registers": ("registers", "registers_command"), "cache": ("cache", "cache_command"),
 }
 """Modules and names of the commands, which are imported when they are asked for."""

@@ -23,7 +23,7 @@ __all__ = ["Entry", "cache_command", "clean", "entries"]
 
 KINDS = {"verilator": "simulator", "sv": "SystemVerilog", "kernels": "compiled kernel", "judge": "judge of a test",
          "golden": "engine of the golden model", "synth": "result of synthesis", "cycles": "measured rows",
-         "costs": "measured costs",
+         "costs": "measured costs", "board": "netlist, timing or bitstream of a board",
          "reports": "report of a defect", "passed": "passed test"}
 """What the files of a folder are, where no record says it."""
 DAY = 86_400.0

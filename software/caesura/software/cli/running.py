@@ -23,6 +23,7 @@ from caesura.software.job import DEFAULT_CYCLES, JobError, JobFile, PreemptionSp
 from caesura.software.kernels import KERNELS, SIZES
 from caesura.software.names import alternatives
 
+from .board import baud_option, opened_board
 from .build import offer
 from .common import (
     BACKENDS,
@@ -42,6 +43,7 @@ if TYPE_CHECKING:
     from caesura.sim.job import JobResult, Task
     from caesura.sim.report.statistics import Statistics
     from caesura.software.driver import Device
+    from caesura.software.driver.board import SerialTransport
 
 __all__ = ["RunOptions", "execute", "run_options"]
 
@@ -73,11 +75,15 @@ class RunOptions:
         Of jobs of shipped kernels.
     geometry : Geometry
     backend : str
+    board, baud : str, int
+        The serial port of a board, and its speed.
     check_bounds : bool
     max_cycles : int
     timeline, vcd, output : Path
     statistics : bool
     as_json : JsonTarget
+    transport : SerialTransport
+        The board, once it is open.
     """
 
     what: str
@@ -104,6 +110,8 @@ class RunOptions:
     seed: int | None
     geometry: Geometry | None
     backend: str | None
+    board: str | None
+    baud: int
     check_bounds: bool
     max_cycles: int | None
     timeline: Path | None
@@ -111,6 +119,7 @@ class RunOptions:
     statistics: bool
     output: Path | None
     as_json: JsonTarget
+    transport: SerialTransport | None = None
 
     @property
     def how(self) -> dict[str, Any]:
@@ -174,6 +183,9 @@ _OPTIONS: tuple[Callable, ...] = (
     click.option("--seed", type=click.IntRange(0), help="Of jobs of shipped kernels  [default: 1]"),
     geometry_option(None, "the job file's, else gtx480"),
     click.option("--backend", type=Choice(BACKENDS), help="Where it runs  [default: the job file's, else rtl]"),
+    click.option("--board", metavar="PORT", help="Run on the board on this serial port (docs/board.md); `simulated`: "
+                 "on one under Verilator."),
+    baud_option,
     click.option("--check-bounds", is_flag=True, help="Run on the golden model, and check each access to global memory "
                  "against the array that its address comes from (docs/bounds.md)."),
     click.option("--max-cycles", type=click.IntRange(1, 2**31 - 1),
@@ -228,6 +240,11 @@ def _check(o: RunOptions, job: JobFile | None) -> None:
     if o.other_job is not None and (o.other is None or not Path(o.other).is_file()):
         raise click.UsageError("--with-job is the job of a PTX file given by --with"
                                + (f"; there is no file {o.other}" if o.other else ""))
+    if o.board is not None:
+        for given, name in ((o.backend, "--backend"), (o.check_bounds, "--check-bounds"), (o.vcd, "--vcd"),
+                            (o.timeline, "--timeline"), (o.statistics, "--statistics")):
+            if given:
+                raise click.UsageError(f"{name} is of simulators of an SM; a board (--board) has no such thing")
     for name in ("size", "seed"):
         if getattr(o, name) is not None and job is not None and (o.other is None or o.other_job is not None):
             raise click.UsageError(f"--{name} is of the jobs of shipped kernels; here the job file says it all")
@@ -291,8 +308,10 @@ def _task(o: RunOptions, job: JobFile | None, g: Geometry, preemptions: tuple[Pr
 
 def _opener(o: RunOptions, g: Geometry, backend: str, told: Callable[[Statistics], None]
             ) -> Callable[[int], AbstractContextManager[Device]] | None:
-    """Return what makes a device that writes what is to be written, and tells what is to be counted; None for a plain
-    one."""
+    """Return what makes a device that is a board, or writes what is to be written and tells what is to be counted; None
+    for a plain one."""
+    if o.transport is not None:
+        return _board_opener(o.transport)
     if o.vcd is None and o.timeline is None and not o.statistics:
         return None
     for given, what, option in ((o.vcd, "waveforms", "--vcd"), (o.statistics, "statistics", "--statistics")):
@@ -321,6 +340,18 @@ def _opener(o: RunOptions, g: Geometry, backend: str, told: Callable[[Statistics
     return opened
 
 
+def _board_opener(board: SerialTransport) -> Callable[[int], AbstractContextManager[Device]]:
+    """Return what makes the device of a board; each begins with a reset."""
+    driver = importlib.import_module("caesura.software.driver")
+
+    @contextmanager
+    def opened(memory_bytes: int) -> Iterator[Device]:
+        board.reset()
+        yield watched(driver.Device(board))
+
+    return opened
+
+
 def _run(o: RunOptions, job: JobFile | None, g: Geometry, backend: str, always: bool
          ) -> tuple[Task, JobResult, Statistics | None]:
     runs = importlib.import_module("caesura.sim.job")
@@ -330,7 +361,8 @@ def _run(o: RunOptions, job: JobFile | None, g: Geometry, backend: str, always: 
         task = _task(o, job, g, _preemptions(o, job, always), progress)
         _results(o, job, task)
         if any(spec.at < 0 for spec in task.preemptions):
-            alone = runs.run_task(dataclasses.replace(task, preemptions=()), g, backend, progress)
+            plain = opener if o.transport is not None else None
+            alone = runs.run_task(dataclasses.replace(task, preemptions=()), g, backend, progress, plain)
             middle = tuple(dataclasses.replace(spec, at=alone.run_cycles // 2) for spec in task.preemptions)
             task = dataclasses.replace(task, preemptions=middle)
         result = runs.run_task(task, g, backend, progress, opener)
@@ -361,6 +393,10 @@ def execute(o: RunOptions, always: bool) -> None:
     _check(o, job)
     g = o.geometry or (job.machine if job else preset("gtx480"))
     backend = "golden" if o.check_bounds else o.backend or (job.backend if job else "rtl")
+    if o.board is not None:
+        with progress_lines() as progress:
+            board = opened_board(o.board, o.geometry, o.baud, progress)
+        o, g, backend = dataclasses.replace(o, transport=board), board.geometry, "board"
     task, result, counted = _run(o, job, g, backend, always)
     report = importlib.import_module("caesura.sim.report.statistics_table") if counted else None
     written = _write(o.output, result.arrays, _results(o, job, task)) if o.output else []

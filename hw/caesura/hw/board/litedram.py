@@ -1,0 +1,185 @@
+"""Memory behind a native port of LiteDRAM.
+
+::
+
+    AR --> cmd, one a beat;   rdata --> queue --> R
+    AW, W --> queue --> wdata;   cmd, one a beat that is in the queue;   B once all have been taken
+"""
+
+from amaranth.hdl import Cat, Module, Signal
+from amaranth.lib import wiring
+from amaranth.lib.wiring import In, Out
+from amaranth.utils import exact_log2
+
+from ..arch.geometry import Geometry
+from ..interfaces.port import Port
+from ..lib.stream_queue import StreamQueue
+from ..memory.axi import OKAY, Axi4
+from .block_memory import DECODE_ERROR
+
+__all__ = ["LiteDramMemory", "NativePort"]
+
+_PAGE = 4096
+
+
+class NativePort(wiring.Signature):
+    """What LiteDRAM calls a native port, in both directions (``LiteDRAMNativePort``), without
+    ``flush`` and ``lock``. Directions are those of the port's user.
+
+    Commands that concern the same word are carried out in their order; ``wdata`` and ``rdata`` are
+    in the order of the commands. The memory waits for neither: what is written has to be there
+    when its command is taken, what is read has to be taken when it comes.
+
+    Parameters
+    ----------
+    address_bits : int
+        Of a number of a word of `data_bits`.
+    data_bits : int
+
+    Attributes
+    ----------
+    cmd_valid, cmd_we : Signal(1), out; cmd_addr : Signal(address_bits), out
+    cmd_ready : Signal(1), in
+    wdata_valid : Signal(1), out; wdata_data : Signal(data_bits), out
+    wdata_we : Signal(data_bits // 8), out
+        A bit of each byte that is written.
+    wdata_ready : Signal(1), in
+    rdata_valid : Signal(1), in; rdata_data : Signal(data_bits), in
+    rdata_ready : Signal(1), out
+        Always high.
+    """
+
+    def __init__(self, address_bits: int, data_bits: int):
+        super().__init__({
+            "cmd_valid": Out(1), "cmd_ready": In(1), "cmd_we": Out(1),
+            "cmd_addr": Out(address_bits), "wdata_valid": Out(1), "wdata_ready": In(1),
+            "wdata_data": Out(data_bits), "wdata_we": Out(data_bits // 8),
+            "rdata_valid": In(1), "rdata_ready": Out(1), "rdata_data": In(data_bits)})
+
+
+class LiteDramMemory(wiring.Component):
+    """A memory from address 0 on that is behind a native port as wide as the bus.
+
+    One burst at a time; of a read and a write that are there at the same time the one goes first
+    that did not the last time. A read asks for a beat a cycle, from the cycle after its address on,
+    and gives a beat a cycle after it has come. A write takes a beat a cycle, asks for it a cycle
+    later, and is acknowledged two cycles after the port has taken the last one: what is requested
+    from then on comes behind it.
+
+    Beyond the memory nothing is asked for: reads give 0, and a burst there is answered with
+    `DECODE_ERROR`. A burst stays within a segment, so none begins inside and ends outside.
+
+    Parameters
+    ----------
+    g : Geometry
+        For the width of the bus.
+    size : int
+        Bytes, a multiple of 4096.
+    id_bits : int
+
+    Attributes
+    ----------
+    axi : Axi4, in
+    port : NativePort, out
+
+    Raises
+    ------
+    ValueError
+        If the size is no multiple of 4096, or 0.
+    """
+
+    axi: Port
+    port: Port
+
+    def __init__(self, g: Geometry, size: int, id_bits: int):
+        if size <= 0 or size % _PAGE:
+            raise ValueError(f"size must be a positive multiple of {_PAGE}, not {size}")
+        self.geometry, self.size = g, size
+        words = size // g.bus_bytes
+        super().__init__({"axi": In(Axi4(g, id_bits)), "port": Out(NativePort(
+            (words - 1).bit_length(), 8 * g.bus_bytes))})
+
+    def elaborate(self, platform):
+        m = Module()
+        bus, port = self.axi, self.port
+        self._place = Signal(len(port.cmd_addr))
+        self._number, self._lost = Signal.like(bus.arid), Signal()
+        self._left = Signal(9)  # beats that the bus has not had yet
+        self._asks = Signal(9)  # beats that are to be asked for
+        reads_next, reads = Signal(), Signal()
+        taken = Signal()
+        m.d.comb += [taken.eq(port.cmd_valid & port.cmd_ready),
+                     reads.eq(bus.arvalid & (reads_next | ~bus.awvalid)),
+                     bus.rid.eq(self._number), bus.bid.eq(self._number),
+                     port.cmd_addr.eq(self._place)]
+        with m.If(taken):
+            m.d.sync += self._place.eq(self._place + 1)
+        with m.FSM(name="memory"):
+            with m.State("IDLE"):
+                with m.If(reads):
+                    self._begin(m, "ar")
+                    m.d.sync += [reads_next.eq(0), self._asks.eq(bus.arlen + 1)]
+                    m.next = "READ"
+                with m.Elif(bus.awvalid):
+                    self._begin(m, "aw")
+                    m.d.sync += [reads_next.eq(1), self._asks.eq(0)]
+                    m.next = "WRITE"
+            self._read(m, taken)
+            self._write(m, taken)
+        return m
+
+    def _begin(self, m: Module, channel: str) -> None:
+        """Take an address."""
+        bus = self.axi
+        address, length = getattr(bus, f"{channel}addr"), getattr(bus, f"{channel}len")
+        m.d.comb += getattr(bus, f"{channel}ready").eq(1)
+        m.d.sync += [self._place.eq(address >> exact_log2(self.geometry.bus_bytes)),
+                     self._lost.eq(address >= self.size), self._left.eq(length + 1),
+                     self._number.eq(getattr(bus, f"{channel}id"))]
+
+    def _read(self, m: Module, taken) -> None:
+        """Ask for all beats of a burst, for which there is room, and give them."""
+        bus, port = self.axi, self.port
+        m.submodules.read = queue = StreamQueue(len(port.rdata_data), self.geometry.burst_beats)
+        m.d.comb += [port.rdata_ready.eq(1), queue.input.valid.eq(port.rdata_valid),
+                     queue.input.payload.eq(port.rdata_data)]
+        with m.State("READ"):
+            m.d.comb += [
+                port.cmd_valid.eq((self._asks != 0) & ~self._lost),
+                bus.rvalid.eq(queue.output.valid | self._lost), bus.rlast.eq(self._left == 1),
+                queue.output.ready.eq(bus.rready & ~self._lost),
+                bus.rdata.eq(queue.output.payload & (~self._lost).replicate(len(bus.rdata)))]
+            with m.If(self._lost):
+                m.d.comb += bus.rresp.eq(DECODE_ERROR)
+            with m.If(taken):
+                m.d.sync += self._asks.eq(self._asks - 1)
+            with m.If(bus.rvalid & bus.rready):
+                m.d.sync += self._left.eq(self._left - 1)
+                with m.If(self._left == 1):
+                    m.next = "IDLE"
+
+    def _write(self, m: Module, taken) -> None:
+        """Ask for a beat once its data is in the queue."""
+        bus, port = self.axi, self.port
+        m.submodules.written = queue = StreamQueue(len(bus.wdata) + len(bus.wstrb),
+                                                   self.geometry.burst_beats)
+        beat, comes = queue.output.payload, Signal()
+        m.d.comb += [
+            queue.input.payload.eq(Cat(bus.wdata, bus.wstrb)), port.wdata_we.eq(
+                beat[len(bus.wdata):]), port.wdata_data.eq(beat[:len(bus.wdata)]),
+            port.wdata_valid.eq(queue.output.valid), queue.output.ready.eq(port.wdata_ready)]
+        with m.State("WRITE"):
+            m.d.comb += [
+                bus.wready.eq((self._left != 0) & queue.input.ready),
+                comes.eq(bus.wvalid & bus.wready), queue.input.valid.eq(comes & ~self._lost),
+                port.cmd_we.eq(1), port.cmd_valid.eq(self._asks != 0)]
+            m.d.sync += [self._asks.eq(self._asks + (comes & ~self._lost) - taken),
+                         self._left.eq(self._left - comes)]
+            with m.If((self._left == 0) & (self._asks == 0) & ~queue.output.valid):
+                m.next = "ANSWER"
+        with m.State("ANSWER"):
+            m.d.comb += [bus.bvalid.eq(1), bus.bresp.eq(OKAY)]
+            with m.If(self._lost):
+                m.d.comb += bus.bresp.eq(DECODE_ERROR)
+            with m.If(bus.bready):
+                m.next = "IDLE"

@@ -1,0 +1,72 @@
+"""The line itself: bytes to a board and back."""
+
+from __future__ import annotations
+
+import importlib
+from typing import Protocol
+
+from .errors import BoardError
+
+__all__ = ["EXTRA", "Line", "open_line"]
+
+EXTRA = "pip install 'caesura[board]'"
+"""What installs pyserial."""
+
+
+class Line(Protocol):
+    """What is needed of a ``serial.Serial``; a simulated board has the same.
+
+    Attributes
+    ----------
+    timeout : float or None
+        Seconds that `read` waits.
+    """
+
+    timeout: float | None
+
+    @property
+    def in_waiting(self) -> int:
+        """Bytes that can be read at once."""
+        ...
+
+    def read(self, size: int = 1, /) -> bytes:
+        """Return `size` bytes, fewer if the time is over."""
+        ...
+
+    def write(self, data: bytes, /) -> int | None:
+        """Send bytes."""
+        ...
+
+    def reset_input_buffer(self) -> None:
+        """Forget what has come."""
+        ...
+
+    def close(self) -> None:
+        """End it."""
+        ...
+
+
+def open_line(port: str, baud: int) -> Line:
+    """Open a serial port.
+
+    Parameters
+    ----------
+    port : str
+        As of pyserial: ``/dev/ttyUSB0``, ``COM3``, or a URL (``socket://host:port``).
+    baud : int
+        Bits a second.
+
+    Raises
+    ------
+    BoardError
+        If it cannot be opened, or pyserial is missing.
+    """
+    try:
+        serial = importlib.import_module("serial")
+    except ImportError:
+        raise BoardError(f"pyserial is missing, which talks to serial ports; install it with `{EXTRA}`") from None
+    try:
+        return serial.serial_for_url(port, baudrate=baud)
+    except (serial.SerialException, ValueError, OSError) as error:
+        raise BoardError(f"{port} cannot be opened: {error}; `python -m serial.tools.list_ports` lists the serial "
+                         "ports there are") from None

@@ -1,0 +1,134 @@
+"""Requests over a line that may lose or damage them: each is carried out once, or it is said that it was not."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TypeVar
+
+from caesura.hw.arch.board_protocol import Request, Status
+
+from .errors import BoardError
+from .frames import Answer, FrameSplitter, request_frame
+from .line import Line
+
+__all__ = ["Link"]
+
+Result = TypeVar("Result")
+_MOST_DROPPED = 1 << 16
+"""Bytes of an earlier conversation, at most."""
+_QUIET = 0.25
+"""Of the patience, the share after which nothing more comes of what was damaged: then it is said again."""
+_NOISY = "what is sent or answered is damaged; is the line noisy, or the baud rate another one?"
+_SILENT = "no answer; is the board on, is the bitstream loaded, and is this its port and baud rate?"
+_DAMAGED = (Status.DAMAGED, Status.TOO_LONG, Status.TRUNCATED)
+_MEANING = {
+    Status.UNKNOWN: "the board does not know this request; its bitstream is of another version",
+    Status.BAD_SIZE: "the board refuses the size of this request; its bitstream is of another version",
+    Status.BAD_ADDRESS: "the board has no register there; its bitstream is of another version",
+    Status.BUS_ERROR: "the board's memory answers with an error; what was to be written may be written in part",
+    Status.NO_ANSWER: "the board's memory does not answer; reset it: open the board again",
+}
+
+
+class Link:
+    """Sends requests, and repeats them until they are answered.
+
+    Parameters
+    ----------
+    line : Line
+    name : str
+        Of the port, for messages.
+    patience : float
+        Seconds within which the first byte of an answer comes, and then each next one.
+    tries : int
+        Times that a request is sent, at most.
+
+    Attributes
+    ----------
+    repeated : int
+        Requests that were sent again so far.
+    """
+
+    def __init__(self, line: Line, name: str, patience: float = 0.5, tries: int = 4):
+        self.name, self.repeated = name, 0
+        self._line, self._patience, self._tries = line, patience, tries
+        self._splitter = FrameSplitter()
+        self._sequence = 0
+
+    def ask(self, request: Request, address: int = 0, size: int = 0, data: bytes = b"", wait: float = 0.0) -> Answer:
+        """Have a request carried out; return the answer, whose status is `DONE`.
+
+        Parameters
+        ----------
+        request : Request
+        address, size, data
+            As of `request_frame`.
+        wait : float
+            Seconds that it takes by itself.
+
+        Raises
+        ------
+        BoardError
+            If the board does not answer, or refuses.
+        """
+        self._sequence = (self._sequence + 1) & 0xFF
+        frame = request_frame(self._sequence, request, address, size, data)
+        seen = ""
+        for attempt in range(self._tries):
+            self.repeated += attempt > 0
+            self._guarded(lambda: self._line.write(frame))
+            answer, seen = self._answer(wait)
+            if answer is not None:
+                if answer.status is Status.DONE:
+                    return answer
+                raise BoardError(f"{self.name}: {_MEANING[answer.status]} ({request.name.lower()} at {address:#x}, "
+                                 f"{size} bytes)")
+        raise BoardError(f"{self.name}: {seen} ({self._tries} tries)")
+
+    def _guarded(self, action: Callable[[], Result]) -> Result:
+        """Use the line; say so if it is gone."""
+        try:
+            return action()
+        except OSError as error:  # a SerialException is one
+            raise BoardError(f"{self.name}: the line is gone ({error}); connect the board and open it again") from None
+
+    def _answer(self, wait: float) -> tuple[Answer | None, str]:
+        """Return the answer to the last request, or None and why there is none."""
+        damaged = False
+        limit = self._patience + wait
+        while True:
+            data = self._read(limit)
+            if not data:
+                self._splitter.clear()
+                return None, _NOISY if damaged else _SILENT
+            for body in self._splitter.feed(data):
+                answer = Answer.unpack(body)
+                if answer is None or answer.status in _DAMAGED:  # one of us has to say it again
+                    damaged = True
+                elif answer.sequence == self._sequence:
+                    return answer, ""
+            limit = self._patience * _QUIET if damaged else self._patience
+
+    def _read(self, seconds: float) -> bytes:
+        """Return what is there, or comes within so many seconds."""
+        def read() -> bytes:
+            self._line.timeout = seconds
+            return self._line.read(max(1, self._line.in_waiting))
+
+        return self._guarded(read)
+
+    def settle(self, seconds: float = 0.05) -> None:
+        """Drop what still comes of an earlier conversation, until the line is silent.
+
+        Raises
+        ------
+        BoardError
+            If it never is.
+        """
+        self._guarded(self._line.reset_input_buffer)
+        dropped = 0
+        while data := self._read(seconds):
+            dropped += len(data)
+            if dropped > _MOST_DROPPED:
+                raise BoardError(f"{self.name}: bytes come without end; is this the board's port?")
+        self._splitter.clear()
