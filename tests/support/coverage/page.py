@@ -1,0 +1,1 @@
+def record_coverage(*a): pass
