@@ -107,9 +107,11 @@ def _macros(flags: Sequence[str]) -> list[str]:
     """Return the macros and include folders of Verilator's makefile."""
     include = verilator_root() / "include"
     coverage = any(flag.startswith("--coverage") for flag in flags)
-    macros = {"VERILATOR": 1, "VM_COVERAGE": int(coverage), "VM_SC": 0, "VM_TIMING": 0, "VM_TRACE": int("--trace-vcd" in flags),
-              "VM_TRACE_FST": 0, "VM_TRACE_SAIF": 0, "VM_TRACE_VCD": int("--trace-vcd" in flags)}
-    return ["-I.", f"-I{include}", f"-I{include / 'vltstd'}", *(f"-D{name}={value}" for name, value in macros.items())]
+    macros = {"VERILATOR": 1, "VM_COVERAGE": int(coverage), "VM_SC": 0, "VM_TIMING": 0,
+              "VM_TRACE": int("--trace-vcd" in flags), "VM_TRACE_FST": 0, "VM_TRACE_SAIF": 0,
+              "VM_TRACE_VCD": int("--trace-vcd" in flags)}
+    return ["-I.", f"-I{include}", f"-I{include / 'vltstd'}",
+            *(f"-D{name}={value}" for name, value in macros.items())]
 
 
 def _compile_all(steps: Sequence[tuple[Path, Sequence[str]]], folder: Path, report: Report, stop: threading.Event
