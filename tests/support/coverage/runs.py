@@ -13,6 +13,7 @@ from caesura.cache import cache_directory, digest, read_packed, write_packed
 from caesura.sim.cocotb.build import program
 from caesura.sim.cocotb.run import BenchError, exported, simulate
 from support.checkout import ROOT, source
+from support.sources import closure
 
 from .points import Point, points
 
@@ -53,7 +54,7 @@ class Run:
             If a test of the bench fails.
         """
         name, text = exported(self.module, json.dumps(self.parameters, sort_keys=True), located=True)
-        key = digest([text, *bench_texts(), str(self), str(self.seed)])
+        key = digest([text, *bench_texts(self.bench), str(self), str(self.seed)])
         kept = cache_directory() / "coverage" / f"{key}.dat.gz"
         counted = read_packed(kept)
         if counted is None:
@@ -68,10 +69,12 @@ class Run:
         return list(points(text, counted.splitlines()))
 
 
-def bench_texts() -> list[str]:
-    """Return the sources that decide what a bench does, besides the block."""
-    folders = ROOT / "tests" / "support" / "benches", source("sim/cocotb"), source("hw/arch")
-    return [path.read_text() for folder in folders for path in sorted(folder.glob("*.py"))]
+def bench_texts(bench: str) -> list[str]:
+    """Return the sources that decide what a bench of `support.benches` does, besides the block."""
+    path = ROOT / "tests" / "support" / "benches" / f"{bench}.py"
+    deciding = ROOT / "tests" / "support", source("sim/cocotb"), source("hw/arch")
+    return [file.read_text() for file in sorted({path, *closure(path)})
+            if any(folder in file.parents for folder in deciding)]
 
 
 def _sizes(bench: str, *sizes: tuple[int, int], **more: Any) -> list[Run]:

@@ -7,6 +7,8 @@ import json
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
 
 from caesura.cache import cache_directory, digest, write_atomically
 from caesura.sim.cocotb.build import program
@@ -14,15 +16,15 @@ from caesura.sim.cocotb.run import BenchError, Outcome, simulate
 from support.coverage.runs import bench_texts
 
 from .equivalence import Verdict, equivalent
-from .planting import SELECT, Fault, Mutated, planted
+from .planting import Fault, Mutated, planted
 from .targets import Target
 
 __all__ = ["Result", "campaign"]
 
 CAUGHT = "caught"
 _TIME = re.compile(r"\bPASS +(\d+\.\d+)")
-_PERIOD = 10
-"""Nanoseconds of a cycle (`caesura.sim.cocotb.Bench`)."""
+BATCH = 10
+"""Faults of one simulation."""
 
 
 @dataclass(frozen=True)
@@ -69,18 +71,20 @@ def campaign(target: Target, count: int | None = None, report: Callable[[str, st
     """
     component = target.component()
     mutated = planted(component, count or target.count, target.seed)
-    texts = [mutated.text, *bench_texts(), json.dumps(target.parameters, sort_keys=True), str(target.seed),
-             str(target.tests)]
-    binary = program(mutated.text, f"{target.name} with faults")
-    noticed = _Kept(f"noticed-{digest(texts)}")
-    limit = noticed.get("limit", lambda: _cycles(simulate(
-        binary, target.module, target.parameters, seed=target.seed, tests=target.tests), target) * 2 + 1000)
+    simulation = _Simulation(target, program(mutated.text, f"{target.name} with faults"))
+    noticed = _Kept(f"noticed-{digest([mutated.text, *bench_texts(target.bench), repr(target)])}")
     verdicts = _Kept(f"proved-{digest([mutated.rtlil, *_proof_texts()])}")
+    for first in range(0, len(mutated.faults), BATCH):
+        numbers = [fault.number for fault in mutated.faults[first:first + BATCH]]
+        report(f"faults of the {target.name}", f"{first} of {len(mutated.faults)}")
+        if any(str(number) not in noticed for number in numbers):
+            limit = noticed.get("limit", simulation.limit)
+            noticed.update({str(number): number in found for found in [simulation.caught(numbers, limit)]
+                            for number in numbers})
     fates = []
     for fault in mutated.faults:
-        report(f"faults of the {target.name}", f"{fault.number} of {len(mutated.faults)}")
-        caught = noticed.get(str(fault.number), lambda fault=fault: _caught(target, binary, fault, limit))
-        fates.append(CAUGHT if caught else verdicts.get(
+        report(f"what is not noticed of the {target.name}", f"{fault.number} of {len(mutated.faults)}")
+        fates.append(CAUGHT if noticed[str(fault.number)] else verdicts.get(
             str(fault.number), lambda fault=fault: _verdict(target, mutated, fault)))
     return Result(target, mutated.faults, tuple(fates))
 
@@ -89,21 +93,35 @@ def _verdict(target: Target, mutated: Mutated, fault: Fault) -> str:
     return equivalent(target.component(), mutated, fault.number, target.contract).value
 
 
-def _caught(target: Target, binary, fault: Fault, limit: int) -> bool:
-    """Return whether the bench fails, or does not end within its limit."""
-    try:
-        outcome = simulate(binary, target.module, target.parameters, seed=target.seed, tests=target.tests,
-                           plusargs=[f"+{SELECT}={fault.number}", f"+limit={limit}"])
-    except BenchError:
-        return True
-    return bool(outcome.failed) or not outcome.passed
+class _Simulation:
+    """A block with its bench, faults to choose from."""
 
+    def __init__(self, target: Target, binary: Path):
+        self._target, self._binary = target, binary
 
-def _cycles(outcome: Outcome, target: Target) -> int:
-    """Return how many cycles a run without a fault has taken."""
-    if outcome.failed or not outcome.passed:
-        raise BenchError(f"{target.name}: fails without a fault: {', '.join(outcome.failed)}\n{outcome.log[-2000:]}")
-    return int(sum(float(time) for time in _TIME.findall(outcome.log))) // _PERIOD
+    def _run(self, numbers: list[int], limit: int) -> Outcome:
+        target = self._target
+        return simulate(self._binary, "support.mutation.batch", seed=target.seed, parameters={
+            **target.parameters, "bench": target.module, "faults": numbers, "limit": limit, "tests": target.tests})
+
+    def limit(self) -> int:
+        """Return how long a test may take with a fault, in nanoseconds: twice what the longest takes without."""
+        outcome = self._run([0], 1 << 40)
+        if outcome.failed or not outcome.passed:
+            raise BenchError(f"{self._target.name} fails without a fault:\n{outcome.log[-2000:]}")
+        return 2 * int(max(float(time) for time in _TIME.findall(outcome.log))) + 1000
+
+    def caught(self, numbers: list[int], limit: int) -> set[int]:
+        """Return which of some faults the bench notices: a test fails, or does not end in time."""
+        try:
+            outcome = self._run(numbers, limit)
+        except BenchError:  # the simulation has died of one of them
+            if len(numbers) == 1:
+                return set(numbers)
+            return {number for each in numbers for number in self.caught([each], limit)}
+        failed = {int(name.rpartition("__")[2]) for name in outcome.failed}
+        passed = {int(name.rpartition("__")[2]) for name in outcome.passed}
+        return failed | (set(numbers) - passed)
 
 
 def _proof_texts() -> list[str]:
@@ -119,9 +137,19 @@ class _Kept:
         self._path = cache_directory() / "mutation" / f"{name}.json"
         self._answers = json.loads(self._path.read_text()) if self._path.exists() else {}
 
-    def get(self, name: str, find: Callable[[], object]):
+    def __contains__(self, name: str) -> bool:
+        return name in self._answers
+
+    def __getitem__(self, name: str) -> Any:
+        return self._answers[name]
+
+    def update(self, answers: dict[str, Any]) -> None:
+        """Add answers."""
+        self._answers |= answers
+        write_atomically(self._path, json.dumps(self._answers))
+
+    def get(self, name: str, find: Callable[[], Any]) -> Any:
         """Return an answer, found now if it was not before."""
         if name not in self._answers:
-            self._answers[name] = find()
-            write_atomically(self._path, json.dumps(self._answers))
+            self.update({name: find()})
         return self._answers[name]

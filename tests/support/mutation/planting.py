@@ -4,7 +4,7 @@
 
     RTLIL --proc--> multiplexers, flip-flops --mutate--> the same with an input `mutsel`; 0: no fault
 
-This is how MCY (Mutation Cover with Yosys) plants faults. The simulation takes the number from its command line.
+This is how MCY (Mutation Cover with Yosys) plants faults. The number is an input of the top module.
 """
 
 from __future__ import annotations
@@ -27,25 +27,9 @@ from support.checkout import ROOT, short
 __all__ = ["SELECT", "SELECT_BITS", "Fault", "Mutated", "planted"]
 
 SELECT = "mutsel"
-"""Name of the input of the netlist, and of the plusarg of the simulation."""
+"""Name of the input that chooses a fault."""
 SELECT_BITS = 10
 _PREPARE = "read_rtlil d.il; proc; memory_collect; opt_clean; "
-_SWITCH = f"""
-  int {SELECT};
-  longint limit;
-  longint cycle = 0;
-  initial begin
-    if (!$value$plusargs("{SELECT}=%d", {SELECT})) {SELECT} = 0;
-    if (!$value$plusargs("limit=%d", limit)) limit = 0;
-  end
-  always_ff @(posedge clk) begin
-    cycle <= cycle + 1;
-    if (limit != 0 && cycle > limit) $finish;
-  end
-"""
-"""What the top module has more than the one that is exported: which fault, and after how many cycles it ends."""
-
-
 @dataclass(frozen=True)
 class Fault:
     """A fault.
@@ -121,11 +105,12 @@ def planted(component: wiring.Component, count: int, seed: int) -> Mutated:
 
 
 def _switched(top: str) -> str:
-    """Return the top module with the number of the fault connected."""
-    instance = f"  {TOP}__netlist netlist (\n"
-    if instance not in top:
+    """Return the top module with one input more, the number of the fault."""
+    instance, head = f"  {TOP}__netlist netlist (\n", f"module {TOP} (\n"
+    if instance not in top or head not in top:
         raise ValueError("the top module does not have the netlist in it")
-    return top.replace(instance, f"{_SWITCH}{instance}    .{SELECT} ({SELECT}[{SELECT_BITS - 1}:0]),\n")
+    top = top.replace(instance, f"{instance}    .{SELECT} ({SELECT}),\n")
+    return top.replace(head, f"{head}  input  logic [{SELECT_BITS - 1}:0] {SELECT},\n")
 
 
 def _fault(command: str, number: int) -> Fault:
