@@ -13,7 +13,7 @@ from rich.table import Table
 
 from caesura import progress
 
-from .page import record_coverage
+from .page import record
 from .runs import RUNS
 from .tally import Room, explained, rooms, totals
 
@@ -34,7 +34,7 @@ def main(arguments: list[str]) -> int:
     for file, text, reason in missed:
         console.print(f"{file}: {text}  [{reason or 'no reason given'}]", markup=False, highlight=False)
     if "--record" in arguments and not words:
-        record_coverage(found, missed)
+        record(found, missed)
     return int(not words and any(not reason for *_, reason in missed))
 
 

@@ -6,14 +6,15 @@
 from __future__ import annotations
 
 import sys
+from typing import Any
 
 from rich.console import Console
 from rich.table import Table
 
 from caesura import progress
 
-from .campaign import CAUGHT, Result, campaign
-from .equivalence import Verdict
+from .campaign import campaign
+from .page import caught_share, fault_table, figures, record
 from .targets import TARGETS
 
 DEMANDED = 0.95
@@ -27,27 +28,23 @@ def main(arguments: list[str]) -> int:
     console = Console(width=110)
     with progress.display() as report:
         results = [campaign(target, report=report) for target in chosen]
-    console.print(_table(results))
+    kept = figures(results)
+    console.print(_table(kept))
     for result in results:
         for fault, fate in result.survivors:
             console.print(f"{result.target.name} {fault.number}: {fault} ({fate})", markup=False, highlight=False)
-    return int(_share(results) < DEMANDED)
+    if "--record" in arguments and not names:
+        record(results)
+    return int(caught_share(list(kept.values())) < DEMANDED)
 
 
-def _share(results: list[Result]) -> float:
-    asked = sum(len(each.faults) - each.count(Verdict.PROVED.value) for each in results)
-    return sum(each.count(CAUGHT) for each in results) / asked if asked else 1.0
-
-
-def _table(results: list[Result]) -> Table:
+def _table(kept: dict[str, Any]) -> Table:
     """Return the table of blocks."""
-    table = Table("block", "faults", "caught", "proved equivalent", "survivors", "caught of the others")
-    for each in results:
-        table.add_row(each.target.name, str(len(each.faults)), str(each.count(CAUGHT)),
-                      str(each.count(Verdict.PROVED.value)), str(len(each.survivors)), f"{100 * each.share:.1f} %")
-    table.add_row("all", str(sum(len(each.faults) for each in results)), str(sum(each.count(CAUGHT) for each in results)),
-                  str(sum(each.count(Verdict.PROVED.value) for each in results)),
-                  str(sum(len(each.survivors) for each in results)), f"{100 * _share(results):.1f} %")
+    head, _, *rows = ([cell.strip(" `") for cell in line.strip("|").split("|")]
+                      for line in fault_table(kept).splitlines())
+    table = Table(*head)
+    for row in rows:
+        table.add_row(*row)
     return table
 
 

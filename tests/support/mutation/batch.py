@@ -1,8 +1,8 @@
 """The tests of a bench once for each of some faults, in one simulation: cocotb imports this instead of the bench.
 
 Its parameters (`caesura.sim.cocotb.parameters`) are those of the bench, ``bench`` (its module), ``faults`` (their
-numbers), ``limit`` (nanoseconds of a test) and ``tests`` (a regular expression, or null). Each test begins with a reset,
-as all benches do. A test of fault 7 is called as the bench's with ``__7`` behind it.
+numbers), ``limit`` (nanoseconds of a test) and ``tests`` (a regular expression, or null). Each test begins with a
+reset, as all benches do. A test of fault 7 is called as the bench's with ``__7`` behind it.
 """
 
 from __future__ import annotations

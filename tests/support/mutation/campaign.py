@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -69,24 +69,29 @@ def campaign(target: Target, count: int | None = None, report: Callable[[str, st
     BenchError
         If the bench fails without a fault.
     """
-    component = target.component()
-    mutated = planted(component, count or target.count, target.seed)
-    simulation = _Simulation(target, program(mutated.text, f"{target.name} with faults"))
-    noticed = _Kept(f"noticed-{digest([mutated.text, *bench_texts(target.bench), repr(target)])}")
-    verdicts = _Kept(f"proved-{digest([mutated.rtlil, *_proof_texts()])}")
-    for first in range(0, len(mutated.faults), BATCH):
-        numbers = [fault.number for fault in mutated.faults[first:first + BATCH]]
-        report(f"faults of the {target.name}", f"{first} of {len(mutated.faults)}")
-        if any(str(number) not in noticed for number in numbers):
-            limit = noticed.get("limit", simulation.limit)
-            noticed.update({str(number): number in found for found in [simulation.caught(numbers, limit)]
-                            for number in numbers})
+    mutated = planted(target.component(), count or target.count, target.seed)
+    noticed = _noticed(target, mutated, report)
+    verdicts = _Kept("proved", [mutated.rtlil, *_proof_texts()])
     fates = []
     for fault in mutated.faults:
         report(f"what is not noticed of the {target.name}", f"{fault.number} of {len(mutated.faults)}")
         fates.append(CAUGHT if noticed[str(fault.number)] else verdicts.get(
             str(fault.number), lambda fault=fault: _verdict(target, mutated, fault)))
     return Result(target, mutated.faults, tuple(fates))
+
+
+def _noticed(target: Target, mutated: Mutated, report: Callable[[str, str], None]) -> _Kept:
+    """Return for the number of each fault whether the bench notices it."""
+    kept = _Kept("noticed", [mutated.text, *bench_texts(target.bench), str(target.parameters), str(target.seed),
+                             str(target.tests)])
+    simulation = _Simulation(target, mutated)
+    for first in range(0, len(mutated.faults), BATCH):
+        numbers = [fault.number for fault in mutated.faults[first:first + BATCH]]
+        report(f"faults of the {target.name}", f"{first} of {len(mutated.faults)}")
+        if any(str(number) not in kept for number in numbers):
+            found = simulation.caught(numbers, kept.get("limit", simulation.limit))
+            kept.update({str(number): number in found for number in numbers})
+    return kept
 
 
 def _verdict(target: Target, mutated: Mutated, fault: Fault) -> str:
@@ -96,12 +101,13 @@ def _verdict(target: Target, mutated: Mutated, fault: Fault) -> str:
 class _Simulation:
     """A block with its bench, faults to choose from."""
 
-    def __init__(self, target: Target, binary: Path):
-        self._target, self._binary = target, binary
+    def __init__(self, target: Target, mutated: Mutated):
+        self._target, self._mutated = target, mutated
 
     def _run(self, numbers: list[int], limit: int) -> Outcome:
         target = self._target
-        return simulate(self._binary, "support.mutation.batch", seed=target.seed, parameters={
+        binary = program(self._mutated.text, f"{target.name} with faults")
+        return simulate(binary, "support.mutation.batch", seed=target.seed, parameters={
             **target.parameters, "bench": target.module, "faults": numbers, "limit": limit, "tests": target.tests})
 
     def limit(self) -> int:
@@ -125,16 +131,15 @@ class _Simulation:
 
 
 def _proof_texts() -> list[str]:
-    from . import equivalence, targets
-
-    return [open(str(module.__file__)).read() for module in (equivalence, targets)]
+    """Return the sources that decide what a proof says."""
+    return [Path(__file__).with_name(f"{name}.py").read_text() for name in ("equivalence", "contracts")]
 
 
 class _Kept:
     """A small file of the cache: answers by name, written as they come, so that a campaign goes on where it stopped."""
 
-    def __init__(self, name: str):
-        self._path = cache_directory() / "mutation" / f"{name}.json"
+    def __init__(self, name: str, texts: Sequence[str]):
+        self._path = cache_directory() / "mutation" / f"{name}-{digest(texts)}.json"
         self._answers = json.loads(self._path.read_text()) if self._path.exists() else {}
 
     def __contains__(self, name: str) -> bool:

@@ -84,10 +84,13 @@ class Contract:
     matters : dict
         For outputs by name: takes the value of the port and all ports; returns the part that says something. Of a
         stream's payload nothing does while ``valid`` is low, whatever is said here.
+    constant : tuple of str
+        Inputs that have any value, but the same one in the whole run.
     """
 
     given: Callable[[SimpleNamespace], Sequence[Any]] = lambda ports: ()
     matters: dict[str, Callable[[Any, SimpleNamespace], Any]] | None = None
+    constant: tuple[str, ...] = ()
 
 
 ANYTHING = Contract()
@@ -111,7 +114,7 @@ class _Miter(wiring.Component):
         differ = Signal()
         given = self._contract.given(sides[0])
         m.d.comb += kept.eq(~broken)
-        for each in given:
+        for each in [*given, *self._constant(m, inputs)]:
             with m.If(~Value.cast(each).any()):
                 m.d.comb += kept.eq(0)
         with m.If(~kept):
@@ -123,6 +126,18 @@ class _Miter(wiring.Component):
                     m.d.comb += differ.eq(1)
         m.d.comb += self.bad.eq(differ & kept)
         return m
+
+    def _constant(self, m: Module, inputs: dict[str, Any]) -> list[Value]:
+        """Return which of the constant inputs have the value that they had in the first cycle."""
+        later = Signal()
+        m.d.sync += later.eq(1)
+        same = []
+        for name in self._contract.constant:
+            held = Signal.like(inputs[name], name=f"{name}_held")
+            with m.If(~later):
+                m.d.sync += held.eq(inputs[name])
+            same.append(~later | (held == inputs[name]))
+        return same
 
     def _side(self, m: Module, inputs: dict[str, Any], name: str, number: int) -> SimpleNamespace:
         """Put the block in with a fault chosen; return its ports as what they are."""
@@ -148,7 +163,7 @@ class _Miter(wiring.Component):
 
 
 def equivalent(component: wiring.Component, mutated: Mutated, number: int, contract: Contract = ANYTHING,
-               seconds: int = 60) -> Verdict:
+               seconds: int = 40) -> Verdict:
     """Return whether a fault changes what a block does.
 
     Parameters
