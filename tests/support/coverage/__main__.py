@@ -26,7 +26,7 @@ def main(arguments: list[str]) -> int:
     with progress.display() as report:
         for number, run in enumerate(chosen, 1):
             report(f"coverage: {run}", f"{number} of {len(chosen)}")
-            counted.append(run.points())
+            counted += run.points()
     found = rooms(counted)
     console = Console(width=110)
     console.print(_table(found))

@@ -9,6 +9,7 @@ from typing import Any
 
 from caesura.cache import write_atomically
 
+from .markers import fill
 from .tally import Room, totals
 
 __all__ = ["RECORDED", "figures", "record", "recorded", "room_table", "missed_table"]
@@ -26,8 +27,10 @@ def figures(found: dict[str, Room], missed: Missed) -> dict[str, Any]:
 
 
 def record(found: dict[str, Room], missed: Missed) -> None:
-    """Keep the figures of a measurement."""
-    write_atomically(RECORDED, json.dumps(figures(found, missed), indent=1) + "\n")
+    """Keep the figures of a measurement, and put them into the page."""
+    kept = figures(found, missed)
+    write_atomically(RECORDED, json.dumps(kept, indent=1) + "\n")
+    fill({"rooms": room_table(kept), "missed": missed_table(kept)})
 
 
 def recorded() -> dict[str, Any]:

@@ -18,10 +18,9 @@ from caesura.cache import digest, write_packed
 from support.hw import simulation
 
 from . import verilated
+from .runs import FOLDER
 
-__all__ = ["FOLDER"]
-
-FOLDER = "CAESURA_REPLAY"
+__all__: list[str] = []
 
 simulation.Simulator = verilated.Simulator  # before any test imports it
 

@@ -1,8 +1,8 @@
 """Tests of blocks on the exported SystemVerilog: what `support.hw.simulation.Simulator` does, in Verilator.
 
-A test of a block gives Amaranth's simulator testbenches, which read and write its ports and wait for clock edges. Here
-they do so on a model that Verilator has made of the netlist, as far as they keep to the ports; one that looks inside the
-block is refused.
+A test of a block gives Amaranth's simulator testbenches, which read and write its ports and wait for clock edges.
+Here they do so on a model that Verilator has made of the netlist, as far as they keep to the ports; one that looks
+inside the block is refused.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from collections.abc import Callable, Coroutine, Iterator
 from pathlib import Path
 from typing import Any
 
-from amaranth.hdl import Const, Shape, ShapeCastable, Signal, Value, ValueCastable
+from amaranth.hdl import Const, ShapeCastable, Signal, Value, ValueCastable
 from amaranth.hdl._ast import Concat, Operator, Slice
 from amaranth.lib import wiring
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from caesura.cache import write_atomically
+from support.coverage.markers import fill
 
 from .campaign import CAUGHT, Result
 from .equivalence import Verdict
@@ -25,8 +26,10 @@ def figures(results: Sequence[Result]) -> dict[str, Any]:
 
 
 def record(results: Sequence[Result]) -> None:
-    """Keep the figures of campaigns."""
-    write_atomically(RECORDED, json.dumps(figures(results), indent=1) + "\n")
+    """Keep the figures of campaigns, and put them into the page."""
+    kept = figures(results)
+    write_atomically(RECORDED, json.dumps(kept, indent=1) + "\n")
+    fill({"faults": fault_table(kept), "survivors": survivor_table(kept)})
 
 
 def recorded() -> dict[str, Any]:
