@@ -108,7 +108,7 @@ class Replay:
             If a test fails.
         """
         path = ROOT / "tests" / "hw" / "preempt" / self.tests
-        texts = [file.read_text() for file in sorted({path, Path(__file__), *closure(path)})]
+        texts = [file.read_text() for file in sorted({path, *closure(path)})]
         own = [Path(__file__).with_name(name).read_text() for name in ("verilated.py", "harness.cpp", "replay.py")]
         kept = cache_directory() / "coverage" / f"{digest([*texts, *own, str(self), self.leave_out])}.json.gz"
         found = read_packed(kept)

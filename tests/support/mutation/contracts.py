@@ -1,4 +1,7 @@
-"""What blocks ask of their inputs, and which bits of their outputs say something: what their docstrings promise."""
+"""What blocks ask of their inputs, and which bits of their outputs say something: what their docstrings promise.
+
+The compressors are those of warps of 16 lanes.
+"""
 
 from __future__ import annotations
 
@@ -44,8 +47,8 @@ def _prefix(launched: Value) -> Value:
 
 
 def _grouped(code: Value) -> Value:
-    """Return whether an encoding is one of groups, or dead."""
-    groups = [each for each in Encoding if each.group]
+    """Return whether an encoding is one of groups of up to 16 lanes, or dead."""
+    groups = [each for each in Encoding if 0 < each.group <= 16]
     return Cat(code == each for each in (Encoding.DEAD, *groups)).any()
 
 
@@ -53,7 +56,7 @@ PACKER = Contract(lambda ports: [ports.chunk_payload.count <= len(ports.chunk_pa
                   {"beat_payload": _written})
 COMPRESSOR = Contract(lambda ports: [(ports.pag == 8) | (ports.pag == 16), _prefix(ports.input_payload.launched)],
                       {"output_payload": _pattern}, constant=("pag",))
-DECOMPRESSOR = Contract(lambda ports: [(ports.pag == 8) | (ports.pag == 16) | (ports.pag == 32)], constant=("pag",))
+DECOMPRESSOR = Contract(lambda ports: [(ports.pag == 8) | (ports.pag == 16)], constant=("pag",))
 ENCODER = Contract(matters={"output_payload": _encoded})
 GROUP_DECODER = Contract(lambda ports: [_grouped(Value.cast(ports.input_payload.code))])
 TB_COMPRESSOR = Contract(matters={"output_payload": _encoded}, constant=("enable",))

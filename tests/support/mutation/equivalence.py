@@ -175,7 +175,7 @@ def equivalent(component: wiring.Component, mutated: Mutated, number: int, contr
         Of the fault.
     contract : Contract
     seconds : int
-        After which it is `Verdict.UNDECIDED`.
+        That reachability may take; after three times as many, for all together, it is `Verdict.UNDECIDED`.
 
     Raises
     ------
@@ -190,7 +190,11 @@ def equivalent(component: wiring.Component, mutated: Mutated, number: int, contr
                            ("one.il", _ONE), ("s.ys", _GRAPH.format(steps=steps))):
             (folder / file).write_text(text)
         # When ABC has read another design, Yosys does not find its own again and fails: the status is what counts.
-        done = subprocess.run([*export._YOSYS, "-q", "-s", "s.ys"], cwd=folder, capture_output=True, text=True)
+        try:
+            done = subprocess.run([*export._YOSYS, "-q", "-s", "s.ys"], cwd=folder, capture_output=True, text=True,
+                                  timeout=3 * seconds)
+        except subprocess.TimeoutExpired:
+            return Verdict.UNDECIDED
         if not (folder / "miter.aig").exists() or not (folder / "miter.aig").stat().st_size:
             raise export.ExportError(f"Yosys failed:\n{(done.stdout + done.stderr).strip()[-2000:]}")
         status = folder / "status"

@@ -56,10 +56,10 @@ class Target:
 TARGETS: Sequence[Target] = (
     Target("packer", "packer", 40, {"count": 60}, PACKER),
     Target("compressor", "compressor", 40, {"warp": 16, "lanes": 4, "count": 60}, COMPRESSOR),
-    Target("encoder", "encoder", 50, {"warp": 32, "lanes": 8, "count": 150}, ENCODER),
+    Target("encoder", "encoder", 50, {"warp": 16, "lanes": 4, "count": 150}, ENCODER),
     Target("tb_compressor", "tb_compressor", 35, {"warp": 8, "lanes": 8}, TB_COMPRESSOR),
-    Target("decompressor", "decoder", 35, {"warp": 32, "lanes": 8, "count": 60, "name": "decompressor"}, DECOMPRESSOR),
-    Target("group_decoder", "decoder", 35, {"warp": 32, "lanes": 8, "count": 60, "name": "group_decoder"},
+    Target("decompressor", "decoder", 35, {"warp": 16, "lanes": 4, "count": 60, "name": "decompressor"}, DECOMPRESSOR),
+    Target("group_decoder", "decoder", 35, {"warp": 16, "lanes": 4, "count": 60, "name": "group_decoder"},
            GROUP_DECODER),
     Target("registers", "registers", 30),
     Target("save", "save", 50, {"shape": "plain"}),
