@@ -163,7 +163,7 @@ class _Miter(wiring.Component):
 
 
 def equivalent(component: wiring.Component, mutated: Mutated, number: int, contract: Contract = ANYTHING,
-               seconds: int = 40) -> Verdict:
+               seconds: int = 30) -> Verdict:
     """Return whether a fault changes what a block does.
 
     Parameters

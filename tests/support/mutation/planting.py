@@ -95,7 +95,8 @@ def planted(component: wiring.Component, count: int, seed: int) -> Mutated:
     listed = export.run_yosys(
         rtlil, f"{_PREPARE} mutate -list {count} -seed {seed} -ctrl {SELECT} {SELECT_BITS} 1 -o list.txt", "list.txt")
     commands = [line for line in listed.splitlines() if line.startswith("mutate ")]
-    both = export.run_yosys(rtlil, f"{_PREPARE} {'; '.join(commands)}; write_rtlil m.il", "m.il")
+    plain = "; ".join(re.sub(r" -src \S+", "", command) for command in commands)  # Yosys would split them at semicolons
+    both = export.run_yosys(rtlil, f"{_PREPARE} {plain}; write_rtlil m.il", "m.il")
     netlist = export.run_yosys(both, "read_rtlil d.il; write_verilog -sv -norename -noattr d.sv", "d.sv")
     structures = Structures(getattr(component, "geometry", None) or preset("tiny"), f"{TOP}_pkg")
     top = _switched(wrapper(TOP, f"{TOP}__netlist", ports, structures))

@@ -1,4 +1,4 @@
-"""The evict sequencer: a row of the staying table goes to the save pipeline, and is done when its head is acknowledged."""
+"""The evict sequencer: a row of the staying table goes to the save pipeline; done when its head is acknowledged."""
 
 import random
 
