@@ -74,7 +74,8 @@ async def leaves_out_exactly_what_follows(dut):
         assert bool(followed) == bool(enable)
         bench.enable.value = enable
         sink = bench.sink(bench.output, lambda out, board=board: board.receive(
-            (out.code, out.tag.register, out.words[:out.count], out.shared, out.first, out.last, out.tag.opens)), stall=0.3)
+            (out.code, out.tag.register, out.words[:out.count], out.shared, out.first, out.last, out.tag.opens)),
+            stall=0.3)
         source = bench.source(bench.input, stall=0.3)
         source.send(*beats)
         await board.complete()
