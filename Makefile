@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 RUN := $(VENV)/.run
 DEV := $(VENV)/.dev
 
-.PHONY: setup demo test cocotb test-full prove record lint verilog opencl release time-demo clean
+.PHONY: setup demo test cocotb test-full prove coverage mutate record lint verilog opencl release time-demo clean
 
 # What running needs; developers need more, and only `make test` installs it.
 setup: $(RUN)
@@ -47,6 +47,11 @@ test-full: lint
 # All that is proved of blocks, as a table; ARGS=axi proves what has that in its name (docs/formal.md).
 prove: $(DEV)
 	@PYTHONPATH=tests $(BIN)/python -m support.formal $(ARGS)
+
+# What the benches run of the preemption rooms, counted by Verilator; and which of many small faults they notice. ARGS=packer
+# looks at what has that in its name, ARGS=--record keeps the figures (docs/coverage.md).
+coverage mutate: $(DEV)
+	@PYTHONPATH=tests $(BIN)/python -W ignore -m support.$(if $(filter mutate,$@),mutation,coverage) $(ARGS)
 
 # What every kernel does in every cycle, recorded anew; the commit says which rows moved and why (docs/verification.md).
 record: $(DEV)

@@ -19,9 +19,10 @@ import re
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from importlib.metadata import version
 from pathlib import Path
+from typing import Any
 
 from amaranth.back import rtlil  # pyright: ignore[reportAttributeAccessIssue]
 from amaranth.hdl import ClockDomain, Const, Fragment, Signal, Value
@@ -45,6 +46,8 @@ _MODULE = re.compile(r"^module \\(\S+)\n(.*?)^end\n", re.MULTILINE | re.DOTALL)
 _CELL = re.compile(r"^( +cell )\\(\S+)( \S+)$", re.MULTILINE)
 _NO_BITS = re.compile(r"^  wire width 0 \S+\n\n?|^connect \S+ \{  \}\n", re.MULTILINE)
 _FILL = re.compile(r"^( +)(\S+ ?)\[0\] = (.+);\n(?: +\2\[\d+\] = \3;\n)+", re.MULTILINE)
+
+Convert = Callable[[Any, Any, str], tuple[str, Any]]
 
 
 class ExportError(ToolError):
@@ -83,7 +86,8 @@ def _no_garbage_collection() -> Iterator[None]:
 
 
 def rtlil_text(component: wiring.Component, *, name: str = "top", reset: bool = True,
-               ports: Mapping[tuple[str | int, ...], str] | None = None) -> str:
+               ports: Mapping[tuple[str | int, ...], str] | None = None,
+               convert: Convert | None = None) -> str:
     """Return the RTLIL of a component, identical modules merged.
 
     Parameters
@@ -98,6 +102,8 @@ def rtlil_text(component: wiring.Component, *, name: str = "top", reset: bool = 
         their initial values.
     ports : mapping, optional
         Names of the ports that are led out by their paths in the signature, if not all.
+    convert : callable, optional
+        Writes a fragment, given ports and name, instead of Amaranth without places in the source.
 
     Raises
     ------
@@ -111,8 +117,8 @@ def rtlil_text(component: wiring.Component, *, name: str = "top", reset: bool = 
         signals: dict[str, Signal | None] = {name: getattr(domain, name) for name in ("clk", "rst")}
         clocks = {name: (signal, PortDirection.Input) for name, signal in signals.items()
                   if signal is not None}
-        text, _ = rtlil.convert_fragment(fragment, clocks | _ports(component, ports), name,
-                                         emit_src=False)
+        convert = convert or functools.partial(rtlil.convert_fragment, emit_src=False)
+        text, _ = convert(fragment, clocks | _ports(component, ports), name)
     # Verilog has no wire without bits: ``[-1:0]`` has two. Memories of one row have such addresses.
     return merge_identical_modules(_NO_BITS.sub("", text))
 

@@ -9,7 +9,9 @@ __all__ = ["accepted", "geometry"]
 
 SHAPES = {"tiny": {}, "beats": {"warp_size": 16, "lanes": 4, "bus_bytes": 16},
           "narrow": {"bus_bytes": 4, "bytes_per_cycle": 4.0},
-          "plain": {"in_place": False, "tb_compressor": False, "checkpoints": False, "traps": False}}
+          "plain": {"in_place": False, "tb_compressor": False, "checkpoints": False, "traps": False},
+          "many": {"in_place": False, "checkpoints": False, "traps": False, "regs_per_thread": 54, "registers": 128,
+                   "shared_bytes": 4096}}
 
 
 def geometry(shape: str = "tiny", **_: int) -> Geometry:

@@ -62,7 +62,7 @@ async def every_context_becomes_its_block(dut):
     good = 0
     for number in range(given.get("count", 12)):
         before = CoreState(g, bench.generator())
-        places = before.fill()
+        places = before.fill(large=number % 3 == 2)
         state.kernels = before.kernels
         kernel, source = state.kernels[0], rng.choice(sorted(before.blocks))
         saved = block_of(before, source, rng.choice((Mechanism.LIVE, Mechanism.OCCUPIED)))

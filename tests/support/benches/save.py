@@ -1,5 +1,6 @@
 """Save pipeline: TBs on a core that stops by and by become contexts, whatever waits; the bench plays the committer."""
 
+import itertools
 from collections import deque
 
 import cocotb
@@ -23,10 +24,15 @@ def block(**given) -> SavePipeline:
 
 
 class Committer:
-    """Takes bursts and their beats into a memory; behind the final burst of an entry it writes the head."""
+    """Takes bursts and their beats into a memory; behind the final burst of an entry it writes the head.
+
+    It has a window of 256 KiB, in which all of a kernel's contexts are.
+    """
+
+    SIZE = 1 << 18
 
     def __init__(self, bench: Bench, state: CoreState, stall: float):
-        self.bytes, self._state = bytearray(1 << 18), state
+        self.bytes, self._state = bytearray(self.SIZE), state
         self._bursts, self._beats = deque(), deque()
         self.heads = 0
         bench.sink(bench.burst, self._burst, stall)
@@ -34,7 +40,14 @@ class Committer:
 
     def read(self, address: int, length: int) -> bytes:
         """Return what is in memory."""
-        return bytes(self.bytes[address:address + length])
+        at = self._place(address)
+        return bytes(self.bytes[at:at + length])
+
+    def _place(self, address: int) -> int:
+        """Return where an address is in the window."""
+        window = self._state.kernels[0].ccb_base // self.SIZE
+        assert address // self.SIZE == window, f"{address:#x} is not of the kernel"
+        return address % self.SIZE
 
     def _burst(self, burst) -> None:
         size, count = self._state.g.bus_bytes, burst.extra_beats + 1
@@ -52,7 +65,7 @@ class Committer:
         while self._bursts and len(self._beats) > self._bursts[0].extra_beats:
             burst = self._bursts.popleft()
             for k in range(burst.extra_beats + 1):
-                beat, at = self._beats.popleft(), burst.address + k * size
+                beat, at = self._beats.popleft(), self._place(burst.address) + k * size
                 for lane in range(size):
                     if beat.strobe >> lane & 1:
                         self.bytes[at + lane] = beat.data >> 8 * lane & 0xFF
@@ -63,7 +76,7 @@ class Committer:
         """Write the head of an entry."""
         g, base = self._state.g, self._state.kernels[0].ccb_base
         words = context.to_words(CCB_ENTRY, state=State.COMPLETE, version=context.VERSION, crc=burst.crc)
-        address = context.entry_address(base, burst.entry + burst.side * g.tb_slots)
+        address = self._place(context.entry_address(base, burst.entry + burst.side * g.tb_slots))
         self.bytes[address:address + 8] = b"".join(word.to_bytes(4, "little") for word in words[:2])
         self.heads += 1
 
@@ -77,7 +90,7 @@ def port_of(bench: Bench, pending: AbsentPort) -> PortGroup:
         shared=PortGroup(valid=bench.lines_valid, dirty=bench.lines_dirty, row=bench.row, row_data=bench.row_data))
 
 
-@cocotb.test(timeout_time=4, timeout_unit="ms")
+@cocotb.test(timeout_time=8, timeout_unit="ms")
 async def every_block_becomes_its_context(dut):
     """By every mechanism; the contexts are read as software reads them, and compared with the core."""
     given = parameters()
@@ -86,12 +99,12 @@ async def every_block_becomes_its_context(dut):
     state, pending = CoreState(g, bench.generator()), AbsentPort()
     agent = CoreAgent(bench, state, stall, port_of(bench, pending), PortGroup())
     memory, targets = Committer(bench, state, stall), bench.source(bench.target, stall)
-    for mechanism, scramble in [(mechanism, scramble) for mechanism in mechanisms_of(g) for scramble in (0, 1)]:
+    for mechanism, scramble, large in itertools.product(mechanisms_of(g), (0, 1), (False, True)):
         state.warps.clear()
         state.blocks.clear()
         state.lines_valid = 0
-        state.fill(drain=60)
-        memory.bytes[:], memory.heads = bytes(1 << 18), 0
+        state.fill(drain=60, large=large)
+        memory.bytes[:], memory.heads = bytes(memory.SIZE), 0
         bench.accepted.value = accepted(state.kernels[0], mechanism) | {"scramble": scramble}
         pending.bits = sum(1 << tb for tb in state.blocks)
         order = bench.rng.sample(sorted(state.blocks), len(state.blocks))

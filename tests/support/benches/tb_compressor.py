@@ -21,7 +21,8 @@ def block(warp: int = 8, lanes: int = 8, **_: int) -> TbCompressor:
 
 
 def warps_of(rng: np.random.Generator, g, warps: int, count: int) -> list[np.ndarray]:
-    """Return the registers of the warps of a TB: most go on as they did, some do not."""
+    """Return the registers of the warps of a TB: most go on as they did, some do not, some almost: one bit is added to
+    all lanes, or once more in each."""
     values = registers(rng, count, g.warp_size, 8)
     moves = rng.integers(0, 1 << 32, (count, 1), np.uint32) * rng.integers(0, 2, (count, 1), np.uint32)
     found = []
@@ -29,7 +30,11 @@ def warps_of(rng: np.random.Generator, g, warps: int, count: int) -> list[np.nda
         found.append(values.copy())
         steps = (values[:, 1:2] - values[:, :1]) * np.uint32(g.warp_size)
         values = values + np.where(np.arange(count)[:, None] % 3 == 0, steps, moves)
-        fresh = rng.random(count) < 0.2
+        lanes = np.arange(g.warp_size, dtype=np.uint32) * rng.integers(0, 2, (count, 1), np.uint32)
+        bit = np.uint32(1) << rng.integers(0, 32, (count, 1), np.uint32)
+        almost = rng.random(count) < 0.3
+        values[almost] += (bit * np.where(lanes.any(axis=1, keepdims=True), lanes, np.uint32(1)))[almost]
+        fresh = rng.random(count) < 0.1
         values[fresh] = registers(rng, count, g.warp_size, 8)[fresh]
     return found
 
@@ -53,22 +58,24 @@ async def leaves_out_exactly_what_follows(dut):
     bench, g = await Bench.start(dut, component), component.geometry
     for enable in (1, 0):
         rng, beats, board, followed = np.random.default_rng(bench.rng.getrandbits(32)), [], Scoreboard("beats"), 0
-        for _ in range(given.get("count", 6)):
+        for _ in range(given.get("count", 24)):
             history, opens = RegisterHistory(g.warp_size), 1
+            numbers = rng.permutation(MAX_REGISTERS)[:9].tolist()
             for values in warps_of(rng, g, 5, 9):
                 codes, words = encode(values, (1 << g.warp_size) - 1, g.lanes)
-                for r, code in enumerate(map(Encoding, codes)):
-                    mine = words[r, :encoded_words(code, g.warp_size)].tolist()
+                for k, (r, code) in enumerate(zip(numbers, map(Encoding, codes), strict=True)):
+                    mine = words[k, :encoded_words(code, g.warp_size)].tolist()
                     beats += (sent := beats_of(g, code, mine, r, opens))
-                    opens, follows = 0, enable and history.follows(r, code, words[r])
-                    history.keep(r, code, words[r])
+                    opens, follows = 0, enable and history.follows(r, code, words[k])
+                    history.keep(r, code, words[k])
                     followed += follows
                     board.expect((Encoding.FOLLOWS if follows else code, r, [] if follows else beat["words"],
-                                  beat["shared"], beat["last"]) for beat in sent)
+                                  beat["shared"], beat["first"], beat["last"], beat["tag"]["opens"]) for beat in sent)
         assert bool(followed) == bool(enable)
         bench.enable.value = enable
         sink = bench.sink(bench.output, lambda out, board=board: board.receive(
-            (out.code, out.tag.register, out.words[:out.count], out.shared, out.last)), stall=0.3)
+            (out.code, out.tag.register, out.words[:out.count], out.shared, out.first, out.last, out.tag.opens)),
+            stall=0.3)
         source = bench.source(bench.input, stall=0.3)
         source.send(*beats)
         await board.complete()

@@ -50,6 +50,7 @@ class Bench:
     """
 
     PERIOD = 10  # nanoseconds
+    STIRRED = 30  # cycles before the reset
 
     def __init__(self, dut: Any, component: wiring.Component, partial: bool = False):
         self.dut, self.clock = dut, dut.clk
@@ -58,12 +59,22 @@ class Bench:
 
     @classmethod
     async def start(cls, dut: Any, component: wiring.Component, partial: bool = False) -> Bench:
-        """Return a bench whose block is out of reset, all of its inputs 0; `partial` as in `ports.ports_of`."""
+        """Return a bench whose block is out of reset, all of its inputs 0; `partial` as in `ports.ports_of`.
+
+        Before the reset its inputs have random values for `STIRRED` cycles: where it is then, the reset has to bring it
+        back from.
+        """
         bench = cls(dut, component, partial)
-        for _, member, port in _leaves(bench.ports, component):
-            if member is wiring.In:
-                port.value = 0
+        inputs = [port for _, member, port in _leaves(bench.ports, component) if member is wiring.In]
+        stir = random.Random(cocotb.RANDOM_SEED)
         cocotb.start_soon(Clock(bench.clock, cls.PERIOD, unit="ns").start())
+        dut.rst.value = 0
+        for _ in range(cls.STIRRED):
+            for port in inputs:
+                port.bits = stir.getrandbits(port.codec.width)
+            await RisingEdge(bench.clock)
+        for port in inputs:
+            port.value = 0
         dut.rst.value = 1
         await ClockCycles(bench.clock, 2)
         dut.rst.value = 0

@@ -26,6 +26,7 @@ TOP = "top"
 """Name of the module that cocotb sees."""
 _FLAGS = ("--cc", "-O3", "--vpi", "--no-timing", "--threads", "1", "-Wno-fatal", "-Wno-lint", "-Wno-style",
           "--timescale", "1ns/1ps")
+_COVERAGE = "--coverage-line", "--coverage-toggle"
 _RUNTIME = ("verilated_vpi",)
 """What cocotb needs of Verilator's run-time library besides what all simulators need."""
 _WHOLE = 12 << 20
@@ -33,7 +34,7 @@ _WHOLE = 12 << 20
 _HEADER = re.compile(rf"^module {TOP}\b[^;(]*(?:import [\w:*, ]+;)?[^;(]*\((.*?)\);", re.MULTILINE | re.DOTALL)
 
 
-def program(text: str, name: str, waves: bool = False) -> Path:
+def program(text: str, name: str, waves: bool = False, coverage: bool = False) -> Path:
     """Return the program that simulates a SystemVerilog text under cocotb, built if it is not in the cache yet.
 
     Parameters
@@ -44,6 +45,8 @@ def program(text: str, name: str, waves: bool = False) -> Path:
         Of the design, for `caesura cache`.
     waves : bool
         Whether it can write a waveform.
+    coverage : bool
+        Whether it counts lines, branches and toggles, and leaves ``coverage.dat`` where it runs.
 
     Raises
     ------
@@ -51,7 +54,7 @@ def program(text: str, name: str, waves: bool = False) -> Path:
         If a tool is missing or refuses the text.
     """
     libraries = Path(cocotb_tools.config.libs_dir)
-    flags = (*_FLAGS, *(("--trace-vcd",) if waves else ()))
+    flags = (*_FLAGS, *(("--trace-vcd",) if waves else ()), *(_COVERAGE if coverage else ()))
     # The bench takes most of the time; what is gained by optimising the model is lost by compiling it.
     options = CompilerFlags(fast=("-O0",), link=(
         f"-L{libraries}", f"-Wl,-rpath,{libraries}", "-Wl,--no-as-needed", "-lcocotbvpi_verilator"))
@@ -78,7 +81,8 @@ def _build(text: str, work: Path, flags: tuple[str, ...], options: CompilerFlags
     (work / "ports.vlt").write_text("`verilator_config\n" + "".join(
         f'public_flat_rw -module "{TOP}" -var "{name}"\n' for name in names))
     model = verilate(text, (*flags, "ports.vlt"), work, TOP)
-    runtime = runtime_library(flags, options, work.parent, threading.Event(), _RUNTIME)
+    more = (*_RUNTIME, *(("verilated_cov",) if _COVERAGE[0] in flags else ()))
+    runtime = runtime_library(flags, options, work.parent, threading.Event(), more)
     if sum(source.stat().st_size for source in (*model.fast, *model.slow)) < _WHOLE:
         built = compile_whole(model, main, flags, options, runtime)
     else:

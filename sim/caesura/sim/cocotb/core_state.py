@@ -185,8 +185,16 @@ class CoreState:
             if rng.random() < 0.6:
                 self.write_line(line)
 
-    def fill(self, drain: int = 0) -> list[tuple[int, int, int, list[int]]]:
+    def fill(self, drain: int = 0, large: bool = False) -> list[tuple[int, int, int, list[int]]]:
         """Put as many TBs of a new kernel 0 on the core as fit, each of two warps or more.
+
+        Parameters
+        ----------
+        drain : int
+            Each of their warps reaches a point within so many cycles.
+        large : bool
+            Instead one TB of two warps, with as many registers as a thread can have and all of shared memory, whose
+            context lies anywhere in memory.
 
         Returns
         -------
@@ -194,16 +202,18 @@ class CoreState:
             Where they are: TB slot, first physical register, first line of shared memory, warp slots.
         """
         g, rng = self.g, self.rng
-        count = min(g.tb_slots, g.warps // 2)
-        warps, lines = g.warps // count, g.shared_lines // count
-        registers = rng.randint(3, min(12, g.regs_per_thread, (g.registers // count - 3) // warps))
-        self.kernels[0] = Kernel.of(g, registers, warps, lines * SEGMENT_BYTES - 4 if lines else 0)
+        count = 1 if large else min(g.tb_slots, g.warps // 2)
+        warps, lines = 2 if large else g.warps // count, g.shared_lines // count
+        most = min(g.regs_per_thread, (g.registers // count - 3) // warps)
+        registers = most if large else rng.randint(3, min(12, most))
+        base = 0x4000 + (rng.getrandbits(13) << 18 if large else 0)
+        self.kernels[0] = Kernel.of(g, registers, warps, lines * SEGMENT_BYTES - 4 if lines else 0, base)
         size = -(-registers * warps // 4) * 4
         slots, entries = rng.sample(range(g.warps), g.warps), rng.sample(range(g.tb_slots), g.tb_slots)
         places = [(tb, tb * size, tb * lines, slots[tb * warps:(tb + 1) * warps]) for tb in range(count)]
         for number, (tb, base, line, own) in enumerate(places):
-            self.add_block(tb, Block(0, 100 + number, entries[tb], (rng.getrandbits(20), number, 3), base, line,
-                                     list(own)), drain)
+            self.add_block(tb, Block(0, rng.getrandbits(32) if large else 100 + number, entries[tb],
+                                     (rng.getrandbits(32 if large else 20), number, 3), base, line, list(own)), drain)
         return places
 
     def write(self, warp: Warp, register: int) -> None:

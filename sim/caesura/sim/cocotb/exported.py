@@ -13,7 +13,7 @@ from caesura.hw.blocks.wrapper import wrapper
 __all__ = ["exported_text"]
 
 
-def exported_text(component: wiring.Component, name: str) -> str:
+def exported_text(component: wiring.Component, name: str, located: bool = False) -> str:
     """Return package, module and netlist of a component, as `caesura export` writes a block, in one text and without
     comments.
 
@@ -23,6 +23,8 @@ def exported_text(component: wiring.Component, name: str) -> str:
         It need not be in the exporter's table.
     name : str
         Of the module.
+    located : bool
+        The netlist says which lines of Python it comes from.
 
     Raises
     ------
@@ -33,4 +35,4 @@ def exported_text(component: wiring.Component, name: str) -> str:
     structures = Structures(getattr(component, "geometry", None) or preset("tiny"), f"{name}_pkg")
     top = wrapper(name, f"{name}__netlist", ports, structures)
     types = structures.text("") if structures.typedefs else ""
-    return f"{types}{top}\n{netlist(component, name, ports)}"
+    return f"{types}{top}\n{netlist(component, name, ports, located)}"

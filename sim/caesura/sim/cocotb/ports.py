@@ -145,6 +145,12 @@ class Port:
         """What is on the port now, as a number; unknown bits are an error."""
         return self.handle.value.to_unsigned() if self.codec.width > 1 else int(self.handle.value)
 
+    @bits.setter
+    def bits(self, bits: int) -> None:
+        if bits != self._written:  # each write makes Verilator evaluate the block once more
+            self._written = bits
+            self.handle.value = bits
+
     @property
     def value(self) -> Any:
         """What is on the port now."""
@@ -152,10 +158,7 @@ class Port:
 
     @value.setter
     def value(self, value: Any) -> None:
-        bits = self.codec.encode(value)
-        if bits != self._written:  # each write makes Verilator evaluate the block once more
-            self._written = bits
-            self.handle.value = bits
+        self.bits = self.codec.encode(value)
 
 
 class AbsentPort:

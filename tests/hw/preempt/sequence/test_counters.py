@@ -117,3 +117,32 @@ def test_a_resume_leaves_the_counters_of_the_preempt_alone():
         assert {n: v for n, v in after.items() if n[:2] != "re"} == {n: v for n, v in before.items() if n[:2] != "re"}
 
     simulate(dut, bench)
+
+
+def test_evictions_are_counted_apart_from_the_preempt():
+    dut, rng = component(PreemptCounters, G), random.Random(7)
+
+    async def bench(ctx):
+        tbs = evicted_bytes = 0
+        for _ in range(12):
+            tally = {"valid": 1, "data_bytes": rng.getrandbits(20), "metadata_bytes": rng.getrandbits(10),
+                     "registers": 3, "lines": 4, "warps": 5}
+            succeeds, evicts = rng.getrandbits(1), rng.random() < 0.7
+            before = value(ctx.get(dut.counters))
+            ctx.set(dut.evicting, evicts)
+            ctx.set(dut.tally, tally)
+            await ctx.tick()
+            ctx.set(dut.tally.valid, 0)
+            ctx.set(dut.evicted, succeeds and evicts)
+            await ctx.tick()
+            ctx.set(dut.evicted, 0)
+            ctx.set(dut.evicting, 0)
+            after = value(ctx.get(dut.counters))
+            if succeeds and evicts:
+                tbs, evicted_bytes = tbs + 1, evicted_bytes + (
+                    tally["data_bytes"] + tally["metadata_bytes"] + HEAD_BYTES + BODY_BYTES)
+            assert (after["evicted_tbs"], after["evicted_bytes"]) == (tbs, evicted_bytes)
+            assert after["save_registers"] - before["save_registers"] == (0 if evicts else 3)
+        assert tbs
+
+    simulate(dut, bench)

@@ -325,3 +325,89 @@ def test_generations_go_on_above_that_of_an_adopted_record(error, generation):
         assert ctx.get(dut.accepted.generation) == max(3, generation if error == CommandError.NONE else 0)
 
     simulate(dut, bench)
+
+
+async def evicts(ctx, dut, row, rng, error=CommandError.NONE):
+    """See that a row of the staying table is evicted as it says itself, beginning in this cycle; let it end."""
+    assert ctx.get(dut.staying) == row
+    what = {"mechanism": rng.choice([Mechanism.LIVE, Mechanism.LIVE_CP]), "scramble": rng.getrandbits(1)}
+    ctx.set(dut.row.what, what)
+    await ctx.tick()
+    accepted = value(ctx.get(dut.accepted))
+    assert {name: accepted[name] for name in what} == what and accepted["evict"]
+    assert not (accepted["restart"] or accepted["checkpoint"] or accepted["incremental"])
+    assert ctx.get(dut.begin_evict) and not ctx.get(dut.evicting)
+    await ctx.tick()
+    for _ in range(rng.randint(0, 3)):
+        assert ctx.get(dut.evicting) and not ctx.get(dut.begin_evict) and not ctx.get(dut.result.valid)
+        await ctx.tick()
+    ctx.set(dut.evict_done, {"valid": 1, "error": error})
+    await ctx.tick()
+    ctx.set(dut.evict_done.valid, 0)
+    assert not ctx.get(dut.evicting)
+
+
+@pytest.mark.parametrize("error", (CommandError.NONE, CommandError.BUS_ERROR))
+def test_a_row_is_evicted_when_that_is_commanded(error):
+    dut, rng = component(Sequencer, GEOMETRIES["tiny"]), random.Random(error)
+
+    async def bench(ctx):
+        ctx.set(dut.stays, 1)  # others do: the command is about this one
+        ctx.set(dut.first_staying, 1)
+        for _ in range(4):
+            await preempt(ctx, dut, evict=1, staying=1, restart=1, incremental=1)
+            assert ctx.get(dut.clear) and not ctx.get(dut.pending) and not ctx.get(dut.stop_now)
+            await ctx.tick()
+            await evicts(ctx, dut, 1, rng, error)
+            if error == CommandError.NONE:  # its kernel has others on the SM: there is no record
+                await ctx.tick()
+            result = ctx.get(dut.result)
+            assert result.valid and result.error == error and not result.left
+            await ctx.tick()
+
+    simulate(dut, bench)
+
+
+@pytest.mark.parametrize("stop", ("none", "withdraw", "cancel"))
+def test_a_preempt_that_leaves_nothing_in_place_evicts_all_that_stays(stop):
+    dut, rng = component(Sequencer, GEOMETRIES["tiny"]), random.Random(stop)
+
+    async def bench(ctx):
+        await preempt(ctx, dut, mechanism=Mechanism.LIVE, patience=UNLIMITED_PATIENCE)
+        ctx.set(dut.stays, 1)
+        ctx.set(dut.first_staying, 1)
+        while not ctx.get(dut.saving):
+            await ctx.tick()
+        ctx.set(dut.save_done.valid, 1)
+        await ctx.tick()
+        ctx.set(dut.save_done.valid, 0)
+        await evicts(ctx, dut, 1, rng)
+        ctx.set(dut.first_staying, 0)
+        await ctx.tick()
+        await evicts(ctx, dut, 0, rng)
+        ctx.set(dut.stays, 0)
+        if stop != "none":
+            ctx.set(getattr(dut, stop), 1)
+        await ctx.tick()
+        if stop == "none":
+            assert not ctx.get(dut.check)
+            ctx.set(dut.gone, 1)  # it waits for its record
+            assert ctx.get(dut.check) and ctx.get(dut.pending)
+        else:
+            assert ctx.get(dut.flush) == (stop == "cancel") and ctx.get(dut.result.valid) == (stop == "withdraw")
+
+    simulate(dut, bench)
+
+
+def test_an_eviction_can_be_cancelled():
+    dut = component(Sequencer, GEOMETRIES["tiny"])
+
+    async def bench(ctx):
+        await preempt(ctx, dut, evict=1)
+        while not ctx.get(dut.evicting):
+            await ctx.tick()
+        ctx.set(dut.cancel, 1)
+        await ctx.tick()
+        assert ctx.get(dut.flush) and not ctx.get(dut.evicting) and not ctx.get(dut.result.valid)
+
+    simulate(dut, bench)

@@ -1,0 +1,84 @@
+"""The benches of exported SystemVerilog run the preemption rooms, and notice faults in them (docs/coverage.md)."""
+
+import re
+
+import pytest
+
+from support.checkout import ROOT
+from support.coverage import page as coverage_page
+from support.coverage.runs import RUNS, Run
+from support.coverage.tally import explained, rooms, totals
+from support.mutation import page as fault_page
+from support.mutation.campaign import campaign
+from support.mutation.equivalence import Verdict, equivalent
+from support.mutation.planting import planted
+from support.mutation.targets import TARGETS
+
+DEMANDED = 0.95
+PAGE = ROOT / "docs" / "coverage.md"
+PACKER = next(target for target in TARGETS if target.name == "packer")
+
+
+def test_the_bench_of_the_packer_takes_all_of_its_branches():
+    found = rooms(Run("packer", {"size": 4, "most": 4}).points())
+    room = found["formats"]
+    assert list(found) == ["formats"] and not room.missed
+    assert len(room.covered) == 7 and room.branches[0] == room.branches[1] > 30
+    assert room.toggles[0] > 0.98 * room.toggles[1]
+
+
+def test_a_bench_that_does_less_covers_less():
+    """One chunk and no pauses: words are never kept for another group."""
+    room = rooms(Run("packer", {"size": 4, "most": 4, "count": 1}).points())["formats"]
+    assert room.missed and room.branches[0] < room.branches[1]
+
+
+def test_faults_of_the_packer_are_noticed():
+    result = campaign(PACKER, 10)
+    assert len(result.faults) == 10 and result.share >= DEMANDED, [str(fault) for fault, _ in result.survivors]
+
+
+def test_no_fault_is_proved_equivalent_to_none_and_one_that_is_noticed_is_not():
+    component = PACKER.component()
+    mutated = planted(component, 10, PACKER.seed)
+    assert equivalent(component, mutated, 0, PACKER.contract) == Verdict.PROVED
+    assert equivalent(component, mutated, 3, PACKER.contract) == Verdict.DIFFERS
+
+
+def test_the_page_has_what_was_recorded():
+    text = PAGE.read_text()
+    kept, faults = coverage_page.recorded(), fault_page.recorded()
+    for table in (coverage_page.room_table(kept), coverage_page.missed_table(kept), fault_page.fault_table(faults),
+                  fault_page.survivor_table(faults)):
+        assert table in text, f"put this into docs/coverage.md:\n{table}"
+
+
+def test_what_was_recorded_is_what_is_demanded():
+    kept, faults = coverage_page.recorded(), fault_page.recorded()
+    assert kept["all"]["lines"][0] >= DEMANDED * kept["all"]["lines"][1]
+    assert all(reason for *_, reason in kept["missed"])
+    assert sum(row["faults"] for row in faults.values()) >= 300
+    assert fault_page.caught_share(list(faults.values())) >= DEMANDED
+
+
+def test_the_page_names_commands_that_there_are():
+    makefile = (ROOT / "Makefile").read_text()
+    assert all(re.search(rf"^[\w ]*\b{name}\b.*:", makefile, re.MULTILINE)
+               for name in re.findall(r"`?make (\w[\w-]*)", PAGE.read_text()))
+
+
+@pytest.mark.full
+@pytest.mark.timeout(4 * 3600)
+def test_so_much_is_covered():
+    found = rooms(points for run in RUNS for points in run.points())
+    assert coverage_page.figures(found, explained(found)) == coverage_page.recorded()
+    covered, whole = totals(found.values())["lines"]
+    assert covered >= DEMANDED * whole
+
+
+@pytest.mark.full
+@pytest.mark.timeout(4 * 3600)
+def test_so_many_faults_are_noticed():
+    results = [campaign(target) for target in TARGETS]
+    assert fault_page.figures(results) == fault_page.recorded()
+    assert fault_page.caught_share(list(fault_page.figures(results).values())) >= DEMANDED

@@ -1,0 +1,166 @@
+"""The benches whose runs are counted, and what a run leaves."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from caesura.cache import cache_directory, digest, read_packed, write_packed
+from caesura.sim.cocotb.build import program
+from caesura.sim.cocotb.run import BenchError, exported, simulate
+from support.checkout import ROOT, source
+from support.sources import closure
+
+from .points import Point, points
+
+__all__ = ["FOLDER", "RUNS", "Replay", "Run", "bench_texts"]
+
+
+FOLDER = "CAESURA_REPLAY"
+"""Environment variable with the folder into which `replay` writes."""
+
+
+@dataclass(frozen=True)
+class Run:
+    """A run of a bench.
+
+    Attributes
+    ----------
+    bench : str
+        A module of `support.benches`.
+    parameters : dict
+    seed : int
+    """
+
+    bench: str
+    parameters: dict[str, Any] = field(default_factory=dict)
+    seed: int = 1
+
+    @property
+    def module(self) -> str:
+        """The module's whole name."""
+        return f"support.benches.{self.bench}"
+
+    def __str__(self) -> str:
+        values = ", ".join(f"{name} {value}" for name, value in self.parameters.items())
+        return f"{self.bench} ({values})" if values else self.bench
+
+    def points(self) -> list[list[Point]]:
+        """Return what was counted of its design, from the cache if the same was run before.
+
+        Raises
+        ------
+        BenchError
+            If a test of the bench fails.
+        """
+        name, text = exported(self.module, json.dumps(self.parameters, sort_keys=True), located=True)
+        key = digest([text, *bench_texts(self.bench), str(self), str(self.seed)])
+        kept = cache_directory() / "coverage" / f"{key}.dat.gz"
+        counted = read_packed(kept)
+        if counted is None:
+            counted = self._counted(name, text)
+            write_packed(kept, counted)
+        return [list(points(text, counted.splitlines()))]
+
+    def _counted(self, name: str, text: str) -> str:
+        """Run the bench; return what Verilator has counted."""
+        with tempfile.TemporaryDirectory(prefix="caesura-coverage-") as folder:
+            target = Path(folder) / "coverage.dat"
+            outcome = simulate(program(text, name, coverage=True), self.module, self.parameters, seed=self.seed,
+                               keep={"coverage.dat": target})
+            if outcome.failed or not outcome.passed:
+                raise BenchError(f"{self}: {', '.join(outcome.failed) or 'no test'} failed\n{outcome.log[-2000:]}")
+            return target.read_text(encoding="latin-1")
+
+
+@dataclass(frozen=True)
+class Replay:
+    """Tests of a block, of those that `make test` runs, on the exported SystemVerilog (`replay`); toggles are not
+    counted.
+
+    Attributes
+    ----------
+    tests : str
+        A file of `tests/hw/preempt`.
+    leave_out : str
+        Of its tests those with these words in their names, with `` or `` between: their machines take minutes to build.
+    """
+
+    tests: str
+    leave_out: str = ""
+
+    def __str__(self) -> str:
+        return f"tests of {self.tests.removesuffix('.py').replace('test_', '')}"
+
+    def points(self) -> list[list[Point]]:
+        """Return what was counted of each design, from the cache if the same was run before.
+
+        Raises
+        ------
+        BenchError
+            If a test fails.
+        """
+        path = ROOT / "tests" / "hw" / "preempt" / self.tests
+        texts = [file.read_text() for file in sorted({path, *closure(path)})]
+        own = [Path(__file__).with_name(name).read_text() for name in ("verilated.py", "harness.cpp", "replay.py")]
+        kept = cache_directory() / "coverage" / f"{digest([*texts, *own, str(self), self.leave_out])}.json.gz"
+        found = read_packed(kept)
+        if found is None:
+            found = json.dumps(self._counted(path))
+            write_packed(kept, found)
+        return [list(points(text, counted.splitlines())) for text, counted in json.loads(found)]
+
+    def _counted(self, path: Path) -> list[tuple[str, str]]:
+        """Run the tests; return the SystemVerilog of each design and what Verilator has counted."""
+        with tempfile.TemporaryDirectory(prefix="caesura-replay-") as folder:
+            chosen = ["-k", f"not ({self.leave_out})"] if self.leave_out else []
+            done = subprocess.run(
+                [sys.executable, "-m", "pytest", "-p", "support.coverage.replay", "-p", "no:cacheprovider", "-n", "0",
+                 "-q", "-m", "not full", "--timeout", "3000", *chosen, str(path)], cwd=ROOT, capture_output=True,
+                text=True, env=os.environ | {FOLDER: folder, "PYTHONPATH": str(ROOT / "tests")})
+            if done.returncode:
+                raise BenchError(f"{self} failed\n{done.stdout[-3000:]}")
+            texts = sorted(Path(folder).glob("*.sv.gz"))
+            return [(str(read_packed(text)), str(read_packed(text.with_name(f"{text.name.partition('.')[0]}.dat.gz"))))
+                    for text in texts]
+
+
+def bench_texts(bench: str) -> list[str]:
+    """Return the sources that decide what a bench of `support.benches` does, besides the block."""
+    path = ROOT / "tests" / "support" / "benches" / f"{bench}.py"
+    deciding = ROOT / "tests" / "support", source("sim/cocotb"), source("hw/arch")
+    return [file.read_text() for file in sorted({path, *closure(path)})
+            if any(folder in file.parents for folder in deciding)]
+
+
+def _sizes(bench: str, *sizes: tuple[int, int], **more: Any) -> list[Run]:
+    return [Run(bench, {"warp": warp, "lanes": lanes, **more}) for warp, lanes in sizes]
+
+
+_BLOCKS = {
+    "in_place": ("staying_table", "evict_sequencer"),
+    "sequence": ("adopt_sequencer", "counters", "generations_checksum", "preempt_sequencer", "read_ahead",
+                 "resume_sequencer", "saved_entries", "sequencer"),
+    "restore": ("encoding_table", "entry_buffer", "expander", "record_reader", "row_writer"),
+    "save": ("closer", "collector", "kernel_record", "records"),
+}
+"""By room, those of which the pipelines and the unit do not run all."""
+SIZES = (16, 4), (32, 32), (32, 8)
+RUNS: Sequence[Run | Replay] = (
+    Run("packer", {"size": 4, "most": 4}), Run("packer", {"size": 8, "most": 8}),
+    *_sizes("compressor", *SIZES), *_sizes("encoder", *SIZES), *_sizes("tb_compressor", (8, 8)),
+    *_sizes("decoder", *SIZES, name="decompressor"), *_sizes("decoder", *SIZES, name="group_decoder"),
+    *(Run(pipeline, {"shape": shape}) for pipeline in ("save", "restore")
+      for shape in ("plain", "tiny", "beats", "narrow")),
+    *(Run("unit", {"shape": shape}) for shape in ("tiny", "beats")),
+    *(Replay(f"{room}/test_{block}.py") for room, blocks in _BLOCKS.items() for block in blocks),
+    Replay("test_engine_checkpoint.py", "wide or bus128 or spare"),
+)
+"""All of them."""

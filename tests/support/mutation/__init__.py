@@ -1,0 +1,1 @@
+"""Small faults planted in exported blocks, and whether their benches notice them."""

@@ -1,0 +1,160 @@
+"""A campaign on a block: each fault is simulated with the bench; of those that pass unseen it is asked whether they can
+be seen."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from caesura.cache import cache_directory, digest, write_atomically
+from caesura.sim.cocotb.build import program
+from caesura.sim.cocotb.run import BenchError, Outcome, simulate
+from support.coverage.runs import bench_texts
+
+from .equivalence import Verdict, equivalent
+from .planting import Fault, Mutated, planted
+from .targets import Target
+
+__all__ = ["Result", "campaign"]
+
+CAUGHT = "caught"
+_TIME = re.compile(r"\bPASS +(\d+\.\d+)")
+BATCH = 10
+"""Faults of one simulation."""
+
+
+@dataclass(frozen=True)
+class Result:
+    """How a campaign went.
+
+    Attributes
+    ----------
+    target : Target
+    faults : tuple of Fault
+    fates : tuple of str
+        Of each fault: `CAUGHT`, or the value of a `Verdict`.
+    """
+
+    target: Target
+    faults: tuple[Fault, ...]
+    fates: tuple[str, ...]
+
+    def count(self, fate: str) -> int:
+        """Return how many faults have a fate."""
+        return self.fates.count(fate)
+
+    @property
+    def survivors(self) -> list[tuple[Fault, str]]:
+        """Faults that were not noticed and not proved equivalent, with what is known of each."""
+        return [(fault, fate) for fault, fate in zip(self.faults, self.fates, strict=True)
+                if fate not in (CAUGHT, Verdict.PROVED.value)]
+
+    @property
+    def share(self) -> float:
+        """Caught faults among those that are not proved equivalent."""
+        asked = len(self.faults) - self.count(Verdict.PROVED.value)
+        return self.count(CAUGHT) / asked if asked else 1.0
+
+
+def campaign(target: Target, count: int | None = None, report: Callable[[str, str], None] = lambda text, detail: None
+             ) -> Result:
+    """Return the fates of a target's faults, or of as many as asked; what was found before is in the cache.
+
+    Raises
+    ------
+    BenchError
+        If the bench fails without a fault.
+    """
+    mutated = planted(target.component(), count or target.count, target.seed)
+    noticed = _noticed(target, mutated, report)
+    verdicts = _Kept("proved", [mutated.rtlil, *_proof_texts()])
+    fates = []
+    for fault in mutated.faults:
+        report(f"what is not noticed of the {target.name}", f"{fault.number} of {len(mutated.faults)}")
+        fates.append(CAUGHT if noticed[str(fault.number)] else verdicts.get(
+            str(fault.number), lambda fault=fault: _verdict(target, mutated, fault)))
+    return Result(target, mutated.faults, tuple(fates))
+
+
+def _noticed(target: Target, mutated: Mutated, report: Callable[[str, str], None]) -> _Kept:
+    """Return for the number of each fault whether the bench notices it."""
+    kept = _Kept("noticed", [mutated.text, *bench_texts(target.bench), str(target.parameters), str(target.seed),
+                             str(target.tests)])
+    simulation = _Simulation(target, mutated)
+    for first in range(0, len(mutated.faults), BATCH):
+        numbers = [fault.number for fault in mutated.faults[first:first + BATCH]]
+        report(f"faults of the {target.name}", f"{first} of {len(mutated.faults)}")
+        if any(str(number) not in kept for number in numbers):
+            found = simulation.caught(numbers, kept.get("limit", simulation.limit))
+            kept.update({str(number): number in found for number in numbers})
+    return kept
+
+
+def _verdict(target: Target, mutated: Mutated, fault: Fault) -> str:
+    return equivalent(target.component(), mutated, fault.number, target.contract).value
+
+
+class _Simulation:
+    """A block with its bench, faults to choose from."""
+
+    def __init__(self, target: Target, mutated: Mutated):
+        self._target, self._mutated = target, mutated
+
+    def _run(self, numbers: list[int], limit: int) -> Outcome:
+        target = self._target
+        binary = program(self._mutated.text, f"{target.name} with faults")
+        return simulate(binary, "support.mutation.batch", seed=target.seed, parameters={
+            **target.parameters, "bench": target.module, "faults": numbers, "limit": limit, "tests": target.tests})
+
+    def limit(self) -> int:
+        """Return how long a test may take with a fault, in nanoseconds: twice what the longest takes without."""
+        outcome = self._run([0], 1 << 40)
+        if outcome.failed or not outcome.passed:
+            raise BenchError(f"{self._target.name} fails without a fault:\n{outcome.log[-2000:]}")
+        return 2 * int(max(float(time) for time in _TIME.findall(outcome.log))) + 1000
+
+    def caught(self, numbers: list[int], limit: int) -> set[int]:
+        """Return which of some faults the bench notices: a test fails, or does not end in time."""
+        try:
+            outcome = self._run(numbers, limit)
+        except BenchError:  # the simulation has died of one of them
+            if len(numbers) == 1:
+                return set(numbers)
+            return {number for each in numbers for number in self.caught([each], limit)}
+        failed = {int(name.rpartition("__")[2]) for name in outcome.failed}
+        passed = {int(name.rpartition("__")[2]) for name in outcome.passed}
+        return failed | (set(numbers) - passed)
+
+
+def _proof_texts() -> list[str]:
+    """Return the sources that decide what a proof says."""
+    return [Path(__file__).with_name(f"{name}.py").read_text() for name in ("equivalence", "contracts")]
+
+
+class _Kept:
+    """A small file of the cache: answers by name, written as they come, so that a campaign goes on where it stopped."""
+
+    def __init__(self, name: str, texts: Sequence[str]):
+        self._path = cache_directory() / "mutation" / f"{name}-{digest(texts)}.json"
+        self._answers = json.loads(self._path.read_text()) if self._path.exists() else {}
+
+    def __contains__(self, name: str) -> bool:
+        return name in self._answers
+
+    def __getitem__(self, name: str) -> Any:
+        return self._answers[name]
+
+    def update(self, answers: dict[str, Any]) -> None:
+        """Add answers."""
+        self._answers |= answers
+        write_atomically(self._path, json.dumps(self._answers))
+
+    def get(self, name: str, find: Callable[[], Any]) -> Any:
+        """Return an answer, found now if it was not before."""
+        if name not in self._answers:
+            self.update({name: find()})
+        return self._answers[name]
