@@ -62,8 +62,10 @@ class BlockMemory(wiring.Component):
         m = Module()
         width = 8 * self.geometry.bus_bytes
         m.submodules.memory = memory = Memory(shape=width, depth=self.depth, init=[])
-        self._read(m, memory.read_port())
-        self._write(m, memory.write_port(granularity=8))
+        load = memory.read_port()
+        store = memory.write_port(granularity=8)
+        self._read(m, load)
+        self._write(m, store)
         return m
 
     def _place(self, address):
@@ -74,8 +76,12 @@ class BlockMemory(wiring.Component):
         """Issue a read of the memory a cycle; its data stays at the port until the next one."""
         bus = self.axi
         place = Signal(len(bus.araddr))
-        left, active, moves = Signal(8), Signal(), Signal()
-        inside, answered, number = Signal(), Signal(), Signal.like(bus.arid)
+        left = Signal(8)
+        active = Signal()
+        moves = Signal()
+        inside = Signal()
+        answered = Signal()
+        number = Signal.like(bus.arid)
         m.d.comb += [
             inside.eq(place < self.depth), moves.eq(active & (~bus.rvalid | bus.rready)),
             bus.arready.eq(~active | moves & (left == 0)),
@@ -97,7 +103,10 @@ class BlockMemory(wiring.Component):
         """Take a beat a cycle."""
         bus = self.axi
         place = Signal(len(bus.awaddr))
-        active, outside, taken, inside = Signal(), Signal(), Signal(), Signal()
+        active = Signal()
+        outside = Signal()
+        taken = Signal()
+        inside = Signal()
         m.d.comb += [
             inside.eq(place < self.depth), bus.awready.eq(~active & ~bus.bvalid),
             bus.wready.eq(active), taken.eq(active & bus.wvalid), port.addr.eq(place),

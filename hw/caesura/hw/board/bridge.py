@@ -150,7 +150,8 @@ class HostBridge(wiring.Component):
         depth = 1 << max(len(self.identity) - 1, 1).bit_length()
         m.submodules.identity = identity = Memory(shape=8, depth=depth, init=self.identity)
         m.submodules.bus = bus = ResetInserter(self.reset)(AxiMaster(g, 1, 1))
-        self._rom, self._rom_depth = identity.read_port(), depth
+        self._rom = identity.read_port()
+        self._rom_depth = depth
         self._bytes = buffer.read_port()
         store = buffer.write_port()
         m.d.comb += [queue.input.payload.eq(self.received.payload),
@@ -164,7 +165,8 @@ class HostBridge(wiring.Component):
         self._comes = queue.output.valid
         self._reader, self._writer = bus.readers[0], bus.writers[0]
         self._index = Signal(range(MAX_DATA + CRC_BYTES))
-        self._put, self._put_byte = Signal(), Signal(8)
+        self._put = Signal()
+        self._put_byte = Signal(8)
         m.d.comb += [
             self._bytes.addr.eq(Mux(sender.answer.valid, sender.fetch.index, self._index)),
             sender.fetch.byte.eq(self._bytes.data),
@@ -177,14 +179,23 @@ class HostBridge(wiring.Component):
         bus_bytes = self.geometry.bus_bytes
         self._header = header = Signal.like(self._frame.payload.header)
         self._stored = stored = Signal.like(self._frame.payload.stored)
-        self._status, self._read_size = Signal(8), Signal(range(MAX_DATA + 1))
-        self._last_status, self._last_sequence, self._last_valid = Signal(8), Signal(8), Signal()
-        self._address, self._left = Signal(32), Signal(16)
-        self._cycle, self._stamp = Signal(CYCLE_BITS), Signal(CYCLE_BITS)
-        self._stuck, self._level = Signal(), Signal()
-        self._lane, self._word = Signal(range(bus_bytes)), Signal(8 * bus_bytes)
-        self._strobe, self._beats = Signal(bus_bytes), Signal(range(self.geometry.burst_beats))
-        self._value, self._count = Signal(32), Signal(range(WORD_BYTES))
+        self._status = Signal(8)
+        self._read_size = Signal(range(MAX_DATA + 1))
+        self._last_status = Signal(8)
+        self._last_sequence = Signal(8)
+        self._last_valid = Signal()
+        self._address = Signal(32)
+        self._left = Signal(16)
+        self._cycle = Signal(CYCLE_BITS)
+        self._stamp = Signal(CYCLE_BITS)
+        self._stuck = Signal()
+        self._level = Signal()
+        self._lane = Signal(range(bus_bytes))
+        self._word = Signal(8 * bus_bytes)
+        self._strobe = Signal(bus_bytes)
+        self._beats = Signal(range(self.geometry.burst_beats))
+        self._value = Signal(32)
+        self._count = Signal(range(WORD_BYTES))
         self._spent = Signal(range(self.bus_patience))
         m.d.sync += [self._cycle.eq(Mux(self.reset, 0, self._cycle + 1)),
                      self._spent.eq(self._spent + 1)]
@@ -302,7 +313,8 @@ class HostBridge(wiring.Component):
 
     def _read_memory(self, m: Module) -> None:
         """Take beats apart into the buffer."""
-        beat, last = self._reader.beat, Signal()
+        beat = self._reader.beat
+        last = Signal()
         with m.State("READ"):
             self._burst(m, self._reader.request, "GET")
         with m.State("GET"):

@@ -9,6 +9,8 @@
     answer: header, size --> [header, buffer by fetch, CRC-32] --> [escapes] --> bytes
 """
 
+from typing import Any
+
 from amaranth.hdl import Cat, Module, Mux, Signal
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.crc.catalog import CRC32_ISO_HDLC
@@ -109,10 +111,14 @@ class FrameReceiver(wiring.Component):
         frame = self.frame.payload
         count = Signal(range(_COUNTED + 1))
         silence = Signal(range(self.patience + 1))
-        escaped, bad, long = Signal(), Signal(), Signal()
+        escaped = Signal()
+        bad = Signal()
+        long = Signal()
         ends = Signal()  # the END of a frame was taken in the cycle before: the CRC is right now
         begun = Signal()
-        taken, plain, byte = Signal(), Signal(), Signal(8)
+        taken = Signal()
+        plain = Signal()
+        byte = Signal(8)
         received = self.bytes.payload
         full = count == _COUNTED
         m.d.comb += [
@@ -175,7 +181,8 @@ class FrameSender(wiring.Component):
 
     def elaborate(self, platform):
         m = Module()
-        m.submodules.crc = self._crc = crc = CRC32_ISO_HDLC().create()
+        crc: Any = CRC32_ISO_HDLC().create()  # the stubs know another `Signal`
+        m.submodules.crc = self._crc = crc
         self._escaped = Signal()  # the first byte of a pair has been taken
         index = Signal(range(MAX_DATA + 1))
         answer = self.answer.payload
@@ -226,6 +233,7 @@ class FrameSender(wiring.Component):
 
     def _pass(self, m: Module, byte, counted: bool):
         """Send a byte, or the two that stand for it; return whether the last of them is taken."""
+        escaped: Any = self._escaped
         special = (byte == END) | (byte == ESC)
         pair = Mux(byte == END, ESCAPED_END, ESCAPED_ESC)
         done = Signal()
@@ -236,5 +244,5 @@ class FrameSender(wiring.Component):
             self._crc.data.eq(byte), self._crc.valid.eq(done & counted),
         ]
         with m.If(self.bytes.ready):
-            m.d.sync += self._escaped.eq(special & ~self._escaped)
+            m.d.sync += escaped.eq(special & ~escaped)
         return done

@@ -103,10 +103,12 @@ class LiteDramMemory(wiring.Component):
         m = Module()
         bus, port = self.axi, self.port
         self._place = Signal(len(port.cmd_addr))
-        self._number, self._lost = Signal.like(bus.arid), Signal()
+        self._number = Signal.like(bus.arid)
+        self._lost = Signal()
         self._left = Signal(9)  # beats that the bus has not had yet
         self._asks = Signal(9)  # beats that are to be asked for
-        reads_next, reads = Signal(), Signal()
+        reads_next = Signal()
+        reads = Signal()
         taken = Signal()
         m.d.comb += [taken.eq(port.cmd_valid & port.cmd_ready),
                      reads.eq(bus.arvalid & (reads_next | ~bus.awvalid)),
@@ -163,7 +165,8 @@ class LiteDramMemory(wiring.Component):
         bus, port = self.axi, self.port
         m.submodules.written = queue = StreamQueue(len(bus.wdata) + len(bus.wstrb),
                                                    self.geometry.burst_beats)
-        beat, comes = queue.output.payload, Signal()
+        beat = queue.output.payload
+        comes = Signal()
         m.d.comb += [
             queue.input.payload.eq(Cat(bus.wdata, bus.wstrb)), port.wdata_we.eq(
                 beat[len(bus.wdata):]), port.wdata_data.eq(beat[:len(bus.wdata)]),

@@ -123,7 +123,7 @@ class UartTransmitter(wiring.Component):
 
     def __init__(self, divisor: int):
         self.divisor = _check(divisor)
-        super().__init__({"tx": Out(1, init=1), "sent": In(stream.Signature(8))})
+        super().__init__({"tx": Out(1), "sent": In(stream.Signature(8))})
 
     def elaborate(self, platform):
         m = Module()

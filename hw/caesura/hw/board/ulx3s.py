@@ -83,14 +83,14 @@ class Ulx3s(Elaboratable):
         clock_mhz = self.identity.clock_hz / 1e6
         if clock_mhz != OSCILLATOR_MHZ:  # otherwise the platform makes the domain
             pin = platform.request(platform.default_clk, dir="-")
-            m.submodules.oscillator = oscillator = io.Buffer("i", pin)
+            m.submodules.oscillator = oscillator = io.Buffer(io.Direction.Input, pin)
             setting = pll_setting(OSCILLATOR_MHZ, clock_mhz)
             m.d.comb += lights[1].eq(pll_clock(m, oscillator.i, OSCILLATOR_MHZ, setting))
         patience = int(self.identity.clock_hz * _PATIENCE_SECONDS)
         m.submodules.block = board = Board(self.identity, patience)
         m.submodules.uart = uart = Uart(self.divisor)
         line = platform.request("uart", dir="-")
-        m.submodules.rx = rx = io.Buffer("i", line.rx)
+        m.submodules.rx = rx = io.Buffer(io.Direction.Input, line.rx)
         wiring.connect(m, uart.received, board.received)
         wiring.connect(m, board.sent, uart.sent)
         m.d.comb += [uart.rx.eq(rx.i), self._out(m, "tx", line.tx).eq(uart.tx),
@@ -99,5 +99,5 @@ class Ulx3s(Elaboratable):
 
     def _out(self, m: Module, name: str, pin) -> Signal:
         """Return what drives a pin."""
-        m.submodules[name] = buffer = io.Buffer("o", pin)
+        m.submodules[name] = buffer = io.Buffer(io.Direction.Output, pin)
         return buffer.o

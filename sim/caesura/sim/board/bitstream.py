@@ -112,9 +112,9 @@ def build_bitstream(geometry: Geometry, out: Path, *, clock_mhz: float = CLOCK_M
         "met": met, "bitstream": str(out) if timing["mhz"] is not None else None}
 
 
-def _elaborated(design: ulx3s.Ulx3s, left_out: str | None) -> tuple[str, str]:
+def _elaborated(whole: ulx3s.Ulx3s, left_out: str | None) -> tuple[str, str]:
     """Return the RTLIL of a board, identical modules merged, and its pins and clocks."""
-    files = ulx3s.platform().build(design, name="top", do_build=False).files
+    files = ulx3s.platform().build(whole, name="top", do_build=False).files
     text, pins = ((file.decode() if isinstance(file, bytes) else file) for file in (files["top.il"], files["top.lpf"]))
     text = export.merge_identical_modules(text)
     return without(text, [LEFT_OUT[left_out]] if left_out else []), pins
