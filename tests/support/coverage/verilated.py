@@ -60,7 +60,7 @@ class Design:
         self._ports = ports_of(component, observe=True)
         values = {path: value for path, _, value in component.signature.flatten(component)}
         self.places = {id(Value.cast(values[port.path])): number for number, port in enumerate(self._ports)}
-        self.initial = [(number, Value.cast(values[port.path]).init) for number, port in enumerate(self._ports)
+        self.initial = [(number, Value.cast(values[port.path]).init) for number, port in enumerate(self._ports)  # pyright: ignore
                         if not port.output and isinstance(Value.cast(values[port.path]), Signal)]
         self.text = f"{_top(self._ports)}\n{netlist(component, 'block', self._ports, located=True)}"
         self.counted: Counter[str] = Counter()
@@ -130,7 +130,7 @@ class _Tick:
     async def until(self, condition: Any) -> tuple[Any, ...]:
         """Wait for the first edge at which a condition holds; return what was sampled."""
         while True:
-            _, _, *values, done = await self.sample(condition)
+            _, _, *values, done = await self.sample(condition)  # pyright: ignore
             if done:
                 return tuple(values)
 
@@ -138,12 +138,12 @@ class _Tick:
         """Wait for some edges; return what was sampled at the last."""
         values: tuple[Any, ...] = ()
         for _ in range(count):
-            _, _, *values = await self
+            _, _, *values = await self  # pyright: ignore
         return tuple(values)
 
     async def __aiter__(self):
         while True:
-            yield await self
+            yield await self  # pyright: ignore
 
 
 class _Context:
@@ -204,17 +204,18 @@ class _Context:
                 bits |= self._bits(part) << low
                 low += len(part)
             return bits
-        if isinstance(value, Operator) and value.operator in ("&", "|", "~", "u", "s"):
+        if isinstance(value, Operator) and value.operator in ("&", "|", "~", "u", "s"):  # pyright: ignore
             return self._operator(value)
         return self._read(self._place(value))
 
     def _operator(self, value: Operator) -> int:
-        operands = [self._bits(each) for each in value.operands]
-        if value.operator == "~":
+        operands = [self._bits(each) for each in value.operands]  # pyright: ignore
+        if value.operator == "~":  # pyright: ignore
             return ~operands[0] & (1 << len(value)) - 1
-        if value.operator in ("u", "s"):
+        if value.operator in ("u", "s"):  # pyright: ignore
             return operands[0]
-        return operands[0] & operands[1] if value.operator == "&" else operands[0] | operands[1]
+        both = value.operator == "&"  # pyright: ignore
+        return operands[0] & operands[1] if both else operands[0] | operands[1]
 
     def _assign(self, target: Value, bits: int) -> None:
         """Write the bits of an input, or of a part of one."""

@@ -124,7 +124,7 @@ class _Miter(wiring.Component):
                 first, second = (self._seen(port, side) for side in sides)
                 with m.If(first != second):
                     m.d.comb += differ.eq(1)
-        m.d.comb += self.bad.eq(differ & kept)
+        m.d.comb += self.bad.eq(differ & kept)  # pyright: ignore
         return m
 
     def _constant(self, m: Module, inputs: dict[str, Any]) -> list[Value]:
@@ -148,7 +148,7 @@ class _Miter(wiring.Component):
             ("i", SELECT, Const(number, SELECT_BITS)),
             *(("o" if port.output else "i", port.inner, values[port.inner]) for port in self._ports))
         return SimpleNamespace(**{
-            port.inner: port.shape(values[port.inner]) if hasattr(port.shape, "from_bits") or callable(port.shape)
+            port.inner: port.shape(values[port.inner]) if hasattr(port.shape, "from_bits") or callable(port.shape)  # pyright: ignore
             else values[port.inner] for port in self._ports})
 
     def _seen(self, port: Port, side: SimpleNamespace) -> Value:

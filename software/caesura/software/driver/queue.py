@@ -38,7 +38,7 @@ __all__ = ["Flight", "Queue", "Queued"]
 SLICE = 200
 """Cycles between two looks at a signal."""
 LOOK = 4
-"""Cycles between two looks at a queue that is to do something soon; the queue processor has the registers in between."""
+"""Cycles between two looks at a queue that is to do something soon; its processor has the registers in between."""
 SETTLED = 100_000
 """Cycles in which a packet completes of which nothing is left but its signal, unless memory does not answer."""
 _FAILED = {

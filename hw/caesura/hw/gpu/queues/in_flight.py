@@ -17,8 +17,8 @@ AGE_BITS = 16
 """Packets between two of a queue that are not completed are fewer than 2 to the power of this."""
 
 
-def flight_number(g: Geometry) -> int:
-    """Return the bits of the number of a kernel in flight: its queue's, then its own there."""
+def flight_number(g: Geometry):
+    """Shape of the number of a kernel in flight: its queue's, then its own there."""
     return below(g.flights)
 
 
