@@ -35,8 +35,12 @@ class PacketCompletion(wiring.Component):
     Attributes
     ----------
     begin : Signal, in
-        With `stamp`, the times are written too; `signal`, its address, 0 for none; `start`, a time.
-        All but `begin` are held until `done`.
+    stamp : Signal, in
+        The times are written too. This and the next two are held until `done`.
+    signal : Signal(ADDRESS_BITS), in
+        Its address, 0 for none.
+    start : Signal(64), in
+        One of the times.
     cycle : Signal(64), in
         Now, the other time.
     done : Signal, out
