@@ -21,12 +21,19 @@ def _after(state: int, data: int, bits: int) -> int:
 
 
 class ChecksumPort(wiring.Signature):
-    """A block's side of a `Checksum` that it shares with others: its members, seen from outside.
+    """A block's side of a `Checksum` that it shares with others.
 
     Parameters
     ----------
     words : int
         32-bit words of `data`.
+
+    Attributes
+    ----------
+    start : Signal, out
+    data : Signal(32 * words), out; valid : Signal, out
+    crc : Signal(32), in
+        As of the `Checksum`.
     """
 
     def __init__(self, words: int):
