@@ -365,7 +365,8 @@ def test_what_is_in_flight_at_the_same_time_has_tracks_of_its_own():
     events = events[np.argsort(events["cycle"], kind="stable")]
     tracks = queue_slices(events, 1, 2, 60, KernelNames({0: "k"}))
     assert [[(s.name, s.begin, s.end) for s in track] for track in tracks] == [
-        [("packet 1 waits", 8, 20), ("packet 1: k", 20, 40), ("packet 2 waits", 40, 60)], [("packet 0: k", 8, 50)]]
+        [("packet 0 waits", 5, 8), ("packet 1 waits", 8, 20), ("packet 1: k", 20, 40), ("packet 2 waits", 40, 60)],
+        [("packet 0: k", 8, 50)]]
 
 
 def test_what_is_of_the_device_is_the_sum_of_its_sms():
