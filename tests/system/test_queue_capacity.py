@@ -13,26 +13,7 @@ from caesura.software.compiler import compile_ptx
 from caesura.software.driver import DriverError
 from support.selection import quick
 from support.sim.chain import THREADS, Chain
-from support.sim.queues import DEVICE, HOW, LIMIT, Scene
-from support.sim.shared_counters import HEAD
-
-COUNT = HEAD + """
-.visible .entry count(.param .u64 counter, .param .u32 rounds)
-{
-    .reg .pred %p<2>;
-    .reg .b32 %r<4>;
-    .reg .b64 %a<2>;
-    ld.param.u64 %a0, [counter];
-    ld.param.u32 %r0, [rounds];
-    mov.u32 %r1, 0;
-LOOP:
-    add.u32 %r1, %r1, 1;
-    setp.lt.u32 %p0, %r1, %r0;
-    @%p0 bra LOOP;
-    red.global.add.u32 [%a0], 1;
-    ret;
-}
-"""
+from support.sim.queues import ADD, DEVICE, HOW, LIMIT, Scene
 
 
 @pytest.fixture(params=["golden", "rtl"])
@@ -45,7 +26,7 @@ class Line:
 
     def __init__(self, backend, capacity, slots=4, sms=2):
         self.device = open_device(backend, DEVICE.replace(sms=sms), memory_bytes=1 << 20)
-        self.kernel = self.device.load(compile_ptx(COUNT).values())["count"]
+        self.kernel = self.device.load(compile_ptx(ADD).values())["add"]
         self.counters = self.device.zeros(64, np.uint32)
         self.queue = self.device.queue([self.kernel], 16, capacity=capacity)
         self.queue.wait = partial(self.queue.wait, max_cycles=LIMIT)
@@ -129,7 +110,7 @@ def test_a_packet_that_is_none_leaves_the_others_in_flight(backend):
         line.put()
         place = line.queue._ring.address + 64
         line.device.transport.write_memory(place, int(PacketType.AGENT).to_bytes(4, "little"))
-        with pytest.raises(DriverError, match=r"queue 0 has stopped at packet 1 \(count\): its packet is none"):
+        with pytest.raises(DriverError, match=r"queue 0 has stopped at packet 1 \(add\): its packet is none"):
             line.queue.wait()
         while not first.done:
             line.device.advance(50)
@@ -299,7 +280,7 @@ def test_one_sm_has_queues_too(backend):
 @pytest.mark.parametrize("most", [1, 2, 4])
 def test_a_capacity_that_the_machine_has_not(most):
     with open_device("golden", DEVICE.replace(queue_capacity=most), memory_bytes=1 << 20) as device:
-        kernel = device.load(compile_ptx(COUNT).values())["count"]
+        kernel = device.load(compile_ptx(ADD).values())["add"]
         for capacity in (0, most + 1):
             with pytest.raises(DriverError, match=f"capacity must be 1 to {most}, .* not {capacity}"):
                 device.queue([kernel], 16, capacity=capacity)

@@ -15,28 +15,11 @@ from caesura.sim.memory import ErrorRange
 from caesura.software.compiler import compile_ptx
 from caesura.software.driver import DriverError, LaunchError
 from support.selection import quick
+from support.sim.queues import ADD, DEVICE
 from support.sim.shared_counters import HEAD
 
 LIMIT = 60_000
 """Cycles in which everything has completed."""
-DEVICE = preset("tiny").replace(sms=2, queues=3)
-ADD = HEAD + """
-.visible .entry add(.param .u64 counter, .param .u32 rounds)
-{
-    .reg .pred %p<2>;
-    .reg .b32 %r<4>;
-    .reg .b64 %a<2>;
-    ld.param.u64 %a0, [counter];
-    ld.param.u32 %r0, [rounds];
-    mov.u32 %r1, 0;
-LOOP:
-    add.u32 %r1, %r1, 1;
-    setp.lt.u32 %p0, %r1, %r0;
-    @%p0 bra LOOP;
-    red.global.add.u32 [%a0], 1;
-    ret;
-}
-"""
 SHAPE = HEAD + """
 .visible .entry shape(.param .u64 output)
 {

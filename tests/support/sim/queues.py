@@ -1,4 +1,4 @@
-"""Kernels that use everything, in queues with priorities that share the kernel slots of a device of two SMs."""
+"""Kernels that use everything, in queues that share the kernel slots of a device; and one that counts."""
 
 import numpy as np
 
@@ -7,13 +7,32 @@ from caesura.hw.arch.geometry import preset
 from caesura.software.driver import CycleLimit
 from support.hw.stir import WORDS, image, stirred
 
+from .shared_counters import HEAD
 from .stirring import BLOCK, BLOCKS
 
-__all__ = ["DEVICE", "HOW", "LIMIT", "Scene", "Stirred"]
+__all__ = ["ADD", "DEVICE", "HOW", "LIMIT", "Scene", "Stirred"]
 
 DEVICE = preset("tiny").replace(sms=2, queues=3)
 MEMORY = 1 << 22
 LIMIT = 200_000
+ADD = HEAD + """
+.visible .entry add(.param .u64 counter, .param .u32 rounds)
+{
+    .reg .pred %p<2>;
+    .reg .b32 %r<4>;
+    .reg .b64 %a<2>;
+    ld.param.u64 %a0, [counter];
+    ld.param.u32 %r0, [rounds];
+    mov.u32 %r1, 0;
+LOOP:
+    add.u32 %r1, %r1, 1;
+    setp.lt.u32 %p0, %r1, %r0;
+    @%p0 bra LOOP;
+    red.global.add.u32 [%a0], 1;
+    ret;
+}
+"""
+"""Each thread counts to `rounds`, and adds 1 to a word."""
 HOW = [{"mechanism": "occupied"}, {"mechanism": "live"}, {"mechanism": "live+cp"}, {"mechanism": "live+tb"},
        {"grace": 150}, {"in_place": True}, {"scramble": True}, {"incremental": True}]
 
