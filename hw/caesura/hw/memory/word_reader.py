@@ -8,7 +8,7 @@ from amaranth.utils import exact_log2
 from ..arch.geometry import ADDRESS_BITS, SEGMENT_BYTES, WORD_BYTES, Geometry
 from .ports import ReadInterface, ReadPort
 
-__all__ = ["WORDS_BITS", "WordReader", "words_job"]
+__all__ = ["WORDS_BITS", "WordReader", "read_word", "words_job"]
 
 WORDS_BITS = 8
 """Bits of the number of words of a job."""
@@ -17,6 +17,11 @@ WORDS_BITS = 8
 def words_job() -> data.StructLayout:
     """So many words, 1 or more, from an address on, a multiple of 4."""
     return data.StructLayout({"address": ADDRESS_BITS, "words": WORDS_BITS})
+
+
+def read_word() -> data.StructLayout:
+    """A word that was read; `error` of a failed beat; `last` of its job."""
+    return data.StructLayout({"data": 32, "error": 1, "last": 1})
 
 
 class WordReader(wiring.Component):
@@ -30,8 +35,7 @@ class WordReader(wiring.Component):
     Attributes
     ----------
     job : stream of words_job, in
-    word : stream, out
-        `data`; `error` of a failed beat; `last` of its job.
+    word : stream of read_word, out
     port : ReadPort, out
     """
 
@@ -41,9 +45,8 @@ class WordReader(wiring.Component):
 
     def __init__(self, g: Geometry):
         self.geometry = g
-        word = data.StructLayout({"data": 32, "error": 1, "last": 1})
         super().__init__({"job": In(stream.Signature(words_job())),
-                          "word": Out(stream.Signature(word)), "port": Out(ReadPort(g))})
+                          "word": Out(stream.Signature(read_word())), "port": Out(ReadPort(g))})
 
     def elaborate(self, platform):
         m = Module()

@@ -11,7 +11,7 @@ from ...arch.geometry import ADDRESS_BITS, Geometry
 from ...interfaces.payloads import below
 from ...lib.bits import lowest_number, popcount
 
-__all__ = ["InFlight", "flight", "flight_number"]
+__all__ = ["InFlight", "flight", "flight_begin", "flight_end", "flight_number"]
 
 AGE_BITS = 16
 """Packets between two of a queue that are not completed are fewer than 2 to the power of this."""
@@ -27,6 +27,19 @@ def flight(g: Geometry) -> data.StructLayout:
     in which kernel slot, its last one if it is away."""
     return data.StructLayout({"busy": 1, "slot": below(g.kernel_slots), "index": ADDRESS_BITS,
                               "signal": ADDRESS_BITS, "start": 64})
+
+
+def flight_begin(g: Geometry) -> data.StructLayout:
+    """While `valid` a kernel takes the place `number`: that of the next packet, if `fresh`,
+    otherwise one that was away and is now in another `slot`."""
+    return data.StructLayout({
+        "valid": 1, "fresh": 1, "number": flight_number(g), "slot": below(g.kernel_slots),
+        "signal": ADDRESS_BITS, "start": 64})
+
+
+def flight_end(g: Geometry) -> data.StructLayout:
+    """While `valid` the kernel at `number` has completed."""
+    return data.StructLayout({"valid": 1, "number": flight_number(g)})
 
 
 class InFlight(wiring.Component):
@@ -47,11 +60,7 @@ class InFlight(wiring.Component):
         Vector: the packet at `next` is begun in this cycle.
     passing : Signal(queues), in
         Vector: the one before `next` is a barrier that has been passed, and has not completed.
-    begin : struct, in
-        While `valid` a kernel takes the place `number`: that of the packet at `next`, if `fresh`,
-        otherwise one that was away and is now in another `slot`.
-    end : struct, in
-        While `valid` the kernel at `number` has completed.
+    begin : flight_begin, in; end : flight_end, in
     flights : array of array of flight, out
         By queue.
     next, oldest : array of Signal(32), out
@@ -76,10 +85,7 @@ class InFlight(wiring.Component):
         queues, depth = g.queues, g.queue_capacity
         super().__init__({
             "advance": In(queues), "passing": In(queues),
-            "begin": In(data.StructLayout({
-                "valid": 1, "fresh": 1, "number": flight_number(g), "slot": below(g.kernel_slots),
-                "signal": ADDRESS_BITS, "start": 64})),
-            "end": In(data.StructLayout({"valid": 1, "number": flight_number(g)})),
+            "begin": In(flight_begin(g)), "end": In(flight_end(g)),
             "flights": Out(data.ArrayLayout(data.ArrayLayout(flight(g), depth), queues)),
             "next": Out(data.ArrayLayout(ADDRESS_BITS, queues)),
             "oldest": Out(data.ArrayLayout(ADDRESS_BITS, queues)),

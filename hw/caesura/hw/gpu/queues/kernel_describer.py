@@ -13,7 +13,7 @@ from ...arch.registers import register_map
 from ...interfaces.payloads import below
 from ...lib.bits import one_hot
 from ...lib.divider import Divider
-from ...memory.word_reader import words_job
+from ...memory.word_reader import read_word, words_job
 from .queue_registers import queue_setup
 
 __all__ = ["KernelDescriber", "register_write"]
@@ -78,13 +78,12 @@ class KernelDescriber(wiring.Component):
 
     def __init__(self, g: Geometry):
         self.geometry = g
-        word = data.StructLayout({"data": 32, "error": 1, "last": 1})
         super().__init__({
             "packet": In(DISPATCH), "found": In(KERNEL_OBJECT), "setup": In(queue_setup()),
             "slot": In(below(g.kernel_slots)), "place": In(below(g.queue_capacity)),
             "wrong": Out(1), "begin": In(1), "done": Out(1),
             "failed": Out(1), "registers": Out(stream.Signature(register_write(g))),
-            "job": Out(stream.Signature(words_job())), "word": In(stream.Signature(word)),
+            "job": Out(stream.Signature(words_job())), "word": In(stream.Signature(read_word())),
         })
 
     def elaborate(self, platform):

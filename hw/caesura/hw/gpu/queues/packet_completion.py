@@ -3,7 +3,7 @@
 from functools import partial
 
 from amaranth.hdl import Cat, Module, Signal
-from amaranth.lib import data, stream, wiring
+from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from ...arch.geometry import ADDRESS_BITS, Geometry
@@ -12,7 +12,7 @@ from ...interfaces.gpu_ports import SEGMENT_BITS, OrderPort
 from ...interfaces.port import Port
 from ...memory.pair_writer import PairWriter
 from ...memory.ports import WriteInterface, WritePort
-from ...memory.word_reader import words_job
+from ...memory.word_reader import read_word, words_job
 
 __all__ = ["PacketCompletion"]
 
@@ -67,11 +67,10 @@ class PacketCompletion(wiring.Component):
 
     def __init__(self, g: Geometry):
         self.geometry = g
-        word = data.StructLayout({"data": 32, "error": 1, "last": 1})
         super().__init__({
             "begin": In(1), "stamp": In(1), "signal": In(ADDRESS_BITS), "start": In(64),
             "cycle": In(64), "done": Out(1), "job": Out(stream.Signature(words_job())),
-            "word": In(stream.Signature(word)), "order": Out(OrderPort()),
+            "word": In(stream.Signature(read_word())), "order": Out(OrderPort()),
             "write_port": Out(WritePort(g)),
             **({"wrote": Out(stream.Signature(SEGMENT_BITS))} if g.watches else {}),
         })

@@ -12,12 +12,12 @@ from amaranth.utils import exact_log2
 
 from ...arch.commands import KernelState
 from ...arch.faults import CommandError
-from ...arch.geometry import ADDRESS_BITS, Geometry
+from ...arch.geometry import Geometry
 from ...arch.packets import QueueError, QueueState
 from ...interfaces.payloads import below
 from ...lib.bits import encode, lowest_number, one_hot
 from ...lib.vectors import LeastRecent
-from .in_flight import InFlight, flight, flight_number
+from .in_flight import InFlight, flight, flight_begin, flight_end, flight_number
 from .queue_preemption import QueuePreemption, queue_action, queue_demand
 from .queue_registers import queue_policy, queue_setup, queue_status
 
@@ -126,10 +126,7 @@ class QueueStates(wiring.Component):
             "verdict": In(data.StructLayout({"valid": 1, "queue": below(g.queues), "waits": 1,
                                              "why": Wait, "error": QueueError, "of": 3})),
             "served": In(g.queues), "advance": In(g.queues), "passing": In(g.queues),
-            "begin": In(data.StructLayout({
-                "valid": 1, "fresh": 1, "number": flight_number(g), "slot": below(g.kernel_slots),
-                "signal": ADDRESS_BITS, "start": 64})),
-            "end": In(data.StructLayout({"valid": 1, "number": flight_number(g)})),
+            "begin": In(flight_begin(g)), "end": In(flight_end(g)),
         })
 
     def elaborate(self, platform):
