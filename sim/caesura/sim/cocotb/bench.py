@@ -61,15 +61,15 @@ class Bench:
     async def start(cls, dut: Any, component: wiring.Component, partial: bool = False) -> Bench:
         """Return a bench whose block is out of reset, all of its inputs 0; `partial` as in `ports.ports_of`.
 
-        Before the reset its inputs have random values for `STIRRED` cycles: where it is then, the reset has to bring it
-        back from.
+        Before the reset its inputs have random values for `STIRRED` cycles, or as many as plusarg ``stirred`` says:
+        where it is then, the reset has to bring it back from.
         """
         bench = cls(dut, component, partial)
         inputs = [port for _, member, port in _leaves(bench.ports, component) if member is wiring.In]
         stir = random.Random(cocotb.RANDOM_SEED)
         cocotb.start_soon(Clock(bench.clock, cls.PERIOD, unit="ns").start())
         dut.rst.value = 0
-        for _ in range(cls.STIRRED):
+        for _ in range(int(cocotb.plusargs.get("stirred", cls.STIRRED))):
             for port in inputs:
                 port.bits = stir.getrandbits(port.codec.width)
             await RisingEdge(bench.clock)
