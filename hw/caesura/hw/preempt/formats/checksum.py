@@ -2,10 +2,12 @@
 
 from collections.abc import Sequence
 
-from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
+from amaranth.hdl import Cat, Const, Module, Signal, Value
 from amaranth.lib import wiring
 from amaranth.lib.crc.catalog import CRC32_ISO_HDLC
 from amaranth.lib.wiring import In, Out
+
+from ...lib.bits import select
 
 __all__ = ["ChecksumPort", "Checksum", "checksum_of", "share"]
 
@@ -106,10 +108,7 @@ def checksum_of(m: Module, block, words: int, name: str = "checksum"):
 def share(m: Module, one: Checksum, ports: Sequence) -> None:
     """Let blocks use one `Checksum` in turns: each reads what it has computed before another
     starts. A port that is not in use is neither `valid` nor starts anything."""
-    words = [Mux(port.valid, port.data, 0) for port in ports]
-    m.d.comb += [one.start.eq(Cat(port.start for port in ports).any()),
-                 one.valid.eq(Cat(port.valid for port in ports).any())]
-    total = words[0]
-    for word in words[1:]:
-        total = total | word
-    m.d.comb += [one.data.eq(total), *(port.crc.eq(one.crc) for port in ports)]
+    valid = Cat(port.valid for port in ports)
+    m.d.comb += [one.start.eq(Cat(port.start for port in ports).any()), one.valid.eq(valid.any()),
+                 one.data.eq(select(valid, [port.data for port in ports])),
+                 *(port.crc.eq(one.crc) for port in ports)]
