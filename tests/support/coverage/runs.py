@@ -126,7 +126,7 @@ class Replay:
                  "-q", "-m", "not full", "--timeout", "3000", *chosen, str(path)], cwd=ROOT, capture_output=True,
                 text=True, env=os.environ | {FOLDER: folder, "PYTHONPATH": str(ROOT / "tests")})
             if done.returncode:
-                raise BenchError(f"{self} failed\n{done.stdout[-3000:]}")
+                raise BenchError(f"{self} failed ({done.returncode})\n{(done.stdout + done.stderr)[-3000:]}")
             texts = sorted(Path(folder).glob("*.sv.gz"))
             return [(str(read_packed(text)), str(read_packed(text.with_name(f"{text.name.partition('.')[0]}.dat.gz"))))
                     for text in texts]
