@@ -64,6 +64,6 @@ TARGETS: Sequence[Target] = (
     Target("registers", "registers", 30),
     Target("save", "save", 50, {"shape": "many"}),
     Target("restore", "restore", 50, {"shape": "many", "count": 24}),
-    Target("unit", "unit", 35),
+    Target("unit", "unit", 35, {"shape": "plain"}),
 )
 """All of them, the small ones first."""

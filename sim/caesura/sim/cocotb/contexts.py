@@ -219,12 +219,15 @@ class ContextScoreboard:
     ----------
     contexts : dict of int to SavedBlock
         Of the TBs that are saved and not brought back, by launch id.
+    lengths : dict of int to int
+        Bytes of their streams.
     saves, restores : int
     """
 
     def __init__(self, read: Read, state: CoreState):
         self._read, self._state = read, state
         self.contexts: dict[int, SavedBlock] = {}
+        self.lengths: dict[int, int] = {}
         self._places: dict[int, int] = {}
         self.saves = self.restores = 0
 
@@ -252,6 +255,7 @@ class ContextScoreboard:
         for number, warp in context_of.warps.items():
             self._encodings(expected.warps[number], warp, mechanism)
         self.contexts[block.launch_id], self._places[block.launch_id] = context_of, place
+        self.lengths[block.launch_id] = entry["length"]
         self.saves += 1
 
     def restored(self, tb: int) -> None:

@@ -18,6 +18,8 @@ from .core_state import Block, CoreState
 
 __all__ = ["DispatcherAgent", "Place", "table_row"]
 
+_LAUNCH = {"block_x": 32, "grid_x": 1 << 20, "grid_y": 300, "grid_z": 70, "code_base": 0x1200, "const_base": 0x3400}
+"""What a kernel's descriptor says besides: its record repeats some of it."""
 Place = tuple[int, int, int, list[int]]
 """TB slot, first physical register, first line of shared memory, warp slots."""
 
@@ -47,19 +49,24 @@ class DispatcherAgent:
 
     Attributes
     ----------
-    released, started : list of int
-        Launch ids, in their order.
+    places : list of Place
+        May be changed: who finds none that is free gets no room.
+    progress : dict of int to dict of str to int
+        How far each kernel is (`interfaces.preemption.kernel_progress`), by slot.
+    released, given_back, started : list of int
+        Launch ids, in their order: of TBs that were saved, that a resume could not start, that it has started.
     """
 
     def __init__(self, bench: Bench, state: CoreState, scoreboard: ContextScoreboard, places: list[Place]):
         self._bench, self._ports, self.state, self._scoreboard = bench, bench.ports, state, scoreboard
-        self._rng, self._places = bench.generator(), places
+        self._rng, self.places = bench.generator(), places
         self._asked: deque = deque()
         self._mechanism = Mechanism.OCCUPIED
-        self._result, self._done = SimpleNamespace(), Event()
+        self._result, self._adopted, self._done = SimpleNamespace(), None, Event()
+        self.progress: dict[int, dict[str, int]] = {}
         self.released: list[int] = []
+        self.given_back: list[int] = []
         self.started: list[int] = []
-        bench.kernels.value = [self._kernel(slot) for slot in range(state.g.kernel_slots)]
         self._drive()
         cocotb.start_soon(self._run())
 
@@ -71,10 +78,30 @@ class DispatcherAgent:
 
     async def resume(self, kernel: int, **more: int) -> SimpleNamespace:
         """Have a kernel resumed, in as many passes as it needs; return how the last one ended."""
-        result = await self._command({"resume": 1, "kernel": kernel, **more})
+        result = await self.resume_once(kernel, **more)
         while result.left and not result.error:
-            result = await self._command({"resume": 1, "again": 1, "kernel": kernel, **more})
+            result = await self.resume_once(kernel, again=1, **more)
         return result
+
+    async def resume_once(self, kernel: int, **more: int) -> SimpleNamespace:
+        """Have TBs of a kernel brought back, as many as there is room for; return how that ended."""
+        return await self._command({"resume": 1, "kernel": kernel, **more})
+
+    async def adopt(self, kernel: int) -> SimpleNamespace:
+        """Have a kernel taken over from memory; return how that ended, and as `adopted` what is known of it then
+        (`interfaces.preemption.adoption`), or None."""
+        self._adopted = None
+        result = await self._command({"adopt": 1, "kernel": kernel})
+        result.adopted = self._adopted
+        return result
+
+    async def pulse(self, vector: str, kernel: int) -> None:
+        """Say of a kernel for a cycle that it begins anew (``start``) or is killed (``discard``)."""
+        port, edge = self._ports[vector], RisingEdge(self._bench.clock)
+        port.value = 1 << kernel
+        await edge
+        port.value = 0
+        await edge
 
     async def _command(self, fields: dict[str, int]) -> SimpleNamespace:
         """Give a command and wait for its result."""
@@ -102,7 +129,7 @@ class DispatcherAgent:
         ports = self._ports
         if ports.admit.valid.bits and ports.admit.ready.bits:
             self._asked.append((self._rng.randint(1, 6), ports.admit.payload.value))
-        release, start = ports.release.value, ports.launch.start.value
+        release, start, adopted = ports.release.value, ports.launch.start.value, ports.adopted.value
         if release.valid:
             self._release(release.tb)
         if start.valid:
@@ -110,12 +137,17 @@ class DispatcherAgent:
             self._scoreboard.restored(start.tb)
             self.state.blocks[start.tb].started = True
             self.started.append(self.state.blocks[start.tb].launch_id)
+        if adopted.valid:
+            self._adopted = adopted
         if ports.result.value.valid:
             self._result = ports.result.value
             self._done.set()
 
     def _release(self, tb: int) -> None:
-        """Free a TB slot: the context of the TB is complete."""
+        """Free a TB slot: the context of the TB is complete, or it still is."""
+        if not self.state.blocks[tb].started:
+            self.given_back.append(self.state.remove(tb).launch_id)
+            return
         self._scoreboard.saved(tb, self._mechanism)
         self.released.append(self.state.remove(tb).launch_id)
 
@@ -123,6 +155,8 @@ class DispatcherAgent:
         """Set the inputs of this cycle."""
         ports = self._ports
         ports.resident.value = [table_row(self.state, tb) for tb in range(self.state.g.tb_slots)]
+        ports.kernels.value = [self._kernel(slot) for slot in range(self.state.g.kernel_slots)]
+        ports.progress.value = [self.progress.get(slot, {}) for slot in range(self.state.g.kernel_slots)]
         ports.admit.ready.value = int(not self._asked)
         ports.admitted.value = self._answer()
 
@@ -130,7 +164,7 @@ class DispatcherAgent:
         """Return what a kernel slot says."""
         kernel = self.state.kernels.get(slot)
         names = "registers", "warps", "shared_bytes", "area_bytes", "ccb_base"
-        return {} if kernel is None else {name: getattr(kernel, name) for name in names} | {"block_x": 32}
+        return {} if kernel is None else {name: getattr(kernel, name) for name in names} | _LAUNCH
 
     def _answer(self) -> dict[str, Any]:
         """Return the answer to the TB that has asked for room, once its time has come."""
@@ -140,7 +174,7 @@ class DispatcherAgent:
         if wait > 1:
             self._asked.appendleft((wait - 1, asked))
             return {}
-        free = [place for place in self._places if place[0] not in self.state.blocks]
+        free = [place for place in self.places if place[0] not in self.state.blocks]
         if not free:
             return {"valid": 1, "full": 1}
         tb, base, first_line, slots = self._rng.choice(free)
