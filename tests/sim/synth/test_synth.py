@@ -13,6 +13,7 @@ from caesura.hw import export
 from caesura.hw.arch.errors import InputError
 from caesura.hw.arch.geometry import preset
 from caesura.hw.blocks import catalogue
+from caesura.hw.preempt.formats.unpacker import Unpacker
 from caesura.sim.synth import blocks, measure, tools
 from caesura.sim.synth.critical_path import critical_path, path_text
 from caesura.sim.synth.harness import Harness, Reduced, ports
@@ -136,6 +137,7 @@ class Long(wiring.Component):
     ("block.verdicts.fifo.storage.0.1$RAMW_SLICE", "verdicts.fifo.storage", "verdicts.fifo"),
     ("block.chunks.fifo.storage.0.3_DOB4_LUT4_Z", "chunks.fifo.storage", "chunks.fifo"),
     ("block.passed_SB_DFFSR_Q_D_SB_LUT4_O_LC", "passed", ""), ("block.LUT4_limit_FDRE_Q", "LUT4_limit", ""),
+    ("block.beat.words<3>_TRELLIS_FF_Q_5", "beat.words[3]", "beat"),
     ("into__words_TRELLIS_FF_Q_3", "port words", None), ("outof__level_SB_DFF_Q", "port level", None)])
 def test_cells_are_told_in_the_names_of_the_source(cell, name, module):
     assert source_name(cell) == name and module_of(cell) == module
@@ -264,6 +266,19 @@ def test_a_placer_that_is_missing_is_named_with_what_installs_it(monkeypatch):
 def test_an_error_of_a_tool_is_its_own_line(empty_cache):
     with pytest.raises(tools.SynthesisError, match="reading: yosys failed: ERROR: .*nowhere"):
         tools.yosys("read_rtlil nowhere.il", empty_cache, step="reading")
+
+
+def test_an_error_behind_abc_is_told_as_well(empty_cache):
+    """In WebAssembly what Yosys prints from then on is lost; its log is not."""
+    (empty_cache / "d.il").write_text(export.rtlil_text(Product()))
+    with pytest.raises(tools.SynthesisError, match="mapping: yosys failed: ERROR: .*nowhere"):
+        tools.yosys("read_rtlil d.il; synth_ecp5 -top top; read_rtlil nowhere.il", empty_cache, step="mapping")
+
+
+def test_elements_of_arrays_of_words_are_not_taken_for_bits_of_the_array(empty_cache):
+    """Yosys would stop at both names being one (`names.without_brackets`)."""
+    found = synthesise(Unpacker(4, 4), ECP5, place=False)
+    assert found["flip-flops"] >= 4 * 32
 
 
 def test_a_block_that_is_not_there_is_refused():

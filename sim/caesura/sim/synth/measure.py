@@ -19,7 +19,7 @@ from caesura.progress import Progress, quiet
 from . import tools
 from .critical_path import critical_path
 from .harness import Harness
-from .names import BLOCK, module_of, source_name
+from .names import BLOCK, module_of, source_name, without_brackets
 from .targets import COLUMNS, Target
 
 __all__ = ["lanes", "parts_of", "script", "synthesise", "without"]
@@ -89,7 +89,7 @@ def synthesise(block: wiring.Component, target: Target, *, seed: int = 1, place:
     if placer is not None:
         tools.check_placer(placer)
     progress(f"elaborating {name}")
-    text = without(export.rtlil_text(Harness(block), name=_TOP), getattr(block, "emptied", ()))
+    text = without_brackets(without(export.rtlil_text(Harness(block), name=_TOP), getattr(block, "emptied", ())))
     steps = script(target, lanes(text))
     mapped = _kept([text, steps, *tools.versions(None)])
     row = _read(mapped)

