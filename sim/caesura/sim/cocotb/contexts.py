@@ -15,14 +15,14 @@ from caesura.hw.arch import context
 from caesura.hw.arch.context import CCB_ENTRY, Capability, Mechanism, State
 from caesura.hw.arch.encodings import Encoding, encode, encoded_words, in_order, row_of, row_words
 from caesura.hw.arch.geometry import SEGMENT_BYTES, Geometry
-from caesura.hw.arch.image_reader import ImageReader
+from caesura.hw.arch.image_reader import BadImage, ImageReader
 from caesura.hw.arch.image_writer import record_words
 from caesura.hw.arch.isa import ALL_LIVE, saved_by
 
 from .core_state import CoreState, Kernel, Warp
 
 __all__ = ["ContextScoreboard", "SavedBlock", "SavedWarp", "block_of", "on_the_core", "read_context",
-           "stream_of"]
+           "read_stream", "stream_of"]
 
 Read = Callable[[int, int], bytes]
 """Reads memory: address and bytes."""
@@ -115,20 +115,43 @@ def read_context(read: Read, g: Geometry, kernel: Kernel, place: int) -> tuple[d
     count = entry["live_warps"].bit_count()
     assert (entry["stream_crc"], entry["table_crc"]) == context.stream_crcs(
         g, stream.tolist(), count, kernel.registers), "checksum of a stream"
-    reader = ImageReader(stream, g, count, kernel.registers)
+    warps, lines = read_stream(stream, g, kernel, entry["live_warps"])
+    return entry, SavedBlock(entry["launch_id"], (entry["ctaid_x"], entry["ctaid_y"], entry["ctaid_z"]), warps, lines)
+
+
+def read_stream(stream: np.ndarray, g: Geometry, kernel: Kernel, live_warps: int
+                ) -> tuple[dict[int, SavedWarp], dict[int, list[int]]]:
+    """Return the warps and the lines of shared memory in a stream, by number.
+
+    Parameters
+    ----------
+    stream : ndarray of uint32
+        With its encoding table.
+    g : Geometry
+    kernel : Kernel
+    live_warps : int
+        A bit each: those that are in it.
+
+    Raises
+    ------
+    BadImage
+        If it makes no sense.
+    """
+    reader = ImageReader(stream, g, live_warps.bit_count(), kernel.registers)
     warps = {}
-    for codes in reader.codes:
+    expected = [number for number in range(live_warps.bit_length()) if live_warps >> number & 1]
+    for number, codes in zip(expected, reader.codes, strict=True):
         record = reader.record()
         header, registers = record.header, reader.registers(record, codes)
-        warps[header["warp"]] = SavedWarp(
+        if header["warp"] != number:
+            raise BadImage(f"warp {header['warp']} where {number} should be")
+        warps[number] = SavedWarp(
             header["launched_lanes"], header["live_lanes"], header["barrier"] if header["waiting"] else None,
-            record.stack, record.predicates, record.uniforms,
+            record.stack, {p: lanes & (1 << g.warp_size) - 1 for p, lanes in record.predicates.items()}, record.uniforms,
             {r: values.tolist() for r, values in registers.items()}, {r: int(codes[r]) for r in registers})
     lines = reader.shared_lines(kernel.lines) if kernel.lines else {}
     reader.finish()
-    assert entry["live_warps"] == sum(1 << number for number in warps), "warps of an entry and of its stream"
-    return entry, SavedBlock(entry["launch_id"], (entry["ctaid_x"], entry["ctaid_y"], entry["ctaid_z"]),
-                             dict(sorted(warps.items())), {line: words.tolist() for line, words in lines.items()})
+    return warps, {line: words.tolist() for line, words in lines.items()}
 
 
 def _words(read: Read, address: int, count: int) -> list[int]:
