@@ -8,9 +8,11 @@ from cocotb.triggers import RisingEdge
 
 from caesura.hw.arch import context
 from caesura.hw.arch.context import CCB_ENTRY, State, mechanisms_of
+from caesura.hw.arch.encodings import encoded_words
+from caesura.hw.arch.geometry import SEGMENT_BYTES
 from caesura.hw.preempt.save.pipeline import SavePipeline
 from caesura.sim.cocotb import Bench, parameters
-from caesura.sim.cocotb.contexts import ContextScoreboard
+from caesura.sim.cocotb.contexts import ContextScoreboard, SavedBlock
 from caesura.sim.cocotb.core_agent import CoreAgent
 from caesura.sim.cocotb.core_state import CoreState
 from caesura.sim.cocotb.dispatcher_agent import table_row
@@ -90,37 +92,82 @@ def port_of(bench: Bench, pending: AbsentPort) -> PortGroup:
         shared=PortGroup(valid=bench.lines_valid, dirty=bench.lines_dirty, row=bench.row, row_data=bench.row_data))
 
 
+class Moods:
+    """Checks in each cycle what the pipeline says that it does: whether it waits for warps, whether data flows."""
+
+    LONG = 300
+    """Cycles after which all that can be written has been."""
+
+    def __init__(self, bench: Bench, state: CoreState):
+        self._bench, self._state = bench, state
+        self.waited = self.still = 0
+        cocotb.start_soon(self._run())
+
+    async def _run(self) -> None:
+        bench, waits = self._bench, 0
+        while True:
+            await RisingEdge(bench.clock)
+            waiting, flowing, idle = bench.waiting.bits, bench.flowing.bits, bench.idle.bits
+            stopped = bench.stopped.bits | bench.exited.bits
+            running = any(not stopped >> slot & 1 for slot in self._state.warps)
+            assert running or not waiting, "it waits for warps, and all have stopped"
+            assert running or idle or flowing, "all warps have stopped, it is not idle, and nothing flows"
+            assert not (idle and (flowing or waiting)), "it is idle, and yet at work"
+            waits = waits + 1 if waiting else 0
+            assert waits < self.LONG or not flowing, "it has waited for long, and data still flows"
+            self.waited, self.still = self.waited + waiting, self.still + (waits >= self.LONG)
+
+
+def sizes(saved: SavedBlock, size: int) -> int:
+    """Return the bytes of registers and lines of a context."""
+    return sum(4 * encoded_words(code, size) for warp in saved.warps.values() for code in warp.codes.values()
+               ) + SEGMENT_BYTES * len(saved.lines)
+
+
 @cocotb.test(timeout_time=8, timeout_unit="ms")
 async def every_block_becomes_its_context(dut):
-    """By every mechanism; the contexts are read as software reads them, and compared with the core."""
+    """By every mechanism; the contexts are read as software reads them, and compared with the core. One TB of a round
+    has ended by itself, and of one in three a warp runs for long."""
     given = parameters()
     g, stall = geometry(**given), given.get("stall", 0.3)
     bench = await Bench.start(dut, block(**given))
     state, pending = CoreState(g, bench.generator()), AbsentPort()
     agent = CoreAgent(bench, state, stall, port_of(bench, pending), PortGroup())
-    memory, targets = Committer(bench, state, stall), bench.source(bench.target, stall)
-    for mechanism, scramble, large in itertools.product(mechanisms_of(g), (0, 1), (False, True)):
+    memory, targets, moods = Committer(bench, state, stall), bench.source(bench.target, stall), Moods(bench, state)
+    for number, (mechanism, scramble, large) in enumerate(itertools.product(mechanisms_of(g), (0, 1), (False, True))):
         state.warps.clear()
         state.blocks.clear()
         state.lines_valid = 0
         state.fill(drain=60, large=large)
+        order = bench.rng.sample(sorted(state.blocks), len(state.blocks))
+        ended = order[-1] if number % 4 == 2 and not large else None
+        for slot in state.blocks[ended].slots if ended is not None else ():
+            state.warps[slot].live = 0
+        if number % 3 == 0:
+            state.warps[state.blocks[order[0]].slots[-1]].reaches = 2 * Moods.LONG
         memory.bytes[:], memory.heads = bytes(memory.SIZE), 0
         bench.accepted.value = accepted(state.kernels[0], mechanism) | {"scramble": scramble}
         pending.bits = sum(1 << tb for tb in state.blocks)
-        order = bench.rng.sample(sorted(state.blocks), len(state.blocks))
         targets.send(*({"tb": tb, "row": table_row(state, tb)} for tb in order))
         tallies = []
-        while len(tallies) < len(order) or memory.heads < len(order) or not bench.idle.bits:
+        while len(tallies) < len(order) or memory.heads < len(order) - (ended is not None) or not bench.idle.bits:
             await RisingEdge(bench.clock)
             if (done := bench.done.value).valid:
                 tallies.append(done)
         assert [tally.tb for tally in tallies] == order
         scoreboard = ContextScoreboard(memory.read, state)
         for tb, tally in zip(order, tallies, strict=True):
+            assert bool(tally.ended) == (tb == ended)
+            if tally.ended:
+                continue
             scoreboard.saved(tb, mechanism, bool(scramble))
-            saved = scoreboard.contexts[state.blocks[tb].launch_id]
+            launch_id = state.blocks[tb].launch_id
+            saved = scoreboard.contexts[launch_id]
             assert tally.warps == len(saved.warps) and tally.lines == len(saved.lines)
             assert tally.registers == sum(len(warp.registers) for warp in saved.warps.values())
+            assert tally.data_bytes == sizes(saved, g.warp_size)
+            assert tally.data_bytes + tally.metadata_bytes == scoreboard.lengths[launch_id]
+        assert memory.heads == len(order) - (ended is not None)
         pending.bits = 0
         await RisingEdge(bench.clock)
-    assert agent.reads
+    assert agent.reads and moods.waited and moods.still

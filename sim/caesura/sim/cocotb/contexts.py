@@ -139,19 +139,18 @@ def read_stream(stream: np.ndarray, g: Geometry, kernel: Kernel, live_warps: int
     """
     reader = ImageReader(stream, g, live_warps.bit_count(), kernel.registers)
     warps = {}
-    expected = [number for number in range(live_warps.bit_length()) if live_warps >> number & 1]
-    for number, codes in zip(expected, reader.codes, strict=True):
+    for codes in reader.codes:  # in the order in which warps have stopped
         record = reader.record()
         header, registers = record.header, reader.registers(record, codes)
-        if header["warp"] != number:
-            raise BadImage(f"warp {header['warp']} where {number} should be")
-        warps[number] = SavedWarp(
+        if header["warp"] in warps or not live_warps >> header["warp"] & 1:
+            raise BadImage(f"warp {header['warp']} is not to come")
+        warps[header["warp"]] = SavedWarp(
             header["launched_lanes"], header["live_lanes"], header["barrier"] if header["waiting"] else None,
             record.stack, {p: lanes & (1 << g.warp_size) - 1 for p, lanes in record.predicates.items()}, record.uniforms,
             {r: values.tolist() for r, values in registers.items()}, {r: int(codes[r]) for r in registers})
     lines = reader.shared_lines(kernel.lines) if kernel.lines else {}
     reader.finish()
-    return warps, {line: words.tolist() for line, words in lines.items()}
+    return dict(sorted(warps.items())), {line: words.tolist() for line, words in lines.items()}
 
 
 def _words(read: Read, address: int, count: int) -> list[int]:
