@@ -233,8 +233,9 @@ def test_a_reset_takes_off_all_that_is_in_flight(part, capacity, withdraw):
 
 
 @pytest.mark.timeout(600)
-@pytest.mark.parametrize(("sms", "seed"), quick([(sms, seed) for sms in (1, 2) for seed in range(40)],
-                                                [(1, 0), (2, 0), (2, 1)]))
+@pytest.mark.parametrize(("backend", "sms", "seed"), quick(
+    [(backend, sms, seed) for backend in ("golden", "rtl") for sms in (1, 2) for seed in range(40)],
+    [("golden", 1, 0), ("golden", 2, 0), ("rtl", 2, 0), ("rtl", 2, 1)]))
 def test_random_queues_of_any_capacity(backend, sms, seed):
     """Packets of every kind, barrier bits, stops, priorities, other capacities: all results right."""
     rng = random.Random(1000 + seed)
@@ -265,6 +266,7 @@ def test_random_queues_of_any_capacity(backend, sms, seed):
         assert all(barrier.done for barrier in barriers)
 
 
+@pytest.mark.parametrize("backend", ["golden", pytest.param("rtl", marks=pytest.mark.full)])
 def test_one_sm_has_queues_too(backend):
     """And launches beside them."""
     with Line(backend, 2, 2, sms=1) as line:

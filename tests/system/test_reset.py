@@ -351,8 +351,8 @@ def test_a_reset_of_packets_that_was_cut_short_goes_on(withdraw):
         assert all(line.chain.right(k) for k in range(3))
 
 
-@pytest.mark.parametrize("withdraw", [False, True])
-@pytest.mark.parametrize("seed", quick([(seed,) for seed in range(12)], [(0,), (1,)]))
+@pytest.mark.parametrize("seed, withdraw", quick([(seed, withdraw) for seed in range(12) for withdraw in (False, True)],
+                                                 [(0, False), (1, True)]))
 def test_a_host_may_be_slow_between_any_two_steps(seed, withdraw, monkeypatch):
     """Kernels end and begin between whatever it reads and writes: none survives, no stranger is killed."""
     with open_device("rtl", DEVICE, memory_bytes=1 << 20) as device:

@@ -17,7 +17,7 @@ from support.sim.tenant_schedules import TenantSchedules
 MEMORY = 1 << 22
 PART = 1 << 18
 TWO = preset("tiny").replace(sms=2)
-QUEUES = TWO.replace(queues=2)
+QUEUES = TWO.replace(queues=3)
 REACH = compile_ptx(HEAD + """
 .visible .entry reach(.param .u64 where, .param .u64 output, .param .u32 kind)
 {

@@ -212,7 +212,7 @@ def test_those_that_are_away_are_not_on_the_sm(device):
     device.kill(work.consumer)
 
 
-@pytest.mark.parametrize("backend", ["golden", "rtl"])
+@pytest.mark.parametrize("backend", ["golden", pytest.param("rtl", marks=pytest.mark.full)])
 def test_a_completion_signal_wakes_those_that_wait(backend):
     """Thread blocks on both SMs wait for a packet of a hardware queue."""
     with open_device(backend, TINY.replace(sms=2, queues=1), memory_bytes=MEMORY) as device:

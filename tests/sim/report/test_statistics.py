@@ -145,7 +145,7 @@ def integral(events, kinds, end):
     return total
 
 
-@pytest.mark.parametrize("geometry", [TINY, DEVICE], ids=["one SM", "two"])
+@pytest.mark.parametrize("geometry", [TINY, pytest.param(DEVICE, marks=pytest.mark.full)], ids=["one SM", "two"])
 def test_counts_agree_with_the_device_and_with_the_timeline(geometry):
     transport = RtlTransport(geometry, observed=True)
     device = Device(transport)

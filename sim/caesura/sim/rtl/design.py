@@ -1,7 +1,7 @@
 """The SystemVerilog of a design: kept from before, shipped with the package, or made from the Amaranth sources.
 
-To elaborate an SM takes a minute. Its text is therefore found by what it derives from: the geometry, our hardware
-sources and the tools that read them.
+To elaborate an SM takes a minute, what is around several of them seconds. The text is therefore found by what it
+derives from: the geometry, our hardware sources and the tools that read them.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ hardware_sources()
 
 
 def _generator_digest(g: Geometry) -> str:
-    """Return the hash of what the SM's SystemVerilog derives from; the name of a geometry is none of it."""
+    """Return the hash of what the SystemVerilog of a geometry derives from; its name is none of it."""
     return digest([repr(g.replace(name="")), *map(version, TOOLS), *hardware_sources()])
 
 
@@ -64,13 +64,12 @@ def design_texts(g: Geometry, design: Callable[[Geometry], wiring.Component], pr
         return design_text(g, one if design is machine else design, progress), (), ()
     sm = design_text(g.replace(sms=2), one, progress)
     uncore = Uncore(g)
-    text = export.systemverilog(uncore, reset=False)
+    text = _kept("uncore", g, lambda: export.systemverilog(uncore, reset=False))
     return text, (("sm", sm),), (("device_ports.h", device_ports_header(uncore)),)
 
 
 def design_text(g: Geometry, design: Callable[[Geometry], wiring.Component], progress: Progress) -> str:
-    """Return the SystemVerilog of a design, module ``top``; an SM's is found by its sources, without elaborating it,
-    and is module ``sm`` if it is one of several.
+    """Return the SystemVerilog of a design, module ``top``; an SM is module ``sm`` if it is one of several.
 
     Raises
     ------
@@ -78,18 +77,26 @@ def design_text(g: Geometry, design: Callable[[Geometry], wiring.Component], pro
         If Yosys is missing or fails.
     """
     one_sm = design in (Sm, ObservedSm)
-    found = one_sm or design is machine and not g.has_uncore
-    kind = "observed" if design is ObservedSm else "sm"
-    index = cache_directory() / "sv" / f"{kind}-{_generator_digest(g)}.sv.gz" if found else None
-    if index is not None and (kept := read_packed(index)) is not None:
-        return kept
-    text = prebuilt_text(g, hardware_sources()) if index is not None and kind == "sm" else None
-    if text is None:
+
+    def elaborated() -> str:
         with display():
             progress(f"elaborating {g.name} and writing its SystemVerilog")
             name = "sm" if one_sm and g.has_uncore else "top"
-            text = export.systemverilog(design(g), name=name, reset=False)
-    if index is not None:
-        write_packed(index, text)
-        seal(index, "SystemVerilog", g.name)
+            return export.systemverilog(design(g), name=name, reset=False)
+
+    if design is ObservedSm:
+        return _kept("observed", g, elaborated)
+    if one_sm or design is machine and not g.has_uncore:
+        return _kept("sm", g, lambda: prebuilt_text(g, hardware_sources()) or elaborated())
+    return elaborated()
+
+
+def _kept(kind: str, g: Geometry, made: Callable[[], str]) -> str:
+    """Return a text that a geometry and its kind decide, made if it is not there yet."""
+    index = cache_directory() / "sv" / f"{kind}-{_generator_digest(g)}.sv.gz"
+    if (kept := read_packed(index)) is not None:
+        return kept
+    text = made()
+    write_packed(index, text)
+    seal(index, "SystemVerilog", g.name)
     return text
