@@ -244,7 +244,7 @@ async def a_killed_kernel_leaves_nothing(dut):
 
 @cocotb.test(timeout_time=400, timeout_unit="us")
 async def a_kernel_is_taken_over_from_memory(dut):
-    """The unit forgets a kernel and takes it over from its record and its entries, unless one bit of them is another."""
+    """The unit forgets a kernel and takes it over from its record and its entries, unless a bit of them is another."""
     bench = await begun(dut, 0.1, drain=0)
     state, memory, rng = bench.state, bench.memory, bench.bench.generator()
     kernel, resident = state.kernels[0], len(state.blocks)

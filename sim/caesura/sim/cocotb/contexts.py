@@ -138,7 +138,7 @@ def read_stream(stream: np.ndarray, g: Geometry, kernel: Kernel, live_warps: int
         If it makes no sense.
     """
     reader = ImageReader(stream, g, live_warps.bit_count(), kernel.registers)
-    warps = {}
+    warps, every = {}, (1 << g.warp_size) - 1
     for codes in reader.codes:  # in the order in which warps have stopped
         record = reader.record()
         header, registers = record.header, reader.registers(record, codes)
@@ -146,7 +146,7 @@ def read_stream(stream: np.ndarray, g: Geometry, kernel: Kernel, live_warps: int
             raise BadImage(f"warp {header['warp']} is not to come")
         warps[header["warp"]] = SavedWarp(
             header["launched_lanes"], header["live_lanes"], header["barrier"] if header["waiting"] else None,
-            record.stack, {p: lanes & (1 << g.warp_size) - 1 for p, lanes in record.predicates.items()}, record.uniforms,
+            record.stack, {p: lanes & every for p, lanes in record.predicates.items()}, record.uniforms,
             {r: values.tolist() for r, values in registers.items()}, {r: int(codes[r]) for r in registers})
     lines = reader.shared_lines(kernel.lines) if kernel.lines else {}
     reader.finish()
