@@ -82,14 +82,16 @@ async def saves_and_restores_by_every_mechanism(dut):
     resident, counters = len(bench.state.blocks), CounterCheck(bench)
     for round_number, mechanism in enumerate([*mechanisms_of(g)] * given.get("rounds", 1)):
         patience = {} if round_number % 3 else {"patience": 20}
-        result = await saved(bench, mechanism, grace_used=round_number + 7, **patience)
+        result = await saved(bench, mechanism, grace_used=round_number + 7, scramble=round_number >> 1 & 1, **patience)
         assert result.saved and not bench.state.blocks and bench.bench.kept.bits == 1 and not bench.bench.claim.bits
         counters.saved(round_number + 7)
         bench.state.wreck()
-        await brought_back(bench, gang=round_number % 2)
+        await brought_back(bench, gang=round_number % 2, scramble=round_number >> 2 & 1)
         assert len(bench.state.blocks) == resident
         await counters.restored()
-    rounds = len(mechanisms_of(g)) * given.get("rounds", 1)
+    await counters.drained(lambda: saved(bench))
+    await brought_back(bench)
+    rounds = len(mechanisms_of(g)) * given.get("rounds", 1) + 1
     assert bench.scoreboard.saves == bench.scoreboard.restores == rounds * resident
     assert bench.core.reads and bench.core.writes and bench.bursts.reads and bench.bursts.writes
 
@@ -135,7 +137,7 @@ async def a_demotion_that_fails_starts_nothing(dut):
 async def a_damaged_context_is_refused(dut):
     """One bit of an entry, or of a stream, is another: nothing that is damaged starts, and all is as before when it is
     mended."""
-    bench = await begun(dut, 0.1, drain=0)
+    bench = await begun(dut, 0.0, drain=0)
     state, memory, rng = bench.state, bench.memory, bench.bench.generator()
     kernel, resident = state.kernels[0], len(state.blocks)
     await saved(bench)
@@ -160,7 +162,7 @@ async def a_damaged_context_is_refused(dut):
 @cocotb.test(timeout_time=400, timeout_unit="us")
 async def there_is_room_for_some(dut):
     """TBs without room stay saved until there is; those of another kernel are left alone, and so are spared ones."""
-    bench = await begun(dut, 0.2)
+    bench = await begun(dut, 0.7)
     state, dispatcher = bench.state, bench.dispatcher
     places, resident = list(dispatcher.places), len(state.blocks)
     state.kernels[1] = Kernel(**vars(state.kernels[0]) | {"ccb_base": 0x24000})
@@ -217,13 +219,13 @@ async def commands_are_withdrawn_and_hastened(dut):
 @cocotb.test(timeout_time=400, timeout_unit="us")
 async def a_killed_kernel_leaves_nothing(dut):
     """A command is dropped in the middle; when its result has come, the unit is as if there had been none."""
-    bench = await begun(dut, 0.2)
+    bench = await begun(dut, 0.4)
     state, rng = bench.state, bench.bench.generator()
     resident = len(state.blocks)
-    for number in range(6):
+    for number in range(12):
         if number % 2:
             await saved(bench)
-        task = raised(bench, "cancel", rng.randint(3, 120))
+        task = raised(bench, "cancel", rng.randint(3, 200))
         await (bench.dispatcher.resume_once(0) if number % 2 else bench.dispatcher.preempt(0, BEST))
         await task
         bursts = len(bench.bursts.writes)
@@ -247,13 +249,16 @@ async def a_kernel_is_taken_over_from_memory(dut):
     """The unit forgets a kernel and takes it over from its record and its entries, unless a bit of them is another."""
     bench = await begun(dut, 0.1, drain=0)
     state, memory, rng = bench.state, bench.memory, bench.bench.generator()
-    kernel, resident = state.kernels[0], len(state.blocks)
+    kernel, other = state.kernels[0], next(tb for tb in state.blocks.values() if tb.entry == 0)
+    state.kernels[1] = Kernel(**vars(kernel) | {"ccb_base": 0x24000})
     record = context.record_address(state.g, kernel.ccb_base)
-    for number in range(2):
-        completed = rng.getrandbits(20)
+    completed = rng.getrandbits(20)
+    for number in range(3):
+        other.kernel, completed = number % 2, completed ^ 0xFFFFF  # of another kernel: its entry is none of this one's
+        resident = sum(tb.kernel == 0 for tb in state.blocks.values())
         progress = {"launched": completed + resident, "completed": completed, "next_x": rng.getrandbits(19),
                     "next_y": rng.randrange(300), "next_z": rng.randrange(70)}
-        if number:
+        if number == 1:
             progress |= {"next_x": 0, "next_y": 0, "next_z": 70, "exhausted": 1}
         bench.dispatcher.progress[0] = progress
         await saved(bench, rng.choice((Mechanism.LIVE, BEST)))
@@ -273,7 +278,8 @@ async def a_kernel_is_taken_over_from_memory(dut):
         assert adopted.kernel == 0 and adopted.saved.bit_count() == resident
         assert vars(adopted.progress) == {"exhausted": 0} | progress
         await brought_back(bench)
-        assert len(state.blocks) == resident
+        assert sum(tb.kernel == 0 for tb in state.blocks.values()) == resident
+        other = next(tb for tb in state.blocks.values() if tb.entry == 0)
         result = await bench.dispatcher.adopt(0)  # it runs: what stands in memory is not to be believed
         assert result.error == CommandError.BAD_IMAGE
 

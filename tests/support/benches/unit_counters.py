@@ -1,5 +1,8 @@
 """The unit's counters against what its ports show and what its contexts say."""
 
+from collections.abc import Awaitable, Callable
+from typing import Any
+
 import cocotb
 from cocotb.triggers import RisingEdge
 
@@ -14,9 +17,11 @@ class CounterCheck:
     """Watches the commands of a `PreemptionBench` and compares the counters behind each (register map, ``save_*`` and
     ``restore_*``)."""
 
+    LONG = 1500
+
     def __init__(self, bench: PreemptionBench):
         self._bench = bench
-        self._taken = self._released = self._started = 0
+        self._taken = self._released = self._started = self._running = 0
         self._contexts: list[SavedBlock] = []
         cocotb.start_soon(self._run())
 
@@ -26,7 +31,9 @@ class CounterCheck:
             await edge
             cycle += 1
             if ports.command.valid.bits and ports.command.ready.bits:
-                self._taken = cycle
+                self._taken, self._running = cycle, 0
+            stopped = ports.core.stop.stopped.bits | ports.core.stop.exited.bits
+            self._running += any(not stopped >> slot & 1 for slot in self._bench.state.warps)
             if ports.release.value.valid:
                 self._released = cycle - self._taken
             if ports.launch.start.value.valid:
@@ -47,8 +54,18 @@ class CounterCheck:
         assert found.save_data_bytes + found.save_metadata_bytes == self._length + len(contexts) * (
             ENTRY_BODY_BYTES + HEAD_BYTES)
         assert found.grace_cycles == grace and found.save_cycles == self._released
-        assert found.drain_cycles <= found.save_cycles
+        assert found.drain_cycles <= self._running
         self._tbs = len(contexts)
+
+    async def drained(self, save: Callable[[], Awaitable[Any]]) -> None:
+        """Have a preempt done during which a warp runs for long: nearly all of that is drain."""
+        task = cocotb.start_soon(save())
+        await self._bench.bench.cycles(2)
+        for warp in self._bench.state.warps.values():
+            warp.reaches = 0
+        warp.reaches = self.LONG
+        await task
+        assert self.LONG // 2 < self._counters.drain_cycles <= self._running
 
     async def restored(self) -> None:
         """Compare after a resume of all TBs; the core issues an instruction then."""

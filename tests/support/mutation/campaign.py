@@ -95,6 +95,8 @@ def _noticed(target: Target, mutated: Mutated, report: Callable[[str, str], None
 
 
 def _verdict(target: Target, mutated: Mutated, fault: Fault) -> str:
+    if target.contract is None:
+        return Verdict.UNDECIDED.value
     return equivalent(target.component(), mutated, fault.number, target.contract).value
 
 

@@ -28,7 +28,8 @@ class Target:
         Faults.
     parameters : dict
         Of the bench.
-    contract : Contract
+    contract : Contract or None
+        None of a block that is too large: no proof is tried.
     seed : int
         Of the bench, and of the choice of faults.
     tests : str, optional
@@ -39,7 +40,7 @@ class Target:
     bench: str
     count: int
     parameters: dict[str, Any] = field(default_factory=dict)
-    contract: Contract = ANYTHING
+    contract: Contract | None = ANYTHING
     seed: int = 1
     tests: str | None = None
 
@@ -64,6 +65,6 @@ TARGETS: Sequence[Target] = (
     Target("registers", "registers", 30),
     Target("save", "save", 50, {"shape": "many"}),
     Target("restore", "restore", 50, {"shape": "many", "count": 24}),
-    Target("unit", "unit", 35, {"shape": "plain"}),
+    Target("unit", "unit", 35, {"shape": "plain"}, None),
 )
 """All of them, the small ones first."""

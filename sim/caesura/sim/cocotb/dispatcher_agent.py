@@ -61,7 +61,7 @@ class DispatcherAgent:
         self._bench, self._ports, self.state, self._scoreboard = bench, bench.ports, state, scoreboard
         self._rng, self.places = bench.generator(), places
         self._asked: deque = deque()
-        self._mechanism = Mechanism.OCCUPIED
+        self._mechanism, self._scramble = Mechanism.OCCUPIED, False
         self._result, self._adopted, self._done = SimpleNamespace(), None, Event()
         self.progress: dict[int, dict[str, int]] = {}
         self.released: list[int] = []
@@ -106,6 +106,7 @@ class DispatcherAgent:
     async def _command(self, fields: dict[str, int]) -> SimpleNamespace:
         """Give a command and wait for its result."""
         command, edge = self._ports.command, RisingEdge(self._bench.clock)
+        self._scramble = bool(fields.get("scramble"))
         self._done.clear()
         command.payload.value, command.valid.value = fields, 1
         await edge
@@ -134,7 +135,7 @@ class DispatcherAgent:
             self._release(release.tb)
         if start.valid:
             assert not self.state.blocks[start.tb].started, f"TB slot {start.tb} is started twice"
-            self._scoreboard.restored(start.tb)
+            self._scoreboard.restored(start.tb, self._scramble)
             self.state.blocks[start.tb].started = True
             self.started.append(self.state.blocks[start.tb].launch_id)
         if adopted.valid:
@@ -148,7 +149,7 @@ class DispatcherAgent:
         if not self.state.blocks[tb].started:
             self.given_back.append(self.state.remove(tb).launch_id)
             return
-        self._scoreboard.saved(tb, self._mechanism)
+        self._scoreboard.saved(tb, self._mechanism, self._scramble)
         self.released.append(self.state.remove(tb).launch_id)
 
     def _drive(self) -> None:
