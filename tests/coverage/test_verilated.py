@@ -40,6 +40,7 @@ def packed(simulator, dut) -> list:
     return seen
 
 
+@pytest.mark.full
 def test_both_simulators_say_the_same_in_the_same_cycles():
     dut = Packer(4, tag=8)
     first = packed(Simulator, dut)

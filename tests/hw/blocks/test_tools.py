@@ -8,6 +8,7 @@ from caesura.hw.arch.patterns import Pattern
 from caesura.hw.blocks import blocks, export_block
 from caesura.hw.preempt.compress.compressor import Compressor
 from support.hw.exported import icarus, lint, verilated
+from support.selection import quick
 
 G = preset("tiny")
 SHORT = ("compressor", "packer", "allocation_table", "axi_registers", "register_fetch")
@@ -74,7 +75,8 @@ def hexadecimal(words) -> str:
     return "".join(f"{word:08x}" for word in reversed(words))
 
 
-@pytest.mark.parametrize("run, flat", [(icarus, True), (verilated, True), (verilated, False)])
+@pytest.mark.parametrize("run, flat", quick([(icarus, True), (verilated, True), (verilated, False)],
+                                            [(icarus, True), (verilated, False)]))
 def test_a_simulation_gives_what_the_model_gives(run, flat, tmp_path):
     values = registers()
     (tmp_path / "values.hex").write_text("\n".join(map(hexadecimal, values)))

@@ -1,4 +1,8 @@
-"""The driver on a simulated board: kernels are preempted and come back; the line is bad, the host goes."""
+"""The driver on a simulated board: kernels are preempted and come back; the line is bad, the host goes.
+
+The board has an SM of its own, which takes minutes to build: `make test` leaves it to the tests of `hw/board` and of
+the driver.
+"""
 
 import functools
 import json
@@ -68,6 +72,7 @@ class Stirring:
             assert np.array_equal(array.get(), expected)
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("mechanism", ["live", "occupied", "live+cp"])
 def test_preempted_in_the_middle_it_ends_as_if_nothing_had_happened(mechanism):
     device = Device(opened(board()))
@@ -82,6 +87,7 @@ def test_preempted_in_the_middle_it_ends_as_if_nothing_had_happened(mechanism):
     stirring.finishes()
 
 
+@pytest.mark.full
 def test_a_kernel_of_the_suite_is_the_same_to_the_bit():
     """Alone, and preempted half-way."""
     work = shipped_work("collatz", G, "tiny")
@@ -99,6 +105,7 @@ def test_a_kernel_of_the_suite_is_the_same_to_the_bit():
     assert results[0] == results[1]
 
 
+@pytest.mark.full
 def test_bit_by_bit_through_the_uart():
     line = board(pins=True)
     device = Device(opened(line, 0.1))
@@ -108,6 +115,7 @@ def test_bit_by_bit_through_the_uart():
     stirring.finishes()
 
 
+@pytest.mark.full
 def test_over_a_noisy_line():
     line = NoisyLine(board(), random.Random(5), 0.0)
     transport = opened(line, tries=20)
@@ -121,6 +129,7 @@ def test_over_a_noisy_line():
     assert line.events > 3 and transport.link.repeated > 1
 
 
+@pytest.mark.full
 def test_another_host_takes_over_what_the_first_has_left():
     """The first disappears in the middle of a burst, with its launch preempted; the second resets the board, whose
     memory stays, and brings the launch back from there."""
@@ -138,6 +147,7 @@ def test_another_host_takes_over_what_the_first_has_left():
     first.check(arrays)
 
 
+@pytest.mark.full
 def test_nothing_on_the_line_disturbs_a_kernel_that_runs():
     """Garbage, a frame that is cut off, one that is too long."""
     line = board()
@@ -152,6 +162,7 @@ def test_nothing_on_the_line_disturbs_a_kernel_that_runs():
     stirring.finishes()
 
 
+@pytest.mark.full
 def test_memory_that_is_not_there():
     """The driver believes in twice the memory: a kernel's accesses to the rest are faults, the host's an error."""
     transport = opened(board())
@@ -167,6 +178,7 @@ def test_memory_that_is_not_there():
         device.wait(kernel(work.job.grid, work.job.block, arguments), LIMIT)
 
 
+@pytest.mark.full
 def test_the_command_line_runs_on_a_board(tmp_path):
     result = CliRunner().invoke(main, ["preempt", "collatz", "--size", "tiny", "--board", "simulated", "--geometry",
                                        str(ROOT / "examples/ulx3s.toml"), "--at", "5000", "--json", "-"])
@@ -186,6 +198,7 @@ def test_what_does_not_go_with_a_board(arguments, message):
     assert result.exit_code == 2 and message in result.output
 
 
+@pytest.mark.full
 def test_a_port_that_is_one():
     """pyserial on a pseudo-terminal, at whose other end the board is."""
     own, other = os.openpty()

@@ -261,7 +261,7 @@ def test_a_snapshot_brings_back_what_was_counted(observed):
 
 
 def test_queues_use_the_bus():
-    with open_device("rtl", DEVICE, memory_bytes=MEMORY, observed=True) as device:
+    with open_device("rtl", DEVICE, memory_bytes=MEMORY) as device:
         kernel, = device.load(compile_ptx(CHAIN).values()).values()
         queue = device.queue([kernel], 8)
         with counting(device) as counted:
@@ -272,7 +272,6 @@ def test_queues_use_the_bus():
             device.transport.traffic_of(3)
     found = counted.statistics
     assert found.queue_bytes == sum(moved.read + moved.written) > 0
-    assert [(use.name, use.sm) for use in found.kernels] == [("chain", 0), ("chain", 1)]
 
 
 def test_what_cannot_be_counted_is_refused():

@@ -63,8 +63,8 @@ TARGETS: Sequence[Target] = (
     Target("group_decoder", "decoder", 35, {"warp": 16, "lanes": 4, "count": 60, "name": "group_decoder"},
            GROUP_DECODER),
     Target("registers", "registers", 30),
-    Target("save", "save", 50, {"shape": "many"}),
-    Target("restore", "restore", 50, {"shape": "many", "count": 24}),
+    Target("save", "save", 50, {"shape": "many"}, None),
+    Target("restore", "restore", 50, {"shape": "many", "count": 24}, None),
     Target("unit", "unit", 35, {"shape": "plain"}, None),
 )
 """All of them, the small ones first."""
