@@ -134,7 +134,8 @@ async def every_block_becomes_its_context(dut):
     state, pending = CoreState(g, bench.generator()), AbsentPort()
     agent = CoreAgent(bench, state, stall, port_of(bench, pending), PortGroup())
     memory, targets, moods = Committer(bench, state, stall), bench.source(bench.target, stall), Moods(bench, state)
-    for number, (mechanism, scramble, large) in enumerate(itertools.product(mechanisms_of(g), (0, 1), (False, True))):
+    rounds = itertools.product(range(given.get("rounds", 1)), mechanisms_of(g), (0, 1), (False, True))
+    for number, (_, mechanism, scramble, large) in enumerate(rounds):
         state.warps.clear()
         state.blocks.clear()
         state.lines_valid = 0

@@ -55,16 +55,16 @@ class Target:
 
 
 TARGETS: Sequence[Target] = (
-    Target("packer", "packer", 40, {"count": 60}, PACKER),
+    Target("packer", "packer", 40, {"count": 400}, PACKER),
     Target("compressor", "compressor", 40, {"warp": 16, "lanes": 4, "count": 60}, COMPRESSOR),
-    Target("encoder", "encoder", 50, {"warp": 16, "lanes": 4, "count": 150}, ENCODER),
-    Target("tb_compressor", "tb_compressor", 35, {"warp": 8, "lanes": 8}, TB_COMPRESSOR),
+    Target("encoder", "encoder", 50, {"warp": 16, "lanes": 4, "count": 400}, ENCODER),
+    Target("tb_compressor", "tb_compressor", 35, {"warp": 8, "lanes": 8, "count": 150}, TB_COMPRESSOR),
     Target("decompressor", "decoder", 35, {"warp": 16, "lanes": 4, "count": 60, "name": "decompressor"}, DECOMPRESSOR),
     Target("group_decoder", "decoder", 35, {"warp": 16, "lanes": 4, "count": 60, "name": "group_decoder"},
            GROUP_DECODER),
-    Target("registers", "registers", 30),
-    Target("save", "save", 50, {"shape": "many"}, None),
-    Target("restore", "restore", 50, {"shape": "many", "count": 24}, None),
-    Target("unit", "unit", 35, {"shape": "plain"}, None),
+    Target("registers", "registers", 30, {"count": 500}),
+    Target("save", "save", 50, {"shape": "many", "rounds": 2}, None),
+    Target("restore", "restore", 50, {"shape": "many", "count": 60}, None),
+    Target("unit", "unit", 35, {"shape": "plain", "rounds": 2}, None),
 )
 """All of them, the small ones first."""
