@@ -20,7 +20,7 @@ from support.sim.shared_counters import HEAD, THREADS, criticals, spilled, ticke
 from support.sim.stirring import BLOCKS, Stirring
 from support.sim.uneven import UNEVEN_BLOCKS, Uneven
 
-TWO = preset("tiny").replace(sms=2)
+TWO = preset("tiny").replace(sms=2, queues=3)
 MEMORY = 1 << 20
 BACKENDS = ["golden", "rtl"]
 HOW = [{}, {"mechanism": "occupied"}, {"mechanism": "live+cp"}, {"mechanism": "live+tb"}, {"in_place": True},

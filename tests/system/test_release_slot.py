@@ -14,7 +14,7 @@ from support.sim.stirring import BLOCKS, Stirring
 from support.sim.uneven import Uneven
 
 MEMORY = 1 << 21
-GEOMETRIES = {"tiny": preset("tiny"), "two": preset("tiny").replace(sms=2)}
+GEOMETRIES = {"tiny": preset("tiny"), "two": preset("tiny").replace(sms=2, queues=3)}
 WAYS = [{"mechanism": "occupied"}, {}, {"mechanism": "live+cp"}, {"mechanism": "live+tb"}, {"grace": 150},
         {"patience": "unlimited"}, {"scramble": True}]
 

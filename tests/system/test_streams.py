@@ -24,7 +24,7 @@ from support.sim.shared_counters import HEAD
 from support.sim.stream_work import Appending, StirTask
 
 MEMORY = 1 << 22
-TWO = preset("tiny").replace(sms=2)
+TWO = preset("tiny").replace(sms=2, queues=3)
 HERE = Path(__file__).name
 
 

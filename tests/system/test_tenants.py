@@ -16,8 +16,7 @@ from support.sim.tenant_schedules import TenantSchedules
 
 MEMORY = 1 << 22
 PART = 1 << 18
-TWO = preset("tiny").replace(sms=2)
-QUEUES = TWO.replace(queues=3)
+TWO = preset("tiny").replace(sms=2, queues=3)
 REACH = compile_ptx(HEAD + """
 .visible .entry reach(.param .u64 where, .param .u64 output, .param .u32 kind)
 {
@@ -242,7 +241,7 @@ def test_the_device_itself_has_no_kernel_that_reaches_a_new_tenant(golden):
 
 @pytest.mark.parametrize("busy", [False, True])
 def test_a_tenant_with_a_hardware_queue(busy):
-    with open_device("rtl", QUEUES, memory_bytes=MEMORY) as device:
+    with open_device("rtl", TWO, memory_bytes=MEMORY) as device:
         whole = device.system.free_bytes, device.heap.end
         for turn in range(2):
             tenant = device.tenant(PART, system_bytes=4 * PART)

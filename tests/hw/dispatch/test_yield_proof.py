@@ -155,6 +155,7 @@ class Judged(wiring.Component):
         return Cat(row.valid & (row.kernel == unit.leave.kernel) & (row.entry == unit.leave.entry) for row in rows)
 
 
+@pytest.mark.full
 @pytest.mark.timeout(600)
 def test_no_wake_up_is_lost():
     assert "SUCCESS" in run_yosys(rtlil_text(Judged(), reset=False), INDUCTION, "proof.txt")

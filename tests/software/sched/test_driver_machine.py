@@ -13,7 +13,7 @@ from caesura.software.sched import DriverMachine, EventKind, MachineError, Preem
 from support.sim.sched import LIMIT, MEMORY, TINY, events, kinds, machine, work, wrong
 
 E = EventKind
-TWO = PRESETS["tiny"].replace(sms=2)
+TWO = PRESETS["tiny"].replace(sms=2, queues=3)
 FAULTY = """
 .version 8.0
 .target sm_70
