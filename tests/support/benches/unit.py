@@ -234,6 +234,8 @@ async def a_killed_kernel_leaves_nothing(dut):
         for tb in [*state.blocks]:
             state.remove(tb)
         bench.scoreboard.contexts.clear()
+        bench.memory.write(state.kernels[0].ccb_base, bytes(
+            context.ccb_bytes(state.g, state.kernels[0].area_bytes)))  # it is given to another
         await bench.dispatcher.pulse("discard", 0)
         await bench.dispatcher.pulse("start", 0)
         assert not bench.bench.kept.bits
