@@ -8,7 +8,6 @@ from caesura import open_device
 from caesura.hw.arch.commands import Command, KernelState
 from caesura.hw.arch.context import Mechanism, ccb_bytes
 from caesura.hw.arch.faults import CommandError
-from caesura.hw.arch.geometry import preset
 from caesura.sim.memory import ErrorRange
 from caesura.sim.rtl.transport import RtlTransport
 from caesura.software.compiler import compile_ptx
@@ -16,11 +15,12 @@ from caesura.software.driver import CommandRefused, Device, DriverError, KernelF
 from support.hw.stir import image
 from support.selection import quick
 from support.sim.device_schedules import DeviceSchedules
+from support.sim.queues import DEVICE
 from support.sim.shared_counters import HEAD, THREADS, criticals, spilled, tickets
 from support.sim.stirring import BLOCKS, Stirring
 from support.sim.uneven import UNEVEN_BLOCKS, Uneven
 
-TWO = preset("tiny").replace(sms=2, queues=3)
+TWO = DEVICE
 MEMORY = 1 << 20
 BACKENDS = ["golden", "rtl"]
 HOW = [{}, {"mechanism": "occupied"}, {"mechanism": "live+cp"}, {"mechanism": "live+tb"}, {"in_place": True},

@@ -9,12 +9,13 @@ from caesura.hw.arch.geometry import preset
 from caesura.sim.memory import ErrorRange
 from caesura.software.driver import CommandRefused, DriverError, LaunchError, NoSlot
 from support.selection import quick
+from support.sim.queues import DEVICE
 from support.sim.shared_counters import spilled
 from support.sim.stirring import BLOCKS, Stirring
 from support.sim.uneven import Uneven
 
 MEMORY = 1 << 21
-GEOMETRIES = {"tiny": preset("tiny"), "two": preset("tiny").replace(sms=2, queues=3)}
+GEOMETRIES = {"tiny": preset("tiny"), "two": DEVICE}
 WAYS = [{"mechanism": "occupied"}, {}, {"mechanism": "live+cp"}, {"mechanism": "live+tb"}, {"grace": 150},
         {"patience": "unlimited"}, {"scramble": True}]
 

@@ -15,9 +15,9 @@ from caesura.software.driver.eviction import kill_bound
 from caesura.software.driver.tickets import Flag, Ticket, Ticketed
 from support.selection import quick
 from support.sim.chain import BLOCKS, THREADS, Chain, chain_images
+from support.sim.queues import DEVICE
 
 TINY = preset("tiny")
-DEVICE = TINY.replace(sms=2, queues=3)
 LIMIT = 60_000
 
 

@@ -20,11 +20,12 @@ from caesura.software.driver import (
     TaskState,
 )
 from support.selection import quick
+from support.sim.queues import DEVICE
 from support.sim.shared_counters import HEAD
 from support.sim.stream_work import Appending, StirTask
 
 MEMORY = 1 << 22
-TWO = preset("tiny").replace(sms=2, queues=3)
+TWO = DEVICE
 HERE = Path(__file__).name
 
 

@@ -9,6 +9,7 @@ from caesura.hw.arch.geometry import preset
 from caesura.software.compiler import compile_ptx
 from caesura.software.driver import Closed, DriverError, KernelFault, LaunchError, NoSlot, OutOfMemory
 from support.selection import quick
+from support.sim.queues import DEVICE
 from support.sim.shared_counters import HEAD
 from support.sim.stirring import Stirring
 from support.sim.stream_work import StirTask
@@ -16,7 +17,7 @@ from support.sim.tenant_schedules import TenantSchedules
 
 MEMORY = 1 << 22
 PART = 1 << 18
-TWO = preset("tiny").replace(sms=2, queues=3)
+TWO = DEVICE
 REACH = compile_ptx(HEAD + """
 .visible .entry reach(.param .u64 where, .param .u64 output, .param .u32 kind)
 {

@@ -10,7 +10,6 @@ import pytest
 from click.testing import CliRunner
 
 from caesura.hw.arch.commands import Command
-from caesura.hw.arch.geometry import preset
 from caesura.hw.arch.packets import QueueState
 from caesura.sim import open_device, scenario
 from caesura.sim.report.activity import residency
@@ -26,10 +25,10 @@ from caesura.software.cli import main
 from caesura.software.compiler import compile_ptx
 from caesura.software.driver import Device
 from support.selection import quick
+from support.sim.queues import DEVICE
 from support.sim.trace_processor import TraceProcessor
 from support.sim.uneven import UNEVEN_BLOCKS, Uneven
 
-DEVICE = preset("tiny").replace(sms=2, queues=3)
 TOP = None
 """What the trace processor says is the parent of tracks right below the device's."""
 SLICES = """

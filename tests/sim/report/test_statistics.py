@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 
-from caesura.hw.arch.geometry import preset
 from caesura.hw.interfaces.observation import WARP_STATES
 from caesura.sim import open_device, scenario
 from caesura.sim.report.statistics import counting
@@ -18,8 +17,8 @@ from caesura.sim.timeline import EventKind
 from caesura.software.cli import main
 from caesura.software.compiler import compile_ptx
 from caesura.software.driver import Device
+from support.sim.queues import DEVICE
 
-DEVICE = preset("tiny").replace(sms=2, queues=3)
 MEMORY = 1 << 20
 HEAD = ".version 8.0\n.target sm_70\n.address_size 64\n"
 CHASE = HEAD + """

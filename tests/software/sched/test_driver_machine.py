@@ -5,15 +5,15 @@ import pytest
 
 from caesura import open_device
 from caesura.hw.arch.context import Mechanism
-from caesura.hw.arch.geometry import PRESETS
 from caesura.sim.memory import ErrorRange
 from caesura.software.compiler import compile_ptx
 from caesura.software.driver import Closed, DriverError
 from caesura.software.sched import DriverMachine, EventKind, MachineError, PreemptWay, QueueSpec, Work, WorkState
+from support.sim.queues import DEVICE
 from support.sim.sched import LIMIT, MEMORY, TINY, events, kinds, machine, work, wrong
 
 E = EventKind
-TWO = PRESETS["tiny"].replace(sms=2, queues=3)
+TWO = DEVICE
 FAULTY = """
 .version 8.0
 .target sm_70

@@ -119,11 +119,11 @@ async def a_demotion_that_fails_starts_nothing(dut):
     for what, entry in itertools.product(("bad_writes", "bad_reads"), entries):
         await saved(bench)
         state.wreck()
-        place = entry if what == "bad_writes" else None
         for side in range(1 + state.g.checkpoints):
             at = entry + side * state.g.tb_slots
-            getattr(memory, what).add((context.entry_address(kernel.ccb_base, at) if place is not None else
-                                       context.area_address(state.g, kernel.ccb_base, kernel.area_bytes, at)) // 128)
+            where = (context.entry_address(kernel.ccb_base, at) if what == "bad_writes" else
+                     context.area_address(state.g, kernel.ccb_base, kernel.area_bytes, at))
+            getattr(memory, what).add(where // 128)
         result = await bench.dispatcher.resume(0, gang=int(entry == entries[0]))
         assert result.error == CommandError.BUS_ERROR
         running = [tb for tb in state.blocks.values() if tb.started]
