@@ -1,18 +1,19 @@
-"""The simulator that stands in for Amaranth's says what Amaranth's says, and counts."""
+"""What runs in Amaranth's simulator runs on exported SystemVerilog too: the same in all cycles, and counted."""
 
 import random
 
 import pytest
-from amaranth.hdl import Cat, Value
+from amaranth.hdl import Cat, Module, Mux, Signal
+from amaranth.lib import wiring
+from amaranth.lib.wiring import In, Out
 
 from caesura.hw.preempt.formats.packer import Packer
-from support.coverage.verilated import COUNTED, InsideError, Simulator
-from support.hw import simulation
+from support.coverage.verilated import COUNTED, Design, DifferenceError, Simulator
 from support.hw.stream_bench import get, put, value
 
 
-def packed(simulator, dut) -> list:
-    """Return what a packer gives out for random chunks, and in which cycle, in a simulator."""
+def packed(dut) -> list:
+    """Return what a packer gives out for random chunks, and in which cycle."""
     seen, cycle = [], [0]
     rng, other = random.Random(3), random.Random(4)
 
@@ -31,7 +32,7 @@ def packed(simulator, dut) -> list:
         async for _ in ctx.tick():
             cycle[0] += 1
 
-    run = simulator(dut)
+    run = Simulator(dut)
     run.add_clock(1e-6)
     run.add_testbench(chunks)
     run.add_testbench(beats)
@@ -40,13 +41,37 @@ def packed(simulator, dut) -> list:
     return seen
 
 
-@pytest.mark.full
-def test_both_simulators_say_the_same_in_the_same_cycles():
-    dut = Packer(4, tag=8)
-    first = packed(Simulator, dut)
-    assert first == packed(simulation.Simulator, Packer(4, tag=8)) and len(first) > 20
-    assert first == packed(Simulator, dut), "a run begins with initial values"
-    assert any(COUNTED[id(dut)].counted.values())
+class Shifted(wiring.Component):
+    """A word moved twice, as it is where a field follows another one that may not be there."""
+
+    word: In(96)
+    first: In(1)
+    second: In(1)
+    moved: Out(32)
+
+    def elaborate(self, _):
+        m = Module()
+        m.d.sync += Signal().eq(1)  # a clock
+        m.d.comb += self.moved.eq(self.word >> Mux(self.first, 32, 0) >> Mux(self.second, 32, 0))
+        return m
+
+
+def moving(dut):
+    """Return the testbench of `Shifted`."""
+    async def testbench(ctx):
+        ctx.set(dut.word, 0x3_00000002_00000001)
+        for first, second, result in ((0, 0, 1), (0, 1, 2), (1, 0, 2), (1, 1, 3)):
+            ctx.set(dut.first, first)
+            ctx.set(dut.second, second)
+            assert ctx.get(dut.moved) == result
+            await ctx.tick()
+    return testbench
+
+
+def test_two_shifts_in_a_row_are_as_long_as_both():
+    """The sum of both distances has a bit more than each: Verilator 5.048 and 5.050 get that wrong by themselves."""
+    dut = Shifted()
+    run(dut, moving(dut))
 
 
 def run(dut, testbench, limit: float = 100.0):
@@ -56,15 +81,29 @@ def run(dut, testbench, limit: float = 100.0):
     simulator.run(limit)
 
 
-def test_what_is_no_port_is_refused():
+def test_a_block_is_the_same_in_both_and_counted():
     dut = Packer(4, tag=8)
-    inside = Value.cast(dut.beat.payload) == 3
+    first = packed(dut)
+    counted = COUNTED[id(dut)].counted.total()
+    assert len(first) > 20 and counted
+    assert packed(dut) == first, "a run begins with initial values"
+    assert COUNTED[id(dut)].counted.total() == 2 * counted
 
-    async def look(ctx):
-        ctx.get(inside)
 
-    with pytest.raises(InsideError, match="is no port"):
-        run(dut, look)
+def test_a_difference_is_told_with_port_and_cycle():
+    dut = Shifted()
+    design = COUNTED.setdefault(id(dut), Design(dut))
+    before, design.text = design.text, design.text.replace("6'h20 : 6'h00", "6'h10 : 6'h00", 1)
+    assert design.text != before
+    with pytest.raises(DifferenceError, match=r"cycle [12]: moved is 0x\w+ in SystemVerilog, 0x2 in Amaranth's"):
+        run(dut, moving(dut))
+
+
+def test_what_is_no_component_runs_in_amaranths_simulator_alone():
+    m = Module()
+    m.submodules.shifted = dut = Shifted()
+    run(m, moving(dut))
+    assert id(m) not in COUNTED
 
 
 def test_a_run_that_does_not_end_is_ended():
@@ -75,18 +114,3 @@ def test_a_run_that_does_not_end_is_ended():
 
     with pytest.raises(TimeoutError, match=r"not finished after 100\.0 s"):
         run(dut, wait)
-
-
-def test_a_part_of_an_input_is_written_alone():
-    dut = Packer(4, tag=8)
-
-    async def write(ctx):
-        ctx.set(dut.chunk.payload, {"words": [1, 2, 3, 4], "count": 4, "tag": 9})
-        ctx.set(dut.chunk.payload.words[1], 7)
-        ctx.set(dut.chunk.payload.flush, 1)
-        ctx.set(dut.chunk.valid, 1)
-        await ctx.tick()
-        beat = ctx.get(dut.beat.payload)
-        assert value(beat) == {"words": [1, 7, 3, 4], "strobe": 15, "flush": 1, "tag": 9}
-
-    run(dut, write)

@@ -4,6 +4,7 @@ command ends, and nothing but the kernels' own arrays changes."""
 import pytest
 
 from caesura.hw.arch.geometry import preset
+from support.selection import quick
 from support.sim.schedules import Schedules
 
 RUNS = {"tiny": 1600, "ecp5": 300, "gtx480": 100}
@@ -44,10 +45,11 @@ def test_so_it_does_where_memory_fails_but_holds_nothing_back(machines):
         machines("tiny", late=False).run(seed)
 
 
-def test_every_kernel_of_the_golden_model_ends_as_if_nothing_had_happened(machines):
+@pytest.mark.parametrize("seeds", quick([range(60), range(30)], [range(30)]))
+def test_every_kernel_of_the_golden_model_ends_as_if_nothing_had_happened(machines, seeds):
     schedules, evicted = machines("tiny", rtl=False), 0
-    for seed in range(60):
+    for seed in seeds:
         schedules.run(seed)
         evicted += schedules.bench.get("evicted_tbs")
         assert not schedules.transport.machine.stays()
-    assert len(schedules.taken) >= 10 and evicted > 30
+    assert len(schedules.taken) >= 10 and evicted > len(seeds) // 2

@@ -324,9 +324,9 @@ def test_what_is_of_one_sm_is_refused():
 
 
 @pytest.mark.parametrize("backend, sms, seeds", quick(
-    [("golden", sms, range(first, first + 20)) for sms in (2, 3, 5) for first in range(0, 200, 20)]
+    [("golden", sms, range(first, first + 10)) for sms in (2, 3, 5) for first in range(0, 200, 10)]
     + [("rtl", sms, range(first, first + 5)) for sms in (2, 3) for first in range(0, 100, 5)],
-    [("golden", 2, range(20)), ("golden", 3, range(20)), ("rtl", 2, range(5))]))
+    [("golden", 2, range(10)), ("golden", 3, range(10)), ("rtl", 2, range(5))]))
 def test_any_commands_in_any_order(backend, sms, seeds):
     """Of all SMs and of some, while memory fails for one of them: every launch ends as if nothing had happened."""
     schedules = DeviceSchedules(backend, TWO.replace(sms=sms))

@@ -45,7 +45,7 @@ def story(device):
     return passed, saved, c.get().tolist(), device.transport.take_trace().tobytes()
 
 
-@pytest.mark.parametrize("backend", ["golden", "rtl"])
+@pytest.mark.parametrize("backend", ["golden", pytest.param("rtl", marks=pytest.mark.full)])
 def test_slices_change_nothing(backend, monkeypatch):
     whole, cut, watched = (open_device(backend, "tiny", 1 << 16, trace=True) for _ in range(3))
     expected = story(whole)

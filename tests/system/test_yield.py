@@ -1,5 +1,5 @@
-"""Kernels that yield, through the Python API: on the golden model, on the RTL of an SM and, in the full set, on that of
-two; a flag that is written in each cycle of a run."""
+"""Kernels that yield, through the Python API: on the golden model, on the RTL of a device of two SMs and, in the full
+set, on that of one; a flag that is written in each cycle of a run."""
 
 import functools
 import random
@@ -12,6 +12,7 @@ from caesura.hw.arch.commands import KernelState
 from caesura.hw.arch.geometry import preset
 from caesura.hw.arch.packets import SIGNAL_VALUE
 from caesura.software.driver import DriverError, LaunchError
+from support.sim.queues import DEVICE
 from support.sim.yields import expected, images, order
 
 TINY = preset("tiny").replace(watches=3, entries=6)
@@ -33,11 +34,12 @@ class Waiting:
         assert (self.out.get() == 1000 + np.arange(self.count)[:, None] + np.arange(16)).all()
 
 
-@pytest.fixture(params=[("golden", 1), ("golden", 2), ("rtl", 1), pytest.param(("rtl", 2), marks=pytest.mark.full)],
+@pytest.fixture(params=[("golden", TINY), ("golden", DEVICE), pytest.param(("rtl", TINY), marks=pytest.mark.full),
+                        ("rtl", DEVICE)],
                 ids=["golden", "golden, two SMs", "RTL", "RTL, two SMs"])
 def device(request):
-    backend, sms = request.param
-    with open_device(backend, TINY.replace(sms=sms), memory_bytes=MEMORY) as device:
+    backend, geometry = request.param
+    with open_device(backend, geometry, memory_bytes=MEMORY) as device:
         yield device
 
 
@@ -87,10 +89,10 @@ def test_giving_the_place_away(device):
 
 
 class Moments:
-    """Consumers that have filled an SM, and one of whom is to be woken in any cycle."""
+    """Consumers that have filled all SMs, and one of whom is to be woken in any cycle."""
 
     def __init__(self, device):
-        self.device, self.work = device, Waiting(device, 3)
+        self.device, self.work = device, Waiting(device, 2 * device.geometry.sms + 1)
         device.advance(20)
 
     def forks(self, cycles):
@@ -104,17 +106,18 @@ class Moments:
             self.device.advance(1)
 
 
-@pytest.mark.parametrize("cycles", [pytest.param(1500, marks=pytest.mark.full), 12])
-def test_a_flag_written_in_any_cycle_is_seen(cycles):
-    """The host writes while consumers arrive at their barrier, are saved, are away, come back; a third one finds no
+@pytest.mark.parametrize("geometry, cycles", [pytest.param(TINY, 1500, marks=pytest.mark.full), (DEVICE, 12)],
+                         ids=["RTL-1500", "RTL, two SMs-12"])
+def test_a_flag_written_in_any_cycle_is_seen(geometry, cycles):
+    """The host writes while consumers arrive at their barrier, are saved, are away, come back; the last one finds no
     room, so that they leave. Who waits for it ends, the others do not, and then they do."""
-    with open_device("rtl", TINY, memory_bytes=MEMORY) as device:
+    with open_device("rtl", geometry, memory_bytes=MEMORY) as device:
         moments = Moments(device)
         if cycles < 100:
             device.advance(150)
         for number, _ in enumerate(moments.forks(cycles)):
-            work, first = moments.work, number % 3
-            for written in (first, *(k for k in range(3) if k != first)):
+            work, first = moments.work, number % moments.work.count
+            for written in (first, *(k for k in range(work.count) if k != first)):
                 flags = work.flags.get()
                 flags[32 * written] = 1000 + written
                 work.flags.set(flags)
@@ -212,10 +215,10 @@ def test_those_that_are_away_are_not_on_the_sm(device):
     device.kill(work.consumer)
 
 
-@pytest.mark.parametrize("backend", ["golden", pytest.param("rtl", marks=pytest.mark.full)])
+@pytest.mark.parametrize("backend", ["golden", "rtl"])
 def test_a_completion_signal_wakes_those_that_wait(backend):
     """Thread blocks on both SMs wait for a packet of a hardware queue."""
-    with open_device(backend, TINY.replace(sms=2, queues=1), memory_bytes=MEMORY) as device:
+    with open_device(backend, DEVICE, memory_bytes=MEMORY) as device:
         loaded = device.load(kernels().values())
         signal, out, other = device.zeros(32, np.uint32), device.zeros((6, 16), np.uint32), device.zeros(64, np.uint32)
         queue = device.queue([loaded["producer"]], 8)

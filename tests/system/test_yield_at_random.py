@@ -1,11 +1,10 @@
 """Thread blocks that wait for each other across two kernels, preempted and woken at random: all end, and are right; on
-the golden model, and on the RTL of an SM."""
+the golden model and, in the full set, on the RTL of an SM."""
 
 import pytest
 
 from caesura.hw.arch.geometry import preset
 from caesura.sim.rtl.transport import RtlTransport
-from support.selection import quick
 from support.sim.yield_campaign import Campaign
 
 QUICK, FULL = (0, 1, 2, 3, 92, 178), range(206)
@@ -32,7 +31,8 @@ def test_many_of_them(seed, spare):
     campaign.check()
 
 
-@pytest.mark.parametrize("seed", quick(range(200), range(3)))
+@pytest.mark.full
+@pytest.mark.parametrize("seed", range(200))
 def test_on_the_rtl(seed):
     campaign = Campaign(seed, True, RtlTransport, RTL)
     campaign.run()

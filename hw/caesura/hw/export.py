@@ -44,7 +44,10 @@ _YOSYS = (sys.executable, "-c",
 """Command that runs Yosys."""
 _MODULE = re.compile(r"^module \\(\S+)\n(.*?)^end\n", re.MULTILINE | re.DOTALL)
 _CELL = re.compile(r"^( +cell )\\(\S+)( \S+)$", re.MULTILINE)
-_NO_BITS = re.compile(r"^  wire width 0 \S+\n\n?|^connect \S+ \{  \}\n", re.MULTILINE)
+_NO_BITS = re.compile(
+    r"^(?:  attribute .*\n)*  wire width 0 \S+\n\n?|^connect \S+ \{  \}\n"
+    r"|^(?:  attribute .*\n)*  cell \S+ \S+\n(?:    parameter .*\n)*    parameter \\Y_WIDTH 0\n"
+    r"(?:    connect .*\n)*  end\n\n?", re.MULTILINE)
 _FILL = re.compile(r"^( +)(\S+ ?)\[0\] = (.+);\n(?: +\2\[\d+\] = \3;\n)+", re.MULTILINE)
 
 Convert = Callable[[Any, Any, str], tuple[str, Any]]
@@ -119,7 +122,8 @@ def rtlil_text(component: wiring.Component, *, name: str = "top", reset: bool = 
                   if signal is not None}
         convert = convert or functools.partial(rtlil.convert_fragment, emit_src=False)
         text, _ = convert(fragment, clocks | _ports(component, ports), name)
-    # Verilog has no wire without bits: ``[-1:0]`` has two. Memories of one row have such addresses.
+    # Verilog has no wire without bits: ``[-1:0]`` has two. Memories of one row have such addresses,
+    # one beat such a number.
     return merge_identical_modules(_NO_BITS.sub("", text))
 
 

@@ -115,9 +115,10 @@ LOOP:
 """
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="module", params=[pytest.param("observed", marks=pytest.mark.full)])
 def observed():
-    """A device of one SM whose warps are seen; tests launch one kernel after the other."""
+    """A device of one SM whose warps are seen, which is a simulator of its own; tests launch one kernel after the
+    other."""
     with open_device("rtl", TINY, memory_bytes=MEMORY, observed=True) as device:
         yield device
 
@@ -144,7 +145,8 @@ def integral(events, kinds, end):
     return total
 
 
-@pytest.mark.parametrize("geometry", [TINY, pytest.param(DEVICE, marks=pytest.mark.full)], ids=["one SM", "two"])
+@pytest.mark.full
+@pytest.mark.parametrize("geometry", [TINY, DEVICE], ids=["one SM", "two"])
 def test_counts_agree_with_the_device_and_with_the_timeline(geometry):
     transport = RtlTransport(geometry, observed=True)
     device = Device(transport)
@@ -285,6 +287,7 @@ def test_what_cannot_be_counted_is_refused():
         RtlTransport(TINY, MEMORY, waves="control", observed=True)
 
 
+@pytest.mark.full
 def test_the_command_prints_statistics(tmp_path, monkeypatch):
     monkeypatch.setattr(scenario, "shipped_work", lambda name, *_, **__: neighbour() if name == "hostile" else work())
     run = ["preempt", "collatz", "--preset", "tiny", "--statistics"]

@@ -6,8 +6,9 @@ import subprocess
 
 import pytest
 
+from caesura.sim.cocotb import build
 from caesura.sim.golden.native.build import FLAGS
-from caesura.sim.rtl.compile import CompilerFlags
+from caesura.sim.rtl.compile import COMMON_FLAGS, VERILATOR_FLAGS, CompilerFlags
 from caesura.sim.rtl.optimise import GENERATE, USE
 from caesura.sim.rtl.toolchain import RIGHT_SUMS, shared_library
 
@@ -37,6 +38,12 @@ def counted(flags, tmp_path):
     flags = [flag for flag in flags if flag != "-shared"]
     subprocess.run(["g++", *flags, source, "-o", tmp_path / "sums"], check=True, timeout=60, cwd=tmp_path)
     return subprocess.run([tmp_path / "sums"], timeout=10, cwd=tmp_path).returncode
+
+
+def test_all_simulators_are_made_without_what_verilator_gets_wrong():
+    """That it does so, and does not with these flags: `tests/coverage/test_verilated.py`."""
+    wrong = {f"-fno-dfg-peephole-replace-shift{way}-shift{way}" for way in "lr"}
+    assert wrong <= set(COMMON_FLAGS) <= set(VERILATOR_FLAGS) and set(COMMON_FLAGS) <= set(build._FLAGS)
 
 
 @pytest.mark.parametrize("kind", BUILDS)

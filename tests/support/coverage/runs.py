@@ -82,19 +82,16 @@ class Run:
 
 @dataclass(frozen=True)
 class Replay:
-    """Tests of a block, of those that `make test` runs, on the exported SystemVerilog (`replay`); toggles are not
+    """Tests of a block, of those that `make test` runs, on the exported SystemVerilog too (`replay`); toggles are not
     counted.
 
     Attributes
     ----------
     tests : str
         A file of `tests/hw/preempt`.
-    leave_out : str
-        Of its tests those with these words in their names, with `` or `` between: their machines take minutes to build.
     """
 
     tests: str
-    leave_out: str = ""
 
     def __str__(self) -> str:
         return f"tests of {self.tests.removesuffix('.py').replace('test_', '')}"
@@ -110,7 +107,7 @@ class Replay:
         path = ROOT / "tests" / "hw" / "preempt" / self.tests
         texts = [file.read_text() for file in sorted({path, *closure(path)})]
         own = [Path(__file__).with_name(name).read_text() for name in ("verilated.py", "harness.cpp", "replay.py")]
-        kept = cache_directory() / "coverage" / f"{digest([*texts, *own, str(self), self.leave_out])}.json.gz"
+        kept = cache_directory() / "coverage" / f"{digest([*texts, *own, str(self)])}.json.gz"
         found = read_packed(kept)
         if found is None:
             found = json.dumps(self._counted(path))
@@ -120,10 +117,9 @@ class Replay:
     def _counted(self, path: Path) -> list[tuple[str, str]]:
         """Run the tests; return the SystemVerilog of each design and what Verilator has counted."""
         with tempfile.TemporaryDirectory(prefix="caesura-replay-") as folder:
-            chosen = ["-k", f"not ({self.leave_out})"] if self.leave_out else []
             done = subprocess.run(
                 [sys.executable, "-m", "pytest", "-p", "support.coverage.replay", "-p", "no:cacheprovider", "-n", "0",
-                 "-q", "-m", "not full", "--timeout", "3000", *chosen, str(path)], cwd=ROOT, capture_output=True,
+                 "-q", "-m", "not full", "--timeout", "3000", str(path)], cwd=ROOT, capture_output=True,
                 text=True, env=os.environ | {FOLDER: folder, "PYTHONPATH": str(ROOT / "tests")})
             if done.returncode:
                 raise BenchError(f"{self} failed ({done.returncode})\n{(done.stdout + done.stderr)[-3000:]}")
@@ -152,8 +148,6 @@ _BLOCKS = {
     "save": ("closer", "collector", "kernel_record", "records"),
 }
 """By room, those of which the pipelines and the unit do not run all."""
-_WITHOUT = {"kernel_record": "128"}
-"""Where one beat is enough its number has no bits, which Yosys does not read with places of the source."""
 SIZES = (16, 4), (32, 32), (32, 8)
 RUNS: Sequence[Run | Replay] = (
     Run("packer", {"size": 4, "most": 4}), Run("packer", {"size": 8, "most": 8}),
@@ -162,7 +156,7 @@ RUNS: Sequence[Run | Replay] = (
     *(Run(pipeline, {"shape": shape}) for pipeline in ("save", "restore")
       for shape in ("plain", "tiny", "beats", "narrow")),
     *(Run("unit", {"shape": shape}) for shape in ("tiny", "beats")),
-    *(Replay(f"{room}/test_{block}.py", _WITHOUT.get(block, "")) for room, blocks in _BLOCKS.items()
-      for block in blocks),
+    *(Replay(f"{room}/test_{block}.py") for room, blocks in _BLOCKS.items() for block in blocks),
+    Replay("test_engine_checkpoint.py"),
 )
 """All of them."""

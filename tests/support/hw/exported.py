@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 import subprocess
 from pathlib import Path
@@ -11,11 +12,13 @@ import pytest
 from caesura.hw.blocks import Exported
 from caesura.sim.rtl.toolchain import verilator_root
 
-__all__ = ["icarus", "lint", "verilated", "written"]
+__all__ = ["icarus", "lint", "shifts_in_a_row", "verilated", "written"]
 
 VERILATOR = (str(verilator_root() / "bin" / "verilator"),)
 SECONDS = 300
 """Time that a tool may take."""
+_SHIFT = re.compile(r"^ *assign (\S+) += (\S+) +(<<|>>) (?!\d+'h)\S.*;$", re.MULTILINE)
+"""By what is no constant: the result, what is shifted, and where to."""
 
 
 def written(made: Exported, folder: Path) -> list[str]:
@@ -32,6 +35,16 @@ def lint(made: Exported, folder: Path) -> str:
     files = written(made, folder)
     done = _run(folder, *VERILATOR, "--lint-only", "-Wall", "--quiet", "--top-module", made.name, *files)
     return done.stderr if done.returncode or "%" in done.stderr else ""
+
+
+def shifts_in_a_row(text: str) -> list[str]:
+    """Return the shifts of a netlist of what another shift gives, in the same direction, both by a variable: those that
+    Verilator 5.048 and 5.050 may make wrong (its issue 7955)."""
+    found = []
+    for module in text.split("\nendmodule"):
+        shifts = {result: (what, way) for result, what, way in _SHIFT.findall(module)}
+        found += [result for result, (what, way) in shifts.items() if shifts.get(what, ("", ""))[1] == way]
+    return found
 
 
 def verilated(made: Exported, bench: str, folder: Path) -> list[str]:

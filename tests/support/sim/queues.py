@@ -12,8 +12,9 @@ from .stirring import BLOCK, BLOCKS
 
 __all__ = ["ADD", "DEVICE", "HOW", "LIMIT", "Scene", "Stirred"]
 
-DEVICE = preset("tiny").replace(sms=2, queues=3)
-"""The device of tests that need two SMs, with queues or not: so one simulator serves them all."""
+DEVICE = preset("tiny").replace(sms=2, queues=3, watches=3, entries=6)
+"""The device of tests that need two SMs, with queues or not, with kernels that yield or not: one simulator serves them
+all."""
 MEMORY = 1 << 22
 LIMIT = 200_000
 ADD = HEAD + """

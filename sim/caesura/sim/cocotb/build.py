@@ -11,21 +11,21 @@ import os
 import re
 import threading
 import time
+from importlib.metadata import version
 from pathlib import Path
 
 import cocotb_tools.config
 
 from caesura.cache import cache_directory, digest, locked, seal, whole, work_folder
 
-from ..rtl.compile import CompilerFlags, compile_model, compile_whole, runtime_library, verilate
+from ..rtl.compile import COMMON_FLAGS, CompilerFlags, compile_model, compile_whole, runtime_library, verilate
 from ..rtl.toolchain import BuildError, identity
 
 __all__ = ["TOP", "program"]
 
 TOP = "top"
 """Name of the module that cocotb sees."""
-_FLAGS = ("--cc", "-O3", "--vpi", "--no-timing", "--threads", "1", "-Wno-fatal", "-Wno-lint", "-Wno-style",
-          "--timescale", "1ns/1ps")
+_FLAGS = (*COMMON_FLAGS, "--vpi", "--timescale", "1ns/1ps")
 _COVERAGE = "--coverage-line", "--coverage-toggle"
 _RUNTIME = ("verilated_vpi",)
 """What cocotb needs of Verilator's run-time library besides what all simulators need."""
@@ -59,7 +59,7 @@ def program(text: str, name: str, waves: bool = False, coverage: bool = False) -
     options = CompilerFlags(fast=("-O0",), link=(
         f"-L{libraries}", f"-Wl,-rpath,{libraries}", "-Wl,--no-as-needed", "-lcocotbvpi_verilator"))
     main = cocotb_tools.config.share_dir / "lib" / "verilator" / "verilator.cpp"
-    key = digest([text, *flags, repr(options), main.read_text(), identity()])
+    key = digest([text, *flags, repr(options), main.read_text(), version("verilator"), identity()])
     result = cache_directory() / "cocotb" / f"{key}.bin"
     lock = result.with_suffix(".lock")
     with locked(lock):

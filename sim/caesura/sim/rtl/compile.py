@@ -19,11 +19,15 @@ from caesura.cache import digest, locked, seal, whole, work_folder
 
 from .toolchain import RIGHT_SUMS, TARGET, BuildError, compiler, identity, run_tool, verilator_root
 
-__all__ = ["VERILATOR_FLAGS", "CompilerFlags", "Model", "compile_model", "compile_whole", "jobs",
+__all__ = ["COMMON_FLAGS", "VERILATOR_FLAGS", "CompilerFlags", "Model", "compile_model", "compile_whole", "jobs",
            "part_library", "runtime_library", "verilate"]
 
-VERILATOR_FLAGS = ("--cc", "-O3", "--x-assign", "fast", "--x-initial", "fast", "--savable", "--threads", "1",
-                   "--no-timing", "-Wno-fatal", "-Wno-lint", "-Wno-style")
+COMMON_FLAGS = ("--cc", "-O3", "--no-timing", "--threads", "1", "-Wno-fatal", "-Wno-lint", "-Wno-style",
+                "-fno-dfg-peephole-replace-shiftl-shiftl", "-fno-dfg-peephole-replace-shiftr-shiftr")
+"""Of Verilator, of whatever is simulated. Versions 5.048 and 5.050 add the distances of two shifts in a row in as many
+bits as one has, so a sum that needs one more is wrong (Verilator's issue 7955); without these rewrites it is right."""
+VERILATOR_FLAGS = (*COMMON_FLAGS, "--x-assign", "fast", "--x-initial", "fast", "--savable")
+"""Of Verilator, of the simulators of SMs."""
 RUNTIME = ("verilated", "verilated_save", "verilated_threads", "verilated_vcd_c")
 """Sources of Verilator's run-time library, the same for all designs; the linker takes what a design needs."""
 JOB_BYTES = 700 << 20

@@ -144,7 +144,7 @@ def check(scene, what, mine):
             raise AssertionError(op)
 
 
-@pytest.mark.parametrize("seed, slots", quick(itertools.product(range(3), (1, 2, 3)), [(0, 1), (2, 3)]))
+@pytest.mark.parametrize("seed, slots", quick(itertools.product(range(3), (1, 2, 3)), [(2, 3)]))
 def test_commands_by_priority(seed, slots):
     scene = Scene(10 * seed + slots, slots)
     dut, rng, ended = component(QueuePreemption, G), scene.rng, []

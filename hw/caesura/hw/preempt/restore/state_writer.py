@@ -126,10 +126,10 @@ class StateWriter(wiring.Component):
         # entry.
         has_predicate = job.predicates.any()
         predicates, uniforms = without_lowest(job.predicates), without_lowest_pair(job.uniforms)
-        values = words >> Mux(has_predicate, 32, 0)
+        values = Mux(has_predicate, words[32:], words)
         before = Signal(2)  # words in front of the stack entry
         repeated = self._uniforms(m, job, own, lowest, pair,
-                                  Cat(values[:32], (values >> Mux(pair[0], 32, 0))[:32]))
+                                  Cat(values[:32], Mux(pair[0], values[32:64], values[:32])))
         m.d.comb += [
             predicate.valid.eq(has_predicate & (level != 0)),
             own.eq(~predicates.any() & (level >= before) & job.uniforms.any()),

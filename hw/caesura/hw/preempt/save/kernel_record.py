@@ -1,6 +1,6 @@
 """The kernel's record: written when all of it has left the SM, void when it is to run again."""
 
-from amaranth.hdl import Module, Mux, Signal
+from amaranth.hdl import Module, Mux, Signal, Value
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import exact_log2
@@ -10,6 +10,7 @@ from ...arch.geometry import Geometry
 from ...interfaces.payloads import kernel_info
 from ...interfaces.port import Port
 from ...interfaces.preemption import kernel_progress
+from ...lib.bits import pick
 from ..formats.accepted_command import accepted_command
 from ..formats.checksum import ChecksumPort, checksum_of
 from ..formats.packer import CHUNK_WORDS
@@ -20,6 +21,12 @@ __all__ = ["RECORD_ROWS", "KernelRecordWriter"]
 RECORD_BYTES = CCB_RECORD.size // 8
 RECORD_ROWS = CCB_RECORD.size // (32 * CHUNK_WORDS)
 """Rows of four words of a record."""
+
+
+def _part(vector: Value, number: Value, width: int) -> Value:
+    """Return the part with a number of a vector; of the only one the number has no bits."""
+    parts = [vector[low:low + width] for low in range(0, len(vector), width)]
+    return pick(parts, number) if len(number) else parts[0]
 
 
 class KernelRecordWriter(wiring.Component):
@@ -105,12 +112,12 @@ class KernelRecordWriter(wiring.Component):
             checksum.start.eq(self.write),
             chosen.eq(whole.as_value().word_select(
                 Mux(checks, row >> exact_log2(rows), beat >> exact_log2(parts)), size)),
-            checksum.data.eq(chosen.word_select(row[:exact_log2(rows)], 32 * CHUNK_WORDS)),
+            checksum.data.eq(_part(chosen, row[:exact_log2(rows)], 32 * CHUNK_WORDS)),
             burst.address.eq(self.accepted.ccb_base + ENTRY_BYTES * places(g)),
             burst.extra_beats.eq(Mux(voids, 0, beats - 1)),
             last.eq(voids | (beat == beats - 1)),
-            out.data.eq(Mux(voids, State.DEMOTED, chosen.word_select(
-                beat[:exact_log2(parts)], 8 * g.bus_bytes))),
+            out.data.eq(Mux(voids, State.DEMOTED,
+                            _part(chosen, beat[:exact_log2(parts)], 8 * g.bus_bytes))),
             out.strobe.eq(Mux(voids, 1, (1 << min(g.bus_bytes, RECORD_BYTES)) - 1)),
         ]
         with m.FSM() as fsm:

@@ -257,7 +257,7 @@ class ResumeSequencer(wiring.Component):
                        & ~(self.accepted.gang & coming)),
             self.head.valid.eq(offered), self.head.payload.entry.eq(entry),
             self.head.payload.state.eq(State.DEMOTED),
-            self.head.payload.side.eq(self.sides.bit_select(self.head.payload.entry, 1)),
+            self.head.payload.side.eq(self.sides.bit_select(entry, 1)),
         ]
         with m.If(~offered | self.head.ready):
             m.d.sync += [offered.eq(allowed & next_ones.any()), entry.eq(lowest_number(next_ones))]
