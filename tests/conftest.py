@@ -1,4 +1,6 @@
-"""Long tests go on where they stopped: one marked ``full`` is not run again on the same sources once it has passed."""
+"""Long tests go on where they stopped: one marked ``full`` is not run again on the same sources once it has passed.
+
+Its sources are what a ``depends_on`` mark names; without one, all parts of the package but `support.sources.unused`."""
 
 import functools
 import hashlib
@@ -11,19 +13,20 @@ from typing import Any
 import pytest
 
 from support.checkout import PARTS, ROOT, short, source
-from support.sources import support
+from support.sources import support, unused
 
 PASSED = Path(os.environ.get("CAESURA_CACHE", ROOT / "build" / "cache")) / "passed"
 
 
 @functools.cache
-def _digest(path: Path) -> bytes:
-    """Hash of the files at a path and below it, but for other tests."""
+def _digest(path: Path, without: frozenset[Path] = frozenset()) -> bytes:
+    """Hash of the files at a path and below it, but for other tests and some folders."""
     if not path.exists():
         raise FileNotFoundError(f"{path}, named by a `depends_on` mark")
     digest = hashlib.sha256()
     for file in sorted(path.rglob("*")) if path.is_dir() else (path,):
-        if file.is_file() and file.suffix != ".pyc" and not (path.is_dir() and file.name.startswith("test_")):
+        if (file.is_file() and file.suffix != ".pyc" and not (path.is_dir() and file.name.startswith("test_"))
+                and without.isdisjoint(file.parents)):
             digest.update(f"{short(file)}\0".encode() + file.read_bytes())
     return digest.digest()
 
@@ -35,7 +38,9 @@ def _record(item: pytest.Item) -> Path | None:
     sources = item.get_closest_marker("depends_on")
     paths = [source(name) for name in (sources.args if sources else PARTS)]
     digest = hashlib.sha256(item.nodeid.encode())
-    for path in (*paths, *sorted(support(item.path)), item.path, *([] if sources else [item.path.parent])):
+    for path in paths:
+        digest.update(_digest(path, frozenset() if sources else unused(item.path)))
+    for path in (*sorted(support(item.path)), item.path, *([] if sources else [item.path.parent])):
         digest.update(_digest(path))
     return PASSED / digest.hexdigest()[:32]
 

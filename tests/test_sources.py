@@ -1,45 +1,35 @@
-"""What a `depends_on` mark names is all of the package that the test imports, so no change leaves a stale mark.
-
-The test's own file and the support it imports count without being named.
-"""
-
-import ast
-from pathlib import Path
+"""What a long test that has passed depends on."""
 
 import pytest
 
-from support.checkout import ROOT, short, source
-from support.sources import SUPPORT, closure, support
-
-MARKED = sorted(path for path in ROOT.glob("tests/**/test_*.py") if "mark.depends_on(" in path.read_text()
-                and path != Path(__file__).resolve())
+from support.checkout import PARTS, ROOT, short, source
+from support.sources import LEAVES, closure, imports, unused
 
 
-def named(path: Path) -> list[str]:
-    """Return the paths that the mark of a test file names."""
-    calls = [node for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, ast.Call)
-             and isinstance(node.func, ast.Attribute) and node.func.attr == "depends_on"]
-    return [ast.literal_eval(argument) for argument in calls[0].args]
+def test_no_other_room_imports_a_leaf():
+    """Nor by a name in a text: the command line, benches and blocks do, and are leaves."""
+    modules = [file for part in PARTS for file in source(part).rglob("*.py")
+               if not any(room in file.parents for room in LEAVES)]
+    assert len(modules) > 300
+    for module in modules:
+        found = [short(file) for file in closure(module) if any(room in file.parents for room in LEAVES)]
+        assert not found, short(module)
+    named = {str(short(module)) for module in modules if "import_module" in module.read_text()}
+    assert named == {"sim/__init__.py", "software/compiler/__init__.py", "software/driver/board/line.py"}, "or a leaf"
 
 
-@pytest.mark.parametrize("path", MARKED, ids=lambda path: path.stem)
-def test_marks_name_every_source(path):
-    names = [source(name) for name in named(path)]
-    missing = [str(short(file)) for file in closure(path) if SUPPORT not in file.parents and not any(
-        name in (file, *file.parents) for name in names)]
-    assert missing == []
+def test_all_leaves_are_there():
+    assert all(any(room.rglob("*.py")) for room in LEAVES)
 
 
-def test_a_source_in_turn_is_found():
-    """The special functions use a piece of the f32 lane, the judge of binary64 that of binary32."""
-    found = closure(source("tests/hw/core/units/test_sfu.py")) | closure(source("tests/hw/core/units/test_f64_unit.py"))
-    assert {source("hw/core/units/floating/parts.py"), source("sim/testing/binary32/__init__.py")} <= found
-    assert len(MARKED) >= 6
+@pytest.mark.parametrize("name, without", [
+    ("system/test_yield.py", True), ("hw/preempt/test_engine.py", True),
+    ("system/test_check_bounds.py", False), ("cocotb/test_packer.py", False), ("sim/bench/test_area.py", False),
+    ("test_packaging.py", False)])
+def test_a_test_without_leaves_is_known(name, without):
+    assert unused(ROOT / "tests" / name) == (frozenset(LEAVES) if without else frozenset())
 
 
-def test_support_in_turn_is_found():
-    """Of the bench the machine it looks into, and what that is made of; of a module the data it reads."""
-    names = {file.name for file in support(source("tests/hw/preempt/test_gang.py"))}
-    assert {"preempt_images.py", "preempt_machine.py", "register_samples.py", "simulation.py"} <= names
-    assert "execute_bench.py" not in names
-    assert "trace_processor.js" in {file.name for file in support(source("tests/sim/report/test_timeline.py"))}
+def test_imports_of_functions_count():
+    assert source("sim/golden/transport.py") in closure(source("sim/testing/launch.py")) | imports(
+        ROOT / "tests" / "support" / "sim" / "yield_campaign.py")

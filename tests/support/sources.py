@@ -1,4 +1,4 @@
-"""Which of the project's modules a Python file imports."""
+"""Which of the project's modules a Python file imports, and which a test does without."""
 
 import ast
 import functools
@@ -6,9 +6,13 @@ from pathlib import Path
 
 from .checkout import ROOT, short, source
 
-__all__ = ["closure", "imports", "support"]
+__all__ = ["LEAVES", "closure", "imports", "support", "unused"]
 
 SUPPORT = ROOT / "tests" / "support"
+LEAVES = tuple(map(source, (
+    "hw/blocks", "hw/board", "hw/formal", "sim/bench", "sim/board", "sim/cocotb", "sim/device", "sim/gpu", "sim/report",
+    "sim/synth", "software/cli", "software/report", "software/sched")))
+"""Rooms that no other room imports."""
 
 
 @functools.cache
@@ -38,6 +42,16 @@ def closure(path: Path) -> set[Path]:
         found |= new
         left += new
     return found
+
+
+@functools.cache
+def unused(path: Path) -> frozenset[Path]:
+    """Return the rooms that change nothing for a test file: all `LEAVES`, or none if it imports one of them, or starts
+    programs."""
+    modules = closure(path)
+    used = any(room in module.parents for module in modules for room in LEAVES)
+    starts = any("subprocess" in file.read_text() for file in (path, *modules) if ROOT / "tests" in file.parents)
+    return frozenset() if used or starts else frozenset(LEAVES)
 
 
 @functools.cache
