@@ -52,4 +52,4 @@ def test_every_kernel_of_the_golden_model_ends_as_if_nothing_had_happened(machin
         schedules.run(seed)
         evicted += schedules.bench.get("evicted_tbs")
         assert not schedules.transport.machine.stays()
-    assert len(schedules.taken) >= 10 and evicted > len(seeds) // 2
+    assert len(schedules.taken) >= 10 and evicted > len(seeds) // 3

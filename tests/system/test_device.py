@@ -323,6 +323,17 @@ def test_what_is_of_one_sm_is_refused():
         open_device("amaranth", TWO)
 
 
+def test_of_one_sm_another_is_looked_at():
+    """What is asked for one SM stays with it, though counts of all SMs are read meanwhile: here those of TBs away."""
+    with open_device("golden", TWO, memory_bytes=MEMORY) as device:
+        before = [device.read(name) for name in ("sm_read", "sm_write")]
+        with device.host.of_sm(1):
+            with device.host.of_sm(0):
+                assert device.read("sm_write") == 1
+            assert [device.read(name) for name in ("sm_read", "sm_write")] == [2, 2]
+        assert [device.read(name) for name in ("sm_read", "sm_write")] == before
+
+
 @pytest.mark.parametrize("backend, sms, seeds", quick(
     [("golden", sms, range(first, first + 10)) for sms in (2, 3, 5) for first in range(0, 200, 10)]
     + [("rtl", sms, range(first, first + 5)) for sms in (2, 3) for first in range(0, 100, 5)],

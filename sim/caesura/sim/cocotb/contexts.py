@@ -18,6 +18,7 @@ from caesura.hw.arch.geometry import SEGMENT_BYTES, Geometry
 from caesura.hw.arch.image_reader import BadImage, ImageReader
 from caesura.hw.arch.image_writer import record_words
 from caesura.hw.arch.isa import ALL_LIVE, saved_by
+from caesura.hw.arch.tb_history import RegisterHistory
 
 from .core_state import CoreState, Kernel, Warp
 
@@ -199,7 +200,8 @@ def _scalars(written: dict[int, int], live: Collection[int], inverted: int | Non
 
 
 def stream_of(saved: SavedBlock, g: Geometry, kernel: Kernel) -> tuple[list[int], list[int]]:
-    """Return the stream of a TB as software writes it, each register in its shortest encoding.
+    """Return the stream of a TB as software writes it, each register in its shortest encoding; where the hardware can
+    read it, one that follows that of the warp before says so, and uniform registers are repeated.
 
     Returns
     -------
@@ -209,14 +211,18 @@ def stream_of(saved: SavedBlock, g: Geometry, kernel: Kernel) -> tuple[list[int]
         The encoding table, which follows it in memory.
     """
     stream, table = [], []
+    history, before = RegisterHistory(g.warp_size), {}
     for number, warp in saved.warps.items():
         codes = np.zeros(8 * row_words(kernel.registers), np.int64)
         words = np.zeros((len(codes), g.warp_size), np.uint32)
         for register, values in warp.registers.items():
             one, encoded = encode(np.array([values], np.uint32), warp.live, g.lanes)
-            codes[register], words[register] = one[0], encoded[0]
+            follows = g.tb_compressor and history.follows(register, int(one[0]), encoded[0])
+            history.keep(register, int(one[0]), encoded[0])
+            codes[register], words[register] = Encoding.FOLLOWS if follows else one[0], encoded[0]
         stream += record_words(number, warp.launched, warp.live, warp.barrier, warp.predicates, warp.uniforms,
-                               warp.stack)
+                               warp.stack, before)
+        before = warp.uniforms if g.tb_compressor else {}
         stream += [int(word) for register in in_order(codes)
                    for word in words[register, :encoded_words(codes[register], g.warp_size)]]
         table += row_of(codes[:kernel.registers].tolist())

@@ -156,6 +156,12 @@ class CoreState:
             return [base + step * lane & WORD for lane in range(size)]
         return [base ^ rng.getrandbits((32, 8, 16)[kind - 2]) for _ in range(size)]
 
+    def lanes_after(self, before: list[int], move: int) -> list[int]:
+        """Return the lanes of a register of the next warp, as they are in kernels: the same, those of the threads that
+        follow, or all a number further."""
+        step = self.rng.choice((0, self.g.warp_size * (before[1] - before[0]), move))
+        return [lane + step & WORD for lane in before]
+
     def stack(self, live: int) -> list[tuple[int, int, int]]:
         """Return a SIMT stack; no lane is in a mask that is not live."""
         rng, below, entries = self.rng, (PC_NONE, PC_NONE), []
@@ -166,9 +172,11 @@ class CoreState:
         return entries
 
     def add_block(self, tb: int, block: Block, drain: int) -> None:
-        """Put a TB with random state into slot `tb`; each of its warps reaches a point within `drain` cycles."""
+        """Put a TB with random state into slot `tb`; each of its warps reaches a point within `drain` cycles. Some of
+        what a warp has is what the one before leads to expect."""
         rng, kernel, size = self.rng, self.kernels[block.kernel], self.g.warp_size
         self.blocks[tb] = block
+        moves, before = [rng.getrandbits(32) for _ in range(kernel.registers)], None
         for number, slot in enumerate(block.slots):
             launched = (1 << rng.choice((size, rng.randint(1, size)))) - 1
             live = launched & rng.choice((launched, rng.getrandbits(size) | 1))
@@ -177,13 +185,27 @@ class CoreState:
                 barrier=rng.choice((None, rng.randrange(16))), stack=self.stack(live),
                 live_vector=rng.getrandbits(LIVE_BITS), reaches=rng.randint(0, drain),
                 predicates={p: rng.getrandbits(size) for p in range(PREDICATES) if rng.random() < 0.4},
-                uniforms={u: rng.getrandbits(32) for u in range(UNIFORMS) if rng.random() < 0.2})
+                uniforms=self._uniforms(before.uniforms if before else {}))
             for register in range(kernel.registers):
                 if rng.random() < 0.7:
                     self.write(self.warps[slot], register)
+                    if before and before.valid >> register & 1 and rng.random() < 0.6:
+                        self.file[self.warps[slot].base + register] = self.lanes_after(
+                            self.file[before.base + register], moves[register])
+            before = self.warps[slot]
         for line in range(block.first_line, block.first_line + kernel.lines):
             if rng.random() < 0.6:
                 self.write_line(line)
+
+    def _uniforms(self, before: dict[int, int]) -> dict[int, int]:
+        """Return the uniform registers of a warp, of the one before which has those of `before`: by other code, or by
+        the same with some values of its own."""
+        rng = self.rng
+        own = {u: rng.getrandbits(32) for u in range(UNIFORMS) if rng.random() < 0.2}
+        if rng.random() < 0.4:
+            return own
+        same = {u: value for u, value in before.items() if u not in own or rng.random() < 0.8}
+        return dict(sorted((own | same).items()))
 
     def fill(self, drain: int = 0, large: bool = False) -> list[tuple[int, int, int, list[int]]]:
         """Put as many TBs of a new kernel 0 on the core as fit, each of two warps or more.

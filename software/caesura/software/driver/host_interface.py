@@ -104,18 +104,20 @@ class HostInterface:
 
     @contextmanager
     def of_sm(self, sm: int) -> Iterator[None]:
-        """Reads and writes are of one SM until the end of this; nothing changes where there is but one."""
+        """Reads and writes are of one SM until the end of this, and then of those they were of before; nothing changes
+        where there is but one."""
         if not self.geometry.has_uncore:
             yield
             return
         with self.lock:
-            for name in ("sm_read", "sm_write"):
+            before = {name: self._held.get(name, self._registers[name].reset) for name in ("sm_read", "sm_write")}
+            for name in before:
                 self.hold(name, 1 << sm)
             try:
                 yield
             finally:
-                for name in ("sm_read", "sm_write"):
-                    self.hold(name, self._registers[name].reset)
+                for name, value in before.items():
+                    self.hold(name, value)
 
     def held(self) -> dict[str, int]:
         """Return what is known of such registers, to go with a snapshot of the machine."""
