@@ -157,6 +157,5 @@ RUNS: Sequence[Run | Replay] = (
       for shape in ("plain", "tiny", "beats", "narrow")),
     *(Run("unit", {"shape": shape}) for shape in ("tiny", "beats")),
     *(Replay(f"{room}/test_{block}.py") for room, blocks in _BLOCKS.items() for block in blocks),
-    Replay("test_engine_checkpoint.py"),
 )
 """All of them."""
