@@ -166,6 +166,28 @@ def test_a_tenant_ends_at_any_moment(device, moment):
     assert (device.system.free_bytes, device.heap.end) == whole
 
 
+def test_the_slot_of_one_that_has_ended_is_taken_while_its_tenant_is_closed(golden, monkeypatch):
+    """By another thread, between the look at what there is to kill and the kill."""
+    alice, bob = (golden.tenant(PART, system_bytes=2 * PART) for _ in range(2))
+    over = [Stirring(alice, 1) for _ in range(2)]
+    for each in over:
+        each.finishes()
+    slots, kill = golden._core.launcher.slots, golden._core.preemption.kill
+    assert slots.of(alice) == [each.launch for each in over]
+    others = []
+
+    def late(launch, *limit):
+        while slots.of(alice):
+            others.append(Stirring(bob, 1))
+        kill(launch, *limit)
+
+    monkeypatch.setattr(golden._core.preemption, "kill", late)
+    alice.close()
+    assert alice.closed and len(others) == 2
+    for other in others:
+        other.finishes()
+
+
 def test_what_is_a_closed_tenants_cannot_be_used(golden):
     tenant = golden.tenant(PART, name="alice")
     work, array, stream = Stirring(tenant, 3), tenant.zeros(4), tenant.stream()

@@ -135,7 +135,11 @@ class Tenant(AddressSpace):
             queue.end(max_cycles)
             core.queues.remove(queue)
         for launch in core.launcher.slots.of(self):
-            core.preemption.kill(launch, max_cycles)
+            try:
+                core.preemption.kill(launch, max_cycles)
+            except DriverError:
+                if launch in core.launcher.slots.of(self):
+                    raise  # else it has ended while others were killed, and another thread's launch has its slot
         self._give_back()
 
     @whole
