@@ -292,14 +292,15 @@ class Preemption:
         limit = whole_number(max_cycles, "max_cycles")
         if launch.away is not None:
             return self._residence.kill(launch)
-        self._launcher.check_own(launch)
-        if launch.ended:
-            return
-        try:
-            self._launcher.command(Command.KILL, launch)
-        except CommandRefused:
-            if launch.state not in (*ENDED, KernelState.KILLING):
-                raise
+        with self.lock:  # or another thread's launch could have the slot when the command comes
+            self._launcher.check_own(launch)
+            if launch.ended:
+                return
+            try:
+                self._launcher.command(Command.KILL, launch)
+            except CommandRefused:
+                if launch.state not in (*ENDED, KernelState.KILLING):
+                    raise
         self._wait("kill", launch, (KernelState.KILLING,), limit)
         self._launcher.slots.forget(launch)
         self._launcher.slots.free_local()
