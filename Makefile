@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 RUN := $(VENV)/.run
 DEV := $(VENV)/.dev
 
-.PHONY: setup demo test cocotb test-full prove coverage mutate record lint verilog opencl release time-demo clean
+.PHONY: setup demo test cocotb test-full prove coverage mutate record style lint verilog opencl release time-demo clean
 
 # What running needs; developers need more, and only `make test` installs it.
 setup: $(RUN)
@@ -23,13 +23,20 @@ $(DEV): $(RUN)
 demo: setup
 	@$(BIN)/caesura preempt pathfinder --mechanism live --preset gtx480
 
-lint: $(DEV)
+TYPES = $(BIN)/basedpyright --level error --pythonpath $(BIN)/python
+
+style: $(DEV)
 	$(BIN)/ruff check src sim software tests
 	$(BIN)/ruff check --line-length 100 hw
-	$(BIN)/basedpyright --level error --pythonpath $(BIN)/python
 
-test: lint
-	$(BIN)/pytest -n 2 --dist worksteal -m "not full" $(ARGS)
+lint: style
+	$(TYPES)
+
+# Types are checked beside the tests, since that takes a minute of one core.
+test: style
+	@echo '$(TYPES) > build/types.log &'; $(TYPES) > build/types.log 2>&1 & types=$$!; \
+	$(BIN)/pytest -n 2 --dist worksteal -m "not full" $(ARGS); tests=$$?; \
+	wait $$types || { cat build/types.log; tests=1; }; exit $$tests
 
 # The benches of exported SystemVerilog alone, in short form (docs/cocotb.md).
 cocotb: $(DEV)
