@@ -11,6 +11,7 @@ from support.coverage.tally import explained, rooms, totals
 from support.mutation import page as fault_page
 from support.mutation.campaign import campaign
 from support.mutation.equivalence import Verdict, equivalent
+from support.mutation.one_step import OneStep
 from support.mutation.planting import planted
 from support.mutation.targets import TARGETS
 
@@ -43,6 +44,14 @@ def test_no_fault_is_proved_equivalent_to_none_and_one_that_is_noticed_is_not():
     mutated = planted(component, 10, PACKER.seed)
     assert equivalent(component, mutated, 0, PACKER.contract) == Verdict.PROVED
     assert equivalent(component, mutated, 3, PACKER.contract) == Verdict.DIFFERS
+
+
+def test_within_a_cycle_nothing_is_proved_of_a_fault_that_is_noticed():
+    noticed, one_step = campaign(PACKER, 10), OneStep(planted(PACKER.component(), 10, PACKER.seed).rtlil)
+    assert one_step.equivalent(0) == Verdict.PROVED
+    for fault, fate in zip(noticed.faults, noticed.fates, strict=True):
+        verdict = one_step.equivalent(fault.number)
+        assert verdict == Verdict.UNDECIDED or fate == Verdict.PROVED.value, fault
 
 
 @pytest.fixture

@@ -3,7 +3,7 @@
 import cocotb
 import numpy as np
 
-from caesura.hw.arch.encodings import Encoding, decode, encoded_words, encodings_of
+from caesura.hw.arch.encodings import QUAD, Encoding, decode, encoded_words, encodings_of
 from caesura.hw.preempt.compress.register_encoder import RegisterEncoder
 from caesura.sim.cocotb import Bench, Scoreboard, parameters
 from support.benches.shapes import geometry
@@ -78,8 +78,20 @@ async def finds_the_shortest_encoding_and_loses_nothing(dut):
 
 
 def samples(rng, count: int, size: int):
-    """Return registers, many of them of lanes that share upper bits, and which of their lanes count."""
+    """Return registers, many of them of lanes that share upper bits, or almost strided, and which of their lanes
+    count."""
     values, counted = registers(rng, count, size, int(rng.choice([8, 16, 32]))), counted_lanes(rng, count, size)
-    near = rng.random(count) < 0.4
-    values[near] = shared_upper_bits(rng, int(near.sum()), size)
+    kind = rng.random(count)
+    values[kind < 0.3] = shared_upper_bits(rng, int((kind < 0.3).sum()), size)
+    almost = (kind >= 0.3) & (kind < 0.6)
+    values[almost] = almost_strided(rng, int(almost.sum()), size)
     return values, counted
+
+
+def almost_strided(rng, count: int, size: int):
+    """Return registers whose lanes are a step apart up to some quad, from which on they, or their step, are a bit
+    more."""
+    lanes, words = np.arange(size, dtype=np.uint32), rng.integers(0, 1 << 32, (2, count, 1), np.uint32)
+    behind = np.maximum(np.arange(size) - QUAD * rng.integers(1, max(2, size // QUAD), (count, 1)) + 1, 0)
+    more = np.where(rng.random((count, 1)) < 0.5, behind > 0, np.maximum(behind - 1, 0)).astype(np.uint32)
+    return words[0] + words[1] * lanes + (np.uint32(1) << rng.integers(0, 32, (count, 1), np.uint32)) * more

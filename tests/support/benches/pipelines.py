@@ -1,17 +1,22 @@
-"""What the benches of the two pipelines have in common: geometries, and the command in hand."""
+"""What the benches of the two pipelines have in common: geometries, the command in hand, who pauses for long."""
+
+from typing import Any
+
+from cocotb.triggers import ClockCycles
 
 from caesura.hw.arch.context import Mechanism
 from caesura.hw.arch.encodings import row_words
 from caesura.hw.arch.geometry import Geometry, preset
+from caesura.sim.cocotb import Bench
 from caesura.sim.cocotb.core_state import Kernel
 
-__all__ = ["accepted", "geometry"]
+__all__ = ["accepted", "geometry", "moody"]
 
 SHAPES = {"tiny": {}, "beats": {"warp_size": 16, "lanes": 4, "bus_bytes": 16},
           "narrow": {"bus_bytes": 4, "bytes_per_cycle": 4.0},
           "plain": {"in_place": False, "tb_compressor": False, "checkpoints": False, "traps": False},
-          "many": {"in_place": False, "checkpoints": False, "traps": False, "regs_per_thread": 54, "registers": 128,
-                   "shared_bytes": 4096}}
+          "many": {"in_place": False, "checkpoints": False, "traps": False, "regs_per_thread": 64, "registers": 256,
+                   "shared_bytes": 8192}}
 
 
 def geometry(shape: str = "tiny", **_: int) -> Geometry:
@@ -24,3 +29,12 @@ def accepted(kernel: Kernel, mechanism: Mechanism) -> dict[str, int]:
     return {"kernel": 0, "mechanism": int(mechanism), "generation": 1, "ccb_base": kernel.ccb_base,
             "area_bytes": kernel.area_bytes, "registers": kernel.registers, "warps": kernel.warps,
             "lines": kernel.lines, "allocated": (1 << kernel.registers) - 1, "row_words": row_words(kernel.registers)}
+
+
+async def moody(bench: Bench, *agents: Any) -> None:
+    """Have each of some agents take nothing, a part, or everything, for some time each."""
+    rng = bench.generator()
+    while True:
+        for agent in agents:
+            agent.stall = rng.choice((0.0, 0.3, 1.0))
+        await ClockCycles(bench.clock, rng.choice((3, 30, 200)))

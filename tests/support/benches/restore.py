@@ -1,8 +1,11 @@
 """Restore pipeline: contexts that software has written become TBs on a core; one with a wrong checksum is bad."""
 
+from __future__ import annotations
+
 import contextlib
 import random
 from collections import deque
+from dataclasses import dataclass
 
 import cocotb
 import numpy as np
@@ -13,12 +16,13 @@ from caesura.hw.arch.context import Mechanism
 from caesura.hw.arch.geometry import Geometry
 from caesura.hw.arch.image_reader import BadImage
 from caesura.hw.preempt.restore.pipeline import RestorePipeline
+from caesura.hw.preempt.restore.row_writer import LFSR_SEEDS, LFSR_TAPS
 from caesura.sim.cocotb import Bench, parameters
 from caesura.sim.cocotb.contexts import SavedBlock, block_of, on_the_core, read_stream, stream_of
 from caesura.sim.cocotb.core_agent import CoreAgent
 from caesura.sim.cocotb.core_state import Block, CoreState, Kernel
 from caesura.sim.cocotb.ports import PortGroup
-from support.benches.pipelines import accepted, geometry
+from support.benches.pipelines import accepted, geometry, moody
 
 
 def block(**given) -> RestorePipeline:
@@ -50,6 +54,42 @@ class Words:
             await ReadWrite()
 
 
+@dataclass
+class Sent:
+    """A stream and its table, the checksums that its entry says, and that of the stream as it came."""
+
+    saved: SavedBlock
+    stream: list[int]
+    table: list[int]
+    told: tuple[int, int]
+    crc: int
+
+
+class Noise:
+    """Checks the bits of scrambled registers: those of the generators in `row_writer`, moved on with every write."""
+
+    def __init__(self, bench: Bench, restores: Restores):
+        self._bench, self._restores = bench, restores
+        self.seen = 0
+        cocotb.start_soon(self._run())
+
+    async def _run(self) -> None:
+        port, noise = self._bench.restore_write, [*LFSR_SEEDS]
+        while True:
+            await RisingEdge(self._bench.clock)
+            if not (port.valid.bits and port.ready.bits):
+                continue
+            write = port.payload.value
+            if self._restores.scrambled(write.warp, write.register):
+                turns = [lane % 32 for lane in range(len(write.data))]
+                words = [noise[lane % len(noise)] for lane in turns]
+                assert list(write.data) == [
+                    ((word << turn | word >> 32 - turn) ^ LFSR_SEEDS[0] * (turn + 1)) & 0xFFFF_FFFF
+                    for turn, word in zip(turns, words, strict=True)]
+                self.seen += 1
+            noise = [word >> 1 ^ (LFSR_TAPS if word & 1 else 0) for word in noise]
+
+
 class Restores:
     """The pipeline with a core and words to take; TBs come back elsewhere than they were."""
 
@@ -63,47 +103,78 @@ class Restores:
                                PortGroup(warp_init=bench.warp_init, stack_push=bench.stack_push))
         self.words, self._jobs, self._crcs = Words(bench, g), bench.source(bench.job, stall), bench.source(
             bench.crc, stall)
+        self._sent: dict[int, Sent] = {}  # by TB slot
+        self._scramble = False
+        self.noise = Noise(bench, self)
 
-    def saved(self, large: bool = False) -> SavedBlock:
-        """Return the context of a TB of a new kernel, for which there is room."""
+    def saved(self, **how: bool) -> list[SavedBlock]:
+        """Return the contexts of the TBs of a new kernel, for which there is room, as `CoreState.fill` makes them."""
         before = CoreState(self.g, self.bench.generator())
-        self._places = before.fill(large=large)
+        self._places = before.fill(**how)
         self.state.kernels = before.kernels
-        return block_of(before, self.rng.choice(sorted(before.blocks)),
-                        self.rng.choice((Mechanism.LIVE, Mechanism.OCCUPIED)))
+        mechanism = self.rng.choice((Mechanism.LIVE, Mechanism.OCCUPIED))
+        return [block_of(before, tb, mechanism) for tb in self.rng.sample(sorted(before.blocks), len(before.blocks))]
 
     @property
     def kernel(self) -> Kernel:
-        """Return the kernel of the context in hand."""
+        """Return the kernel of the contexts in hand."""
         return self.state.kernels[0]
 
     def checksums(self, stream: list[int], table: list[int], saved: SavedBlock) -> tuple[int, int]:
         """Return those of a stream: of all but its table, and of the table."""
         return context.stream_crcs(self.g, stream + table, len(saved.warps), self.kernel.registers)
 
-    async def back(self, saved: SavedBlock, stream: list[int], table: list[int], crcs: tuple[int, int], crc: int
-                   ) -> tuple[int, bool]:
-        """Have a stream restored whose entry says `crcs`, and whose own checksum is `crc`; return the slot of its TB,
-        and whether it is bad."""
-        bench, state, rng = self.bench, self.state, self.rng
-        tb, base, first_line, slots = rng.choice(self._places)
-        entry, skip = rng.randrange(self.g.tb_slots), rng.randrange(4)
-        state.blocks = {tb: Block(0, saved.launch_id, entry, saved.place, base, first_line, list(slots), False)}
+    def sent(self, saved: SavedBlock, wrong: int | None = None) -> Sent:
+        """Return the stream of a context, as software writes it; of the checksums one may be said to be another."""
+        stream, table = stream_of(saved, self.g, self.kernel)
+        crcs = self.checksums(stream, table, saved)
+        told = [crc ^ (number == wrong) << self.rng.randrange(32) for number, crc in enumerate(crcs)]
+        return Sent(saved, stream, table, (told[0], told[1]), crcs[0])
+
+    def scrambled(self, slot: int, register: int) -> bool:
+        """Return whether a register of a warp is not in its context, and gets random bits."""
+        warp = self.state.warps[slot]
+        return self._scramble and register not in self._sent[warp.tb].saved.warps[warp.block_warp].registers
+
+    async def back(self, *sent: Sent, scramble: bool = False) -> list[tuple[int, bool]]:
+        """Have contexts restored one behind the other; return the slot of each TB, and whether it is bad."""
+        bench, state, rng, g = self.bench, self.state, self.rng, self.g
+        entries, places = rng.sample(range(g.tb_slots), len(sent)), rng.sample(self._places, len(sent))
+        self._sent = {place[0]: each for place, each in zip(places, sent, strict=True)}
+        self._scramble = scramble
+        state.blocks = {tb: Block(0, self._sent[tb].saved.launch_id, entry, self._sent[tb].saved.place, base, line,
+                                  list(slots), False)
+                        for entry, (tb, base, line, slots) in zip(entries, places, strict=True)}
         state.warps.clear()
         state.lines_valid = state.lines_dirty = 0
-        bench.accepted.value = accepted(self.kernel, Mechanism.LIVE_CP)
-        self.words.waiting.extend([rng.getrandbits(32) for _ in range(skip)] + table + stream)
-        self._jobs.send({
-            "entry": entry, "place": {"valid": 1, "tb": tb, "base": base, "first_line": first_line, "slots": slots},
-            "live_warps": sum(1 << warp for warp in saved.warps), "words": len(stream) + len(table), "skip": skip,
-            "stream_crc": crcs[0], "table_crc": crcs[1]})
-        self._crcs.send(crc)
-        await RisingEdge(bench.clock)
-        while not (done := bench.done.value).valid:
+        bench.accepted.value = accepted(self.kernel, Mechanism.LIVE_CP) | {"scramble": scramble}
+        for each, entry, (tb, base, line, slots) in zip(sent, entries, places, strict=True):
+            skip = rng.randrange(4)
+            self.words.waiting.extend([rng.getrandbits(32) for _ in range(skip)] + each.table + each.stream)
+            self._jobs.send({
+                "entry": entry, "place": {"valid": 1, "tb": tb, "base": base, "first_line": line, "slots": slots},
+                "live_warps": sum(1 << warp for warp in each.saved.warps),
+                "words": len(each.stream) + len(each.table), "skip": skip,
+                "stream_crc": each.told[0], "table_crc": each.told[1]})
+            self._crcs.send(each.crc)
+        found = []
+        while len(found) < len(sent):
             await RisingEdge(bench.clock)
-        assert done.entry == entry
+            if (done := bench.done.value).valid:
+                assert done.entry == entries[len(found)]
+                found.append((places[len(found)][0], bool(done.bad)))
         await ReadWrite()  # what was transferred in this cycle counts
-        return tb, bool(done.bad)
+        return found
+
+    def check(self, tb: int, expected: SavedBlock) -> None:
+        """Compare a TB that is back with its context; of scrambled registers each has been written."""
+        found = on_the_core(self.state, tb)
+        for number, warp in found.warps.items() if self._scramble else ():
+            assert len(warp.registers) == self.kernel.registers, f"warp {number} is not scrambled"
+            kept = expected.warps[number].registers if number in expected.warps else {}
+            warp.registers = {register: lanes for register, lanes in warp.registers.items() if register in kept}
+        difference = expected.difference(found)
+        assert not difference, difference
 
     async def quiet(self) -> None:
         """Check that nothing is left of a stream."""
@@ -123,47 +194,64 @@ async def every_context_becomes_its_block(dut):
     """One of four has a checksum that is not that of its stream, or of its table."""
     restores, good = await begun(dut), 0
     for number in range(parameters().get("count", 12)):
-        saved = restores.saved(large=number % 3 == 2)
-        stream, table = stream_of(saved, restores.g, restores.kernel)
-        crcs, bad = restores.checksums(stream, table, saved), number % 4 == 3
-        flipped = bad << restores.rng.randrange(32)
-        told = (crcs[0] ^ flipped, crcs[1]) if number % 8 == 3 else (crcs[0], crcs[1] ^ flipped)
-        tb, refused = await restores.back(saved, stream, table, told, crcs[0])
-        assert refused == bad
-        if not bad:
-            difference = saved.difference(on_the_core(restores.state, tb))
-            assert not difference, difference
+        saved = restores.saved(large=number % 3 == 2, alone=number % 3 == 1)[0]
+        wrong = number // 4 % 2 if number % 4 == 3 else None
+        ((tb, refused),) = await restores.back(restores.sent(saved, wrong), scramble=number % 5 == 1)
+        assert refused == (wrong is not None)
+        if not refused:
+            restores.check(tb, saved)
             good += 1
         await restores.quiet()
-    assert good and restores.agent.writes
+    assert good and restores.agent.writes and restores.noise.seen
+
+
+@cocotb.test(timeout_time=4, timeout_unit="ms")
+async def contexts_follow_one_another(dut):
+    """TBs come back one behind the other, while the core takes nothing for long and then everything; one in four is
+    bad."""
+    restores = await begun(dut)
+    cocotb.start_soon(moody(restores.bench, restores.agent))
+    for number in range(parameters().get("count", 12)):
+        every = restores.saved()
+        wrong = [restores.rng.choice((None, None, 0, 1)) if number % 2 else None for _ in every]
+        sent = [restores.sent(saved, which) for saved, which in zip(every, wrong, strict=True)]
+        found = await restores.back(*sent, scramble=number % 5 == 1)
+        for saved, which, (tb, refused) in zip(every, wrong, found, strict=True):
+            assert refused == (which is not None)
+            if not refused:
+                restores.check(tb, saved)
+        await restores.quiet()
+    assert restores.agent.writes
 
 
 @cocotb.test(timeout_time=4, timeout_unit="ms")
 async def a_changed_stream_is_refused_or_becomes_what_it_says(dut):
     """Bits of streams are others, and checksums those of what they are then: what software cannot read is refused; what
-    it can is on the core."""
+    it can is on the core. In the second half the core pauses for long."""
     restores, rng = await begun(dut), random.Random(cocotb.RANDOM_SEED)
-    verdicts = set()
-    for number in range(2 * parameters().get("count", 12)):
-        saved = restores.saved()
-        stream, table = stream_of(saved, restores.g, restores.kernel)
+    verdicts, count = set(), 2 * parameters().get("count", 12)
+    for number in range(count):
+        if number == count // 2:
+            cocotb.start_soon(moody(restores.bench, restores.agent))
+        saved = restores.saved(alone=number % 4 > 1)[0]
+        sent = restores.sent(saved)
         if number % 3:
-            changed = stream if number % 3 == 1 else table
+            changed = sent.stream if number % 3 == 1 else sent.table
             # Most of a stream is values of registers; what is told apart stands at its beginning.
             changed[rng.randrange(min(len(changed), rng.choice((3, 12, 1000))))] ^= 1 << rng.randrange(32)
         else:
-            stream = stream[:-1] if rng.random() < 0.5 else [*stream, 0]
-        crcs = restores.checksums(stream, table, saved)
+            sent.stream = sent.stream[:-1] if rng.random() < 0.5 else [*sent.stream, 0]
+        sent.told = restores.checksums(sent.stream, sent.table, saved)
+        sent.crc = sent.told[0]
         expected = None
         with contextlib.suppress(BadImage):
             expected = SavedBlock(saved.launch_id, saved.place, *read_stream(
-                np.array(stream + table, np.uint32), restores.g, restores.kernel,
+                np.array(sent.stream + sent.table, np.uint32), restores.g, restores.kernel,
                 sum(1 << warp for warp in saved.warps)))
-        tb, refused = await restores.back(saved, stream, table, crcs, crcs[0])
+        ((tb, refused),) = await restores.back(sent)
         assert refused == (expected is None), f"stream {number}"
         verdicts.add(refused)
         if expected is not None:
-            difference = expected.difference(on_the_core(restores.state, tb))
-            assert not difference, difference
+            restores.check(tb, expected)
         await restores.quiet()
     assert verdicts == {False, True}

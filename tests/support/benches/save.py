@@ -17,7 +17,7 @@ from caesura.sim.cocotb.core_agent import CoreAgent
 from caesura.sim.cocotb.core_state import CoreState
 from caesura.sim.cocotb.dispatcher_agent import table_row
 from caesura.sim.cocotb.ports import AbsentPort, PortGroup
-from support.benches.pipelines import accepted, geometry
+from support.benches.pipelines import accepted, geometry, moody
 
 
 def block(**given) -> SavePipeline:
@@ -28,7 +28,7 @@ def block(**given) -> SavePipeline:
 class Committer:
     """Takes bursts and their beats into a memory; behind the final burst of an entry it writes the head.
 
-    It has a window of 256 KiB, in which all of a kernel's contexts are.
+    It has a window of 256 KiB, in which all of a kernel's contexts are. `sinks` are what takes both.
     """
 
     SIZE = 1 << 18
@@ -37,8 +37,7 @@ class Committer:
         self.bytes, self._state = bytearray(self.SIZE), state
         self._bursts, self._beats = deque(), deque()
         self.heads = 0
-        bench.sink(bench.burst, self._burst, stall)
-        bench.sink(bench.data, self._data, stall)
+        self.sinks = bench.sink(bench.burst, self._burst, stall), bench.sink(bench.data, self._data, stall)
 
     def read(self, address: int, length: int) -> bytes:
         """Return what is in memory."""
@@ -95,7 +94,7 @@ def port_of(bench: Bench, pending: AbsentPort) -> PortGroup:
 class Moods:
     """Checks in each cycle what the pipeline says that it does: whether it waits for warps, whether data flows."""
 
-    LONG = 300
+    LONG = 2000
     """Cycles after which all that can be written has been."""
 
     def __init__(self, bench: Bench, state: CoreState):
@@ -127,19 +126,21 @@ def sizes(saved: SavedBlock, size: int) -> int:
 @cocotb.test(timeout_time=8, timeout_unit="ms")
 async def every_block_becomes_its_context(dut):
     """By every mechanism; the contexts are read as software reads them, and compared with the core. One TB of a round
-    has ended by itself, and of one in three a warp runs for long."""
+    has ended by itself, and of one in three a warp runs for long. In the second half core and memory pause for long."""
     given = parameters()
     g, stall = geometry(**given), given.get("stall", 0.3)
     bench = await Bench.start(dut, block(**given))
     state, pending = CoreState(g, bench.generator()), AbsentPort()
     agent = CoreAgent(bench, state, stall, port_of(bench, pending), PortGroup())
     memory, targets, moods = Committer(bench, state, stall), bench.source(bench.target, stall), Moods(bench, state)
-    rounds = itertools.product(range(given.get("rounds", 1)), mechanisms_of(g), (0, 1), (False, True))
+    rounds = [*itertools.product(range(given.get("rounds", 1)), mechanisms_of(g), (0, 1), (False, True))]
     for number, (_, mechanism, scramble, large) in enumerate(rounds):
+        if number == len(rounds) // 2:
+            cocotb.start_soon(moody(bench, agent, *memory.sinks))
         state.warps.clear()
         state.blocks.clear()
         state.lines_valid = 0
-        state.fill(drain=60, large=large)
+        state.fill(drain=60, large=large, alone=number % 8 == 4)
         order = bench.rng.sample(sorted(state.blocks), len(state.blocks))
         ended = order[-1] if number % 4 == 2 and not large else None
         for slot in state.blocks[ended].slots if ended is not None else ():

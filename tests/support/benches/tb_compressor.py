@@ -20,13 +20,13 @@ def block(warp: int = 8, lanes: int = 8, **_: int) -> TbCompressor:
     return TbCompressor(geometry(warp, lanes), TAG)
 
 
-def warps_of(rng: np.random.Generator, g, warps: int, count: int) -> list[np.ndarray]:
-    """Return the registers of the warps of a TB: most go on as they did, some do not, some almost: one bit is added to
-    all lanes, or once more in each."""
-    values = registers(rng, count, g.warp_size, 8)
+def warps_of(rng: np.random.Generator, g, warps: int, values: np.ndarray) -> list[np.ndarray]:
+    """Return the registers of the warps of a TB, first `values`, and those of one more: most go on as they did, some do
+    not, some almost: one bit is added to all lanes, or once more in each."""
+    count = len(values)
     moves = rng.integers(0, 1 << 32, (count, 1), np.uint32) * rng.integers(0, 2, (count, 1), np.uint32)
     found = []
-    for _ in range(warps):
+    for _ in range(warps + 1):
         found.append(values.copy())
         steps = (values[:, 1:2] - values[:, :1]) * np.uint32(g.warp_size)
         values = values + np.where(np.arange(count)[:, None] % 3 == 0, steps, moves)
@@ -58,10 +58,14 @@ async def leaves_out_exactly_what_follows(dut):
     bench, g = await Bench.start(dut, component), component.geometry
     for enable in (1, 0):
         rng, beats, board, followed = np.random.default_rng(bench.rng.getrandbits(32)), [], Scoreboard("beats"), 0
+        numbers, next_values = [], np.zeros(0)
         for _ in range(given.get("count", 24)):
             history, opens = RegisterHistory(g.warp_size), 1
-            numbers = rng.permutation(MAX_REGISTERS)[:9].tolist()
-            for values in warps_of(rng, g, 5, 9):
+            if not numbers or rng.random() < 0.5:  # else as one warp more of the TB before
+                numbers = rng.permutation(MAX_REGISTERS)[:9].tolist()
+                next_values = registers(rng, 9, g.warp_size, 8)
+            *every, next_values = warps_of(rng, g, 5, next_values)
+            for values in every:
                 codes, words = encode(values, (1 << g.warp_size) - 1, g.lanes)
                 for k, (r, code) in enumerate(zip(numbers, map(Encoding, codes), strict=True)):
                     mine = words[k, :encoded_words(code, g.warp_size)].tolist()

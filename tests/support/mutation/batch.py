@@ -2,7 +2,8 @@
 
 Its parameters (`caesura.sim.cocotb.parameters`) are those of the bench, ``bench`` (its module), ``faults`` (their
 numbers), ``limit`` (nanoseconds of a test) and ``tests`` (a regular expression, or null). Each test begins with a
-reset, as all benches do. A test of fault 7 is called as the bench's with ``__7`` behind it.
+reset, as all benches do. A test of fault 7 is called as the bench's with ``__7`` behind it; once one has failed, those
+behind it do nothing.
 """
 
 from __future__ import annotations
@@ -27,10 +28,18 @@ def name_of(test: str, number: int) -> str:
     return f"{test}__{number}"
 
 
+_noticed: set[int] = set()
+"""Faults of which a test has failed."""
+
+
 def _with_fault(function: Callable[[Any], Any], number: int) -> Callable[[Any], Any]:
     async def run(dut: Any) -> None:
+        if number in _noticed:
+            return
+        _noticed.add(number)
         getattr(dut, SELECT).value = number
         await function(dut)
+        _noticed.remove(number)
 
     return run
 

@@ -3,6 +3,7 @@ be seen."""
 
 from __future__ import annotations
 
+import functools
 import json
 import re
 from collections.abc import Callable, Sequence
@@ -16,6 +17,7 @@ from caesura.sim.cocotb.run import BenchError, Outcome, simulate
 from support.coverage.runs import bench_texts
 
 from .equivalence import Verdict, equivalent
+from .one_step import OneStep
 from .planting import Fault, Mutated, planted
 from .targets import Target
 
@@ -72,11 +74,12 @@ def campaign(target: Target, count: int | None = None, report: Callable[[str, st
     mutated = planted(target.component(), count or target.count, target.seed)
     noticed = _noticed(target, mutated, report)
     verdicts = _Kept("proved", [mutated.rtlil, *_proof_texts()])
+    prover = _Prover(target, mutated)
     fates = []
     for fault in mutated.faults:
         report(f"what is not noticed of the {target.name}", f"{fault.number} of {len(mutated.faults)}")
         fates.append(CAUGHT if noticed[str(fault.number)] else verdicts.get(
-            str(fault.number), lambda fault=fault: _verdict(target, mutated, fault)))
+            str(fault.number), lambda fault=fault: prover.verdict(fault).value))
     return Result(target, mutated.faults, tuple(fates))
 
 
@@ -94,10 +97,17 @@ def _noticed(target: Target, mutated: Mutated, report: Callable[[str, str], None
     return kept
 
 
-def _verdict(target: Target, mutated: Mutated, fault: Fault) -> str:
-    if target.contract is None:
-        return Verdict.UNDECIDED.value
-    return equivalent(target.component(), mutated, fault.number, target.contract).value
+class _Prover:
+    """What can be proved of a target's faults: of one too large for all times, what shows within a cycle."""
+
+    def __init__(self, target: Target, mutated: Mutated):
+        self._target, self._mutated = target, mutated
+        self._one_step = functools.cache(lambda: OneStep(mutated.rtlil))
+
+    def verdict(self, fault: Fault) -> Verdict:
+        if self._target.contract is None:
+            return self._one_step().equivalent(fault.number)
+        return equivalent(self._target.component(), self._mutated, fault.number, self._target.contract)
 
 
 class _Simulation:
@@ -134,7 +144,7 @@ class _Simulation:
 
 def _proof_texts() -> list[str]:
     """Return the sources that decide what a proof says."""
-    return [Path(__file__).with_name(f"{name}.py").read_text() for name in ("equivalence", "contracts")]
+    return [Path(__file__).with_name(f"{name}.py").read_text() for name in ("equivalence", "contracts", "one_step")]
 
 
 class _Kept:

@@ -282,6 +282,7 @@ class ContextScoreboard:
         self._compare(expected, context_of, "saved")
         for number, warp in context_of.warps.items():
             self._encodings(expected.warps[number], warp, mechanism)
+        self._records(entry, state.kernels[block.kernel], mechanism)
         self.contexts[block.launch_id], self._places[block.launch_id] = context_of, place
         self.lengths[block.launch_id] = entry["length"]
         self.saves += 1
@@ -307,6 +308,21 @@ class ContextScoreboard:
                               if r in expected.warps[number].registers}
         self._compare(expected, found, "restored")
         self.restores += 1
+
+    def _records(self, entry: dict[str, int], kernel: Kernel, mechanism: Mechanism) -> None:
+        """Check that each record has the words that software writes, and no more."""
+        stream = np.array(_words(self._read, entry["register_image"], entry["length"] // 4), np.uint32)
+        reader = ImageReader(stream, self._state.g, entry["live_warps"].bit_count(), kernel.registers)
+        before: dict[int, int] = {}
+        for codes in reader.codes:
+            first, record = reader.position, reader.record()
+            header, words = record.header, stream[first:reader.position].tolist()
+            assert words == record_words(
+                header["warp"], header["launched_lanes"], header["live_lanes"],
+                header["barrier"] if header["waiting"] else None, record.predicates, record.uniforms, record.stack,
+                before), f"the record of warp {header['warp']} is {[hex(word) for word in words]}"
+            before = record.uniforms if mechanism.has(Capability.FOLLOWS) else {}
+            reader.registers(record, codes)
 
     def _encodings(self, expected: SavedWarp, warp: SavedWarp, mechanism: Mechanism) -> None:
         """Check that each register is in the encoding that the mechanism wants: the shortest, or none."""

@@ -54,7 +54,7 @@ class CoreAgent:
     def __init__(self, bench: Bench, state: CoreState, stall: float = 0.0, core: PortGroup | None = None,
                  launch: PortGroup | None = None):
         ports, launches, self._clock = core or bench.core, launch or bench.launch, bench.clock
-        self.state, self._rng, self._stall = state, bench.generator(), stall
+        self.state, self._rng, self.stall = state, bench.generator(), stall
         streams = {"read": ports.at("registers", "read"), "restore_write": ports.at("registers", "restore_write"),
                    "row": ports.at("shared", "row"), "warp_init": launches.at("warp_init"),
                    "stack_push": launches.at("stack_push")}
@@ -67,6 +67,7 @@ class CoreAgent:
         self._since: dict[int, int] = {}  # of TBs that are to stop: since which cycle
         self._halted: dict[int, int] = {}  # and since when at once
         self._answers: dict[str, Any] = {}
+        self._beats: dict[tuple[int, int], int] = {}  # beats written of a warp's register since it came back
         self._drive()
         cocotb.start_soon(self._run())
 
@@ -90,11 +91,15 @@ class CoreAgent:
         outputs = self._outputs
         if outputs["restore_predicate"].bits & 1:
             written = outputs["restore_predicate"].value
-            self.state.warps[written.warp].predicates[written.predicate] = written.value
+            predicates = self.state.warps[written.warp].predicates
+            assert written.predicate not in predicates, f"predicate {written.predicate} is written twice"
+            predicates[written.predicate] = written.value
         if outputs["restore_uniform"].bits & 3:
             written = outputs["restore_uniform"].value
-            self.state.warps[written.warp].uniforms |= {
-                2 * written.pair + half: written.values[half] for half in range(2) if written.valid >> half & 1}
+            values = {2 * written.pair + half: written.values[half] for half in range(2) if written.valid >> half & 1}
+            uniforms = self.state.warps[written.warp].uniforms
+            assert not values.keys() & uniforms.keys(), f"of uniform registers {list(values)} one is written twice"
+            uniforms |= values
         self._clean(outputs["clean"].bits, self._clean_lines.value if self._clean_lines.bits & 1 else None)
 
     def _take_read(self, read: Any) -> None:
@@ -125,6 +130,7 @@ class CoreAgent:
         assert init.warp not in self.state.warps, f"warp slot {init.warp} is taken"
         assert not block.started and block.slots[init.block_warp] == init.warp
         assert init.base == block.base + init.block_warp * self.state.kernels[block.kernel].registers
+        self._beats = {of: beats for of, beats in self._beats.items() if of[0] != init.warp}
         self.state.warps[init.warp] = Warp(
             init.tb, init.block_warp, init.base, init.launched, init.live,
             barrier=init.barrier if init.waiting else None, live_vector=init.live_vector, reaches=1 << 30)
@@ -134,8 +140,10 @@ class CoreAgent:
         self.state.warps[push.warp].stack.append((push.pc, push.mask, push.reconv))
 
     def _take_restore_write(self, write: Any) -> None:
-        """A beat of a register is written: of a warp that does not run yet."""
-        g, warp = self.state.g, self.state.warps[write.warp]
+        """A beat of a register is written: of a warp that does not run yet, once and in order."""
+        g, warp, of = self.state.g, self.state.warps[write.warp], (write.warp, write.register)
+        assert write.beat == self._beats.get(of, 0), f"beat {write.beat} of register {write.register} is not its next"
+        self._beats[of] = write.beat + 1
         assert not self.state.blocks[warp.tb].started, f"a register of warp {write.warp} is written while it runs"
         assert write.base == warp.base and write.mask == (1 << g.lanes) - 1 and write.last == (
             write.beat == g.beats - 1)
@@ -167,7 +175,7 @@ class CoreAgent:
             ("registers", "read_data"): self._answers.get("read", 0),
             ("shared", "row_data"): self._answers.get("row", 0), **self._windows()})
         for stream in self._streams.values():
-            stream.ready.value = int(self._rng.random() >= self._stall)
+            stream.ready.value = int(self._rng.random() >= self.stall)
 
     def _show(self, values: dict[tuple[str, ...], Any]) -> None:
         """Set inputs by path."""

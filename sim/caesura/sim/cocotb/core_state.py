@@ -207,7 +207,7 @@ class CoreState:
         same = {u: value for u, value in before.items() if u not in own or rng.random() < 0.8}
         return dict(sorted((own | same).items()))
 
-    def fill(self, drain: int = 0, large: bool = False) -> list[tuple[int, int, int, list[int]]]:
+    def fill(self, drain: int = 0, large: bool = False, alone: bool = False) -> list[tuple[int, int, int, list[int]]]:
         """Put as many TBs of a new kernel 0 on the core as fit, each of two warps or more.
 
         Parameters
@@ -217,6 +217,8 @@ class CoreState:
         large : bool
             Instead one TB of two warps, with as many registers as a thread can have and all of shared memory, whose
             context lies anywhere in memory.
+        alone : bool
+            Instead one TB that has all warps.
 
         Returns
         -------
@@ -224,7 +226,7 @@ class CoreState:
             Where they are: TB slot, first physical register, first line of shared memory, warp slots.
         """
         g, rng = self.g, self.rng
-        count = 1 if large else min(g.tb_slots, g.warps // 2)
+        count = 1 if large or alone else min(g.tb_slots, g.warps // 2)
         warps, lines = 2 if large else g.warps // count, g.shared_lines // count
         most = min(g.regs_per_thread, (g.registers // count - 3) // warps)
         registers = most if large else rng.randint(3, min(12, most))

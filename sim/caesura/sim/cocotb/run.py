@@ -149,7 +149,8 @@ def _run(folder: Path, binary: Path, module: str, given: Mapping[str, Any], seed
     (folder / "pytest.ini").write_text("[pytest]\n")  # cocotb asks pytest, which takes one of a folder above
     log = folder / "log"
     runner = get_runner("verilator")
-    with contextlib.suppress(SystemExit):  # a test has failed: the results say which
+    # A test has failed, which the results say; or the program has ended early, and there are none.
+    with contextlib.suppress(SystemExit, RuntimeError):
         runner.test(test_module=module, hdl_toplevel=TOP, hdl_toplevel_lang="verilog", build_dir=folder,
                     test_dir=folder, results_xml=str(folder / "results.xml"), seed=seed, log_file=log,
                     test_filter=tests, waves=waves, timescale=("1ns", "1ps"), plusargs=list(plusargs),
