@@ -21,7 +21,7 @@ from support.benches.unit_counters import CounterCheck
 SHAPES = {"tiny": {}, "beats": {"warp_size": 16, "lanes": 4, "bus_bytes": 16},
           "narrow": {"bus_bytes": 4, "bytes_per_cycle": 4.0},
           "plain": {"in_place": False, "tb_compressor": False, "checkpoints": False, "traps": False, "warps": 6,
-                    "tb_slots": 3}}
+                    "tb_slots": 3, "regs_per_thread": 64, "registers": 256}}
 BEST = Mechanism.LIVE_CP
 
 
@@ -94,6 +94,27 @@ async def saves_and_restores_by_every_mechanism(dut):
     rounds = len(mechanisms_of(g)) * given.get("rounds", 1) + 1
     assert bench.scoreboard.saves == bench.scoreboard.restores == rounds * resident
     assert bench.core.reads and bench.core.writes and bench.bursts.reads and bench.bursts.writes
+
+
+@cocotb.test(timeout_time=400, timeout_unit="us")
+async def a_large_block_is_saved_and_restored(dut):
+    """One that has as many registers as there may be, and all of shared memory, or one that has all warps."""
+    bench = await begun(dut, 0.1)
+    state = bench.state
+    for how in {"large": True}, {"alone": True}:
+        for tb in [*state.blocks]:
+            state.remove(tb)
+        bench.scoreboard.contexts.clear()
+        await bench.dispatcher.pulse("discard", 0)
+        await bench.dispatcher.pulse("start", 0)
+        bench.dispatcher.places = state.fill(40, **how)
+        kernel = state.kernels[0]
+        state.kernels[0] = Kernel.of(state.g, kernel.registers, kernel.warps, kernel.shared_bytes)  # within the memory
+        for mechanism in (Mechanism.OCCUPIED, BEST):
+            await saved(bench, mechanism)
+            state.wreck()
+            await brought_back(bench)
+            assert len(state.blocks) == 1
 
 
 @cocotb.test(timeout_time=400, timeout_unit="us")
