@@ -78,13 +78,17 @@ async def finds_the_shortest_encoding_and_loses_nothing(dut):
 
 
 def samples(rng, count: int, size: int):
-    """Return registers, many of them of lanes that share upper bits, or almost strided, and which of their lanes
-    count."""
+    """Return registers, many of them of lanes that share upper bits, or strided, or almost, and which of their lanes
+    count: of some only lanes of one quad."""
     values, counted = registers(rng, count, size, int(rng.choice([8, 16, 32]))), counted_lanes(rng, count, size)
     kind = rng.random(count)
     values[kind < 0.3] = shared_upper_bits(rng, int((kind < 0.3).sum()), size)
     almost = (kind >= 0.3) & (kind < 0.6)
     values[almost] = almost_strided(rng, int(almost.sum()), size)
+    few = kind >= 0.85
+    base, step = rng.integers(0, 1 << 32, (2, int(few.sum()), 1), np.uint32)
+    values[few] = base + step * np.arange(size, dtype=np.uint32)
+    counted[few] = rng.integers(1, 1 << QUAD, int(few.sum())) << QUAD * rng.integers(0, size // QUAD, int(few.sum()))
     return values, counted
 
 

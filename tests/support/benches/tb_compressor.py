@@ -61,10 +61,10 @@ async def leaves_out_exactly_what_follows(dut):
         numbers, next_values = [], np.zeros(0)
         for _ in range(given.get("count", 24)):
             history, opens = RegisterHistory(g.warp_size), 1
-            if not numbers or rng.random() < 0.5:  # else as one warp more of the TB before
-                numbers = rng.permutation(MAX_REGISTERS)[:9].tolist()
-                next_values = registers(rng, 9, g.warp_size, 8)
-            *every, next_values = warps_of(rng, g, 5, next_values)
+            if not numbers or rng.random() < 0.3:  # else as one warp more of the TB before
+                numbers = rng.permutation(MAX_REGISTERS)[:rng.integers(1, 10)].tolist()
+                next_values = registers(rng, len(numbers), g.warp_size, 8)
+            *every, next_values = warps_of(rng, g, int(rng.integers(1, 6)), next_values)
             for values in every:
                 codes, words = encode(values, (1 << g.warp_size) - 1, g.lanes)
                 for k, (r, code) in enumerate(zip(numbers, map(Encoding, codes), strict=True)):

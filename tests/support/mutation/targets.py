@@ -58,7 +58,7 @@ TARGETS: Sequence[Target] = (
     Target("packer", "packer", 40, {"count": 400}, PACKER),
     Target("compressor", "compressor", 40, {"warp": 16, "lanes": 4, "count": 60}, COMPRESSOR),
     Target("encoder", "encoder", 50, {"warp": 16, "lanes": 4, "count": 400}, ENCODER),
-    Target("tb_compressor", "tb_compressor", 35, {"warp": 16, "lanes": 4, "count": 100}, TB_COMPRESSOR),
+    Target("tb_compressor", "tb_compressor", 35, {"warp": 16, "lanes": 4, "count": 250}, TB_COMPRESSOR),
     Target("decompressor", "decoder", 35, {"warp": 16, "lanes": 4, "count": 60, "name": "decompressor"}, DECOMPRESSOR),
     Target("group_decoder", "decoder", 35, {"warp": 16, "lanes": 4, "count": 60, "name": "group_decoder"},
            GROUP_DECODER),
