@@ -77,7 +77,6 @@ def test_what_was_recorded_is_what_is_demanded(figures):
     assert sum(row["faults"] for row in faults.values()) >= 300
 
 
-@pytest.mark.xfail(strict=True, reason="missed: docs/coverage.md says by how much; this fails once it is met")
 def test_so_many_faults_were_noticed(figures):
     assert fault_page.caught_share(list(figures[1].values())) >= DEMANDED
 
