@@ -107,7 +107,8 @@ class Replay:
         path = ROOT / "tests" / "hw" / "preempt" / self.tests
         texts = [file.read_text() for file in sorted({path, *closure(path)})]
         own = [Path(__file__).with_name(name).read_text() for name in ("verilated.py", "harness.cpp", "replay.py")]
-        kept = cache_directory() / "coverage" / f"{digest([*texts, *own, str(self)])}.json.gz"
+        # What is kept names places of the source by whole paths: it is of this checkout.
+        kept = cache_directory() / "coverage" / f"{digest([*texts, *own, str(self), str(ROOT)])}.json.gz"
         found = read_packed(kept)
         if found is None:
             found = json.dumps(self._counted(path))
