@@ -109,6 +109,7 @@ def test_launches_are_reset_at_any_cycle(device, every):
     bound, outcomes = kill_bound(TINY, memory_cycles(TINY))[1], set()
     for at in range(0, end, every):
         chain.clear()
+        chain.pieces.clear()  # each keeps the memory of its launch
         pieces = [chain.put(0), independent(chain)]
         device.advance(at)
         report = chain.work.reset()
