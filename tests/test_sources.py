@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from support.checkout import PARTS, ROOT, short, source
-from support.sources import LEAVES, SUPPORT, closure, support, unused
+from support.sources import LEAVES, SUPPORT, closure, imports, support, unused
 
 MARKED = sorted(path for path in ROOT.glob("tests/**/test_*.py") if "mark.depends_on(" in path.read_text()
                 and path != Path(__file__).resolve())
@@ -68,3 +68,8 @@ def test_all_leaves_are_there():
     ("test_packaging.py", False)])
 def test_a_test_without_leaves_is_known(name, without):
     assert unused(ROOT / "tests" / name) == (frozenset(LEAVES) if without else frozenset())
+
+
+def test_imports_of_functions_count():
+    assert source("sim/golden/transport.py") in closure(source("sim/testing/launch.py")) | imports(
+        ROOT / "tests" / "support" / "sim" / "yield_campaign.py")
