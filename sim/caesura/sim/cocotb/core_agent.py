@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import Any
 
 import cocotb
@@ -44,6 +45,8 @@ class CoreAgent:
 
     Attributes
     ----------
+    stall : float
+        As given; a bench may change it at any time, 1 for a core that takes nothing.
     cycle : int
     pending : AbsentPort or Port
         TBs that are to stop; a bench of a block that does not say it sets its `bits`.
@@ -67,7 +70,7 @@ class CoreAgent:
         self._since: dict[int, int] = {}  # of TBs that are to stop: since which cycle
         self._halted: dict[int, int] = {}  # and since when at once
         self._answers: dict[str, Any] = {}
-        self._beats: dict[tuple[int, int], int] = {}  # beats written of a warp's register since it came back
+        self._beats: dict[int, Counter[int]] = {}  # by warp slot: beats written of each register since it came back
         self._drive()
         cocotb.start_soon(self._run())
 
@@ -130,7 +133,7 @@ class CoreAgent:
         assert init.warp not in self.state.warps, f"warp slot {init.warp} is taken"
         assert not block.started and block.slots[init.block_warp] == init.warp
         assert init.base == block.base + init.block_warp * self.state.kernels[block.kernel].registers
-        self._beats = {of: beats for of, beats in self._beats.items() if of[0] != init.warp}
+        self._beats[init.warp] = Counter()
         self.state.warps[init.warp] = Warp(
             init.tb, init.block_warp, init.base, init.launched, init.live,
             barrier=init.barrier if init.waiting else None, live_vector=init.live_vector, reaches=1 << 30)
@@ -141,9 +144,9 @@ class CoreAgent:
 
     def _take_restore_write(self, write: Any) -> None:
         """A beat of a register is written: of a warp that does not run yet, once and in order."""
-        g, warp, of = self.state.g, self.state.warps[write.warp], (write.warp, write.register)
-        assert write.beat == self._beats.get(of, 0), f"beat {write.beat} of register {write.register} is not its next"
-        self._beats[of] = write.beat + 1
+        g, warp, beats = self.state.g, self.state.warps[write.warp], self._beats[write.warp]
+        assert write.beat == beats[write.register], f"beat {write.beat} of register {write.register} is not its next"
+        beats[write.register] += 1
         assert not self.state.blocks[warp.tb].started, f"a register of warp {write.warp} is written while it runs"
         assert write.base == warp.base and write.mask == (1 << g.lanes) - 1 and write.last == (
             write.beat == g.beats - 1)
