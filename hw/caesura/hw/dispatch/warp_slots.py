@@ -51,7 +51,9 @@ class WarpSlots(wiring.Component):
         count = Signal(range(g.max_block_warps + 1))
         picked = Signal(range(g.max_block_warps + 1))
         choice = Signal(g.warps)
-        m.d.comb += [choice.eq(lowest(~(self.taken | self.mask))), self.done.eq(picked == count)]
+        number = Signal(range(g.warps))  # of the choice
+        m.d.comb += [choice.eq(lowest(~(self.taken | self.mask))), number.eq(encode(choice)),
+                     self.done.eq(picked == count)]
         with m.If(self.pick.valid):
             m.d.sync += [count.eq(self.pick.count), picked.eq(0), self.mask.eq(0)]
         with m.Elif(~self.done):
@@ -59,5 +61,5 @@ class WarpSlots(wiring.Component):
             with m.Switch(picked):
                 for k in range(g.max_block_warps):
                     with m.Case(k):
-                        m.d.sync += self.slots[k].eq(encode(choice))
+                        m.d.sync += self.slots[k].eq(number)
         return m

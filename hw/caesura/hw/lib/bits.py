@@ -45,34 +45,38 @@ def without_lowest(vector: Signal) -> Value:
     return (vector & (vector - 1))[:len(vector)]
 
 
-def popcount(vector: Value) -> Value:
-    """Return the number of set bits of `vector`, as a balanced tree of adders."""
-    if len(vector) == 1:
-        return vector[0]
-    half = len(vector) // 2
-    return popcount(vector[:half]) + popcount(vector[half:])
+def popcount(bits: Value | Sequence[Value]) -> Value:
+    """Return how many of some bits are set, as a balanced tree of adders; bits that are no signal
+    come one by one, so that each is written once."""
+    if len(bits) == 1:
+        return Value.cast(bits[0])
+    half = len(bits) // 2
+    return popcount(bits[:half]) + popcount(bits[half:])
 
 
 def spread(bit: Value, width: int) -> Value:
-    """Return a vector of `width` copies of `bit`."""
-    return bit.replicate(width)
+    """Return a vector of `width` copies of `bit`, of which there is one however long it is to
+    write: ``bit.replicate(width)`` writes it so many times."""
+    return Mux(bit, Const((1 << width) - 1, width), Const(0, width))
 
 
 def spread_each(vector: Value, width: int) -> Value:
     """Return each bit of `vector` `width` times, to mask the fields of a row."""
-    return Cat(bit.replicate(width) for bit in vector)
+    return Cat(spread(bit, width) for bit in vector)
 
 
-def window(vector: Value, first: Value, width: int) -> Value:
+def window(m: Module, vector: Value, first: Value, width: int) -> Value:
     """Return `width` bits of `vector` from bit `first` on, zeros beyond its end.
 
     The highest bit of `first` goes first, so each multiplexer is as wide as those after it need;
     ``vector.bit_select`` begins with the lowest, and each is about as wide as `vector`.
     """
-    if not len(first):
-        return (vector | Const(0, width))[:width]
-    half = 1 << len(first) - 1
-    return window(Mux(first[-1], vector[half:], vector)[:width + half - 1], first[:-1], width)
+    for bit in reversed(range(len(first))):
+        half = 1 << bit
+        rest = Signal(width + half - 1)
+        m.d.comb += rest.eq(Mux(first[bit], vector[half:], vector))
+        vector = rest
+    return (vector | Const(0, width))[:width]
 
 
 def select(chosen: Value, values: Sequence[ValueLike]) -> Value:

@@ -130,7 +130,7 @@ class OperandCollector(wiring.Component):
 
         fields = self._registers(m, slot)
         numbers = [number for number, _ in fields]
-        self._grant(m, left & (full & ~stall).replicate(OPERANDS), numbers, beat, granted)
+        self._grant(m, left & spread(full & ~stall, OPERANDS), numbers, beat, granted)
         for k, (number, valid) in enumerate(fields):
             self._collect(m, k, stall, granted[k], full & ~needed[k], number, valid)
 

@@ -11,7 +11,7 @@ from amaranth.lib.wiring import In, Out
 
 from ...arch.geometry import Geometry
 from ...interfaces.payloads import below, physical, register_release, register_write
-from ...lib.bits import spread_each
+from ...lib.bits import spread, spread_each
 from ...lib.vectors import RoundRobin
 from ..execution_units import EXECUTION_UNITS
 
@@ -115,7 +115,7 @@ class WriteBack(wiring.Component):
         m.d.comb += [
             self.write.valid.eq(valid), self.write.register.eq(chosen.base + chosen.register),
             self.write.beat.eq(chosen.beat), self.write.data.eq(masked),
-            self.write.mask.eq(chosen.mask | (~self.flag_valid).replicate(g.lanes)),
+            self.write.mask.eq(chosen.mask | spread(~self.flag_valid, g.lanes)),
             self.flag.valid.eq(valid & final), self.flag.warp.eq(chosen.warp),
             self.flag.register.eq(chosen.register),
             self.trace.valid.eq(valid & ~restoring),

@@ -8,6 +8,7 @@ below it.
 from amaranth.hdl import Cat, Mux, Value
 
 from ...arch.isa import Size
+from ...lib.bits import spread
 
 __all__ = ["extra_bytes", "extra_registers", "misaligned", "extract", "replicate", "strobe"]
 
@@ -34,8 +35,8 @@ def extract(word, low, size) -> Value:
     byte = Mux(low[0], half[8:16], half[0:8])
     signed = size[0]
     return Mux(size >= Size.B32, word,
-               Mux(size[1], Cat(half, (half[15] & signed).replicate(16)),
-                   Cat(byte, (byte[7] & signed).replicate(24))))
+               Mux(size[1], Cat(half, spread(half[15] & signed, 16)),
+                   Cat(byte, spread(byte[7] & signed, 24))))
 
 
 def replicate(value, size) -> Value:

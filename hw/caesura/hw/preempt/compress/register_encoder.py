@@ -29,7 +29,7 @@ from ...arch.encodings import (
     plane_bits,
 )
 from ...arch.geometry import Geometry
-from ...lib.bits import chosen
+from ...lib.bits import chosen, spread
 from ...lib.stream_queue import StreamQueue
 
 __all__ = ["lane_beat", "encoded_beat", "by_lane", "shares", "lane_words", "planes",
@@ -213,7 +213,7 @@ class RegisterEncoder(wiring.Component):
 
     def _joined(self, m, a, b, size, name):
         """Return the node of two nodes of `size` lanes."""
-        near = _alike(a.first, b.first) | ~(a.some & b.some).replicate(NIBBLES)
+        near = _alike(a.first, b.first) | ~spread(a.some & b.some, NIBBLES)
         follows = (a.stepped & (b.first == (a.first + (a.step << size.bit_length() - 1))[:32])
                    & (~b.stepped | (b.step == a.step)))
         return self._named(m, _Node(
@@ -269,7 +269,7 @@ class RegisterEncoder(wiring.Component):
             fitting = Mux(fits, Const(encoding, CODE_BITS), fitting)
         m.d.comb += code.eq(fitting)
         # The word that lanes share: their upper nibbles.
-        shared = Cat(top.first[4 * k:4 * k + 4] & (k >= code).replicate(4)
+        shared = Cat(top.first[4 * k:4 * k + 4] & spread(k >= code, 4)
                      for k in range(NIBBLES))
         words = []
         for k in range(2 * g.warp_size // SMALLEST_GROUP):

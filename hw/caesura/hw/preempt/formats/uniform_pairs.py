@@ -1,17 +1,19 @@
 """Vectors of uniform registers by pairs, as the core gives and takes them."""
 
-from amaranth.hdl import Cat, Value
+from amaranth.hdl import Const, Value
 
-from ...lib.bits import lowest, spread_each
+from ...lib.bits import lowest
 
 __all__ = ["uniform_pairs", "without_lowest_pair"]
 
 
 def uniform_pairs(vector: Value) -> Value:
     """Return of each pair of registers whether `vector` has one of them."""
-    return Cat(vector.word_select(pair, 2).any() for pair in range(len(vector) // 2))
+    return vector[::2] | vector[1::2]
 
 
 def without_lowest_pair(vector: Value) -> Value:
     """Return `vector` without the pair of its lowest register."""
-    return vector & ~spread_each(lowest(uniform_pairs(vector)), 2)
+    lower = Const(sum(1 << place for place in range(0, len(vector), 2)), len(vector))
+    pair = lowest((vector | vector >> 1) & lower)  # of each the lower register stands for both
+    return vector & ~(pair | pair << 1)[:len(vector)]

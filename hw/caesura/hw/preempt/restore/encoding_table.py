@@ -136,7 +136,7 @@ class EncodingTable(wiring.Component):
         fresh = self.part == 0
         m.d.comb += [
             here.words.eq(Mux(fresh, 0, before.words) + sum(
-                popcount(Cat(code.matches(*alike) for code in codes)) * size
+                popcount([code.matches(*alike) for code in codes]) * size
                 for size, alike in sizes.items())),
             here.strange.eq(~fresh & before.strange | Cat(
                 ~code.matches(Encoding.DEAD, *known) for code in codes).any()),

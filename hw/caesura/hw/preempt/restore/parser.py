@@ -13,7 +13,7 @@ from ...arch.isa import LIVE_BITS, LIVE_REST
 from ...interfaces.payloads import below, physical, register_flags, rows_per_line, warp_init
 from ...interfaces.port import Port
 from ...interfaces.staying import staying_warp
-from ...lib.bits import lowest_number, popcount, without_lowest
+from ...lib.bits import lowest_number, popcount, spread, without_lowest
 from ..compress.register_encoder import lane_words, shares
 from ..formats.accepted_command import accepted_command
 from ..formats.checksum import ChecksumPort
@@ -340,8 +340,8 @@ class StreamParser(wiring.Component):
     def _dead(self, regs, table):
         """Return the vector of registers that get random bits, since they are not saved."""
         s, stayed = self.accepted, regs.stream.stayed if self.geometry.in_place else Const(0)
-        return s.allocated & ~table.saved & (s.scramble & ~regs.stream.increment & ~stayed
-                                             ).replicate(MAX_REGISTERS)
+        return s.allocated & ~table.saved & spread(
+            s.scramble & ~regs.stream.increment & ~stayed, MAX_REGISTERS)
 
     def _init(self, m, regs, table):
         """Initialise the warp of a header, and take the first words of its state."""
@@ -383,7 +383,7 @@ class StreamParser(wiring.Component):
                 # of predicates and uniform registers only those saved are written
                 init.live_vector.eq(Cat(saved[:LIVE_REST], saved[LIVE_REST:].any())
                                     | ~s.allocated[:LIVE_BITS]
-                                    | unknown.replicate(LIVE_BITS)),
+                                    | spread(unknown, LIVE_BITS)),
                 init.kept.eq(regs.stream.increment),
                 self.state.valid.eq(taken & ~regs.stream.base),
                 self.expansion.valid.eq(taken & expands),

@@ -94,8 +94,10 @@ class RowWriter(wiring.Component):
         shared = Signal(32)  # the word of the row
         kept = Signal(32)  # that of the rows before
         coming = Value.cast(entering.words)
-        low = Cat(*(Mux(entering.part == k, coming, each) for k, each in enumerate(parts)), coming)
-        m.d.comb += [self.chunk.ready.eq(~entering.completes | ~held | gone),
+        low = Signal(32 * g.lanes)
+        m.d.comb += [low.eq(Cat(*(Mux(entering.part == k, coming, each)
+                                  for k, each in enumerate(parts)), coming)),
+                     self.chunk.ready.eq(~entering.completes | ~held | gone),
                      go.eq(self.chunk.valid & self.chunk.ready),
                      self.pending.eq(Mux(held, 1 << place.bank, 0)),
                      shared.eq(Mux(entering.headed, entering.shared, kept))]

@@ -3,7 +3,7 @@
 from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import data
 
-from ...arch.context import STACK_ENTRY, WARP_HEADER, Reconvergence
+from ...arch.context import HEADER_WORDS, STACK_ENTRY, WARP_HEADER, Reconvergence
 from ...arch.geometry import PC_BITS, PC_NONE, Geometry
 from ...lib.bits import popcount
 
@@ -33,7 +33,8 @@ def words_of_header(m: Module, g: Geometry, view: data.View, predicates: Value, 
         header.barrier.eq(Mux(view.waiting, view.barrier, 0)), header.waiting.eq(view.waiting),
         header.exited.eq(exited), header.uniforms.eq(uniforms.any()), header.repeats.eq(repeats)]
     live = Cat(view.live, Const(0, 32 - g.warp_size))
-    words = Cat(header, Mux(exited, Cat(live, uniforms), uniforms))
+    words = Signal(32 * HEADER_WORDS, name="header_words")
+    m.d.comb += words.eq(Cat(header, Mux(exited, Cat(live, uniforms), uniforms)))
     return words, 1 + exited + header.uniforms
 
 

@@ -36,7 +36,7 @@ from ...interfaces.port import Port
 from ...interfaces.preemption import resident_tb
 from ...interfaces.preemption_port import RegisterFlagsPort, WarpSavePort
 from ...interfaces.staying import staying_mask, staying_warp
-from ...lib.bits import lowest_number, popcount, spread, window, without_lowest
+from ...lib.bits import chosen, lowest_number, popcount, spread, window, without_lowest
 from ..formats.accepted_command import accepted_command
 from ..formats.kept_uniforms import KeptUniforms
 from ..formats.packer import CHUNK_WORDS, chunk, stream_words
@@ -223,11 +223,12 @@ class RecordWriter(wiring.Component):
         regs = _Registers(g)
 
         select = self.warps.window.select
+        asked = Signal(UNIFORMS)  # uniform registers of which a pair is read
+        m.d.comb += asked.eq(Mux(regs.compared.any(), regs.compared, regs.uniforms))
         m.d.comb += [select.warp.eq(regs.warp), select.entry.eq(regs.entry),
                      self.flags.warp.eq(regs.warp),
                      self.flags.predicate_select.eq(lowest_number(regs.predicates)),
-                     self.warps.uniform_select.eq(lowest_number(uniform_pairs(
-                         Mux(regs.compared.any(), regs.compared, regs.uniforms))))]
+                     self.warps.uniform_select.eq(lowest_number(uniform_pairs(asked)))]
         sent = self.chunk.valid & self.chunk.ready
         with m.If(sent):
             m.d.sync += regs.metadata_words.eq(regs.metadata_words + self.chunk.payload.count)
@@ -341,7 +342,7 @@ class RecordWriter(wiring.Component):
                     | view.between.replicate(MAX_REGISTERS)),
             wanted.eq(s.allocated & (
                 live & (self.flags.valid | s.scramble.replicate(MAX_REGISTERS))
-                | lacks(s.mechanism, Capability.SAVES_LIVE_ONLY).replicate(MAX_REGISTERS))),
+                | spread(lacks(s.mechanism, Capability.SAVES_LIVE_ONLY), MAX_REGISTERS))),
         ]
         with m.State("VIEW"):
             m.d.sync += [regs.valid.eq(self.flags.valid),
@@ -374,9 +375,11 @@ class RecordWriter(wiring.Component):
                              regs.listed.eq(regs.listed | (some << regs.records))]
                 m.next = "REST"
                 self._repeat(m, regs)
-        wrong = s.scramble.replicate(len(scalars)) & ~scalars  # written inverted
-        values = [value ^ spread(inverted, 32) for value, inverted in zip(
-            self.warps.uniform_values,
+        wrong = Signal.like(scalars)  # written inverted
+        values = [Signal(32, name=f"value_{k}") for k in range(2)]
+        m.d.comb += wrong.eq(spread(s.scramble, len(scalars)) & ~scalars)
+        m.d.comb += [written.eq(value ^ spread(inverted, 32)) for written, value, inverted in zip(
+            values, self.warps.uniform_values,
             wrong[PREDICATES:].word_select(self.warps.uniform_select, 2), strict=True)]
         written = self._keep(m, regs, values)
         self._rest(m, regs, view, wrong[:PREDICATES], values, written)
@@ -475,13 +478,17 @@ class RecordWriter(wiring.Component):
         low, high = values
         lanes = self.flags.predicate_value ^ spread(
             wrong.bit_select(self.flags.predicate_select, 1), self.geometry.warp_size)
-        words = Mux(uniform[1], Cat(low, high, entry), Mux(
-            uniform[0], Cat(Mux(pair[0], low, high), entry), entry))
-        words = Mux(predicate, Cat(lanes, Const(0, 32 - self.geometry.warp_size), words), words)
-        for number in range(1, HEADER_WORDS + 1):
-            words = Mux(head == number, Cat(header[:32 * number], words), words)
-        words = words[:32 * CHUNK_WORDS]
+        # From its last word to the first: a stack entry, and what comes in front of it.
+        last_words, with_uniforms, with_predicate, words = (
+            Signal(32 * CHUNK_WORDS, name=f"words_{k}") for k in range(4))
         m.d.comb += [
+            last_words.eq(entry),
+            with_uniforms.eq(Mux(uniform[1], Cat(low, high, last_words), Mux(
+                uniform[0], Cat(Mux(pair[0], low, high), last_words), last_words))),
+            with_predicate.eq(Mux(predicate, Cat(
+                lanes, Const(0, 32 - self.geometry.warp_size), with_uniforms), with_uniforms)),
+            words.eq(chosen({number: Cat(header[:32 * number], with_predicate)
+                             for number in range(HEADER_WORDS + 1)}, head)),
             head.eq(Mux(regs.headed, 0, header_words)),
             size.eq(entry_words), predicate.eq(regs.predicates.any()),
             pair.eq(regs.uniforms.word_select(self.warps.uniform_select, 2)),
@@ -530,11 +537,11 @@ class RecordWriter(wiring.Component):
         m.d.comb += [
             first.eq(regs.row.first_line + regs.group * GROUP),
             left.eq(s.lines - regs.group * GROUP),
-            last.eq(left <= GROUP), written.eq(window(self.lines_valid, first, GROUP)),
-            dirty.eq(window(self.lines_dirty, first, GROUP)),
+            last.eq(left <= GROUP), written.eq(window(m, self.lines_valid, first, GROUP)),
+            dirty.eq(window(m, self.lines_dirty, first, GROUP)),
             bits.eq(Mux(last, (Const(1, 1) << left[:6]) - 1, ~Const(0, GROUP))
-                    & (written | lacks(s.mechanism, Capability.SAVES_LIVE_ONLY).replicate(GROUP))
-                    & ~self._restart.replicate(GROUP) & ~stays.replicate(GROUP)
+                    & (written | spread(lacks(s.mechanism, Capability.SAVES_LIVE_ONLY), GROUP))
+                    & ~spread(self._restart | stays, GROUP)
                     & ~(written & ~dirty & regs.increment.replicate(GROUP))),
             total.eq(regs.lines + popcount(bits)),
         ]

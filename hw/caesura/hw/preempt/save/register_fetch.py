@@ -7,7 +7,7 @@ from amaranth.utils import exact_log2
 
 from ...arch.geometry import MAX_REGISTERS, Geometry
 from ...interfaces.payloads import below, physical, register_data, register_read
-from ...lib.bits import lowest_number, without_lowest
+from ...lib.bits import lowest_number, spread, without_lowest
 from ...lib.stream_queue import StreamQueue
 from ..compress.register_encoder import lane_beat
 
@@ -125,7 +125,7 @@ class RegisterFetch(wiring.Component):
             m.d.sync += [mask.eq(item.mask), opens.eq(item.opens)]
 
         given = Signal()
-        lost = Cat((scramble & ~counts).replicate(32) for counts in row.counted)
+        lost = Cat(spread(scramble & ~counts, 32) for counts in row.counted)
         m.d.comb += [
             rows.input.valid.eq(self.save_data.valid), rows.input.payload.eq(row),
             Value.cast(rows.input.payload.words).eq(

@@ -6,6 +6,7 @@ from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
 from ....arch.isa import AluOp, AtomicOp
+from ....lib.bits import spread
 from ...units.floating import FloatUnit
 from ...units.floating.controls import Addend
 from ...units.floating.lane import ArithmeticLane
@@ -121,7 +122,7 @@ class AtomicLane(wiring.Component):
             wider = Signal(64, name=f"{name}_wider")
             with m.If(self.valid):
                 m.d.comb += wider.eq(Cat(
-                    word[:32], Mux(self.wide, word[32:], (signed & word[31]).replicate(32))))
+                    word[:32], Mux(self.wide, word[32:], spread(signed & word[31], 32))))
             extended.append(Cat(wider, signed & wider[63]).as_signed())
         return *extended, Signal(64, name="value")
 

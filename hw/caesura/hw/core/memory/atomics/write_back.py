@@ -8,7 +8,7 @@ from amaranth.utils import exact_log2
 
 from ....arch.geometry import ADDRESS_BITS, SEGMENT_BYTES, WORD_BYTES, Geometry
 from ....interfaces import payloads as payload
-from ....lib.bits import look_up, lowest
+from ....lib.bits import encode, look_up, lowest
 from ....memory.ports import WriteInterface, WritePort
 
 __all__ = ["SegmentWriter"]
@@ -98,6 +98,7 @@ class SegmentWriter(wiring.Component):
         touched = Signal(g.burst_beats)
         low = Signal(g.burst_beats)
         high = Signal(g.burst_beats)
+        backwards = Signal(g.burst_beats)
         m.d.comb += touched.eq(Cat(self.changed.word_select(b, g.bus_words).any()
                                    for b in range(g.burst_beats)))
         withdrawn = Signal()
@@ -109,10 +110,11 @@ class SegmentWriter(wiring.Component):
         with m.If(withdrawn):
             m.d.sync += [asking.eq(0), sending.eq(0), self.burst.eq(0)]
         with m.If(self.start):
-            m.d.comb += [low.eq(lowest(touched)), high.eq(lowest(touched[::-1])[::-1])]
+            m.d.comb += [low.eq(lowest(touched)), backwards.eq(lowest(touched[::-1])),
+                         high.eq(backwards[::-1])]
             m.d.sync += [asking.eq(touched.any()), sending.eq(touched.any()),
-                         self.burst.eq(touched.any()), first.eq(_position(low)),
-                         number.eq(_position(low)), last.eq(_position(high))]
+                         self.burst.eq(touched.any()), first.eq(encode(low)),
+                         number.eq(encode(low)), last.eq(encode(high))]
         m.d.comb += [
             port.request.valid.eq(asking & ~withdrawn),
             port.request.payload.extra_beats.eq(last - first),
@@ -169,9 +171,3 @@ class SegmentWriter(wiring.Component):
             m.d.comb += write.en.eq(Const(1, g.lanes) << self.old.lane[:lane_bits])
         return read.data
 
-
-def _position(one_hot):
-    """Number of the bit that is set, 0 if none is."""
-    bits = max(1, exact_log2(len(one_hot)))
-    return Cat(Cat(one_hot[i] for i in range(len(one_hot)) if i >> bit & 1).any()
-               for bit in range(bits))

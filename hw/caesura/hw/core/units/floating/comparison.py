@@ -6,6 +6,7 @@ from amaranth.hdl import Cat, Module, Mux, Signal
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
+from ....lib.bits import spread
 from .controls import COMPARISON, Choice
 from .model import NAN, ONE
 from .parts import Order
@@ -62,7 +63,7 @@ class ComparisonLane(wiring.Component):
                     (Choice.NEGATE, Cat(b[:31], ~b[31])), (Choice.ABSOLUTE, b[:31]),
                     (Choice.SATURATE, Mux(b[31] | b_nan, 0, Mux(b > int(ONE), int(ONE), b))),
                     (Choice.FLUSH,
-                     Mux(b_nan, int(NAN), Cat(b[:23] & b[23:31].any().replicate(23), b[23:]))),
+                     Mux(b_nan, int(NAN), Cat(b[:23] & spread(b[23:31].any(), 23), b[23:]))),
                 ):
                     with m.Case(kind):
                         m.d.sync += result.eq(value)

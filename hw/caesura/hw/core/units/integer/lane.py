@@ -19,6 +19,7 @@ from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
 from ....arch.isa import AluOp
+from ....lib.bits import spread
 from .controls import STAGE_1, STAGE_2, STAGE_3, Choice, High, Logic, Test
 from .model import compute
 from .parts import DigitCounts, below, field_sign, permuted
@@ -193,7 +194,7 @@ class IntegerLane(wiring.Component):
                 (Logic.SEXT_16, Mux(b[15], b[:16] | 0xFFFF_0000, b[:16])),
                 (Logic.SELECT, Mux(self.pa, a, b)), (Logic.C, c), (Logic.REVERSED, b[::-1]),
                 (Logic.PERMUTED, permuted(a, b, c)), (Logic.ZERO, Const(0, 32)),
-                (Logic.FIELD_SIGN, field_sign(a, b).replicate(32))):
+                (Logic.FIELD_SIGN, spread(field_sign(a, b), 32))):
                 with m.Case(kind):
                     m.d.sync += other.eq(value)
         return other

@@ -6,6 +6,8 @@ from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value, unsigned
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
+from ....lib.bits import spread
+
 __all__ = ["below", "field_sign", "permuted", "DigitCounts", "DIGITS"]
 
 DIGITS = 8
@@ -32,7 +34,7 @@ def permuted(a: Value, b: Value, c: Value) -> Value:
     found = []
     for k in range(4):
         byte = Cat(a, b).word_select(c[4 * k:4 * k + 3], 8)
-        found.append(Mux(c[4 * k + 3], byte[7].replicate(8), byte))
+        found.append(Mux(c[4 * k + 3], spread(byte[7], 8), byte))
     return Cat(found)
 
 
