@@ -184,7 +184,7 @@ class ControlUnit(wiring.Component):
         self._status(m, registers.values, commands, tb_table, engine)
         self._progress(m, registers.values, commands, grid, completion, faults)
         self._fault_record(m, registers.values, faults)
-        self._inspect(m, registers, tb_table)
+        inspected = self._inspect(m, registers, tb_table)
         if g.has_uncore:
             m.d.comb += [self.report.adopted.eq(engine.adopted),
                          self.report.accepted.eq(registers.command.valid & ~commands.refused),
@@ -193,7 +193,8 @@ class ControlUnit(wiring.Component):
                          self.report.fault.eq(registers.event.fault),
                          self.report.share.eq(registers.bus_share.beats)]
         if g.profile:
-            self._profile(m, registers.values, tb_table, completion, faults, commands, engine)
+            self._profile(m, registers.values, tb_table, completion, faults, commands, engine,
+                          inspected)
             self._switches(m, registers.values, commands, engine)
         return m
 
@@ -381,7 +382,8 @@ class ControlUnit(wiring.Component):
                                  commands.staying.registers[k]),
                              values[f"kernel[{k}].lines_stay"].value.eq(commands.staying.lines[k])]
 
-    def _profile(self, m: Module, values, tb_table, completion, faults, commands, engine):
+    def _profile(self, m: Module, values, tb_table, completion, faults, commands, engine,
+                 inspected):
         """What TBs take."""
         m.submodules.profile = profile = TbProfile(self.geometry)
         stop, view = self.core.stop, self.inspect.view
@@ -398,7 +400,7 @@ class ControlUnit(wiring.Component):
             m.d.comb += [values[f"kernel[{k}].profile_{name}"].value.eq(profile.profiles[k][name])
                          for name in kernel_profile().members]
         age = profile.ages[view.tb]
-        with m.If(values["inspect_state"].valid & tb_table.resident[view.tb].started):
+        with m.If(inspected & tb_table.resident[view.tb].started):
             m.d.comb += [values["inspect_tb_cycles"].value.eq(age.cycles),
                          values["inspect_tb_instructions"].value.eq(age.instructions),
                          values["inspect_state"].whole.eq(age.whole)]
@@ -423,12 +425,17 @@ class ControlUnit(wiring.Component):
         ]
 
     def _inspect(self, m: Module, registers, tb_table):
-        """The inspect registers; a slot or stack entry that does not exist reads 0."""
+        """The inspect registers; a slot or stack entry that does not exist reads 0.
+
+        Returns whether there is a warp in the slot.
+        """
+        inspected = Signal()  # not read from the registers, which would be a loop to simulators
         view, select, values = self.inspect.view, self.inspect.select, registers.values
         state = values["inspect_state"]
         m.d.comb += [select.warp.eq(registers.inspect.warp),
                      select.entry.eq(registers.inspect.entry)]
-        with m.If((registers.inspect.warp < self.geometry.warps) & view.valid):
+        m.d.comb += inspected.eq((registers.inspect.warp < self.geometry.warps) & view.valid)
+        with m.If(inspected):
             m.d.comb += [state[name].eq(view[name]) for name in (
                 "valid", "waiting", "parked", "exited", "kernel", "depth", "barrier")]
             m.d.comb += [state.warp.eq(view.block_warp), values["inspect_live"].value.eq(view.live),
@@ -437,3 +444,4 @@ class ControlUnit(wiring.Component):
             with m.If(registers.inspect.entry < view.depth):
                 m.d.comb += [values["inspect_pc"].value.eq(view.pc),
                              values["inspect_mask"].value.eq(view.mask)]
+        return inspected

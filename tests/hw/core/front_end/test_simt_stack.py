@@ -70,12 +70,13 @@ class Bench:
         """Give a command; return (cycles until not busy, emptied vector)."""
         dut = self.dut
         ctx.set(dut.warp, warp)
-        ctx.set(dut.command, {"kind": kind, "pc": 0, "mask": 0, "reconv": 0, "live": 0} | fields)
+        ctx.set(dut.command_kind, kind)
+        ctx.set(dut.command, {"pc": 0, "mask": 0, "reconv": 0, "live": 0} | fields)
         if expected_overflow is not None:
             assert ctx.get(dut.overflow) == expected_overflow
         emptied = ctx.get(dut.emptied)
         await ctx.tick()
-        ctx.set(dut.command.kind, StackCommand.NONE)
+        ctx.set(dut.command_kind, StackCommand.NONE)
         ctx.set(dut.warp, (warp + 1) % self.g.warps)  # must not matter while busy
         cycles = 1
         while ctx.get(dut.busy):

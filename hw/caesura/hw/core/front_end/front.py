@@ -335,14 +335,15 @@ class FrontEnd(wiring.Component):
             table.pending.eq(self.stop.pending), table.stop_now.eq(self.stop.stop_now),
         ]
         with m.If(init.valid):
-            m.d.comb += [stack.warp.eq(init.payload.warp), do.kind.eq(StackCommand.INIT),
+            m.d.comb += [stack.warp.eq(init.payload.warp), stack.command_kind.eq(StackCommand.INIT),
                          do.live.eq(init.payload.live)]
         with m.Elif(push.valid):
             m.d.comb += [stack.warp.eq(push.payload.warp),
-                         do.kind.eq(StackCommand.PUSH), do.pc.eq(push.payload.pc),
+                         stack.command_kind.eq(StackCommand.PUSH), do.pc.eq(push.payload.pc),
                          do.mask.eq(push.payload.mask), do.reconv.eq(push.payload.reconv)]
         with m.Else():
-            m.d.comb += [stack.warp.eq(issue.warp), do.eq(issue.command)]
+            m.d.comb += [stack.warp.eq(issue.warp), stack.command_kind.eq(issue.command_kind),
+                         do.eq(issue.command)]
 
     def _barriers(self, m: Module, barriers, issue, stack, table):
         """Warp states that instructions change, and barriers."""

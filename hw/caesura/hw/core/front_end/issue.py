@@ -71,7 +71,7 @@ class IssueStage(wiring.Component):
     instruction, identity, top : in
         Of `warp`: what it holds (`fetched`), which warp it is (`identity`), and the
         top of its stack (`simt_stack.stack_top`).
-    command, overflow
+    command_kind, command, overflow
         Of the SIMT stack.
     trapping : Signal(warps), in; trap_base : Signal, in
         With `Geometry.traps`, of the warp table, and of the kernel of `warp`. A warp that is
@@ -121,6 +121,7 @@ class IssueStage(wiring.Component):
     uniform_b: Signal
     uniform_c: Signal
     uniform_op: stream.Interface
+    command_kind: Signal
     command: data.View
     overflow: Signal
     trapping: Signal
@@ -164,7 +165,7 @@ class IssueStage(wiring.Component):
                                                      **{x: range(UNIFORMS) for x in "abc"}})),
             **{f"uniform_{x}": In(32) for x in "abc"},
             "uniform_op": Out(stream.Signature(payload.uniform_op(g))),
-            "command": Out(command(g)), "overflow": In(1),
+            "command_kind": Out(StackCommand), "command": Out(command(g)), "overflow": In(1),
             **({"trapping": In(g.warps), "trap_base": In(PC_BITS), "traps": Out(g.warps),
                 "routines": Out(g.warps)} if g.traps else {}),
             **{name: Out(g.warps)
@@ -302,10 +303,10 @@ class IssueStage(wiring.Component):
             do.live.eq(Mux(op.is_exit, self.top.live & ~execute, self.top.live)),
         ]
         with m.If(self._arbiter.valid & ~fault):
-            m.d.comb += do.kind.eq(Mux(diverge, StackCommand.DIVERGE, StackCommand.JUMP))
+            m.d.comb += self.command_kind.eq(Mux(diverge, StackCommand.DIVERGE, StackCommand.JUMP))
         if self.geometry.traps:
             with m.If(self._arbiter.valid & trapped):
-                m.d.comb += [do.kind.eq(StackCommand.PUSH),
+                m.d.comb += [self.command_kind.eq(StackCommand.PUSH),
                              do.pc.eq(self.trap_base + self.top.pc * VECTOR_WORDS),
                              do.mask.eq(active), do.reconv.eq(self.top.pc)]
 

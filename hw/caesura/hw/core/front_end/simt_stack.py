@@ -43,9 +43,10 @@ class StackCommand(enum.IntEnum):
 
 
 def command(g: Geometry) -> data.StructLayout:
-    """Payload of a command; `StackCommand` says which fields count."""
-    return data.StructLayout({"kind": StackCommand, "pc": PC_BITS, "mask": g.warp_size,
-                              "reconv": PC_BITS, "live": g.warp_size})
+    """Payload of a command; which fields count, its kind says, a `StackCommand`. That is no field:
+    it depends on `overflow`, which depends on these."""
+    return data.StructLayout({"pc": PC_BITS, "mask": g.warp_size, "reconv": PC_BITS,
+                              "live": g.warp_size})
 
 
 def stack_top(g: Geometry) -> data.StructLayout:
@@ -135,7 +136,7 @@ class SimtStack(wiring.Component):
         The warp whose `top` is read and that `command` is for.
     top : View(stack_top(g)), out
         Combinational; not meaningful while `busy`.
-    command : View(command(g)), in
+    command_kind : StackCommand, in; command : View(command(g)), in
         Ignored while `busy`.
     overflow : Signal(), out
         ``DIVERGE`` with these operands would exceed `stack_depth`, whatever the command's kind;
@@ -159,6 +160,7 @@ class SimtStack(wiring.Component):
 
     warp: Signal
     top: data.View
+    command_kind: Signal
     command: data.View
     overflow: Signal
     busy: Signal
@@ -180,7 +182,8 @@ class SimtStack(wiring.Component):
         depth = range(g.stack_depth + 1)
         super().__init__({
             "warp": In(warp), "top": Out(stack_top(g)),
-            "command": In(command(g)), "overflow": Out(1),
+            "command_kind": In(StackCommand), "command": In(command(g)),
+            "overflow": Out(1),
             "busy": Out(1), "settling": Out(g.warps), "emptied": Out(g.warps),
             "skip": In(data.StructLayout({"valid": 1, "warp": warp, "pc": PC_BITS})),
             "fetch_warp": In(warp), "fetch_pc": Out(PC_BITS),
@@ -229,7 +232,7 @@ class SimtStack(wiring.Component):
         """Carry out the command, and see whether the new top has to be popped."""
         do, raw = self.command, stacks.raw
         diverge = self._divergence(m, stacks)
-        with m.Switch(do.kind):
+        with m.Switch(self.command_kind):
             with m.Case(StackCommand.INIT):
                 stacks.set_top(m, PC_NONE, 0, PC_NONE, 0)
                 m.d.comb += stacks.write_live.en.eq(1)
