@@ -106,18 +106,20 @@ class PackerKeepsWords(Harness):
 
 class UnpackerKeepsWords(Harness):
     """Whatever is offered and taken when: a wanted word of a beat is given out behind those that came before it, as
-    it came; there is none that did not come; and all that are there are shown, as many as can be taken."""
+    it came; there is none that did not come; all that are there are shown, as many as can be taken; and whether a beat
+    is taken does not depend on that if there is room for one ahead."""
 
-    def __init__(self, words_in: int, words_out: int):
+    def __init__(self, words_in: int, words_out: int, ahead: bool):
         super().__init__()
-        self.words_in, self.words_out = words_in, words_out
+        self.words_in, self.words_out, self.ahead = words_in, words_out, ahead
 
     def state(self, m):
         n, most = self.words_in, self.words_out
-        m.submodules.dut = dut = Opened(Unpacker(n, most))
+        m.submodules.dut = dut = Opened(Unpacker(n, most, ahead=self.ahead))
         free(m, dut.component)
         block, beat = dut.component, dut.component.beat
-        capacity = n + most - 1
+        room = most + n if self.ahead else most
+        capacity = room + n - 1
         enter = beat.valid & beat.ready
         held = Signal(range(capacity + 1))
         after = Signal.like(held)
@@ -137,10 +139,8 @@ class UnpackerKeepsWords(Harness):
             m, the_word_is_given_out_as_it_came=~goes | (
                 Value.cast(block.words).word_select(watched.place[:len(block.take)], 32) == watched.word),
             all_words_are_shown=block.level == Mux(held < most, held, most),
-            what_is_empty_takes_a_beat=(held != 0) | beat.ready,
+            a_beat_is_taken_where_there_is_room=beat.ready == ((held if self.ahead else after) < room),
             bounded=held <= capacity, level=dut.signal("level") == held,
-            places_behind_are_empty=~Cat(words.word_select(k, 32).any() & (held <= k)
-                                         for k in range(capacity)).any(),
             the_word_is_there=~watched.inside | (
                 (watched.place < held) & (words.word_select(watched.place, 32) == watched.word)))
 
@@ -155,7 +155,8 @@ _PACKER_FAULTS = (
 )
 _UNPACKED = "No wanted word of a beat is lost, made up, changed or given out of order, for any beats and takers"
 _UNPACKER_FAULTS = (
-    Fault(unpacker, "self.beat.ready.eq(left < most)", "self.beat.ready.eq(left <= most)"),
+    Fault(unpacker, "(level if self.ahead else left) < room", "left < room"),
+    Fault(unpacker, "(level if self.ahead else left) < room", "(level if self.ahead else left) <= room"),
     Fault(unpacker, "left + Mux(enter, beat.count, 0)", "left + beat.count"),
     Fault(unpacker, "word.eq(Mux(place < left, moved, fresh))", "word.eq(Mux(place <= left, moved, fresh))"),
 )
@@ -163,6 +164,8 @@ _UNPACKER_FAULTS = (
 PROPERTIES = (
     *(Property(f"packer/{n}-of-{most}", _PACKED, lambda n=n, most=most: PackerKeepsWords(n, most), short=n == 4,
                faults=_PACKER_FAULTS if n == 4 else ()) for n, most in ((4, 5), (2, 5), (8, 8))),
-    *(Property(f"unpacker/{n}-to-{most}", _UNPACKED, lambda n=n, most=most: UnpackerKeepsWords(n, most), short=n == 4,
-               faults=_UNPACKER_FAULTS if n == 4 else ()) for n, most in ((4, 5), (2, 5), (4, 4))),
+    *(Property(f"unpacker/{n}-to-{most}{'-ahead' if ahead else ''}", _UNPACKED,
+               lambda n=n, most=most, ahead=ahead: UnpackerKeepsWords(n, most, ahead), short=n == 4,
+               faults=_UNPACKER_FAULTS[0 if ahead else 1:] if n == 4 else ())
+      for n, most, ahead in ((4, 5, True), (2, 5, True), (4, 4, False))),
 )

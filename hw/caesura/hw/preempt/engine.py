@@ -208,7 +208,8 @@ class PreemptEngine(wiring.Component):
         m.submodules.commit = commit = Committer(g)
         m.submodules.reader = reader = SegmentReader(g, JOBS_OF_A_TB * g.tb_slots)
         drops = ResetInserter(sequencer.flush | resume.discard)  # and what a pass did not need
-        m.submodules.unpacker = drops(unpacker := Unpacker(g.bus_words, g.window_words))
+        m.submodules.unpacker = drops(
+            unpacker := Unpacker(g.bus_words, g.window_words, ahead=True))
         m.submodules.entries = forgets(entries := EntryBuffer(g, shared=True))
         m.submodules.restore = forgets(restore := RestorePipeline(g, shared=True))
         m.submodules.checker = drops(checker := StreamChecker(g))

@@ -53,11 +53,12 @@ def test_packer_keeps_every_word_in_order(size, most, stall):
     assert len(seen) == len(expected)
 
 
+@pytest.mark.parametrize("ahead", [False, True], ids=["", "ahead"])
 @pytest.mark.parametrize("size, most", [(1, 4), (2, 4), (4, 4), (8, 8), (32, 32)])
-def test_packer_and_unpacker_pass_a_group_a_cycle(size, most):
+def test_packer_and_unpacker_pass_a_group_a_cycle(size, most, ahead):
     m = Module()
     m.submodules.packer = packer = Packer(size, words_in=most)
-    m.submodules.unpacker = unpacker = Unpacker(size, most)
+    m.submodules.unpacker = unpacker = Unpacker(size, most, ahead=ahead)
     m.d.comb += [unpacker.beat.valid.eq(packer.beat.valid), packer.beat.ready.eq(unpacker.beat.ready),
                  unpacker.beat.payload.words.eq(packer.beat.payload.words), unpacker.beat.payload.count.eq(size),
                  unpacker.take.eq(unpacker.level)]

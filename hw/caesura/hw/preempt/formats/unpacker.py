@@ -31,6 +31,9 @@ class Unpacker(wiring.Component):
         Most words that are taken in a cycle.
     takes : sequence of int
         How many can be taken but none, if not all numbers up to that.
+    ahead : bool
+        Have room for another beat, so that whether one is taken does not depend on what the
+        consumer takes in the same cycle.
 
     Attributes
     ----------
@@ -53,10 +56,11 @@ class Unpacker(wiring.Component):
     level: Signal
     take: Signal
 
-    def __init__(self, words_in: int, words_out: int = CHUNK_WORDS, takes: Sequence[int] = ()):
+    def __init__(self, words_in: int, words_out: int = CHUNK_WORDS, takes: Sequence[int] = (), *,
+                 ahead: bool = False):
         if words_in not in BEAT_WORDS:
             raise ValueError(f"words_in must be a power of two up to 32, not {words_in}")
-        self.words_in, self.words_out = words_in, words_out
+        self.words_in, self.words_out, self.ahead = words_in, words_out, ahead
         self.takes = tuple(takes) or tuple(range(1, words_out + 1))
         super().__init__({
             "beat": In(stream.Signature(word_beat(words_in))),
@@ -67,7 +71,8 @@ class Unpacker(wiring.Component):
     def elaborate(self, platform):
         m = Module()
         n, most = self.words_in, self.words_out
-        capacity = n + most - 1
+        room = most + n if self.ahead else most  # with less there is room for a beat
+        capacity = room + n - 1
         words = Signal(32 * capacity)
         level = Signal(range(capacity + 1))
         left = Signal(range(capacity + 1))
@@ -77,19 +82,16 @@ class Unpacker(wiring.Component):
             Value.cast(self.words).eq(words[:32 * most]),
             self.level.eq(Mux(level < most, level, most)),
             left.eq(level - self.take),
-            self.beat.ready.eq(left < most), enter.eq(self.beat.valid & self.beat.ready),
+            self.beat.ready.eq((level if self.ahead else left) < room),
+            enter.eq(self.beat.valid & self.beat.ready),
         ]
-        after = Signal(range(capacity + 1))  # words there when some are taken and some have come
-        m.d.comb += after.eq(left + Mux(enter, beat.count, 0))
-        m.d.sync += level.eq(after)
+        m.d.sync += level.eq(left + Mux(enter, beat.count, 0))
         for place in range(capacity):
             word = words[32 * place:][:32]
             moved = chosen({by: words[32 * (place + by):][:32] for by in self.takes
                             if place + by < capacity} or {0: word}, self.take)
-            fresh = chosen({at: beat.words[place - at] for at in range(most)
+            fresh = chosen({at: beat.words[place - at] for at in range(room)
                             if 0 <= place - at < n}, left)
             with m.If((place >= left) | self.take.any()):
                 m.d.sync += word.eq(Mux(place < left, moved, fresh))
-            with m.If(place >= after):
-                m.d.sync += word.eq(0)
         return m

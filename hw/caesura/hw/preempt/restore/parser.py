@@ -6,14 +6,14 @@ from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import exact_log2
 
-from ...arch.context import WARP_HEADER
+from ...arch.context import STACK_WORDS, WARP_HEADER
 from ...arch.encodings import CODE_BITS, SMALLEST_GROUP, Encoding
 from ...arch.geometry import MAX_REGISTERS, PREDICATES, UNIFORMS, Geometry
 from ...arch.isa import LIVE_BITS, LIVE_REST
 from ...interfaces.payloads import below, physical, register_flags, rows_per_line, warp_init
 from ...interfaces.port import Port
 from ...interfaces.staying import staying_warp
-from ...lib.bits import lowest_number, popcount, spread, without_lowest
+from ...lib.bits import lowest_number, pick, popcount, spread, without_lowest
 from ..compress.register_encoder import lane_words, shares
 from ..formats.accepted_command import accepted_command
 from ..formats.checksum import ChecksumPort
@@ -40,6 +40,9 @@ class _Registers:
         self.stream = Signal(restore_job(g))
         self.bank = Signal()
         self.words_left = Signal(WORD_COUNT_BITS)
+        # Of these, and of those that are also there, no more than can be taken.
+        self.some_left = Signal(range(g.window_words + 1))
+        self.there = Signal(range(g.window_words + 1))
         self.skip = Signal(range(g.chunk_words))
         self.todo = Signal(g.max_block_warps)
         self.of_base = Signal(g.max_block_warps)  # warps with a record in the base of this stream
@@ -48,8 +51,7 @@ class _Registers:
         # is left: predicates and uniform registers, stack entries, words of grouped registers.
         self.record = Signal(range(g.max_block_warps + 1))
         self.header = Signal(WARP_HEADER)
-        self.launched = Signal(g.warp_size)
-        self.live = Signal(g.warp_size)
+        self.live = Signal(g.warp_size)  # of launched lanes those that are live
         self.uniforms = Signal(UNIFORMS)
         self.repeated = Signal(UNIFORMS)
         self.warp = Signal(below(g.warps))
@@ -195,7 +197,10 @@ class StreamParser(wiring.Component):
                                               init=[])
 
         m.d.sync += regs.words_left.eq(regs.words_left - self.take)
-        m.d.comb += [regs.rest.eq(without_lowest(regs.targets)), regs.coming.eq(regs.rest),
+        m.d.comb += [regs.some_left.eq(Mux(regs.words_left < g.window_words, regs.words_left,
+                                           g.window_words)),
+                     regs.there.eq(Mux(regs.some_left < self.level, regs.some_left, self.level)),
+                     regs.rest.eq(without_lowest(regs.targets)), regs.coming.eq(regs.rest),
                      regs.lowest.eq(lowest_number(regs.coming))]
         self._vacant(m, regs)
         with m.FSM():
@@ -221,11 +226,10 @@ class StreamParser(wiring.Component):
         """
         there = Signal()
         taken = Signal()
-        m.d.comb += [there.eq((self.level >= count) & (regs.words_left >= count)),
-                     taken.eq(there & also)]
+        m.d.comb += [there.eq(regs.there >= count), taken.eq(there & also)]
         with m.If(taken):
             m.d.comb += self.take.eq(count)
-        with m.If(regs.words_left < count):
+        with m.If(regs.some_left < count):
             m.next = "SKIP"
         return there, taken
 
@@ -295,10 +299,9 @@ class StreamParser(wiring.Component):
         """Take the header of a warp."""
         s, coming = self.accepted, data.View(WARP_HEADER, self.words[0])
         first = Signal(below(self.geometry.max_block_warps))
-        launched = Signal.like(regs.launched)
         uniforms = Signal(UNIFORMS)  # whose values are in the record
         again = regs.before & coming.repeats.replicate(UNIFORMS)
-        m.d.comb += [first.eq(coming.warp), launched.eq((Const(2, 2) << coming.launched) - 1),
+        m.d.comb += [first.eq(coming.warp),
                      uniforms.eq(Mux(coming.uniforms, Mux(coming.exited, self.words[2],
                                                           self.words[1]), 0))]
         with m.State("RECORD"):
@@ -308,9 +311,9 @@ class StreamParser(wiring.Component):
             with m.Else():
                 _, taken = self._need(m, regs, 1 + coming.exited + coming.uniforms)
                 with m.If(taken):
-                    m.d.sync += [regs.header.eq(coming), regs.launched.eq(launched),
+                    m.d.sync += [regs.header.eq(coming),
                                  regs.scalars.eq(popcount(coming.predicates) + popcount(uniforms)),
-                                 regs.live.eq(Mux(coming.exited, self.words[1], ~0) & launched),
+                                 regs.live.eq(Mux(coming.exited, self.words[1], ~0)),
                                  regs.uniforms.eq(uniforms), regs.repeated.eq(again & ~uniforms),
                                  regs.before.eq(again | uniforms),
                                  regs.warp.eq(regs.stream.place.slots[first]),
@@ -348,6 +351,7 @@ class StreamParser(wiring.Component):
         g, s, header = self.geometry, self.accepted, regs.header
         init, state, job = self.warp_init.payload, self.state.payload, self.expansion.payload
         number = Signal(8)
+        launched = Signal.like(regs.live)
         absurd = Signal()
         expands, saved = regs.expands, table.saved
         stayed = regs.stream.stayed if g.in_place else Const(0)
@@ -365,7 +369,8 @@ class StreamParser(wiring.Component):
             state.warp.eq(regs.warp), state.predicates.eq(header.predicates),
             state.uniforms.eq(regs.uniforms), state.repeated.eq(regs.repeated),
             state.depth.eq(header.depth),
-            state.live.eq(regs.live), state.bank.eq(regs.bank),
+            launched.eq((Const(2, 2) << header.launched) - 1),
+            state.live.eq(regs.live & launched), state.bank.eq(regs.bank),
             job.warp.eq(regs.warp), job.base.eq(regs.base), job.bank.eq(regs.bank),
             job.codes.eq(table.codes), job.opens.eq(~regs.expanded),
             job.dead.eq(self._dead(regs, table)),
@@ -378,7 +383,7 @@ class StreamParser(wiring.Component):
                 table.record.eq(regs.record),
                 self.warp_init.valid.eq(there & room & self.state_words.ready),
                 init.warp.eq(regs.warp), init.block_warp.eq(number), init.base.eq(regs.base),
-                init.launched.eq(regs.launched), init.live.eq(regs.live),
+                init.launched.eq(launched), init.live.eq(regs.live & launched),
                 init.waiting.eq(header.waiting), init.barrier.eq(header.barrier),
                 # of predicates and uniform registers only those saved are written
                 init.live_vector.eq(Cat(saved[:LIVE_REST], saved[LIVE_REST:].any())
@@ -438,11 +443,13 @@ class StreamParser(wiring.Component):
         seen = Signal(name="seen")  # the first word of a stack entry is there
         whole = Signal(name="whole")  # an entry goes with them
         count = Signal(range(most + 1), name="count")
-        size = entry_words(Value.cast(self.words).word_select(first, 32))
+        end = Signal(range(most + STACK_WORDS), name="end")  # words up to the last of that entry
+        ends = [Signal.like(end, name=f"end_{k}") for k in range(most)]  # if it begins with word k
+        m.d.comb += [each.eq(k + entry_words(self.words[k])) for k, each in enumerate(ends)]
         m.d.comb += [
             first.eq(Mux(scalars < most, scalars, most)), seen.eq(self.level > first),
-            whole.eq(seen & (scalars <= most) & (first + size <= most)),
-            count.eq(Mux(whole, first + size, Mux(first == 0, 1, first))),
+            end.eq(pick(ends, first)), whole.eq(seen & (scalars < most) & (end <= most)),
+            count.eq(Mux(whole, end, Mux(first == 0, 1, first))),
         ]
         there, taken = self._need(m, regs, count, also=also & chunk.ready)
         m.d.comb += [chunk.valid.eq(taken & ~regs.stream.base), chunk.payload.count.eq(count),
@@ -565,7 +572,7 @@ class StreamParser(wiring.Component):
                 self._begin(m, regs)
         with m.State("SKIP"):
             m.d.comb += [
-                self.take.eq(Mux(regs.words_left < self.level, regs.words_left, self.level)),
+                self.take.eq(regs.there),
                 self.parsed.valid.eq((regs.words_left == 0) & ~regs.vacant.any() & self.quiet),
                 tb.bad.eq(1),
                 self.drop.eq(self.parsed.valid & self.parsed.ready),

@@ -9,12 +9,12 @@ from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from ...arch.context import STACK_ENTRY, STACK_WORDS, Reconvergence
-from ...arch.geometry import PC_BITS, PC_NONE, PREDICATES, UNIFORMS, Geometry
+from ...arch.geometry import CHUNK_WORDS, PC_BITS, PC_NONE, PREDICATES, UNIFORMS, Geometry
 from ...interfaces.payloads import below, predicate_restore, stack_push, uniform_restore
-from ...lib.bits import lowest_number, without_lowest
+from ...lib.bits import lowest_number, pick, without_lowest
 from ...lib.stream_queue import StreamQueue
 from ..formats.kept_uniforms import KeptUniforms
-from ..formats.uniform_pairs import uniform_pairs, without_lowest_pair
+from ..formats.uniform_pairs import lowest_pair, uniform_pairs, without_lowest_pair
 from ..formats.unpacker import Unpacker, word_beat
 from .tbs_under_way import TbsUnderWay
 
@@ -101,20 +101,26 @@ class StateWriter(wiring.Component):
         own = Signal()  # they are
         count = Signal(range(3))
         entry = Signal(STACK_ENTRY)
-        size = Signal(range(STACK_WORDS + 1))  # its words
+        before = Signal(2)  # words in front of it
+        through = Signal(range(CHUNK_WORDS + STACK_WORDS))  # words up to its last
+        there = Signal()  # all of these have come
         further = Signal(64)  # those after the first
         under = Signal(data.StructLayout({"pc": PC_BITS, "reconv": PC_BITS}))  # the entry below
         pushed = Signal()
         over = Signal()  # the last entry of the warp is written
+        # For each word that the entry may begin with, since it is known late which it is.
+        ends = [Signal.like(through, name=f"end_{k}") for k in range(CHUNK_WORDS)]
+        m.d.comb += [end.eq(k + entry_words(words.word_select(k, 32)))
+                     for k, end in enumerate(ends)]
         m.d.comb += [
             predicate.warp.eq(job.warp), predicate.predicate.eq(lowest_number(job.predicates)),
             predicate.value.eq(words), lowest.eq(lowest_number(uniform_pairs(job.uniforms))),
-            pair.eq(job.uniforms.word_select(lowest, 2)),
+            pair.eq(lowest_pair(job.uniforms)),
             count.eq(pair[0] + pair[1]),
             push.payload.warp.eq(job.warp), push.payload.pc.eq(entry.pc),
             push.payload.mask.eq(Mux(entry.whole, job.live, further[:len(job.live)])),
             push.payload.reconv.eq(Mux(entry.whole, further[:PC_BITS], further[32:32 + PC_BITS])),
-            size.eq(entry_words(entry.as_value())),
+            through.eq(pick(ends, before)), there.eq(pick([level >= end for end in ends], before)),
         ]
         with m.Switch(entry.reconv):
             for kind, reconv in ((Reconvergence.NONE, Const(PC_NONE, PC_BITS)),
@@ -127,7 +133,6 @@ class StateWriter(wiring.Component):
         has_predicate = job.predicates.any()
         predicates, uniforms = without_lowest(job.predicates), without_lowest_pair(job.uniforms)
         values = Mux(has_predicate, words[32:], words)
-        before = Signal(2)  # words in front of the stack entry
         repeated = self._uniforms(m, job, own, lowest, pair,
                                   Cat(values[:32], Mux(pair[0], values[32:64], values[:32])))
         m.d.comb += [
@@ -135,10 +140,9 @@ class StateWriter(wiring.Component):
             own.eq(~predicates.any() & (level >= before) & job.uniforms.any()),
             before.eq(has_predicate + count),
             push.valid.eq((job.depth != 0) & ~predicates.any() & ~uniforms.any() & ~repeated.any()
-                          & (level >= before + size)),
+                          & there),
             pushed.eq(push.valid & push.ready), over.eq(pushed & (job.depth == 1)),
-            unpacker.take.eq(predicate.valid + Mux(own, count, 0)
-                             + Mux(pushed, size, 0)),
+            unpacker.take.eq(Mux(pushed, through, predicate.valid + Mux(own, count, 0))),
             Cat(entry, further).eq(words >> (before << 5)),
         ]
         with m.If(predicate.valid):

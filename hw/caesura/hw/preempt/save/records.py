@@ -40,7 +40,7 @@ from ...lib.bits import chosen, lowest_number, popcount, spread, window, without
 from ..formats.accepted_command import accepted_command
 from ..formats.kept_uniforms import KeptUniforms
 from ..formats.packer import CHUNK_WORDS, chunk, stream_words
-from ..formats.uniform_pairs import uniform_pairs, without_lowest_pair
+from ..formats.uniform_pairs import lowest_pair, uniform_pairs, without_lowest_pair
 from .closer import ORIGIN, closing_job, tb_origin
 from .committer import HEAD_BYTES
 from .line_fetch import GROUP, line_item
@@ -491,7 +491,7 @@ class RecordWriter(wiring.Component):
                              for number in range(HEADER_WORDS + 1)}, head)),
             head.eq(Mux(regs.headed, 0, header_words)),
             size.eq(entry_words), predicate.eq(regs.predicates.any()),
-            pair.eq(regs.uniforms.word_select(self.warps.uniform_select, 2)),
+            pair.eq(lowest_pair(regs.uniforms)),
             uniform.eq(Mux(predicates.any() | (head + predicate + pair[0] + pair[1] > CHUNK_WORDS),
                            0, pair[0] + pair[1])),
             uniforms.eq(Mux(uniform != 0, without_lowest_pair(regs.uniforms), regs.uniforms)),
