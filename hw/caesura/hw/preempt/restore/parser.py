@@ -40,9 +40,8 @@ class _Registers:
         self.stream = Signal(restore_job(g))
         self.bank = Signal()
         self.words_left = Signal(WORD_COUNT_BITS)
-        # Of these, and of those that are also there, no more than can be taken.
-        self.some_left = Signal(range(g.window_words + 1))
-        self.there = Signal(range(g.window_words + 1))
+        # Of these as many as matter: all, or more than can be taken.
+        self.some_left = Signal(g.window_words.bit_length())
         self.skip = Signal(range(g.chunk_words))
         self.todo = Signal(g.max_block_warps)
         self.of_base = Signal(g.max_block_warps)  # warps with a record in the base of this stream
@@ -197,9 +196,9 @@ class StreamParser(wiring.Component):
                                               init=[])
 
         m.d.sync += regs.words_left.eq(regs.words_left - self.take)
-        m.d.comb += [regs.some_left.eq(Mux(regs.words_left < g.window_words, regs.words_left,
-                                           g.window_words)),
-                     regs.there.eq(Mux(regs.some_left < self.level, regs.some_left, self.level)),
+        few = len(regs.some_left)
+        m.d.comb += [regs.some_left.eq(regs.words_left[:few]
+                                       | spread(regs.words_left[few:].any(), few)),
                      regs.rest.eq(without_lowest(regs.targets)), regs.coming.eq(regs.rest),
                      regs.lowest.eq(lowest_number(regs.coming))]
         self._vacant(m, regs)
@@ -226,7 +225,8 @@ class StreamParser(wiring.Component):
         """
         there = Signal()
         taken = Signal()
-        m.d.comb += [there.eq(regs.there >= count), taken.eq(there & also)]
+        m.d.comb += [there.eq((self.level >= count) & (regs.some_left >= count)),
+                     taken.eq(there & also)]
         with m.If(taken):
             m.d.comb += self.take.eq(count)
         with m.If(regs.some_left < count):
@@ -572,7 +572,7 @@ class StreamParser(wiring.Component):
                 self._begin(m, regs)
         with m.State("SKIP"):
             m.d.comb += [
-                self.take.eq(regs.there),
+                self.take.eq(Mux(regs.some_left < self.level, regs.some_left, self.level)),
                 self.parsed.valid.eq((regs.words_left == 0) & ~regs.vacant.any() & self.quiet),
                 tb.bad.eq(1),
                 self.drop.eq(self.parsed.valid & self.parsed.ready),
