@@ -127,7 +127,7 @@ class Packer(wiring.Component):
             fresh = {at: entering.words[place - at] for at in range(n) if 0 <= place - at < most}
             coming = chosen(fresh if place + n >= capacity else {
                 at: fresh.get(at, moved) for at in range(n)}, left)
-            with m.If(leave | (place >= left)):
+            with m.If(leave | (place >= level)):
                 m.d.sync += word.eq(Mux(left >= n, moved, coming) if most > n and len(moved)
                                     else coming)
             with m.If(place >= after):

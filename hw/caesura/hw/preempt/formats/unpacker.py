@@ -92,6 +92,6 @@ class Unpacker(wiring.Component):
                             if place + by < capacity} or {0: word}, self.take)
             fresh = chosen({at: beat.words[place - at] for at in range(room)
                             if 0 <= place - at < n}, left)
-            with m.If((place >= left) | self.take.any()):
+            with m.If((place >= level) | self.take.any()):
                 m.d.sync += word.eq(Mux(place < left, moved, fresh))
         return m

@@ -10,8 +10,8 @@ from ...lib.bits import popcount
 __all__ = ["words_of_header", "words_of_entry"]
 
 
-def words_of_header(m: Module, g: Geometry, view: data.View, predicates: Value, uniforms: Value,
-                    repeats: Value) -> tuple[Value, Value]:
+def words_of_header(m: Module, g: Geometry, view: data.View, exited: Value, predicates: Value,
+                    uniforms: Value, repeats: Value) -> tuple[Value, Value]:
     """Return the first words of a record, which say what of it follows, and their number.
 
     Parameters
@@ -20,13 +20,14 @@ def words_of_header(m: Module, g: Geometry, view: data.View, predicates: Value, 
     g : Geometry
     view : data.View
         Control state of the warp.
+    exited : Value
+        Not all of its lanes are live.
     predicates, uniforms : Value
         Vectors of those that follow.
     repeats : Value
         It has the uniform registers of the record before besides.
     """
     header = Signal(WARP_HEADER)
-    exited = view.live != view.launched
     m.d.comb += [
         header.warp.eq(view.block_warp), header.launched.eq(popcount(view.launched) - 1),
         header.depth.eq(view.depth), header.predicates.eq(predicates),

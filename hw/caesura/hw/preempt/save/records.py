@@ -101,6 +101,7 @@ class _Registers:
         self.predicates = Signal(PREDICATES)
         self.uniforms = Signal(UNIFORMS)
         self.headed = Signal()
+        self.exited = Signal()
         # Uniform registers of the record before; of the warp in hand all that are saved, and those
         # to be compared with the values kept.
         self.before = Signal(UNIFORMS)
@@ -349,6 +350,7 @@ class RecordWriter(wiring.Component):
                          regs.predicates.eq(self.flags.predicates_written & saved[:PREDICATES]),
                          regs.uniforms.eq(uniforms), regs.all_uniforms.eq(uniforms),
                          regs.headed.eq(0), regs.mask.eq(wanted),
+                         regs.exited.eq(view.live != view.launched),
                          regs.below.pc.eq(PC_NONE), regs.below.reconv.eq(PC_NONE)]
             with m.If(regs.increment):
                 m.d.sync += regs.mask.eq(wanted & ~(self.flags.valid & ~self.flags.dirty))
@@ -472,8 +474,8 @@ class RecordWriter(wiring.Component):
         others = Signal.like(regs.ready)  # warps that can be saved besides
         predicates = without_lowest(regs.predicates)
         uniforms = Signal(UNIFORMS)  # left after this chunk
-        header, header_words = words_of_header(m, self.geometry, view, regs.predicates,
-                                               regs.uniforms, regs.repeats)
+        header, header_words = words_of_header(m, self.geometry, view, regs.exited,
+                                               regs.predicates, regs.uniforms, regs.repeats)
         entry, entry_words = words_of_entry(m, self.geometry, view, regs.below)
         low, high = values
         lanes = self.flags.predicate_value ^ spread(
