@@ -459,7 +459,7 @@ _ENGINE = {
     ),
     "control.engine.save.records": (
         _bookkeeping("fsm_state tb row warp area saved live_warps mask valid count predicates "
-                     "uniforms headed before repeats all_uniforms compared entry below group lines "
+                     "uniforms headed exited before repeats all_uniforms compared entry below group lines "
                      "metadata_words registers ended bank items listed records side increment "
                      "base_crc",
                      _COMMAND),
@@ -505,7 +505,7 @@ _ENGINE = {
     ),
     "control.engine.restore.parser": (
         _bookkeeping("fsm_state stream bank words_left skip todo vacant record header warp base "
-                     "launched live uniforms repeated before kept expanded scalars entries "
+                     "live uniforms repeated before kept expanded scalars entries "
                      "group_words wrong expands targets bit shared group unit code part bitmap[] "
                      "of_base", _STREAM),
     ),

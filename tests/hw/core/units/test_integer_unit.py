@@ -11,7 +11,7 @@ from caesura.hw.arch.isa import AluOp
 from caesura.hw.core.units.integer import IntegerLane, IntegerUnit
 from support.hw.simulation import Simulator, component
 
-pytestmark = pytest.mark.depends_on("hw/arch", "hw/core/units/integer", "sim/events")
+pytestmark = pytest.mark.depends_on("hw/arch", "hw/lib/bits.py", "hw/core/units/integer", "sim/events")
 
 OPS = [op for op in AluOp if op not in (AluOp.S2R, AluOp.LDP, AluOp.BALLOT) and not op.is_float]
 FIELDS = (AluOp.BFE_U, AluOp.BFE_S, AluOp.BFI)
