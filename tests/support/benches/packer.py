@@ -58,3 +58,19 @@ async def keeps_every_word_in_its_place(dut):
         board.check()
         source.stop()
         sink.stop()
+
+
+@cocotb.test(timeout_time=1, timeout_unit="ms")
+async def a_piece_leaves_in_every_cycle(dut):
+    """Pieces of no more words than a group has come and go one a cycle while neither side waits."""
+    given = parameters()
+    component, bench = block(**given), await Bench.start(dut, block(**given))
+    most = min(component.words_in, component.words_out)
+    chunks = [{"words": [number] * most, "count": bench.rng.randint(1, most), "skip": 0, "flush": 1,
+               "tag": number & 255} for number in range(given.get("count", 200))]
+    tags: list[int] = []
+    bench.sink(bench.beat, lambda beat: tags.append(beat.tag))
+    source = bench.source(bench.chunk)
+    source.send(*chunks)
+    await bench.cycles(len(chunks) + 5)
+    assert tags == [chunk["tag"] for chunk in chunks], f"{len(tags)} of {len(chunks)} pieces have left"
