@@ -97,7 +97,7 @@ def test_one_of_the_values_that_a_number_can_choose(places):
 def test_bits_of_a_vector_from_any_place_on(length, bits, width):
     m, vector, first, found = Module(), Signal(length), Signal(bits), Signal(width + 1)
     rng = random.Random(length)
-    m.d.comb += found.eq(window(vector, first, width))
+    m.d.comb += found.eq(window(m, vector, first, width))
 
     async def bench(ctx):
         for place in range(1 << bits):
