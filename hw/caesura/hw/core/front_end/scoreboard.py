@@ -110,9 +110,9 @@ class Scoreboard(wiring.Component):
         predicate = Signal(PREDICATES)
         m.d.comb += [register.eq(one_hot(self.release_register.register, g.regs_per_thread)),
                      predicate.eq(one_hot(self.release_predicate.predicate, PREDICATES))]
-        far = Signal(g.regs_per_thread)  # reserved, and come over the bus
-        m.d.comb += far.eq(self.reserve.registers
-                           & spread(self.reserve.remote, g.regs_per_thread))
+        over_the_bus = Signal(g.regs_per_thread)  # of what is reserved
+        m.d.comb += over_the_bus.eq(self.reserve.registers
+                                    & spread(self.reserve.remote, g.regs_per_thread))
         fills = Signal(g.warps)
         reserves = Signal(g.warps)
         registers = Signal(g.warps, name="registers_released")
@@ -132,7 +132,7 @@ class Scoreboard(wiring.Component):
                                             self.forget[w])
             remote = Signal(g.regs_per_thread, name=f"remote{w}")
             with m.If(reserves[w]):
-                m.d.sync += remote.eq(remote & ~self.reserve.registers | far)
+                m.d.sync += remote.eq(remote & ~self.reserve.registers | over_the_bus)
             m.d.comb += [self.hazard[w].eq(with_registers[0] | with_predicates[0]),
                          self.pending[w].eq(with_registers[1].any() | with_predicates[1].any()),
                          self.near[w].eq((with_registers[1] & ~remote).any()
