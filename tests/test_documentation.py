@@ -115,7 +115,7 @@ def test_a_place_that_is_not_there_is_noticed(text):
 
 
 @pytest.mark.parametrize("text", [
-    "docs/ptx.md", "(docs/architecture.md, Faults).", "docs/architecture.md#extended-liveness",
+    "docs/ptx.md", "(docs/sm.md, Faults).", "docs/architecture.md#extended-liveness",
     "docs/jobs.md), and Geometries"])
 def test_a_place_that_is_there_is_found(text):
     assert not broken_places(text)

@@ -26,7 +26,7 @@ HELD = {"nothing": ((), ()), "loads": ((Held.LOADS,), ()), "constants": ((Held.C
 
 
 def bound(g) -> int:
-    """Return the most cycles from a kill until the kernel's TBs have left (docs/architecture.md, Kills)."""
+    """Return the most cycles from a kill until the kernel's TBs have left (docs/sm.md, Kills)."""
     return (g.unit_queue + 2) * 14 * g.warp_size + 100
 
 

@@ -55,7 +55,7 @@ NARROW_BYTES = 16
 def allowance(g: Geometry) -> Allowance:
     """Return what the limits on a geometry's saves and restores allow.
 
-    As in docs/architecture.md, Limits on save and restore time.
+    As in docs/preemption.md, Limits on save and restore time.
     """
     return NARROW if g.bytes_per_cycle <= NARROW_BYTES else WIDE
 
@@ -118,7 +118,7 @@ def user_work(source: str | Path, job: JobFile, g: Geometry, progress: Callable[
 
 @dataclass(frozen=True)
 class Limit:
-    """A time against its limit (docs/architecture.md, Limits on save and restore time), in cycles.
+    """A time against its limit (docs/preemption.md, Limits on save and restore time), in cycles.
 
     Attributes
     ----------

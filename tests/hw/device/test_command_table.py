@@ -9,8 +9,8 @@ from support.checkout import ROOT
 
 def rows():
     """Return the cells of the page's table by state."""
-    text = (ROOT / "docs/architecture.md").read_text()
-    section = text.partition("### Commands and states")[2].partition("###")[0]
+    text = (ROOT / "docs/preemption.md").read_text()
+    section = text.partition("## Commands and states")[2].partition("\n## ")[0]
     lines = [line for line in section.splitlines() if line.startswith("|")]
     head, _, *body = ([cell.strip() for cell in line.strip("|").split("|")] for line in lines)
     assert head == ["state", *(f"`{op.name.lower()}`" for op in Command)]

@@ -24,7 +24,7 @@ class Kind(enum.Enum):
     CONTEXT = enum.auto()
     """Must survive: travels in the context image, in the fields named."""
     TRANSIENT = enum.auto()
-    """Holds nothing of a warp once it is stopped (docs/architecture.md, Stopped warps)."""
+    """Holds nothing of a warp once it is stopped (docs/sm.md, Stopped warps)."""
     CACHE = enum.auto()
     """May be lost at any time, or is set to the safe value by a restore."""
     DESCRIPTOR = enum.auto()

@@ -157,7 +157,7 @@ class Capability(enum.Flag):
 
 
 class Mechanism(enum.IntEnum):
-    """How a TB is preempted (docs/architecture.md, Mechanisms)."""
+    """How a TB is preempted (docs/preemption.md, Mechanisms)."""
 
     OCCUPIED = 0
     """Stop at the next instruction, save everything allocated."""

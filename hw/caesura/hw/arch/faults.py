@@ -6,7 +6,7 @@ __all__ = ["Fault", "CommandError"]
 
 
 class Fault(enum.IntEnum):
-    """Kind of a fault record. A fault ends the TB it happens in (docs/architecture.md, Faults)."""
+    """Kind of a fault record. A fault ends the TB it happens in (docs/sm.md, Faults)."""
 
     NONE = 0
     ILLEGAL_OPCODE = 1

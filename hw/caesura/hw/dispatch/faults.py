@@ -27,7 +27,7 @@ def fault_record(g: Geometry) -> data.StructLayout:
 
 class FaultUnit(wiring.Component):
     """Kills the TB of a faulting warp: a fault ends the TB, never the machine
-    (docs/architecture.md, Faults). Kills the TBs of a kernel on demand.
+    (docs/sm.md, Faults). Kills the TBs of a kernel on demand.
 
     Attributes
     ----------

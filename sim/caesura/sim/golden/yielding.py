@@ -1,5 +1,5 @@
 """Thread blocks (TBs) that leave the SM by themselves, while what they wait for has not been written, and come back
-(docs/architecture.md, Yield; GPUpIO VII)."""
+(docs/preemption.md, Yield; GPUpIO VII)."""
 
 from __future__ import annotations
 

@@ -126,7 +126,7 @@ class ResetReport:
 
 def kill_bound(g: Geometry, memory_cycles: int) -> tuple[int, int]:
     """Return the most cycles from a kill until the thread blocks of the kernel have left the SM, whatever memory does,
-    and until its kernel slot and its memory are free (docs/architecture.md, Kills).
+    and until its kernel slot and its memory are free (docs/sm.md, Kills).
 
     Parameters
     ----------

@@ -22,7 +22,7 @@ class Residence:
     """Takes kernel slots from preempted launches, and gives them one when they are wanted again.
 
     A launch that has been preempted stands in memory whole, with a record by which any machine takes it over
-    (docs/architecture.md, Taken over from memory). So its slot can be killed, and the launch be adopted into another.
+    (docs/preemption.md, Taken over from memory). So its slot can be killed, and the launch be adopted into another.
 
     Parameters
     ----------

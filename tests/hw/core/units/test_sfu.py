@@ -20,7 +20,7 @@ from support.selection import quick
 
 pytestmark = pytest.mark.depends_on("hw", "sim")
 
-DOCUMENT = Path(__file__).parents[4] / "docs" / "architecture.md"
+DOCUMENT = Path(__file__).parents[4] / "docs" / "sm.md"
 OPS = list(SfuOp)
 NARROW = [op for op in OPS if not op.name.endswith("64H")]
 SLICE = 1 << 12

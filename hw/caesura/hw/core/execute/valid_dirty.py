@@ -1,7 +1,7 @@
 """Valid and dirty bits of vector registers: one row of bits for each warp slot.
 
 `valid` masks reads to zero, so that nothing of a former owner can be read; `dirty` selects what a
-checkpoint saves (docs/architecture.md, Valid and dirty bits). The rows stand in small memories read
+checkpoint saves (docs/sm.md, Valid and dirty bits). The rows stand in small memories read
 combinationally. Clearing a warp takes one cycle for all its registers: it sets the warp's bit in
 `fresh`, and a fresh warp's rows read as zero until its first write. So it is with `tidy` and dirty
 bits alone. Both rows of a warp whose registers have stayed on the SM while it was away are loaded

@@ -29,7 +29,7 @@ YIELD = "`yield"
 """Opcode of what a call of `YIELDING` becomes; it has the address and the value that is expected there."""
 YIELDING = "caesura_yield"
 """``extern "C" __device__ void caesura_yield(unsigned *address, unsigned expected)``: the thread block may leave the SM
-until what is at the address changes (docs/architecture.md, Yield)."""
+until what is at the address changes (docs/preemption.md, Yield)."""
 _REGISTERS = ("b16", "u16", "s16", "b32", "u32", "s32", "f32", "b64", "u64", "s64", "f64")
 ASSERTION = "__assertfail"
 """What CUDA's ``assert`` calls; a call of it ends the thread block with a fault."""
