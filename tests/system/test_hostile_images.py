@@ -5,6 +5,7 @@ On the whole RTL and on the golden model. A few thousand words of memory: all of
 
 import functools
 import random
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -12,6 +13,7 @@ import pytest
 from caesura.hw.arch.commands import KernelState
 from caesura.hw.arch.context import CCB_ENTRY, Capability, Mechanism
 from caesura.hw.arch.faults import CommandError
+from caesura.sim.golden import context_image
 from support.selection import quick
 from support.sim.context_machine import TRANSPORTS, ContextMachine, Image, Outcome
 from support.sim.lies import Places, lies, random_image
@@ -76,6 +78,20 @@ def test_a_flipped_bit_is_refused_and_does_no_harm_once_it_is_put_back(name, ste
             machine.flip(index, bit)
             assert machine.outcome() == machine.expected, (index, bit)
             machine.back()
+
+
+class _Believed(tuple):
+    """Checksums that are the same as any others."""
+
+    def __ne__(self, other: object) -> bool:
+        return False
+
+
+def test_a_machine_that_does_not_look_at_the_checksum_of_a_stream_is_noticed(monkeypatch):
+    blind = SimpleNamespace(**vars(context_image.context) | {"stream_crcs": lambda *_: _Believed()})
+    monkeypatch.setattr(context_image, "context", blind)
+    with pytest.raises(AssertionError, match="BAD_IMAGE"):
+        test_a_flipped_bit_is_refused_and_does_no_harm_once_it_is_put_back("golden", ENTRY_BITS, 20, Mechanism.LIVE_CP)
 
 
 def judge(what: str, machine: ContextMachine, image: Image, forgotten: bool) -> Outcome:

@@ -107,7 +107,7 @@ HOSTILE = {"launched": (0, 1, 4, 0xFFFF_FFFF), "completed": (0, 1, 0xFFFF_FFFF),
            "next_x": (0, 1, 4, 5, 0xFFFF_FFFF), "next_y": (1, 0xFFFF), "next_z": (1, 0xFFFF), "exhausted": (0, 1),
            "generations": (0, 1), "generation": (0, 1, 0xFFFF_FFFF), "grid_x": (0, 1, 6), "grid_y": (0, 2),
            "grid_z": (0, 2), "code_base": (0, 128, 0xFFFF_FF80), "const_base": (0, 0xFFFF_FF80), "geometry_hash": (0,),
-           "version": (0, 4, 255), "zero": (1,), "zeros": (1,), "state": (0, 0xA5)}
+           "sides": (1, 3, 4, 1 << 31), "version": (0, 4, 255), "zero": (1,), "zeros": (1,), "state": (0, 0xA5)}
 
 
 def test_a_record_that_lies_harms_its_own_kernel_only(scene):

@@ -97,7 +97,8 @@ def test_a_simulation_gives_what_the_model_gives(run, flat, tmp_path):
 @pytest.mark.parametrize("flat", [False, True])
 @pytest.mark.parametrize("name", SHORT)
 def test_a_block_is_clean(name, flat, tmp_path):
-    assert lint(export_block(name, G, flat=flat), tmp_path) == ""
+    made = export_block(name, G, flat=flat)
+    assert lint(made, tmp_path) == "" and not shifts_in_a_row(made.text)
 
 
 @pytest.mark.full
