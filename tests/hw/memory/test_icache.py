@@ -20,11 +20,12 @@ def word_at(address, version=0):
 class Bench:
     """A cache with a memory that queues requests and has a latency; `failing` lines answer with an error.
 
-    With `busy` the memory does not take a request in every cycle.
+    With `busy` the memory does not take a request in every cycle; if it is `single`, none before it has answered the
+    last.
     """
 
-    def __init__(self, g, latency=6, failing=(), busy=False):
-        self.g, self.latency, self.failing = g, latency, set(failing)
+    def __init__(self, g, latency=6, failing=(), busy=False, single=False):
+        self.g, self.latency, self.failing, self.single = g, latency, set(failing), single
         self.random = random.Random(7) if busy else None
         self.dut = component(InstructionCache, g)
         self.version = 0
@@ -35,7 +36,7 @@ class Bench:
         port, last = self.dut.port, self.g.burst_beats - 1
         waiting, beat, held = deque(), 0, None
         while True:
-            ready = self.random is None or self.random.random() < 0.2
+            ready = (self.random is None or self.random.random() < 0.2) and not (self.single and waiting)
             ctx.set(port.request.ready, ready)
             offered = bool(waiting) and waiting[0][0] <= self.now
             ctx.set(port.beat.valid, offered)
@@ -118,6 +119,25 @@ def test_random_reads_give_the_memory_contents(name, bus_bytes, lines, busy):
             assert (error, word) == (0, word_at(address))
             hits += tries == 1
         assert READS / 10 < hits < READS
+
+    bench.run(testbench)
+    assert len(bench.fills) > 20
+
+
+@pytest.mark.parametrize("lines", [2, 4])
+@pytest.mark.parametrize("bus_bytes", [4, 16])
+def test_memory_that_answers_one_request_before_it_takes_the_next(bus_bytes, lines):
+    """The line that was missed comes while the next one is asked for."""
+    bench = Bench(preset("tiny").replace(bus_bytes=bus_bytes, bytes_per_cycle=bus_bytes, icache_lines=lines),
+                  failing=[0x4_0000], single=True)
+    rng = random.Random(4)
+
+    async def testbench(ctx):
+        for _ in range(READS):
+            line = rng.randrange(8)
+            address = 0x4_0000 + line * SEGMENT_BYTES + rng.randrange(16) * 8
+            error, word, _ = await bench.read(ctx, address)
+            assert error == (line == 0) and (error or word == word_at(address))
 
     bench.run(testbench)
     assert len(bench.fills) > 20

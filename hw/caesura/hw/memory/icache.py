@@ -51,7 +51,8 @@ class InstructionCache(wiring.Component):
     lingering : Signal(), out
         Lines that were being filled at the last `forget` still are.
     port : ReadPort
-        Up to two bursts outstanding; no beat is taken before both are requested.
+        Up to two bursts outstanding. Every beat is taken when it comes, also while the second is
+        asked for: memory may take no request before it has answered the last.
     """
 
     request: data.View
@@ -152,7 +153,8 @@ class InstructionCache(wiring.Component):
         slot = line[:self._line_bits]
         beat = Signal(range(g.burst_beats))
         write = Signal()
-        ahead = Signal()
+        ahead = Signal()  # the line that comes is the next one
+        early = Signal()  # the next one is asked for while the one that was missed comes
         two = Signal()
         discard = Signal()  # invalidated while it came
         error = Signal()
@@ -170,7 +172,7 @@ class InstructionCache(wiring.Component):
             write_tag.addr.eq(slot),
             write_tag.data.eq(line[self._line_bits:]), write_tag.en.eq(write),
             port.request.payload.address.eq(Cat(Const(0, _OFFSET_BITS),
-                                                Mux(ahead, following, line))),
+                                                Mux(early, following, line))),
             port.request.payload.extra_beats.eq(g.burst_beats - 1),
         ]
         m.d.comb += self.filled.eq(arriving | arrived)
@@ -188,31 +190,39 @@ class InstructionCache(wiring.Component):
             with m.State("REQUEST"):
                 m.d.comb += port.request.valid.eq(1)
                 with m.If(port.request.ready):
-                    m.d.sync += ahead.eq(1)
+                    m.d.sync += two.eq(1)
                     m.next = "AHEAD"
+                    with m.If(ahead):
+                        m.next = "FILL"
+            # beats are taken whether or not this request is: memory may have room for one
             with m.State("AHEAD"):
-                m.d.comb += port.request.valid.eq(~present)
-                with m.If(port.request.ready | present):
-                    m.d.sync += [ahead.eq(0), two.eq(~present)]
+                asked = port.request.ready | present
+                m.d.comb += [port.request.valid.eq(~present), early.eq(1),
+                             port.beat.ready.eq(1)]
+                m.d.sync += two.eq(~present)
+                with m.If(asked):
                     m.next = "FILL"
+                with m.If(arriving & present):
+                    m.next = "IDLE"
+                with m.Elif(arriving & ~asked):
+                    m.next = "REQUEST"
             with m.State("FILL"):
                 m.d.comb += port.beat.ready.eq(1)
-                with m.If(port.beat.valid):
-                    bad = error | port.beat.payload.error
-                    dropped = discard | self.invalidate
-                    m.d.comb += write.eq(1)
-                    m.d.sync += [beat.eq(beat + 1), error.eq(bad),
-                                 valid.bit_select(slot, 1).eq(port.beat.payload.last & ~bad
-                                                              & ~dropped)]
-                    with m.If(port.beat.payload.last):
-                        m.d.comb += arriving.eq(1)
-                        m.d.sync += [beat.eq(0), error.eq(0), line.eq(following), ahead.eq(1)]
-                        with m.If(~ahead):
-                            forgotten = self.lingering | self.forget
-                            m.d.sync += [failed.valid.eq(bad & ~dropped & ~forgotten),
-                                         failed.line.eq(line)]
-                        with m.If(ahead | ~two):
-                            m.next = "IDLE"
+                with m.If(arriving & (ahead | ~two)):
+                    m.next = "IDLE"
+        with m.If(port.beat.valid & port.beat.ready):
+            bad = error | port.beat.payload.error
+            dropped = discard | self.invalidate
+            m.d.comb += write.eq(1)
+            m.d.sync += [beat.eq(beat + 1), error.eq(bad), valid.bit_select(slot, 1).eq(
+                port.beat.payload.last & ~bad & ~dropped)]
+            with m.If(port.beat.payload.last):
+                m.d.comb += arriving.eq(1)
+                m.d.sync += [beat.eq(0), error.eq(0), line.eq(following), ahead.eq(1)]
+                with m.If(~ahead):
+                    forgotten = self.lingering | self.forget
+                    m.d.sync += [failed.valid.eq(bad & ~dropped & ~forgotten),
+                                 failed.line.eq(line)]
         with m.If(self.invalidate):
             m.d.sync += valid.eq(0)
         with m.If(self.invalidate | self.forget):
