@@ -277,3 +277,44 @@ def test_a_restored_tb_without_room_is_told_so_unless_a_tb_leaves_meanwhile():
         assert answers[0] and answers[-1] and not all(answers[1:])
 
     simulate(dut, bench)
+
+
+def test_a_kernel_that_begins_is_looked_at_though_the_one_before_found_no_room():
+    """And nothing leaves the SM in between."""
+    g = GEOMETRIES["2 TBs"]
+    dut = component(Admission, g)
+
+    async def bench(ctx):
+        for rows in (g.register_rows, 1):  # too many beside the other kernel's, then few
+            ctx.set(dut.kernels[1], {"registers": 4, "warps": 1, "threads": 8})
+            ctx.set(dut.footprints[1], {"rows": rows, "lines": 0})
+            ctx.set(dut.start, 2)
+            await ctx.tick()
+            ctx.set(dut.start, 0)
+            ctx.set(dut.eligible, 2)
+            assert ctx.get(dut.request) == 2
+            ctx.set(dut.next, {"kernel": 1})
+            ctx.set(dut.fresh.ready, 1)
+            entered = False
+            for _ in range(40):
+                ctx.set(dut.next_valid, ctx.get(dut.request) == 2)
+                entered |= bool(ctx.get(dut.insert.valid))
+                await ctx.tick()
+            assert entered == (rows == 1)
+            assert entered or ctx.get(dut.request) == 0, "it waits until something leaves"
+            ctx.set(dut.eligible, 0)  # killed
+
+    async def beside(ctx):
+        ctx.set(dut.occupied, 1)
+        ctx.set(dut.warps_taken, 1)
+        ctx.set(dut.warp_count, 1)
+        ctx.set(dut.kernels[0], {"registers": 4, "warps": 1, "threads": 8})
+        ctx.set(dut.footprints[0], {"rows": 1, "lines": 0})
+        ctx.set(dut.admit.payload, {"kernel": 0})
+        ctx.set(dut.admit.valid, 1)
+        await ctx.tick().until(dut.admit.ready)
+        ctx.set(dut.admit.valid, 0)
+        await ctx.tick().until(dut.admitted.valid)
+        await bench(ctx)
+
+    simulate(dut, beside)

@@ -174,9 +174,8 @@ class Admission(wiring.Component):
                      self.launching.valid.eq(1), self.launching.kernel.eq(current.kernel)]
         with m.If(leaving):
             m.d.sync += [blocked.eq(0), freed.eq(1)]
-        if g.spare_entries:  # those of TBs that had been saved become free while none leaves
-            with m.Elif(self.start.any()):
-                m.d.sync += blocked.eq(blocked & ~self.start)
+        with m.Elif(self.start.any()):  # the slot may have another kernel now
+            m.d.sync += blocked.eq(blocked & ~self.start)
 
         with m.FSM():
             with m.State("IDLE"):
