@@ -170,6 +170,25 @@ def test_a_record_that_cannot_be_written_is_a_bus_error_and_nothing_is_lost(scen
     scene.ends_well()
 
 
+@pytest.mark.parametrize("cycles", [0, 2500])
+def test_another_preempt_writes_the_record_that_could_not_be_written(scene, cycles):
+    """So a machine that knows nothing of the kernel takes it over."""
+    scene.start(cycles)
+    scene.transport.add_error_range(ErrorRange(scene.record, scene.record + 64, reads=False))
+    for _ in range(2):
+        scene.bench.command(Command.PREEMPT, 0)
+        scene.until(PREEMPTED)
+        assert scene.error is CommandError.BUS_ERROR
+    scene.transport.clear_error_ranges()
+    scene.bench.command(Command.PREEMPT, 0)
+    scene.until(PREEMPTED)
+    assert scene.error is CommandError.NONE
+    scene.bench.command(Command.PREEMPT, 0)
+    assert scene.bench.refusal() is CommandError.NOT_RUNNING, "it is written"
+    assert scene.take_over(scene.memory()) is CommandError.NONE
+    scene.ends_well()
+
+
 def test_an_adoption_is_killed_at_any_cycle(scene):
     scene.preempted(scene.moments(3)[-1])
     memory = scene.memory()

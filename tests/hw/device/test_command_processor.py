@@ -130,6 +130,29 @@ def test_a_preempted_kernel_of_which_nothing_runs_cannot_be_preempted():
     drive(scenario)
 
 
+@pytest.mark.parametrize("fields, taken", [({}, True), ({"checkpoint": 1}, False), ({"in_place": 1}, False)])
+def test_but_for_one_whose_last_command_has_failed_since_its_record_is_to_be_written(fields, taken):
+    async def scenario(ctx, dut, driver):
+        await driver.bring(1, RUNNING)
+        ctx.set(dut.present, 0b010)
+        await driver.command(Command.PREEMPT, 1)
+        await driver.takes(1, 0)
+        ctx.set(dut.saved, 0b010)
+        ctx.set(dut.present, 0)
+        await driver.result(CommandError.BUS_ERROR)
+        await driver.ends("preempted")
+        assert (driver.state(1), driver.errors(1)) == (PREEMPTED, CommandError.BUS_ERROR)
+        await driver.command(Command.PREEMPT, 1, NONE if taken else NOT_RUNNING, **fields)
+        if taken:
+            await driver.takes(1, 0)
+            await driver.result()
+            await driver.ends("preempted")
+            assert (driver.state(1), driver.errors(1)) == (PREEMPTED, NONE)
+            await driver.command(Command.PREEMPT, 1, NOT_RUNNING)
+
+    drive(scenario, G.replace(in_place=True, checkpoints=True))
+
+
 def test_the_engine_gets_the_command_once_no_tb_is_half_launched():
     async def scenario(ctx, dut, driver):
         await driver.bring(2, RUNNING)

@@ -98,8 +98,8 @@ REFUSED: dict[Command, dict[KernelState, CommandError]] = {
 }
 """Why a command is refused in a state of its kernel; in the other states it is taken. In
 `KernelState.PREEMPTED` a preempt is also refused, as `CommandError.NOT_RUNNING`, if no TB of the
-kernel is on the SM, unless something stays there that it evicts: it is neither in place nor a
-checkpoint."""
+kernel is on the SM, unless it is neither in place nor a checkpoint and something stays there, which
+it evicts, or the last command has ended with an error: then it writes the kernel's record anew."""
 
 STATE_ORDER = (_KILLING, _PREEMPTING, _RESUMING, _ADOPTING, _PREEMPTED, _RUNNING, _FINISHED)
 """Of the states of a kernel on several SMs, the first of these that any has is the kernel's; so it

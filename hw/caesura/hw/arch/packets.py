@@ -126,4 +126,4 @@ class QueueError(enum.IntEnum):
     BUS_ERROR = 4
     """Memory answered with an error."""
     BAD_CONTEXT = 5
-    """Its kernel was preempted and has lost its slot; what memory holds of it cannot be read."""
+    """Its kernel was preempted, and what memory holds of it cannot be read."""

@@ -29,6 +29,9 @@ class CommandCheck(wiring.Component):
         Vector: a TB of the kernel is on the SM.
     stays : Signal(kernel_slots), in
         Vector: something of preempted TBs of the kernel is.
+    failed : Signal(kernel_slots), in
+        Vector: the last command of the kernel has ended with an error, so its record may not be in
+        memory.
     error : CommandError, out
         `NONE` if it is taken.
     accepted, refused : Signal(1), out
@@ -43,6 +46,7 @@ class CommandCheck(wiring.Component):
     states: data.View
     present: Signal
     stays: Signal
+    failed: Signal
     error: Signal
     accepted: Signal
     refused: Signal
@@ -55,7 +59,7 @@ class CommandCheck(wiring.Component):
             "kernels": In(data.ArrayLayout(kernel_info(g), g.kernel_slots)),
             "states": In(data.ArrayLayout(KernelState, g.kernel_slots)),
             "present": In(g.kernel_slots), "stays": In(g.kernel_slots),
-            "error": Out(CommandError), "accepted": Out(1), "refused": Out(1),
+            "failed": In(g.kernel_slots), "error": Out(CommandError), "accepted": Out(1), "refused": Out(1),
             "size": Out(footprint(g)),
         })
 
@@ -97,9 +101,10 @@ class CommandCheck(wiring.Component):
                         Mux(fits, CommandError.NONE, CommandError.TOO_LARGE))
         if op == Command.PREEMPT:
             here = self.present.bit_select(command.kernel, 1)
+            left = self.failed.bit_select(command.kernel, 1)  # its record is to be written
             if self.geometry.in_place:  # it is to be evicted
-                here |= (self.stays.bit_select(command.kernel, 1) & ~command.in_place
-                         & ~command.checkpoint)
+                left |= self.stays.bit_select(command.kernel, 1)
+            here |= left & ~command.in_place & ~command.checkpoint
             with m.If((state == KernelState.PREEMPTED) & ~here):
                 m.d.comb += self.error.eq(CommandError.NOT_RUNNING)
             strange = command.mechanism > max(mechanisms_of(self.geometry))

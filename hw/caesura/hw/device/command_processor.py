@@ -214,6 +214,7 @@ class CommandProcessor(wiring.Component):
             check.stays.eq(Cat((self.staying.registers[k] | self.staying.lines[k]).any()
                                for k in range(g.kernel_slots)) if g.in_place else 0),
             check.states.eq(self.states), check.present.eq(self.present),
+            check.failed.eq(Cat(slot.error != CommandError.NONE for slot in slots)),
             self.refused.eq(check.refused), launching.eq(
                 self.launching.valid << self.launching.kernel),
             self.busy.eq(Cat(slot.state == each for slot in slots for each in BUSY_STATES).any()),

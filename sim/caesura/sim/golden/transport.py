@@ -178,7 +178,7 @@ class GoldenTransport:
         if error := REFUSED[Command(op)].get(kernel.state):
             return error
         if (op == Command.PREEMPT and kernel.state is KernelState.PREEMPTED and not machine.resident(kernel)
-                and (in_place or checkpoint or not machine.stays(kernel))):
+                and (in_place or checkpoint or not (machine.stays(kernel) or kernel.error))):
             return CommandError.NOT_RUNNING
         random = self._random if scramble else None
         match Command(op):

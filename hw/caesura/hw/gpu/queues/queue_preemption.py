@@ -50,7 +50,8 @@ class QueuePreemption(wiring.Component):
     One that has stayed on the SMs in part, or that memory refused, is preempted once more before
     that, as a whole. What others have preempted they resume. Kernels of a queue that is stopped
     keep their slots, and run to their ends. Those of one queue have one priority, so they do not
-    preempt each other.
+    preempt each other. One that could not be resumed keeps its slot as well, and is resumed once
+    more when its queue begins to go on.
 
     Parameters
     ----------
@@ -93,7 +94,7 @@ class QueuePreemption(wiring.Component):
     adopting : Signal(flights), out
         Vector: it is being adopted.
     lost : Signal(flights), out
-        Vector, for one cycle: it could not be adopted, and is away again.
+        Vector, for one cycle: it could not be adopted, and is away again; or not be resumed.
     dropped : Signal(flights), out
         Vector, for one cycle: it was away, and is discarded.
     """
@@ -146,16 +147,19 @@ class QueuePreemption(wiring.Component):
         tried = Signal(g.flights)  # a command was refused
         due = Signal(g.flights)  # to be checkpointed
         bound = Signal(g.flights)  # some of it may be on the SMs: its slot is not killed
+        back = Signal(g.flights)  # its resume has not ended yet
+        broken = Signal(g.flights)  # or has failed
         chosen = {name: Signal(g.flights, name=name) for name in (
             "unadopt", "kill", "evict", "preempt", "resume", "checkpoint")}
         off, needed = self._compare(m, wants)
         for f in range(g.flights):
             q = f // g.queue_capacity
             m.d.comb += self.back[f].eq(self.away[f] & ~off[q] & self.free)
-            self._judge(m, f, wants, off[q], needed[q], mine, due, bound, chosen)
+            self._judge(m, f, wants, off[q], needed[q], mine, due, bound, back, broken, chosen)
+            self._resumed(m, f, mine, back, broken)
         blocked = {name: Mux(name == "unadopt", 0, tried) for name in chosen}
         self._choose(m, {name: vector & ~blocked[name] for name, vector in chosen.items()})
-        self._carry_out(m, mine, tried, due, bound)
+        self._carry_out(m, mine, tried, due, bound, back)
         return m
 
     def _compare(self, m, wants):
@@ -170,13 +174,13 @@ class QueuePreemption(wiring.Component):
             own = slice(q * g.queue_capacity, (q + 1) * g.queue_capacity)
             higher = Cat(self.queues[other].priority > queue.priority for other in range(g.queues))
             m.d.comb += [
-                wanting[q].eq(queue.roomless | wants[own].any()),
+                wanting[q].eq(queue.roomless & ~queue.stuck | wants[own].any()),
                 off[q].eq(self.enable & ~queue.stuck & (wanting & higher).any()),
-                hungry[q].eq(queue.roomless | (self.away[own].any() & ~off[q] & ~queue.stuck)),
+                hungry[q].eq(~queue.stuck & (queue.roomless | self.away[own].any() & ~off[q])),
                 needed[q].eq((hungry & higher).any() & ~self.free)]
         return off, needed
 
-    def _judge(self, m, f, wants, off, needed, mine, due, bound, chosen):
+    def _judge(self, m, f, wants, off, needed, mine, due, bound, back, broken, chosen):
         """See what is to be done with a kernel in flight; others have need of its slot if it is
         `needed`."""
         kernel, g = self.kernels[f], self.geometry
@@ -198,10 +202,11 @@ class QueuePreemption(wiring.Component):
             self.saved[f].eq(here & anywhere[KernelState.PREEMPTED] & ~moves
                              & ~anywhere[KernelState.RUNNING] & ~anywhere[KernelState.RESUMING]),
             wants[f].eq((self.away[f] & ~queue.stuck) | (here & (
-                runs | moves | (self.saved[f] & mine[f])))),
+                runs | moves | (self.saved[f] & mine[f] & ~broken[f])))),
             chosen["unadopt"][f].eq(self.adopting[f] & ~anywhere[KernelState.ADOPTING] & failed),
             chosen["preempt"][f].eq(runs & ~moves & off),
-            chosen["resume"][f].eq(mine[f] & self.saved[f] & ~off & ~self.adopting[f]),
+            chosen["resume"][f].eq(mine[f] & self.saved[f] & ~off & ~self.adopting[f]
+                                   & ~back[f] & ~broken[f]),
             yields.eq(mine[f] & self.saved[f] & off & needed & ~self.adopting[f]),
             chosen["kill"][f].eq(yields & ~failed & ~bound[f]),
             chosen["evict"][f].eq(yields & (failed | bound[f])),
@@ -211,12 +216,37 @@ class QueuePreemption(wiring.Component):
         with m.If(self.look & ~anywhere[KernelState.ADOPTING] & ~failed):
             m.d.sync += self.adopting[f].eq(0)
         with m.If(~kernel.started):
-            m.d.sync += [mine[f].eq(0), due[f].eq(0)]
+            m.d.sync += [mine[f].eq(0), due[f].eq(0), back[f].eq(0), broken[f].eq(0)]
         with m.If(self.look & self.away[f] & self.discard[f]):
             m.d.comb += self.dropped[f].eq(1)
             m.d.sync += self.away[f].eq(0)
         with m.If(self.remind.valid & here & (queue.priority < self.remind.priority)):
             m.d.sync += due[f].eq(1)
+
+    def _resumed(self, m, f, mine, back, broken):
+        """See how the resume of a kernel in flight has ended."""
+        g, kernel = self.geometry, self.kernels[f]
+        queue = self.queues[f // g.queue_capacity]
+        under_way = Signal(g.sms, name=f"under_way_{f}")
+        left = Signal(g.sms, name=f"left_{f}")  # not there, for an error
+        was_stuck = Signal(name=f"was_stuck_{f}")
+        for i in range(g.sms):
+            state = pick([self.states[i][k] for k in range(g.kernel_slots)], kernel.slot)
+            error = pick([self.errors[i][k] for k in range(g.kernel_slots)], kernel.slot)
+            m.d.comb += [under_way[i].eq(state == KernelState.RESUMING),
+                         left[i].eq((state == KernelState.PREEMPTED)
+                                    & (error != CommandError.NONE)
+                                    & (error != CommandError.ABORTED))]
+        m.d.sync += was_stuck.eq(queue.stuck)
+        with m.If(was_stuck & ~queue.stuck):
+            m.d.sync += broken[f].eq(0)
+        with m.If(self.look & back[f] & ~under_way.any()):
+            m.d.sync += back[f].eq(0)
+            with m.If(left.any()):
+                m.d.sync += broken[f].eq(1)
+                m.d.comb += self.lost[f].eq(1)
+            with m.Else():
+                m.d.sync += mine[f].eq(0)
 
     def _choose(self, m, chosen):
         """Show one of the commands: what frees something comes first."""
@@ -235,7 +265,7 @@ class QueuePreemption(wiring.Component):
                     what.slot.eq(pick([self.kernels[f].slot for f in range(self.geometry.flights)],
                                       encode(one)))]
 
-    def _carry_out(self, m, mine, tried, due, bound):
+    def _carry_out(self, m, mine, tried, due, bound, back):
         """Note what became of an action."""
         done, what = self.done, self.done.what
         with m.If(self.again):
@@ -252,10 +282,10 @@ class QueuePreemption(wiring.Component):
                         with m.Elif(what.whole):  # taken by nobody: all of it has gone before
                             m.d.sync += bound[f].eq(0)
                         with m.Elif(done.accepted):
-                            m.d.sync += [mine[f].eq(1), bound[f].eq(self.keeps)]
+                            m.d.sync += [mine[f].eq(1), bound[f].eq(self.keeps), back[f].eq(0)]
                     with m.Case(Command.RESUME):
                         with m.If(done.accepted):
-                            m.d.sync += mine[f].eq(0)
+                            m.d.sync += back[f].eq(1)
                     with m.Case(Command.KILL):
                         with m.If(self.adopting[f]):  # it may be on no SM: then nobody takes this
                             m.d.sync += [self.away[f].eq(1), self.adopting[f].eq(0)]

@@ -161,13 +161,12 @@ class QueueProcessor(wiring.Component):
         """What has completed goes first, then commands, then the next packet."""
         queues = self.queues
         with m.State("CHOOSE"):
-            m.d.comb += self.chooses.eq(1)
+            m.d.comb += [self.chooses.eq(1), queues.look.eq(1)]
             m.d.sync += self.comes_back.eq(0)
             with m.If(queues.ended.any()):
                 m.d.sync += self.flight.eq(lowest_number(queues.ended))
                 m.next = "COMPLETE"
             with m.Elif(queues.action.valid):
-                m.d.comb += queues.look.eq(1)
                 m.d.sync += self.action.eq(queues.action.what)
                 m.next = "COMMAND"
             with m.Elif(queues.chosen.valid):
@@ -176,7 +175,7 @@ class QueueProcessor(wiring.Component):
                              self.comes_back.eq(queues.chosen.comes_back)]
                 m.next = "ASK"
             with m.Else():
-                m.d.comb += [queues.look.eq(1), queues.all_looked_at.eq(1)]
+                m.d.comb += queues.all_looked_at.eq(1)
 
     # Preemption by priority
 

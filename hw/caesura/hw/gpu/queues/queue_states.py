@@ -69,7 +69,8 @@ class QueueStates(wiring.Component):
     action, look, done, remind
         Of `QueuePreemption`.
     all_looked_at : Signal, in
-        There is nothing to do but for those who wait.
+        There is nothing to do but for those who wait. They are looked at again then, and after what
+        is begun or ends meanwhile: no stream of short kernels keeps them off.
     verdict : struct, in
         While `valid` the packet in hand of a `queue` `waits`, and `why` (`Wait`); or has failed
         with an `error`, `of` as of register ``status``; or is a dispatch that has a slot.
@@ -138,6 +139,7 @@ class QueueStates(wiring.Component):
         self.gone = Signal(g.flights, name="gone")  # was away, and does not come back
         again = Signal(range(AGAIN_CYCLES))
         expired = Signal()  # who waits is looked at again, after all others
+        moved = Signal()  # or after this many: one
         m.d.sync += again.eq(Mux(again == 0, AGAIN_CYCLES - 1, again - 1))
         m.d.comb += [
             *(getattr(self.in_flight, name).eq(getattr(self, name)) for name in (
@@ -151,8 +153,10 @@ class QueueStates(wiring.Component):
             self._show(m, q)
         with m.If(again == 0):
             m.d.sync += expired.eq(1)
-        with m.If(self.all_looked_at & expired):
-            m.d.sync += [self.waits[Wait.LATER].eq(0), expired.eq(0)]
+        with m.If((self.all_looked_at | moved) & expired):
+            m.d.sync += [self.waits[Wait.LATER].eq(0), expired.eq(0), moved.eq(0)]
+        with m.If(self.served.any() | self.end.valid):
+            m.d.sync += moved.eq(1)
         return m
 
     def _of(self, q):
@@ -241,9 +245,9 @@ class QueueStates(wiring.Component):
                     with m.If(verdict.why == why):
                         m.d.sync += waits[q].eq(1)
             with m.Else():
-                m.d.sync += [status.error.eq(verdict.error), status.of.eq(verdict.of)]
-                with m.If(verdict.error == QueueError.NONE):
-                    m.d.sync += self.waits[Wait.ROOM][q].eq(0)
+                m.d.sync += self.waits[Wait.ROOM][q].eq(0)
+                with m.If(verdict.error != QueueError.NONE):
+                    m.d.sync += [status.error.eq(verdict.error), status.of.eq(verdict.of)]
         with m.If(lost.any()):
             m.d.sync += [status.error.eq(QueueError.BAD_CONTEXT),
                          status.of.eq(lowest_number(lost) + 1)]
