@@ -6,6 +6,7 @@ import random
 import pytest
 
 from caesura.hw.arch.commands import KernelState
+from caesura.hw.arch.context import area_address, record_address
 from caesura.hw.arch.packets import PacketType, QueueState
 from caesura.sim.memory import ErrorRange
 from caesura.software.driver import DriverError
@@ -47,6 +48,24 @@ def test_memory_that_fails_while_the_slot_is_wanted():
         high = scene.put(1)
         scene.device.advance(6000)
         assert not high.packet.done and not low.packet.done and not scene.away(0)
+        scene.device.transport.clear_error_ranges()
+        scene.finish()
+        assert high.packet.end_cycle < low.packet.end_cycle
+
+
+def test_records_that_cannot_be_written_while_the_slot_is_wanted():
+    """All thread blocks are saved by then: what is tried once more is the record."""
+    with Scene("rtl", 1) as scene:
+        low = scene.put(0, rounds=8)
+        scene.device.advance(1500)
+        first, stride = (scene.device.read(f"queue[0].ccb_{name}") for name in ("base", "stride"))
+        for sm in range(2):
+            record = record_address(scene.device.geometry, first + sm * stride)
+            scene.device.transport.add_error_range(ErrorRange(record, record + 64, reads=False))
+        high = scene.put(1)
+        scene.device.advance(6000)
+        assert scene.queues[0].state is QueueState.PREEMPTED and not scene.away(0)
+        assert not high.packet.done and not low.packet.done
         scene.device.transport.clear_error_ranges()
         scene.finish()
         assert high.packet.end_cycle < low.packet.end_cycle
@@ -144,6 +163,15 @@ def away(scene):
     return low, high
 
 
+def saved(scene):
+    """Bring a kernel to where it is preempted and has its slot."""
+    low = scene.put(0, rounds=6)
+    scene.device.advance(1500)
+    high = scene.put(2, rounds=8)
+    scene.until(lambda: scene.queues[0].state is QueueState.PREEMPTED)
+    return low, high
+
+
 def test_a_kernel_that_is_away_waits_while_its_queue_is_stopped(backend):
     with Scene(backend, 1) as scene:
         low, high = away(scene)
@@ -198,6 +226,49 @@ def test_a_context_that_was_written_over_meanwhile(backend):
             queue.wait(max_cycles=LIMIT)
         assert not low.packet.done
         memory.write_memory(queue._contexts.address, kept)
+        queue.enable()
+        scene.finish()
+
+
+@pytest.mark.parametrize("slots", [1, 2])
+def test_a_stream_of_which_a_bit_was_flipped_meanwhile(backend, slots):
+    """The entries are right, so with one slot the kernel is adopted; then it cannot be resumed, which the queue says. It
+    keeps nobody off meanwhile, and comes back once the bit is right and the queue goes on."""
+    with Scene(backend, slots) as scene:
+        low, high = away(scene) if slots == 1 else saved(scene)
+        queue, g, memory = scene.queues[0], scene.device.geometry, scene.device.transport
+        first, area = (scene.device.read(f"queue[0].{name}") for name in ("ccb_base", "area_bytes"))
+        at = next(at for at in (area_address(g, first, area, k) + 8 for k in range(g.context_entries))
+                  if any(memory.read_memory(at, 1)))
+        right = memory.read_memory(at, 1)
+        memory.write_memory(at, bytes([right[0] ^ 4]))
+        scene.until(lambda: high.packet.done)
+        with pytest.raises(DriverError, match="what memory holds of it cannot be read"):
+            queue.wait(max_cycles=LIMIT)
+        assert not low.packet.done and queue.state is QueueState.FAILED
+        if slots == 2:
+            scene.put(1, rounds=1).packet.wait(max_cycles=LIMIT)
+        queue.enable()
+        with pytest.raises(DriverError, match="what memory holds of it cannot be read"):
+            queue.wait(max_cycles=LIMIT)
+        memory.write_memory(at, right)
+        queue.enable()
+        scene.finish()
+
+
+def test_a_packet_that_is_spoiled_while_it_waits_for_a_slot_keeps_nobody_off(backend):
+    with Scene(backend, 1) as scene:
+        low = scene.put(0, rounds=12)
+        scene.device.advance(1500)
+        high = scene.put(2)
+        queue, memory = scene.queues[2], scene.device.transport
+        scene.until(lambda: scene.device.fields("kernel[3].state")["state"] == KernelState.PREEMPTING
+                    or scene.queues[0].state is QueueState.PREEMPTED)
+        kept = memory.read_memory(queue._ring.address, 64)
+        memory.write_memory(queue._ring.address, (77).to_bytes(4, "little"))
+        scene.until(lambda: low.packet.done)
+        assert queue.state is QueueState.FAILED and not high.packet.done
+        memory.write_memory(queue._ring.address, kept)
         queue.enable()
         scene.finish()
 

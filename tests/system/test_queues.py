@@ -217,8 +217,9 @@ def spoil(work, offset, value, size=4):
 
 @pytest.mark.parametrize(("offset", "value"), quick(
     [(0, PacketType.VENDOR), (0, PacketType.AGENT), (0, PacketType.AGENT | 1 << 16), (0, 77), (4, 0), (4, 16),
-     (4, 1025 | 1 << 16), (8, 0), (8, 70), (12, 0), (16, 0), (20, 0)],
-    [(0, PacketType.VENDOR), (4, 16), (8, 70), (16, 0)]))
+     (4, 1025 | 1 << 16), (8, 0), (8, 70), (12, 0), (16, 0), (20, 0), (16, 0x1_0001), (20, 0x1_0000), (24, 4),
+     (24, 1 << 16), (28, 1 << 20), (28, 6), (40, 2)],
+    [(0, PacketType.VENDOR), (4, 16), (8, 70), (16, 0x1_0001), (24, 4)]))
 def test_what_is_no_packet_stops_the_queue_and_no_other(queues, offset, value):
     work = queues(2)
     work.put()
@@ -235,12 +236,56 @@ def test_what_is_no_packet_stops_the_queue_and_no_other(queues, offset, value):
     assert work.counted() == [0, 48, 48] and after.done
 
 
-def test_a_kernel_object_that_is_none(queues):
+@pytest.mark.parametrize("offset, value", [(0, 0), (4, 64), (8, 1 << 25), (12, 128), (20, 1 << 17)])
+def test_a_kernel_object_that_is_none(queues, offset, value):
+    """Another magic; code that is not aligned; more words, registers, constants than a kernel can have."""
     work = queues()
     work.put()
-    work.device.transport.write_memory(work.queue._object(work.kernel).address, bytes(4))
+    place = work.queue._object(work.kernel).address
+    kept = work.device.transport.read_memory(place + offset, 4)
+    work.device.transport.write_memory(place + offset, value.to_bytes(4, "little"))
     with pytest.raises(DriverError, match="its kernel object is none"):
         work.queue.wait()
+    work.device.transport.write_memory(place + offset, kept)
+    spoil(work, 32, place + 4)
+    work.queue.enable()
+    with pytest.raises(DriverError, match="its kernel object is none"):
+        work.queue.wait()
+    spoil(work, 32, place)
+    work.queue.enable()
+    work.queue.wait()
+    assert work.counted() == [48]
+
+
+def test_signals_that_are_not_aligned(queues):
+    """Of a kernel, which would be written across a page, and of a barrier."""
+    work = queues(2)
+    packet = work.put()
+    barrier = work.queues[1].barrier([packet])
+    memory = work.device.transport
+    for queue, offset, signal in ((work.queue, 56, packet.signal.address), (work.queues[1], 8, packet.signal.address)):
+        memory.write_memory(queue._ring.address + offset, (signal + 8).to_bytes(4, "little"))
+        with pytest.raises(DriverError, match="its packet is none that a queue takes"):
+            queue.wait()
+        memory.write_memory(queue._ring.address + offset, signal.to_bytes(4, "little"))
+    assert work.counted() == [0] and not barrier.done
+    for queue in work.queues:
+        queue.enable()
+        queue.wait()
+    assert work.counted() == [48] and packet.done and barrier.done
+
+
+def test_a_barrier_is_passed_while_others_begin_one_short_kernel_after_the_other(queues):
+    """Handling their packets takes longer than the kernels: there is never nothing to do."""
+    work = queues(3, packets=32, priorities=(0, 0, 5))
+    first = work.put(work.queues[0], blocks=1, rounds=1)
+    others = [work.put(queue, blocks=1, rounds=1) for _ in range(20) for queue in work.queues[:2]]
+    barrier = work.queues[2].barrier([first])
+    while not barrier.done:
+        work.device.advance(20)
+    assert sum(packet.done for packet in others) < 8
+    for queue in work.queues:
+        queue.wait()
 
 
 def test_a_kernel_that_no_sm_takes(queues):

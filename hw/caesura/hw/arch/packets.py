@@ -118,9 +118,11 @@ class QueueError(enum.IntEnum):
 
     NONE = 0
     BAD_PACKET = 1
-    """Of a type that is not taken, or of a shape that no grid has."""
+    """Of a type that is not taken, of a shape that no grid has, with numbers that the registers of
+    a kernel slot do not hold, a signal that is not aligned, or more local memory than its queue was
+    given."""
     BAD_OBJECT = 2
-    """Its kernel object is none."""
+    """Its kernel object is none, or has numbers that the registers of a kernel slot do not hold."""
     REFUSED = 3
     """No SM takes the kernel: a thread block of it does not fit, for example."""
     BUS_ERROR = 4

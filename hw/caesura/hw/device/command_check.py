@@ -59,8 +59,8 @@ class CommandCheck(wiring.Component):
             "kernels": In(data.ArrayLayout(kernel_info(g), g.kernel_slots)),
             "states": In(data.ArrayLayout(KernelState, g.kernel_slots)),
             "present": In(g.kernel_slots), "stays": In(g.kernel_slots),
-            "failed": In(g.kernel_slots), "error": Out(CommandError), "accepted": Out(1), "refused": Out(1),
-            "size": Out(footprint(g)),
+            "failed": In(g.kernel_slots), "error": Out(CommandError), "accepted": Out(1),
+            "refused": Out(1), "size": Out(footprint(g)),
         })
 
     def elaborate(self, platform):

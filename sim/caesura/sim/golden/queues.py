@@ -15,7 +15,8 @@ from amaranth.lib import data
 
 from caesura.hw.arch.commands import Command, KernelState
 from caesura.hw.arch.faults import CommandError
-from caesura.hw.arch.geometry import Geometry
+from caesura.hw.arch.footprint import local_region_bytes
+from caesura.hw.arch.geometry import SEGMENT_BYTES, Geometry
 from caesura.hw.arch.packets import (
     BARRIER_AND,
     DEPENDENCIES,
@@ -23,6 +24,7 @@ from caesura.hw.arch.packets import (
     KERNEL_OBJECT,
     KERNEL_OBJECT_MAGIC,
     PACKET_BYTES,
+    SIGNAL_BYTES,
     SIGNAL_END,
     SIGNAL_START,
     SIGNAL_VALUE,
@@ -94,6 +96,8 @@ class _Flight:
     bound: bool = False
     adopting: bool = False
     due: bool = False
+    resuming: bool = False
+    broken: bool = False
 
 
 @dataclass
@@ -106,6 +110,7 @@ class _Queue:
     error: QueueError = QueueError.NONE
     of: int = 0
     roomless: bool = False
+    held: bool = False
     flights: dict[int, _Flight] = field(default_factory=dict)
 
     def word(self, name: str) -> int:
@@ -217,8 +222,12 @@ class GoldenQueues:
     def _drop(self, queue: _Queue, host: QueueHost) -> None:
         """Drop what a queue that is stopped has not started, and of what is away that which is to be discarded."""
         if queue.enabled:
+            if queue.held:  # it goes on: what could not be resumed is tried once more
+                queue.held = False
+                for flight in queue.flights.values():
+                    flight.broken = False
             return
-        queue.roomless, queue.error = False, QueueError.NONE
+        queue.roomless, queue.error, queue.held = False, QueueError.NONE, True
         for place in [place for place, flight in queue.flights.items()
                       if flight.away and queue.control("discard") >> place & 1]:
             self._complete(queue, place, host)
@@ -231,6 +240,14 @@ class GoldenQueues:
             if any(host.errors(flight.slot)):
                 host.give(op=Command.KILL, kernel=flight.slot)
                 flight.away = True
+                queue.fail(QueueError.BAD_CONTEXT, place)
+        if flight.resuming and KernelState.RESUMING not in host.states(flight.slot):
+            ended = zip(host.states(flight.slot), host.errors(flight.slot), strict=True)
+            flight.resuming = False
+            flight.mine = flight.broken = any(
+                state is KernelState.PREEMPTED and error not in (CommandError.NONE, CommandError.ABORTED)
+                for state, error in ended)
+            if flight.broken and queue.enabled:
                 queue.fail(QueueError.BAD_CONTEXT, place)
         if flight.away or flight.adopting or not _OVER.issuperset(host.states(flight.slot)):
             return False
@@ -251,9 +268,9 @@ class GoldenQueues:
 
     def _wants(self, queue: _Queue, host: QueueHost) -> bool:
         """Return whether a queue has a kernel that runs, or is to."""
-        return queue.roomless or any(
-            not queue.stuck if flight.away else
-            not _OVER.issuperset(host.states(flight.slot)) and (flight.mine or not self._saved(flight, host))
+        return queue.roomless and not queue.stuck or any(
+            not queue.stuck if flight.away else not _OVER.issuperset(host.states(flight.slot))
+            and (flight.mine and not flight.broken or not self._saved(flight, host))
             for flight in queue.flights.values())
 
     def _off(self, queue: _Queue, host: QueueHost) -> bool:
@@ -270,13 +287,15 @@ class GoldenQueues:
                 continue
             states, off = set(host.states(flight.slot)), self._off(queue, host)
             saved, moves = self._saved(flight, host), states & {KernelState.PREEMPTING, KernelState.KILLING}
+            resumable = KernelState.PREEMPTED in states and not moves and KernelState.RESUMING not in states
             if off and not moves and states & {KernelState.RUNNING, KernelState.RESUMING}:
                 if host.give(kernel=flight.slot, **self._policy("queue_preempts")):
+                    flight.resuming = False
                     flight.mine, flight.bound = True, bool(self._policy("queue_preempts")["in_place"])
-            elif flight.mine and saved and not off:
+            elif flight.mine and resumable and not off and not flight.broken:
                 again = self._policy("queue_preempts")
                 if host.give(op=Command.RESUME, kernel=flight.slot, scramble=again["scramble"]):
-                    flight.mine = False
+                    flight.resuming = True
             elif flight.mine and saved and off and not free and self._needed(queue, host):
                 return self._leave(flight, host)
             elif flight.due and not off and not moves and KernelState.RUNNING in states:
@@ -293,8 +312,8 @@ class GoldenQueues:
 
     def _needed(self, queue: _Queue, host: QueueHost) -> bool:
         """Return whether a queue with a higher priority finds no kernel slot."""
-        return any(other.control("priority") > queue.control("priority") and (other.roomless or (
-            not other.stuck and any(flight.away for flight in other.flights.values()) and not self._off(other, host)))
+        return any(other.control("priority") > queue.control("priority") and not other.stuck and (other.roomless or (
+            any(flight.away for flight in other.flights.values()) and not self._off(other, host)))
                    for other in self._queues)
 
     def _leave(self, flight: _Flight, host: QueueHost) -> bool:
@@ -341,15 +360,19 @@ class GoldenQueues:
     def _packet(self, queue: _Queue, host: QueueHost) -> bool:
         """Begin the next packet; return False if it has to wait."""
         raw = self._read_packet(queue, queue.next, host)
-        kind, header = raw & 0xFF, data.Const(DISPATCH, raw).header
-        if kind == PacketType.INVALID or header.barrier and queue.flights:
+        kind, packet = raw & 0xFF, data.Const(DISPATCH, raw)
+        if kind == PacketType.INVALID:
+            return False
+        if packet.completion_signal % SIGNAL_BYTES:
+            raise _Stop(QueueError.BAD_PACKET)
+        if packet.header.barrier and queue.flights:
             return False
         match kind:
             case PacketType.DISPATCH:
-                return self._dispatch(queue, None, data.Const(DISPATCH, raw), host)
+                return self._dispatch(queue, None, packet, host)
             case PacketType.BARRIER_AND | PacketType.BARRIER_OR:
-                packet = data.Const(BARRIER_AND, raw)
-                if not _met(host, [packet.signals[k] & 0xFFFF_FFFF for k in range(DEPENDENCIES)],
+                barrier = data.Const(BARRIER_AND, raw)
+                if not _met(host, [barrier.signals[k] & 0xFFFF_FFFF for k in range(DEPENDENCIES)],
                             kind == PacketType.BARRIER_OR):
                     return False
             case PacketType.VENDOR if data.Const(VENDOR_PACKET, raw).format == VendorFormat.CHECKPOINT:
@@ -365,12 +388,15 @@ class GoldenQueues:
     def _return(self, queue: _Queue, place: int, host: QueueHost) -> bool:
         """Bring back a kernel that is away, by its packet."""
         raw = self._read_packet(queue, queue.flights[place].index, host)
-        if raw & 0xFF != PacketType.DISPATCH:
+        packet = data.Const(DISPATCH, raw)
+        if raw & 0xFF != PacketType.DISPATCH or packet.completion_signal % SIGNAL_BYTES:
             raise _Stop(QueueError.BAD_PACKET)
-        return self._dispatch(queue, place, data.Const(DISPATCH, raw), host)
+        return self._dispatch(queue, place, packet, host)
 
     def _dispatch(self, queue: _Queue, back: int | None, packet: data.Const, host: QueueHost) -> bool:
         """Start the kernel of a packet, or adopt that of the place that it comes back to."""
+        if packet.kernel_object % PACKET_BYTES:
+            raise _Stop(QueueError.BAD_OBJECT)
         free = self._free(host)
         queue.roomless = not free
         if not free:
@@ -420,29 +446,33 @@ def _memory(host: QueueHost, address: int, size: int) -> bytes:
 
 def _met(host: QueueHost, signals: Sequence[int], one_suffices: bool) -> bool:
     """Return whether a barrier's signals are 0, or one of them is."""
+    if any(address % SIGNAL_BYTES for address in signals):
+        raise _Stop(QueueError.BAD_PACKET)
     values = [int.from_bytes(_memory(host, address + SIGNAL_VALUE, 8), "little") for address in signals if address]
     return not values or 0 in values if one_suffices else not any(values)
 
 
 def _words(host: QueueHost, queue: _Queue, packet: data.Const, found: data.Const) -> dict[str, int]:
     """Return the registers of a kernel slot that are alike on all SMs."""
-    g, places = host.geometry, register_map()
+    g = host.geometry
     block = [packet[f"block_{name}"] for name in "xyz"]
     size = [packet[f"threads_{name}"] for name in "xyz"]
     threads = block[0] * block[1] * block[2]
     if not all(block) or not all(size) or max(block) > 1024 or threads > g.max_block_threads:
         raise _Stop(QueueError.BAD_PACKET)
-    given = min(found.kernarg_words, g.param_words)
-    raw = _memory(host, packet.kernarg_address & 0xFFFF_FFFF, 4 * given) if given else b""
-    parameters = [*np.frombuffer(raw, "<u4").tolist(), *[0] * (g.param_words - given)]
-    sizes = places["kernel[0].sizes"].fields
+    warps = -(-threads // g.warp_size)
+    places = {name: register_map()[f"kernel[0].{name}"].fields for name in ("block", "sizes")}
+    if (block[2] >> places["block"]["z"].width or packet.group_bytes % 4 or packet.private_bytes % 4
+            or packet.kernarg_address % 4
+            or g.tb_slots * local_region_bytes(g, warps, packet.private_bytes) > queue.word("local_stride")):
+        raise _Stop(QueueError.BAD_PACKET)
     words = {
         "code_base": found.code_base, "code_words": found.code_words,
         **{f"grid_{name}": -(-count // width) for name, count, width in zip("xyz", size, block, strict=True)},
-        "block": places["kernel[0].block"].pack(x=block[0], y=block[1], z=block[2]),
+        "block": register_map()["kernel[0].block"].pack(x=block[0], y=block[1], z=block[2]),
         "reciprocal_x": -(-(1 << 20) // block[0]), "reciprocal_y": -(-(1 << 20) // block[1]),
-        "sizes": (threads << sizes["threads"].low | found.registers << sizes["registers"].low
-                  | -(-threads // g.warp_size) << sizes["warps"].low),
+        "sizes": (threads << places["sizes"]["threads"].low | warps << places["sizes"]["warps"].low
+                  | (found.registers << places["sizes"]["registers"].low) & 0xFFFF_FFFF),
         "shared_bytes": packet.group_bytes, "local_bytes": packet.private_bytes, "area_bytes": queue.word("area_bytes"),
         "const_base": found.const_base, "const_bytes": found.const_bytes,
         "window_base[0]": queue.word("window_base"), "window_end[0]": queue.word("window_end"),
@@ -451,4 +481,17 @@ def _words(host: QueueHost, queue: _Queue, packet: data.Const, found: data.Const
         words |= {f"window_base[{window}]": 0, f"window_end[{window}]": 0}
     if g.traps:
         words["trap_base"] = found.trap_base
+    if g.spare_entries:
+        words["entries"] = 0
+    theirs = {name for name in words if name.startswith(("code", "const", "trap"))}
+    beyond = {name for name, word in words.items()
+              if word >> sum(field.width for field in register_map()[f"kernel[0].{name}"].fields.values())}
+    if beyond - theirs - {"block", "sizes"}:
+        raise _Stop(QueueError.BAD_PACKET)
+    if (beyond & theirs or found.registers >> places["sizes"]["registers"].width
+            or found.code_base % SEGMENT_BYTES or found.const_base % SEGMENT_BYTES):
+        raise _Stop(QueueError.BAD_OBJECT)
+    given = min(found.kernarg_words, g.param_words)
+    raw = _memory(host, packet.kernarg_address & 0xFFFF_FFFF, 4 * given) if given else b""
+    parameters = [*np.frombuffer(raw, "<u4").tolist(), *[0] * (g.param_words - given)]
     return words | {f"param[{k}]": value for k, value in enumerate(parameters)}

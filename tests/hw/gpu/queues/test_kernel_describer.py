@@ -6,9 +6,12 @@ import random
 
 import pytest
 
+from caesura.hw.arch.footprint import local_region_bytes
 from caesura.hw.arch.geometry import preset
+from caesura.hw.arch.packets import DISPATCH, KERNEL_OBJECT
 from caesura.hw.arch.registers import register_map
 from caesura.hw.gpu.queues.kernel_describer import KernelDescriber
+from caesura.hw.gpu.queues.queue_registers import queue_setup
 from support.hw.simulation import Simulator, component
 
 LIMIT = 4000
@@ -59,12 +62,12 @@ class Bench:
             ctx.set(getattr(dut, name), fields)
         ctx.set(dut.slot, slot)
         ctx.set(dut.place, place)
-        assert not ctx.get(dut.wrong)
         ctx.set(dut.begin, 1)
         for _ in range(LIMIT):
             ctx.set(dut.registers.ready, self.rng.random() < 0.6)
-            _, _, valid, ready, write, done, failed = await ctx.tick().sample(
-                dut.registers.valid, dut.registers.ready, dut.registers.payload, dut.done, dut.failed)
+            _, _, valid, ready, write, done, failed, wrong, strange = await ctx.tick().sample(
+                dut.registers.valid, dut.registers.ready, dut.registers.payload, dut.done, dut.failed, dut.wrong,
+                dut.strange)
             ctx.set(dut.begin, 0)
             if valid and ready:
                 for sm in range(self.g.sms):
@@ -72,7 +75,8 @@ class Bench:
                         assert (sm, self.names[write.address]) not in written, "each is written once"
                         written[sm, self.names[write.address]] = write.data
             if done:
-                return written, failed
+                assert not written or not (wrong or strange)
+                return written, "wrong" if wrong else "strange" if strange else "failed" if failed else ""
         raise AssertionError("it does not end")
 
 
@@ -92,6 +96,7 @@ def expected(g, packet, found, setup, slot, place, memory):
               "window_end[0]": setup["window_end"]}
     words |= {f"{name}[{k}]": 0 for k in range(1, g.windows) for name in ("window_base", "window_end")}
     words |= {"trap_base": found["trap_base"]} if g.traps else {}
+    words |= {"entries": 0} if g.spare_entries else {}
     for k in range(g.param_words):
         given = k < found["kernarg_words"]
         words[f"param[{k}]"] = memory[packet["kernarg_address"] + 4 * k] if given else 0
@@ -111,17 +116,19 @@ def a_packet(g, rng, parameters):
     packet |= {f"threads_{name}": rng.choice((1, rng.randrange(1, 1 << 12), (1 << 16) - 1)) for name in "xyz"}
     packet |= {"group_bytes": 4 * rng.randrange(1000), "private_bytes": 4 * rng.randrange(100),
                "kernarg_address": 64 * rng.randrange(1 << 20)}
-    found = {name: rng.randrange(1 << 32)
-             for name in ("code_base", "code_words", "const_base", "const_bytes", "trap_base")}
+    found = {name: rng.randrange(1 << bits) << shift for name, bits, shift in (
+        ("code_base", 25, 7), ("code_words", 25, 0), ("const_base", 25, 7), ("const_bytes", 17, 0),
+        ("trap_base", 25, 0))}
     found |= {"registers": rng.randint(1, 63), "kernarg_words": parameters}
     setup = {name: rng.randrange(1 << 28) for name in (
-        "ccb_base", "ccb_stride", "area_bytes", "local_base", "local_stride", "window_base", "window_end")}
+        "ccb_base", "ccb_stride", "area_bytes", "local_base", "window_base", "window_end")}
+    setup["local_stride"] = (1 << 20) + rng.randrange(1 << 20)
     return packet, found, setup, rng.randrange(g.kernel_slots), rng.randrange(g.queue_capacity)
 
 
-@pytest.mark.parametrize("sms", [2, 3])
-def test_all_registers_are_written_once_and_right(sms):
-    g, rng = preset("tiny").replace(sms=sms, queues=1), random.Random(sms)
+@pytest.mark.parametrize("sms, entries", [(2, 0), (3, 5)])
+def test_all_registers_are_written_once_and_right(sms, entries):
+    g, rng = preset("tiny").replace(sms=sms, queues=1, entries=entries), random.Random(sms)
     bench = Bench(g, rng)
 
     async def process(ctx):
@@ -134,7 +141,7 @@ def test_all_registers_are_written_once_and_right(sms):
             wanted = expected(g, packet, found, setup, slot, place, bench.memory)
             places = register_map()
             wanted = {key: value % (1 << 32) for key, value in wanted.items() if key[1] in places}
-            assert not failed and written == wanted
+            assert failed == "" and written == wanted
 
     bench.run(process)
 
@@ -150,38 +157,65 @@ def test_parameters_that_cannot_be_read():
                 bench.memory[packet["kernarg_address"] + 4 * k] = 0
             for bench.fails in (packet["kernarg_address"] + 4 * place, None):
                 _, failed = await bench.describe(ctx, packet, found, setup, slot, place)
-                assert failed == (bench.fails is not None), "and the next one is not affected"
+                assert failed == ("failed" if bench.fails else ""), "and the next one is not affected"
 
     bench.run(process)
+
+
+def answers(g, changes):
+    """How packets end that are right but for something each: of the packet, of the kernel object, of the queue."""
+    bench = Bench(g, random.Random(1))
+    packet = {f"{what}_{name}": 1 for what in ("block", "threads") for name in "xyz"} | {"kernarg_address": 64}
+    found = {"registers": 8, "code_base": 1 << 20, "code_words": 9}
+    ended = []
+
+    async def process(ctx):
+        for change in changes:
+            parts = [{name: change.get(name, value) for name, value in (part | {
+                name: 0 for name in change if name in names}).items()} for part, names in (
+                    (packet, DISPATCH.members), (found, KERNEL_OBJECT.members), ({}, queue_setup().members))]
+            ended.append((await bench.describe(ctx, *parts, 0, 0))[1])
+
+    bench.run(process)
+    return ended
 
 
 def test_blocks_larger_than_the_sm_takes():
     g = preset("tiny").replace(sms=2, queues=1)
-    bench = Bench(g, random.Random(1))
-
-    async def process(ctx):
-        for threads in (g.max_block_threads, g.max_block_threads + 1):
-            ctx.set(bench.dut.packet, {f"{what}_{name}": 1 for what in ("block", "threads") for name in "xyz"}
-                    | {"block_y": threads})
-            assert ctx.get(bench.dut.wrong) == (threads > g.max_block_threads)
-
-    bench.run(process)
+    assert answers(g, [{"block_y": g.max_block_threads}, {"block_y": g.max_block_threads + 1}]) == ["", "wrong"]
 
 
-def test_shapes_that_no_grid_has():
+SHAPES = (
+    ({}, ""), ({"block_x": 0}, "wrong"), ({"block_z": 0}, "wrong"), ({"threads_y": 0}, "wrong"),
+    ({"block_x": 1024}, ""), ({"block_x": 1025}, "wrong"), ({"block_y": 0x8000}, "wrong"), ({"block_x": 32, "block_y": 32}, ""),
+    ({"block_x": 33, "block_y": 32}, "wrong"), ({"block_x": 16, "block_y": 16, "block_z": 4}, ""),
+    ({"block_x": 16, "block_y": 16, "block_z": 5}, "wrong"), ({"block_z": 1023}, ""), ({"block_z": 1024}, "wrong"),
+    ({"block_x": 1024, "block_y": 1024, "block_z": 1024}, "wrong"),
+    ({"threads_x": 0xFFFF_FFFF}, ""), ({"threads_y": 0xFFFF}, ""), ({"threads_y": 0x1_0000}, "wrong"),
+    ({"threads_z": 0x1_0001}, "wrong"), ({"threads_y": 0x1_0000, "block_y": 2}, ""),
+    ({"group_bytes": (1 << 20) - 4}, ""), ({"group_bytes": 1 << 20}, "wrong"), ({"group_bytes": 6}, "wrong"),
+    ({"kernarg_address": 66, "kernarg_words": 0}, "wrong"))
+OBJECTS = (
+    ({"registers": 127}, ""), ({"registers": 128}, "strange"), ({"registers": 1 << 31}, "strange"),
+    ({"code_words": (1 << 25) - 1}, ""), ({"code_words": 1 << 25}, "strange"), ({"code_base": 64}, "strange"),
+    ({"const_base": 128}, ""), ({"const_base": 4}, "strange"), ({"const_bytes": 1 << 16}, ""),
+    ({"const_bytes": 1 << 17}, "strange"), ({"trap_base": (1 << 25) - 1}, ""), ({"trap_base": 1 << 25}, "strange"))
+"""What differs from a good packet, and how it ends: what registers do not hold is refused."""
+
+
+def test_what_no_kernel_slot_holds_is_refused():
     g = preset("gtx480").replace(sms=2, queues=1)
-    assert g.max_block_threads == 1024
-    bench = Bench(g, random.Random(1))
-    good = {f"{what}_{name}": 1 for what in ("block", "threads") for name in "xyz"}
+    assert g.max_block_threads == 1024 and g.traps
+    changes = [{"local_stride": 0} | change for change, _ in (*SHAPES, *OBJECTS)]
+    assert answers(g, changes) == [wrong for _, wrong in (*SHAPES, *OBJECTS)]
 
-    async def process(ctx):
-        for change, wrong in (({}, 0), ({"block_x": 0}, 1), ({"block_z": 0}, 1), ({"threads_y": 0}, 1),
-                              ({"block_x": 1024}, 0), ({"block_x": 1025}, 1), ({"block_y": 0x8000}, 1),
-                              ({"block_x": 32, "block_y": 32}, 0), ({"block_x": 33, "block_y": 32}, 1),
-                              ({"block_x": 16, "block_y": 16, "block_z": 4}, 0),
-                              ({"block_x": 16, "block_y": 16, "block_z": 5}, 1),
-                              ({"block_x": 1024, "block_y": 1024, "block_z": 1024}, 1)):
-            ctx.set(bench.dut.packet, good | change)
-            assert ctx.get(bench.dut.wrong) == wrong, change
 
-    bench.run(process)
+@pytest.mark.parametrize("threads, bytes_each", [(1, 4), (33, 4), (64, 100), (1024, 0xFFFC)])
+def test_local_memory_stays_in_what_the_queue_was_given(threads, bytes_each):
+    g = preset("gtx480").replace(sms=2, queues=1)
+    whole = g.tb_slots * local_region_bytes(g, -(-threads // g.warp_size), bytes_each)
+    asked = {"block_x": threads, "private_bytes": bytes_each}
+    assert answers(g, [asked | {"local_stride": stride} for stride in (whole, whole - 1, 0, whole + 1)]) == [
+        "", "wrong", "wrong", ""]
+    assert answers(g, [asked | {"local_stride": 0xFFFF_FFFF, "private_bytes": more}
+                       for more in (bytes_each + 2, 1 << 16)]) == ["wrong", "wrong"]

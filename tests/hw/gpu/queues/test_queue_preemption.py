@@ -1,6 +1,7 @@
 # amaranth: UnusedElaboratable=no
-"""Queue preemption against kernels that behave as the SMs do: no command that is not to be given is given, and in the
-end every kernel has come back."""
+"""Queue preemption against kernels that behave as the SMs do, while memory fails: no command that is not to be given is
+given, a queue whose kernel cannot be brought back stops and keeps nobody off, and in the end every kernel has come
+back."""
 
 import itertools
 import random
@@ -25,7 +26,7 @@ class Kernel:
 
     def __init__(self, work):
         self.slot, self.work = None, work
-        self.away = self.bound = self.stays = self.adopting = False
+        self.away = self.bound = self.stays = self.adopting = self.back = self.broken = False
 
 
 class Scene:
@@ -39,6 +40,7 @@ class Scene:
         self.states = [[KernelState.IDLE] * G.kernel_slots for _ in range(G.sms)]
         self.errors = [[CommandError.NONE] * G.kernel_slots for _ in range(G.sms)]
         self.keeps = self.fail = False
+        self.stuck = [False] * G.queues
         self.seen = set()
 
     def held(self):
@@ -61,10 +63,29 @@ class Scene:
         if kernel is None:
             return False
         if kernel.slot is None or kernel.away:
-            return True
+            return not self.stuck[q // DEPTH]
         states = self.state(q)
         saved = KernelState.PREEMPTED in states and states <= {KernelState.PREEMPTED, KernelState.FINISHED}
-        return bool(states - {KernelState.FINISHED, KernelState.IDLE}) and (not saved or mine[q])
+        return bool(states - {KernelState.FINISHED, KernelState.IDLE}) and (not saved or mine[q] and not kernel.broken)
+
+    def off(self, q, mine):
+        """The kernel is to leave the SMs, or to stay away."""
+        return not self.stuck[q // DEPTH] and any(
+            self.wants(p, mine) and self.priority[p] > self.priority[q] for p in range(G.flights))
+
+    def resumed(self):
+        """Kernels whose resume has ended, and whether it has failed."""
+        return {q: any(states[kernel.slot] is KernelState.PREEMPTED and errors[kernel.slot]
+                       for states, errors in zip(self.states, self.errors, strict=True))
+                for q, kernel in enumerate(self.kernels)
+                if kernel and kernel.back and KernelState.RESUMING not in self.state(q)}
+
+    def mend(self, q):
+        """A queue is stopped and goes on."""
+        if self.stuck[q]:
+            self.stuck[q] = False
+            for kernel in filter(None, self.kernels[q * DEPTH:(q + 1) * DEPTH]):
+                kernel.broken = False
 
     def pass_time(self):
         """What is under way ends some time, on each SM by itself; kernels that run come to their end."""
@@ -75,7 +96,7 @@ class Scene:
                 if states[k] in ends and self.rng.random() < 0.2:
                     if states[k] is KernelState.ADOPTING and self.fail:
                         states[k], self.errors[sm][k] = KernelState.IDLE, CommandError.BAD_IMAGE
-                    elif states[k] is KernelState.PREEMPTING and self.fail:
+                    elif states[k] in (KernelState.PREEMPTING, KernelState.RESUMING) and self.fail:
                         states[k], self.errors[sm][k] = KernelState.PREEMPTED, CommandError.BUS_ERROR
                     else:
                         states[k] = ends[states[k]]
@@ -106,7 +127,7 @@ async def show(ctx, dut, scene):
         ctx.set(dut.kernels[q], {"started": kernel is not None and kernel.slot is not None,
                                  "slot": kernel.slot if kernel and kernel.slot is not None else 0})
     for q in range(G.queues):
-        ctx.set(dut.queues[q], {"stuck": 0, "priority": scene.priority[q * DEPTH], "roomless": any(
+        ctx.set(dut.queues[q], {"stuck": scene.stuck[q], "priority": scene.priority[q * DEPTH], "roomless": any(
             kernel is not None and kernel.slot is None for kernel in scene.kernels[q * DEPTH:(q + 1) * DEPTH])})
     for i in range(G.sms):
         for k in SLOTS:
@@ -119,7 +140,7 @@ def check(scene, what, mine):
     """The command is one that is to be given now."""
     q, op = what.kernel, Command(what.op)
     kernel, states = scene.kernels[q], scene.state(what.kernel)
-    off = any(scene.wants(p, mine) and scene.priority[p] > scene.priority[q] for p in range(G.flights))
+    off = scene.off(q, mine)
     assert kernel is not None and kernel.slot == what.slot and not kernel.away
     match op:
         case Command.PREEMPT if what.whole:
@@ -129,16 +150,16 @@ def check(scene, what, mine):
             assert off and states & {KernelState.RUNNING, KernelState.RESUMING}
             assert not states & {KernelState.PREEMPTING, KernelState.KILLING, KernelState.ADOPTING}
         case Command.RESUME:
-            assert not off and mine[q] and KernelState.PREEMPTED in states
-            assert states <= {KernelState.PREEMPTED, KernelState.FINISHED}
+            assert not off and mine[q] and not kernel.broken and KernelState.PREEMPTED in states
+            assert states <= {KernelState.PREEMPTED, KernelState.FINISHED, KernelState.RUNNING}
         case Command.KILL if kernel.adopting:
             assert any(errors[kernel.slot] for errors in scene.errors)
         case Command.KILL:
             assert off and mine[q] and not kernel.bound and not scene.free()
             assert states <= {KernelState.PREEMPTED, KernelState.FINISHED}
             assert not any(errors[kernel.slot] for errors in scene.errors)
-            needs = [p for p in range(G.flights) if scene.kernels[p] and (scene.kernels[p].slot is None
-                                                                         or scene.kernels[p].away)]
+            needs = [p for p in range(G.flights) if scene.kernels[p] and not scene.stuck[p // DEPTH]
+                     and (scene.kernels[p].slot is None or scene.kernels[p].away)]
             assert any(scene.priority[p] > scene.priority[q] for p in needs)
         case _:
             raise AssertionError(op)
@@ -160,6 +181,9 @@ def test_commands_by_priority(seed, slots):
                 scene.keeps, scene.fail = rng.random() < 0.3, rng.random() < 0.2
             else:
                 scene.keeps = scene.fail = False
+            for q in range(G.queues):
+                if rng.random() < 0.01:
+                    scene.mend(q)
             if step >= STEPS and not any(scene.kernels):
                 break
             for k in SLOTS:  # the kernel slots that nobody has forget their errors
@@ -176,11 +200,17 @@ def test_commands_by_priority(seed, slots):
             action, back = ctx.get(dut.action), ctx.get(dut.back)
             assert not back or scene.free()
             for q in (q for q in range(G.flights) if back >> q & 1):
-                assert not any(scene.wants(p, mine) and scene.priority[p] > scene.priority[q] for p in range(G.flights))
+                assert not scene.off(q, mine)
+            resumed = scene.resumed()
+            lost = sum(failed << q for q, failed in resumed.items())
             done = {"valid": 0, "accepted": 0, "what": {}}
             if action.valid:
                 what = action.what
                 check(scene, what, mine)
+            for q, failed in resumed.items():
+                scene.kernels[q].back, scene.kernels[q].broken, mine[q] = False, failed, failed
+                scene.stuck[q // DEPTH] |= failed
+            if action.valid:
                 kernel = scene.kernels[what.kernel]
                 whole = what.whole and (kernel.stays or scene.failed(kernel))
                 taken = scene.command(Command(what.op), what.slot, whole)
@@ -192,13 +222,17 @@ def test_commands_by_priority(seed, slots):
                 elif what.op == Command.PREEMPT and taken:
                     mine[what.kernel] = True
                     kernel.bound, kernel.stays = scene.keeps, scene.keeps and rng.random() < 0.7
+                    kernel.back = False
                 elif what.op == Command.RESUME and taken:
-                    mine[what.kernel] = False
+                    kernel.back = True
                 elif what.op == Command.KILL:
+                    if kernel.adopting:
+                        scene.stuck[what.kernel // DEPTH] = True
+                        lost |= 1 << what.kernel
                     kernel.away, kernel.adopting = kernel.away or kernel.adopting or taken, False
             elif scene.free():
                 waiting = [q for q, kernel in enumerate(scene.kernels) if kernel and (
-                    kernel.slot is None or (kernel.away and back >> q & 1))]
+                    kernel.slot is None or (kernel.away and back >> q & 1)) and not scene.stuck[q // DEPTH]]
                 for q in sorted(waiting, key=lambda q: -scene.priority[q])[:1]:
                     kernel, slot = scene.kernels[q], scene.free()[0]
                     for states in scene.states:
@@ -208,6 +242,8 @@ def test_commands_by_priority(seed, slots):
                         kernel.away, kernel.adopting, mine[q] = False, True, True
                     kernel.slot = slot
             ctx.set(dut.done, done)
+            assert ctx.get(dut.lost) == lost
+            scene.seen |= {"lost"} if lost else set()
             await ctx.tick()
             ctx.set(dut.done, {"valid": 0})
             for kernel in scene.kernels:
@@ -228,4 +264,4 @@ def test_commands_by_priority(seed, slots):
     simulator.run()
     assert len(ended) > 10
     assert scene.seen >= (
-        {Command.PREEMPT, Command.RESUME, Command.KILL, "whole"} if slots == 1 else {Command.PREEMPT})
+        {Command.PREEMPT, Command.RESUME, Command.KILL, "whole", "lost"} if slots == 1 else {Command.PREEMPT})

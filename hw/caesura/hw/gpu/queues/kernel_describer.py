@@ -6,7 +6,7 @@ from amaranth.lib.data import View
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import exact_log2
 
-from ...arch.geometry import Geometry
+from ...arch.geometry import SEGMENT_BYTES, Geometry
 from ...arch.packets import DISPATCH, KERNEL_OBJECT
 from ...arch.registers import ADDRESS_BITS as REGISTER_ADDRESS_BITS
 from ...arch.registers import register_map
@@ -19,6 +19,7 @@ from .queue_registers import queue_setup
 __all__ = ["KernelDescriber", "register_write"]
 
 RECIPROCAL_BITS = 20
+OFFSET_BITS = exact_log2(SEGMENT_BYTES)
 
 
 def register_write(g: Geometry) -> data.StructLayout:
@@ -32,12 +33,16 @@ class KernelDescriber(wiring.Component):
 
     ::
 
-        begin --> DIVIDE <--> DIVIDED --> DESCRIBE --> CONTEXTS --> LOCALS
-                                                                      |
-                                    done <-- ZEROS <-- ARGUMENTS <-- PARAMETERS
+        begin --> DIVIDE <--> DIVIDED --> JUDGE --> DESCRIBE --> CONTEXTS --> LOCALS
+                                            |                                   |
+                             done <---------+--- ZEROS <-- ARGUMENTS <-- PARAMETERS
 
     HSA counts the threads of a grid, of blocks of any shape: five divisions of 34 cycles give the
     thread blocks in x, y, z and the reciprocals that an SM finds threads with.
+
+    Then the packet and its kernel object are judged: what has no place in a register, or is not
+    aligned as the register wants it, is no shape; nor is local memory that would reach beyond what
+    the queue was given.
 
     Parameters
     ----------
@@ -52,10 +57,11 @@ class KernelDescriber(wiring.Component):
     place : Signal, in
         Of the kernel among those in flight in its queue: each has save areas and local memory of
         its own. All five are held from `begin` to `done`.
-    wrong : Signal, out
-        The packet has a shape that no grid has, or blocks larger than the SM takes; combinational.
     begin : Signal, in; done : Signal, out
         Each high for one cycle.
+    wrong, strange : Signal, out
+        With `done`: nothing was written, since the packet has a shape that no grid has, or blocks
+        larger than the SM takes, or the kernel object numbers that no kernel has.
     failed : Signal, out
         With `done`: the parameters could not be read.
     registers : stream of register_write, out
@@ -68,9 +74,10 @@ class KernelDescriber(wiring.Component):
     setup: View
     slot: Signal
     place: Signal
-    wrong: Signal
     begin: Signal
     done: Signal
+    wrong: Signal
+    strange: Signal
     failed: Signal
     registers: stream.Interface
     job: stream.Interface
@@ -81,7 +88,7 @@ class KernelDescriber(wiring.Component):
         super().__init__({
             "packet": In(DISPATCH), "found": In(KERNEL_OBJECT), "setup": In(queue_setup()),
             "slot": In(below(g.kernel_slots)), "place": In(below(g.queue_capacity)),
-            "wrong": Out(1), "begin": In(1), "done": Out(1),
+            "begin": In(1), "done": Out(1), "wrong": Out(1), "strange": Out(1),
             "failed": Out(1), "registers": Out(stream.Signature(register_write(g))),
             "job": Out(stream.Signature(words_job())), "word": In(stream.Signature(read_word())),
         })
@@ -91,30 +98,68 @@ class KernelDescriber(wiring.Component):
         m.submodules.divider = divider = Divider(33, 17)
         blocks = [Signal(32, name=f"blocks_{name}") for name in "xyz"]
         reciprocals = [Signal(RECIPROCAL_BITS + 1, name=f"reciprocal_{name}") for name in "xy"]
-        threads = Signal(16)
-        self._shape(m, threads)
+        threads = Signal(11)
+        wrong = self._shape(m, threads)
+        words = self._words(threads, blocks, reciprocals)
         with m.FSM():
             with m.State("IDLE"):
                 with m.If(self.begin):
                     m.next = "DIVIDE"
             self._divide(m, divider, blocks, reciprocals)
-            self._write_common(m, self._words(threads, blocks, reciprocals))
+            self._judge(m, words, wrong)
+            self._write_common(m, words)
             self._write_places(m)
             self._write_parameters(m)
         return m
 
-    def _shape(self, m, threads):
-        """Threads of a block; its sizes are checked to be small before they are multiplied."""
-        packet, most = self.packet, self.geometry.max_block_threads
+    def _shape(self, m, threads) -> Value:
+        """Work out the threads of a block, and return whether it is none or its local memory has no
+        room. Numbers are checked to be small before they are multiplied, a product a cycle."""
+        g, packet, most = self.geometry, self.packet, self.geometry.max_block_threads
         block = [packet[f"block_{name}"] for name in "xyz"]
         area = Signal(22)
         volume = Signal(22)
-        m.d.comb += [
+        warps = Signal(range(g.max_block_warps + 1))
+        region = Signal(32)  # of a TB
+        everything = Signal(40)  # of as many as there are slots
+        m.d.sync += [
             area.eq(block[0][:11] * block[1][:11]), volume.eq(area[:11] * block[2][:11]),
-            threads.eq(volume),
-            self.wrong.eq(Cat(*(size == 0 for size in block), *(size > 1024 for size in block),
-                              *(packet[f"threads_{name}"] == 0 for name in "xyz"),
-                              area > most, volume > most).any())]
+            region.eq((((warps * packet.private_bytes[:16]) << exact_log2(g.warp_size))
+                       + (SEGMENT_BYTES - 1)) & ~(SEGMENT_BYTES - 1)),
+            everything.eq(region * g.tb_slots)]
+        m.d.comb += [threads.eq(volume), warps.eq(
+            (threads + (g.warp_size - 1)) >> exact_log2(g.warp_size))]
+        return Cat(*(size == 0 for size in block), *(size > 1024 for size in block),
+                   *(packet[f"threads_{name}"] == 0 for name in "xyz"), area > most, volume > most,
+                   everything > self.setup.local_stride).any()
+
+    def _judge(self, m, words, wrong):
+        """Refuse what the registers do not take."""
+        packet, found, places = self.packet, self.found, register_map()
+        theirs = [name for name in words if name.startswith(("code", "const", "trap"))]
+
+        def beyond(name):
+            width = sum(field.width for field in places[f"kernel[0].{name}"].fields.values())
+            return Value.cast(words[name])[width:].any()
+
+        shape = places["kernel[0].block"].fields
+        wide = Cat(packet[f"block_{name}"][shape[name].width:].any() for name in "xyz").any()
+        registers = places["kernel[0].sizes"].fields["registers"].width
+        with m.State("JUDGE"):
+            m.d.comb += [
+                self.wrong.eq(wrong | wide | Cat(
+                    beyond(name) for name in words
+                    if name not in ("block", "sizes", *theirs)).any()
+                    | packet.group_bytes[:2].any() | packet.private_bytes[:2].any()
+                    | packet.kernarg_address[:2].any()),
+                self.strange.eq(found.registers[registers:].any()
+                                | Cat(beyond(name) for name in theirs).any()
+                                | found.code_base[:OFFSET_BITS].any()
+                                | found.const_base[:OFFSET_BITS].any()),
+                self.done.eq(self.wrong | self.strange)]
+            m.next = "DESCRIBE"
+            with m.If(self.done):
+                m.next = "IDLE"
 
     def _divide(self, m, divider, blocks, reciprocals):
         """Thread blocks of the grid, and what the SM wants to know of a block's shape."""
@@ -142,14 +187,15 @@ class KernelDescriber(wiring.Component):
                 m.next = "DIVIDE"
                 with m.If(step == len(steps) - 1):
                     m.d.sync += step.eq(0)
-                    m.next = "DESCRIBE"
+                    m.next = "JUDGE"
 
     def _words(self, threads, blocks, reciprocals):
         """Return the registers of a kernel slot that are alike on all SMs, and their words."""
         g, packet, found, setup = self.geometry, self.packet, self.found, self.setup
         fields = register_map()["kernel[0].sizes"].fields
         warps = (threads + (g.warp_size - 1)) >> exact_log2(g.warp_size)
-        sizes = (threads << fields["threads"].low | found.registers << fields["registers"].low
+        sizes = (threads << fields["threads"].low
+                 | found.registers[:fields["registers"].width] << fields["registers"].low
                  | warps << fields["warps"].low)
         shape = register_map()["kernel[0].block"].fields
         words = {
@@ -166,6 +212,8 @@ class KernelDescriber(wiring.Component):
             words |= {f"window_base[{window}]": 0, f"window_end[{window}]": 0}
         if g.traps:
             words["trap_base"] = found.trap_base
+        if g.spare_entries:
+            words["entries"] = 0
         return words
 
     def _write(self, m, name, word, sms, index: Value | int = 0):

@@ -205,8 +205,10 @@ class QueuePreemption(wiring.Component):
                 runs | moves | (self.saved[f] & mine[f] & ~broken[f])))),
             chosen["unadopt"][f].eq(self.adopting[f] & ~anywhere[KernelState.ADOPTING] & failed),
             chosen["preempt"][f].eq(runs & ~moves & off),
-            chosen["resume"][f].eq(mine[f] & self.saved[f] & ~off & ~self.adopting[f]
-                                   & ~back[f] & ~broken[f]),
+            chosen["resume"][f].eq(  # it may run on some SMs
+                mine[f] & here & anywhere[KernelState.PREEMPTED] & ~moves
+                & ~anywhere[KernelState.RESUMING] & ~off & ~self.adopting[f] & ~back[f]
+                & ~broken[f]),
             yields.eq(mine[f] & self.saved[f] & off & needed & ~self.adopting[f]),
             chosen["kill"][f].eq(yields & ~failed & ~bound[f]),
             chosen["evict"][f].eq(yields & (failed | bound[f])),
@@ -240,7 +242,7 @@ class QueuePreemption(wiring.Component):
         m.d.sync += was_stuck.eq(queue.stuck)
         with m.If(was_stuck & ~queue.stuck):
             m.d.sync += broken[f].eq(0)
-        with m.If(self.look & back[f] & ~under_way.any()):
+        with m.If(self.look & kernel.started & back[f] & ~under_way.any()):
             m.d.sync += back[f].eq(0)
             with m.If(left.any()):
                 m.d.sync += broken[f].eq(1)

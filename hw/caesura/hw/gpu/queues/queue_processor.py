@@ -1,7 +1,7 @@
 """Queue processor: takes packets from rings in memory and starts their kernels."""
 
 
-from amaranth.hdl import Array, Cat, Const, Module, Mux, Signal
+from amaranth.hdl import Array, Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.data import View
 from amaranth.lib.wiring import In, Out
@@ -18,6 +18,7 @@ from ...arch.packets import (
     KERNEL_OBJECT_MAGIC,
     PACKET_BYTES,
     PACKET_WORDS,
+    SIGNAL_BYTES,
     SIGNAL_VALUE,
     VENDOR_PACKET,
     PacketType,
@@ -40,6 +41,11 @@ from .queue_registers import queue_policy, queue_setup, queue_status
 from .queue_states import QueueStates, Wait
 
 __all__ = ["QueueProcessor"]
+
+
+def _misplaced(address) -> Value:
+    """Return whether no signal or kernel object can lie there."""
+    return address[:exact_log2(SIGNAL_BYTES)].any()
 
 
 class QueueProcessor(wiring.Component):
@@ -272,12 +278,15 @@ class QueueProcessor(wiring.Component):
             mask.eq((1 << self.setup.size) - 1),
             count.eq(pick([queues.counts[q] for q in range(g.queues)], self.queue))]
         place = self.setup.base + ((index & mask) << exact_log2(PACKET_BYTES))
-        header = data.View(DISPATCH, Cat(self.packet)).header
+        packet = data.View(DISPATCH, Cat(self.packet))  # all have their signal in one place
+        header = packet.header
 
         def judge():
             with m.If(self.stopped):
                 m.next = "CHOOSE"
-            with m.Elif(self.comes_back & (header.type != PacketType.DISPATCH)):
+            with m.Elif((self.comes_back & (header.type != PacketType.DISPATCH))
+                        | ((header.type != PacketType.INVALID)
+                           & _misplaced(packet.completion_signal))):
                 self._fail(m, QueueError.BAD_PACKET)
             with m.Elif(~self.comes_back & header.barrier & (count != 0)
                         & (header.type != PacketType.INVALID)):
@@ -287,7 +296,9 @@ class QueueProcessor(wiring.Component):
                     with m.Case(PacketType.INVALID):
                         self._give_way(m, Wait.LATER)
                     with m.Case(PacketType.DISPATCH):
-                        with m.If(queues.free.any()):
+                        with m.If(_misplaced(packet.kernel_object)):
+                            self._fail(m, QueueError.BAD_OBJECT)
+                        with m.Elif(queues.free.any()):
                             self._judge(m)
                             m.d.sync += self.slot.eq(lowest_number(queues.free))
                             m.next = "OBJECT"
@@ -343,6 +354,8 @@ class QueueProcessor(wiring.Component):
         with m.State("DEPEND"):
             with m.If(address == 0):
                 next_one(self.unmet)
+            with m.Elif(_misplaced(address)):
+                self._fail(m, QueueError.BAD_PACKET)
             with m.Else():
                 m.next = "VALUE"
         self._read(m, reader, "VALUE", address + SIGNAL_VALUE, 2, value, look)
@@ -361,8 +374,6 @@ class QueueProcessor(wiring.Component):
         def check():
             with m.If(found.magic != KERNEL_OBJECT_MAGIC):
                 self._fail(m, QueueError.BAD_OBJECT)
-            with m.Elif(describer.wrong):
-                self._fail(m, QueueError.BAD_PACKET)
             with m.Else():
                 m.d.comb += describer.begin.eq(1)
                 m.next = "DESCRIBE"
@@ -372,7 +383,11 @@ class QueueProcessor(wiring.Component):
             self._lend(m, (describer.registers, self.registers), (describer.job, reader.job),
                        (reader.word, describer.word))
             with m.If(describer.done):
-                with m.If(describer.failed):
+                with m.If(describer.wrong):
+                    self._fail(m, QueueError.BAD_PACKET)
+                with m.Elif(describer.strange):
+                    self._fail(m, QueueError.BAD_OBJECT)
+                with m.Elif(describer.failed):
                     self._fail(m, QueueError.BUS_ERROR)
                 with m.Else():
                     m.next = "START"
