@@ -113,8 +113,8 @@ class PreemptEngine(wiring.Component):
         warps stop at once, a resume brings no further one back. High until the result.
     cancel : Signal, in
         The command in hand is dropped, since its kernel is killed: everything begun is forgotten,
-        writes that were granted write nothing; the result comes when memory has answered. High
-        until the result.
+        writes that were granted write nothing; the result comes when memory has answered, and the
+        dispatcher an admission. High until the result.
     flushing : Signal, out
         It is; nothing reaches the core any more.
     staying : staying_report, out
@@ -241,7 +241,8 @@ class PreemptEngine(wiring.Component):
         m.d.comb += [
             reader.clear.eq(sequencer.clear), reader.cancel.eq(sequencer.flush | resume.discard),
             commit.cancel.eq(sequencer.flush), sequencer.cancel.eq(self.cancel),
-            sequencer.settled.eq(commit.idle & reader.idle), self.flushing.eq(sequencer.flush),
+            sequencer.settled.eq(commit.idle & reader.idle & ~self._asked(m)),
+            self.flushing.eq(sequencer.flush),
         ]
         self._count(m, sequencer, preempt, resume, save, ahead, commit, counts)
         m.d.comb += [part.accepted.eq(sequencer.accepted)
@@ -273,6 +274,16 @@ class PreemptEngine(wiring.Component):
             m.d.comb += self.core.stop.trap.eq(
                 Mux(sequencer.pending & sequencer.accepted.trap, preempt.wanted, 0))
         wiring.connect(m, resume.admit, wiring.flipped(self.admit))
+
+    def _asked(self, m):
+        """Return whether an admission is not answered yet. Who is killed meanwhile drops the
+        answer; the next resume must not take it for its own."""
+        asked = Signal()
+        with m.If(self.admitted.valid):
+            m.d.sync += asked.eq(0)
+        with m.Elif(self.admit.valid & self.admit.ready):
+            m.d.sync += asked.eq(1)
+        return asked
 
     def _save(self, m, preempt, save):
         """Save pipeline: TBs in, views and data from the core."""
