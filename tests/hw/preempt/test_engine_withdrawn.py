@@ -156,6 +156,34 @@ def test_a_command_cancelled_at_any_cycle_writes_nothing_more_and_leaves_nothing
     machine.run(scenario)
 
 
+def test_a_tb_whose_demotion_is_acknowledged_as_its_kernel_is_killed_is_not_started():
+    """In the first cycle in which the dispatcher drops the TBs that have not been started."""
+    machine, _ = filled(SMALL, "demoted", 0.0, drain=0)
+    afresh = filler(machine)
+    started = []
+
+    async def scenario(ctx):
+        for late in range(-2, 4):  # after the first answer to a write
+            afresh()
+            ctx.set(machine.dut.start, 1)
+            await machine.cycle(ctx)
+            ctx.set(machine.dut.start, 0)
+            await whole(machine, ctx, mechanism=Mechanism.LIVE)
+            del machine.started[:]
+            answers = []
+
+            def during(cycle, late=late, answers=answers):
+                answers.extend(when for when, *_ in machine.memory.acks)
+                machine.put(machine.dut.cancel, bool(answers) and machine.now >= answers[0] + late)
+                assert not (ctx.get(machine.dut.flushing) and ctx.get(machine.dut.launch.start.valid))
+
+            await machine.attempt(ctx, machine.now + 5000, during, kernel=0, resume=1)
+            started.append(len(machine.started))
+
+    machine.run(scenario)
+    assert started[0] == 0 and started[-1] > 0
+
+
 @pytest.mark.parametrize("full", [0, 1])
 def test_what_an_admission_of_a_killed_kernel_is_answered_says_nothing_to_the_next_resume(full):
     """The answer comes when the kernel is dropped and another one is waiting for its resume, with no TB of entry 0."""

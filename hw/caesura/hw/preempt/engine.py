@@ -266,7 +266,8 @@ class PreemptEngine(wiring.Component):
             resume.begin.eq(sequencer.begin_resume), sequencer.save_done.eq(preempt.done),
             sequencer.resume_done.eq(resume.done),
             self.claim.eq(preempt.claim), resume.resident.eq(self.resident),
-            self.launch.start.eq(resume.start),
+            self.launch.start.tb.eq(resume.start.tb),
+            self.launch.start.valid.eq(resume.start.valid & ~sequencer.flush),
             self.release.eq(Mux(sequencer.resuming, resume.release, preempt.release)),
             resume.admitted.eq(self.admitted),
         ]
@@ -338,7 +339,7 @@ class PreemptEngine(wiring.Component):
             save.mask.eq(masks.mask), restore.mask.eq(masks.mask),
             table.kernel.eq(kernel), table.entry.eq(resume.admit.payload.entry),
             table.admitted.valid.eq(resume.returns), table.admitted.tb.eq(self.admitted.tb),
-            table.starts.eq(resume.start), table.returns.eq(resume.release),
+            table.starts.eq(self.launch.start), table.returns.eq(resume.release),
             resume.staying.eq(table.report.rows[table.found]),
             resume.staying_number.eq(table.found),
             resume.registers_stay.eq(table.report.registers[kernel]),
@@ -540,7 +541,7 @@ class PreemptEngine(wiring.Component):
             counts.dropped.eq(preempt.dropped | counts.evicted & sequencer.pending),
             counts.released.eq(preempt.release.valid | preempt.clean.valid),
             counts.draining.eq(preempt.draining),
-            counts.started.eq(resume.start.valid), counts.issued.eq(self.core.stop.issued),
+            counts.started.eq(self.launch.start.valid), counts.issued.eq(self.core.stop.issued),
             counts.read_valid.eq(restores),
             counts.read_words.eq(Mux(asked, ENTRY_WORDS, resume.restore_job.payload.words)),
             self.counters.eq(counts.counters),
@@ -549,7 +550,7 @@ class PreemptEngine(wiring.Component):
             self.activity.resume.eq(self.command.payload.resume),
             self.activity.kernel.eq(self.command.payload.kernel),
             self.activity.draining.eq(preempt.draining), self.activity.dropped.eq(preempt.dropped),
-            self.activity.started.eq(resume.start.valid),
+            self.activity.started.eq(self.launch.start.valid),
         ]
         if self.geometry.watches:  # what yields is not counted
             with m.If(sequencer.accepted.yields):
