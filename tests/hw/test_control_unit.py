@@ -390,6 +390,41 @@ def test_a_tb_that_is_given_room_while_its_kernel_is_killed_does_not_stay(delay)
     bench.run(main)
 
 
+def test_a_plan_that_a_preempt_did_not_wait_for_is_forgotten_with_it():
+    """The next one has a plan of its own: with no newcomer everything stays."""
+    bench = ControlBench(G)
+
+    async def main(bench, ctx):
+        engine = bench.engine
+        await bench.launch(ctx, 0, Kernel(grid=(3, 1, 1), threads=8, registers=8, shared_bytes=256))
+        bench.stuck.add(0)
+        await bench.until(ctx, "status", "resident", 3)
+        await bench.describe(ctx, 1, Kernel(threads=64, registers=8, shared_bytes=1024))
+
+        async def ask(tbs):
+            ctx.set(engine.plan_request, {"valid": 1, "newcomer": 1, "tbs": tbs, "chosen": 0b111})
+            await ctx.tick()
+            ctx.set(engine.plan_request.valid, 0)
+            assert not ctx.get(engine.plan.done)
+
+        async def planned():
+            while not ctx.get(engine.plan.done):
+                await ctx.tick()
+            return ctx.get(engine.plan.keep_registers), ctx.get(engine.plan.keep_lines)
+
+        await ask(1)
+        assert await planned() == (0, 0), "the newcomer needs all there is"
+        for cycles in (1, 2, 5, 20, 40):
+            await ask(1)
+            await ctx.tick().repeat(cycles)
+            await bench.result(ctx)  # withdrawn, or its kernel is killed
+            await ctx.tick().repeat(2)
+            await ask(0)
+            assert await planned() == (0b111, 0b111)
+
+    bench.run(main)
+
+
 @pytest.mark.parametrize("source", ["front", "load_store"])
 def test_a_fault_ends_its_tb_only_and_the_first_record_is_kept(source):
     bench = ControlBench(G, duration=(3, 3))

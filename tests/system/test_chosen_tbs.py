@@ -241,3 +241,26 @@ def test_a_kernel_of_which_some_run_cannot_be_taken_over():
             taken_over(work)
         assert device.preempt(work.launch, "live")
         taken_over(work)
+
+
+@pytest.mark.parametrize("ended", (False, True))
+def test_a_resume_that_is_aborted_before_its_turn_leaves_the_others_to_their_end(device, ended):
+    """Nothing is saved, and the last thread block ends before or after the abort."""
+    kernel = device.load(compile_ptx(BARRIERS, options=CompileOptions(interval=1000)).values())["barriers"]
+    output, second = (device.zeros(2 * 16, np.uint32) for _ in range(2))
+    launch = kernel(2, 16, [output])
+    device.advance(30)
+    device.begin_preempt(launch, grace="unlimited", tbs=[1])
+    report = device.finish_preempt(launch)
+    assert report is not None and report.tbs == 0 and device.resident_tbs(launch) == [0]
+    other = kernel(1, 16, [second])
+    device.advance(30)
+    device.begin_preempt(other, "live", patience="unlimited")  # until its only thread block has ended
+    device.begin_resume(launch)
+    while ended and device.resident_tbs(launch):
+        device.advance(10)
+    device.abort(launch)
+    device.advance(2)
+    assert launch.finished == ended and not other.finished
+    device.advance(2000)
+    assert launch.finished and other.finished

@@ -252,6 +252,40 @@ def test_a_kernel_whose_spared_tbs_end_has_finished_if_nothing_is_saved():
     drive(scenario)
 
 
+@pytest.mark.parametrize("ended", ("before", "after"))
+def test_it_has_finished_too_if_a_resume_of_it_was_taken_back_meanwhile(ended):
+    """The spared TBs end before or after the abort of a resume that waits behind the command of another kernel."""
+    async def scenario(ctx, dut, driver):
+        await driver.bring(1, KernelState.RUNNING)
+        ctx.set(dut.spared, 0b01)
+        await driver.command(Command.PREEMPT, 1)
+        await driver.takes(1, 0, spared=0b01)
+        await driver.result()
+        await driver.ends("preempted")
+        await driver.command(Command.START, 0)
+        await driver.command(Command.PREEMPT, 0)
+        await driver.takes(0, 0)
+        await driver.command(Command.RESUME, 1)
+        if ended == "before":
+            ctx.set(dut.present, 0)
+            ctx.set(dut.done, 0b010)
+            await ctx.tick().repeat(3)
+        assert driver.state(1) == KernelState.RESUMING
+        ctx.set(dut.command, {"valid": 1, "op": Command.ABORT, "kernel": 1})
+        await driver.ends("resumed")
+        ctx.set(dut.command.valid, 0)
+        assert driver.state(1) == KernelState.PREEMPTED and driver.errors(1) == CommandError.ABORTED
+        if ended == "after":
+            await ctx.tick().repeat(3)
+            assert driver.state(1) == KernelState.PREEMPTED
+            ctx.set(dut.present, 0)
+            ctx.set(dut.done, 0b010)
+        await ctx.tick()
+        assert driver.state(1) == KernelState.FINISHED
+
+    drive(scenario)
+
+
 @pytest.mark.parametrize("grace", [UNLIMITED_GRACE - 1, UNLIMITED_GRACE])
 def test_grace_without_end_outlasts_its_counter(grace):
     slot = component(KernelSlot, G)

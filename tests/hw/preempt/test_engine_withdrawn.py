@@ -156,6 +156,88 @@ def test_a_command_cancelled_at_any_cycle_writes_nothing_more_and_leaves_nothing
     machine.run(scenario)
 
 
+def test_a_tb_whose_demotion_is_acknowledged_as_its_kernel_is_killed_is_not_started():
+    """In the first cycle in which the dispatcher drops the TBs that have not been started."""
+    machine, _ = filled(SMALL, "demoted", 0.0, drain=0)
+    afresh = filler(machine)
+    started = []
+
+    async def scenario(ctx):
+        for late in range(-2, 4):  # after the first answer to a write
+            afresh()
+            ctx.set(machine.dut.start, 1)
+            await machine.cycle(ctx)
+            ctx.set(machine.dut.start, 0)
+            await whole(machine, ctx, mechanism=Mechanism.LIVE)
+            del machine.started[:]
+            answers = []
+
+            def during(cycle, late=late, answers=answers):
+                answers.extend(when for when, *_ in machine.memory.acks)
+                machine.put(machine.dut.cancel, bool(answers) and machine.now >= answers[0] + late)
+                assert not (ctx.get(machine.dut.flushing) and ctx.get(machine.dut.launch.start.valid))
+
+            await machine.attempt(ctx, machine.now + 5000, during, kernel=0, resume=1)
+            started.append(len(machine.started))
+
+    machine.run(scenario)
+    assert started[0] == 0 and started[-1] > 0
+
+
+@pytest.mark.parametrize("full", [0, 1])
+def test_what_an_admission_of_a_killed_kernel_is_answered_says_nothing_to_the_next_resume(full):
+    """The answer comes when the kernel is dropped and another one is waiting for its resume, with no TB of entry 0."""
+    machine, _ = filled(SMALL, "late", 0.0, drain=0, latency=1)
+    afresh = filler(machine)
+    machine.add_kernel(1, registers=3, warps=1, shared_bytes=0)
+    machine.kernels[1].ccb_base = 0x20000
+    machine.full_until = {200: full * 10**9}
+
+    async def killed(ctx, late):
+        """Save a TB of kernel 1, of which a beat or two are read, and kill it when its TB asks for room."""
+        machine.add_tb(0, 1, 200, 0, 0, [0])
+        warp = machine.warps[0]
+        warp.valid, warp.predicates, warp.uniforms, warp.stack = 0, {}, {}, warp.stack[:1]
+        machine.put(machine.dut.cancel, 0)
+        result = await machine.attempt(ctx, machine.now + 2000, kernel=1, mechanism=Mechanism.LIVE)
+        assert result.error == CommandError.NONE
+        machine.admission_cycles = lambda kernel: 1 + late if kernel else 3
+        cancelled = []
+
+        def during(cycle):
+            cancelled.append(any(cancelled) or ctx.get(machine.dut.admit.valid))
+            machine.put(machine.dut.cancel, cancelled[-1])
+
+        await machine.attempt(ctx, machine.now + 2000, during, kernel=1, resume=1)
+        assert cancelled[-1]
+        machine.put(machine.dut.cancel, 0)
+
+    def drop(which):
+        for t in [t for t, tb in machine.tbs.items() if which(tb)]:
+            for slot in machine.tbs.pop(t).slots:
+                machine.warps.pop(slot, None)
+
+    def discarding(cycle):
+        """The dispatcher frees the TB of the killed kernel."""
+        drop(lambda tb: tb.kernel == 1)
+
+    async def scenario(ctx):
+        for late in range(full, 41, 2):
+            afresh()
+            drop(lambda tb: tb.entry == 0)
+            before = {t: machine.snapshot(t) for t in machine.tbs}
+            ctx.set(machine.dut.start, 0b11)
+            await machine.cycle(ctx)
+            ctx.set(machine.dut.start, 0)
+            await whole(machine, ctx, mechanism=Mechanism.LIVE)
+            await killed(ctx, late)
+            result = await machine.attempt(ctx, machine.now + 2000, discarding, kernel=0, resume=1)
+            assert result.error == CommandError.NONE and not result.left
+            expect_restored(machine, before, Mechanism.LIVE, 0, set(machine.started))
+
+    machine.run(scenario)
+
+
 def test_a_command_cancelled_while_memory_does_not_answer_ends_when_it_does():
     machine, _ = filled(SMALL, 5, 0.0, drain=0, latency=3000)
 

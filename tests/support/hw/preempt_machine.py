@@ -232,6 +232,7 @@ class Machine:
         self.pending = self.stop_now = self.claim = 0
         self.entry = self.rng.sample(range(g.context_entries), g.tb_slots)  # of the TB first put into each slot
         self.admissions, self.read_data, self.row_data = deque(), None, None
+        self.admission_cycles: Callable[[int], int] = lambda kernel: self.rng.randint(1, 6)  # until the answer
         self.dead_written, self.started = {}, []
         self.place: Callable[[int], Place] = lambda kernel: pytest.fail("nothing was to be admitted")
         self.added: Warp | None = None  # the warp put in last
@@ -505,7 +506,8 @@ class Machine:
             assert not written.keys() & self.warps[uniform.warp].uniforms.keys()
             self.warps[uniform.warp].uniforms |= written
         if "admit" in taken:
-            self.admissions.append((self.now + self.rng.randint(1, 6), taken["admit"]))
+            asked = taken["admit"]
+            self.admissions.append((self.now + self.admission_cycles(asked.kernel), asked))
         self.clean(ctx)
         self.observe_memory(ctx)
         if ctx.get(dut.release.valid):

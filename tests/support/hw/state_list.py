@@ -410,6 +410,7 @@ _DISPATCH = {
 }
 
 _ENGINE = {
+    "control.engine": (_bookkeeping("asked", "an admission is not answered yet"),),
     "control.engine.sequencer": (
         _bookkeeping("fsm_state bound error left resume pending stop_now patience flushed", _COMMAND),
         _bookkeeping("accepted",

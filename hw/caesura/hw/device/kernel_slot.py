@@ -101,7 +101,7 @@ class KernelSlot(wiring.Component):
 
     def __init__(self, g: Geometry):
         self.geometry = g
-        self.others = Signal()  # TBs run on that the last preempt has spared
+        self.others = Signal()  # TBs run on that preempts have spared, or may: the last may end
         self.keeps = Signal()  # the last preempt is a checkpoint
         inputs = ("mine", "resuming", "withdrawn", "evicting", "taken", "done", "present", "saved",
                   "launching", "outstanding")
@@ -222,8 +222,8 @@ class KernelSlot(wiring.Component):
                 self._undo(m, CommandError.ABORTED)
         with m.Else():
             m.d.sync += self.wants.eq(0)
-            with m.If(~self.mine):
-                m.d.sync += [self.state.eq(KernelState.PREEMPTED),
+            with m.If(~self.mine):  # TBs that were spared may run on, or have ended meanwhile
+                m.d.sync += [self.state.eq(KernelState.PREEMPTED), self.others.eq(1),
                              self.error.eq(CommandError.ABORTED)]
                 m.d.comb += self.resumed.eq(1)
 

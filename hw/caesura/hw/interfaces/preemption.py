@@ -89,7 +89,7 @@ def admitted(g: Geometry) -> data.StructLayout:
     """Answer to an admission (`valid` for one cycle): slots by warp of the TB.
 
     Warp k of the TB gets slot ``slots[k]`` and first physical register ``base + k * registers``. A
-    `bad` one has got nothing: its local memory is not that of its entry, or it was withdrawn.
+    `bad` one has got nothing: its local memory is not that of its entry.
     """
     below = payload.below
     return data.StructLayout({"valid": 1, "full": 1, "bad": 1, "tb": below(g.tb_slots),

@@ -113,8 +113,8 @@ class PreemptEngine(wiring.Component):
         warps stop at once, a resume brings no further one back. High until the result.
     cancel : Signal, in
         The command in hand is dropped, since its kernel is killed: everything begun is forgotten,
-        writes that were granted write nothing; the result comes when memory has answered. High
-        until the result.
+        writes that were granted write nothing; the result comes when memory has answered, and the
+        dispatcher an admission. High until the result.
     flushing : Signal, out
         It is; nothing reaches the core any more.
     staying : staying_report, out
@@ -241,7 +241,8 @@ class PreemptEngine(wiring.Component):
         m.d.comb += [
             reader.clear.eq(sequencer.clear), reader.cancel.eq(sequencer.flush | resume.discard),
             commit.cancel.eq(sequencer.flush), sequencer.cancel.eq(self.cancel),
-            sequencer.settled.eq(commit.idle & reader.idle), self.flushing.eq(sequencer.flush),
+            sequencer.settled.eq(commit.idle & reader.idle & ~self._asked(m)),
+            self.flushing.eq(sequencer.flush),
         ]
         self._count(m, sequencer, preempt, resume, save, ahead, commit, counts)
         m.d.comb += [part.accepted.eq(sequencer.accepted)
@@ -265,7 +266,8 @@ class PreemptEngine(wiring.Component):
             resume.begin.eq(sequencer.begin_resume), sequencer.save_done.eq(preempt.done),
             sequencer.resume_done.eq(resume.done),
             self.claim.eq(preempt.claim), resume.resident.eq(self.resident),
-            self.launch.start.eq(resume.start),
+            self.launch.start.tb.eq(resume.start.tb),
+            self.launch.start.valid.eq(resume.start.valid & ~sequencer.flush),
             self.release.eq(Mux(sequencer.resuming, resume.release, preempt.release)),
             resume.admitted.eq(self.admitted),
         ]
@@ -273,6 +275,16 @@ class PreemptEngine(wiring.Component):
             m.d.comb += self.core.stop.trap.eq(
                 Mux(sequencer.pending & sequencer.accepted.trap, preempt.wanted, 0))
         wiring.connect(m, resume.admit, wiring.flipped(self.admit))
+
+    def _asked(self, m):
+        """Return whether an admission is not answered yet. Who is killed meanwhile drops the
+        answer; the next resume must not take it for its own."""
+        asked = Signal()
+        with m.If(self.admitted.valid):
+            m.d.sync += asked.eq(0)
+        with m.Elif(self.admit.valid & self.admit.ready):
+            m.d.sync += asked.eq(1)
+        return asked
 
     def _save(self, m, preempt, save):
         """Save pipeline: TBs in, views and data from the core."""
@@ -327,7 +339,7 @@ class PreemptEngine(wiring.Component):
             save.mask.eq(masks.mask), restore.mask.eq(masks.mask),
             table.kernel.eq(kernel), table.entry.eq(resume.admit.payload.entry),
             table.admitted.valid.eq(resume.returns), table.admitted.tb.eq(self.admitted.tb),
-            table.starts.eq(resume.start), table.returns.eq(resume.release),
+            table.starts.eq(self.launch.start), table.returns.eq(resume.release),
             resume.staying.eq(table.report.rows[table.found]),
             resume.staying_number.eq(table.found),
             resume.registers_stay.eq(table.report.registers[kernel]),
@@ -529,7 +541,7 @@ class PreemptEngine(wiring.Component):
             counts.dropped.eq(preempt.dropped | counts.evicted & sequencer.pending),
             counts.released.eq(preempt.release.valid | preempt.clean.valid),
             counts.draining.eq(preempt.draining),
-            counts.started.eq(resume.start.valid), counts.issued.eq(self.core.stop.issued),
+            counts.started.eq(self.launch.start.valid), counts.issued.eq(self.core.stop.issued),
             counts.read_valid.eq(restores),
             counts.read_words.eq(Mux(asked, ENTRY_WORDS, resume.restore_job.payload.words)),
             self.counters.eq(counts.counters),
@@ -538,7 +550,7 @@ class PreemptEngine(wiring.Component):
             self.activity.resume.eq(self.command.payload.resume),
             self.activity.kernel.eq(self.command.payload.kernel),
             self.activity.draining.eq(preempt.draining), self.activity.dropped.eq(preempt.dropped),
-            self.activity.started.eq(resume.start.valid),
+            self.activity.started.eq(self.launch.start.valid),
         ]
         if self.geometry.watches:  # what yields is not counted
             with m.If(sequencer.accepted.yields):

@@ -161,7 +161,8 @@ class Preemption:
         """Withdraw the preempt of a kernel, and resume what it has saved; or its resume."""
         if kernel.state is KernelState.RESUMING:
             self._withdraw_resume(kernel)
-            kernel.state = KernelState.PREEMPTED
+            kernel.state, kernel.others = KernelState.PREEMPTED, True
+            self.machine.attention = True
             return
         if kernel is self.kernel:
             self._let_go(kernel)

@@ -218,8 +218,9 @@ class StreamParser(wiring.Component):
             self._end(m, regs, table)
         return m
 
-    def _need(self, m, regs, count, also: ValueLike = 1):
+    def _need(self, m, regs, count, also: ValueLike = 1, known: ValueLike = 1):
         """Take `count` words once they are there and `also` holds; a stream without them is bad.
+        Unless `known`, the `count` is not believed: it is of a word that has not come.
 
         Returns whether the words are there, and whether they are taken.
         """
@@ -229,7 +230,7 @@ class StreamParser(wiring.Component):
                      taken.eq(there & also)]
         with m.If(taken):
             m.d.comb += self.take.eq(count)
-        with m.If(regs.some_left < count):
+        with m.If((regs.some_left < count) & known):
             m.next = "SKIP"
         return there, taken
 
@@ -309,7 +310,8 @@ class StreamParser(wiring.Component):
             with m.If(self.failed):
                 m.next = "SKIP"
             with m.Else():
-                _, taken = self._need(m, regs, 1 + coming.exited + coming.uniforms)
+                _, taken = self._need(m, regs, 1 + coming.exited + coming.uniforms,
+                                      known=(self.level != 0) | (regs.some_left == 0))
                 with m.If(taken):
                     m.d.sync += [regs.header.eq(coming),
                                  regs.scalars.eq(popcount(coming.predicates) + popcount(uniforms)),

@@ -52,8 +52,8 @@ class Sequencer(wiring.Component):
     record waits until nothing stays.
 
     A command that is cancelled, whatever it has come to, is dropped: `flush` holds everything else
-    in reset until memory has answered what it was asked, and the core too; then comes a result that
-    means nothing.
+    in reset until memory has answered what it was asked, and the core and the dispatcher too; then
+    comes a result that means nothing.
 
     Parameters
     ----------
@@ -106,7 +106,7 @@ class Sequencer(wiring.Component):
     flush : Signal, out
         It is: everything that it has begun is forgotten.
     settled : Signal, in
-        Nothing is outstanding in memory.
+        Nothing is outstanding in memory, and no admission.
     """
 
     command: stream.Interface

@@ -203,7 +203,7 @@ class Kernel:
     trapping : bool
         They go on in its preemption routines.
     others : bool
-        Preempted, while TBs run on that were spared.
+        Preempted, while TBs run on that were spared, or may: when the last has ended it has finished.
     launched, completed, faults : int
         TBs of this SM so far; those ended by a fault.
     progress : GridProgress
