@@ -31,7 +31,6 @@ from .interfaces.preemption import activity, counters
 from .interfaces.preemption_port import PreemptionPort, WarpWindow
 from .interfaces.yielding import YieldPort, watch_event
 from .lib.bits import one_hot
-from .lib.resets import ResetInserter
 from .lib.stream_priority import StreamPriority
 from .memory.guaranteed_share import SHARE_BITS
 from .memory.ports import ReadInterface, ReadPort, WriteInterface, WritePort
@@ -166,8 +165,7 @@ class ControlUnit(wiring.Component):
         self._warps(m, engine, launcher, tb_table, faults)
         self._engine(m, engine, commands, completion, admission)
         if g.in_place:
-            planner = RoomPlanner(g)  # a command takes its plan with it, though it be unfinished
-            m.submodules.planner = ResetInserter(engine.result.valid)(planner)
+            m.submodules.planner = planner = RoomPlanner(g)
             m.d.comb += [planner.kernels.eq(table.kernels),
                          planner.registers.eq(admission.registers),
                          planner.lines.eq(admission.lines),

@@ -133,7 +133,7 @@ class RoomPlanner(wiring.Component):
     evictable : Signal(tb_slots), in
         Vector: rows of the staying table that can be evicted.
     request : plan_request, in
-        Asks for a plan; not before the last one is `done`, or was reset.
+        Asks for a plan; not before the last one is `done`.
     plan : plan, out
         The answer, held until the next request.
     """
