@@ -12,7 +12,7 @@ from caesura.sim.rtl.transport import RtlTransport
 from caesura.sim.testing.launch import Bench
 from support.selection import quick
 from support.sim.adoption import carry
-from support.sim.guests import MEMORY, Guest, evicted, stays
+from support.sim.guests import MEMORY, Guest, evicted, image, stays
 
 TINY = preset("tiny")
 TRANSPORTS = {"golden": GoldenTransport, "rtl": RtlTransport}
@@ -84,3 +84,36 @@ def test_shared_memory_that_stayed_alone_completes_an_image_on_both(giver, taker
         machine.finish(0)
         assert machine.fault() is None
         guest.check()
+
+
+@pytest.mark.parametrize("name", TRANSPORTS)
+def test_what_is_live_is_not_known_of_an_image_that_was_completed(name):
+    """A warp waits at a barrier when it is saved, comes back with random bits in registers that are not live, waits
+    still when it is saved again, and has all of them in the image."""
+    bench = Bench(TRANSPORTS[name](TINY, memory_bytes=MEMORY))
+    guest = Guest(bench, 0, warps=4, registers=16, rounds=40)
+    Guest(bench, 1, warps=4, registers=16)
+    bench.set("patience", 0)
+    bench.start(0)
+    bench.transport.advance(UNDER_WAY[name])
+
+    def waiting():
+        """Return how many registers are saved of each warp at a barrier."""
+        records, _, _ = image(bench, guest, guest.entry())
+        return {record.header["warp"]: len(registers) for record, registers in records if record.header["waiting"]}
+
+    state, found = bench.transport.snapshot(), 0
+    for moment in range(0, 90, 3):
+        bench.transport.restore(state)
+        bench.transport.advance(1 + moment)
+        bench.preempt(0, Mechanism.LIVE, scramble=True, in_place=True, newcomer=(1, 1))
+        before = waiting()
+        assert stays(bench) == ([], [0]) and all(count < 16 for count in before.values())
+        bench.preempt(0, Mechanism.LIVE, scramble=True)
+        bench.resume(0, scramble=True)
+        bench.preempt(0, Mechanism.LIVE, scramble=True)
+        found += any(waiting().get(warp) == 16 for warp in before)
+    assert found
+    bench.resume(0, scramble=True)
+    bench.finish(0)
+    guest.check()
