@@ -25,7 +25,8 @@ GIVERS = [(giver, taker, mechanism, scramble) for giver, taker in (("rtl", "gold
 @pytest.mark.parametrize("ends", [Command.ABORT, Command.KILL], ids=lambda command: command.name)
 def test_a_preempt_that_ends_before_its_plan_is_made_leaves_the_next_one_its_own(ends):
     """The newcomer needs the registers of the second kernel, whatever becomes of the first."""
-    bench = Bench(RtlTransport(TINY, memory_bytes=MEMORY))
+    transport = RtlTransport(TINY, memory_bytes=MEMORY)
+    bench = Bench(transport)
     first, second = Guest(bench, 0, rounds=60), Guest(bench, 1, registers=16, rounds=60)
     newcomer = Guest(bench, 2, warps=3, registers=16, rounds=2)
     for slot in (0, 1):
@@ -33,9 +34,9 @@ def test_a_preempt_that_ends_before_its_plan_is_made_leaves_the_next_one_its_own
     bench.transport.advance(400)
     bench.set("patience", 0)
     bench.set("newcomer", kernel=2, tbs=2)
-    state, early = bench.transport.snapshot(), 0
+    state, early = transport.snapshot(), 0
     for moment in range(40):
-        bench.transport.restore(state)
+        transport.restore(state)
         for slot in (0, 1):
             bench.command(Command.PREEMPT, slot, Mechanism.LIVE, in_place=True)
         for _ in range(moment):
@@ -90,7 +91,8 @@ def test_shared_memory_that_stayed_alone_completes_an_image_on_both(giver, taker
 def test_what_is_live_is_not_known_of_an_image_that_was_completed(name):
     """A warp waits at a barrier when it is saved, comes back with random bits in registers that are not live, waits
     still when it is saved again, and has all of them in the image."""
-    bench = Bench(TRANSPORTS[name](TINY, memory_bytes=MEMORY))
+    transport = TRANSPORTS[name](TINY, memory_bytes=MEMORY)
+    bench = Bench(transport)
     guest = Guest(bench, 0, warps=4, registers=16, rounds=40)
     Guest(bench, 1, warps=4, registers=16)
     bench.set("patience", 0)
@@ -102,9 +104,9 @@ def test_what_is_live_is_not_known_of_an_image_that_was_completed(name):
         records, _, _ = image(bench, guest, guest.entry())
         return {record.header["warp"]: len(registers) for record, registers in records if record.header["waiting"]}
 
-    state, found = bench.transport.snapshot(), 0
+    state, found = transport.snapshot(), 0
     for moment in range(0, 90, 3):
-        bench.transport.restore(state)
+        transport.restore(state)
         bench.transport.advance(1 + moment)
         bench.preempt(0, Mechanism.LIVE, scramble=True, in_place=True, newcomer=(1, 1))
         before = waiting()
