@@ -139,6 +139,52 @@ def test_another_device_takes_over_once_all_is_in_memory(device):
     assert values == work.arrays[0].get().tobytes()
 
 
+def lines_alone(device, mechanism, scramble=False):
+    """Return a launch that was preempted for one that needs registers alone, and that one."""
+    work = Stirring(device, 12)
+    device.advance(UNDER_WAY[device.transport.name])
+    other = Uneven(device, 2, registers=16)
+    device.preempt(work.launch, mechanism, scramble=scramble, newcomer=other.launch)
+    assert [(tb.registers_stay, tb.lines_stay) for tb in device.context(work.launch)] == [(True, True), (False, True)]
+    return work, other
+
+
+@pytest.mark.parametrize("mechanism, scramble", quick(
+    [(mechanism, scramble) for mechanism in Mechanism for scramble in (False, True)],
+    [(Mechanism.OCCUPIED, False), (Mechanism.LIVE_TB, True)]))
+def test_shared_memory_that_stays_alone_is_evicted_with_the_rest(device, mechanism, scramble):
+    """A preempt of the whole ends well, and another device takes over what is in memory."""
+    work, other = lines_alone(device, mechanism, scramble)
+    assert not device.preempt(work.launch, scramble=scramble).in_place and evicted(device)[0] == 2
+    contexts = device.context(work.launch)
+    for tb in contexts:
+        assert not tb.registers_stay and not tb.lines_stay and tb.whole.shared_lines == tb.evicted.shared_lines
+        assert [warp.warp for warp in tb.evicted.warps] == [warp.warp for warp in tb.warps]
+        assert [warp.warp for warp in tb.whole.warps] == [warp.warp for warp in tb.warps]
+    assert any(tb.evicted.shared_lines for tb in contexts)
+    assert not any(warp.registers for warp in contexts[1].evicted.warps)
+    with open_device("golden", TINY, memory_bytes=1 << 20) as third:
+        third.transport.write_memory(0, device.transport.read_memory(0, 1 << 20))
+        launch = third.adopt(work.launch.handle, work.launch.kernel.image)
+        third.resume(launch)
+        third.wait(launch)
+        values = third.transport.read_memory(work.arrays[0].address, work.arrays[0].nbytes)
+    other.finishes()
+    device.resume(work.launch)
+    work.finishes()
+    assert values == work.arrays[0].get().tobytes()
+
+
+def test_shared_memory_that_stays_alone_yields_to_who_needs_it(device):
+    work, other = lines_alone(device, Mechanism.LIVE_CP)
+    other.finishes()
+    assert evicted(device)[0] == 0
+    Stirring(device, 2, seed=2).finishes()
+    assert evicted(device)[0] == 2 and not device.read(f"kernel[{work.launch.slot}].lines_stay")
+    device.resume(work.launch)
+    work.finishes()
+
+
 def test_a_launch_that_is_killed_leaves_nothing(device):
     work = Stirring(device, 12)
     device.advance(UNDER_WAY[device.transport.name])

@@ -81,6 +81,12 @@ def test_a_plan_makes_the_room_that_the_model_makes(capacity, owners):
                 ctx.set(dut.table[k], {"valid": k < len(ranges), "owner": owner, "start": each.start,
                                        "size": each.size})
             ctx.set(dut.movable, movable)
+            if rng.random() < 0.5:  # one that is dropped
+                ctx.set(dut.request, {"valid": 1, "size": rng.randint(0, capacity), "count": rng.randint(0, 4)})
+                await ctx.tick()
+                ctx.set(dut.request.valid, 0)
+                for _ in range(rng.randint(0, 3 * owners)):
+                    await ctx.tick()
             size, count = rng.choice((0, 1, rng.randint(1, 1 + capacity // 3))), rng.randint(0, 4)
             ctx.set(dut.request, {"valid": 1, "size": size, "count": count})
             await ctx.tick()

@@ -1,5 +1,7 @@
 """Launches of an idempotent kernel whose thread blocks take unequally long."""
 
+import dataclasses
+
 import numpy as np
 
 from caesura.hw.arch.geometry import preset
@@ -41,12 +43,15 @@ LOOP:
 
 
 class Uneven:
-    """A launch whose thread blocks take one to four times as long as the shortest."""
+    """A launch whose thread blocks take one to four times as long as the shortest, with so many registers a thread if
+    `registers` says so."""
 
-    def __init__(self, device, rounds=20):
+    def __init__(self, device, rounds=20, registers=0):
         self.device, self.rounds = device, rounds
         self.output = device.zeros(THREADS * UNEVEN_BLOCKS, np.uint32)
-        self.launch = device.load(compile_ptx(UNEVEN).values())["uneven"](UNEVEN_BLOCKS, THREADS, [self.output, rounds])
+        images = [dataclasses.replace(image, registers=registers or image.registers)
+                  for image in compile_ptx(UNEVEN).values()]
+        self.launch = device.load(images)["uneven"](UNEVEN_BLOCKS, THREADS, [self.output, rounds])
 
     def finishes(self):
         self.device.wait(self.launch)

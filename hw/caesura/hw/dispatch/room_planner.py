@@ -17,6 +17,12 @@ from .footprint import NEEDS, Footprint
 __all__ = ["RangePlanner", "RoomPlanner"]
 
 
+def _begins(m, request) -> None:
+    """In whatever state this stands, a request begins anew."""
+    with m.If(request.valid):
+        m.next = "ASK"
+
+
 class RangePlanner(wiring.Component):
     """Finds room in one resource for `count` ranges of `size` units, one after the other, each
     where the fewest owners are in the way that are not already.
@@ -37,6 +43,7 @@ class RangePlanner(wiring.Component):
     movable : Signal(owners), in
         Vector, likewise: owners that can leave.
     request : In(valid, size, count)
+        Begins a plan; one under way is dropped.
     done : Signal, out
         The answer is there, and held until the next request.
     placed : Signal, out
@@ -74,30 +81,21 @@ class RangePlanner(wiring.Component):
         m.d.comb += [fit.taken.eq(rows), fit.request.size.eq(size)]
         with m.FSM():
             with m.State("IDLE"):
-                with m.If(self.request.valid):
-                    m.d.sync += [size.eq(self.request.size), count.eq(self.request.count),
-                                 self.placed.eq(0), self.leave.eq(0), self.done.eq(0)]
-                    for i, owner in enumerate(of):
-                        entry = self.table[i]
-                        m.d.sync += [
-                            rows[i].valid.eq(entry.valid), rows[i].start.eq(entry.start),
-                            rows[i].size.eq(entry.size), owner.eq(entry.owner),
-                            rows[i].movable.eq(self.movable.bit_select(entry.owner, 1))]
-                    for k in range(self.most):
-                        m.d.sync += rows[self.entries + k].valid.eq(0)
-                    m.next = "ASK"
+                _begins(m, self.request)
             with m.State("ASK"):
                 m.d.comb += fit.request.valid.eq(1)
                 m.next = "SEARCH"
                 with m.If(self.placed == count):
                     m.d.sync += self.done.eq(1)
                     m.next = "IDLE"
+                _begins(m, self.request)
             with m.State("SEARCH"):
                 with m.If(fit.done):
                     m.next = "PLACE"
                     with m.If(~fit.fits):
                         m.d.sync += self.done.eq(1)
                         m.next = "IDLE"
+                _begins(m, self.request)
             with m.State("PLACE"):
                 gone = Const(0, self.owners)
                 for i, owner in enumerate(of):
@@ -111,6 +109,17 @@ class RangePlanner(wiring.Component):
                                      row.size.eq(size)]
                 m.d.sync += [self.leave.eq(self.leave | gone), self.placed.eq(self.placed + 1)]
                 m.next = "ASK"
+        with m.If(self.request.valid):
+            m.d.sync += [size.eq(self.request.size), count.eq(self.request.count),
+                         self.placed.eq(0), self.leave.eq(0), self.done.eq(0)]
+            for i, owner in enumerate(of):
+                entry = self.table[i]
+                m.d.sync += [
+                    rows[i].valid.eq(entry.valid), rows[i].start.eq(entry.start),
+                    rows[i].size.eq(entry.size), owner.eq(entry.owner),
+                    rows[i].movable.eq(self.movable.bit_select(entry.owner, 1))]
+            for k in range(self.most):
+                m.d.sync += rows[self.entries + k].valid.eq(0)
         return m
 
 
@@ -133,9 +142,10 @@ class RoomPlanner(wiring.Component):
     evictable : Signal(tb_slots), in
         Vector: rows of the staying table that can be evicted.
     request : plan_request, in
-        Asks for a plan; not before the last one is `done`.
+        Asks for a plan; one under way is dropped.
     plan : plan, out
-        The answer, held until the next request.
+        The answer, held until the next request; from the cycle after that on `done` is low until
+        its own is there.
     """
 
     kernels: data.View
@@ -185,20 +195,22 @@ class RoomPlanner(wiring.Component):
         with m.FSM() as fsm:
             m.d.comb += self.plan.done.eq(fsm.ongoing("IDLE"))
             with m.State("IDLE"):
-                m.d.sync += [chosen.eq(request.chosen), sizes.eq(fit.size), count.eq(
-                    Mux(there & fit.fits, Mux(request.tbs > g.tb_slots, g.tb_slots, request.tbs),
-                        0))]
-                with m.If(request.valid):
-                    m.next = "ASK"
+                _begins(m, request)
             with m.State("ASK"):
                 m.d.comb += ask.eq(1)
                 m.next = "ASKED"
+                _begins(m, request)
             with m.State("ASKED"):
                 m.next = "PLAN"
+                _begins(m, request)
             with m.State("PLAN"):
                 with m.If(both):
                     m.next = "IDLE"
                     with m.If(parts[0].placed != parts[1].placed):
                         m.d.sync += count.eq(least)
                         m.next = "ASK"
+                _begins(m, request)
+        with m.If(request.valid):
+            m.d.sync += [chosen.eq(request.chosen), sizes.eq(fit.size), count.eq(
+                Mux(there & fit.fits, Mux(request.tbs > g.tb_slots, g.tb_slots, request.tbs), 0))]
         return m

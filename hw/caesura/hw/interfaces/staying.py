@@ -33,8 +33,8 @@ def staying(g: Geometry) -> data.StructLayout:
 
 
 def staying_row(g: Geometry) -> data.StructLayout:
-    """A row of the table: `tb` is the TB slot it was in, or is in again, `live_warps` the warps
-    whose registers are remembered."""
+    """A row of the table: `tb` is the TB slot it was in, or is in again, `live_warps` those of its
+    warps that had not exited, whatever stays."""
     return data.StructLayout({"phase": Phase, "tb": below(g.tb_slots),
                               "live_warps": g.max_block_warps, "what": staying(g)})
 
@@ -45,7 +45,7 @@ def staying_warp(g: Geometry) -> data.StructLayout:
 
 
 def staying_mask(g: Geometry) -> data.StructLayout:
-    """Registers of a warp that are remembered; `valid` for one cycle."""
+    """A warp that is remembered, and its registers; `valid` for one cycle."""
     return data.StructLayout({"valid": 1, "of": staying_warp(g), "mask": MAX_REGISTERS})
 
 

@@ -166,13 +166,14 @@ def restore(kernel: Kernel, index: int, entry: dict[str, int], stream: np.ndarra
     if base is None:
         if staying is not None:
             staying.give_back(tb)
-        _write_registers(_restore(tb, entry, stream, final=True), None if entry["registers_stay"] else scramble)
+        _write_registers(_restore(tb, entry, stream, final=True, partial=bool(entry["registers_stay"])),
+                         None if entry["registers_stay"] else scramble)
         clean(tb)
         return tb
     of_base = _restore(tb, *base)
     _write_registers(of_base, scramble)
     clean(tb)
-    increment = _restore(tb, entry, stream, final=True)
+    increment = _restore(tb, entry, stream, final=True, partial=True)
     if missing := [warp.index for warp in increment if warp not in of_base]:
         raise BadImage(f"record of warp {missing[0]}, which its base has not")
     _write_registers(increment)
@@ -200,10 +201,10 @@ def clean(tb: ThreadBlock) -> None:
         warp.dirty = 0
 
 
-def _restore(tb: ThreadBlock, entry: dict[str, int], stream: np.ndarray, final: bool = False
+def _restore(tb: ThreadBlock, entry: dict[str, int], stream: np.ndarray, final: bool = False, partial: bool = False
              ) -> dict[Warp, dict[int, np.ndarray]]:
-    """Restore the shared lines of a stream and, if it is the `final` one of a TB, the state of its warps; return their
-    registers."""
+    """Restore the shared lines of a stream and, if it is the `final` one of a TB, the state of its warps, of which it
+    has all registers unless it is `partial`; return their registers."""
     g, kernel, alive = tb.g, tb.kernel, entry["live_warps"]
     sums = context.stream_crcs(g, stream.tolist(), alive.bit_count(), kernel.registers)
     if sums != (entry["stream_crc"], entry["table_crc"]):
@@ -217,7 +218,7 @@ def _restore(tb: ThreadBlock, entry: dict[str, int], stream: np.ndarray, final: 
         warp = tb.warps[record.header["warp"]]
         alive &= ~(1 << warp.index)
         if final:
-            _restore_warp(warp, record, codes, bool(entry["incremental"] or entry["registers_stay"]))
+            _restore_warp(warp, record, codes, partial)
         found[warp] = image.registers(record, codes)
     lines = tb.views[2].reshape(-1, LINE_WORDS)
     for line, words in image.shared_lines(kernel.lines).items():

@@ -208,9 +208,9 @@ class Bench:
             slot = self.slots[tb][number]
             warp = self.warps[slot]
             mask = warp.saved(accepted, target["increment"])
-            if target["registers"]:
+            if target["registers"] or target["lines"]:
                 assert self.kept.pop(0) == (target["staying"], number, mask & warp.valid)
-                mask = 0
+                mask = 0 if target["registers"] else mask
             assert record == warp.record(number, accepted) and stopped >> slot & 1
             assert tag == {"rows": 0, "registers": mask != 0, "closes": 0}
             if mask:

@@ -32,7 +32,7 @@ class StayingTable(wiring.Component):
         The lowest free row, `next`, is reserved; there is one (`room`).
     next, room : Signal, out
     warp : In(valid, row, warp)
-        The registers of a warp of a row are remembered.
+        A warp of a row is remembered: it had not exited.
     leaves : payloads.tb_event, in
         A TB has been saved, and its row counts if it has one.
     settle : Signal, in

@@ -169,7 +169,8 @@ class RecordWriter(wiring.Component):
     lines_valid, lines_dirty : Signal(shared_lines), in
         Vectors: lines of shared memory that hold something; that are not in the base.
     keep : staying_mask, out
-        Registers of a warp that stay; to the `StayingMasks`.
+        A warp of a TB of which something stays, and its registers, which stay if the TB's do; to
+        the `StayingMasks`.
     kept : staying_warp, out; mask : Signal(MAX_REGISTERS), in
         Those of a warp of which they are saved now.
     """
@@ -387,7 +388,8 @@ class RecordWriter(wiring.Component):
         self._rest(m, regs, view, wrong[:PREDICATES], values, written)
 
     def _stay(self, m, regs, view, wanted):
-        """Have the registers of a warp remembered that stay, or save those that have stayed."""
+        """Have a warp remembered of whose TB something stays, and the registers that stay if they
+        do; or save what has stayed."""
         s = self.accepted
         with m.If(regs.evict):
             m.d.sync += [
@@ -396,9 +398,10 @@ class RecordWriter(wiring.Component):
                 regs.mask.eq(Mux(regs.registers_stay, Mux(
                     lacks(s.mechanism, Capability.SAVES_LIVE_ONLY) | s.scramble,
                     s.allocated, self.mask), 0))]
-        with m.Elif(regs.registers_stay):
+        with m.Elif(regs.registers_stay | regs.lines_stay):
             m.d.comb += self.keep.valid.eq(1)
-            m.d.sync += regs.mask.eq(0)
+            with m.If(regs.registers_stay):
+                m.d.sync += regs.mask.eq(0)
         m.d.comb += [
             self.keep.of.row.eq(regs.staying), self.keep.of.warp.eq(view.block_warp),
             self.keep.mask.eq(wanted & self.flags.valid),
