@@ -231,8 +231,9 @@ def test_a_context_that_was_written_over_meanwhile(backend):
 
 @pytest.mark.parametrize("slots", [1, 2])
 def test_a_stream_of_which_a_bit_was_flipped_meanwhile(backend, slots):
-    """The entries are right, so with one slot the kernel is adopted; then it cannot be resumed, which the queue says. It
-    keeps nobody off meanwhile, and comes back once the bit is right and the queue goes on."""
+    """The entries are right, so with one slot the kernel is adopted; then it cannot be resumed, which the queue says.
+
+    It keeps nobody off meanwhile, and comes back once the bit is right and the queue goes on."""
     with Scene(backend, slots) as scene:
         low, high = away(scene) if slots == 1 else saved(scene)
         queue, g, memory = scene.queues[0], scene.device.geometry, scene.device.transport

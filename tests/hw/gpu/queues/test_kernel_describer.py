@@ -187,8 +187,9 @@ def test_blocks_larger_than_the_sm_takes():
 
 SHAPES = (
     ({}, ""), ({"block_x": 0}, "wrong"), ({"block_z": 0}, "wrong"), ({"threads_y": 0}, "wrong"),
-    ({"block_x": 1024}, ""), ({"block_x": 1025}, "wrong"), ({"block_y": 0x8000}, "wrong"), ({"block_x": 32, "block_y": 32}, ""),
-    ({"block_x": 33, "block_y": 32}, "wrong"), ({"block_x": 16, "block_y": 16, "block_z": 4}, ""),
+    ({"block_x": 1024}, ""), ({"block_x": 1025}, "wrong"), ({"block_y": 0x8000}, "wrong"),
+    ({"block_x": 32, "block_y": 32}, ""), ({"block_x": 33, "block_y": 32}, "wrong"),
+    ({"block_x": 16, "block_y": 16, "block_z": 4}, ""),
     ({"block_x": 16, "block_y": 16, "block_z": 5}, "wrong"), ({"block_z": 1023}, ""), ({"block_z": 1024}, "wrong"),
     ({"block_x": 1024, "block_y": 1024, "block_z": 1024}, "wrong"),
     ({"threads_x": 0xFFFF_FFFF}, ""), ({"threads_y": 0xFFFF}, ""), ({"threads_y": 0x1_0000}, "wrong"),
