@@ -12,7 +12,7 @@ from .errors import CycleLimit, DriverError, KernelFault
 from .inspection import Inspection
 from .launch import ENDED, Launch
 from .launcher import Launcher
-from .time_slices import TimeSlices
+from .time_slices import TimeSlices, uninterrupted
 
 __all__ = ["DEFAULT_CYCLES", "Observer", "SimulatedTime"]
 
@@ -99,7 +99,8 @@ class SimulatedTime:
         """Let time pass in slices, each as a whole, and tell the observer; end when another thread has taken an event
         since so many were."""
         def step(asked: int) -> int:
-            with self._host.lock:
+            lock = self._host.lock
+            with lock.turn, lock, uninterrupted():
                 return 0 if taken is not None and taken != self._events.taken else call(asked)
 
         def after() -> bool:
