@@ -178,12 +178,13 @@ class Device(AddressSpace):
         mechanism : hw.arch.context.Mechanism, str or None
             None: nothing is preempted; a priority only says what begins first.
         how
-            Patience, grace and the like, as of `preempt`.
+            Patience, grace and the like, as of `preempt`. A kernel of a stream that has no preemption routines is
+            preempted without `trap`, one with bases of another `scramble` without `incremental`.
 
         Raises
         ------
         DriverError
-            If there is no such mechanism, or the machine has none of what is given.
+            If there is no such mechanism, the machine has none of what is given, or some of it does not go together.
         """
         self._core.streams.priorities.set(self.geometry, mechanism, how)
         self._core.queues.preempt_by(self._core.streams.priorities.by)

@@ -344,6 +344,7 @@ def _room_for(newcomer: Launch | None) -> dict[str, int]:
     return {"kernel": newcomer.slot, "tbs": min(-(-left // g.sms), g.tb_slots, g.warps // newcomer.warps_per_tb)}
 
 
+_NOT_IN_PLACE = "{} does not go with in_place, or a newcomer: what stays on the SM is whole; give one"
 _NOT_ADOPTED = {
     CommandError.BAD_IMAGE: "memory does not hold it as a preempt has left it: it was not preempted, it ran again "
                             "since, or something has written there; launch the kernel again",
@@ -369,6 +370,10 @@ def check_options(g: Geometry, mechanism: Mechanism | str, how: Mapping[str, Any
     for option, there in (("incremental", g.checkpoints), ("in_place", g.in_place), ("trap", g.traps)):
         if how.get(option) and not there:
             raise DriverError(f"this machine ({g.name}) has no {option}: its geometry says so; leave it out")
+    if how.get("in_place") and how.get("incremental"):
+        raise DriverError(_NOT_IN_PLACE.format("incremental"))
+    if how.get("trap"):
+        _check_stops_at_points(chosen, False)
 
 
 def _mechanism(given: Mechanism | str, g: Geometry) -> Mechanism:
@@ -425,12 +430,16 @@ def _check_trap(launch: Launch, mechanism: Mechanism, restart: bool) -> None:
     g, image = launch.device.geometry, launch.kernel.image
     if not g.traps:
         raise DriverError(f"this machine ({g.name}) has no traps: its geometry says traps = false; leave trap out")
-    if not mechanism.has(Capability.STOPS_AT_POINTS) or restart:
-        raise DriverError(f"{'restart' if restart else f'mechanism {mechanism.label!r}'} does not go with trap: its "
-                          "warps stop at once, and not in a routine; leave it out")
+    _check_stops_at_points(mechanism, restart)
     if not image.traps:
         raise DriverError(f"kernel {image.name!r} has no preemption routines to trap into; compile it with them "
                           "(caesura compile --routines), or leave trap out")
+
+
+def _check_stops_at_points(mechanism: Mechanism, restart: bool) -> None:
+    if not mechanism.has(Capability.STOPS_AT_POINTS) or restart:
+        raise DriverError(f"{'restart' if restart else f'mechanism {mechanism.label!r}'} does not go with trap: its "
+                          "warps stop at once, and not in a routine; leave it out")
 
 
 def _check_in_place(launch: Launch, others: dict[str, bool]) -> None:
@@ -439,4 +448,4 @@ def _check_in_place(launch: Launch, others: dict[str, bool]) -> None:
         raise DriverError(f"this machine ({g.name}) keeps nothing in place: its geometry says in_place = false; leave "
                           "in_place and newcomer out")
     for name in (name for name, given in others.items() if given):
-        raise DriverError(f"{name} does not go with in_place, or a newcomer: what stays on the SM is whole; give one")
+        raise DriverError(_NOT_IN_PLACE.format(name))

@@ -6,7 +6,8 @@ import threading
 import time
 import weakref
 from _signal import SIGINT, default_int_handler, getsignal, signal  # pyright: ignore[reportMissingImports] - no enums
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from types import FrameType, TracebackType
 
 __all__ = ["TimeSlices", "uninterrupted"]
@@ -71,6 +72,18 @@ class uninterrupted:  # noqa: N801 - a context manager that is called like a fun
     def __init__(self):
         self.came = False
         self._installed = False
+
+    @contextmanager
+    def let_through(self) -> Iterator[None]:
+        """Raise interrupts again, where they come, until the end of this."""
+        if not self._installed:
+            yield
+            return
+        try:
+            signal(SIGINT, default_int_handler)
+            yield
+        finally:
+            signal(SIGINT, _PutOff(self))
 
     def __enter__(self) -> uninterrupted:
         if threading.current_thread() is threading.main_thread():
