@@ -129,11 +129,13 @@ class Device(AddressSpace):
 
     def host_state(self) -> tuple:
         """Return the driver's own state (launches, allocations), to go with a snapshot of the machine."""
-        return self.launcher.host_state()
+        return self.launcher.host_state(), self._preemption.host_state()
 
     def set_host_state(self, state: tuple) -> None:
         """Put back what `host_state` returned."""
-        self.launcher.set_host_state(state)
+        launcher, preemption = state
+        self.launcher.set_host_state(launcher)
+        self._preemption.set_host_state(preemption)
 
     # Tenants and streams
 
@@ -397,7 +399,8 @@ class Device(AddressSpace):
         return self._preemption.estimate(launch)
 
     def finish_preempt(self, launch: Launch, max_cycles: int = DEFAULT_CYCLES) -> PreemptReport | None:
-        """Wait for the end of a preempt or a checkpoint that was begun; returns and raises what `preempt` does."""
+        """Wait for the end of a preempt or a checkpoint that was begun; returns and raises what `preempt` does. Also a
+        `DriverError` if none was, or the launch was resumed or killed since."""
         return self._preemption.finish_preempt(launch, max_cycles)
 
     def resume(self, launch: Launch, *, gang: bool = False, max_cycles: int = DEFAULT_CYCLES) -> ResumeReport:
@@ -429,7 +432,8 @@ class Device(AddressSpace):
         self._preemption.begin_resume(launch, gang=gang)
 
     def finish_resume(self, launch: Launch, max_cycles: int = DEFAULT_CYCLES) -> ResumeReport:
-        """Wait for the end of a resume that was begun; returns and raises what `resume` does."""
+        """Wait for the end of a resume that was begun; returns and raises what `resume` does. Also a `DriverError` if
+        none was, or the launch was preempted since."""
         return self._preemption.finish_resume(launch, max_cycles)
 
     def abort(self, launch: Launch, max_cycles: int = DEFAULT_CYCLES) -> None:

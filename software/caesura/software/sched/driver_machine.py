@@ -278,7 +278,8 @@ class DriverMachine:
         signal.state = WorkState.PREEMPTED if state is KernelState.PREEMPTED else WorkState.RUNNING
         try:
             if asked is WorkState.RESUMING:
-                cycles = self.device.finish_resume(launch, 0).restore_cycles
+                resumed = self.device.finish_resume(launch, 0)
+                cycles, alone = resumed.restore_cycles, alone and resumed.counted
                 signal.counts.resumes += 1
                 signal.counts.resume_cycles += cycles if alone else 0
                 self._note(EventKind.RESUMED, signal, SwitchCost(cycles) if alone else None)
@@ -293,7 +294,7 @@ class DriverMachine:
         counts.checkpoints += checkpoint
         counts.preempts += not checkpoint
         kind = EventKind.CHECKPOINTED if checkpoint else EventKind.PREEMPTED
-        if not alone:
+        if not (alone and report.counted):
             self._note(kind, signal)
             return
         counts.saved_tbs += report.tbs
