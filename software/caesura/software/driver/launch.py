@@ -229,9 +229,9 @@ class Launch:
 
     def leave_slot(self) -> None:
         """Remember what the device will not know any more once another launch has the slot."""
-        total = math.prod(self.grid)
-        self._former = Away(total, total, self.faulted_tbs, self.switches)
         self._last_state = self.state
+        completed = math.prod(self.grid) if self._last_state is KernelState.FINISHED else self.progress[0]
+        self._former = Away(completed, completed, self.faulted_tbs, self.switches)
         self.held = []
 
     def go_away(self) -> None:

@@ -331,9 +331,10 @@ class Preemption:
         if launch.away is not None:
             return self._residence.kill(launch)
         with self.lock:  # or another thread's launch could have the slot when the command comes
-            self._launcher.check_own(launch)
+            self._launcher.check_device(launch)
             if launch.ended:
                 return
+            self._launcher.check_own(launch)
             try:
                 self._launcher.command(Command.KILL, launch)
             except CommandRefused:
