@@ -10,8 +10,10 @@ import time
 import pytest
 
 from caesura import open_device
+from caesura.hw.arch.errors import InputError
 from caesura.hw.arch.geometry import preset
-from caesura.software.driver import DriverError
+from caesura.sim.golden.transport import GoldenTransport
+from caesura.software.driver import Closed, Device, DriverError
 from caesura.software.driver.lock import FairLock
 from caesura.software.driver.time_slices import uninterrupted
 from support.sim.stirring import Stirring
@@ -200,6 +202,72 @@ def test_interrupts_at_any_moment_leave_the_device_to_others(press, poll):
         device.kill(work.launch)
         with pytest.raises(KeyboardInterrupt):
             signal.raise_signal(signal.SIGINT)
+
+
+class EndedTransport(GoldenTransport):
+    """Refuses what comes after its end, as the RTL's does, with an error of its own."""
+
+    ended = False
+
+    def close(self):
+        self.ended = True
+
+    def _open(self):
+        if self.ended:
+            raise InputError("this simulation has been closed")
+
+    def wait(self, cycles):
+        self._open()
+        return super().wait(cycles)
+
+    def advance(self, cycles):
+        self._open()
+        return super().advance(cycles)
+
+
+@pytest.mark.parametrize("wait", [lambda device, launch: device.wait(launch, 1 << 60),
+                                  lambda device, launch: device.advance(1 << 60),
+                                  lambda device, launch: device.synchronize(1 << 60)],
+                         ids=["wait", "advance", "stream"])
+@pytest.mark.parametrize("transport", [GoldenTransport, EndedTransport])
+def test_closing_ends_what_others_wait_for(transport, wait):
+    device = Device(transport(preset("tiny"), MEMORY))
+    work, ends = Stirring(device, LONG), []
+    StirTask(device, device.stream(), LONG, 1)
+
+    def waits():
+        with pytest.raises(Closed, match="this device has been closed"):
+            wait(device, work.launch)
+        ends.append(1)
+
+    def closes():
+        time.sleep(0.3)
+        device.close()
+
+    together(waits, waits, closes)
+    assert len(ends) == 2
+
+
+def test_closing_ends_waiting_for_a_call():
+    device, begun, leave = open_device("golden", "tiny", memory_bytes=MEMORY), threading.Event(), threading.Event()
+    stream = device.stream()
+
+    def waits():
+        begun.set()
+        leave.wait(LIMIT)
+
+    def carries_out():
+        with contextlib.suppress(Closed):
+            stream.call(waits)
+
+    def closes():
+        assert begun.wait(LIMIT)
+        threading.Timer(0.2, device.close).start()
+        with pytest.raises(Closed):
+            stream.synchronize()
+        leave.set()
+
+    together(carries_out, closes)
 
 
 @pytest.mark.usefixtures("interruptible")

@@ -80,8 +80,9 @@ class Device(AddressSpace):
         return self.host.closed
 
     def close(self) -> None:
-        """End the machine and give its memory back; any later use of it is a `Closed` error. Safe to repeat."""
-        for launch in self.launches.values():
+        """End the machine and give its memory back; any later use of it is a `Closed` error, and so ends what other
+        threads wait for. Safe to repeat."""
+        for launch in [*self.launches.values()]:
             launch.held = []
         self.host.close()
 

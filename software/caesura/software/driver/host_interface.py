@@ -63,8 +63,9 @@ class HostInterface:
         """Whether `close` has been called."""
         return isinstance(self.transport, ClosedTransport)
 
+    @whole
     def close(self) -> None:
-        """End the machine; safe to repeat."""
+        """End the machine; safe to repeat. What another thread waits for ends with `Closed`."""
         if self.closed:
             return
         machine, self.transport = self.transport, cast(Transport, ClosedTransport(self.transport))

@@ -91,6 +91,7 @@ class Streams:
             if not calls:
                 return passed
             calls[0].returned.wait(CALL_SECONDS)
+            _ = self.launcher.host.transport.cycle  # `Closed` if the device is
 
     def wait_any(self, tasks: Iterable[Task], max_cycles: int = DEFAULT_CYCLES) -> Task:
         """Let time pass until one of some tasks is over, and return it; see `Device.wait_any`."""
