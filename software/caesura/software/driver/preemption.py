@@ -309,10 +309,11 @@ class Preemption:
         """Withdraw what is under way; see `Device.abort`."""
         limit = whole_number(max_cycles, "max_cycles")
         self._launcher.check_own(launch)
-        before = launch.peek_state()
-        self._launcher.command(Command.ABORT, launch)
-        if before is not KernelState.RESUMING:  # of what a preempt has saved
-            self._restores.begin(launch)
+        with self.lock:
+            before = launch.peek_state()
+            self._launcher.command(Command.ABORT, launch)
+            if before is not KernelState.RESUMING:  # of what a preempt has saved
+                self._restores.begin(launch)
         self._wait("abort", launch, (KernelState.PREEMPTING,), limit)
         if launch.state is KernelState.RESUMING:
             self._wait("abort", launch, (KernelState.RESUMING,), limit)
