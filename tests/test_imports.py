@@ -37,7 +37,7 @@ LAYERS = {
         "regions memory arrays",
         "arguments fit textures variables constants tickets loaded",
         "launch pointers events kernel_slots launcher patience",
-        "module context saved_context inspection estimate simulated_time residence preemption",
+        "module context saved_context inspection estimate simulated_time residence overlaps preemption",
         "anticipation queue streams",
         "queues core address_space partition eviction",
         "tenant device"),

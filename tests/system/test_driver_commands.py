@@ -7,7 +7,7 @@ from caesura.hw.arch.commands import KernelState
 from caesura.hw.arch.faults import CommandError
 from caesura.hw.arch.geometry import preset
 from caesura.software.driver import CommandRefused, CycleLimit, DriverError
-from support.sim.stirring import Stirring
+from support.sim.stirring import BLOCKS, Stirring
 
 TINY = preset("tiny")
 LONG = 1 << 20
@@ -37,12 +37,19 @@ def test_a_killed_launch_has_ended_and_its_slot_and_memory_are_free(device):
         device.kill(work.launch)  # it stays as it is
         with pytest.raises(DriverError, match="was killed; launch it again"):
             device.wait(work.launch)
-        launches.append(work.launch)
+        launches.append((work.launch, work.launch.progress))
         again = Stirring(device, 2, seed=2)
         again.finishes()
+        assert again.launch.progress == (BLOCKS, BLOCKS)
         assert again.launch.slot == work.launch.slot, "the slot is not free"
-    assert all(launch.state is KernelState.IDLE for launch in launches), "forgotten when the slot had another owner"
-    del work, again, launches
+        device.kill(again.launch)  # has finished
+        device.wait(again.launch)
+    for launch, progress in launches:  # the slot has had other owners
+        device.kill(launch)
+        assert launch.state is KernelState.IDLE and launch.progress == launch.peek_progress() == progress
+        assert progress[0] < progress[1]
+    device.kill(again.launch)
+    del work, again, launches, launch
     assert device.system.free_bytes > system - 8 * 1024
 
 

@@ -1,6 +1,10 @@
 """Streams: order, events, errors where they belong, priorities that preempt, more launches than there are slots."""
 
+import os
 import random
+import signal
+import threading
+import time
 from pathlib import Path
 
 import numpy as np
@@ -226,6 +230,13 @@ def test_bad_arguments_are_told_at_the_call(golden):
         golden.preempt_by("live", tbs=[0])
     with pytest.raises(DriverError, match="no mechanism 'fast'"):
         golden.preempt_by("fast")
+    with pytest.raises(DriverError, match="incremental does not go with in_place"):
+        golden.preempt_by("live", incremental=True, in_place=True)
+    with pytest.raises(DriverError, match="'occupied' does not go with trap"):
+        golden.preempt_by("occupied", trap=True)
+    with pytest.raises(DriverError, match="a stream calls functions, and None is none"):
+        stream.call(None)
+    Appending(golden).append(golden.stream(), 0).wait()
     stream.synchronize()
     with open_device("golden", "tiny", memory_bytes=MEMORY) as other:
         with pytest.raises(DriverError, match="of another device"):
@@ -286,6 +297,115 @@ def test_an_error_of_a_call_is_the_programs_own(golden):
     with pytest.raises(ZeroDivisionError):
         stream.call(lambda: 1 // 0).wait()
     stream.synchronize()  # told already
+
+
+@pytest.mark.parametrize("error", [SystemExit(3), GeneratorExit()], ids=repr)
+def test_whatever_a_call_raises_ends_its_task(golden, error):
+    def fails():
+        raise error
+
+    stream, behind = golden.stream(), []
+    Appending(golden).append(stream, 0)
+    task = stream.call(fails)
+    stream.call(lambda: behind.append(1))
+    for _ in range(2):
+        with pytest.raises(type(error)):
+            task.wait()
+    assert task.state is TaskState.FAILED and not behind
+    Appending(golden).append(stream, 0).wait()
+
+
+@pytest.mark.usefixtures("interruptible")
+def test_a_call_is_interrupted(golden):
+    """The interrupt is raised where the call was carried out; the task says what has become of it."""
+    stream = golden.stream()
+    timer = threading.Timer(0.2, lambda: os.kill(os.getpid(), signal.SIGINT))
+    begin = time.monotonic()
+    timer.start()
+    with pytest.raises(KeyboardInterrupt):
+        stream.call(lambda: time.sleep(20), "nap")
+    assert time.monotonic() - begin < 10
+    with pytest.raises(DriverError, match=rf"nap, put into the stream at .*{HERE}:\d+, was interrupted"):
+        stream.synchronize()
+    Appending(golden).append(stream, 0).wait()
+
+
+def test_a_call_may_wait_for_a_thread_that_uses_the_device(golden):
+    found = threading.Event()
+    thread = threading.Thread(target=lambda: golden.zeros(4, np.uint32).get() is not None and found.set(), daemon=True)
+
+    def waits():
+        thread.start()
+        return found.wait(20)
+
+    assert golden.stream().call(waits).wait()
+
+
+def test_a_call_may_wait_for_other_streams(golden):
+    stream, other, work = golden.stream(), golden.stream(), Appending(golden)
+    work.append(stream, 1)
+
+    def waits():
+        work.append(other, 2).wait()
+        return other.call(lambda: list(work.log.get()[:2])).wait()
+
+    assert stream.call(waits).wait() == [1, 2]
+
+    def waits_for_itself():
+        stream.synchronize()
+
+    with pytest.raises(CycleLimit, match="waits_for_itself, put in at .* is running"):
+        stream.call(waits_for_itself).wait()
+
+
+def test_others_wait_for_a_call_that_a_thread_carries_out(golden):
+    """No time passes for what waits for it, and what does not goes on."""
+    stream, begun, leave, work = golden.stream(), threading.Event(), threading.Event(), Appending(golden)
+
+    def waits():
+        begun.set()
+        return leave.wait(20)
+
+    thread = threading.Thread(target=lambda: stream.call(waits), daemon=True)
+    thread.start()
+    assert begun.wait(20)
+    work.append(golden.stream(), 1).wait()
+    assert not stream.idle
+    before = golden.cycle
+    threading.Timer(0.3, leave.set).start()
+    stream.record().wait()
+    assert stream.idle and golden.cycle - before < 1000
+    thread.join(20)
+
+
+def test_closing_a_stream_whose_call_is_carried_out(golden):
+    stream, begun, leave = golden.stream(), threading.Event(), threading.Event()
+
+    def waits():
+        begun.set()
+        leave.wait(20)
+
+    thread = threading.Thread(target=lambda: stream.call(waits), daemon=True)
+    thread.start()
+    assert begun.wait(20)
+    task = stream.tasks[0]
+    stream.close()
+    leave.set()
+    thread.join(20)
+    with pytest.raises(DriverError, match="its stream was closed"):
+        task.wait()
+    golden.stream().call(lambda: None).wait()
+
+
+def test_priorities_preempt_a_kernel_without_what_it_has_not(golden):
+    """It has no routines to trap into."""
+    golden.preempt_by("live", trap=True)
+    batch = StirTask(golden, golden.stream(), 8, 1)
+    golden.advance(300)
+    StirTask(golden, golden.stream(priority=1), 1, 2).finish()
+    assert not batch.task.over and batch.task.preempted
+    golden.preempt_by()
+    batch.finish()
 
 
 def test_a_launch_that_is_killed_fails(device):

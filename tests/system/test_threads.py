@@ -1,6 +1,8 @@
 """Several threads use one device: each call is done as a whole, who waits is told, and everybody gets a turn."""
 
+import contextlib
 import os
+import random
 import signal
 import threading
 import time
@@ -8,13 +10,18 @@ import time
 import pytest
 
 from caesura import open_device
+from caesura.hw.arch.errors import InputError
 from caesura.hw.arch.geometry import preset
+from caesura.sim.golden.transport import GoldenTransport
+from caesura.software.driver import Closed, Device, DriverError
 from caesura.software.driver.lock import FairLock
+from caesura.software.driver.time_slices import uninterrupted
 from support.sim.stirring import Stirring
 from support.sim.stream_work import StirTask
 
 MEMORY = 1 << 23
 LIMIT = 60
+LONG = 1 << 20
 
 
 def together(*functions):
@@ -111,13 +118,13 @@ def test_the_lock_is_fair_and_can_be_taken_again():
 
     def greedy():
         for _ in range(50):
-            with lock, lock:
+            with lock.turn, lock, lock.turn, lock:
                 order.append("greedy")
                 time.sleep(0.002)
 
     def modest():
         for _ in range(10):
-            with lock:
+            with lock.turn, lock:
                 order.append("modest")
 
     together(greedy, modest)
@@ -142,3 +149,147 @@ def test_an_interrupt_while_a_thread_waits_for_the_lock(interruptible):
     leave.set()
     thread.join(LIMIT)
     together(lambda: lock.__enter__() and lock.__exit__())
+
+
+@contextlib.contextmanager
+def alarms(handler):
+    """Have a signal handler called at random times, every millisecond or so."""
+    rng = random.Random(1)
+
+    def ring(*_):
+        try:
+            handler()
+        finally:
+            signal.setitimer(signal.ITIMER_REAL, rng.uniform(0.0001, 0.002))
+
+    before = signal.signal(signal.SIGALRM, ring)
+    try:
+        signal.setitimer(signal.ITIMER_REAL, 0.001)
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+
+
+def own_exception():
+    raise TimeoutError
+
+
+@pytest.mark.usefixtures("interruptible")
+@pytest.mark.parametrize("press", [lambda: signal.raise_signal(signal.SIGINT), own_exception], ids=["ctrl-c", "own"])
+@pytest.mark.parametrize("poll", [lambda device, launch: (launch.progress, device.read("event")),
+                                  lambda device, launch: (launch.finished, device.advance(20))],
+                         ids=["read", "advance"])
+def test_interrupts_at_any_moment_leave_the_device_to_others(press, poll):
+    with open_device("golden", "tiny", memory_bytes=MEMORY) as device:
+        work, came = Stirring(device, LONG), 0
+
+        def interrupted():
+            nonlocal came
+            try:
+                while True:
+                    poll(device, work.launch)
+            except (KeyboardInterrupt, TimeoutError):
+                came += 1
+
+        for _ in range(25):
+            enough = came + 20
+            while came < enough:
+                with contextlib.suppress(KeyboardInterrupt, TimeoutError), alarms(press):
+                    while came < enough:
+                        interrupted()
+            together(lambda: device.read("event"))
+        device.kill(work.launch)
+        with pytest.raises(KeyboardInterrupt):
+            signal.raise_signal(signal.SIGINT)
+
+
+class EndedTransport(GoldenTransport):
+    """Refuses what comes after its end, as the RTL's does, with an error of its own."""
+
+    ended = False
+
+    def close(self):
+        self.ended = True
+
+    def _open(self):
+        if self.ended:
+            raise InputError("this simulation has been closed")
+
+    def wait(self, cycles):
+        self._open()
+        return super().wait(cycles)
+
+    def advance(self, cycles):
+        self._open()
+        return super().advance(cycles)
+
+
+@pytest.mark.parametrize("wait", [lambda device, launch: device.wait(launch, 1 << 60),
+                                  lambda device, launch: device.advance(1 << 60),
+                                  lambda device, launch: device.synchronize(1 << 60)],
+                         ids=["wait", "advance", "stream"])
+@pytest.mark.parametrize("transport", [GoldenTransport, EndedTransport])
+def test_closing_ends_what_others_wait_for(transport, wait):
+    device = Device(transport(preset("tiny"), MEMORY))
+    work, ends = Stirring(device, LONG), []
+    StirTask(device, device.stream(), LONG, 1)
+
+    def waits():
+        with pytest.raises(Closed, match="this device has been closed"):
+            wait(device, work.launch)
+        ends.append(1)
+
+    def closes():
+        time.sleep(0.3)
+        device.close()
+
+    together(waits, waits, closes)
+    assert len(ends) == 2
+
+
+def test_closing_ends_waiting_for_a_call():
+    device, begun, leave = open_device("golden", "tiny", memory_bytes=MEMORY), threading.Event(), threading.Event()
+    stream = device.stream()
+
+    def waits():
+        begun.set()
+        leave.wait(LIMIT)
+
+    def carries_out():
+        with contextlib.suppress(Closed):
+            stream.call(waits)
+
+    def closes():
+        assert begun.wait(LIMIT)
+        threading.Timer(0.2, device.close).start()
+        with pytest.raises(Closed):
+            stream.synchronize()
+        leave.set()
+
+    together(carries_out, closes)
+
+
+@pytest.mark.usefixtures("interruptible")
+def test_a_signal_handler_may_use_the_device():
+    with open_device("golden", "tiny", memory_bytes=MEMORY) as device:
+        seen = []
+        end = time.monotonic() + 1
+        with alarms(lambda: seen.append(device.read("event"))):
+            while time.monotonic() < end:
+                device.read("event")
+        assert len(seen) > 20
+        together(lambda: device.read("event"))
+
+
+@pytest.mark.usefixtures("interruptible")
+def test_an_interrupt_is_not_lost_in_another_error():
+    def fails():
+        os.kill(os.getpid(), signal.SIGINT)
+        time.sleep(0.01)
+        raise DriverError("mine")
+
+    with pytest.raises(KeyboardInterrupt) as caught, uninterrupted():
+        fails()
+    assert isinstance(caught.value.__context__, DriverError)
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler

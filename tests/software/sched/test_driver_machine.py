@@ -149,6 +149,38 @@ def test_memory_can_be_had_of_the_same_work_that_has_ended_only():
     made.close()
 
 
+def test_what_has_not_begun_has_no_memory():
+    made = machine("golden")
+    queue, wanted = made.queue(QueueSpec()), work("vecadd", 20)
+    first, waiting = made.submit(queue, wanted), made.submit(queue, wanted)
+    with pytest.raises(MachineError, match="'vecadd' is waiting and has not begun"):
+        made.results(waiting)
+    made.kill(waiting)
+    with pytest.raises(MachineError, match="'vecadd' is killed and has not begun"):
+        made.results(waiting)
+    with pytest.raises(MachineError, match="has left no memory"):
+        made.submit(queue, wanted, memory_of=waiting)
+    assert kinds(events(made), first) == [E.STARTED, E.FINISHED] and wrong(made, first) == 0
+    made.close()
+
+
+def test_a_work_that_cannot_be_started_leaves_its_queue():
+    """It is told to who submits it, or, when its turn comes later, by an event."""
+    made = machine("golden")
+    queue, good = made.queue(QueueSpec()), work("vecadd", 3)
+    bad = Work(good.image, good.grid, good.block, lambda: {"a": np.zeros(4, np.int32)})
+    with pytest.raises(DriverError, match="takes 4 arguments"):
+        made.submit(queue, bad)
+    assert made.run_until(made.cycle + 10) is None
+    first, late, last = made.submit(queue, good), made.submit(queue, bad), made.submit(queue, good)
+    found = events(made)
+    assert kinds(found, late) == [E.FAULTED] and late.state is WorkState.FAULTED
+    assert "could not be started: kernel 'vecadd' takes 4" in next(e.text for e in found if e.signal is late)
+    for signal in (first, last):
+        assert kinds(found, signal) == [E.STARTED, E.FINISHED] and wrong(made, signal) == 0
+    made.close()
+
+
 def test_a_work_goes_on_in_the_memory_of_another_submission():
     """saxpy adds to what is there: twice is another result than once."""
     made = machine("golden")

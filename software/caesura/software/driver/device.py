@@ -80,8 +80,9 @@ class Device(AddressSpace):
         return self.host.closed
 
     def close(self) -> None:
-        """End the machine and give its memory back; any later use of it is a `Closed` error. Safe to repeat."""
-        for launch in self.launches.values():
+        """End the machine and give its memory back; any later use of it is a `Closed` error, and so ends what other
+        threads wait for. Safe to repeat."""
+        for launch in [*self.launches.values()]:
             launch.held = []
         self.host.close()
 
@@ -129,11 +130,13 @@ class Device(AddressSpace):
 
     def host_state(self) -> tuple:
         """Return the driver's own state (launches, allocations), to go with a snapshot of the machine."""
-        return self.launcher.host_state()
+        return self.launcher.host_state(), self._preemption.host_state()
 
     def set_host_state(self, state: tuple) -> None:
         """Put back what `host_state` returned."""
-        self.launcher.set_host_state(state)
+        launcher, preemption = state
+        self.launcher.set_host_state(launcher)
+        self._preemption.set_host_state(preemption)
 
     # Tenants and streams
 
@@ -178,12 +181,13 @@ class Device(AddressSpace):
         mechanism : hw.arch.context.Mechanism, str or None
             None: nothing is preempted; a priority only says what begins first.
         how
-            Patience, grace and the like, as of `preempt`.
+            Patience, grace and the like, as of `preempt`. A kernel of a stream that has no preemption routines is
+            preempted without `trap`, one with bases of another `scramble` without `incremental`.
 
         Raises
         ------
         DriverError
-            If there is no such mechanism, or the machine has none of what is given.
+            If there is no such mechanism, the machine has none of what is given, or some of it does not go together.
         """
         self._core.streams.priorities.set(self.geometry, mechanism, how)
         self._core.queues.preempt_by(self._core.streams.priorities.by)
@@ -396,7 +400,8 @@ class Device(AddressSpace):
         return self._preemption.estimate(launch)
 
     def finish_preempt(self, launch: Launch, max_cycles: int = DEFAULT_CYCLES) -> PreemptReport | None:
-        """Wait for the end of a preempt or a checkpoint that was begun; returns and raises what `preempt` does."""
+        """Wait for the end of a preempt or a checkpoint that was begun; returns and raises what `preempt` does. Also a
+        `DriverError` if none was, or the launch was resumed or killed since."""
         return self._preemption.finish_preempt(launch, max_cycles)
 
     def resume(self, launch: Launch, *, gang: bool = False, max_cycles: int = DEFAULT_CYCLES) -> ResumeReport:
@@ -428,7 +433,8 @@ class Device(AddressSpace):
         self._preemption.begin_resume(launch, gang=gang)
 
     def finish_resume(self, launch: Launch, max_cycles: int = DEFAULT_CYCLES) -> ResumeReport:
-        """Wait for the end of a resume that was begun; returns and raises what `resume` does."""
+        """Wait for the end of a resume that was begun; returns and raises what `resume` does. Also a `DriverError` if
+        none was, or the launch was preempted since."""
         return self._preemption.finish_resume(launch, max_cycles)
 
     def abort(self, launch: Launch, max_cycles: int = DEFAULT_CYCLES) -> None:

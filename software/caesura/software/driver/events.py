@@ -51,6 +51,10 @@ class Events:
         self._host.write("event", **event)
         self.taken += any(event.values())
 
+    def note(self) -> None:
+        """Something has happened that is no event of the machine."""
+        self.taken += 1
+
     def _fault(self) -> FaultRecord:
         host = self._host
         kind, monitor, pc = host.fields("fault_kind"), monitor_of(host.transport), host.read("fault_pc")

@@ -11,7 +11,8 @@ from caesura.hw.arch.registers import Register, device_register_map, register_ma
 
 from .closed_transport import ClosedTransport
 from .errors import DriverError
-from .lock import FairLock
+from .lock import FairLock, whole
+from .time_slices import uninterrupted
 from .transport import Transport
 
 __all__ = ["HostInterface"]
@@ -62,31 +63,32 @@ class HostInterface:
         """Whether `close` has been called."""
         return isinstance(self.transport, ClosedTransport)
 
+    @whole
     def close(self) -> None:
-        """End the machine; safe to repeat."""
+        """End the machine; safe to repeat. What another thread waits for ends with `Closed`."""
         if self.closed:
             return
         machine, self.transport = self.transport, cast(Transport, ClosedTransport(self.transport))
         if end := getattr(machine, "close", None):
             end()
 
+    @whole
     def read(self, path: str) -> int:
         """Return a register by path, for example ``"kernel[0].state"``."""
-        with self.lock:
-            return self.transport.read_register(self._registers[path].address)
+        return self.transport.read_register(self._registers[path].address)
 
+    @whole
     def peek(self, path: str) -> int | None:
         """Return a register without time passing, None on a machine that cannot (Amaranth's simulator)."""
-        with self.lock:
-            return self.transport.peek_register(self._registers[path].address)
+        return self.transport.peek_register(self._registers[path].address)
 
+    @whole
     def write(self, path: str, value: int | None = None, **fields: int) -> None:
         """Write a register as a whole or by fields."""
         register = self._registers[path]
         word = register.pack(**fields) if value is None else value
-        with self.lock:
-            self.transport.write_register(register.address, word)
-            self._held[path] = word
+        self.transport.write_register(register.address, word)
+        self._held[path] = word
 
     def hold(self, path: str, value: int) -> None:
         """Write a register that nobody but the host writes; no time passes if it is known to hold the value."""
@@ -109,7 +111,7 @@ class HostInterface:
         if not self.geometry.has_uncore:
             yield
             return
-        with self.lock:
+        with self.lock.turn, self.lock, uninterrupted():
             before = {name: self._held.get(name, self._registers[name].reset) for name in ("sm_read", "sm_write")}
             for name in before:
                 self.hold(name, 1 << sm)

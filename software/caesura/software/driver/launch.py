@@ -100,7 +100,7 @@ class Launch:
         name = f"{self.kernel.name!r}, grid {self.grid}, block {self.block}"
         if self.device.host.closed:
             return f"Launch({name}, device closed)"
-        state, progress = self._state(self.device.host.peek_fields), self.peek_progress()
+        state, progress = self.peek_state(), self.peek_progress()
         if state is None or progress is None:
             return f"Launch({name})"
         return f"Launch({name}, {state.name.lower()}, {progress[0]:,} of {progress[1]:,} TBs)"
@@ -148,6 +148,10 @@ class Launch:
             return self._last_state if self.away is None else KernelState.PREEMPTED
         fields = read(f"kernel[{self.slot}].state")
         return None if fields is None else KernelState(fields["state"])
+
+    def peek_state(self) -> KernelState | None:
+        """Return `state` without simulated time passing, None where a machine cannot (`Device.peek`)."""
+        return self._state(self.device.host.peek_fields)
 
     @property
     @whole
@@ -225,9 +229,9 @@ class Launch:
 
     def leave_slot(self) -> None:
         """Remember what the device will not know any more once another launch has the slot."""
-        total = math.prod(self.grid)
-        self._former = Away(total, total, self.faulted_tbs, self.switches)
         self._last_state = self.state
+        completed = math.prod(self.grid) if self._last_state is KernelState.FINISHED else self.progress[0]
+        self._former = Away(completed, completed, self.faulted_tbs, self.switches)
         self.held = []
 
     def go_away(self) -> None:

@@ -1,72 +1,82 @@
-"""One thread at a time: what several register accesses do together is done as a whole, by whoever came first."""
+"""One thread at a time: what several register accesses do together is done as a whole."""
 
 from __future__ import annotations
 
+import _thread
 import functools
 import threading
-from collections import deque
+import time
 from collections.abc import Callable
+from types import TracebackType
 from typing import Concatenate, ParamSpec, Protocol, TypeVar
 
 from .time_slices import uninterrupted
 
 __all__ = ["FairLock", "whole"]
 
-_HANDED_ON = -1
+_LOOK_SECONDS = 0.0001
+"""Between two looks at whether another thread has had the lock."""
+_MOST_SECONDS = 0.05
+"""Longest that a thread lets others go first: who has asked may have been interrupted, or be slow to wake up."""
 
 
-class FairLock:
-    """A lock that threads get in the order in which they have asked, and may take again while they have it.
+class FairLock(_thread.RLock):  # pyright: ignore[reportGeneralTypeIssues] - final in stubs only
+    """A lock that a thread may take again while it has it, and that others get before who had it last.
 
-    Python's own locks let a thread that gives one back and asks at once have it again: one that lets time pass in
-    slices would keep all others out.
+    ``with lock`` takes it, ``with lock.turn, lock`` lets others that ask go first if this thread had it last. Python's
+    own locks let a thread that gives one back and asks at once have it again: one that lets time pass in slices would
+    keep all others out.
+
+    Taking it and giving it back are Python's, in C: a signal handler that raises (Ctrl-C) comes before or after, and
+    the lock belongs to who is in the block. That may not be said of anything written in Python. So who asks and who had
+    it last are noted beside it, and nothing but the order depends on that; a handler may use the device too.
+
+    Attributes
+    ----------
+    turn : Turn
     """
 
     def __init__(self):
-        self._mutex = threading.Lock()
-        self._owner: int | None = None
-        self._depth = 0
-        self._waiting: deque[threading.Lock] = deque()
+        self.turn = Turn(self)
 
-    def __enter__(self) -> FairLock:
-        me = threading.get_ident()
-        if self._owner != me:
-            self._acquire()
-            self._owner = me
-        self._depth += 1
+    @property
+    def mine(self) -> bool:
+        """Whether this thread has it."""
+        return self._is_owned()  # pyright: ignore[reportAttributeAccessIssue] - not in stubs
+
+
+class Turn:
+    """Whose turn it is to take a lock (`FairLock`): entered before it is taken, left when it has been given back.
+
+    Parameters
+    ----------
+    lock : FairLock
+    """
+
+    def __init__(self, lock: FairLock):
+        self._lock = lock
+        self._asking: set[int] = set()
+        self._last: int | None = None
+
+    def __enter__(self) -> Turn:
+        if not self._lock.mine:
+            me = threading.get_ident()
+            if self._last == me and self._asking:
+                self._give_way(me)
+            self._asking.add(me)
         return self
 
-    def _acquire(self) -> None:
-        with self._mutex:
-            if self._owner is None:
-                self._owner = _HANDED_ON
-                return
-            gate = threading.Lock()
-            gate.acquire()
-            self._waiting.append(gate)
-        try:
-            gate.acquire()
-        except BaseException:  # an interrupt (Ctrl-C) while it waits
-            with self._mutex:
-                if gate in self._waiting:
-                    self._waiting.remove(gate)
-                else:
-                    self._hand_on()
-            raise
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None,
+                 traceback: TracebackType | None) -> None:
+        if not self._lock.mine:
+            me = self._last = threading.get_ident()
+            self._asking.discard(me)
 
-    def __exit__(self, *_: object) -> None:
-        self._depth -= 1
-        if not self._depth:
-            with self._mutex:
-                self._hand_on()
-
-    def _hand_on(self) -> None:
-        """Give the lock to who waits longest."""
-        if self._waiting:
-            self._owner = _HANDED_ON
-            self._waiting.popleft().release()
-        else:
-            self._owner = None
+    def _give_way(self, me: int) -> None:
+        """Let another thread that asks go first."""
+        end = time.monotonic() + _MOST_SECONDS
+        while self._last == me and self._asking - {me} and time.monotonic() < end:
+            time.sleep(_LOOK_SECONDS)
 
 
 class HasLock(Protocol):
@@ -93,7 +103,8 @@ def whole(method: Callable[Concatenate[Some, Given], Result]) -> Callable[Concat
     """Have a method done as a whole: no other thread uses the device meanwhile, an interrupt (Ctrl-C) is put off."""
     @functools.wraps(method)
     def guarded(self: Some, *arguments: Given.args, **options: Given.kwargs) -> Result:
-        with self.lock, uninterrupted():
+        lock = self.lock
+        with lock.turn, lock, uninterrupted():
             return method(self, *arguments, **options)
 
     return guarded

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
+from weakref import WeakKeyDictionary
 
 from caesura.hw.arch.commands import Command, KernelState
 from caesura.hw.arch.context import Capability, Mechanism, mechanisms_of
@@ -22,6 +23,7 @@ from .launch import ENDED, Launch
 from .launcher import Launcher
 from .lock import FairLock, whole
 from .memory import DeviceMemory
+from .overlaps import Overlaps
 from .patience import default_patience
 from .residence import Residence
 from .saved_context import read_context
@@ -33,6 +35,9 @@ __all__ = ["Preemption", "PreemptReport", "ResumeReport", "check_options"]
 @dataclass(frozen=True)
 class PreemptReport:
     """What the counters say of a preempt or a checkpoint; cycles are of the core clock.
+
+    There is one set of counters, of the preempt that was carried out last. Where that may have been another launch's
+    `counted` is False, and all that counters say is None. What hardware queues preempt is not noticed.
 
     Attributes
     ----------
@@ -65,6 +70,8 @@ class PreemptReport:
         Registers and shared memory have stayed on the SM, but for what a newcomer was to find room in.
     trap : bool
         Warps have stopped in the preemption routines of the kernel.
+    counted : bool
+        The counters are of this preempt.
     """
 
     mechanism: Mechanism
@@ -85,10 +92,11 @@ class PreemptReport:
     incremental: bool = False
     in_place: bool = False
     trap: bool = False
+    counted: bool = True
 
 
 class _Asked(NamedTuple):
-    """The last preempt or checkpoint of a slot, as in `PreemptReport`."""
+    """The last preempt or checkpoint of a launch, as in `PreemptReport`."""
 
     mechanism: Mechanism
     patience: int | str | None
@@ -102,7 +110,7 @@ class _Asked(NamedTuple):
 
 @dataclass(frozen=True)
 class ResumeReport:
-    """What the counters say of a resume.
+    """What the counters say of a resume; None, and `counted` False, if another launch was resumed at the same time.
 
     Attributes
     ----------
@@ -112,11 +120,14 @@ class ResumeReport:
         From the request until the first instruction issued.
     bytes : int
         Read.
+    counted : bool
+        The counters are of this resume.
     """
 
     restore_cycles: int
     resume_cycles: int
     bytes: int
+    counted: bool = True
 
 
 class Preemption:
@@ -133,7 +144,8 @@ class Preemption:
         self._launcher, self._time, self._inspection = launcher, time, inspection
         self._host = launcher.host
         self._residence = Residence(launcher, time)
-        self._asked: dict[int, _Asked] = {}
+        self._asked: WeakKeyDictionary[Launch, _Asked | None] = WeakKeyDictionary()  # None: a resume since
+        self._saves, self._restores = Overlaps(KernelState.PREEMPTING, True), Overlaps(KernelState.RESUMING, False)
 
     @property
     def lock(self) -> FairLock:
@@ -188,8 +200,9 @@ class Preemption:
                 return
             raise
         launch.scrambled.add(scramble)
-        self._asked[launch.slot] = _Asked(mechanism, None if restart else patience, grace, restart, checkpoint,
-                                          incremental, in_place, trap)
+        self._asked[launch] = _Asked(mechanism, None if restart else patience, grace, restart, checkpoint,
+                                     incremental, in_place, trap)
+        self._saves.begin(launch, bool(waiting_cycles(grace)))
 
     def move(self, launch: Launch, parts: Sequence[int], max_cycles: int = DEFAULT_CYCLES) -> None:
         """Have each SM take another part of a preempted launch; see `Device.move`."""
@@ -239,42 +252,68 @@ class Preemption:
         self._launcher.check_device(launch)
         if launch.finished:
             return None
-        asked = self._asked[launch.slot]
+        asked, name = self._asked.get(launch), launch.kernel.image.name
+        if asked is None:
+            raise DriverError(f"no preempt or checkpoint of kernel {name!r} has been begun"
+                              + " since its last resume" * (launch in self._asked) + "; begin one first")
         self._finish("checkpoint" if asked.checkpoint else "preempt", launch, KernelState.PREEMPTING, limit)
-        return None if launch.finished else self._report(launch, asked)
+        if launch.ended:
+            if launch.finished:
+                return None
+            raise DriverError(f"kernel {name!r} was killed while it was preempted; launch it again")
+        return self._report(launch, asked)
 
     @whole
     def _report(self, launch: Launch, asked: _Asked) -> PreemptReport:
-        """Return what the counters say of the last preempt."""
-        counter = {n: self._host.read(f"save_{n}") for n in
-                   ("cycles", "data_bytes", "metadata_bytes", "registers", "lines", "tbs", "warps")}
-        return PreemptReport(asked.mechanism, counter["cycles"], self._host.read("drain_cycles"), asked.patience,
-                             counter["data_bytes"], counter["metadata_bytes"], counter["registers"],
-                             counter["lines"], counter["tbs"], counter["warps"],
-                             counter["tbs"] * launch.occupied_tb_bytes, asked.grace,
-                             self._host.read("grace_cycles") if asked.grace else 0, asked.restart,
-                             asked.checkpoint, asked.incremental, asked.in_place, asked.trap)
+        """Return what the counters say of the last preempt of a launch."""
+        self._saves.end(launch)
+        counted = self._saves.alone(launch)
+        counter: dict[str, Any] = {n: self._host.read(f"save_{n}") if counted else None for n in
+                                   ("cycles", "data_bytes", "metadata_bytes", "registers", "lines", "tbs", "warps")}
+        drained: Any = self._host.read("drain_cycles") if counted else None
+        occupied: Any = counter["tbs"] * launch.occupied_tb_bytes if counted else None
+        grace_used: Any = (self._host.read("grace_cycles") if counted else None) if asked.grace else 0
+        return PreemptReport(asked.mechanism, counter["cycles"], drained, asked.patience, counter["data_bytes"],
+                             counter["metadata_bytes"], counter["registers"], counter["lines"], counter["tbs"],
+                             counter["warps"], occupied, asked.grace, grace_used, asked.restart, asked.checkpoint,
+                             asked.incremental, asked.in_place, asked.trap, counted)
 
     @whole
     def begin_resume(self, launch: Launch, *, gang: bool = False) -> None:
         """Ask for a resume; see `Device.begin_resume`."""
         self._launcher.check_own(launch)
         self._launcher.command(Command.RESUME, launch, scramble=int(launch.scramble), gang=int(gang))
+        self._asked[launch] = None
+        self._restores.begin(launch)
 
     def finish_resume(self, launch: Launch, max_cycles: int = DEFAULT_CYCLES) -> ResumeReport:
         """Wait for the end of a resume; see `Device.finish_resume`."""
         limit = whole_number(max_cycles, "max_cycles")
         self._launcher.check_device(launch)
+        if self._asked.get(launch, launch) is not None:
+            raise DriverError(f"no resume of kernel {launch.kernel.image.name!r} has been begun"
+                              + " since its last preempt" * (launch in self._asked) + "; begin one first")
         self._finish("resume", launch, KernelState.RESUMING, limit)
-        counters = "restore_cycles", "resume_cycles", "restore_bytes"
-        with self.lock:
-            return ResumeReport(*(self._host.read(name) for name in counters))
+        return self._resumed(launch)
+
+    @whole
+    def _resumed(self, launch: Launch) -> ResumeReport:
+        """Return what the counters say of the last resume of a launch."""
+        self._restores.end(launch)
+        counted = self._restores.alone(launch)
+        restored, resumed, read = (self._host.read(name) if counted else None
+                                   for name in ("restore_cycles", "resume_cycles", "restore_bytes"))
+        return ResumeReport(cast(int, restored), cast(int, resumed), cast(int, read), counted)
 
     def abort(self, launch: Launch, max_cycles: int = DEFAULT_CYCLES) -> None:
         """Withdraw what is under way; see `Device.abort`."""
         limit = whole_number(max_cycles, "max_cycles")
         self._launcher.check_own(launch)
-        self._launcher.command(Command.ABORT, launch)
+        with self.lock:
+            before = launch.peek_state()
+            self._launcher.command(Command.ABORT, launch)
+            if before is not KernelState.RESUMING:  # of what a preempt has saved
+                self._restores.begin(launch)
         self._wait("abort", launch, (KernelState.PREEMPTING,), limit)
         if launch.state is KernelState.RESUMING:
             self._wait("abort", launch, (KernelState.RESUMING,), limit)
@@ -293,9 +332,10 @@ class Preemption:
         if launch.away is not None:
             return self._residence.kill(launch)
         with self.lock:  # or another thread's launch could have the slot when the command comes
-            self._launcher.check_own(launch)
+            self._launcher.check_device(launch)
             if launch.ended:
                 return
+            self._launcher.check_own(launch)
             try:
                 self._launcher.command(Command.KILL, launch)
             except CommandRefused:
@@ -304,6 +344,14 @@ class Preemption:
         self._wait("kill", launch, (KernelState.KILLING,), limit)
         self._launcher.slots.forget(launch)
         self._launcher.slots.free_local()
+
+    def host_state(self) -> dict[Launch, _Asked | None]:
+        """Return what was begun, to go with a snapshot of the machine."""
+        return dict(self._asked)
+
+    def set_host_state(self, state: dict[Launch, _Asked | None]) -> None:
+        """Put back what `host_state` returned."""
+        self._asked = WeakKeyDictionary(state)
 
     def adopt(self, device: DeviceMemory, handle: int, image: KernelImage, max_cycles: int = DEFAULT_CYCLES) -> Launch:
         """Take a launch over from memory of an owner; see `Device.adopt`."""
@@ -344,6 +392,7 @@ def _room_for(newcomer: Launch | None) -> dict[str, int]:
     return {"kernel": newcomer.slot, "tbs": min(-(-left // g.sms), g.tb_slots, g.warps // newcomer.warps_per_tb)}
 
 
+_NOT_IN_PLACE = "{} does not go with in_place, or a newcomer: what stays on the SM is whole; give one"
 _NOT_ADOPTED = {
     CommandError.BAD_IMAGE: "memory does not hold it as a preempt has left it: it was not preempted, it ran again "
                             "since, or something has written there; launch the kernel again",
@@ -369,6 +418,10 @@ def check_options(g: Geometry, mechanism: Mechanism | str, how: Mapping[str, Any
     for option, there in (("incremental", g.checkpoints), ("in_place", g.in_place), ("trap", g.traps)):
         if how.get(option) and not there:
             raise DriverError(f"this machine ({g.name}) has no {option}: its geometry says so; leave it out")
+    if how.get("in_place") and how.get("incremental"):
+        raise DriverError(_NOT_IN_PLACE.format("incremental"))
+    if how.get("trap"):
+        _check_stops_at_points(chosen, False)
 
 
 def _mechanism(given: Mechanism | str, g: Geometry) -> Mechanism:
@@ -425,12 +478,16 @@ def _check_trap(launch: Launch, mechanism: Mechanism, restart: bool) -> None:
     g, image = launch.device.geometry, launch.kernel.image
     if not g.traps:
         raise DriverError(f"this machine ({g.name}) has no traps: its geometry says traps = false; leave trap out")
-    if not mechanism.has(Capability.STOPS_AT_POINTS) or restart:
-        raise DriverError(f"{'restart' if restart else f'mechanism {mechanism.label!r}'} does not go with trap: its "
-                          "warps stop at once, and not in a routine; leave it out")
+    _check_stops_at_points(mechanism, restart)
     if not image.traps:
         raise DriverError(f"kernel {image.name!r} has no preemption routines to trap into; compile it with them "
                           "(caesura compile --routines), or leave trap out")
+
+
+def _check_stops_at_points(mechanism: Mechanism, restart: bool) -> None:
+    if not mechanism.has(Capability.STOPS_AT_POINTS) or restart:
+        raise DriverError(f"{'restart' if restart else f'mechanism {mechanism.label!r}'} does not go with trap: its "
+                          "warps stop at once, and not in a routine; leave it out")
 
 
 def _check_in_place(launch: Launch, others: dict[str, bool]) -> None:
@@ -439,4 +496,4 @@ def _check_in_place(launch: Launch, others: dict[str, bool]) -> None:
         raise DriverError(f"this machine ({g.name}) keeps nothing in place: its geometry says in_place = false; leave "
                           "in_place and newcomer out")
     for name in (name for name, given in others.items() if given):
-        raise DriverError(f"{name} does not go with in_place, or a newcomer: what stays on the SM is whole; give one")
+        raise DriverError(_NOT_IN_PLACE.format(name))

@@ -12,7 +12,7 @@ from .errors import CycleLimit, DriverError, KernelFault
 from .inspection import Inspection
 from .launch import ENDED, Launch
 from .launcher import Launcher
-from .time_slices import TimeSlices
+from .time_slices import TimeSlices, uninterrupted
 
 __all__ = ["DEFAULT_CYCLES", "Observer", "SimulatedTime"]
 
@@ -55,7 +55,7 @@ class SimulatedTime:
         """Let `cycles` cycles pass; see `Device.advance`."""
         cycles = whole_number(cycles, "cycles")
         if not self.busy():
-            return self._pass(self._host.transport.advance, cycles, None)
+            return self._pass(lambda asked: self._host.transport.advance(asked), cycles, None)
         begin = self._host.transport.cycle
         self.wait_until(lambda: self._host.transport.cycle - begin >= cycles, cycles, None)
         return self._host.transport.cycle - begin
@@ -89,7 +89,8 @@ class SimulatedTime:
         """Let time pass until `done`, asked after each event, at most `max_cycles`; return the cycles passed."""
         passed = 0
         while not done() and passed < max_cycles:
-            passed += self._pass(self._host.transport.wait, max_cycles - passed, launch, self._events.taken)
+            passed += self._pass(lambda asked: self._host.transport.wait(asked), max_cycles - passed, launch,
+                                 self._events.taken)
             self._events.take()
             if self.pump is not None:
                 self.pump()
@@ -97,9 +98,10 @@ class SimulatedTime:
 
     def _pass(self, call: Callable[[int], int], cycles: int, launch: Launch | None, taken: int | None = None) -> int:
         """Let time pass in slices, each as a whole, and tell the observer; end when another thread has taken an event
-        since so many were."""
+        since so many were. `call` asks for the transport each time: another thread may have closed it."""
         def step(asked: int) -> int:
-            with self._host.lock:
+            lock = self._host.lock
+            with lock.turn, lock, uninterrupted():
                 return 0 if taken is not None and taken != self._events.taken else call(asked)
 
         def after() -> bool:

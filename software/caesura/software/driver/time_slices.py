@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-import signal
 import threading
 import time
+import weakref
+from _signal import SIGINT, default_int_handler, getsignal, signal  # pyright: ignore[reportMissingImports] - no enums
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from types import FrameType, TracebackType
 
 __all__ = ["TimeSlices", "uninterrupted"]
 
@@ -31,13 +33,11 @@ class TimeSlices:
     def run(self, call: Callable[[int], int], cycles: int, after: Callable[[], bool] = lambda: False) -> int:
         """Let cycles pass in slices; return how many did.
 
-        An interrupt (Ctrl-C) that comes during a slice is raised at its end: the machine always stands at a whole
-        cycle, and can go on.
-
         Parameters
         ----------
         call : callable
-            Lets at most so many cycles pass and returns how many did; fewer ends the stretch.
+            Lets at most so many cycles pass and returns how many did; fewer ends the stretch. It puts off an interrupt
+            (`uninterrupted`): the machine always stands at a whole cycle, and can go on.
         cycles : int
         after : callable, optional
             Called after each slice; True ends the stretch.
@@ -47,8 +47,7 @@ class TimeSlices:
         while passed < cycles:
             asked = min(self._cycles, cycles - passed)
             started = time.monotonic()
-            with uninterrupted():
-                came = call(asked)
+            came = call(asked)
             passed += came
             if after() or came < asked:
                 break
@@ -62,22 +61,63 @@ class TimeSlices:
             self._cycles = max(1, min(fitting, GROWTH * self._cycles))
 
 
-@contextmanager
-def uninterrupted() -> Iterator[None]:
-    """Put off an interrupt (Ctrl-C) until the end of what is done, which then is done as a whole.
+class uninterrupted:  # noqa: N801 - a context manager that is called like a function
+    """Put off an interrupt (Ctrl-C) until the end of what is done, which then is done as a whole; it is raised there
+    also if what is done has raised something else.
 
     Only in the main thread, and only where Python's own handler would raise `KeyboardInterrupt`: a program that has
-    installed a handler of its own keeps it.
+    installed a handler of its own keeps it. Within another one it does nothing.
     """
-    if threading.current_thread() is not threading.main_thread() \
-            or signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
-        yield
-        return
-    came: list[int] = []
-    signal.signal(signal.SIGINT, lambda number, frame: came.append(number))
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGINT, signal.default_int_handler)
-    if came:
-        raise KeyboardInterrupt
+
+    def __init__(self):
+        self.came = False
+        self._installed = False
+
+    @contextmanager
+    def let_through(self) -> Iterator[None]:
+        """Raise interrupts again, where they come, until the end of this."""
+        if not self._installed:
+            yield
+            return
+        try:
+            signal(SIGINT, default_int_handler)
+            yield
+        finally:
+            signal(SIGINT, _PutOff(self))
+
+    def __enter__(self) -> uninterrupted:
+        if threading.current_thread() is threading.main_thread():
+            now = getsignal(SIGINT)
+            if now is default_int_handler or isinstance(now, _PutOff) and now.left:
+                signal(SIGINT, _PutOff(self))  # from here on nothing is raised
+                self._installed = True
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None,
+                 traceback: TracebackType | None) -> None:
+        if self._installed:
+            signal(SIGINT, default_int_handler)
+            if self.came:
+                raise KeyboardInterrupt
+
+
+class _PutOff:
+    """What handles an interrupt meanwhile.
+
+    A handler of the program for another signal may raise where `uninterrupted` ends, and leave this here.
+    """
+
+    def __init__(self, block: uninterrupted):
+        self._block = weakref.ref(block)
+
+    @property
+    def left(self) -> bool:
+        """What was to be done as a whole has gone."""
+        return self._block() is None
+
+    def __call__(self, number: int, frame: FrameType | None) -> None:
+        block = self._block()
+        if block is None:
+            default_int_handler(number, frame)
+        else:
+            block.came = True

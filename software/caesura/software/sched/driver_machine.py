@@ -20,6 +20,7 @@ from caesura.software.driver import CommandRefused, Device, DeviceArray, Kernel,
 from caesura.software.driver.fit import check_fit, check_parameters
 from caesura.software.driver.inspection import Inspection
 from caesura.software.driver.simulated_time import SimulatedTime
+from caesura.software.driver.time_slices import uninterrupted
 from caesura.software.waiting import waiting_cycles
 
 from .machine import (
@@ -111,16 +112,20 @@ class DriverMachine:
         return len(self._specs) - 1
 
     def submit(self, queue: int, work: Work, memory_of: Signal | None = None) -> Signal:
-        """Put a work into a queue; see `Machine.submit`."""
+        """Put a work into a queue; see `Machine.submit`. What keeps it from being started now is raised; if its turn
+        comes later, the work ends with an event `FAULTED` that says so."""
         if not 0 <= queue < len(self._specs):
             raise MachineError(f"there is no queue {queue}; this machine has {len(self._specs)}")
         check_fit(self.geometry, work.image, work.grid, work.block, work.image.shared_bytes + work.shared_bytes)
         check_parameters(self.geometry, work.image)
         if memory_of is not None and (memory_of.work is not work or not memory_of.done):
             raise MachineError("memory can be had of an earlier submission of the same work that has ended")
+        if memory_of is not None and memory_of not in self._arrays:
+            raise MachineError(f"that submission of work {work.name!r} has not begun on this machine: it has left no "
+                               "memory; leave memory_of out")
         signal = Signal(work, queue, self.cycle, memory_of)
         self._signals.append(signal)
-        self._begin()
+        self._begin(signal)
         return signal
 
     def reset(self, queue: int) -> list[Signal]:
@@ -134,15 +139,32 @@ class DriverMachine:
                 self.kill(signal)
         return own
 
-    def _begin(self) -> None:
-        """Start what there is capacity for."""
-        for signal in waiting_works(self._specs, self._signals):
-            work, values = signal.work, dict(signal.work.arguments())
-            arrays = self._memory(signal, values)
-            given = [arrays.get(name, value) for name, value in values.items()]
-            self._launches[signal] = self._kernel(work)(work.grid, work.block, given, work.shared_bytes)
-            signal.started, signal.state = self.cycle, WorkState.RUNNING
-            self._note(EventKind.STARTED, signal)
+    def _begin(self, submitted: Signal | None = None) -> None:
+        """Start what there is capacity for. What cannot be started leaves its queue: an event says why, or, of what is
+        being submitted, an error."""
+        failed: Exception | None = None
+        while waiting := waiting_works(self._specs, self._signals):
+            for signal in waiting:
+                try:
+                    with uninterrupted():
+                        self._start(signal)
+                except Exception as error:  # noqa: BLE001 - whatever keeps it from being started
+                    if signal is submitted:
+                        self._signals.remove(signal)
+                        failed = error
+                    else:
+                        self._end(signal, WorkState.FAULTED, EventKind.FAULTED, f"it could not be started: {error}")
+        if failed is not None:
+            raise failed
+
+    def _start(self, signal: Signal) -> None:
+        work, values = signal.work, dict(signal.work.arguments())
+        arrays = self._memory(signal, values)
+        given = [arrays.get(name, value) for name, value in values.items()]
+        self._launches[signal] = self._kernel(work)(work.grid, work.block, given, work.shared_bytes)
+        self._arrays[signal] = arrays
+        signal.started, signal.state = self.cycle, WorkState.RUNNING
+        self._note(EventKind.STARTED, signal)
 
     def _kernel(self, work: Work) -> Kernel:
         """Return the kernel of a work, loaded the first time."""
@@ -153,14 +175,20 @@ class DriverMachine:
     def _memory(self, signal: Signal, values: Mapping[str, Any]) -> dict[str, DeviceArray]:
         """Return the arrays of a work: fresh copies, or those of an earlier submission."""
         if signal.memory_of is not None:
-            arrays = self._arrays[signal.memory_of]
-        else:
-            arrays = {name: self.device.array(value) for name, value in values.items() if isinstance(value, np.ndarray)}
-        self._arrays[signal] = arrays
-        return arrays
+            return self._arrays[signal.memory_of]
+        return {name: self.device.array(value) for name, value in values.items() if isinstance(value, np.ndarray)}
 
     def results(self, signal: Signal) -> dict[str, np.ndarray]:
-        """Return the arrays of a work as they are now, by name; they are kept as long as its signal."""
+        """Return the arrays of a work as they are now, by name; they are kept as long as its signal.
+
+        Raises
+        ------
+        MachineError
+            If it has not begun.
+        """
+        if signal not in self._arrays:
+            raise MachineError(f"work {signal.work.name!r} is {signal.state.value} and has not begun on this machine: "
+                               "it has no arrays")
         return {name: array.get() for name, array in self._arrays[signal].items()}
 
     # Commands
@@ -278,7 +306,8 @@ class DriverMachine:
         signal.state = WorkState.PREEMPTED if state is KernelState.PREEMPTED else WorkState.RUNNING
         try:
             if asked is WorkState.RESUMING:
-                cycles = self.device.finish_resume(launch, 0).restore_cycles
+                resumed = self.device.finish_resume(launch, 0)
+                cycles, alone = resumed.restore_cycles, alone and resumed.counted
                 signal.counts.resumes += 1
                 signal.counts.resume_cycles += cycles if alone else 0
                 self._note(EventKind.RESUMED, signal, SwitchCost(cycles) if alone else None)
@@ -293,7 +322,7 @@ class DriverMachine:
         counts.checkpoints += checkpoint
         counts.preempts += not checkpoint
         kind = EventKind.CHECKPOINTED if checkpoint else EventKind.PREEMPTED
-        if not alone:
+        if not (alone and report.counted):
             self._note(kind, signal)
             return
         counts.saved_tbs += report.tbs

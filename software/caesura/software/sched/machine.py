@@ -96,7 +96,7 @@ class WorkState(enum.Enum):
     RESUMING = "resuming"
     FINISHED = "finished"
     FAULTED = "faulted"
-    """Finished, with a fault in one of its TBs at least."""
+    """Finished, with a fault in one of its TBs at least; or it could not be started (`Event.text`)."""
     KILLED = "killed"
 
 

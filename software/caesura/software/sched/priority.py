@@ -216,7 +216,8 @@ class PriorityScheduler:
         for request in requests:
             signal = request.signal
             if signal is None or signal.state is WorkState.KILLED:
-                request.signal = self.machine.submit(self._queues[request.priority], request.work, memory_of=signal)
+                memory_of = next((before for before in reversed(request.signals) if before.started is not None), None)
+                request.signal = self.machine.submit(self._queues[request.priority], request.work, memory_of)
                 request.tries += 1
                 request.signals.append(request.signal)
             elif signal.state is WorkState.PREEMPTED:

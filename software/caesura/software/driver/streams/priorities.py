@@ -12,6 +12,7 @@ from caesura.hw.arch.faults import CommandError
 from caesura.hw.arch.geometry import Geometry
 
 from ..errors import CommandRefused, NoSlot
+from ..launch import Launch
 from ..preemption import Preemption, check_options
 from .task import KernelTask
 
@@ -87,7 +88,7 @@ class Priorities:
             return
         assert task.launch is not None and self.by is not None
         try:
-            self._preemption.begin_preempt(task.launch, **self.by)
+            self._preemption.begin_preempt(task.launch, **self._way(task.launch))
         except CommandRefused as refused:
             if refused.error not in (CommandError.NOT_RUNNING, CommandError.BUSY):
                 raise
@@ -96,12 +97,23 @@ class Priorities:
         task.preempted = True
         self.preempts += 1
 
+    def _way(self, launch: Launch) -> dict[str, Any]:
+        """Return how a kernel is preempted: without what does not go with it."""
+        assert self.by is not None
+        left_out = set()
+        if not launch.kernel.image.traps:
+            left_out.add("trap")
+        if launch.scrambled - {bool(self.by.get("scramble"))}:
+            left_out.add("incremental")
+        return {name: value for name, value in self.by.items() if name not in left_out}
+
     def _take_off_whole(self, task: KernelTask) -> None:
         """Bring what has stayed on the SMs of a kernel to memory, so that it can do without its kernel slot."""
         assert task.launch is not None and self.by is not None
         if not self._preemption.keeps_slot(task.launch):
             return
-        whole = {name: value for name, value in self.by.items() if name in ("mechanism", "patience", "scramble")}
+        whole = {name: value for name, value in self.by.items() if name in ("mechanism", "patience")}
+        whole["scramble"] = task.launch.scramble
         with contextlib.suppress(CommandRefused):
             self._preemption.begin_preempt(task.launch, **whole)
 

@@ -12,10 +12,9 @@ from ..errors import CycleLimit, DriverError
 from ..host_interface import HostInterface
 from ..launcher import Launcher
 from ..loaded import LoadedKernel
-from ..lock import FairLock, whole
 from ..memory import DeviceMemory
 from ..simulated_time import DEFAULT_CYCLES
-from .task import Action, KernelTask, Task, TaskState, Wait
+from .task import Action, Call, KernelTask, Task, TaskState, Wait
 
 __all__ = ["Event", "Stream"]
 
@@ -33,8 +32,8 @@ class Conductor(Protocol):
 
     launcher: Launcher
 
-    def pump(self) -> None:
-        """Begin what can."""
+    def go_on(self) -> None:
+        """Begin what can; something has been put in."""
         ...
 
     def wait_until(self, done: Callable[[], bool], max_cycles: int) -> int:
@@ -157,12 +156,22 @@ class Stream:
         return self._put(Action(self, "copy from the device", array.get))
 
     def call(self, function: Callable[[], Any], name: str = "") -> Task:
-        """Call a function of the host, which may put more into streams; it is not to wait for any.
+        """Call a function of the host, without arguments, which may use the device, put more into streams, and wait for
+        others. The thread calls it that is first to see that it is its turn: this one, or any that waits.
 
-        What it returns is the task's result, what it raises its error.
+        What it returns is the task's result, what it raises its error. `KeyboardInterrupt` (Ctrl-C) is raised in that
+        thread too.
+
+        Raises
+        ------
+        DriverError
+            Now, if it cannot be called.
         """
         self._check_open()
-        return self._put(Action(self, name or getattr(function, "__name__", "call"), function))
+        if not callable(function):
+            raise DriverError(f"a stream calls functions, and {function!r} is none; give the function itself, not what "
+                              "it returns, for example a lambda")
+        return self._put(Call(self, name or getattr(function, "__name__", "call"), function))
 
     def record(self) -> Event:
         """Return an event that comes when all before it has ended."""
@@ -176,15 +185,9 @@ class Stream:
             raise DriverError(f"{awaited.name} is of another device; a stream waits for what its own does")
         return self._put(Wait(self, awaited))
 
-    @property
-    def lock(self) -> FairLock:
-        """Of the device."""
-        return self.host.lock
-
-    @whole
     def _put(self, task: SomeTask) -> SomeTask:
         self.tasks.append(task)
-        self._streams.pump()
+        self._streams.go_on()
         return task
 
     def _check_open(self) -> None:
@@ -251,3 +254,4 @@ class Stream:
         if not self.closed:
             self.closed = True
             self._streams.close(self)
+            self._streams.go_on()

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Iterable
+from typing import Any
 
 from ..arguments import whole_number
 from ..bounds import monitor_of
@@ -12,11 +14,15 @@ from ..lock import FairLock, whole
 from ..memory import DeviceMemory
 from ..preemption import Preemption
 from ..simulated_time import DEFAULT_CYCLES, SimulatedTime
+from ..time_slices import uninterrupted
 from .priorities import Priorities
 from .stream import Stream
-from .task import KernelTask, Task, TaskState
+from .task import Call, KernelTask, Task, TaskState
 
 __all__ = ["Streams"]
+
+CALL_SECONDS = 0.05
+"""Between two looks at what waits for a function that another thread carries out."""
 
 
 class Streams:
@@ -43,6 +49,7 @@ class Streams:
         self._streams: list[Stream] = []
         self._turns, self._made = 0, 0
         self._pumping = False
+        self._calls: dict[Call, int] = {}  # that are being carried out, and the thread of each
 
     @property
     def lock(self) -> FairLock:
@@ -72,10 +79,19 @@ class Streams:
 
     def wait_until(self, done: Callable[[], bool], max_cycles: int) -> int:
         """Let time pass until `done`, at most `max_cycles`; return the cycles passed. It ends early if nothing can come
-        any more: every stream waits for what no machine does."""
-        limit = whole_number(max_cycles, "max_cycles")
-        self.pump()
-        return self._time.wait_until(lambda: done() or not self._moves(), limit, None)
+        any more: every stream waits for what no machine does. While it waits for a function of the host alone, which
+        another thread carries out, no time passes."""
+        limit, passed = whole_number(max_cycles, "max_cycles"), 0
+        while True:
+            self.pump()
+            passed += self._time.wait_until(lambda: done() or not self._moves(), limit - passed, None)
+            if done() or passed >= limit:
+                return passed
+            calls = [] if self.lock.mine else self._awaited()
+            if not calls:
+                return passed
+            calls[0].returned.wait(CALL_SECONDS)
+            _ = self.launcher.host.transport.cycle  # `Closed` if the device is
 
     def wait_any(self, tasks: Iterable[Task], max_cycles: int = DEFAULT_CYCLES) -> Task:
         """Let time pass until one of some tasks is over, and return it; see `Device.wait_any`."""
@@ -100,26 +116,85 @@ class Streams:
     @whole
     def _moves(self) -> bool:
         """Return whether a kernel runs, of a stream or not, so that time changes something."""
-        return any(not launch.ended for launch in self.launcher.launches.values()) or any(
-            task.state is TaskState.RUNNING for stream in self._streams for task in stream.tasks)
+        return any(not launch.ended for launch in self.launcher.launches.values()) or bool(self._kernels())
 
     # What is done when time has passed
 
-    @whole
     def pump(self) -> None:
-        """Note what has ended and begin what can, until there is no more of either."""
-        if self._pumping or not self.busy:
+        """Note what has ended, begin what can and carry out the host's functions whose turn it is, until there is no
+        more of all that.
+
+        Functions are carried out without the lock, and can be interrupted; where this thread has the lock they are left
+        to who waits next.
+        """
+        if self.lock.mine:
+            self._go_on()
             return
+        with uninterrupted() as block:  # or a function would have been taken, and nobody carry it out
+            while not block.came and (call := self._go_on(take=True)) is not None:
+                self._carry_out(call, block)
+
+    def go_on(self) -> None:
+        """As `pump`, when something was put in: if by a function of the host, that one is to return first."""
+        if threading.get_ident() in self._calls.values():
+            self._go_on()
+        else:
+            self.pump()
+
+    @whole
+    def _go_on(self, take: bool = False) -> Call | None:
+        """Note what has ended and begin what can; with `take`, return a function of the host that is to be carried out
+        before that is done to its end."""
+        if self._pumping or not self.busy:
+            return None
         self._pumping = True
         try:
             again = True
             while again:
                 while self._step():
                     pass
+                if take and (due := self._due()):
+                    self._calls[due[0]] = threading.get_ident()
+                    return due[0]
                 self.priorities.keep(self._kernels(), self._waiting())
                 again = any(task.over for stream in self._streams for task in stream.tasks)
         finally:
             self._pumping = False
+        return None
+
+    def _due(self) -> list[Call]:
+        """Return the functions whose turn it is, and that nobody carries out yet."""
+        heads = [stream.tasks[0] for stream in sorted(self._streams, key=lambda s: -s.priority) if stream.tasks]
+        return [task for task in heads
+                if isinstance(task, Call) and task.state is TaskState.RUNNING and task not in self._calls]
+
+    @whole
+    def _awaited(self) -> list[Call]:
+        """Return the functions that other threads carry out, or are to be."""
+        me = threading.get_ident()
+        return [*(call for call, thread in self._calls.items() if thread != me), *self._due()]
+
+    def _carry_out(self, call: Call, block: uninterrupted) -> None:
+        """Call a function of the host."""
+        function, result, error = call.function, None, None
+        try:
+            if function is not None:  # else its stream has been closed
+                with block.let_through():
+                    result = function()
+        except BaseException as raised:  # noqa: BLE001 - whatever it raises is its task's
+            error = raised
+        self._returned(call, result, error)
+        if isinstance(error, KeyboardInterrupt):
+            raise error
+
+    @whole
+    def _returned(self, call: Call, result: Any, error: BaseException | None) -> None:
+        del self._calls[call]
+        try:
+            call.returns(result, error)
+        finally:
+            self.launcher.slots.events.note()
+            call.returned.set()
 
     def _step(self) -> bool:
         """Note ends and begin what can; return whether there was anything."""

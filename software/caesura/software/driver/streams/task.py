@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import enum
+import threading
 import traceback
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -18,7 +19,7 @@ from ..launcher import Launcher
 from ..loaded import LoadedKernel
 from ..simulated_time import DEFAULT_CYCLES
 
-__all__ = ["Action", "Cancelled", "KernelTask", "Task", "TaskState", "Wait"]
+__all__ = ["Action", "Call", "Cancelled", "KernelTask", "Task", "TaskState", "Wait"]
 
 _HERE = str(Path(__file__).parents[2])
 
@@ -29,7 +30,7 @@ class TaskState(enum.Enum):
     WAITING = "waiting"
     """For those before it in its stream, for an event, or for a kernel slot."""
     RUNNING = "running"
-    """A kernel: begun, preempted or not."""
+    """A kernel: begun, preempted or not. A call: it is its turn, or the function is being carried out."""
     DONE = "done"
     FAILED = "failed"
     CANCELLED = "cancelled"
@@ -93,7 +94,7 @@ class Task:
     state : TaskState
     submitted, started, ended : int or None
         Cycles of the device in which it was put into the stream, begun, and seen to have ended.
-    error : Exception or None
+    error : BaseException or None
         Why it has failed, or was cancelled.
     """
 
@@ -103,7 +104,7 @@ class Task:
         self.submitted: int = stream.cycle
         self.started: int | None = None
         self.ended: int | None = None
-        self.error: Exception | None = None
+        self.error: BaseException | None = None
         self._result: Any = None
 
     def __repr__(self):
@@ -148,7 +149,7 @@ class Task:
         """Note that it runs."""
         self.state, self.started = TaskState.RUNNING, self.stream.cycle
 
-    def end(self, error: Exception | None = None) -> None:
+    def end(self, error: BaseException | None = None) -> None:
         """Note its end."""
         self.ended = self.stream.cycle
         self.started = self.ended if self.started is None else self.started
@@ -166,7 +167,7 @@ class Task:
 
 
 class Action(Task):
-    """A task of the host that takes no simulated time: a copy, a call, an event."""
+    """A task of the driver that takes no simulated time: a copy, an event."""
 
     def __init__(self, stream: Holder, name: str, function: Callable[[], Any]):
         super().__init__(stream, name)
@@ -178,8 +179,10 @@ class Action(Task):
         self.begun()
         try:
             self._result = self._function()
-        except Exception as error:  # a program's own function: whatever it raises is its task's
+        except BaseException as error:
             self.end(error)
+            if not isinstance(error, Exception):
+                raise
         else:
             self.end()
         return True
@@ -187,6 +190,48 @@ class Action(Task):
     def release(self) -> None:
         """Drop the function, and with it the arrays that it holds."""
         self._function = None
+
+
+class Call(Task):
+    """A function of the host. It is the program's own: it may take long, be interrupted, use the device and wait; so it
+    is carried out when nobody has the device's lock (`Streams.pump`).
+
+    Attributes
+    ----------
+    function : callable or None
+        None once it is over.
+    returned : threading.Event
+        Set when the function has returned.
+    """
+
+    def __init__(self, stream: Holder, name: str, function: Callable[[], Any]):
+        super().__init__(stream, name)
+        self.function: Callable[[], Any] | None = function
+        self.returned = threading.Event()
+
+    def begin(self) -> bool:
+        """It is its turn."""
+        self.begun()
+        return True
+
+    def has_ended(self) -> bool:
+        """`returns` notes it."""
+        return False
+
+    def returns(self, result: Any, error: BaseException | None) -> None:
+        """Note what the function has returned, or raised; nothing if the task was cancelled meanwhile."""
+        if self.over:
+            return
+        if isinstance(error, KeyboardInterrupt):  # goes on to who waits here; the task's own is to say what it was
+            told = DriverError(f"{self.name}, put into the stream at {self.where}, was interrupted (Ctrl-C)")
+            told.__cause__ = error
+            error = told
+        self._result = result
+        self.end(error)
+
+    def release(self) -> None:
+        """Drop the function, and with it the arrays that it holds."""
+        self.function = None
 
 
 class Wait(Action):
@@ -259,7 +304,7 @@ class KernelTask(Task):
         assert self.launch is not None
         return self.launch.ended
 
-    def end(self, error: Exception | None = None) -> None:
+    def end(self, error: BaseException | None = None) -> None:
         """Note its end, and what became of it."""
         if error is None and self.launch is not None:
             error = self._failure(self.launch)
