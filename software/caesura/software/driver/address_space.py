@@ -150,7 +150,6 @@ class AddressSpace(LaunchingDevice):
         DriverError
             If the machine has no queue, none is left, or kernel slots that queues use are in use.
         """
-        self.require_open()
         return self._core.queues.make(self, tuple(kernels), block_threads, shared_bytes, packets, priority,
                                        capacity)
 

@@ -273,11 +273,13 @@ class Launcher:
         self.slots.away[:] = [launch for launch, _ in away]
         for launch, left in away:
             launch.away = left
+            self.slots.restored(launch)
         self.host.set_held(held)
         self.launches.clear()
         self.launches.update({slot: launch for slot, (launch, *_) in launches.items()})
         for slot, (launch, fault, local_base, held) in launches.items():
             launch.slot, launch.away = slot, None
+            self.slots.restored(launch)
             launch.fault, launch.local_base, launch.held = fault, local_base, held
         for owner, system, heap in regions:
             owner.system.set_state(system)

@@ -147,6 +147,7 @@ class DeviceMemory:
         if self.host.closed:
             raise Closed("this device has been closed; open another")
 
+    @whole
     def clear(self, address: int, size: int) -> None:
         """Fill memory with zeros."""
         zeros = bytes(min(size, CLEAR_BYTES))

@@ -11,6 +11,7 @@ from caesura.software.waiting import waiting_cycles
 from .errors import DriverError
 from .launcher import Launcher
 from .loaded import LoadedKernel
+from .lock import FairLock, whole
 from .memory import DeviceMemory
 from .patience import whole_sm_patience
 from .queue import Queue
@@ -33,13 +34,20 @@ class Queues:
         self._queues: list[Queue] = []
         self._policy: dict[str, Any] | None = {"mechanism": Mechanism.LIVE}
 
+    @property
+    def lock(self) -> FairLock:
+        """Of the device."""
+        return self._host.lock
+
     def of(self, owner: DeviceMemory) -> list[Queue]:
         """Return the queues of an owner."""
         return [queue for queue in self._queues if queue.owner is owner]
 
+    @whole
     def make(self, owner: DeviceMemory, kernels: Sequence[LoadedKernel], block_threads: int, shared_bytes: int,
              packets: int, priority: int, capacity: int) -> Queue:
         """Return a queue that nobody has yet; see `Device.queue`."""
+        owner.require_open()
         g = self._host.geometry
         taken = {queue.number for queue in self._queues}
         number = next((k for k in range(g.queues) if k not in taken), None)
@@ -89,5 +97,5 @@ class Queues:
         self._host.hold("grace", waiting_cycles(given.get("grace", 0)) or 0)
 
     def remove(self, queue: Queue) -> None:
-        """Take a queue that has been stopped back."""
-        self._queues.remove(queue)
+        """Take a queue that has been stopped back; nothing happens if it has been."""
+        self._queues = [each for each in self._queues if each is not queue]
