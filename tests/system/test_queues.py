@@ -344,3 +344,64 @@ def test_what_a_queue_is_not_made_for_is_refused(queues):
     with open_device("golden", preset("tiny"), memory_bytes=1 << 20) as plain, pytest.raises(
             DriverError, match="has no hardware queues"):
         plain.queue([], 16)
+
+
+@pytest.fixture
+def golden():
+    with open_device("golden", DEVICE, memory_bytes=1 << 22) as device:
+        yield device
+
+
+ADDED = {n: compile_ptx(ADD.replace("red.global.add.u32 [%a0], 1;", f"red.global.add.u32 [%a0], {n};")).values()
+         for n in (1, 2)}
+
+
+def test_a_kernel_that_was_unloaded_is_refused(golden):
+    """Other code may lie where its own was."""
+    spare = golden.reserve(64, golden.system)
+    counter, module = golden.zeros(1, np.uint32), golden.load(ADDED[1])
+    kernel = module["add"]
+    queue = golden.queue([kernel], 16)
+    queue.launch(kernel, 1, 16, [counter, 1]).wait()
+    place = kernel.address
+    module.unload()
+    del spare  # the signal of the next packet takes its place
+    queue.barrier([]).wait()  # nothing holds the code any more
+    others = [golden.load(ADDED[2])["add"] for _ in range(20)]
+    assert place in [other.address for other in others]
+    with pytest.raises(LaunchError, match="kernel 'add': its module has been unloaded; load it again"):
+        queue.launch(kernel, 1, 16, [counter, 1])
+    with pytest.raises(LaunchError, match="its module has been unloaded"):
+        golden.queue([kernel], 16)
+    queue.wait()
+    assert counter.get()[0] == 16
+
+
+def test_kernels_and_packets_of_others_are_refused(golden):
+    alice = golden.tenant(1 << 18, name="alice")
+    kernel, own = golden.load(ADDED[1])["add"], alice.load(ADDED[1])["add"]
+    queue, hers = golden.queue([kernel], 16), alice.queue([own], 16)
+    with open_device("golden", DEVICE, memory_bytes=1 << 22) as other:
+        stranger = other.load(ADDED[1])["add"]
+        theirs = other.queue([stranger], 16)
+        packet = theirs.launch(stranger, 1, 16, [other.zeros(1, np.uint32), 1])
+        for act in (lambda: queue.launch(stranger, 1, 16, [golden.zeros(1, np.uint32), 1]),
+                    lambda: golden.queue([stranger], 16)):
+            with pytest.raises(DriverError, match="kernel 'add' is on another device than the queue"):
+                act()
+        with pytest.raises(DriverError, match=r"packet 0 \(add\) is of a queue of another device"):
+            queue.barrier([packet])
+    with pytest.raises(DriverError, match="kernel 'add' is of alice, the queue of the device; use one of its own"):
+        queue.launch(own, 1, 16, [golden.zeros(1, np.uint32), 1])
+    with pytest.raises(DriverError, match="kernel 'add' is of the device, the queue of alice"):
+        hers.launch(kernel, 1, 16, [alice.zeros(1, np.uint32), 1])
+    hers.barrier([queue.launch(kernel, 1, 16, [golden.zeros(1, np.uint32), 1])]).wait()  # packets of any queue
+
+
+@pytest.mark.parametrize(("kernels", "options", "why"), [
+    ((), {}, "give one or more"), ((0,), {"packets": 16.0}, "packets must be a whole number"),
+    ((0,), {"priority": "1"}, "priority must be a whole number"), ((0,), {"priority": 1.5}, "priority must be")])
+def test_a_queue_is_made_of_kernels_and_whole_numbers(golden, kernels, options, why):
+    loaded = [golden.load(ADDED[1])["add"] for _ in kernels]
+    with pytest.raises(DriverError, match=why):
+        golden.queue(loaded, 16, **options)

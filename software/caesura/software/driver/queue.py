@@ -27,6 +27,7 @@ from caesura.hw.arch.packets import (
 from .arguments import triple, whole_number
 from .errors import CycleLimit, DriverError, LaunchError
 from .fit import check_fit
+from .host_interface import HostInterface
 from .loaded import LoadedKernel
 from .lock import FairLock, whole
 from .memory import DeviceMemory
@@ -122,6 +123,16 @@ class Queued:
         self.queue.wait(self, **limit)
 
 
+def check_kernel(owner: DeviceMemory, kernel: LoadedKernel) -> None:
+    """Refuse a kernel that a queue of an owner cannot launch: its code is no longer there, or another owner's."""
+    if kernel.device.host is not owner.host:
+        raise DriverError(f"kernel {kernel.name!r} is on another device than the queue; load it on this one")
+    if kernel.device is not owner:
+        raise DriverError(f"kernel {kernel.name!r} is of {kernel.device.name}, the queue of {owner.name}; use one of "
+                          "its own")
+    _ = kernel.address  # raises if its module has been unloaded
+
+
 class Queue:
     """A hardware queue; see `Device.queue`.
 
@@ -151,9 +162,13 @@ class Queue:
         self._time, self.number = time, number
         self._device, self._host = device, device.host
         g = self._device.geometry
-        if packets not in (1 << k for k in range(16)):
+        if not kernels:
+            raise DriverError("a queue is made for the kernels that it launches; give one or more")
+        for kernel in kernels:
+            check_kernel(device, kernel)
+        if whole_number(packets, "packets") not in (1 << k for k in range(16)):
             raise DriverError(f"packets must be a power of two up to 32768, not {packets}")
-        if not 0 <= priority < 16:
+        if whole_number(priority, "priority") not in range(16):
             raise DriverError(f"priority must be 0 to 15, not {priority}")
         if whole_number(capacity, "capacity") not in range(1, g.queue_capacity + 1):
             raise DriverError(f"capacity must be 1 to {g.queue_capacity}, the queue_capacity of this machine "
@@ -193,6 +208,11 @@ class Queue:
         return self._host.lock
 
     @property
+    def host(self) -> HostInterface:
+        """The device."""
+        return self._host
+
+    @property
     def transport(self):
         """The machine."""
         return self._device.transport
@@ -225,10 +245,13 @@ class Queue:
         Raises
         ------
         LaunchError
-            If the kernel does not fit the SM or what the queue was made for, the arguments are wrong, or the ring is
-            full.
+            If the kernel does not fit the SM or what the queue was made for, its module has been unloaded, the
+            arguments are wrong, or the ring is full.
+        DriverError
+            If the kernel is another owner's.
         """
         g, image = self._device.geometry, kernel.image
+        check_kernel(self._device, kernel)
         grid, block = triple(grid, "grid"), triple(block, "block")
         words = kernel.parameter_words(arguments)
         shared = image.shared_bytes + whole_number(shared_bytes, "shared_bytes")
@@ -258,7 +281,13 @@ class Queue:
         ------
         LaunchError
             If there are more, or the ring is full.
+        DriverError
+            If one is of another device.
         """
+        for each in after:
+            if each.queue.host is not self._host:
+                raise DriverError(f"packet {each.index} ({each.name}) is of a queue of another device; a barrier waits "
+                                  "for packets of its own")
         if len(after) > DEPENDENCIES:
             raise LaunchError(f"a barrier waits for up to {DEPENDENCIES} packets, not {len(after)}; put several")
         packet = np.zeros(PACKET_BYTES // 4, "<u4")
@@ -297,7 +326,7 @@ class Queue:
         return queued
 
     def _object(self, kernel: LoadedKernel) -> Allocation:
-        """Return the kernel object of a kernel, made the first time."""
+        """Return the kernel object of a kernel that is loaded, made the first time."""
         if kernel not in self._objects:
             image = kernel.image
             made = self._device.reserve(PACKET_BYTES, self._device.system)
