@@ -71,7 +71,7 @@ def test_refused_launch_changes_nothing(device, sizes):
 def test_refusal_of_the_device_gives_the_save_area_back(device, monkeypatch):
     entry = load(device)
     used = device.system.used()
-    monkeypatch.setattr("caesura.software.driver.launcher.check_fit", lambda *_: 0)
+    monkeypatch.setattr("caesura.software.driver.prepared.check_fit", lambda *_: 0)
     with pytest.raises(CommandRefused, match="never fit"):
         entry(1, 32, [*arrays(device), 32])
     assert device.system.used() == used

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import operator
+from collections.abc import Callable
 
 import numpy as np
 
@@ -132,7 +133,7 @@ class DeviceArray:
         ValueError
             If the shapes differ, or a value cannot be held by the element type (floating-point values are rounded).
         """
-        self.write(self.prepared(values))
+        self.writer(values)()
 
     def prepared(self, values) -> bytes:
         """Return the bytes of values that it can hold; raises what `set` does."""
@@ -141,14 +142,25 @@ class DeviceArray:
             raise InputError(f"array of shape {values.shape} does not fit a device array of shape {self.shape}")
         return np.ascontiguousarray(values).tobytes()
 
-    def write(self, data: bytes) -> None:
-        """Copy the bytes of all its elements."""
-        self.device.write_memory(self.memory.address, data)
+    def writer(self, values) -> Callable[[], None]:
+        """Return what copies values to it later, also if it has been freed by then: its memory is held. Raises what
+        `set` does."""
+        memory, data = self.memory, self.prepared(values)
+        return lambda: self.device.write_memory(memory.address, data)
 
     def get(self) -> np.ndarray:
         """Return a copy as a numpy array."""
-        raw = self.device.transport.read_memory(self.memory.address, self.nbytes)
-        return np.frombuffer(raw, self.dtype).reshape(self.shape).copy()
+        return self.reader()()
+
+    def reader(self) -> Callable[[], np.ndarray]:
+        """Return what copies it later, as a numpy array, also if it has been freed by then: its memory is held."""
+        memory = self.memory
+
+        def read() -> np.ndarray:
+            raw = self.device.transport.read_memory(memory.address, self.nbytes)
+            return np.frombuffer(raw, self.dtype).reshape(self.shape).copy()
+
+        return read
 
     def __array__(self, dtype=None, copy: bool | None = None) -> np.ndarray:
         """Return a copy, for `numpy.asarray` and the like.

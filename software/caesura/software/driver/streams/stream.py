@@ -130,7 +130,9 @@ class Stream:
         Raises
         ------
         LaunchError
-            Now, if the arguments do not match the parameters or a thread block does not fit the SM.
+            Now, if the arguments do not match the parameters, one of them has been freed, the module has been unloaded,
+            or a thread block does not fit the SM. Arrays, textures and code are those of now, and stay until the task
+            has ended.
         """
         self._check_open()
         if kernel.device is not self.owner:
@@ -140,7 +142,8 @@ class Stream:
                                     arguments, shared_bytes))
 
     def copy_to(self, array: DeviceArray, values) -> Task:
-        """Copy a numpy array to a device array, as `DeviceArray.set`; the values are those of now.
+        """Copy a numpy array to a device array, as `DeviceArray.set`; the values are those of now. The array's memory
+        stays until the task has ended.
 
         Raises
         ------
@@ -148,13 +151,12 @@ class Stream:
             Now, if they do not fit the array.
         """
         self._check_array(array)
-        ready = array.prepared(values)
-        return self._put(Action(self, "copy to the device", lambda: array.write(ready)))
+        return self._put(Action(self, "copy to the device", array.writer(values)))
 
     def copy_from(self, array: DeviceArray) -> Task:
-        """Copy a device array; the result of the task is a numpy array."""
+        """Copy a device array, whose memory stays until then; the result of the task is a numpy array."""
         self._check_array(array)
-        return self._put(Action(self, "copy from the device", array.get))
+        return self._put(Action(self, "copy from the device", array.reader()))
 
     def call(self, function: Callable[[], Any], name: str = "") -> Task:
         """Call a function of the host, which may put more into streams; it is not to wait for any.

@@ -16,6 +16,7 @@ from ..host_interface import HostInterface
 from ..launch import Launch
 from ..launcher import Launcher
 from ..loaded import LoadedKernel
+from ..prepared import PreparedLaunch
 from ..simulated_time import DEFAULT_CYCLES
 
 __all__ = ["Action", "Cancelled", "KernelTask", "Task", "TaskState", "Wait"]
@@ -225,19 +226,18 @@ class KernelTask(Task):
     def __init__(self, stream: Holder, launcher: Launcher, kernel: LoadedKernel, grid, block, arguments: Sequence,
                  shared_bytes: int):
         super().__init__(stream, f"kernel {kernel.image.name!r}")
-        launcher.check(kernel, grid, block, arguments, shared_bytes)
         self.kernel, self.launch = kernel, None
         self.preempted = self.wants_slot = False
         self._launcher = launcher
-        self._given: tuple | None = (kernel, grid, block, list(arguments), shared_bytes)
+        self._prepared: PreparedLaunch | None = launcher.prepare(kernel, grid, block, arguments, shared_bytes)
         self.launch: Launch | None
 
     def begin(self) -> bool:
         """Start the kernel; False if no slot is free, or no memory for its context while others run that have some."""
-        assert self._given is not None
+        assert self._prepared is not None
         self.wants_slot = False
         try:
-            self.launch = self._launcher.start(*self._given)
+            self.launch = self._launcher.start_prepared(self._prepared)
         except LaunchLimit:
             return False
         except NoSlot:
@@ -251,6 +251,7 @@ class KernelTask(Task):
         except UserError as error:
             self.end(error)
             return True
+        self._prepared = None  # the launch holds what it uses
         self.begun()
         return True
 
@@ -274,5 +275,5 @@ class KernelTask(Task):
         return None
 
     def release(self) -> None:
-        """Let go of the arguments."""
-        self._given = None
+        """Let go of what it was given."""
+        self._prepared = None
