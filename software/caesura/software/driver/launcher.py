@@ -19,7 +19,7 @@ from .kernel_slots import KernelSlots
 from .launch import Launch
 from .loaded import AdoptedKernel, LoadedKernel, code_bytes
 from .lock import FairLock, whole
-from .memory import DeviceMemory
+from .memory import DeviceMemory, MemoryUser
 from .pointers import declare
 from .prepared import PreparedLaunch
 from .regions import Region
@@ -42,12 +42,15 @@ class Launcher:
         Who has memory of the device.
     come_back : callable
         Gives a preempted launch that has no kernel slot one.
+    more_users : list of callable
+        Each returns who uses memory besides launches.
     """
 
     def __init__(self, host: HostInterface):
         self.host, self.slots = host, KernelSlots(host)
         self.owners: list[DeviceMemory] = []
         self.come_back: Callable[[Launch], None] = lambda launch: None
+        self.more_users: list[Callable[[], Sequence[MemoryUser]]] = []
 
     @property
     def lock(self) -> FairLock:
@@ -58,6 +61,13 @@ class Launcher:
     def launches(self) -> dict[int, Launch]:
         """The last launch of each kernel slot that had one."""
         return self.slots.launches
+
+    @whole
+    def users(self) -> list[MemoryUser]:
+        """Return who uses memory of the device now, or will as things stand: launches, preempted ones without a kernel
+        slot, packets of queues, kernels that wait in streams."""
+        others = [user for more in self.more_users for user in more()]
+        return [*self.launches.values(), *self.slots.away, *others]
 
     @whole
     def prepare(self, kernel: LoadedKernel, grid, block, arguments: Sequence, shared_bytes: int = 0,
@@ -304,5 +314,5 @@ class LaunchingDevice(DeviceMemory):
     def __init__(self, launcher: Launcher, system: Region, heap: Region):
         super().__init__(launcher.host, system, heap)
         self.launcher = launcher
-        self.users = launcher.launches
+        self.users = launcher.users
         launcher.owners.append(self)

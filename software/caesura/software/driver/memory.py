@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import gc
-from collections.abc import Mapping
+from collections.abc import Callable, Sequence
 from typing import Protocol
 
 from caesura.hw.arch.geometry import SEGMENT_BYTES, Geometry
@@ -29,18 +29,15 @@ CLEAR_BYTES = 1 << 20
 
 
 class MemoryUser(Protocol):
-    """What uses memory until it has finished: a launch.
-
-    Attributes
-    ----------
-    held : list of Allocation
-        It lets go of them when it is seen to have finished.
-    """
-
-    held: list[Allocation]
+    """What uses memory until it has ended: a launch, a packet of a queue, a kernel that waits in a stream."""
 
     @property
-    def finished(self) -> bool:
+    def held(self) -> Sequence[object]:
+        """What it uses; it lets go when it is seen to have ended."""
+        ...
+
+    @property
+    def ended(self) -> bool:
         """It uses nothing any more; asking may take simulated time."""
         ...
 
@@ -74,8 +71,8 @@ class DeviceMemory:
     ----------
     host : HostInterface
     system, heap : Region
-    users : mapping of int to MemoryUser
-        Who uses memory of the device now, by kernel slot.
+    users : callable
+        Returns who uses memory of the device now, of any owner.
     name : str
         Of the owner, in messages.
     launch_limit : int or None
@@ -87,7 +84,7 @@ class DeviceMemory:
 
     def __init__(self, host: HostInterface, system: Region, heap: Region):
         self.host, self.system, self.heap = host, system, heap
-        self.users: Mapping[int, MemoryUser] = {}
+        self.users: Callable[[], Sequence[MemoryUser]] = list
 
     @property
     def code_names(self) -> dict[int, str]:
@@ -134,7 +131,7 @@ class DeviceMemory:
         try:
             return region.lend(size)
         except OutOfMemory:
-            _ = [user.finished for user in self.users.values() if user.held]
+            _ = [user.ended for user in self.users() if user.held]
             gc.collect()
             return region.lend(size)
 

@@ -75,6 +75,15 @@ class PreparedLaunch:
         return cls(kernel, grid, block, shared, threads, entries, words, code_base, kernel.bank.address,
                    kernel.holdings(arguments), kernel.apart(arguments), pointers)
 
+    @property
+    def ended(self) -> bool:
+        """Never: it has not begun."""
+        return False
+
+    def reads_constants(self, bank: object) -> bool:
+        """Return whether its kernel reads a constant bank."""
+        return self.kernel.bank is bank
+
     def warps(self, g: Geometry) -> int:
         """Return the warps of a TB."""
         return -(-self.threads // g.warp_size)

@@ -91,6 +91,10 @@ class Queued:
         Of the packet, counted from the beginning of the queue.
     signal : Allocation
         Its completion signal: 1 until it has completed, then 0.
+    held : sequence
+        What it uses until it is seen to have completed.
+    kernel : LoadedKernel or None
+        None of a packet that launches none.
     """
 
     queue: Queue
@@ -98,11 +102,24 @@ class Queued:
     index: int
     signal: Allocation
     held: Sequence[object] = ()
+    kernel: LoadedKernel | None = None
 
     @property
     def done(self) -> bool:
         """It has completed; asking takes no simulated time."""
         return not self._word(SIGNAL_VALUE)
+
+    @property
+    def ended(self) -> bool:
+        """It has completed, and uses nothing any more."""
+        if self.done:
+            self.held = ()
+            return True
+        return False
+
+    def reads_constants(self, bank: object) -> bool:
+        """Return whether its kernel reads a constant bank."""
+        return self.kernel is not None and self.kernel.bank is bank
 
     @property
     def start_cycle(self) -> int:
@@ -270,7 +287,7 @@ class Queue:
         packet[6:8] = image.all_local_bytes, -(-shared // 4) * 4
         packet[8], packet[10] = self._object(kernel).address, kernarg.address
         held = [kernel, kernarg, *kernel.holdings(arguments)]
-        return self._put(image.name, PacketType.DISPATCH | barrier << _BARRIER_BIT | 3 << 16, packet, held)
+        return self._put(image.name, PacketType.DISPATCH | barrier << _BARRIER_BIT | 3 << 16, packet, held, kernel)
 
     def barrier(self, after: Sequence[Queued], any_of: bool = False, *, barrier: bool = False) -> Queued:
         """Put a packet into the queue that completes when all of up to five others have, of any queue; or, with
@@ -303,9 +320,10 @@ class Queue:
         return self._put("checkpoint", PacketType.VENDOR | VendorFormat.CHECKPOINT << 16, packet, [])
 
     @whole
-    def _put(self, name: str, header: int, packet: np.ndarray, held: Sequence[object]) -> Queued:
+    def _put(self, name: str, header: int, packet: np.ndarray, held: Sequence[object],
+             kernel: LoadedKernel | None = None) -> Queued:
         """Write a packet, its first word last, and ring the doorbell."""
-        self._queued = [each for each in self._queued if not each.done]
+        self._queued = self.unfinished()
         before = self._written - self._first - self._packets  # whose place it takes
         if (self._written - self._host.read(f"queue[{self.number}].read_index") >= self._packets
                 and any(each.index <= before for each in self._queued)):  # the index follows the signal in a few cycles
@@ -319,7 +337,7 @@ class Queue:
         place = self._ring.address + self._written % self._packets * PACKET_BYTES
         self.transport.write_memory(place + 4, packet[1:].tobytes())
         self.transport.write_memory(place, header.to_bytes(4, "little"))
-        queued = Queued(self, name, self._written - self._first, signal, held)
+        queued = Queued(self, name, self._written - self._first, signal, held, kernel)
         self._queued.append(queued)
         self._written += 1
         self._host.write(f"queue[{self.number}].write_index", self._written)
@@ -337,6 +355,10 @@ class Queue:
         return self._objects[kernel]
 
     # Where it is
+
+    def unfinished(self) -> list[Queued]:
+        """Return the packets that have not completed."""
+        return [each for each in self._queued if not each.ended]
 
     @property
     def state(self) -> QueueState:

@@ -14,7 +14,7 @@ from .loaded import LoadedKernel
 from .lock import FairLock, whole
 from .memory import DeviceMemory
 from .patience import whole_sm_patience
-from .queue import Queue
+from .queue import Queue, Queued
 from .simulated_time import SimulatedTime
 
 __all__ = ["Queues"]
@@ -33,6 +33,7 @@ class Queues:
         self._launcher, self._time, self._host = launcher, time, launcher.host
         self._queues: list[Queue] = []
         self._policy: dict[str, Any] | None = {"mechanism": Mechanism.LIVE}
+        launcher.more_users.append(self.packets)
 
     @property
     def lock(self) -> FairLock:
@@ -42,6 +43,10 @@ class Queues:
     def of(self, owner: DeviceMemory) -> list[Queue]:
         """Return the queues of an owner."""
         return [queue for queue in self._queues if queue.owner is owner]
+
+    def packets(self) -> list[Queued]:
+        """Return the packets of all queues that have not completed."""
+        return [queued for queue in self._queues for queued in queue.unfinished()]
 
     @whole
     def make(self, owner: DeviceMemory, kernels: Sequence[LoadedKernel], block_threads: int, shared_bytes: int,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Iterable
 
 from ..arguments import whole_number
@@ -11,10 +12,11 @@ from ..launcher import Launcher
 from ..lock import FairLock, whole
 from ..memory import DeviceMemory
 from ..preemption import Preemption
+from ..prepared import PreparedLaunch
 from ..simulated_time import DEFAULT_CYCLES, SimulatedTime
 from .priorities import Priorities
 from .stream import Stream
-from .task import KernelTask, Task, TaskState
+from .task import Action, KernelTask, Task, TaskState, Wait
 
 __all__ = ["Streams"]
 
@@ -43,6 +45,7 @@ class Streams:
         self._streams: list[Stream] = []
         self._turns, self._made = 0, 0
         self._pumping = False
+        launcher.more_users.append(self.waiting_kernels)
 
     @property
     def lock(self) -> FairLock:
@@ -62,6 +65,29 @@ class Streams:
     def of(self, owner: DeviceMemory) -> list[Stream]:
         """Return the streams of an owner."""
         return [stream for stream in self._streams if stream.owner is owner]
+
+    @whole
+    def waiting_kernels(self) -> list[PreparedLaunch]:
+        """Return the launches that have not begun. Those that wait for what the host does now, in a call of a stream,
+        are not among them: they are to find what it leaves."""
+        later = self._behind_calls()
+        return [task.prepared for stream in self._streams for task in stream.tasks
+                if isinstance(task, KernelTask) and task.prepared is not None and task not in later]
+
+    def _behind_calls(self) -> set[Task]:
+        """Return all tasks that wait for a call which is being carried out, in its stream or by an event."""
+        later: set[Task] = set()
+        found = True
+        while found:
+            before = len(later)
+            for stream in self._streams:
+                for task in stream.tasks:
+                    waits = task.awaited if isinstance(task, Wait) else task
+                    if waits in later or isinstance(waits, Action) and waits.state is TaskState.RUNNING:
+                        later.update(itertools.islice(stream.tasks, stream.tasks.index(task) + 1, None))
+                        break
+            found = len(later) > before
+        return later
 
     # Time
 

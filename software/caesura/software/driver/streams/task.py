@@ -219,6 +219,8 @@ class KernelTask(Task):
         Once it has begun.
     preempted : bool
         By a stream with a higher priority, which will bring it back.
+    prepared : PreparedLaunch or None
+        What it was given, until it has begun, or is over.
     wants_slot : bool
         It has not begun because all kernel slots are in use: a preempt of another can help.
     """
@@ -229,15 +231,15 @@ class KernelTask(Task):
         self.kernel, self.launch = kernel, None
         self.preempted = self.wants_slot = False
         self._launcher = launcher
-        self._prepared: PreparedLaunch | None = launcher.prepare(kernel, grid, block, arguments, shared_bytes)
+        self.prepared: PreparedLaunch | None = launcher.prepare(kernel, grid, block, arguments, shared_bytes)
         self.launch: Launch | None
 
     def begin(self) -> bool:
         """Start the kernel; False if no slot is free, or no memory for its context while others run that have some."""
-        assert self._prepared is not None
+        assert self.prepared is not None
         self.wants_slot = False
         try:
-            self.launch = self._launcher.start_prepared(self._prepared)
+            self.launch = self._launcher.start_prepared(self.prepared)
         except LaunchLimit:
             return False
         except NoSlot:
@@ -251,7 +253,7 @@ class KernelTask(Task):
         except UserError as error:
             self.end(error)
             return True
-        self._prepared = None  # the launch holds what it uses
+        self.prepared = None  # the launch holds what it uses
         self.begun()
         return True
 
@@ -276,4 +278,4 @@ class KernelTask(Task):
 
     def release(self) -> None:
         """Let go of what it was given."""
-        self._prepared = None
+        self.prepared = None
