@@ -57,13 +57,15 @@ class Queues:
         taken = {queue.number for queue in self._queues}
         number = next((k for k in range(g.queues) if k not in taken), None)
         if number is None:
-            raise DriverError(f"all {g.queues} hardware queues of this machine ({g.name}) are in use" if g.queues else
+            raise DriverError(f"all {g.queues} hardware queues of this machine ({g.name}) are in use; end one "
+                              "(Queue.end)" if g.queues else
                               f"this machine ({g.name}) has no hardware queues: its geometry says queues = 0; launch "
                               "kernels instead, or use streams")
         self._take_slots()
         self.preempt_by(self._policy)
         queue = Queue(owner, self._time, number, kernels, block_threads, shared_bytes, packets, priority,
                       capacity)
+        queue.given_back = self._remove
         self._queues.append(queue)
         return queue
 
@@ -101,6 +103,6 @@ class Queues:
                                                         else patience))
         self._host.hold("grace", waiting_cycles(given.get("grace", 0)) or 0)
 
-    def remove(self, queue: Queue) -> None:
-        """Take a queue that has been stopped back; nothing happens if it has been."""
+    def _remove(self, queue: Queue) -> None:
+        """Take a queue back that has ended."""
         self._queues = [each for each in self._queues if each is not queue]

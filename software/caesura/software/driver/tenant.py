@@ -69,6 +69,8 @@ class Tenant(AddressSpace):
         except BaseException:
             device.system.free(system)
             raise
+        for queue in core.queues.of(device):
+            queue.fit_window()
         self._given = system, start
         super().__init__(core, Region(system, system + more, SEGMENT_BYTES, "system memory"),
                          heap_region(device.transport, start, end))
@@ -149,7 +151,6 @@ class Tenant(AddressSpace):
             stream.close()
         for queue in core.queues.of(self):
             queue.end(max_cycles)
-            core.queues.remove(queue)
         while True:
             for launch in core.launcher.slots.of(self):
                 try:
@@ -186,7 +187,7 @@ class Tenant(AddressSpace):
 def _check_windows(core: DeviceCore, device: AddressSpace, end: int) -> None:
     """Refuse to take memory, from `end` on, from the window of a kernel of the device itself."""
     running = [launch for launch in core.launcher.slots.of(device) if launch.window_end > end and not launch.ended]
-    if running or any(queue.window_end > end for queue in core.queues.of(device)):
+    if running or any(queue.window_end > end and queue.unfinished() for queue in core.queues.of(device)):
         what = f"kernel {running[0].kernel.image.name!r}" if running else "a hardware queue"
         raise DriverError(f"{what} of the device itself was given the memory that the tenant would have; make tenants "
                           "first, or wait for the launches")
