@@ -1,5 +1,6 @@
 """Streams: order, events, errors where they belong, priorities that preempt, more launches than there are slots."""
 
+import gc
 import random
 from pathlib import Path
 
@@ -312,6 +313,37 @@ def test_copies_hold_the_memory_of_their_array(golden, busy):
     for copy in (lambda: stream.copy_from(array), lambda: stream.copy_to(array, np.zeros(4, np.int32))):
         with pytest.raises(DriverError, match="has been freed"):
             copy()
+
+
+def test_events_of_two_devices_have_no_time_between_them(golden):
+    with open_device("golden", "tiny", memory_bytes=MEMORY) as other:
+        here, there = golden.stream().record(), other.stream().record()
+        with pytest.raises(DriverError, match="the events are of two devices"):
+            here.since(there)
+        assert there.since(there) == 0
+
+
+def test_streams_that_nobody_holds_are_gone():
+    """When what is in them is over, and its failure told."""
+    with open_device("golden", "tiny", memory_bytes=MEMORY) as device:
+        streams, seen = device._core.streams, []
+        for _ in range(50):
+            device.stream().record()
+        device.stream().call(lambda: seen.append(1))
+        mine = device.stream()
+        mine.record()
+        assert streams.of(device) == [mine] and seen == [1]
+        task = StirTask(device, device.stream(), 1, 1)
+        device.stream().call(lambda: 1 // 0)
+        gc.collect()
+        assert len(streams.of(device)) == 3
+        with pytest.raises(ZeroDivisionError):
+            device.synchronize()
+        task.check()
+        del task
+        mine.record()
+        gc.collect()
+        assert streams.of(device) == [mine]
 
 
 STRAY = compile_ptx(HEAD + """

@@ -16,6 +16,9 @@ from .regions import Allocation
 
 __all__ = ["DeviceArray", "convert"]
 
+_NUMBERS = "biufcV"
+"""Kinds of element types: numbers, and structures of them."""
+
 
 def _shape(shape) -> tuple[int, ...]:
     try:
@@ -27,15 +30,35 @@ def _shape(shape) -> tuple[int, ...]:
     return sizes
 
 
+def _element(dtype) -> np.dtype:
+    """Return an element type of device memory: of numbers, or structures of them."""
+    try:
+        element = np.dtype(dtype).newbyteorder("<")
+    except TypeError:
+        raise DriverError(f"a device array holds numbers; there is no type {dtype!r} of them") from None
+    if not element.itemsize or not _holds_numbers(element):
+        raise DriverError(f"a device array holds numbers, not {np.dtype(dtype)}")
+    return element
+
+
+def _holds_numbers(element: np.dtype) -> bool:
+    if element.fields:
+        return all(_holds_numbers(field[0]) for field in element.fields.values())
+    return element.base.kind in _NUMBERS
+
+
 def convert(given: np.ndarray, dtype: np.dtype) -> np.ndarray:
     """Return values in an element type of device memory; floating-point values are rounded.
 
     Raises
     ------
     ValueError
-        If an integer type would wrap, cut off or not hold one.
+        If an integer type would wrap, cut off or not hold one, or they are complex numbers or none, and the elements
+        are not.
     """
     try:
+        if given.dtype.kind not in ("O" + _NUMBERS if dtype.kind in "cV" else "ObiufV"):
+            raise TypeError
         with np.errstate(invalid="ignore", over="ignore"):
             values = given.astype(dtype)
         kept = dtype.kind not in "iub" or bool((values == given).all())
@@ -78,9 +101,7 @@ class DeviceArray:
 
     def __init__(self, device: DeviceMemory, shape, dtype, clear: bool = True, memory: Allocation | None = None):
         self.shape = _shape(shape)
-        self.dtype = np.dtype(dtype).newbyteorder("<")
-        if self.dtype.hasobject or not self.dtype.itemsize:
-            raise DriverError(f"a device array holds numbers, not {np.dtype(dtype)}")
+        self.dtype = _element(dtype)
         self.device = device
         self.label = ""
         self.nbytes = math.prod(self.shape) * self.dtype.itemsize

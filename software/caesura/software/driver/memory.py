@@ -10,7 +10,7 @@ from caesura.hw.arch.geometry import SEGMENT_BYTES, Geometry
 from caesura.software.compiler.ir.spaces import WINDOWS
 
 from .bounds import GUARD_BYTES, monitor_of
-from .errors import Closed, OutOfMemory
+from .errors import Closed, DriverError, OutOfMemory
 from .host_interface import HostInterface
 from .lock import FairLock, whole
 from .regions import Allocation, Region
@@ -47,9 +47,20 @@ class MemoryUser(Protocol):
 
 
 def split_memory(transport: Transport, system_fraction: float) -> tuple[Region, Region]:
-    """Return the memory of a machine as a region for code and contexts, `system_fraction` of it, and one for arrays."""
+    """Return the memory of a machine as a region for code and contexts, `system_fraction` of it, and one for arrays.
+
+    Raises
+    ------
+    DriverError
+        If the fraction is none, or leaves one of them nothing.
+    """
+    if not isinstance(system_fraction, (int, float)) or not 0 < system_fraction < 1:
+        raise DriverError(f"system_fraction must be a number between 0 and 1, not {system_fraction!r}")
     end = min(transport.memory_bytes, HEAP_END) // SEGMENT_BYTES * SEGMENT_BYTES
     split = int(end * system_fraction) // SEGMENT_BYTES * SEGMENT_BYTES
+    if not SYSTEM_BASE < split < end:
+        raise DriverError(f"a system_fraction of {system_fraction} leaves no room in the {end:,} bytes of the memory; "
+                          "choose another, or open the device with a larger memory")
     return Region(SYSTEM_BASE, split, SEGMENT_BYTES, "system memory"), heap_region(transport, split, end)
 
 

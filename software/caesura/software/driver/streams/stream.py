@@ -33,6 +33,10 @@ class Conductor(Protocol):
 
     launcher: Launcher
 
+    def keep(self, stream: Stream) -> None:
+        """Hold a stream that is not idle, though nobody else may."""
+        ...
+
     def pump(self) -> None:
         """Begin what can."""
         ...
@@ -69,8 +73,10 @@ class Event(Action):
         Raises
         ------
         DriverError
-            If one of them has not come yet.
+            If one of them has not come yet, or they are of two devices.
         """
+        if other.stream.host is not self.stream.host:
+            raise DriverError("the events are of two devices, each with a time of its own; take two of one device")
         if self.cycle is None or other.cycle is None:
             raise DriverError("an event that has not come yet has no time; wait for it")
         return self.cycle - other.cycle
@@ -92,10 +98,13 @@ class Stream:
     priority : int
         The highest goes first.
     name : str
+    number : int
+        Of the streams of the device, in the order in which they were made.
     """
 
-    def __init__(self, streams: Conductor, owner: DeviceMemory, priority: int, name: str):
+    def __init__(self, streams: Conductor, owner: DeviceMemory, priority: int, name: str, number: int):
         self._streams, self.owner, self.priority, self.name = streams, owner, priority, name
+        self.number = number
         self.tasks: deque[Task] = deque()
         self.turn = 0
         self.closed = False
@@ -186,6 +195,7 @@ class Stream:
     @whole
     def _put(self, task: SomeTask) -> SomeTask:
         self.tasks.append(task)
+        self._streams.keep(self)
         self._streams.pump()
         return task
 
@@ -202,6 +212,11 @@ class Stream:
         _ = array.memory
 
     # Waiting
+
+    @property
+    def settled(self) -> bool:
+        """It is idle, and nobody is to be told of a failure."""
+        return not self.tasks and self._failed is None
 
     @property
     def idle(self) -> bool:
