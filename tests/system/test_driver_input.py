@@ -8,7 +8,7 @@ from caesura.hw.arch.encoding import Instruction, encode
 from caesura.hw.arch.geometry import preset
 from caesura.sim import open_device
 from caesura.sim.scenario import differences, start_job
-from caesura.software.compiler import CompileError, KernelImage
+from caesura.software.compiler import CompileError, KernelImage, compile_ptx
 from caesura.software.driver import CommandRefused, DriverError, KernelFault, LaunchError
 from caesura.software.kernels import kernel
 
@@ -71,7 +71,7 @@ def test_refused_launch_changes_nothing(device, sizes):
 def test_refusal_of_the_device_gives_the_save_area_back(device, monkeypatch):
     entry = load(device)
     used = device.system.used()
-    monkeypatch.setattr("caesura.software.driver.launcher.check_fit", lambda *_: 0)
+    monkeypatch.setattr("caesura.software.driver.prepared.check_fit", lambda *_: 0)
     with pytest.raises(CommandRefused, match="never fit"):
         entry(1, 32, [*arrays(device), 32])
     assert device.system.used() == used
@@ -124,6 +124,63 @@ def test_values_that_the_elements_cannot_hold_are_refused(device, dtype, values)
     with pytest.raises(ValueError, match="held by a device array"):
         array.set(values)
     assert array.get().tolist() == [7, 8]
+
+
+@pytest.mark.parametrize("values", [[1 + 2j, 0], np.array([1, 2], np.complex64), ["1", "2"], [b"1", b"2"],
+                                    np.array([1, 2], "m8[s]"), [10**400, 0]], ids=str)
+def test_real_elements_hold_no_other_values(device, values):
+    array = device.array(np.array([7, 8], np.float32))
+    with pytest.raises(ValueError, match="not all values can be held by a device array of float32"):
+        array.set(values)
+    assert array.get().tolist() == [7, 8]
+    pair = device.zeros(2, np.complex64)
+    pair.set([1 + 2j, 3])
+    assert pair.get().tolist() == [1 + 2j, 3]
+
+
+@pytest.mark.parametrize("values", [["abc"], [b"abc"], np.array(["2020-01-01"], "M8[D]"),
+                                    np.zeros(2, [("name", "U3"), ("value", "f4")])], ids=str)
+def test_arrays_are_of_numbers(device, values):
+    with pytest.raises(DriverError, match="a device array holds numbers, not"):
+        device.array(values)
+    with pytest.raises(DriverError, match="there is no type 'abc' of them"):
+        device.zeros(4, "abc")
+    assert device.heap.used() == []
+    pairs = np.array([(1, 2.5)], [("count", "<i4"), ("value", "<f4")])
+    assert (device.array(pairs).get() == pairs).all()
+
+
+SCALE = """.version 8.0
+.target sm_70
+.address_size 64
+.visible .entry keep(.param .u64 output, .param .f32 value, .param .f64 wide)
+{
+    .reg .f32 %f<2>; .reg .b64 %a<2>;
+    ld.param.u64 %a0, [output]; ld.param.f32 %f0, [value]; st.global.f32 [%a0], %f0; ret;
+}
+"""
+
+
+def test_real_parameters_take_real_numbers(device, recwarn):
+    keep, output = device.load(compile_ptx(SCALE).values())["keep"], device.zeros(1, np.float32)
+    for value in (np.complex64(1 + 2j), 1 + 2j, np.timedelta64(1), "1"):
+        with pytest.raises(LaunchError, match=r"parameter value \(f32\): a number is wanted"):
+            keep(1, 1, [output, value, 0])
+    for values in ((10**400, 0), (0, -10**400)):
+        with pytest.raises(LaunchError, match="the integer is larger than any number of that type; give a float"):
+            keep(1, 1, [output, *values])
+    device.wait(keep(1, 1, [output, 1e300, 10**300]))
+    assert output.get()[0] == np.inf and not recwarn.list
+
+
+@pytest.mark.parametrize(("fraction", "why"), [(0, "between 0 and 1"), (1.0, "between 0 and 1"), ("half", "between"),
+                                               (1e-9, "leaves no room")])
+def test_the_memory_is_split_as_one_likes(fraction, why):
+    with open_device("golden", "tiny", memory_bytes=1 << 20, system_fraction=0.25) as device:
+        assert device.heap.base == device.system.end == 1 << 18
+        check_works(device, load(device))
+    with pytest.raises(DriverError, match=why):
+        open_device("golden", "tiny", memory_bytes=1 << 20, system_fraction=fraction)
 
 
 def test_arrays_of_any_layout_and_byte_order_arrive(device):

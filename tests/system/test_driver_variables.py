@@ -11,6 +11,7 @@ from caesura.software.compiler import CompileError, ImageError, assemble, compil
 from caesura.software.compiler.codegen.elf import read_elf, write_elf
 from caesura.software.compiler.ir.variables import Binding, Relocation, Symbol
 from caesura.software.driver import DriverError, LaunchError, Texture
+from support.sim.queues import DEVICE
 
 HEAD = ".version 8.0\n.target sm_75\n.address_size 64\n"
 VARIABLES = """
@@ -143,6 +144,79 @@ def test_no_room_for_variables(device):
     images = compile_ptx(HEAD + ".global .b8 x[3000000];\n.visible .entry k() { ret; }")
     with pytest.raises(DriverError, match="out of device memory"):
         device.load(images.values())
+
+
+STEP = """
+.const .u32 step = 1;
+.visible .entry count(.param .u64 counter, .param .u32 rounds)
+{
+    .reg .pred %p<2>; .reg .b32 %r<4>; .reg .b64 %a<2>;
+    ld.param.u64 %a0, [counter]; ld.param.u32 %r0, [rounds]; mov.u32 %r1, 0;
+LOOP:
+    add.u32 %r1, %r1, 1; setp.lt.u32 %p0, %r1, %r0;
+    @%p0 bra LOOP;
+    ld.const.u32 %r2, [step]; red.global.add.u32 [%a0], %r2; ret;
+}
+"""
+
+
+@pytest.mark.parametrize("where", ["running", "preempted", "away", "queue", "stream", "other stream"])
+def test_constants_stay_as_long_as_a_kernel_has_not_ended(where):
+    """Also of one that is preempted, has no kernel slot, is in a hardware queue, or waits in a stream."""
+    with open_device("golden", DEVICE, memory_bytes=1 << 21) as device:
+        module, counter = device.load(compile_ptx(HEAD + STEP).values()), device.zeros(1, np.uint32)
+        count, step, stream = module["count"], module.symbol("step"), device.stream()
+        if where == "queue":
+            work = device.queue([count], 16).launch(count, 1, 16, [counter, 500])
+            device.advance(100)
+        elif "stream" in where:
+            other = device.load(compile_ptx(HEAD + STEP).values())["count"]
+            busy = stream if where == "stream" else device.stream()
+            busy.launch(other, 1, 16, [device.zeros(1, np.uint32), 500])
+            stream.wait_event(busy.record())
+            work = stream.launch(count, 1, 16, [counter, 1])
+            assert work.launch is None
+        else:
+            work = count(1, 16, [counter, 500])
+            device.advance(100)
+            if where != "running":
+                device.preempt(work)
+            if where == "away":
+                device.release_slot(work)
+        with pytest.raises(DriverError, match="constant 'step' belongs to a kernel that has not finished"):
+            step.set(7)
+        if where in ("preempted", "away"):
+            device.resume(work)
+        getattr(work, "wait", lambda: device.wait(work))()
+        assert counter.get()[0] == 16
+        step.set(7)
+        device.wait(count(1, 16, [counter, 1]))
+        assert counter.get()[0] == 8 * 16
+        killed = count(1, 16, [counter, 1 << 30])
+        device.kill(killed)
+        step.set(1)
+
+
+def test_a_call_sets_constants_for_what_waits_for_it(device):
+    """Kernels behind it in its stream, and in streams that wait for that; one that may begin any time keeps them."""
+    module, counters = device.load(compile_ptx(HEAD + STEP).values()), device.zeros(4, np.uint32)
+    count, step, place = module["count"], module.symbol("step"), counters.address
+    first, second, third = (device.stream() for _ in range(3))
+    first.launch(count, 1, 16, [place, 500])
+    first.call(lambda: step.set(7))
+    first.launch(count, 1, 16, [place + 4, 1])
+    second.wait_event(first.record())
+    second.launch(count, 1, 16, [place + 8, 1])
+    third.wait_event(second.record())
+    third.launch(count, 1, 16, [place + 12, 1])
+    device.synchronize()
+    assert counters.get().tolist() == [16, 7 * 16, 7 * 16, 7 * 16]
+    first.launch(count, 1, 16, [place, 500])
+    told = first.call(lambda: step.set(1))
+    second.wait_event(first.call(lambda: None))
+    third.launch(count, 1, 16, [place + 4, 5000])
+    with pytest.raises(DriverError, match="set it in a Stream.call in front of it"):
+        told.wait()
 
 
 FETCH = """

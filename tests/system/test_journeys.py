@@ -1,4 +1,4 @@
-"""The pages of journeys and of the Python API, as they stand: files are written, commands and Python are run."""
+"""The pages of journeys, of the Python API and of resets, as they stand: files are written, commands and Python run."""
 
 import re
 import shlex
@@ -40,12 +40,22 @@ def test_journey_arrives(title, examples, capsys):
     assert capsys.readouterr().out
 
 
-def test_python_page_runs(capsys):
-    names = {"__name__": "page"}
-    for kind, text in BLOCK.findall((ROOT / "docs" / "python.md").read_text()):
+def run_page(name):
+    """Run the Python of a page, which has nothing else in such blocks."""
+    names, blocks = {"__name__": "page"}, BLOCK.findall((ROOT / "docs" / name).read_text())
+    assert blocks
+    for kind, text in blocks:
         assert kind == "python"
-        exec(compile(text, "python.md", "exec"), names)
+        exec(compile(text, name, "exec"), names)
+
+
+def test_python_page_runs(capsys):
+    run_page("python.md")
     assert "Device(golden, gtx480" in capsys.readouterr().out
+
+
+def test_page_of_resets_runs():
+    run_page("reset.md")
 
 
 def test_page_has_the_journeys_and_their_commands():

@@ -14,6 +14,7 @@ from support.sim.shared_counters import HEAD
 from support.sim.stirring import Stirring
 from support.sim.stream_work import StirTask
 from support.sim.tenant_schedules import TenantSchedules
+from support.threads import together
 
 MEMORY = 1 << 22
 PART = 1 << 18
@@ -186,6 +187,99 @@ def test_the_slot_of_one_that_has_ended_is_taken_while_its_tenant_is_closed(gold
     assert alice.closed and len(others) == 2
     for other in others:
         other.finishes()
+
+
+WRITE = compile_ptx(HEAD + """
+.visible .entry write(.param .u64 output)
+{
+    .reg .b32 %r<2>;
+    .reg .b64 %a<2>;
+    ld.param.u64 %a0, [output];
+    mov.u32 %r0, 0xdead;
+L:
+    st.global.u32 [%a0], %r0;
+    bra L;
+}
+""").values()
+
+
+def test_a_tenant_that_is_being_closed_begins_nothing_more(golden, monkeypatch):
+    """What another thread asks for between the kills and the end."""
+    alice = golden.tenant(PART, system_bytes=2 * PART, name="alice")
+    kernel, output = alice.load(WRITE)["write"], alice.zeros(4, np.uint32)
+    kernel(1, 1, [output])
+    kill, refused = golden._core.preemption.kill, []
+    uses = [lambda: kernel(1, 1, [output]), alice.stream, lambda: alice.zeros(4), lambda: alice.load(WRITE)]
+
+    def late(launch, *limit):
+        kill(launch, *limit)
+        for use in uses:
+            with pytest.raises(Closed, match="alice is being closed, and begins nothing more"):
+                use()
+            refused.append(use)
+
+    monkeypatch.setattr(golden._core.preemption, "kill", late)
+    alice.close()
+    assert refused == uses and alice.closed
+    bob = golden.tenant(PART, system_bytes=2 * PART, name="bob")
+    mine = bob.zeros(4, np.uint32)
+    golden.advance(1000)
+    assert not mine.get().any() and not golden.launches
+
+
+def test_a_tenant_is_closed_by_several_threads(golden):
+    whole = golden.system.free_bytes, golden.heap.end
+    for _ in range(6):
+        alice = golden.tenant(PART, system_bytes=2 * PART)
+        work = [Stirring(alice, 100_000, seed) for seed in range(3)]
+        golden.advance(300)
+        golden.preempt(work[0].launch)
+        golden.release_slot(work[0].launch)
+        together(*[alice.close] * 3)
+        assert alice.closed and not golden.launches
+        assert (golden.system.free_bytes, golden.heap.end) == whole
+
+
+def test_a_close_that_was_cut_short_goes_on(golden, monkeypatch):
+    whole = golden.system.free_bytes, golden.heap.end
+    alice = golden.tenant(PART, system_bytes=2 * PART, name="alice")
+    work = [Stirring(alice, 100_000, seed) for seed in range(2)]
+    kill = golden._core.preemption.kill
+    with monkeypatch.context() as patch:
+        def cut(launch, *limit):
+            kill(launch, *limit)
+            raise KeyboardInterrupt
+
+        patch.setattr(golden._core.preemption, "kill", cut)
+        with pytest.raises(KeyboardInterrupt):
+            alice.close()
+    assert not alice.closed
+    with pytest.raises(Closed, match="if its close was cut short, close it again"):
+        Stirring(alice, 1)
+    alice.close()
+    assert alice.closed and all(each.launch.ended for each in work)
+    assert (golden.system.free_bytes, golden.heap.end) == whole
+
+
+def test_a_kill_writes_nothing_where_another_launch_is_by_now(golden, monkeypatch):
+    """Another thread sees that the launch has ended, and its memory is used again, before the one that killed it goes
+    on."""
+    work, over, forget = Stirring(golden, 100_000), [], golden._core.launcher.slots.forget
+
+    def late(launch):
+        if launch is work.launch and not over:
+            over.append(launch)
+            golden._core.launcher.slots.drop(launch)
+            over.append(golden.system.allocate(1 << 16))
+            golden.transport.write_memory(over[1], b"\xab" * (1 << 16))
+        forget(launch)
+
+    golden.advance(300)
+    monkeypatch.setattr(golden._core.launcher.slots, "forget", late)
+    golden.kill(work.launch)
+    assert over[1] == work.launch.handle
+    assert golden.transport.read_memory(over[1], 1 << 16) == b"\xab" * (1 << 16)
+    golden.system.free(over[1])
 
 
 def test_what_is_a_closed_tenants_cannot_be_used(golden):

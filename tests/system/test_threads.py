@@ -18,30 +18,10 @@ from caesura.software.driver.lock import FairLock
 from caesura.software.driver.time_slices import uninterrupted
 from support.sim.stirring import Stirring
 from support.sim.stream_work import StirTask
+from support.threads import LIMIT, together
 
 MEMORY = 1 << 23
-LIMIT = 60
 LONG = 1 << 20
-
-
-def together(*functions):
-    """Run functions at the same time; raise what one of them raises."""
-    errors = []
-
-    def guarded(function):
-        try:
-            function()
-        except BaseException as error:  # noqa: BLE001 - told to the test
-            errors.append(error)
-
-    threads = [threading.Thread(target=guarded, args=(function,), daemon=True) for function in functions]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join(LIMIT)
-        assert not thread.is_alive(), "a thread hangs"
-    if errors:
-        raise errors[0]
 
 
 @pytest.fixture(params=["golden-1", "golden-2", "rtl-1"])

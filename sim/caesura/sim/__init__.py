@@ -80,9 +80,9 @@ def _of_devices(backend: str, geometry: Geometry, options: dict) -> tuple[str, s
     return DEVICES[backend]
 
 
-def open_device(backend: str = "rtl", geometry: Geometry | str = "gtx480", memory_bytes: int = MEMORY_BYTES,
-                **options) -> Device:
-    """Return a `Device` on a machine of `open_transport`."""
+def open_device(backend: str = "rtl", geometry: Geometry | str = "gtx480", memory_bytes: int = MEMORY_BYTES, *,
+                system_fraction: float = 0.5, **options) -> Device:
+    """Return a `Device` on a machine of `open_transport`; of its memory `system_fraction` is for code and contexts."""
     from caesura.software.driver import Device
 
-    return watched(Device(open_transport(backend, geometry, memory_bytes, **options)))
+    return watched(Device(open_transport(backend, geometry, memory_bytes, **options), system_fraction))

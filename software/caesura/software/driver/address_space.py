@@ -127,8 +127,8 @@ class AddressSpace(LaunchingDevice):
 
     def queue(self, kernels: Iterable[LoadedKernel], block_threads: int, *, shared_bytes: int = 0, packets: int = 16,
               priority: int = 0, capacity: int = 1) -> Queue:
-        """Return a hardware queue that nobody has yet (docs/device.md). With the first, the upper half of the kernel
-        slots becomes the queues'.
+        """Return a hardware queue that nobody has (docs/device.md), until it is ended (`Queue.end`). With the first,
+        the upper half of the kernel slots becomes the queues'.
 
         Parameters
         ----------
@@ -150,7 +150,6 @@ class AddressSpace(LaunchingDevice):
         DriverError
             If the machine has no queue, none is left, or kernel slots that queues use are in use.
         """
-        self.require_open()
         return self._core.queues.make(self, tuple(kernels), block_threads, shared_bytes, packets, priority,
                                        capacity)
 

@@ -37,9 +37,13 @@ def number_bytes(parameter: Parameter, value, where: str) -> bytes:
             raise LaunchError(f"{where}: {parameter.size} bytes wanted, {len(value)} given")
         return bytes(value)
     if parameter.type in ("f32", "f64"):
-        if not isinstance(value, (int, float, np.number)):
+        if not isinstance(value, (int, float, np.integer, np.floating)) or isinstance(value, np.timedelta64):
             raise LaunchError(f"{where}: a number is wanted, not {value!r}")
-        return np.array(value, "<f4" if parameter.type == "f32" else "<f8").tobytes()
+        try:
+            with np.errstate(over="ignore"):
+                return np.array(value, "<f4" if parameter.type == "f32" else "<f8").tobytes()
+        except OverflowError:
+            raise LaunchError(f"{where}: the integer is larger than any number of that type; give a float") from None
     if parameter.pointer and not isinstance(value, (int, np.integer)):
         raise LaunchError(f"{where}: a device array is wanted, not {type(value).__name__}")
     if isinstance(value, (bool, np.bool_)) or not isinstance(value, (int, np.integer)):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import operator
+from collections.abc import Callable
 
 import numpy as np
 
@@ -14,6 +15,9 @@ from .memory import DeviceMemory
 from .regions import Allocation
 
 __all__ = ["DeviceArray", "convert"]
+
+_NUMBERS = "biufcV"
+"""Kinds of element types: numbers, and structures of them."""
 
 
 def _shape(shape) -> tuple[int, ...]:
@@ -26,15 +30,35 @@ def _shape(shape) -> tuple[int, ...]:
     return sizes
 
 
+def _element(dtype) -> np.dtype:
+    """Return an element type of device memory: of numbers, or structures of them."""
+    try:
+        element = np.dtype(dtype).newbyteorder("<")
+    except TypeError:
+        raise DriverError(f"a device array holds numbers; there is no type {dtype!r} of them") from None
+    if not element.itemsize or not _holds_numbers(element):
+        raise DriverError(f"a device array holds numbers, not {np.dtype(dtype)}")
+    return element
+
+
+def _holds_numbers(element: np.dtype) -> bool:
+    if element.fields:
+        return all(_holds_numbers(field[0]) for field in element.fields.values())
+    return element.base.kind in _NUMBERS
+
+
 def convert(given: np.ndarray, dtype: np.dtype) -> np.ndarray:
     """Return values in an element type of device memory; floating-point values are rounded.
 
     Raises
     ------
     ValueError
-        If an integer type would wrap, cut off or not hold one.
+        If an integer type would wrap, cut off or not hold one, or they are complex numbers or none, and the elements
+        are not.
     """
     try:
+        if given.dtype.kind not in ("O" + _NUMBERS if dtype.kind in "cV" else "ObiufV"):
+            raise TypeError
         with np.errstate(invalid="ignore", over="ignore"):
             values = given.astype(dtype)
         kept = dtype.kind not in "iub" or bool((values == given).all())
@@ -77,9 +101,7 @@ class DeviceArray:
 
     def __init__(self, device: DeviceMemory, shape, dtype, clear: bool = True, memory: Allocation | None = None):
         self.shape = _shape(shape)
-        self.dtype = np.dtype(dtype).newbyteorder("<")
-        if self.dtype.hasobject or not self.dtype.itemsize:
-            raise DriverError(f"a device array holds numbers, not {np.dtype(dtype)}")
+        self.dtype = _element(dtype)
         self.device = device
         self.label = ""
         self.nbytes = math.prod(self.shape) * self.dtype.itemsize
@@ -132,7 +154,7 @@ class DeviceArray:
         ValueError
             If the shapes differ, or a value cannot be held by the element type (floating-point values are rounded).
         """
-        self.write(self.prepared(values))
+        self.writer(values)()
 
     def prepared(self, values) -> bytes:
         """Return the bytes of values that it can hold; raises what `set` does."""
@@ -141,14 +163,25 @@ class DeviceArray:
             raise InputError(f"array of shape {values.shape} does not fit a device array of shape {self.shape}")
         return np.ascontiguousarray(values).tobytes()
 
-    def write(self, data: bytes) -> None:
-        """Copy the bytes of all its elements."""
-        self.device.write_memory(self.memory.address, data)
+    def writer(self, values) -> Callable[[], None]:
+        """Return what copies values to it later, also if it has been freed by then: its memory is held. Raises what
+        `set` does."""
+        memory, data = self.memory, self.prepared(values)
+        return lambda: self.device.write_memory(memory.address, data)
 
     def get(self) -> np.ndarray:
         """Return a copy as a numpy array."""
-        raw = self.device.transport.read_memory(self.memory.address, self.nbytes)
-        return np.frombuffer(raw, self.dtype).reshape(self.shape).copy()
+        return self.reader()()
+
+    def reader(self) -> Callable[[], np.ndarray]:
+        """Return what copies it later, as a numpy array, also if it has been freed by then: its memory is held."""
+        memory = self.memory
+
+        def read() -> np.ndarray:
+            raw = self.device.transport.read_memory(memory.address, self.nbytes)
+            return np.frombuffer(raw, self.dtype).reshape(self.shape).copy()
+
+        return read
 
     def __array__(self, dtype=None, copy: bool | None = None) -> np.ndarray:
         """Return a copy, for `numpy.asarray` and the like.

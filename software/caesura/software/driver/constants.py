@@ -49,5 +49,5 @@ class ConstantBank(Bank):
             device.transport.write_memory(self.address, relocated(image, "const", image.constants, variables.address))
 
     def in_use(self) -> bool:
-        """Whether a kernel that has not finished may read it."""
-        return any(user.reads_constants(self) and not user.finished for user in self.device.users.values())
+        """Whether a kernel may read it that has not ended, or has not begun."""
+        return any(user.reads_constants(self) and not user.ended for user in self.device.users())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Callable
 
 from caesura.hw.arch.commands import KernelState
@@ -47,6 +48,7 @@ class KernelSlots:
         self.closing: set[int] = set()
         self.events = Events(host, self.launches)
         self.make_room: Callable[[], bool] = lambda: False
+        self._gone: weakref.WeakSet[Launch] = weakref.WeakSet()  # their context has been given back
 
     @property
     def lock(self) -> FairLock:
@@ -98,13 +100,22 @@ class KernelSlots:
 
     def give_back(self, launch: Launch) -> None:
         """Free the context of a launch of which nothing more comes, and its local memory."""
+        self._gone.add(launch)
         launch.device.system.free(launch.handle)
         if launch.local_base:
             launch.device.system.free(launch.local_base)
             launch.local_base = 0
 
+    def restored(self, launch: Launch) -> None:
+        """A launch has its context again: the machine has gone back to a snapshot."""
+        self._gone.discard(launch)
+
+    @whole
     def forget(self, launch: Launch) -> None:
-        """Clear what stands in memory of a launch but for its save areas: nobody can adopt it any more."""
+        """Clear what stands in memory of a launch but for its save areas: nobody can adopt it any more. Nothing happens
+        if the memory has been given back: it may be another's."""
+        if launch in self._gone:
+            return
         device, g = launch.device, self.host.geometry
         starts = [launch.handle, *(launch.ccb_of(sm) for sm in range(1, g.sms))]
         for sm, start in enumerate(starts):

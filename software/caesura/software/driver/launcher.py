@@ -14,14 +14,14 @@ from .arguments import whole_number
 from .bounds import monitor_of
 from .descriptor_block import DescriptorBlock, block_bytes
 from .errors import CommandRefused, DriverError, LaunchError, LaunchLimit
-from .fit import check_entries, check_fit
 from .host_interface import HostInterface
 from .kernel_slots import KernelSlots
 from .launch import Launch
 from .loaded import AdoptedKernel, LoadedKernel, code_bytes
 from .lock import FairLock, whole
-from .memory import DeviceMemory
+from .memory import DeviceMemory, MemoryUser
 from .pointers import declare
+from .prepared import PreparedLaunch
 from .regions import Region
 
 __all__ = ["Launcher", "LaunchingDevice"]
@@ -42,12 +42,15 @@ class Launcher:
         Who has memory of the device.
     come_back : callable
         Gives a preempted launch that has no kernel slot one.
+    more_users : list of callable
+        Each returns who uses memory besides launches.
     """
 
     def __init__(self, host: HostInterface):
         self.host, self.slots = host, KernelSlots(host)
         self.owners: list[DeviceMemory] = []
         self.come_back: Callable[[Launch], None] = lambda launch: None
+        self.more_users: list[Callable[[], Sequence[MemoryUser]]] = []
 
     @property
     def lock(self) -> FairLock:
@@ -59,9 +62,17 @@ class Launcher:
         """The last launch of each kernel slot that had one."""
         return self.slots.launches
 
-    def check(self, kernel: LoadedKernel, grid, block, arguments: Sequence, shared_bytes: int = 0
-              ) -> tuple[list[int], int, int]:
-        """Return parameter words, shared memory and threads of a TB of a launch that is possible.
+    @whole
+    def users(self) -> list[MemoryUser]:
+        """Return who uses memory of the device now, or will as things stand: launches, preempted ones without a kernel
+        slot, packets of queues, kernels that wait in streams."""
+        others = [user for more in self.more_users for user in more()]
+        return [*self.launches.values(), *self.slots.away, *others]
+
+    @whole
+    def prepare(self, kernel: LoadedKernel, grid, block, arguments: Sequence, shared_bytes: int = 0,
+                entries: int = 0) -> PreparedLaunch:
+        """Return a launch that is possible, with what it was given as it is now.
 
         Raises
         ------
@@ -71,36 +82,36 @@ class Launcher:
         kernel.device.require_open()
         if kernel.device.host is not self.host:
             raise LaunchError(f"kernel {kernel.image.name!r} was loaded on another device; load it on this one")
-        words = kernel.parameter_words(arguments)
-        shared = kernel.image.shared_bytes + whole_number(shared_bytes, "shared_bytes")
-        return words, shared, check_fit(self.host.geometry, kernel.image, grid, block, shared)
+        return PreparedLaunch.of(kernel, grid, block, arguments, shared_bytes, entries)
 
     @whole
     def start(self, kernel: LoadedKernel, grid, block, arguments: Sequence, shared_bytes: int = 0,
               entries: int = 0) -> Launch:
         """Start a kernel; see `Kernel.__call__`."""
-        g, device = self.host.geometry, kernel.device
-        words, shared, threads = self.check(kernel, grid, block, arguments, shared_bytes)
-        entries = check_entries(g, kernel.image, whole_number(entries, "entries"))
+        return self.start_prepared(self.prepare(kernel, grid, block, arguments, shared_bytes, entries))
+
+    @whole
+    def start_prepared(self, prepared: PreparedLaunch) -> Launch:
+        """Start a kernel that was prepared."""
+        g, kernel, device = self.host.geometry, prepared.kernel, prepared.kernel.device
+        device.require_open()
         self._check_limit(device)
         slot = self.slots.take()
-        warps = -(-threads // g.warp_size)
-        area = area_bound(g, warps, kernel.image.registers, shared)
-        held = kernel.holdings(arguments)
-        front = block_bytes(g, len(held))
-        handle = device.system.allocate(front + g.sms * ccb_bytes(g, area, entries))
-        launch = Launch(device, kernel, slot, grid, block, shared, handle, handle + front, area, self.launches,
-                        entries)
-        launch.held, launch.apart = held, kernel.apart(arguments)
+        area = area_bound(g, prepared.warps(g), kernel.image.registers, prepared.shared_bytes)
+        front = block_bytes(g, len(prepared.held))
+        handle = device.system.allocate(front + g.sms * ccb_bytes(g, area, prepared.entries))
+        launch = Launch(device, kernel, slot, prepared.grid, prepared.block, prepared.shared_bytes, handle,
+                        handle + front, area, self.launches, prepared.entries)
+        launch.held, launch.apart = prepared.held, prepared.apart
         try:
             self.slots.forget(launch)
             self._take_local(launch)
-            registers = self._registers(launch, threads, warps, words)
-            left = DescriptorBlock(registers, [(memory.address, memory.size) for memory in held])
+            registers = self._registers(launch, prepared)
+            left = DescriptorBlock(registers, [(memory.address, memory.size) for memory in prepared.held])
             device.transport.write_memory(handle, left.pack(g))
             self.describe(launch, registers)
-            if monitor := monitor_of(device.transport):
-                declare(monitor, slot, kernel, arguments)
+            if (monitor := monitor_of(device.transport)) and prepared.pointers:
+                declare(monitor, slot, device, prepared.pointers)
             self.command(Command.START, launch)
         except BaseException:
             self.slots.forget(launch)
@@ -211,17 +222,17 @@ class Launcher:
             raise DriverError(f"this launch of kernel {launch.kernel.image.name!r} has finished, and its slot holds "
                               "another launch; launch the kernel again")
 
-    def _registers(self, launch: Launch, threads: int, warps: int, words: list[int]) -> dict[str, int]:
+    def _registers(self, launch: Launch, prepared: PreparedLaunch) -> dict[str, int]:
         """Return the words of a launch's registers by name, in the order in which they are written."""
         code, heap, g = launch.kernel.image, launch.device.heap, self.host.geometry
         plain = {
-            "code_base": launch.kernel.address, "code_words": len(code.words),
+            "code_base": prepared.code_base, "code_words": len(code.words),
             "grid_x": launch.grid[0], "grid_y": launch.grid[1], "grid_z": launch.grid[2],
             "reciprocal_x": -(-(1 << 20) // launch.block[0]), "reciprocal_y": -(-(1 << 20) // launch.block[1]),
             "shared_bytes": -(-launch.shared_bytes // 4) * 4, "ccb_base": launch.ccb_base,
             "area_bytes": launch.area_bytes,
             "local_base": launch.local_base, "local_bytes": code.all_local_bytes,
-            "const_base": launch.kernel.bank.address, "const_bytes": launch.kernel.bank.size,
+            "const_base": prepared.const_base, "const_bytes": launch.kernel.bank.size,
             "window_base[0]": heap.base, "window_end[0]": heap.end,
         }
         for window in range(1, g.windows):
@@ -231,8 +242,9 @@ class Launcher:
         if g.traps:
             plain["trap_base"] = code.trap_base
         plain["block"] = self.host.pack("kernel[0].block", x=launch.block[0], y=launch.block[1], z=launch.block[2])
-        plain["sizes"] = self.host.pack("kernel[0].sizes", threads=threads, registers=code.registers, warps=warps)
-        params = range(g.param_words)  # all of them: a former kernel's must not be readable
+        plain["sizes"] = self.host.pack("kernel[0].sizes", threads=prepared.threads, registers=code.registers,
+                                        warps=prepared.warps(g))
+        params, words = range(g.param_words), prepared.words  # all: a former kernel's must not be readable
         return plain | {f"param[{k}]": words[k] if k < len(words) else 0 for k in params}
 
     def describe(self, launch: Launch, registers: Mapping[str, int]) -> None:
@@ -273,11 +285,13 @@ class Launcher:
         self.slots.away[:] = [launch for launch, _ in away]
         for launch, left in away:
             launch.away = left
+            self.slots.restored(launch)
         self.host.set_held(held)
         self.launches.clear()
         self.launches.update({slot: launch for slot, (launch, *_) in launches.items()})
         for slot, (launch, fault, local_base, held) in launches.items():
             launch.slot, launch.away = slot, None
+            self.slots.restored(launch)
             launch.fault, launch.local_base, launch.held = fault, local_base, held
         for owner, system, heap in regions:
             owner.system.set_state(system)
@@ -300,5 +314,5 @@ class LaunchingDevice(DeviceMemory):
     def __init__(self, launcher: Launcher, system: Region, heap: Region):
         super().__init__(launcher.host, system, heap)
         self.launcher = launcher
-        self.users = launcher.launches
+        self.users = launcher.users
         launcher.owners.append(self)

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import gc
-from collections.abc import Mapping
+from collections.abc import Callable, Sequence
 from typing import Protocol
 
 from caesura.hw.arch.geometry import SEGMENT_BYTES, Geometry
 from caesura.software.compiler.ir.spaces import WINDOWS
 
 from .bounds import GUARD_BYTES, monitor_of
-from .errors import Closed, OutOfMemory
+from .errors import Closed, DriverError, OutOfMemory
 from .host_interface import HostInterface
 from .lock import FairLock, whole
 from .regions import Allocation, Region
@@ -29,18 +29,15 @@ CLEAR_BYTES = 1 << 20
 
 
 class MemoryUser(Protocol):
-    """What uses memory until it has finished: a launch.
-
-    Attributes
-    ----------
-    held : list of Allocation
-        It lets go of them when it is seen to have finished.
-    """
-
-    held: list[Allocation]
+    """What uses memory until it has ended: a launch, a packet of a queue, a kernel that waits in a stream."""
 
     @property
-    def finished(self) -> bool:
+    def held(self) -> Sequence[object]:
+        """What it uses; it lets go when it is seen to have ended."""
+        ...
+
+    @property
+    def ended(self) -> bool:
         """It uses nothing any more; asking may take simulated time."""
         ...
 
@@ -50,9 +47,20 @@ class MemoryUser(Protocol):
 
 
 def split_memory(transport: Transport, system_fraction: float) -> tuple[Region, Region]:
-    """Return the memory of a machine as a region for code and contexts, `system_fraction` of it, and one for arrays."""
+    """Return the memory of a machine as a region for code and contexts, `system_fraction` of it, and one for arrays.
+
+    Raises
+    ------
+    DriverError
+        If the fraction is none, or leaves one of them nothing.
+    """
+    if not isinstance(system_fraction, (int, float)) or not 0 < system_fraction < 1:
+        raise DriverError(f"system_fraction must be a number between 0 and 1, not {system_fraction!r}")
     end = min(transport.memory_bytes, HEAP_END) // SEGMENT_BYTES * SEGMENT_BYTES
     split = int(end * system_fraction) // SEGMENT_BYTES * SEGMENT_BYTES
+    if not SYSTEM_BASE < split < end:
+        raise DriverError(f"a system_fraction of {system_fraction} leaves no room in the {end:,} bytes of the memory; "
+                          "choose another, or open the device with a larger memory")
     return Region(SYSTEM_BASE, split, SEGMENT_BYTES, "system memory"), heap_region(transport, split, end)
 
 
@@ -74,8 +82,8 @@ class DeviceMemory:
     ----------
     host : HostInterface
     system, heap : Region
-    users : mapping of int to MemoryUser
-        Who uses memory of the device now, by kernel slot.
+    users : callable
+        Returns who uses memory of the device now, of any owner.
     name : str
         Of the owner, in messages.
     launch_limit : int or None
@@ -87,7 +95,7 @@ class DeviceMemory:
 
     def __init__(self, host: HostInterface, system: Region, heap: Region):
         self.host, self.system, self.heap = host, system, heap
-        self.users: Mapping[int, MemoryUser] = {}
+        self.users: Callable[[], Sequence[MemoryUser]] = list
 
     @property
     def code_names(self) -> dict[int, str]:
@@ -134,7 +142,7 @@ class DeviceMemory:
         try:
             return region.lend(size)
         except OutOfMemory:
-            _ = [user.finished for user in self.users.values() if user.held]
+            _ = [user.ended for user in self.users() if user.held]
             gc.collect()
             return region.lend(size)
 
@@ -147,6 +155,7 @@ class DeviceMemory:
         if self.host.closed:
             raise Closed("this device has been closed; open another")
 
+    @whole
     def clear(self, address: int, size: int) -> None:
         """Fill memory with zeros."""
         zeros = bytes(min(size, CLEAR_BYTES))

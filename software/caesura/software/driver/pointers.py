@@ -3,20 +3,37 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 from caesura.software.compiler.ir.variables import EVICTION
 
 from .arrays import DeviceArray
 from .bounds import BoundsMonitor, MemoryObject
 from .loaded import LoadedKernel
+from .memory import DeviceMemory
 from .textures import Texture
 from .tickets import ticket_of
 
-__all__ = ["declare"]
+__all__ = ["Pointers", "declare", "pointers_of"]
 
 
-def declare(monitor: BoundsMonitor, slot: int, kernel: LoadedKernel, arguments: Sequence) -> None:
-    """Tell a monitor what there is in device memory, and which parameters of a kernel about to start point there."""
+class Pointers(NamedTuple):
+    """What a launch was given that points to device memory.
+
+    Attributes
+    ----------
+    names : dict of int to str
+        What lies at an address.
+    parameters : dict of int to int
+        Address by the word of the parameter space that has it.
+    """
+
+    names: dict[int, str]
+    parameters: dict[int, int]
+
+
+def pointers_of(kernel: LoadedKernel, arguments: Sequence) -> Pointers:
+    """Return which parameters of a kernel point where."""
     names: dict[int, str] = {}
     pointers: dict[int, int] = {}
 
@@ -41,6 +58,11 @@ def declare(monitor: BoundsMonitor, slot: int, kernel: LoadedKernel, arguments: 
         else:
             array = kernel.data.textures[binding.name]
             found(binding.offset, array.address, f"the array of texture {binding.name}")
-    objects = [MemoryObject(start, size, names.get(start, "an array that is no argument"))
-               for start, size in kernel.device.heap.allocations()]
-    monitor.launch(slot, objects, pointers)
+    return Pointers(names, pointers)
+
+
+def declare(monitor: BoundsMonitor, slot: int, device: DeviceMemory, pointers: Pointers) -> None:
+    """Tell a monitor what there is in device memory, and which parameters of a kernel about to start point there."""
+    objects = [MemoryObject(start, size, pointers.names.get(start, "an array that is no argument"))
+               for start, size in device.heap.allocations()]
+    monitor.launch(slot, objects, pointers.parameters)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import weakref
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -27,6 +29,7 @@ from caesura.hw.arch.packets import (
 from .arguments import triple, whole_number
 from .errors import CycleLimit, DriverError, LaunchError
 from .fit import check_fit
+from .host_interface import HostInterface
 from .loaded import LoadedKernel
 from .lock import FairLock, whole
 from .memory import DeviceMemory
@@ -90,6 +93,12 @@ class Queued:
         Of the packet, counted from the beginning of the queue.
     signal : Allocation
         Its completion signal: 1 until it has completed, then 0.
+    held : sequence
+        What it uses until it is seen to have completed.
+    kernel : LoadedKernel or None
+        None of a packet that launches none.
+    lost : bool
+        Its queue was ended before it had completed.
     """
 
     queue: Queue
@@ -97,11 +106,25 @@ class Queued:
     index: int
     signal: Allocation
     held: Sequence[object] = ()
+    kernel: LoadedKernel | None = None
+    lost: bool = False
 
     @property
     def done(self) -> bool:
         """It has completed; asking takes no simulated time."""
         return not self._word(SIGNAL_VALUE)
+
+    @property
+    def ended(self) -> bool:
+        """It has completed, and uses nothing any more."""
+        if self.done:
+            self.held = ()
+            return True
+        return False
+
+    def reads_constants(self, bank: object) -> bool:
+        """Return whether its kernel reads a constant bank."""
+        return self.kernel is not None and self.kernel.bank is bank
 
     @property
     def start_cycle(self) -> int:
@@ -120,6 +143,23 @@ class Queued:
     def wait(self, **limit: int) -> None:
         """Let time pass until it has completed; see `Queue.wait`."""
         self.queue.wait(self, **limit)
+
+
+def check_kernel(owner: DeviceMemory, kernel: LoadedKernel) -> None:
+    """Refuse a kernel that a queue of an owner cannot launch: its code is no longer there, or another owner's."""
+    if kernel.device.host is not owner.host:
+        raise DriverError(f"kernel {kernel.name!r} is on another device than the queue; load it on this one")
+    if kernel.device is not owner:
+        raise DriverError(f"kernel {kernel.name!r} is of {kernel.device.name}, the queue of {owner.name}; use one of "
+                          "its own")
+    _ = kernel.address  # raises if its module has been unloaded
+
+
+class _Left(NamedTuple):
+    """How far a queue had come when it ended: packets completed, and the first that was not started."""
+
+    completed: int
+    unstarted: int
 
 
 class Queue:
@@ -144,6 +184,13 @@ class Queue:
         0 to 15; of queues that have something to begin the highest goes first.
     capacity : int
         Kernels in flight at most, each with save areas and local memory of its own.
+
+    Attributes
+    ----------
+    window_end : int
+        First byte beyond the global memory that its kernels reach.
+    given_back : callable
+        Called once it has ended: another may have the queue of the machine.
     """
 
     def __init__(self, device: DeviceMemory, time: SimulatedTime, number: int, kernels: Sequence[LoadedKernel],
@@ -151,9 +198,13 @@ class Queue:
         self._time, self.number = time, number
         self._device, self._host = device, device.host
         g = self._device.geometry
-        if packets not in (1 << k for k in range(16)):
+        if not kernels:
+            raise DriverError("a queue is made for the kernels that it launches; give one or more")
+        for kernel in kernels:
+            check_kernel(device, kernel)
+        if whole_number(packets, "packets") not in (1 << k for k in range(16)):
             raise DriverError(f"packets must be a power of two up to 32768, not {packets}")
-        if not 0 <= priority < 16:
+        if whole_number(priority, "priority") not in range(16):
             raise DriverError(f"priority must be 0 to 15, not {priority}")
         if whole_number(capacity, "capacity") not in range(1, g.queue_capacity + 1):
             raise DriverError(f"capacity must be 1 to {g.queue_capacity}, the queue_capacity of this machine "
@@ -169,8 +220,11 @@ class Queue:
         self._ring = reserve(packets * PACKET_BYTES, self._device.system)
         self._contexts = reserve(capacity * g.sms * ccb_bytes(g, area), self._device.system)
         self._locals = reserve(capacity * g.sms * local, self._device.system) if local else None
-        self._objects: dict[LoadedKernel, Allocation] = {}
+        self._objects: weakref.WeakKeyDictionary[LoadedKernel, Allocation] = weakref.WeakKeyDictionary()
         self._queued: list[Queued] = []
+        self._ending, self._left = False, None
+        self._left: _Left | None
+        self.given_back: Callable[[Queue], None] = lambda queue: None
         self._first = self._written = self._host.read(f"queue[{number}].read_index")  # what its last owner has left
         for memory in (self._ring, self._contexts, self._locals):
             if memory is not None:
@@ -193,6 +247,11 @@ class Queue:
         return self._host.lock
 
     @property
+    def host(self) -> HostInterface:
+        """The device."""
+        return self._host
+
+    @property
     def transport(self):
         """The machine."""
         return self._device.transport
@@ -201,6 +260,20 @@ class Queue:
     def owner(self) -> DeviceMemory:
         """Whose kernels it launches."""
         return self._device
+
+    def _require_use(self) -> None:
+        """Refuse what is asked of a queue that has ended, or is to."""
+        if self._ending:
+            raise DriverError(f"queue {self.number} has been ended; make another")
+
+    @whole
+    def fit_window(self) -> None:
+        """Have kernels that are started from now on reach the memory that the owner's heap has now: tenants may have
+        come or gone since the last."""
+        end = self._device.heap.end
+        if self.window_end != end:
+            self._host.write(f"queue[{self.number}].window_end", end)
+            self.window_end = end
 
     # Packets
 
@@ -225,10 +298,14 @@ class Queue:
         Raises
         ------
         LaunchError
-            If the kernel does not fit the SM or what the queue was made for, the arguments are wrong, or the ring is
-            full.
+            If the kernel does not fit the SM or what the queue was made for, its module has been unloaded, the
+            arguments are wrong, or the ring is full.
+        DriverError
+            If the kernel is another owner's, or the queue has been ended.
         """
+        self._require_use()
         g, image = self._device.geometry, kernel.image
+        check_kernel(self._device, kernel)
         grid, block = triple(grid, "grid"), triple(block, "block")
         words = kernel.parameter_words(arguments)
         shared = image.shared_bytes + whole_number(shared_bytes, "shared_bytes")
@@ -245,9 +322,11 @@ class Queue:
         packet[1:3] = block[0] | block[1] << 16, block[2]
         packet[3:6] = size
         packet[6:8] = image.all_local_bytes, -(-shared // 4) * 4
-        packet[8], packet[10] = self._object(kernel).address, kernarg.address
-        held = [kernel, kernarg, *kernel.holdings(arguments)]
-        return self._put(image.name, PacketType.DISPATCH | barrier << _BARRIER_BIT | 3 << 16, packet, held)
+        made = self._object(kernel)
+        packet[8], packet[10] = made.address, kernarg.address
+        held = [kernel, kernarg, made, *kernel.holdings(arguments)]
+        self.fit_window()
+        return self._put(image.name, PacketType.DISPATCH | barrier << _BARRIER_BIT | 3 << 16, packet, held, kernel)
 
     def barrier(self, after: Sequence[Queued], any_of: bool = False, *, barrier: bool = False) -> Queued:
         """Put a packet into the queue that completes when all of up to five others have, of any queue; or, with
@@ -258,7 +337,16 @@ class Queue:
         ------
         LaunchError
             If there are more, or the ring is full.
+        DriverError
+            If one is of another device.
         """
+        for each in after:
+            if each.queue.host is not self._host:
+                raise DriverError(f"packet {each.index} ({each.name}) is of a queue of another device; a barrier waits "
+                                  "for packets of its own")
+            if each.lost:
+                raise DriverError(f"packet {each.index} ({each.name}) never completes: its queue, {each.queue.number}, "
+                                  "has been ended")
         if len(after) > DEPENDENCIES:
             raise LaunchError(f"a barrier waits for up to {DEPENDENCIES} packets, not {len(after)}; put several")
         packet = np.zeros(PACKET_BYTES // 4, "<u4")
@@ -274,9 +362,11 @@ class Queue:
         return self._put("checkpoint", PacketType.VENDOR | VendorFormat.CHECKPOINT << 16, packet, [])
 
     @whole
-    def _put(self, name: str, header: int, packet: np.ndarray, held: Sequence[object]) -> Queued:
+    def _put(self, name: str, header: int, packet: np.ndarray, held: Sequence[object],
+             kernel: LoadedKernel | None = None) -> Queued:
         """Write a packet, its first word last, and ring the doorbell."""
-        self._queued = [each for each in self._queued if not each.done]
+        self._require_use()
+        self._queued = self.unfinished()
         before = self._written - self._first - self._packets  # whose place it takes
         if (self._written - self._host.read(f"queue[{self.number}].read_index") >= self._packets
                 and any(each.index <= before for each in self._queued)):  # the index follows the signal in a few cycles
@@ -290,14 +380,14 @@ class Queue:
         place = self._ring.address + self._written % self._packets * PACKET_BYTES
         self.transport.write_memory(place + 4, packet[1:].tobytes())
         self.transport.write_memory(place, header.to_bytes(4, "little"))
-        queued = Queued(self, name, self._written - self._first, signal, held)
+        queued = Queued(self, name, self._written - self._first, signal, held, kernel)
         self._queued.append(queued)
         self._written += 1
         self._host.write(f"queue[{self.number}].write_index", self._written)
         return queued
 
     def _object(self, kernel: LoadedKernel) -> Allocation:
-        """Return the kernel object of a kernel, made the first time."""
+        """Return the kernel object of a kernel that is loaded, made the first time."""
         if kernel not in self._objects:
             image = kernel.image
             made = self._device.reserve(PACKET_BYTES, self._device.system)
@@ -309,15 +399,23 @@ class Queue:
 
     # Where it is
 
+    def unfinished(self) -> list[Queued]:
+        """Return the packets that have not completed."""
+        return [each for each in self._queued if not each.ended]
+
     @property
     def state(self) -> QueueState:
         """What it does."""
+        if self._left:
+            return QueueState.STOPPED
         return QueueState(self._host.fields(f"queue[{self.number}].status")["state"])
 
     @property
     def completed(self) -> int:
         """Packets before the first that has not completed: as the queue says, and it may know of the last signal a few
         cycles later than who reads that."""
+        if self._left:
+            return self._left.completed
         signalled = next((each.index for each in self._queued if not each.done), self._written - self._first)
         return max(signalled, self._host.read(f"queue[{self.number}].read_index") - self._first)
 
@@ -334,6 +432,10 @@ class Queue:
         passed, limit = 0, whole_number(max_cycles, "max_cycles")
         wanted = [queued] if queued else self._queued
         while not all(each.done for each in wanted):
+            if self._left:
+                lost = next(each for each in wanted if not each.done)
+                raise DriverError(f"queue {self.number} has been ended, and packet {lost.index} ({lost.name}) never "
+                                  "completes; make another queue")
             status = self._host.fields(f"queue[{self.number}].status")
             if status["state"] == QueueState.FAILED:
                 at = self._failed(status["of"])
@@ -360,8 +462,11 @@ class Queue:
         away = {flight.index for flight in self.in_flight() if flight.away}
         return any(not each.done and (each.index >= first or each.index in away) for each in wanted)
 
+    @whole
     def in_flight(self) -> list[Flight]:
         """Return the kernels in flight. Each is read by itself, while the queue goes on."""
+        if self._left:
+            return []
         path, word = f"queue[{self.number}]", self._host.read(f"queue[{self.number}].in_flight")
         return [Flight(place, self._host.read(f"{path}.packet[{place}]") - self._first, word >> 8 * place + 4 & 7,
                        bool(word >> 8 * place & 2)) for place in range(self.capacity) if word >> 8 * place & 1]
@@ -373,12 +478,15 @@ class Queue:
     @property
     def enabled(self) -> bool:
         """It has not been stopped."""
-        return bool(self._host.fields(f"queue[{self.number}].control")["enable"])
+        return not self._left and bool(self._host.fields(f"queue[{self.number}].control")["enable"])
 
+    @whole
     def stop(self) -> int:
         """Begin no more packets: what was fetched and not started is dropped, kernels that run end, one that is
         preempted and has lost its slot waits for `enable`. Return the index of the first packet that has not been
         started, which `enable` goes on with."""
+        if self._left:
+            return self._left.unstarted
         self._control(enable=0)
         return self._host.read(f"queue[{self.number}].unstarted") - self._first
 
@@ -388,32 +496,71 @@ class Queue:
         self._host.write(path, priority=self._host.fields(path)["priority"], **fields)
 
     def end(self, max_cycles: int = DEFAULT_CYCLES) -> None:
-        """Stop, and kill the kernels in flight.
+        """Stop, kill the kernels in flight, and give the queue back: it takes nothing more, and another can be made in
+        its place. Safe to repeat.
 
         Raises
         ------
         CycleLimit
-            If they have not ended after `max_cycles`.
+            If they have not ended after `max_cycles`; ending it again goes on.
         """
-        self.stop()
         passed, limit = 0, whole_number(max_cycles, "max_cycles")
-        while flights := self.in_flight():
+        with self.lock:
+            self._ending = True
+        while not self._give_back():
             if passed >= limit:
                 raise CycleLimit(f"a kernel of queue {self.number} has not ended {passed} cycles after it was killed")
-            self._control(enable=0, discard=sum(1 << flight.place for flight in flights if flight.away))
-            for flight in flights:
-                if not flight.away:
-                    self._host.write("command", op=Command.KILL, kernel=flight.slot)
+            self._kill_all()
             passed += self._time.advance(min(SLICE, limit - passed))
+
+    @whole
+    def _give_back(self) -> bool:
+        """Give the queue back, once, if no kernel of it is in flight; return whether it has been."""
+        if self._left:
+            return True
+        if self.enabled:
+            self.stop()
+        if self.in_flight():
+            return False
+        unstarted = self._host.read(f"queue[{self.number}].unstarted") - self._first
+        self._left = _Left(self.completed, unstarted)
+        for each in self._queued:
+            each.held, each.lost = (), not each.done
+        self._contexts = self._locals = None
+        self._objects.clear()
+        self.given_back(self)
+        return True
+
+    @whole
+    def _kill_all(self) -> None:
+        """Kill the kernels in flight, and drop those that have no slot."""
+        flights = self.in_flight()
+        self._control(enable=0, discard=sum(1 << flight.place for flight in flights if flight.away))
+        for flight in flights:
+            if not flight.away:
+                self._kill(flight)
+
+    def _kill(self, flight: Flight) -> None:
+        """Kill a kernel in flight that has a slot; nothing happens if it has ended, or lost the slot. The slot is taken
+        from the queues meanwhile, so that nobody else can come into it."""
+        usual = self._host.read("queue_slots")
+        self._host.write("queue_slots", usual & ~(1 << flight.slot))
+        try:
+            if self.find(flight.index) == flight:
+                self._host.write("command", op=Command.KILL, kernel=flight.slot)
+        finally:
+            self._host.write("queue_slots", usual)
 
     def void(self, queued: Queued) -> None:
         """Make a barrier that waits for nothing of a packet that the queue, which is stopped, has not started: when the
         queue goes on the packet completes, and that is all it does."""
+        self._require_use()
         words = np.zeros(PACKET_BYTES // 4, "<u4")
         words[0], words[14] = PacketType.BARRIER_AND, queued.signal.address
         place = self._ring.address + (self._first + queued.index) % self._packets * PACKET_BYTES
         self.transport.write_memory(place, words.tobytes())
 
+    @whole
     def drop(self, flight: Flight) -> bool:
         """Be done with a kernel that is preempted and has no slot: it does not come back, and its packet completes.
         Return False if it has come back meanwhile, and nothing was done.
@@ -423,6 +570,8 @@ class Queue:
         CycleLimit
             If memory does not answer the queue processor.
         """
+        if self._left:
+            return False
         enabled = self.enabled
         self._control(enable=0)  # from now on it does not come back
         try:
@@ -439,7 +588,9 @@ class Queue:
         raise CycleLimit(f"queue {self.number} has not dropped its kernel after {SETTLED} cycles: memory has not "
                          "answered what the queue processor asks for")
 
+    @whole
     def enable(self) -> None:
         """Go on after `stop`, or after a failure has been mended."""
+        self._require_use()
         self._control(enable=0)
         self._control(enable=1)

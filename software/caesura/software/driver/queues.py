@@ -11,9 +11,10 @@ from caesura.software.waiting import waiting_cycles
 from .errors import DriverError
 from .launcher import Launcher
 from .loaded import LoadedKernel
+from .lock import FairLock, whole
 from .memory import DeviceMemory
 from .patience import whole_sm_patience
-from .queue import Queue
+from .queue import Queue, Queued
 from .simulated_time import SimulatedTime
 
 __all__ = ["Queues"]
@@ -32,25 +33,39 @@ class Queues:
         self._launcher, self._time, self._host = launcher, time, launcher.host
         self._queues: list[Queue] = []
         self._policy: dict[str, Any] | None = {"mechanism": Mechanism.LIVE}
+        launcher.more_users.append(self.packets)
+
+    @property
+    def lock(self) -> FairLock:
+        """Of the device."""
+        return self._host.lock
 
     def of(self, owner: DeviceMemory) -> list[Queue]:
         """Return the queues of an owner."""
         return [queue for queue in self._queues if queue.owner is owner]
 
+    def packets(self) -> list[Queued]:
+        """Return the packets of all queues that have not completed."""
+        return [queued for queue in self._queues for queued in queue.unfinished()]
+
+    @whole
     def make(self, owner: DeviceMemory, kernels: Sequence[LoadedKernel], block_threads: int, shared_bytes: int,
              packets: int, priority: int, capacity: int) -> Queue:
         """Return a queue that nobody has yet; see `Device.queue`."""
+        owner.require_open()
         g = self._host.geometry
         taken = {queue.number for queue in self._queues}
         number = next((k for k in range(g.queues) if k not in taken), None)
         if number is None:
-            raise DriverError(f"all {g.queues} hardware queues of this machine ({g.name}) are in use" if g.queues else
+            raise DriverError(f"all {g.queues} hardware queues of this machine ({g.name}) are in use; end one "
+                              "(Queue.end)" if g.queues else
                               f"this machine ({g.name}) has no hardware queues: its geometry says queues = 0; launch "
                               "kernels instead, or use streams")
         self._take_slots()
         self.preempt_by(self._policy)
         queue = Queue(owner, self._time, number, kernels, block_threads, shared_bytes, packets, priority,
                       capacity)
+        queue.given_back = self._remove
         self._queues.append(queue)
         return queue
 
@@ -88,6 +103,6 @@ class Queues:
                                                         else patience))
         self._host.hold("grace", waiting_cycles(given.get("grace", 0)) or 0)
 
-    def remove(self, queue: Queue) -> None:
-        """Take a queue that has been stopped back."""
-        self._queues.remove(queue)
+    def _remove(self, queue: Queue) -> None:
+        """Take a queue back that has ended."""
+        self._queues = [each for each in self._queues if each is not queue]

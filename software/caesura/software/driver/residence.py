@@ -137,7 +137,9 @@ class Residence:
 
     @whole
     def kill(self, launch: Launch) -> None:
-        """End a launch that has no slot."""
+        """End a launch that has no slot; nothing happens if another thread has, or has brought it back."""
+        if launch not in self._slots.away:
+            return
         self._slots.away.remove(launch)
         launch.end_away()
         self._slots.forget(launch)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from caesura.hw.arch.geometry import SEGMENT_BYTES
 
 from .address_space import AddressSpace
+from .arguments import whole_number
 from .core import DeviceCore
 from .errors import Closed, DriverError
 from .launch import Launch
@@ -58,7 +59,7 @@ class Tenant(AddressSpace):
     def _take(self, core: DeviceCore, device: AddressSpace, partition: Partition, memory_bytes: int,
               system_bytes: int | None) -> None:
         """Take memory from the device."""
-        self._device, self._partition, self._closed = device, partition, False
+        self._device, self._partition, self._closing, self._closed = device, partition, False, False
         size = max(1, -(-memory_bytes // HEAP_ALIGN)) * HEAP_ALIGN
         more = size if system_bytes is None else max(1, -(-system_bytes // SEGMENT_BYTES)) * SEGMENT_BYTES
         _check_windows(core, device, partition.end_after(size))
@@ -68,6 +69,8 @@ class Tenant(AddressSpace):
         except BaseException:
             device.system.free(system)
             raise
+        for queue in core.queues.of(device):
+            queue.fit_window()
         self._given = system, start
         super().__init__(core, Region(system, system + more, SEGMENT_BYTES, "system memory"),
                          heap_region(device.transport, start, end))
@@ -86,7 +89,7 @@ class Tenant(AddressSpace):
 
     @property
     def closed(self) -> bool:
-        """Whether `close` has been called, or the device is closed."""
+        """Whether `close` has come to its end, or the device is closed."""
         return self._closed or self.host.closed
 
     @property
@@ -97,9 +100,12 @@ class Tenant(AddressSpace):
         return self.host.transport
 
     def require_open(self) -> None:
-        """Raise `Closed` if the tenant or the device has been closed."""
+        """Raise `Closed` if the tenant or the device has been closed, or the tenant is being closed."""
         super().require_open()
         _ = self.transport
+        if self._closing:
+            raise Closed(f"{self.name} is being closed, and begins nothing more; if its close was cut short, close it "
+                         "again")
 
     def wait(self, launch: Launch, max_cycles: int = DEFAULT_CYCLES) -> int:
         """Let time pass until a launch of its own has finished; see `Device.wait`."""
@@ -118,7 +124,8 @@ class Tenant(AddressSpace):
                               f"{self.name}")
 
     def close(self, max_cycles: int = DEFAULT_CYCLES) -> None:
-        """End all that it does, whatever that is, clear its memory, and give it back. Safe to repeat.
+        """End all that it does, whatever that is, clear its memory, and give it back. It begins nothing more from the
+        call on. Safe to repeat, also from several threads, and after a close that was cut short.
 
         Raises
         ------
@@ -126,26 +133,43 @@ class Tenant(AddressSpace):
             If memory has not answered what a kernel had asked after `max_cycles`; nothing is given back then, and
             closing again goes on.
         """
-        if self.closed:
-            return
+        limit = whole_number(max_cycles, "max_cycles")
+        with self.lock:  # who has looked whether it is open has begun what it was to begin
+            if self.closed:
+                return
+            self._closing = True
+        try:
+            self._end_all(limit)
+        except DriverError:
+            if not self.closed:
+                raise  # else another thread has closed it meanwhile
+
+    def _end_all(self, max_cycles: int) -> None:
+        """End all that it does, until nothing is left, and give the memory back."""
         core = self._core
         for stream in core.streams.of(self):
             stream.close()
         for queue in core.queues.of(self):
             queue.end(max_cycles)
-            core.queues.remove(queue)
-        for launch in core.launcher.slots.of(self):
-            try:
-                core.preemption.kill(launch, max_cycles)
-            except DriverError:
-                if launch in core.launcher.slots.of(self):
-                    raise  # else it has ended while others were killed, and another thread's launch has its slot
-        self._give_back()
+        while True:
+            for launch in core.launcher.slots.of(self):
+                try:
+                    core.preemption.kill(launch, max_cycles)
+                except DriverError:
+                    if not launch.ended:
+                        raise  # else it has ended while others were killed, and another thread's launch has its slot
+            if self._give_back():
+                return
 
     @whole
-    def _give_back(self) -> None:
-        """Clear the memory, and give it back to the device."""
-        for launch in self._core.launcher.slots.of(self):
+    def _give_back(self) -> bool:
+        """Clear the memory, and give it back to the device, once; return False if a launch has not ended."""
+        if self._closed:
+            return True
+        launches = self._core.launcher.slots.of(self)
+        if not all(launch.ended for launch in launches):
+            return False
+        for launch in launches:
             self._core.launcher.slots.drop(launch)
         self._clear()
         system, heap = self._given
@@ -153,6 +177,7 @@ class Tenant(AddressSpace):
         self._partition.give_back(heap)
         self._core.launcher.owners.remove(self)
         self._closed = True
+        return True
 
     def _clear(self) -> None:
         for region in (self.system, self.heap):
@@ -162,7 +187,7 @@ class Tenant(AddressSpace):
 def _check_windows(core: DeviceCore, device: AddressSpace, end: int) -> None:
     """Refuse to take memory, from `end` on, from the window of a kernel of the device itself."""
     running = [launch for launch in core.launcher.slots.of(device) if launch.window_end > end and not launch.ended]
-    if running or any(queue.window_end > end for queue in core.queues.of(device)):
+    if running or any(queue.window_end > end and queue.unfinished() for queue in core.queues.of(device)):
         what = f"kernel {running[0].kernel.image.name!r}" if running else "a hardware queue"
         raise DriverError(f"{what} of the device itself was given the memory that the tenant would have; make tenants "
                           "first, or wait for the launches")

@@ -10,6 +10,7 @@ from caesura.software.compiler.ir.variables import Relocation, Symbol
 
 from .arrays import convert
 from .errors import DriverError, LaunchError
+from .lock import FairLock, whole
 from .memory import DeviceMemory
 from .regions import Allocation
 
@@ -175,6 +176,12 @@ class Variable:
             raise DriverError(f"{self._bank.what} {self.name!r}: its module has been unloaded")
         return self._bank.address + self._symbol.offset
 
+    @property
+    def lock(self) -> FairLock:
+        """Of the device."""
+        return self._bank.device.lock
+
+    @whole
     def set(self, values, first: int = 0) -> None:
         """Copy a number or an array to the elements from `first` on.
 
@@ -183,7 +190,8 @@ class Variable:
         ValueError
             If an element cannot hold a value, or there are too many.
         DriverError
-            If it is a constant, and a launch that may read it has not finished.
+            If it is a constant, and a kernel that may read it has not finished, or waits in a queue or a stream. In a
+            `Stream.call`, kernels that wait for that call do not count.
         """
         given = np.atleast_1d(np.asarray(values))
         converted = convert(given, self.dtype)
@@ -191,7 +199,8 @@ class Variable:
             raise InputError(f"{given.size} values at {first} do not fit the {self.count} elements of "
                              f"{self._bank.what} {self.name!r}")
         if self._bank.in_use():
-            raise DriverError(f"{self._bank.what} {self.name!r} belongs to a kernel that has not finished; wait for it")
+            raise DriverError(f"{self._bank.what} {self.name!r} belongs to a kernel that has not finished, or waits in "
+                              "a queue or a stream; wait for it, or set it in a Stream.call in front of it")
         self._bank.device.write_memory(self.address + first * self.dtype.itemsize, converted.tobytes())
 
     def get(self) -> np.ndarray:

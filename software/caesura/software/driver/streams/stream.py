@@ -32,6 +32,10 @@ class Conductor(Protocol):
 
     launcher: Launcher
 
+    def keep(self, stream: Stream) -> None:
+        """Hold a stream that is not idle, though nobody else may."""
+        ...
+
     def go_on(self) -> None:
         """Begin what can; something has been put in."""
         ...
@@ -68,8 +72,10 @@ class Event(Action):
         Raises
         ------
         DriverError
-            If one of them has not come yet.
+            If one of them has not come yet, or they are of two devices.
         """
+        if other.stream.host is not self.stream.host:
+            raise DriverError("the events are of two devices, each with a time of its own; take two of one device")
         if self.cycle is None or other.cycle is None:
             raise DriverError("an event that has not come yet has no time; wait for it")
         return self.cycle - other.cycle
@@ -91,10 +97,13 @@ class Stream:
     priority : int
         The highest goes first.
     name : str
+    number : int
+        Of the streams of the device, in the order in which they were made.
     """
 
-    def __init__(self, streams: Conductor, owner: DeviceMemory, priority: int, name: str):
+    def __init__(self, streams: Conductor, owner: DeviceMemory, priority: int, name: str, number: int):
         self._streams, self.owner, self.priority, self.name = streams, owner, priority, name
+        self.number = number
         self.tasks: deque[Task] = deque()
         self.turn = 0
         self.closed = False
@@ -129,7 +138,9 @@ class Stream:
         Raises
         ------
         LaunchError
-            Now, if the arguments do not match the parameters or a thread block does not fit the SM.
+            Now, if the arguments do not match the parameters, one of them has been freed, the module has been unloaded,
+            or a thread block does not fit the SM. Arrays, textures and code are those of now, and stay until the task
+            has ended.
         """
         self._check_open()
         if kernel.device is not self.owner:
@@ -139,7 +150,8 @@ class Stream:
                                     arguments, shared_bytes))
 
     def copy_to(self, array: DeviceArray, values) -> Task:
-        """Copy a numpy array to a device array, as `DeviceArray.set`; the values are those of now.
+        """Copy a numpy array to a device array, as `DeviceArray.set`; the values are those of now. The array's memory
+        stays until the task has ended.
 
         Raises
         ------
@@ -147,13 +159,12 @@ class Stream:
             Now, if they do not fit the array.
         """
         self._check_array(array)
-        ready = array.prepared(values)
-        return self._put(Action(self, "copy to the device", lambda: array.write(ready)))
+        return self._put(Action(self, "copy to the device", array.writer(values)))
 
     def copy_from(self, array: DeviceArray) -> Task:
-        """Copy a device array; the result of the task is a numpy array."""
+        """Copy a device array, whose memory stays until then; the result of the task is a numpy array."""
         self._check_array(array)
-        return self._put(Action(self, "copy from the device", array.get))
+        return self._put(Action(self, "copy from the device", array.reader()))
 
     def call(self, function: Callable[[], Any], name: str = "") -> Task:
         """Call a function of the host, without arguments, which may use the device, put more into streams, and wait for
@@ -187,6 +198,7 @@ class Stream:
 
     def _put(self, task: SomeTask) -> SomeTask:
         self.tasks.append(task)
+        self._streams.keep(self)
         self._streams.go_on()
         return task
 
@@ -203,6 +215,11 @@ class Stream:
         _ = array.memory
 
     # Waiting
+
+    @property
+    def settled(self) -> bool:
+        """It is idle, and nobody is to be told of a failure."""
+        return not self.tasks and self._failed is None
 
     @property
     def idle(self) -> bool:

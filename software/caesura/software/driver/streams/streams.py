@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 import threading
+import weakref
 from collections.abc import Callable, Iterable
 from typing import Any
 
@@ -13,11 +15,12 @@ from ..launcher import Launcher
 from ..lock import FairLock, whole
 from ..memory import DeviceMemory
 from ..preemption import Preemption
+from ..prepared import PreparedLaunch
 from ..simulated_time import DEFAULT_CYCLES, SimulatedTime
 from ..time_slices import uninterrupted
 from .priorities import Priorities
 from .stream import Stream
-from .task import Call, KernelTask, Task, TaskState
+from .task import Call, KernelTask, Task, TaskState, Wait
 
 __all__ = ["Streams"]
 
@@ -46,10 +49,12 @@ class Streams:
     def __init__(self, launcher: Launcher, time: SimulatedTime, preemption: Preemption):
         self.launcher, self._time, self._preemption = launcher, time, preemption
         self.priorities = Priorities(preemption)
-        self._streams: list[Stream] = []
+        self._open: weakref.WeakValueDictionary[int, Stream] = weakref.WeakValueDictionary()
+        self._kept: dict[int, Stream] = {}  # those with something to do or to tell: whoever drops them
         self._turns, self._made = 0, 0
         self._pumping = False
         self._calls: dict[Call, int] = {}  # that are being carried out, and the thread of each
+        launcher.more_users.append(self.waiting_kernels)
 
     @property
     def lock(self) -> FairLock:
@@ -61,21 +66,55 @@ class Streams:
         """Return a stream of an owner."""
         owner.require_open()
         self._made += 1
-        stream = Stream(self, owner, priority, name or f"stream {self._made}")
-        self._streams.append(stream)
+        stream = Stream(self, owner, priority, name or f"stream {self._made}", self._made)
+        self._open[stream.number] = stream
         return stream
+
+    @whole
+    def keep(self, stream: Stream) -> None:
+        """Hold a stream until it is idle and nobody is to be told of a failure."""
+        self._kept = {number: each for number, each in self._kept.items() if not each.settled}
+        self._kept[stream.number] = stream
+
+    @property
+    def _busy(self) -> list[Stream]:
+        """Streams with something to do, in the order in which they were made."""
+        return sorted((stream for stream in self._kept.values() if stream.tasks), key=lambda stream: stream.number)
 
     @whole
     def of(self, owner: DeviceMemory) -> list[Stream]:
         """Return the streams of an owner."""
-        return [stream for stream in self._streams if stream.owner is owner]
+        return [stream for stream in [*self._open.values()] if stream.owner is owner]
+
+    @whole
+    def waiting_kernels(self) -> list[PreparedLaunch]:
+        """Return the launches that have not begun. Those that wait for what the host does now, in a call of a stream,
+        are not among them: they are to find what it leaves."""
+        later = self._behind_calls()
+        return [task.prepared for stream in self._busy for task in stream.tasks
+                if isinstance(task, KernelTask) and task.prepared is not None and task not in later]
+
+    def _behind_calls(self) -> set[Task]:
+        """Return all tasks that wait for a call which is being carried out, in its stream or by an event."""
+        later: set[Task] = set()
+        found = True
+        while found:
+            before = len(later)
+            for stream in self._busy:
+                for task in stream.tasks:
+                    waits = task.awaited if isinstance(task, Wait) else task
+                    if waits in later or isinstance(waits, Call) and waits in self._calls:
+                        later.update(itertools.islice(stream.tasks, stream.tasks.index(task) + 1, None))
+                        break
+            found = len(later) > before
+        return later
 
     # Time
 
     @property
     def busy(self) -> bool:
         """Something is in a stream."""
-        return any(stream.tasks for stream in self._streams)
+        return any(stream.tasks for stream in [*self._kept.values()])
 
     def wait_until(self, done: Callable[[], bool], max_cycles: int) -> int:
         """Let time pass until `done`, at most `max_cycles`; return the cycles passed. It ends early if nothing can come
@@ -157,14 +196,14 @@ class Streams:
                     self._calls[due[0]] = threading.get_ident()
                     return due[0]
                 self.priorities.keep(self._kernels(), self._waiting())
-                again = any(task.over for stream in self._streams for task in stream.tasks)
+                again = any(task.over for stream in self._busy for task in stream.tasks)
         finally:
             self._pumping = False
         return None
 
     def _due(self) -> list[Call]:
         """Return the functions whose turn it is, and that nobody carries out yet."""
-        heads = [stream.tasks[0] for stream in sorted(self._streams, key=lambda s: -s.priority) if stream.tasks]
+        heads = [stream.tasks[0] for stream in sorted(self._busy, key=lambda s: -s.priority)]
         return [task for task in heads
                 if isinstance(task, Call) and task.state is TaskState.RUNNING and task not in self._calls]
 
@@ -198,8 +237,8 @@ class Streams:
 
     def _step(self) -> bool:
         """Note ends and begin what can; return whether there was anything."""
-        ended = [self._retire(stream) for stream in self._streams]
-        began = [self._begin(stream) for stream in sorted(self._streams, key=lambda s: (-s.priority, s.turn))]
+        ended = [self._retire(stream) for stream in self._busy]
+        began = [self._begin(stream) for stream in sorted(self._busy, key=lambda s: (-s.priority, s.turn))]
         return any(ended) or any(began)
 
     def _retire(self, stream: Stream) -> bool:
@@ -237,21 +276,21 @@ class Streams:
 
     def _kernels(self) -> list[KernelTask]:
         """Return the kernels that have begun and not ended."""
-        heads = [stream.tasks[0] for stream in self._streams if stream.tasks]
+        heads = [stream.tasks[0] for stream in self._busy if stream.tasks]
         return [task for task in heads if isinstance(task, KernelTask) and task.state is TaskState.RUNNING]
 
     def _waiting(self) -> list[KernelTask]:
         """Return the kernels that could begin if others left their kernel slots."""
         if monitor_of(self.launcher.host.transport):
             return []  # nobody leaves a slot there
-        heads = [stream.tasks[0] for stream in self._streams if stream.tasks]
+        heads = [stream.tasks[0] for stream in self._busy if stream.tasks]
         return [task for task in heads if isinstance(task, KernelTask) and task.state is TaskState.WAITING
                 and task.wants_slot]
 
     @whole
     def close(self, stream: Stream) -> None:
         """Kill what runs in a stream, and drop what waits there."""
-        if stream not in self._streams:
+        if stream.number not in self._open:
             return
         if stream.tasks and isinstance(task := stream.tasks[0], KernelTask) and task.launch is not None:
             self._preemption.kill(task.launch)
@@ -259,5 +298,6 @@ class Streams:
             if not task.over:
                 task.cancel("its stream was closed")
         stream.tasks.clear()
-        self._streams.remove(stream)
+        del self._open[stream.number]
+        self._kept.pop(stream.number, None)
         self.pump()

@@ -17,6 +17,7 @@ from ..host_interface import HostInterface
 from ..launch import Launch
 from ..launcher import Launcher
 from ..loaded import LoadedKernel
+from ..prepared import PreparedLaunch
 from ..simulated_time import DEFAULT_CYCLES
 
 __all__ = ["Action", "Call", "Cancelled", "KernelTask", "Task", "TaskState", "Wait"]
@@ -263,6 +264,8 @@ class KernelTask(Task):
         Once it has begun.
     preempted : bool
         By a stream with a higher priority, which will bring it back.
+    prepared : PreparedLaunch or None
+        What it was given, until it has begun, or is over.
     wants_slot : bool
         It has not begun because all kernel slots are in use: a preempt of another can help.
     """
@@ -270,19 +273,18 @@ class KernelTask(Task):
     def __init__(self, stream: Holder, launcher: Launcher, kernel: LoadedKernel, grid, block, arguments: Sequence,
                  shared_bytes: int):
         super().__init__(stream, f"kernel {kernel.image.name!r}")
-        launcher.check(kernel, grid, block, arguments, shared_bytes)
         self.kernel, self.launch = kernel, None
         self.preempted = self.wants_slot = False
         self._launcher = launcher
-        self._given: tuple | None = (kernel, grid, block, list(arguments), shared_bytes)
+        self.prepared: PreparedLaunch | None = launcher.prepare(kernel, grid, block, arguments, shared_bytes)
         self.launch: Launch | None
 
     def begin(self) -> bool:
         """Start the kernel; False if no slot is free, or no memory for its context while others run that have some."""
-        assert self._given is not None
+        assert self.prepared is not None
         self.wants_slot = False
         try:
-            self.launch = self._launcher.start(*self._given)
+            self.launch = self._launcher.start_prepared(self.prepared)
         except LaunchLimit:
             return False
         except NoSlot:
@@ -296,6 +298,7 @@ class KernelTask(Task):
         except UserError as error:
             self.end(error)
             return True
+        self.prepared = None  # the launch holds what it uses
         self.begun()
         return True
 
@@ -319,5 +322,5 @@ class KernelTask(Task):
         return None
 
     def release(self) -> None:
-        """Let go of the arguments."""
-        self._given = None
+        """Let go of what it was given."""
+        self.prepared = None
