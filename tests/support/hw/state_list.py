@@ -213,6 +213,7 @@ _EXECUTE = {
         _transient("first second third selected result row_# x_# second_row_# plane_#", _QUIET),
     ),
     "execute.registers": (
+        _bookkeeping("overdue.count", "how long a save has waited"),
         _context("bank_#[]",
                  "the registers that `codes` names follow the record; "
                  "others read as zero until written",
@@ -235,7 +236,7 @@ _EXECUTE = {
                  "WARP_HEADER.predicates"),
     ),
     "execute.predicate_write_back": (_bookkeeping("bubble arbiter.above", "whose turn it is"),),
-    "execute.write_back": (_bookkeeping("bubble arbiter.above", "whose turn it is"),),
+    "execute.write_back": (_bookkeeping("bubble arbiter.above overdue.count", "whose turn it is"),),
 }
 
 _MEMORY = {

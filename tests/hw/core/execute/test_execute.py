@@ -8,6 +8,7 @@ import pytest
 from caesura.hw.arch.encoding import Instruction
 from caesura.hw.arch.faults import Fault
 from caesura.hw.arch.isa import BY_NAME, OPCODES, PT, Special, Unit
+from caesura.hw.core.execute.overdue import MOST_WAIT
 from support.hw.execute_bench import CHECKED, GEOMETRIES, MEMORY_PORTS, SIDE_PORTS, Bench
 
 ALU = [op for op in OPCODES if op.unit == Unit.ALU]
@@ -221,6 +222,33 @@ def test_saving_waits_for_a_bank_that_instructions_use(name):
             await bench.tick()
             seen.append(bench.ctx.get(dut.state.read.ready))
         assert seen == [0] * bench.g.beats + [1, 1, 1]
+
+    bench.run(process)
+
+
+@pytest.mark.parametrize("name", CHECKED)
+def test_saving_waits_for_no_more_than_an_instruction_once_it_has_waited_long(name):
+    """Warps that read its bank in every cycle, one instruction behind the other."""
+    bench = Bench(GEOMETRIES[name])
+    dut, g = bench.dut, bench.g
+    everyone = np.ones(g.warp_size, bool)
+
+    async def process():
+        waited, longest, issued, saves = 0, 0, 0, 0
+        for k in range(60 * g.beats + 200):
+            i = Instruction.make("mov", d=3 + k % 9, b=2)
+            warp = k % (g.warps - 1)
+            if bench.issuable(i) and not bench.hazard(warp, i):
+                bench.issue(warp, i, everyone)
+                issued += 1
+            bench.ctx.set(dut.state.read.payload, {"warp": g.warps - 1, "base": 16 * 3, "register": 6, "beat": 0})
+            bench.ctx.set(dut.state.read.valid, 1)
+            taken = bench.ctx.get(dut.state.read.ready)
+            waited = 0 if taken else waited + 1
+            longest, saves = max(longest, waited), saves + taken
+            await bench.tick()
+        assert longest <= MOST_WAIT + g.beats + 1 and saves
+        assert issued > 30, "the bank is busy"
 
     bench.run(process)
 

@@ -1,7 +1,9 @@
 """Who gets the register file's write port, and what becomes of a register written for the first time."""
 
+import pytest
 
 from caesura.hw.arch.geometry import preset
+from caesura.hw.core.execute.overdue import MOST_WAIT
 from caesura.hw.core.execute.writeback import WriteBack
 from support.hw.simulation import Simulator
 
@@ -42,6 +44,28 @@ def test_alu_goes_before_loads_and_loads_before_restores():
             assert ctx.get(dut.write.register) == 16 + served[0]
             await ctx.tick()
             ctx.set(getattr(dut, SOURCES[served[0]]).valid, 0)
+
+    run(bench)
+
+
+@pytest.mark.parametrize("computing", [False, True])
+def test_a_restore_waits_no_longer_than_it_may(computing):
+    """While two units write in every cycle, and ALU results come whenever they may."""
+    async def bench(ctx, dut):
+        for number, name in enumerate(SOURCES):
+            ctx.set(getattr(dut, name).payload, beat(number))
+            ctx.set(getattr(dut, name).valid, 1)
+        waited, longest, served, units, comes = 0, 0, 0, 0, computing
+        for _ in range(400):
+            ctx.set(dut.result, {"valid": comes, "kept": 1, "write": beat(9)})
+            comes = computing and not ctx.get(dut.throttle)
+            taken = ctx.get(dut.restore_write.ready)
+            units += sum(ctx.get(getattr(dut, name).ready) for name in SOURCES[:2])
+            waited = 0 if taken else waited + 1
+            longest, served = max(longest, waited), served + taken
+            await ctx.tick()
+        assert MOST_WAIT <= longest <= MOST_WAIT + computing and served >= 400 // (MOST_WAIT + 1 + computing)
+        assert units + served >= 400 / (1 + computing) - 1 and units > 6 * served / (1 + computing)
 
     run(bench)
 

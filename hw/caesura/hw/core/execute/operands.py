@@ -57,7 +57,9 @@ class OperandCollector(wiring.Component):
     Attributes
     ----------
     issue : in stream
-        Ready when the slot is empty or does its last read.
+        Ready when the slot is empty or does its last read, and there is to be no `pause`.
+    pause : Signal(1), in
+        Somebody else waits for a bank: no instruction is taken.
     reads, hold, bank_data : out, out, in
         Read side of `RegisterFile`.
     valid_warp, valid_row : out, in
@@ -75,6 +77,7 @@ class OperandCollector(wiring.Component):
     """
 
     issue: stream.Interface
+    pause: Signal
     reads: data.View
     hold: Signal
     bank_data: data.View
@@ -90,7 +93,7 @@ class OperandCollector(wiring.Component):
         self.geometry = g
         words = data.ArrayLayout(32, g.lanes)
         super().__init__({
-            "issue": In(stream.Signature(issue(g))),
+            "issue": In(stream.Signature(issue(g))), "pause": In(1),
             "reads": Out(data.ArrayLayout(data.StructLayout({"valid": 1, "row": bank_row(g)}),
                                           REGISTER_BANKS)),
             "hold": Out(1), "bank_data": In(data.ArrayLayout(words, REGISTER_BANKS)),
@@ -115,12 +118,15 @@ class OperandCollector(wiring.Component):
         m.d.comb += [
             stall.eq(self.output.valid & ~self.output.ready), self.hold.eq(stall),
             needed.eq(self._needed(slot.op)), complete.eq(full & ((left & ~granted) == 0)),
-            last.eq(beat == g.beats - 1), self.issue.ready.eq(~stall & (~full | complete & last)),
+            last.eq(beat == g.beats - 1),
+            self.issue.ready.eq(~stall & ~self.pause & (~full | complete & last)),
             self.valid_warp.eq(slot.warp),
         ]
         with m.If(self.issue.ready):
             m.d.sync += [full.eq(self.issue.valid), beat.eq(0),
                          left.eq(self._needed(self.issue.payload.op))]
+        with m.Elif(~stall & complete & last):
+            m.d.sync += full.eq(0)
         with m.Elif(~stall & complete):
             m.d.sync += [beat.eq(beat + 1), left.eq(needed)]
         with m.Elif(~stall):

@@ -164,7 +164,7 @@ class ExecutePipeline(wiring.Component):
             *(registers.save_read.payload[name].eq(wanted[name])
               for name in ("warp", "base", "register", "beat")),
             registers.reads.eq(operands.reads), registers.hold.eq(operands.hold),
-            operands.bank_data.eq(registers.data),
+            operands.bank_data.eq(registers.data), operands.pause.eq(registers.overdue),
             flags.read_warp.eq(operands.valid_warp), operands.valid_row.eq(flags.read_row),
             flags.save_warp.eq(wanted.warp),
             registers.save_masked.eq(masked & ~flags.save_row.bit_select(wanted.register, 1)),

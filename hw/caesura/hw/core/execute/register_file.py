@@ -9,6 +9,7 @@ from amaranth.utils import exact_log2
 
 from ...arch.geometry import REGISTER_BANKS, Geometry
 from ...interfaces.payloads import below, physical
+from .overdue import Overdue
 
 __all__ = ["RegisterFile", "BANK_BITS", "bank_row", "row_of", "select_bank"]
 
@@ -44,6 +45,8 @@ class RegisterFile(wiring.Component):
         Word of each bank last read.
     save_read : in stream
         One beat of register ``base + register``; taken when the bank is otherwise idle.
+    overdue : Signal(1), out
+        It has waited for `MOST_WAIT` cycles: there should be one without a read.
     save_masked : Signal(1), in
         With `save_read`: its register is invalid and reads as zero.
     save_data : out
@@ -57,6 +60,7 @@ class RegisterFile(wiring.Component):
     hold: Signal
     data: View
     save_read: stream.Interface
+    overdue: Signal
     save_masked: Signal
     save_data: View
     write: View
@@ -71,7 +75,8 @@ class RegisterFile(wiring.Component):
             "save_read": In(stream.Signature(data.StructLayout({
                 "warp": below(g.warps), "base": physical(g),
                 "register": 6, "beat": below(g.beats)}))),
-            "save_masked": In(1), "save_data": Out(data.StructLayout({"valid": 1, "data": words})),
+            "overdue": Out(1), "save_masked": In(1),
+            "save_data": Out(data.StructLayout({"valid": 1, "data": words})),
             "write": In(data.StructLayout({"valid": 1, "register": physical(g),
                                            "beat": below(g.beats),
                                            "mask": g.lanes, "data": words})),
@@ -84,7 +89,10 @@ class RegisterFile(wiring.Component):
         save_row = Signal(bank_row(g))
         save_bank = Signal(BANK_BITS)
         busy = Cat(read.valid for read in self.reads)
+        m.submodules.overdue = overdue = Overdue()
         m.d.comb += [
+            overdue.waits.eq(self.save_read.valid & ~self.save_read.ready),
+            self.overdue.eq(overdue.over),
             register.eq(wanted.base + wanted.register),
             save_row.eq(row_of(g, register, wanted.beat)),
             save_bank.eq(register),

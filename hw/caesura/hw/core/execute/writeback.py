@@ -1,8 +1,8 @@
 """Write back: the one write port of the vector register file, and what its users must know of it.
 
-ALU results cannot wait; then come the other units (in turn), then the preemption unit's restores.
-While one of these waits for an ALU result, `throttle` holds back one ALU instruction in two, so it
-gets the port.
+ALU results cannot wait; then come the other units (in turn), then the preemption unit's restores,
+which go before the units once they have waited for `MOST_WAIT` cycles. While one of these waits for
+an ALU result, `throttle` holds back one ALU instruction in two, so it gets the port.
 """
 
 from amaranth.hdl import Cat, Module, Mux, Signal
@@ -14,6 +14,7 @@ from ...interfaces.payloads import below, physical, register_release, register_w
 from ...lib.bits import spread, spread_each
 from ...lib.vectors import RoundRobin
 from ..execution_units import EXECUTION_UNITS
+from .overdue import Overdue
 
 __all__ = ["WriteBack", "WRITERS", "hold_back"]
 
@@ -131,7 +132,10 @@ class WriteBack(wiring.Component):
         result, restore = self.result, self.restore_write
         streams = [getattr(self, f"{name}_write") for name in WRITERS]
         waiting = Cat(unit.valid for unit in streams)
-        m.d.comb += arbiter.requests.eq(Mux(result.valid, 0, waiting))
+        m.submodules.overdue = overdue = Overdue()
+        m.d.comb += [overdue.waits.eq(restore.valid & ~restore.ready),
+                     arbiter.requests.eq(Mux(result.valid | restore.valid & overdue.over, 0,
+                                             waiting))]
         with m.If(result.valid):
             m.d.comb += [chosen.eq(result.write), valid.eq(result.kept)]
         for number, unit in enumerate(streams):
