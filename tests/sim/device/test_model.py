@@ -223,6 +223,28 @@ def test_what_is_brought_back_comes_before_fresh_tbs():
     assert resumed < back.ended < resumed + 1600
 
 
+@pytest.mark.parametrize("way", [WAY, PreemptWay(restart=True), None], ids=["preempt", "flush", "kill"])
+def test_a_resume_that_is_withdrawn_in_the_same_cycle_leaves_the_sms_free(way):
+    made, queue = model()
+    signal = made.submit(queue, work("vecadd", 8))
+    made.run_until(LIMIT)
+    made.run_until(START + 300)
+    made.preempt(signal, WAY)
+    made.run_until(LIMIT)
+    made.resume(signal)
+    if way is None:
+        made.kill(signal)
+    else:
+        made.preempt(signal, way)
+    other = made.submit(queue, work("collatz", 2))
+    found = events(made)
+    assert kinds(found, signal) == [E.KILLED if way is None else E.PREEMPTED]
+    assert kinds(found, other) == [E.STARTED, E.FINISHED]
+    if way is not None:
+        made.resume(signal)
+        assert kinds(events(made), signal) == [E.RESUMED, E.FINISHED]
+
+
 def test_a_kill_frees_its_room_at_once():
     made, queue = model()
     signal = made.submit(queue, work("vecadd", 50))

@@ -292,8 +292,10 @@ class Switching:
     # Back
 
     def resume(self, flight: Flight, delay: float) -> None:
-        """Bring a work back, after so many cycles."""
+        """Bring a work back, after so many cycles. Nothing fresh begins before on SMs that it comes back to."""
         flight.commands += 1
+        for sm in flight.saved.values():
+            self._returning.setdefault(sm, set()).add(flight)
         flight.process = self._env.process(self._resume(flight, delay))
 
     def _resume(self, flight: Flight, delay: float) -> Steps:
@@ -301,7 +303,6 @@ class Switching:
         back: dict[Sm, list[Tb]] = {}
         for tb, sm in flight.saved.items():
             back.setdefault(sm, []).append(tb)
-            self._returning.setdefault(sm, set()).add(flight)
         try:
             yield self._env.timeout(delay)
             coming = [self._env.process(self._return(flight, sm, tbs, len(back))) for sm, tbs in back.items()]
