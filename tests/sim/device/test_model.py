@@ -245,6 +245,22 @@ def test_a_resume_that_is_withdrawn_in_the_same_cycle_leaves_the_sms_free(way):
         assert kinds(events(made), signal) == [E.RESUMED, E.FINISHED]
 
 
+def test_a_work_that_ends_while_its_bases_wait_for_the_engine_has_ended():
+    made = ModelMachine(round_costs())
+    signal, other = (made.submit(made.queue(QueueSpec(number)), work(name, 1))
+                     for number, name in enumerate(("vecadd", "collatz")))
+    made.run_until(LIMIT)
+    while made.estimate(signal).drain_cycles > SAVE // 2:
+        made.run_until(made.cycle + 1)
+    made.preempt(other, WAY)
+    made.checkpoint(signal, Mechanism.LIVE)
+    assert kinds(events(made), signal) == [E.FINISHED]
+    assert signal.state is WorkState.FINISHED and signal.counts.checkpoints == 0
+    made.kill(signal)
+    with pytest.raises(MachineError):
+        made.preempt(signal, WAY)
+
+
 def test_a_kill_frees_its_room_at_once():
     made, queue = model()
     signal = made.submit(queue, work("vecadd", 50))

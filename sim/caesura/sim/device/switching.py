@@ -264,6 +264,8 @@ class Switching:
             yield self._env.all_of(saves) if saves else self._env.timeout(round(self._switch(flight, BASE).save.base))
         except simpy.Interrupt:
             return
+        if flight.over:  # it has finished while it waited for its turn
+            return
         flight.process, flight.held = None, False
         cost = SwitchCost(self.now - begun, len(saved))
         self._settled(flight, EventKind.CHECKPOINTED, WorkState.RUNNING, cost)
