@@ -12,10 +12,11 @@ from amaranth.lib import wiring
 from caesura.hw import preempt
 from caesura.hw.arch.errors import InputError
 from caesura.hw.arch.geometry import preset
-from caesura.hw.blocks import block, blocks
+from caesura.hw.blocks import block, blocks, export_block
 from caesura.hw.blocks.ports import ports_of
 from caesura.hw.blocks.structures import Structures
 from caesura.hw.blocks.wrapper import wrapper
+from caesura.hw.export import rtlil_text
 
 G = preset("tiny")
 
@@ -53,10 +54,54 @@ def test_parameters_are_passed_on():
 
 @pytest.mark.parametrize("name, given, message", [
     ("packer", {"depth": 3}, "packer has no parameter 'depth'; it has words_out"),
-    ("packer", {"words_out": 3}, "packer: "), ("sequencer", {"x": 1}, "it has none")])
+    ("packer", {"words_out": 3}, "packer: words_out must be a power of two"),
+    ("sequencer", {"x": 1}, "it has none"), ("tb_compressor", {"tag": 8}, "has no parameter 'tag'; it has none"),
+    ("tb_decompressor", {"tag": 8}, "has no parameter 'tag'; it has none"),
+    ("register_encoder", {"choice": 1}, "has no parameter 'choice'; it has tag"),
+    ("unpacker", {"takes": 1}, "has no parameter 'takes'; it has words_in, words_out, ahead"),
+    ("compressor", {"tag": -1}, "compressor: tag must be 0 to 4096, not -1"),
+    ("compressor", {"tag": 1 << 40}, "tag must be 0 to 4096"),
+    ("checksum", {"words": -1}, "words must be 1 to 4096, not -1"),
+    ("packer", {"words_in": 0}, "words_in must be 1 to"), ("unpacker", {"words_out": 0}, "words_out must be 1 to"),
+    ("cheapest_fit", {"ranges": 0}, "ranges must be 1 to"), ("range_planner", {"most": -1}, "most must be 1 to"),
+    ("axi_master", {"first_reader": -1}, "first_reader must be 0 to"),
+    ("closer", {"shared": 2}, "shared must be 0 to 1, not 2")])
 def test_a_wrong_parameter_is_refused(name, given, message):
     with pytest.raises(InputError, match=message):
         block(name).make(G, given)
+
+
+def test_switches_are_switches_and_a_tag_may_be_none():
+    assert block("unpacker").make(G, {"ahead": 1}).ahead is True
+    assert block("unpacker").values(G, {"ahead": 0})["ahead"] is False
+    assert block("compressor").make(G, {"tag": 0}).tag == unsigned(0)
+
+
+def test_what_goes_wrong_with_parameters_of_the_user_is_told(monkeypatch):
+    row = block("packer")
+
+    def fails(self, platform):
+        raise IndexError("deep\ninside")
+
+    monkeypatch.setattr(row.component, "elaborate", fails)
+    with pytest.raises(InputError, match=r"^packer: it cannot be made with words_out=4 \(deep inside\); use other"):
+        export_block("packer", G, parameters={"words_out": 4})
+    with pytest.raises(IndexError):
+        export_block("packer", G)
+
+
+@pytest.mark.parametrize("name", [name for name in blocks() if blocks()[name].parameters])
+def test_small_numbers_make_a_block_or_a_message(name):
+    """Each parameter by itself, at the ends of what is accepted and beside them."""
+    row = block(name)
+    for parameter in row.parameters:
+        for value in (0, 1, 3):
+            try:
+                made = row.make(G, {parameter: value})
+                with row.told({parameter: value}):
+                    rtlil_text(made, name="made")
+            except InputError as error:
+                assert str(error).startswith(f"{name}: ") and "\n" not in str(error)
 
 
 def test_an_unknown_block_is_refused():

@@ -3,9 +3,13 @@
 import random
 
 import pytest
+from amaranth.hdl import Module
+from amaranth.lib import wiring
+from amaranth.lib.wiring import In
 
 from caesura.hw.board.block_memory import BlockMemory
 from caesura.hw.board.litedram import LiteDramMemory
+from caesura.hw.lib.resets import ResetInserter
 from caesura.hw.memory.axi import INCREMENTING
 from support.hw.buses import with_bus
 from support.hw.memory_bench import Master, lite_dram
@@ -32,6 +36,65 @@ def test_behind_litedram(width, stall):
     dut = component(LiteDramMemory, g, SIZE, 4)
     master = Master(g, dut.axi, SIZE, f"{width} {stall}", 150, stall)
     simulate(dut, master.run, watches=[lite_dram(dut.port, width, random.Random(width), stall)], cycles=60000)
+
+
+class Reset(wiring.Component):
+    """A memory behind LiteDRAM with a reset of its own, as on a board."""
+
+    def __init__(self, g, size, id_bits):
+        self.memory = LiteDramMemory(g, size, id_bits)
+        super().__init__({**self.memory.signature.members, "reset": In(1)})
+
+    def elaborate(self, platform):
+        m = Module()
+        m.submodules.memory = ResetInserter(self.reset)(self.memory)
+        for name in ("axi", "port"):
+            wiring.connect(m, wiring.flipped(getattr(self, name)), getattr(self.memory, name))
+        return m
+
+
+class Cut(Exception):
+    """The master is gone."""
+
+
+class CutMaster(Master):
+    """One that goes after so many cycles."""
+
+    def __init__(self, *arguments, cycles):
+        super().__init__(*arguments)
+        self.cycles = cycles
+
+    def offer(self, ctx):
+        self.cycles -= 1
+        if not self.cycles:
+            raise Cut
+        super().offer(ctx)
+
+
+@pytest.mark.parametrize("width, stall", quick(CASES, CHOSEN))
+def test_litedram_goes_on_while_the_rest_is_reset(width, stall):
+    """What it owes then, and is owed, goes nowhere: contents stay as they are, later bursts are not shifted."""
+    g, rng, words = with_bus(width), random.Random(f"{width} {stall}"), {}
+    dut = component(Reset, g, SIZE, 4)
+
+    async def bench(ctx):
+        for turn in range(12):
+            kept = b"".join(words.get(k, 0).to_bytes(width, "little") for k in range(SIZE // width))
+            cut = CutMaster(g, dut.axi, SIZE, turn, 1 << 30, stall, cycles=rng.randrange(30, 130))
+            cut.kept = bytearray(kept)
+            with pytest.raises(Cut):
+                await cut.run(ctx)
+            for name in ("ar", "aw", "w"):
+                ctx.set(getattr(dut.axi, f"{name}valid"), 0)
+            ctx.set(dut.reset, 1)
+            for _ in range(rng.randrange(1, 4)):
+                await ctx.tick()
+            ctx.set(dut.reset, 0)
+            await ctx.tick()
+            master = Master(g, dut.axi, SIZE, f"{width} {turn}", 20, stall)
+            master.kept = bytearray(b"".join(words.get(k, 0).to_bytes(width, "little") for k in range(SIZE // width)))
+            await master.run(ctx)
+    simulate(dut, bench, watches=[lite_dram(dut.port, width, rng, stall, words)], cycles=60000)
 
 
 @pytest.mark.parametrize("size", [0, -8, 12])

@@ -223,6 +223,44 @@ def test_what_is_brought_back_comes_before_fresh_tbs():
     assert resumed < back.ended < resumed + 1600
 
 
+@pytest.mark.parametrize("way", [WAY, PreemptWay(restart=True), None], ids=["preempt", "flush", "kill"])
+def test_a_resume_that_is_withdrawn_in_the_same_cycle_leaves_the_sms_free(way):
+    made, queue = model()
+    signal = made.submit(queue, work("vecadd", 8))
+    made.run_until(LIMIT)
+    made.run_until(START + 300)
+    made.preempt(signal, WAY)
+    made.run_until(LIMIT)
+    made.resume(signal)
+    if way is None:
+        made.kill(signal)
+    else:
+        made.preempt(signal, way)
+    other = made.submit(queue, work("collatz", 2))
+    found = events(made)
+    assert kinds(found, signal) == [E.KILLED if way is None else E.PREEMPTED]
+    assert kinds(found, other) == [E.STARTED, E.FINISHED]
+    if way is not None:
+        made.resume(signal)
+        assert kinds(events(made), signal) == [E.RESUMED, E.FINISHED]
+
+
+def test_a_work_that_ends_while_its_bases_wait_for_the_engine_has_ended():
+    made = ModelMachine(round_costs())
+    signal, other = (made.submit(made.queue(QueueSpec(number)), work(name, 1))
+                     for number, name in enumerate(("vecadd", "collatz")))
+    made.run_until(LIMIT)
+    while made.estimate(signal).drain_cycles > SAVE // 2:
+        made.run_until(made.cycle + 1)
+    made.preempt(other, WAY)
+    made.checkpoint(signal, Mechanism.LIVE)
+    assert kinds(events(made), signal) == [E.FINISHED]
+    assert signal.state is WorkState.FINISHED and signal.counts.checkpoints == 0
+    made.kill(signal)
+    with pytest.raises(MachineError):
+        made.preempt(signal, WAY)
+
+
 def test_a_kill_frees_its_room_at_once():
     made, queue = model()
     signal = made.submit(queue, work("vecadd", 50))

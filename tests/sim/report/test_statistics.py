@@ -8,10 +8,11 @@ from click.testing import CliRunner
 
 from caesura.hw.interfaces.observation import WARP_STATES
 from caesura.sim import open_device, scenario
-from caesura.sim.report.statistics import counting
-from caesura.sim.report.statistics_table import statistics_json
+from caesura.sim.report.kernel_names import KernelNames
+from caesura.sim.report.statistics import BUS, counting, statistics
+from caesura.sim.report.statistics_table import statistics_json, tables
 from caesura.sim.rtl.transport import RtlTransport
-from caesura.sim.statistics import WHOLE
+from caesura.sim.statistics import COUNTED, WHOLE
 from caesura.sim.testing.tiny_run import TINY, neighbour, preempted, work
 from caesura.sim.timeline import EventKind
 from caesura.software.cli import main
@@ -243,6 +244,19 @@ def test_without_an_observed_simulator_there_are_no_states():
     sm, = found.sms
     assert not sm.states and not sm.caches and sm.issue_cycles is None and sm.ipc > 0 and sm.occupancy > 0
     assert json.loads(json.dumps(statistics_json(found)))["sms"][0]["ipc"] == sm.ipc
+
+
+def test_launches_of_a_kernel_at_the_same_time_have_a_row_each():
+    """As if two had run side by side all the time, one of them twice in a row."""
+    rows = np.zeros(4, COUNTED)
+    rows[["code", "cycles", "instructions", "warp_cycles", "lanes"]] = (4096, 1000, 500, 4000, 16000)
+    rows["slot"] = 0, 1, 1, WHOLE
+    found = statistics(TINY, rows, [dict.fromkeys(BUS, 0)], 0, {4096: "vecadd"}, KernelNames({}), False)
+    assert [(use.name, use.slot, use.cycles, use.ipc, use.warps) for use in found.kernels] == [
+        ("vecadd", 0, 1000, 0.5, 4), ("vecadd", 1, 2000, 0.5, 4)]
+    table = next(table for table in tables(found) if table[0] == "kernels")
+    assert [row[0] for row in table[2]] == ["vecadd (slot 0)", "vecadd (slot 1)"]
+    assert [use["slot"] for use in statistics_json(found)["kernels"]] == [0, 1]
 
 
 def test_a_snapshot_brings_back_what_was_counted(observed):

@@ -124,6 +124,62 @@ def test_something_else_speaks():
         SerialTransport(Silent(b"x"), "port")
 
 
+class Talking(Silent):
+    """A port at whose end something sends lines of text again and again, so many seconds apart, once it has been
+    written to."""
+
+    def __init__(self, says, pause):
+        super().__init__(says)
+        self.pause, self.seconds = pause, 0.0
+
+    def read(self, size=1):
+        self.seconds += min(self.pause, self.timeout)
+        assert self.seconds < 30, "it never ends"
+        return self.says if self.written and self.timeout >= self.pause else b""
+
+
+@pytest.mark.parametrize("says, pause, message", [
+    (b"$GPGGA,123\r\n", 0.01, "bytes come without end; is this the board's port"),
+    (b"$GPGGA,123\r\n", 0.4, "damaged; is the line noisy, or is this not the board's port or baud rate"),
+    (b"\xC0" * 9, 0.01, "bytes come without end"), (b"\xC0\xC0\x12\xDB" * 3, 0.01, "bytes come without end"),
+    (b"\0" * 5000, 0.4, "bytes come without end")], ids=["text", "slow text", "ends", "frames", "zeros"])
+def test_something_else_speaks_when_it_is_spoken_to(says, pause, message):
+    talking = Talking(says, pause)
+    with pytest.raises(BoardError, match=rf"^port7: .*{message}.*\? \(4 tries\)$"):
+        open_board("port7", opener=lambda port, baud: talking)
+    assert talking.written == 4 and talking.closed
+
+
+def test_answers_of_earlier_tries_may_come_late(quiet):
+    """Each request seems to be lost three times, and all its answers come together then."""
+    class Late(NoisyLine):
+        asked = 0
+
+        def read(self, size=1):
+            if self.asked % 4:
+                self.line.run(1000)
+                return b""
+            return super().read(size)
+
+        def write(self, data):
+            self.asked += 1
+            super().write(data)
+
+        @property
+        def in_waiting(self):
+            return self.line.in_waiting if self.asked % 4 == 0 else 0
+
+    board = opened(quiet)
+    data = random.Random(3).randbytes(300)
+    board.write_memory(0, data)
+    board._line = board.link._line = Late(quiet, random.Random(1), 0.0)
+    assert board.read_memory(0, 300) == data
+    first = board.read_register(WRITES)
+    board.write_register(8, 77)
+    board._line = board.link._line = quiet
+    assert (board.read_register(8), board.read_register(WRITES)) == (77, first + 1)
+
+
 PACKED = Identity("bench", TINY, SIZE, 1_000_000).packed()
 
 

@@ -135,14 +135,14 @@ class Master:
         self.ended += 1
 
 
-def lite_dram(port, width, rng, stall):
+def lite_dram(port, width, rng, stall, words=None):
     """Return a watch: what is behind a native port of LiteDRAM, with random delays and no patience.
 
     It takes commands when it likes, some at a time. It takes the data of a write some cycles after its command, whether
     it is there or not (then it fails), and gives what is read some cycles after its command, whether it is taken or
-    not. All in the order of the commands.
+    not. All in the order of the commands. `words` are its contents, if others are to see them.
     """
-    words: dict[int, int] = {}
+    words = {} if words is None else words
 
     async def watch(ctx):
         commands = deque()  # writes: None

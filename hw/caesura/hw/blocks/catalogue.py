@@ -6,17 +6,23 @@ import importlib
 import inspect
 import re
 import textwrap
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
-from amaranth.hdl import unsigned
+from amaranth.hdl import ShapeLike, unsigned
 from amaranth.lib import wiring
 
-from ..arch.errors import InputError
+from ..arch.errors import InputError, UserError
 from ..arch.geometry import Geometry
 
 __all__ = ["Block", "block", "blocks"]
+
+_MOST = 4096
+"""Of any parameter: more is no circuit."""
+_FROM_NOTHING = "first_reader", "first_writer"
+"""Numbers that may be 0; others are of things of which there is one at least."""
 
 
 def _none(g: Geometry) -> dict[str, Any]:
@@ -55,17 +61,52 @@ class Block:
         return textwrap.shorten(sentence, 100, placeholder=" ...")
 
     @property
+    def _kinds(self) -> dict[str, Any]:
+        """What each parameter is that can be written as a number."""
+        found = inspect.signature(self.component.__init__).parameters
+        return {name: each.annotation for name, each in found.items()
+                if each.annotation in (int, bool, ShapeLike) and name not in ("observed", "shape")}
+
+    @property
     def parameters(self) -> list[str]:
-        """Names of what a user may set: whole numbers."""
-        names = inspect.signature(self.component.__init__).parameters
-        return [name for name in names if name not in ("self", "g", "policy", "observed", "shape")]
+        """Names of what a user may set: whole numbers, of switches 0 or 1."""
+        return [*self._kinds]
 
     def values(self, g: Geometry, given: Mapping[str, int]) -> dict[str, Any]:
         """Return all parameters but the geometry: the user's, and the defaults of the others."""
         parameters = inspect.signature(self.component.__init__).parameters
         plain = {name: parameters[name].default for name in self.parameters
                  if isinstance(parameters[name].default, int)}
-        return plain | self.defaults(g) | dict(given)
+        own = {name: bool(value) if self._kinds.get(name) is bool else value
+               for name, value in given.items()}
+        return plain | self.defaults(g) | own
+
+    def _check(self, given: Mapping[str, int]) -> None:
+        """Refuse what is no parameter, and values that none can have."""
+        for name, value in given.items():
+            kind = self._kinds.get(name)
+            if kind is None:
+                raise InputError(f"{self.name} has no parameter {name!r}; it has "
+                                 f"{', '.join(self.parameters) or 'none'}")
+            least = int(kind is int and name not in _FROM_NOTHING)
+            most = 1 if kind is bool else _MOST
+            if not least <= value <= most:
+                raise InputError(f"{self.name}: {name} must be {least} to {most}, not {value}")
+
+    @contextmanager
+    def told(self, given: Mapping[str, int]) -> Iterator[None]:
+        """Whatever goes wrong in the block, as an `InputError` if the user gave it parameters."""
+        try:
+            yield
+        except UserError:
+            raise
+        except Exception as error:
+            if not given:
+                raise
+            values = ", ".join(f"{name}={value}" for name, value in given.items())
+            text = " ".join(f"{error}".split()) or type(error).__name__
+            raise InputError(f"{self.name}: it cannot be made with {values} ({text}); use other "
+                             "values, or leave them out") from error
 
     def make(self, g: Geometry, given: Mapping[str, int]) -> wiring.Component:
         """Return the block.
@@ -81,18 +122,16 @@ class Block:
         InputError
             If the block has no such parameter, or does not take its value.
         """
-        for name in given:
-            if name not in self.parameters:
-                raise InputError(f"{self.name} has no parameter {name!r}; it has "
-                                 f"{', '.join(self.parameters) or 'none'}")
+        self._check(given)
         values = self.values(g, given)
         if isinstance(values.get("tag"), int):
             values["tag"] = unsigned(values["tag"])
         whole = "g" in inspect.signature(self.component.__init__).parameters
-        try:
-            return self.component(*([g] if whole else []), **values)
-        except ValueError as error:
-            raise InputError(f"{self.name}: {error}") from error
+        with self.told(given):
+            try:
+                return self.component(*([g] if whole else []), **values)
+            except ValueError as error:
+                raise InputError(f"{self.name}: {error}") from error
 
 
 def _tag_of_registers(g: Geometry) -> dict[str, Any]:

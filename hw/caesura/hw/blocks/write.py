@@ -78,12 +78,13 @@ def export_block(wanted: str, g: Geometry, *, parameters: Mapping[str, int] | No
     given = dict(parameters or {})
     progress(f"elaborating {wanted} for {g.name}")
     component = of.make(g, given)
-    ports = ports_of(component, observe=observe)
-    structures = None if flat else Structures(g, f"{name}_pkg")
-    top = wrapper(name, f"{name}__netlist", ports, structures)
-    progress(f"Yosys writes {wanted} for {g.name}")
-    inner = netlist(component, name, ports)
-    timing = Timing(of.make(g, given), ports)
+    with of.told(given):
+        ports = ports_of(component, observe=observe)
+        structures = None if flat else Structures(g, f"{name}_pkg")
+        top = wrapper(name, f"{name}__netlist", ports, structures)
+        progress(f"Yosys writes {wanted} for {g.name}")
+        inner = netlist(component, name, ports)
+        timing = Timing(of.make(g, given), ports)
     head = header(of, g, of.values(g, given), timing)
     text = f"{head}\n{named(top)}\n{named(waived(inner, WAIVERS))}"
     if structures is None or not structures.typedefs:

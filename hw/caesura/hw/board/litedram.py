@@ -20,6 +20,8 @@ from .block_memory import DECODE_ERROR
 __all__ = ["LiteDramMemory", "NativePort"]
 
 _PAGE = 4096
+_COUNT_BITS = 10
+"""Of a number of words that are under way: there are no more than those of a few bursts."""
 
 
 class NativePort(wiring.Signature):
@@ -28,7 +30,8 @@ class NativePort(wiring.Signature):
 
     Commands that concern the same word are carried out in their order; ``wdata`` and ``rdata`` are
     in the order of the commands. The memory waits for neither: what is written has to be there
-    when its command is taken, what is read has to be taken when it comes.
+    when its command is taken, what is read has to be taken when it comes. The data of a write is
+    taken after its command.
 
     Parameters
     ----------
@@ -68,6 +71,9 @@ class LiteDramMemory(wiring.Component):
 
     Beyond the memory nothing is asked for: reads give 0, and a burst there is answered with
     `DECODE_ERROR`. A burst stays within a segment, so none begins inside and ends outside.
+
+    A reset of this block leaves the memory behind the port as it is, which goes on. What it still
+    gives of reads from before is dropped; what it still takes of writes writes no byte.
 
     Parameters
     ----------
@@ -130,6 +136,16 @@ class LiteDramMemory(wiring.Component):
             self._write(m, taken)
         return m
 
+    def _owed(self, m: Module, begins, ends) -> Signal:
+        """Return whether the next word that is given, or taken, belongs to a command from before a
+        reset. Of two counts of words under way, a reset leaves one."""
+        old = Signal()
+        all_words = Signal(_COUNT_BITS, reset_less=True)
+        own = Signal(_COUNT_BITS)
+        m.d.comb += old.eq(all_words != own)
+        m.d.sync += [all_words.eq(all_words + begins - ends), own.eq(own + begins - (ends & ~old))]
+        return old
+
     def _begin(self, m: Module, channel: str) -> None:
         """Take an address."""
         bus = self.axi
@@ -143,7 +159,8 @@ class LiteDramMemory(wiring.Component):
         """Ask for all beats of a burst, for which there is room, and give them."""
         bus, port = self.axi, self.port
         m.submodules.read = queue = StreamQueue(len(port.rdata_data), self.geometry.burst_beats)
-        m.d.comb += [port.rdata_ready.eq(1), queue.input.valid.eq(port.rdata_valid),
+        old = self._owed(m, taken & ~port.cmd_we, port.rdata_valid)
+        m.d.comb += [port.rdata_ready.eq(1), queue.input.valid.eq(port.rdata_valid & ~old),
                      queue.input.payload.eq(port.rdata_data)]
         with m.State("READ"):
             m.d.comb += [
@@ -167,10 +184,13 @@ class LiteDramMemory(wiring.Component):
                                                    self.geometry.burst_beats)
         beat = queue.output.payload
         comes = Signal()
+        old = self._owed(m, taken & port.cmd_we, port.wdata_valid & port.wdata_ready)
         m.d.comb += [
-            queue.input.payload.eq(Cat(bus.wdata, bus.wstrb)), port.wdata_we.eq(
-                beat[len(bus.wdata):]), port.wdata_data.eq(beat[:len(bus.wdata)]),
-            port.wdata_valid.eq(queue.output.valid), queue.output.ready.eq(port.wdata_ready)]
+            queue.input.payload.eq(Cat(bus.wdata, bus.wstrb)),
+            port.wdata_we.eq(beat[len(bus.wdata):] & (~old).replicate(len(bus.wstrb))),
+            port.wdata_data.eq(beat[:len(bus.wdata)]),
+            port.wdata_valid.eq(queue.output.valid | old),
+            queue.output.ready.eq(port.wdata_ready & ~old)]
         with m.State("WRITE"):
             m.d.comb += [
                 bus.wready.eq((self._left != 0) & queue.input.ready),

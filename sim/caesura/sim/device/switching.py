@@ -264,6 +264,8 @@ class Switching:
             yield self._env.all_of(saves) if saves else self._env.timeout(round(self._switch(flight, BASE).save.base))
         except simpy.Interrupt:
             return
+        if flight.over:  # it has finished while it waited for its turn
+            return
         flight.process, flight.held = None, False
         cost = SwitchCost(self.now - begun, len(saved))
         self._settled(flight, EventKind.CHECKPOINTED, WorkState.RUNNING, cost)
@@ -292,8 +294,10 @@ class Switching:
     # Back
 
     def resume(self, flight: Flight, delay: float) -> None:
-        """Bring a work back, after so many cycles."""
+        """Bring a work back, after so many cycles. Nothing fresh begins before on SMs that it comes back to."""
         flight.commands += 1
+        for sm in flight.saved.values():
+            self._returning.setdefault(sm, set()).add(flight)
         flight.process = self._env.process(self._resume(flight, delay))
 
     def _resume(self, flight: Flight, delay: float) -> Steps:
@@ -301,7 +305,6 @@ class Switching:
         back: dict[Sm, list[Tb]] = {}
         for tb, sm in flight.saved.items():
             back.setdefault(sm, []).append(tb)
-            self._returning.setdefault(sm, set()).add(flight)
         try:
             yield self._env.timeout(delay)
             coming = [self._env.process(self._return(flight, sm, tbs, len(back))) for sm, tbs in back.items()]

@@ -84,14 +84,17 @@ class _Counts:
 
 @dataclass(frozen=True)
 class KernelUse(_Counts):
-    """A kernel on an SM, all its launches together.
+    """A kernel in a kernel slot of an SM, all its launches there together.
 
     Attributes
     ----------
     name : str
+    slot : int
+        Launches that run at the same time have slots of their own.
     """
 
     name: str = ""
+    slot: int = 0
 
 
 @dataclass(frozen=True)
@@ -130,7 +133,7 @@ class Statistics:
     cycles : int
     sms : list of SmUse
     kernels : list of KernelUse
-        A row for each kernel on each SM, by name.
+        A row for each kernel on each SM, and for each slot that it held there, by name.
     queue_bytes : int
         That hardware queues moved on the bus.
     bus_use : float
@@ -177,19 +180,19 @@ def _sm(g: Geometry, row: np.ndarray, bus: dict[str, int], observed: bool) -> Sm
 
 
 def _kernels(rows: np.ndarray, names: dict[int, str], held: KernelNames) -> list[KernelUse]:
-    """Return a row for each kernel and SM: launches of one name are added up."""
-    named: dict[tuple[str, int], list[np.ndarray]] = {}
+    """Return a row for each kernel, SM and slot: launches of one name are added up, which do not overlap in a slot."""
+    named: dict[tuple[str, int, int], list[np.ndarray]] = {}
     for row in rows:
         code, slot = int(row["code"]), int(row["slot"])
         name = names.get(code, f"kernel at {code:#x}") if code else held.at(slot, 0)
-        named.setdefault((name, int(row["sm"])), []).append(row)
+        named.setdefault((name, int(row["sm"]), slot), []).append(row)
     found = []
-    for (name, _), mine in sorted(named.items(), key=lambda item: item[0]):
+    for (name, _, slot), mine in sorted(named.items(), key=lambda item: item[0]):
         total = mine[0].copy()
         for row in mine[1:]:
             for part in ("cycles", "warp_cycles", "instructions", "lanes", "states"):
                 total[part] += row[part]
-        found.append(KernelUse(**_counts(total), name=name))
+        found.append(KernelUse(**_counts(total), name=name, slot=slot))
     return found
 
 

@@ -32,11 +32,17 @@ def _sms(found: Statistics) -> TitledTable:
                    "TB slots used", "icache hits", "constant hits"], rows
 
 
+def _label(found: Statistics, use: KernelUse) -> str:
+    """Return what a kernel is called: with its slot if it held several on its SM."""
+    slots = {other.slot for other in found.kernels if (other.name, other.sm) == (use.name, use.sm)}
+    return f"{use.name} (slot {use.slot})" if len(slots) > 1 else use.name
+
+
 def _kernels(found: Statistics) -> TitledTable:
     rows = []
     for use in found.kernels:
         threads = use.thread_instructions / use.instructions if use.instructions else 0.0
-        rows.append([use.name, f"SM {use.sm}", f"{use.cycles:,}", f"{use.instructions:,}", f"{use.ipc:.3f}",
+        rows.append([_label(found, use), f"SM {use.sm}", f"{use.cycles:,}", f"{use.instructions:,}", f"{use.ipc:.3f}",
                      f"{use.warps:.1f}", f"{threads:.1f}"])
     return "kernels", ["", "", "cycles there", "instructions", "IPC", "warps", "threads an instruction"], rows
 
@@ -45,7 +51,8 @@ def _states(found: Statistics) -> TitledTable:
     def row(name: str, use: SmUse | KernelUse) -> list[str]:
         return [name, f"SM {use.sm}", *(_share(use.states[state]) for state in WARP_STATES)]
 
-    rows = [row("all", sm) for sm in found.sms if sm.states] + [row(k.name, k) for k in found.kernels if k.states]
+    rows = [row("all", sm) for sm in found.sms if sm.states] + [
+        row(_label(found, use), use) for use in found.kernels if use.states]
     return ("what warps that had started did, share of their cycles",
             ["", "", *(state.replace("_", " ") for state in WARP_STATES)], rows)
 

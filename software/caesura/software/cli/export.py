@@ -77,5 +77,9 @@ def _parameters(block, words: tuple[str, ...], geometry):
             number = int(value, 0)
         except ValueError:
             raise click.UsageError(f"{word[:60]!r}: write {name}=NUMBER") from None
+        if name not in block.parameters and isinstance(getattr(geometry, name), bool):
+            if number not in (0, 1):
+                raise click.UsageError(f"{word[:60]!r}: {name} is 0 or 1")
+            number = bool(number)
         (given if name in block.parameters else changed)[name] = number
     return given, geometry.replace(**changed) if changed else geometry

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TypeVar
 
-from caesura.hw.arch.board_protocol import Request, Status
+from caesura.hw.arch.board_protocol import CRC_BYTES, HEADER_BYTES, MAX_DATA, Request, Status
 
 from .errors import BoardError
 from .frames import Answer, FrameSplitter, request_frame
@@ -18,8 +18,9 @@ _MOST_DROPPED = 1 << 16
 """Bytes of an earlier conversation, at most."""
 _QUIET = 0.25
 """Of the patience, the share after which nothing more comes of what was damaged: then it is said again."""
-_NOISY = "what is sent or answered is damaged; is the line noisy, or the baud rate another one?"
+_NOISY = "what is sent or answered is damaged; is the line noisy, or is this not the board's port or baud rate?"
 _SILENT = "no answer; is the board on, is the bitstream loaded, and is this its port and baud rate?"
+_ENDLESS = "bytes come without end; is this the board's port?"
 _DAMAGED = (Status.DAMAGED, Status.TOO_LONG, Status.TRUNCATED)
 _MEANING = {
     Status.UNKNOWN: "the board does not know this request; its bitstream is of another version",
@@ -28,6 +29,11 @@ _MEANING = {
     Status.BUS_ERROR: "the board's memory answers with an error; what was to be written may be written in part",
     Status.NO_ANSWER: "the board's memory does not answer; reset it: open the board again",
 }
+
+
+def _longest(size: int) -> int:
+    """Return the bytes of an answer with so much data, at most."""
+    return 2 * (HEADER_BYTES + size + CRC_BYTES) + 2
 
 
 class Link:
@@ -77,7 +83,7 @@ class Link:
         for attempt in range(self._tries):
             self.repeated += attempt > 0
             self._guarded(lambda: self._line.write(frame))
-            answer, seen = self._answer(wait)
+            answer, seen = self._answer(wait, _longest(size))
             if answer is not None:
                 if answer.status is Status.DONE:
                     return answer
@@ -92,21 +98,23 @@ class Link:
         except OSError as error:  # a SerialException is one
             raise BoardError(f"{self.name}: the line is gone ({error}); connect the board and open it again") from None
 
-    def _answer(self, wait: float) -> tuple[Answer | None, str]:
-        """Return the answer to the last request, or None and why there is none."""
-        damaged = False
+    def _answer(self, wait: float, longest: int) -> tuple[Answer | None, str]:
+        """Return the answer to the last request, which has so many bytes at most, or None and why there is none."""
+        damaged, taken = False, 0
         limit = self._patience + wait
         while True:
             data = self._read(limit)
-            if not data:
+            taken += len(data)
+            if not data or taken > 2 * _longest(MAX_DATA):  # late answers to earlier tries come, too
                 self._splitter.clear()
-                return None, _NOISY if damaged else _SILENT
+                return None, _ENDLESS if data else _NOISY if damaged else _SILENT
             for body in self._splitter.feed(data):
                 answer = Answer.unpack(body)
                 if answer is None or answer.status in _DAMAGED:  # one of us has to say it again
                     damaged = True
                 elif answer.sequence == self._sequence:
                     return answer, ""
+            damaged |= taken > longest
             limit = self._patience * _QUIET if damaged else self._patience
 
     def _read(self, seconds: float) -> bytes:
@@ -130,5 +138,5 @@ class Link:
         while data := self._read(seconds):
             dropped += len(data)
             if dropped > _MOST_DROPPED:
-                raise BoardError(f"{self.name}: bytes come without end; is this the board's port?")
+                raise BoardError(f"{self.name}: {_ENDLESS}")
         self._splitter.clear()
