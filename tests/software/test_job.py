@@ -190,8 +190,10 @@ def test_a_mistake_is_named_with_file_table_and_key(load, tmp_path, text, words)
 
 IMAGE = KernelImage("k", (), 4, parameters=(
     Parameter("k_param_0", "u64", 0, 8, True), Parameter("k_param_1", "s32", 8, 4),
-    Parameter("k_param_2", "f32", 12, 4), Parameter("k_param_3", "b8", 16, 12)))
-VALUES = ["init = 'zeros'\ndtype = 's32'\nshape = 3", "value = 7", "value = -inf", f"bytes = '{'00' * 12}'"]
+    Parameter("k_param_2", "f32", 12, 4), Parameter("k_param_3", "b8", 16, 12), Parameter("k_param_4", "u8", 28, 1),
+    Parameter("k_param_5", "u64", 32, 8)))
+ARRAY = "init = 'zeros'\ndtype = 's32'\nshape = 3"
+VALUES = [ARRAY, "value = 7", "value = -inf", f"bytes = '{'00' * 12}'", "value = -128", "value = -1"]
 
 
 def bind(load, values):
@@ -203,11 +205,15 @@ def test_arguments_have_their_parameters_names_and_types(load):
     assert list(bound) == [p.name for p in IMAGE.parameters]
     assert bound["k_param_1"].value == 7 and bound["k_param_2"].value == -np.inf
     assert bound["k_param_3"].value == bytes(12)
+    assert (bound["k_param_4"].value, bound["k_param_5"].value) == (-128, -1)  # nvcc writes signed integers as unsigned
 
 
 @pytest.mark.parametrize(("position", "value", "words"), [
     (0, "value = 0", ["argument 1", "k_param_0", "address"]),
-    (1, VALUES[0], ["argument 2", "k_param_1", "s32"]),
+    (1, ARRAY, ["argument 2", "k_param_1", "s32"]),
+    (1, "value = -2147483649", ["key 'value'", "argument 2", "k_param_1", "s32", "from -2147483648 to 4294967295"]),
+    (4, "name = 'n'\nvalue = 256", ["argument 5 ('n')", "key 'value'", "k_param_4", "u8", "from -128 to 255"]),
+    (5, f"value = {-2**63 - 1}", ["argument 6", "does not fit", str(-2**63), str(2**64 - 1)]),
     (1, "value = 1.0", ["argument 2", "an integer"]),
     (2, "value = 1e40", ["argument 3", "f32"]),
     (3, "bytes = '0011'", ["argument 4", "12"]),
@@ -224,7 +230,7 @@ def test_arguments_that_do_not_go_with_their_parameters(load, position, value, w
 
 
 def test_too_few_arguments_and_the_choice_of_the_entry(load):
-    with pytest.raises(JobError, match="takes 4 .*, 3 given"):
+    with pytest.raises(JobError, match="takes 6 .*, 3 given"):
         bind(load, VALUES[:3])
     two = "a", "b"
     with pytest.raises(JobError, match="key 'entry': missing; the PTX has several kernels: a, b"):

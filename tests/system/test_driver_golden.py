@@ -62,6 +62,9 @@ def test_launch_arguments_are_checked():
         entry(1, 32, [array, array, array, array])
     with pytest.raises(LaunchError, match="does not fit"):
         entry(1, 32, [array, array, array, 1 << 40])
+    with pytest.raises(LaunchError, match=r"vecadd_param_3 \(u32\): -2147483649 does not fit; .* from -2147483648 to"):
+        entry(1, 32, [array, array, array, -(1 << 31) - 1])
+    assert entry.parameter_words([array, array, array, -5])[6] == (1 << 32) - 5, "nvcc writes an int as a .u32"
     with pytest.raises(LaunchError, match="integer is wanted"):
         entry(1, 32, [array, array, array, 1.5])
     with pytest.raises(LaunchError, match="grid must be"):

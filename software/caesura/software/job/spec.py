@@ -196,7 +196,7 @@ class JobFile:
                             "argument")
         bound: dict[str, JobArgument] = {}
         for number, (p, argument) in enumerate(zip(parameters, self.arguments, strict=True), 1):
-            table = Table(self.path, f"argument {number}", {})
+            table = Table(self.path, f"argument {number}{argument.name and f' ({argument.name!r})'}", {})
             name = argument.name or p.name
             _check(table, p, argument.value)
             if name in bound:
@@ -214,7 +214,7 @@ class JobFile:
 
 
 def _check(table: Table, p: Parameter, value: int | float | bytes | np.ndarray) -> None:
-    """Refuse what a parameter cannot take; the driver checks the range of integers."""
+    """Refuse what a parameter cannot take."""
     where = f"parameter {p.name} is"
     if isinstance(value, np.ndarray):
         if p.size != 8 and not p.pointer:
@@ -231,3 +231,6 @@ def _check(table: Table, p: Parameter, value: int | float | bytes | np.ndarray) 
         raise table.error(f"an integer is wanted, not {value}; {where} of type {p.type}", "value")
     elif p.size > 8:
         raise table.error(f"{where} a structure of {p.size} bytes; give them as 'bytes', in hexadecimal", "value")
+    elif (bounds := p.bounds) and not bounds[0] <= value <= bounds[1]:
+        raise table.error(f"{value} does not fit; {where} of type {p.type}, an integer from {bounds[0]} to {bounds[1]}",
+                          "value")

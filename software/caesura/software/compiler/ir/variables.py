@@ -33,6 +33,15 @@ class Parameter:
     size: int
     pointer: bool = False
 
+    @property
+    def bounds(self) -> tuple[int, int] | None:
+        """Least and greatest integer it takes, None if it takes none. nvcc writes all integers as unsigned ones, so a
+        value may be either, whatever the type says; an address is none below 0."""
+        if self.type in ("f32", "f64") or self.size not in (1, 2, 4, 8):
+            return None
+        bits = 8 * self.size
+        return 0 if self.pointer else -(1 << bits - 1), (1 << bits) - 1
+
 
 @dataclass(frozen=True)
 class Symbol:
