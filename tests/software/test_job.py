@@ -191,9 +191,9 @@ def test_a_mistake_is_named_with_file_table_and_key(load, tmp_path, text, words)
 IMAGE = KernelImage("k", (), 4, parameters=(
     Parameter("k_param_0", "u64", 0, 8, True), Parameter("k_param_1", "s32", 8, 4),
     Parameter("k_param_2", "f32", 12, 4), Parameter("k_param_3", "b8", 16, 12), Parameter("k_param_4", "u8", 28, 1),
-    Parameter("k_param_5", "u64", 32, 8)))
+    Parameter("k_param_5", "u64", 32, 8), Parameter("k_param_6", "f64", 40, 8)))
 ARRAY = "init = 'zeros'\ndtype = 's32'\nshape = 3"
-VALUES = [ARRAY, "value = 7", "value = -inf", f"bytes = '{'00' * 12}'", "value = -128", "value = -1"]
+VALUES = [ARRAY, "value = 7", "value = -inf", f"bytes = '{'00' * 12}'", "value = -128", "value = -1", "value = 2"]
 
 
 def bind(load, values):
@@ -211,6 +211,7 @@ def test_arguments_have_their_parameters_names_and_types(load):
 @pytest.mark.parametrize(("position", "value", "words"), [
     (0, "value = 0", ["argument 1", "k_param_0", "address"]),
     (1, ARRAY, ["argument 2", "k_param_1", "s32"]),
+    (6, ARRAY, ["argument 7", "an array is given", "k_param_6", "f64"]),
     (1, "value = -2147483649", ["key 'value'", "argument 2", "k_param_1", "s32", "from -2147483648 to 4294967295"]),
     (4, "name = 'n'\nvalue = 256", ["argument 5 ('n')", "key 'value'", "k_param_4", "u8", "from -128 to 255"]),
     (5, f"value = {-2**63 - 1}", ["argument 6", "does not fit", str(-2**63), str(2**64 - 1)]),
@@ -230,7 +231,7 @@ def test_arguments_that_do_not_go_with_their_parameters(load, position, value, w
 
 
 def test_too_few_arguments_and_the_choice_of_the_entry(load):
-    with pytest.raises(JobError, match="takes 6 .*, 3 given"):
+    with pytest.raises(JobError, match="takes 7 .*, 3 given"):
         bind(load, VALUES[:3])
     two = "a", "b"
     with pytest.raises(JobError, match="key 'entry': missing; the PTX has several kernels: a, b"):

@@ -206,6 +206,8 @@ class LoadedKernel:
         if isinstance(value, Texture):
             value = value.descriptor
         if isinstance(value, DeviceArray):
+            if parameter.type == "f64":
+                raise LaunchError(f"{where}: a number is wanted, not a device array")
             if parameter.size != 8 and not (parameter.pointer and parameter.size == 4):
                 raise LaunchError(f"{where}: a device array was given for a value of {parameter.size} bytes")
             if value.address is None:

@@ -217,7 +217,7 @@ def _check(table: Table, p: Parameter, value: int | float | bytes | np.ndarray) 
     """Refuse what a parameter cannot take."""
     where = f"parameter {p.name} is"
     if isinstance(value, np.ndarray):
-        if p.size != 8 and not p.pointer:
+        if p.type == "f64" or p.size != 8 and not p.pointer:
             raise table.error(f"an array is given, but {where} a value of type {p.type}")
     elif p.pointer:
         raise table.error(f"a value is given, but {where} an address; give it an array")
