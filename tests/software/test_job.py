@@ -5,6 +5,7 @@ import pytest
 
 from caesura.hw.arch.context import Mechanism
 from caesura.software.compiler import KernelImage, Parameter
+from caesura.software.compiler.ir.variables import Binding
 from caesura.software.job import JobError, compare, load_job
 
 HEAD = "grid = 2\nblock = [32, 2]\n"
@@ -227,6 +228,18 @@ def test_arguments_that_do_not_go_with_their_parameters(load, position, value, w
     with pytest.raises(JobError) as caught:
         bind(load, values)
     for word in ["my.toml", *words]:
+        assert word in str(caught.value), caught.value
+
+
+@pytest.mark.parametrize(("image", "words"), [
+    (KernelImage("k", (), 4, parameters=(Parameter("t", "u64", 0, 8, True, True),)),
+     ["argument 1", "parameter t is a texture object", "driver.Texture"]),
+    (KernelImage("k", (), 4, parameters=(Parameter("out", "u64", 0, 8, True),), bindings=(Binding("texture", "x", 8),)),
+     ["kernel 'k' reads texture 'x'", "Module.bind_texture"])])
+def test_textures_are_not_for_job_files(load, image, words):
+    with pytest.raises(JobError) as caught:
+        load(f"{HEAD}[[argument]]\n{ARRAY}\n").bind(image)
+    for word in ["my.toml", "job file", *words]:
         assert word in str(caught.value), caught.value
 
 

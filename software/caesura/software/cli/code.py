@@ -109,8 +109,8 @@ def _image_json(image) -> dict:
             "shared_bytes": image.shared_bytes, "local_bytes": image.local_bytes,
             "constant_bytes": len(image.constants), "stack_depth": image.stack_depth,
             "symbols": [{"name": s.name, "type": s.type, "offset": s.offset, "size": s.size} for s in image.symbols],
-            "parameters": [{"name": p.name, "type": p.type, "offset": p.offset, "size": p.size, "pointer": p.pointer}
-                           for p in image.parameters],
+            "parameters": [{"name": p.name, "type": p.type, "offset": p.offset, "size": p.size, "pointer": p.pointer,
+                            "texture": p.texture} for p in image.parameters],
             "words": [f"{word:016x}" for word in image.code], "traps": [f"{word:016x}" for word in image.traps],
             "lines": list(image.lines),
             "origins": [row._asdict() for row in origins], "origin_numbers": numbers}

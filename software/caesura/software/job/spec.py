@@ -190,6 +190,9 @@ class JobFile:
             round, or two have one name.
         """
         top, parameters = Table(self.path, "", {}), image.parameters
+        if textures := [binding.name for binding in image.bindings if binding.kind == "texture"]:
+            raise top.error(f"kernel {image.name!r} reads texture {textures[0]!r}, and a job file binds none; run it "
+                            "from Python, with Module.bind_texture (docs/ptx.md)")
         if len(self.arguments) != len(parameters):
             names = ", ".join(f"{p.type} {p.name}" for p in parameters) or "none"
             raise top.error(f"kernel {image.name!r} takes {len(parameters)} ({names}), {len(self.arguments)} given",
@@ -216,6 +219,9 @@ class JobFile:
 def _check(table: Table, p: Parameter, value: int | float | bytes | np.ndarray) -> None:
     """Refuse what a parameter cannot take."""
     where = f"parameter {p.name} is"
+    if p.texture:
+        raise table.error(f"{where} a texture object, and a job file makes none; run the kernel from Python, with "
+                          "caesura.software.driver.Texture (docs/ptx.md)")
     if isinstance(value, np.ndarray):
         if p.type == "f64" or p.size != 8 and not p.pointer:
             raise table.error(f"an array is given, but {where} a value of type {p.type}")

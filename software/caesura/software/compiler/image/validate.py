@@ -125,7 +125,9 @@ def _check_lists(check: _Checker, image: KernelImage) -> None:
         check.text(parameter.name, "parameters.name", empty=False)
         check.text(parameter.type, "parameters.type", empty=False)
         check.within(parameter, "parameters", parameter.size, MAX_PARAMETER_BYTES)
-        check.need(type(parameter.pointer) is bool, "parameters.pointer", "true or false", parameter.pointer)
+        for field in ("pointer", "texture"):
+            value = getattr(parameter, field)
+            check.need(type(value) is bool, f"parameters.{field}", "true or false", value)
     names = [parameter.name for parameter in image.parameters]
     check.need(len(set(names)) == len(names), "parameters", "named differently", names)
     spaces = {"const": len(image.constants), "global": image.global_bytes}

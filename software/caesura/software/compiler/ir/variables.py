@@ -25,6 +25,8 @@ class Parameter:
         Bytes in the parameter space; 64-bit pointers keep their 8 bytes, little-endian.
     pointer : bool
         Known to be used as an address of global memory.
+    texture : bool
+        Known to be a texture object: what it is the address of describes a texture.
     """
 
     name: str
@@ -32,6 +34,7 @@ class Parameter:
     offset: int
     size: int
     pointer: bool = False
+    texture: bool = False
 
     @property
     def bounds(self) -> tuple[int, int] | None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable
 
+from ..analysis.pointers import mark_textures
 from ..errors import CompileError, nearest
 from ..ir.cfg import drop_unreachable
 from ..ir.kernel import TRUE, Kernel, Pred, Routine
@@ -94,6 +95,8 @@ def lower(module: Module, function: Function, routines: Callable[[str], Routine]
     _statements(ctx, function)
     kernel.bindings = tuple(ctx.bindings.values())
     drop_unreachable(kernel)
+    if ctx.texture_objects:
+        mark_textures(kernel, ctx.texture_objects)
     return kernel
 
 
