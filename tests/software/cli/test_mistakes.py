@@ -159,6 +159,43 @@ def test_a_folder_that_may_not_be_written_is_refused(tmp_path):
     refused(run("compile", VECADD, "-o", tmp_path / "k.elf"), "cannot be written")
 
 
+BARE = ["--geometry", ROOT / "examples" / "bare_unit.toml"]
+
+
+@pytest.mark.parametrize(("options", "words"), [
+    ([*BARE, "--mechanism", "live+tb"], ["'live+tb'", "(bare_unit)", "tb_compressor = false"]),
+    ([*BARE, "--grace", "5"], ["--grace", "(bare_unit)", "grace = false"]),
+    ([*BARE, "--restart"], ["--restart", "restart = false"]),
+    ([*BARE, "--incremental"], ["--incremental", "checkpoints = false"]),
+    ([*BARE, "--checkpoint", "0"], ["--checkpoint", "checkpoints = false"]),
+    ([*BARE, "--announced", "9"], ["--announced", "checkpoints = false"]),
+    ([*BARE, "--in-place"], ["--in-place", "in_place = false"]),
+    ([*BARE, "--newcomer"], ["--newcomer", "in_place = false"]),
+    ([*BARE, "--routines", "live"], ["--routines", "traps = false"]),
+    (["--trap"], ["--trap", "has no preemption routines", "--routines"]),
+    (["--trap", "--mechanism", "occupied"], ["'occupied'", "--trap"]),
+    (["--trap", "--restart"], ["--restart", "--trap"]),
+    (["--patience", "5", "--mechanism", "occupied"], ["'occupied'", "patience"])])
+@pytest.mark.parametrize("command", [["run", "--at", "40000"], ["preempt"]])
+def test_options_of_a_preempt_are_judged_before_anything_runs(options, words, command, monkeypatch):
+    monkeypatch.setattr("caesura.sim.job.device_opener", None)
+    refused(run(*command, "vecadd", "--backend", "golden", *options), "vecadd: ", *words)
+
+
+def test_a_kernel_that_cannot_begin_anew_is_not_restarted(monkeypatch):
+    monkeypatch.setattr("caesura.sim.job.device_opener", None)
+    refused(run("run", "histogram", "--backend", "golden", "--at", "40000", "--restart"), "--restart", "'histogram",
+            "cannot begin anew")
+
+
+def test_options_of_a_preempt_in_a_job_file_are_judged_too(tmp_path, monkeypatch):
+    monkeypatch.setattr("caesura.sim.job.device_opener", None)
+    job = tmp_path / "x.toml"
+    job.write_text(f"{JOB}geometry = '{BARE[1]}'\n" + 3 * "[[argument]]\ninit = 'zeros'\ndtype = 's32'\nshape = 4\n"
+                   + "[[argument]]\nvalue = 4\n[[preempt]]\nat = 9\n[[preempt.preempt]]\nat = 7\ngrace = 1\n")
+    refused(run("run", VECADD, "--job", job, "--backend", "golden"), str(job), ": grace: this SM (bare_unit)")
+
+
 def test_json_is_the_same_everywhere(tmp_path):
     file = tmp_path / "k.json"
     for command in (["kernels", "--preset", "tiny"], ["compile", VECADD], ["explain", VECADD], ["cache"],

@@ -303,7 +303,8 @@ def _task(o: RunOptions, job: JobFile | None, g: Geometry, preemptions: tuple[Pr
         image = traps.with_routines(work.image, g, kind, form=form)
         work = dataclasses.replace(work, image=image)
     limit = o.max_cycles or (job.max_cycles if job else DEFAULT_CYCLES)
-    return runs.Task(work, str(job.path) if job else o.what, preemptions, limit, o.check_bounds)
+    names = {name: f"--{name.replace('_', '-')}" for name in o.how} | ({"trap": "--routines"} if o.routines else {})
+    return runs.Task(work, str(job.path) if job else o.what, preemptions, limit, o.check_bounds, names)
 
 
 def _opener(o: RunOptions, g: Geometry, backend: str, told: Callable[[Statistics], None]
@@ -361,6 +362,7 @@ def _run(o: RunOptions, job: JobFile | None, g: Geometry, backend: str, always: 
         task = _task(o, job, g, _preemptions(o, job, always), progress)
         _results(o, job, task)
         if any(spec.at < 0 for spec in task.preemptions):
+            runs.check_task(task, runs.neighbours(task, g, progress), g)
             plain = opener if o.transport is not None else None
             alone = runs.run_task(dataclasses.replace(task, preemptions=()), g, backend, progress, plain)
             middle = tuple(dataclasses.replace(spec, at=alone.run_cycles // 2) for spec in task.preemptions)
