@@ -196,6 +196,27 @@ def test_options_of_a_preempt_in_a_job_file_are_judged_too(tmp_path, monkeypatch
     refused(run("run", VECADD, "--job", job, "--backend", "golden"), str(job), ": grace: this SM (bare_unit)")
 
 
+SHUFFLE = HEAD + """
+.visible .entry k(.param .u64 out)
+{
+    .reg .b32 %r<5>; .reg .b64 %rd<4>;
+    ld.param.u64 %rd1, [out]; mov.u32 %r1, %tid.x; shfl.sync.bfly.b32 %r2, %r1, 1, 31, -1;
+    mul.wide.u32 %rd2, %r1, 4; add.s64 %rd3, %rd1, %rd2; st.global.u32 [%rd3], %r2; ret;
+}
+"""
+
+
+@pytest.mark.parametrize(("preset", "warnings"), [("tiny", 1), ("gtx480", 0)])
+def test_kernels_that_exchange_data_in_narrow_warps_are_warned_of(tmp_path, preset, warnings):
+    ptx, job = tmp_path / "k.ptx", tmp_path / "x.toml"
+    ptx.write_text(SHUFFLE)
+    job.write_text("grid = 1\nblock = 8\n[[argument]]\ninit = 'zeros'\ndtype = 's32'\nshape = 8\n")
+    done = run("run", ptx, "--job", job, "--backend", "golden", "--preset", preset)
+    assert done.exit_code == 0 and done.stderr.count("\n") == warnings, done.output
+    if warnings:
+        assert "warning: kernel 'k'" in done.stderr and "8 threads" in done.stderr and "(tiny)" in done.stderr
+
+
 def test_json_is_the_same_everywhere(tmp_path):
     file = tmp_path / "k.json"
     for command in (["kernels", "--preset", "tiny"], ["compile", VECADD], ["explain", VECADD], ["cache"],

@@ -42,6 +42,7 @@ from .outputs import FOLDER, OUTPUT
 if TYPE_CHECKING:
     from caesura.sim.job import JobResult, Task
     from caesura.sim.report.statistics import Statistics
+    from caesura.software.compiler import KernelImage
     from caesura.software.driver import Device
     from caesura.software.driver.board import SerialTransport
 
@@ -49,6 +50,8 @@ __all__ = ["RunOptions", "execute", "run_options"]
 
 _IN = click.Path(exists=True, dir_okay=False, path_type=Path)
 _SHIPPED = ("hostile", *KERNELS)
+CUDA_WARP = 32
+"""Threads of a warp of CUDA's."""
 
 
 @dataclass(frozen=True)
@@ -361,14 +364,25 @@ def _run(o: RunOptions, job: JobFile | None, g: Geometry, backend: str, always: 
         opener = _opener(o, g, backend, counted.append)
         task = _task(o, job, g, _preemptions(o, job, always), progress)
         _results(o, job, task)
+        others = runs.neighbours(task, g, progress)
+        runs.check_task(task, others, g)
+        _warn_of_warps([*([task.work.image] if job else ()), *(w.image for key, w in others.items() if key[3])], g)
         if any(spec.at < 0 for spec in task.preemptions):
-            runs.check_task(task, runs.neighbours(task, g, progress), g)
             plain = opener if o.transport is not None else None
             alone = runs.run_task(dataclasses.replace(task, preemptions=()), g, backend, progress, plain)
             middle = tuple(dataclasses.replace(spec, at=alone.run_cycles // 2) for spec in task.preemptions)
             task = dataclasses.replace(task, preemptions=middle)
         result = runs.run_task(task, g, backend, progress, opener)
     return task, result, counted[0] if counted else None
+
+
+def _warn_of_warps(own: Sequence[KernelImage], g: Geometry) -> None:
+    """Say of kernels of the user's own that they may count on warps of another size."""
+    for image in own:
+        if g.warp_size < CUDA_WARP and image.exchanges:
+            click.echo(f"caesura: warning: kernel {image.name!r} has shuffles, votes or matches, and a warp of this SM "
+                       f"({g.name}) has {g.warp_size} threads, of CUDA {CUDA_WARP}: it may compute something else "
+                       "(docs/geometry.md)", err=True)
 
 
 def _results(o: RunOptions, job: JobFile | None, task: Task) -> list[str]:
