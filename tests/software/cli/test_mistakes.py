@@ -159,6 +159,21 @@ def test_a_folder_that_may_not_be_written_is_refused(tmp_path):
     refused(run("compile", VECADD, "-o", tmp_path / "k.elf"), "cannot be written")
 
 
+@pytest.mark.parametrize(("name", "source"), [
+    ("a\u3000b\u00a0.ptx", "a\u3000b\u00a0.ptx"), (os.fsdecode(b"k\xe9.ptx"), "k\\xe9.ptx"),
+    ("a\nb.ptx", "a\\x0ab.ptx"), ("a\u2028b.ptx", "a\\u2028b.ptx")])
+def test_files_may_have_any_name(tmp_path, name, source):
+    folder = tmp_path / "\u3000"
+    folder.mkdir()
+    path, image, text = folder / name, tmp_path / "k.elf", folder / f"{name}.s"
+    path.write_bytes(VECADD.read_bytes())
+    assert run("compile", path, "-o", image).exit_code == 0
+    shown = run("explain", image, "--json")
+    assert json.loads(shown.stdout)["kernels"][0]["source"] == str(folder / source)
+    text.write_text(run("disasm", "--asm", image).stdout)
+    assert run("asm", text, "-o", image).exit_code == 0 == run("disasm", image).exit_code
+
+
 BARE = ["--geometry", ROOT / "examples" / "bare_unit.toml"]
 
 

@@ -38,6 +38,7 @@ from ..image.origin_table import OriginRow
 from ..image.validate import RANGES
 from ..ir.spaces import MAX_CONSTANT_BYTES, MAX_GLOBAL_BYTES
 from ..ir.variables import EVICTION, Binding, Parameter, Relocation, Symbol
+from ..source import is_line
 from .syntax import parse_number
 
 __all__ = ["Draft", "read_directive", "show_directives", "show_point"]
@@ -132,7 +133,7 @@ def _source(draft: Draft, _: str, rest: str) -> None:
         source = json.loads(rest) if rest.startswith('"') else None
     except ValueError:
         source = None
-    if not isinstance(source, str) or not source.isprintable():
+    if not isinstance(source, str) or not is_line(source):
         raise ValueError("the source must be a quoted file name")
     draft.facts["source"] = source
 

@@ -17,6 +17,7 @@ from ..errors import ImageError
 from ..ir.spaces import MAX_CONSTANT_BYTES, MAX_GLOBAL_BYTES, MAX_LOCAL_BYTES, MAX_SHARED_BYTES
 from ..ir.variables import EVICTION, Binding, Parameter, Relocation, Symbol
 from ..origins import Origin
+from ..source import is_line
 from .kernel_image import KernelImage, PreemptionPoint
 
 __all__ = ["RANGES", "check_facts"]
@@ -48,8 +49,8 @@ class _Checker:
         self.need(type(value) is int and low <= value <= high, field, f"an integer from {low} to {high}", value)
 
     def text(self, value: Any, field: str, empty: bool = True) -> None:
-        fine = isinstance(value, str) and (empty or bool(value)) and value.isprintable()
-        self.need(fine, field, "printable text", value)
+        fine = isinstance(value, str) and (empty or bool(value)) and is_line(value)
+        self.need(fine, field, "text without control characters", value)
 
     def choice(self, value: Any, field: str, names: tuple[str, ...]) -> None:
         self.need(isinstance(value, str) and value in names, field, f"one of {', '.join(names)}", value)
