@@ -153,6 +153,26 @@ def test_files_that_cannot_be_written_are_refused_before_the_run(tmp_path, comma
         refused(run(*command, tmp_path / ("n" * 300)), "too long")
 
 
+@pytest.mark.parametrize(("command", "words"), [
+    (["compile", "k.ptx", "-o", "k.ptx"], ["'-o'", "SOURCE"]), (["compile", "k.ptx", "-o", "link"], ["'-o'", "SOURCE"]),
+    (["asm", "k.s", "-o", "k.s"], ["'-o'", "SOURCE"]), (["explain", "k.ptx", "--html", "k.ptx"], ["--html", "FILE"]),
+    (["compile", "k.ptx", "--json", "./k.ptx"], ["--json", "SOURCE"]),
+    (["compile", "k.ptx", "-o", "new", "--json", "new"], ["--json", "--output"]),
+    (["run", "k.ptx", "--job", "x.toml", "--json", "x.toml"], ["--json", "--job"]),
+    (["run", "k.ptx", "--job", "x.toml", "--timeline", "k.ptx"], ["--timeline", "KERNEL|FILE"]),
+    (["run", "vecadd", "--with", "k.ptx", "--with-job", "x.toml", "--json", "k.ptx"], ["--json", "is --with too"]),
+    (["kernels", "--geometry", "x.toml", "--json", "x.toml"], ["--json", "is --geometry too"])])
+def test_no_output_replaces_an_input_or_another_output(tmp_path, monkeypatch, command, words):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "k.ptx").write_bytes(VECADD.read_bytes())
+    for name in ("k.s", "x.toml"):
+        (tmp_path / name).write_text("base = 'tiny'\n")
+    (tmp_path / "link").symlink_to("k.ptx")
+    before = {path: path.read_bytes() for path in tmp_path.iterdir()}
+    refused(run(*command), command[-1].removeprefix("./"), "would be lost", *words)
+    assert {path: path.read_bytes() for path in tmp_path.iterdir()} == before
+
+
 @pytest.mark.skipif(os.geteuid() == 0, reason="nothing is forbidden to root")
 def test_a_folder_that_may_not_be_written_is_refused(tmp_path):
     tmp_path.chmod(0o500)

@@ -12,7 +12,7 @@ from caesura.software.names import alternatives
 from caesura.software.waiting import UNLIMITED, WANTED, waiting_cycles
 
 from .errors import EXIT_FAULT, EXIT_INPUT, EXIT_WRONG, Group
-from .outputs import JSON_FLAG, JsonTarget, json_option
+from .outputs import JSON_FLAG, JsonTarget, check_outputs, json_option
 
 __all__ = ["EXIT_WRONG", "EXIT_INPUT", "EXIT_FAULT", "BACKENDS", "Choice", "Command", "CommandGroup", "Group",
            "JsonTarget", "examples", "progress_lines", "check_option", "json_option", "patience_option", "grace_option",
@@ -69,6 +69,12 @@ class Command(click.Command):
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Parse; where an argument is missing because ``--json`` took it as its file, give it back."""
+        rest = self._parsed(ctx, args)
+        if not ctx.resilient_parsing:
+            check_outputs(ctx)
+        return rest
+
+    def _parsed(self, ctx: click.Context, args: list[str]) -> list[str]:
         given = list(args)
         try:
             return super().parse_args(ctx, args)

@@ -37,7 +37,7 @@ from .common import (
     progress_lines,
 )
 from .machine import geometry_option
-from .outputs import FOLDER, OUTPUT
+from .outputs import FOLDER, NAME_OR_FILE, OUTPUT
 
 if TYPE_CHECKING:
     from caesura.sim.job import JobResult, Task
@@ -151,13 +151,13 @@ class RunOptions:
 
 
 _OPTIONS: tuple[Callable, ...] = (
-    click.argument("what", metavar="KERNEL|FILE"),
+    click.argument("what", type=NAME_OR_FILE, metavar="KERNEL|FILE"),
     click.option("--job", "job_path", type=_IN, help="Job file of a kernel of your own (TOML; docs/jobs.md)."),
     click.option("--kernel", help="Which kernel of the file  [default: the job file's entry, else the only one]"),
     click.option("--at", multiple=True, type=click.IntRange(0),
                  help="Take the SM away when the kernel has run for so many cycles; may be given more than once."),
-    click.option("--with", "other", help="What has the SM meanwhile: a shipped kernel, `hostile`, which overwrites all "
-                 "registers and shared memory, or a file  [default: hostile]"),
+    click.option("--with", "other", type=NAME_OR_FILE, help="What has the SM meanwhile: a shipped kernel, `hostile`, "
+                 "which overwrites all registers and shared memory, or a file  [default: hostile]"),
     click.option("--with-job", "other_job", type=_IN, help="Job file of the file of --with."),
     click.option("--mechanism", type=Choice([m.label for m in Mechanism]), help="[default: live]"),
     patience_option,
