@@ -153,6 +153,15 @@ def test_preemptions(load):
     (HEAD + "[[argument]]\ninit = 'integers'\ndtype = 'u8'\nshape = 3\nhigh = 258", ["'high'", "257"]),
     (HEAD + "[[argument]]\ninit = 'uniform'\ndtype = 'u8'\nshape = 3", ["'init'", "'integers'"]),
     (HEAD + "[[argument]]\ninit = 'uniform'\ndtype = 'f32'\nshape = 3\nlow = 2", ["'low'", "above"]),
+    (HEAD + "[[argument]]\ninit = 'integers'\ndtype = 'f32'\nshape = 3\nlow = -1\nhigh = 18446744073709551616",
+     ["'high'", "64 bits"]),
+    (HEAD + f"[[argument]]\ninit = 'integers'\ndtype = 'f32'\nshape = 3\nlow = {-2**63 - 1}\nhigh = 1",
+     ["'high'", "64 bits"]),
+    (HEAD + f"[[argument]]\ninit = 'integers'\ndtype = 'f64'\nshape = 3\nhigh = {10**300}", ["'high'", "64 bits"]),
+    (HEAD + "[[argument]]\ninit = 'uniform'\ndtype = 'f64'\nshape = 3\nlow = -1.7e308\nhigh = 1.7e308",
+     ["'high'", "more than a float64"]),
+    (HEAD + "[[argument]]\ninit = 'arange'\ndtype = 'u32'\nshape = 3\nstart = 1\nstep = 1.7e308", ["'step'", "uint32"]),
+    (HEAD + "[[argument]]\ninit = 'arange'\ndtype = 'f64'\nshape = 3\nstep = 1.7e308", ["'step'", "float64"]),
     (HEAD + OUT + "atol = 1", ["argument 1 ('out')", "'atol'", "without 'expected'"]),
     (HEAD + OUT + "expected = 'float.npy'", ["'expected'", "2x3 int32", "6 float64"]),
     (HEAD + OUT + "expected = 3", ["'expected'", ".npy"]),
@@ -279,6 +288,19 @@ def test_integers_are_compared_without_wrap_around():
     assert compare("x", got, expected, atol=1).wrong == 1
     low, high = np.array([-128], np.int8), np.array([127], np.int8)
     assert compare("x", low, high, atol=200).wrong == 1 and compare("x", low, high, atol=255).wrong == 0
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.int32, np.uint64])
+def test_tolerances_may_be_large_integers(dtype):
+    got, expected = np.array([1, 5], dtype), np.array([0, 2], dtype)
+    assert compare("x", got, expected, atol=10**20).wrong == compare("x", got, expected, 1, 10**300).wrong == 0
+
+
+@pytest.mark.parametrize("text", [
+    f"init = 'full'\nvalue = {10**30}", f"init = 'arange'\nstart = {10**30}",
+    f"init = 'uniform'\nlow = {10**30}\nhigh = {10**30}"])
+def test_floating_point_arrays_may_be_of_large_integers(load, text):
+    assert (array(load, f"{text}\ndtype = 'f32'\nshape = 3") == np.float32(1e30)).all()
 
 
 def test_arrays_of_different_kinds_cannot_be_compared():

@@ -115,10 +115,10 @@ def test_arrays_of_absurd_shapes_are_refused(tmp_path, shape):
     refused(run("run", VECADD, "--job", job, "--backend", "golden"), "a.npy")
 
 
-def started(*arguments, **environment):
+def started(*arguments, encoding=None, **environment):
     """Run the command in a process of its own."""
-    return subprocess.run([sys.executable, "-m", "caesura.software.cli", *map(str, arguments)], text=True,
-                          capture_output=True, timeout=120, env=os.environ | environment, check=False)
+    return subprocess.run([sys.executable, "-m", "caesura.software.cli", *map(str, arguments)], text=True, check=False,
+                          encoding=encoding, capture_output=True, timeout=120, env=os.environ | environment)
 
 
 def test_without_a_compiler_a_run_says_what_to_install(tmp_path):
@@ -192,6 +192,32 @@ def test_files_may_have_any_name(tmp_path, name, source):
     assert json.loads(shown.stdout)["kernels"][0]["source"] == str(folder / source)
     text.write_text(run("disasm", "--asm", image).stdout)
     assert run("asm", text, "-o", image).exit_code == 0 == run("disasm", image).exit_code
+
+
+@pytest.mark.parametrize("option", ["--patience", "--grace"])
+def test_numbers_of_thousands_of_digits_are_refused(option):
+    refused(run("preempt", "vecadd", "--backend", "golden", option, "9" * 5000), option, "is wanted")
+
+
+def test_what_standard_output_cannot_encode_is_escaped(tmp_path):
+    path, job = tmp_path / "\u00e9.ptx", tmp_path / "x.toml"
+    path.write_bytes(VECADD.read_bytes())
+    latin = started("explain", path, PYTHONIOENCODING="latin1", encoding="latin1")
+    assert latin.returncode == 0 and "\u00e9.ptx" in latin.stdout and "\\u2588" in latin.stdout, latin.stderr
+    page = started("explain", path, "--html", "-", PYTHONIOENCODING="ascii", encoding="utf-8")
+    assert page.returncode == 0 and page.stdout.endswith("</html>\n") and not page.stdout.isascii(), page.stderr
+    job.write_text(JOB + "".join(f"[[argument]]\nname = '{c}'\ninit = 'zeros'\ndtype = 's32'\nshape = 4\n"
+                                 "expected = { init = 'zeros' }\n" for c in "ab\u03b1")
+                   + "[[argument]]\nvalue = 4\n", encoding="utf-8")
+    done = started("run", path, "--job", job, "--backend", "golden", PYTHONIOENCODING="ascii")
+    assert done.returncode == 0 and "\\u03b1: as expected" in done.stdout, done.stderr
+
+
+def test_a_run_without_standard_output_has_a_verdict():
+    command = [sys.executable, "-m", "caesura.software.cli", "run", "vecadd", "--backend", "golden", "--size", "tiny"]
+    done = subprocess.run(["sh", "-c", 'exec "$@" >&-', "sh", *command], stderr=subprocess.PIPE, text=True, timeout=120,
+                          check=False)
+    assert done.returncode == 0 and done.stderr == ""
 
 
 BARE = ["--geometry", ROOT / "examples" / "bare_unit.toml"]

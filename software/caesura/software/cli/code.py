@@ -19,12 +19,12 @@ from caesura.software.compiler import (
     listing,
     load_elf,
     read_source,
-    save_elf,
     stored_module,
 )
 from caesura.software.compiler.amdgpu import AssemblyError
 from caesura.software.compiler.codegen.assemble import assemble
 from caesura.software.compiler.codegen.disassemble import disassemble
+from caesura.software.compiler.codegen.elf import write_elf
 from caesura.software.compiler.flashback.kinds import ROUTINES
 from caesura.software.compiler.image.origin_table import origin_rows
 
@@ -40,7 +40,7 @@ from .common import (
     progress_lines,
 )
 from .machine import geometry_option
-from .outputs import OUTPUT
+from .outputs import OUTPUT, write_bytes
 
 __all__ = ["compile_command", "asm_command", "disasm_command", "kernel_option", "refusals_json", "report_refusals"]
 
@@ -119,7 +119,7 @@ def _image_json(image) -> dict:
 def _write(images: Mapping[str, KernelImage], output: Path | None, as_json: JsonTarget, show: bool,
            refusals: Mapping[str, CompileError] | None = None):
     if output and images:
-        save_elf(output, images.values())
+        write_bytes(output, write_elf(images.values()))
     if as_json.asked:
         refused = {} if refusals is None else {"refused": refusals_json(refusals)}
         as_json.write({"kernels": [_image_json(image) for image in images.values()]} | refused)

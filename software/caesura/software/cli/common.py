@@ -37,6 +37,10 @@ class Choice(click.Choice):
         return f"there is no {str(value)[:60]!r}; {alternatives(str(value), [str(c) for c in self.choices])}"
 
 
+_MOST_DIGITS = 20
+"""Of a number of cycles that may be one."""
+
+
 class Waiting(click.ParamType):
     """A number of cycles, or ``unlimited``."""
 
@@ -44,7 +48,8 @@ class Waiting(click.ParamType):
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int | str:
         """Return what `Device.preempt` takes."""
-        given = int(value) if str(value).isdecimal() else value
+        text = str(value)
+        given = int(text) if text.isdecimal() and len(text) <= _MOST_DIGITS else value
         if waiting_cycles(given) is None:
             self.fail(f"{str(value)[:60]!r}: {WANTED}", param, ctx)
         return given

@@ -18,7 +18,7 @@ from click.shell_completion import CompletionItem
 from caesura.software.schema import with_schema
 
 __all__ = ["FOLDER", "JSON_FLAG", "NAME_OR_FILE", "NO_JSON", "OUTPUT", "OUTPUT_OR_DASH", "JsonTarget", "NameOrFile",
-           "OutputFile", "OutputFolder", "check_outputs", "json_option"]
+           "OutputFile", "OutputFolder", "check_outputs", "json_option", "write_bytes", "write_text"]
 
 JSON_FLAG = "--json"
 
@@ -103,6 +103,24 @@ NAME_OR_FILE = NameOrFile()
 OUTPUT, OUTPUT_OR_DASH, FOLDER = OutputFile(), OutputFile(dash=True), OutputFolder()
 
 
+def write_text(path: Path, text: str) -> None:
+    """Write a text in UTF-8 into a file, or onto standard output if it is ``-``, whatever that is encoded in."""
+    data = text.encode("utf-8", "backslashreplace")
+    if path != Path("-"):
+        write_bytes(path, data)
+    else:
+        click.echo(data, nl=False)
+
+
+def write_bytes(path: Path, data: bytes) -> None:
+    """Write a file; an error has its name."""
+    try:
+        path.write_bytes(data)
+    except OSError as error:
+        error.filename = error.filename or str(path)
+        raise
+
+
 @dataclass(frozen=True)
 class JsonTarget:
     """Where ``--json`` writes.
@@ -138,7 +156,7 @@ class JsonTarget:
         if self.instead:
             click.echo(text)
         else:
-            self.path.write_text(f"{text}\n", encoding="utf-8")
+            write_text(self.path, f"{text}\n")
 
 
 NO_JSON = JsonTarget(None)
