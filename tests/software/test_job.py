@@ -264,6 +264,18 @@ def test_too_few_arguments_and_the_choice_of_the_entry(load):
     assert load(HEAD).choose(["a"]) == "a"
 
 
+def test_a_byte_order_mark_is_passed_over_and_other_encodings_are_told(tmp_path):
+    path = tmp_path / "my.toml"
+    path.write_text(HEAD, encoding="utf-8-sig")
+    assert load_job(path).grid == (2,)
+    path.write_bytes((HEAD + "# \u00e9").encode("latin1"))
+    with pytest.raises(JobError, match=r"my.toml: no TOML: byte \d+ is no UTF-8; save the file as UTF-8$"):
+        load_job(path)
+    path.write_text("grid = {\n}")
+    with pytest.raises(JobError, match="an inline table"):
+        load_job(path)
+
+
 def test_exact_comparison_is_of_bits():
     got, expected = np.zeros((2, 3), np.float32), np.zeros((2, 3), np.float32)
     assert compare("x", got, expected).wrong == 0
