@@ -10,6 +10,7 @@ import pytest
 from click.testing import CliRunner
 
 from caesura.software.cli import main
+from caesura.software.compiler import save_elf
 from caesura.software.kernels import kernel
 
 ROOT = Path(__file__).parents[3]
@@ -218,6 +219,22 @@ def test_a_run_without_standard_output_has_a_verdict():
     done = subprocess.run(["sh", "-c", 'exec "$@" >&-', "sh", *command], stderr=subprocess.PIPE, text=True, timeout=120,
                           check=False)
     assert done.returncode == 0 and done.stderr == ""
+
+
+@pytest.mark.parametrize(("command", "words"), [
+    (["run", "k.elf", "--job", "x.toml", "--eviction-check"], ["k.elf", "--eviction-check", "PTX"]),
+    (["run", "vecadd", "--backend", "golden", "--baud", "9600"], ["--baud", "--board"]),
+    (["cache", "--clean", "--older", "nan"], ["--older", "nan"]), (["board", "build", "--clock", "nan"], ["--clock"])])
+def test_options_that_would_do_nothing_or_too_much_are_refused(tmp_path, monkeypatch, command, words):
+    monkeypatch.setattr("caesura.sim.job.device_opener", None)
+    monkeypatch.chdir(tmp_path)
+    save_elf(tmp_path / "k.elf", [kernel("vecadd").image()])
+    (tmp_path / "x.toml").write_text(JOB + "backend = 'golden'\n" + 3 * "[[argument]]\nvalue = 0\n"
+                                     + "[[argument]]\nvalue = 4\n")
+    (tmp_path / "cache" / "kernels").mkdir(parents=True)
+    (tmp_path / "cache" / "kernels" / "x.elf").write_text("")
+    refused(run(*command, env={"CAESURA_CACHE": str(tmp_path / "cache")}), *words)
+    assert (tmp_path / "cache" / "kernels" / "x.elf").exists()
 
 
 BARE = ["--geometry", ROOT / "examples" / "bare_unit.toml"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import click
@@ -15,8 +16,8 @@ from .errors import EXIT_FAULT, EXIT_INPUT, EXIT_WRONG, Group
 from .outputs import JSON_FLAG, JsonTarget, check_outputs, json_option
 
 __all__ = ["EXIT_WRONG", "EXIT_INPUT", "EXIT_FAULT", "BACKENDS", "Choice", "Command", "CommandGroup", "Group",
-           "JsonTarget", "examples", "progress_lines", "check_option", "json_option", "patience_option", "grace_option",
-           "eviction_option"]
+           "JsonTarget", "Range", "examples", "progress_lines", "check_option", "json_option", "patience_option",
+           "grace_option", "eviction_option"]
 
 
 check_option = click.option(
@@ -39,6 +40,17 @@ class Choice(click.Choice):
 
 _MOST_DIGITS = 20
 """Of a number of cycles that may be one."""
+
+
+class Range(click.FloatRange):
+    """A number in a range, in which there is no NaN."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        """Return the number."""
+        number = super().convert(value, param, ctx)
+        if math.isnan(number):
+            self.fail(f"{str(value)[:60]!r}: a number is wanted", param, ctx)
+        return number
 
 
 class Waiting(click.ParamType):

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 import numpy as np
+from click.core import ParameterSource
 
 from caesura.hw.arch.context import Mechanism
 from caesura.hw.arch.errors import InputError
@@ -248,6 +249,8 @@ def _check(o: RunOptions, job: JobFile | None) -> None:
                             (o.timeline, "--timeline"), (o.statistics, "--statistics")):
             if given:
                 raise click.UsageError(f"{name} is of simulators of an SM; a board (--board) has no such thing")
+    elif click.get_current_context().get_parameter_source("baud") is not ParameterSource.DEFAULT:
+        raise click.UsageError("--baud is of a board's serial line; say which, with --board PORT")
     for name in ("size", "seed"):
         if getattr(o, name) is not None and job is not None and (o.other is None or o.other_job is not None):
             raise click.UsageError(f"--{name} is of the jobs of shipped kernels; here the job file says it all")
