@@ -183,6 +183,7 @@ def test_preemptions(load):
     (HEAD + "[[preempt]]\nat = 1\ncheckpoint = -1", ["preempt 1", "'checkpoint'", "-1"]),
     (HEAD + "[[preempt]]\nat = 1\ncheckpoint = 1\nannounced = 1", ["preempt 1", "'announced'", "one of"]),
     (HEAD + "[[preempt]]\nat = 1\nwith = 'vecad'", ["'with'", "'vecadd'"]),
+    (HEAD + "[[preempt]]\nat = 1\nwith = 'my.toml'", ["'with'", "my.toml is a file", "'with_job'"]),
     (HEAD + "[[preempt]]\nat = 1\n[[preempt.preempt]]\natt = 1", ["preempt 1, preempt 1", "'att'", "'at'"]),
 ])
 def test_a_mistake_is_named_with_file_table_and_key(load, tmp_path, text, words):
@@ -219,7 +220,7 @@ def test_arguments_have_their_parameters_names_and_types(load):
 
 
 @pytest.mark.parametrize(("position", "value", "words"), [
-    (0, "value = 0", ["argument 1", "k_param_0", "address"]),
+    (0, "value = 1", ["argument 1", "k_param_0", "address"]), (0, "value = 0.0", ["argument 1", "address"]),
     (1, ARRAY, ["argument 2", "k_param_1", "s32"]),
     (6, ARRAY, ["argument 7", "an array is given", "k_param_6", "f64"]),
     (1, "value = -2147483649", ["key 'value'", "argument 2", "k_param_1", "s32", "from -2147483648 to 4294967295"]),
@@ -250,6 +251,10 @@ def test_textures_are_not_for_job_files(load, image, words):
         load(f"{HEAD}[[argument]]\n{ARRAY}\n").bind(image)
     for word in ["my.toml", "job file", *words]:
         assert word in str(caught.value), caught.value
+
+
+def test_an_address_may_be_null(load):
+    assert bind(load, ["value = 0", *VALUES[1:]])["k_param_0"].value == 0
 
 
 def test_too_few_arguments_and_the_choice_of_the_entry(load):

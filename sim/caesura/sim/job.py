@@ -418,8 +418,8 @@ def _run(task: Task, others: Mapping[Running, Work], device: Device, progress: P
     except LaunchError as error:
         raise JobError(f"{task.where}: {error}") from None
     except CycleLimit as error:
-        raise CycleLimit(f"{task.where}: the limit of {task.max_cycles:,} cycles for the whole run (max_cycles) has "
-                         f"passed: {error}") from None
+        raise CycleLimit(f"{task.where}: the limit of {task.max_cycles:,} cycles for the whole run has passed; raise "
+                         f"it with --max-cycles (max_cycles), unless the kernel never ends\n{error}") from None
     results = {name: array.get() for name, array in arrays.items()}
     return JobResult(runner.cycles, own, runner.instructions, launch.progress[0], launch.switches, preemptions, missed,
                      verdicts(job, results), results)

@@ -174,6 +174,14 @@ def test_no_output_replaces_an_input_or_another_output(tmp_path, monkeypatch, co
     assert {path: path.read_bytes() for path in tmp_path.iterdir()} == before
 
 
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no /dev/full")
+@pytest.mark.parametrize("command", [["compile", VECADD, "--json"], ["compile", VECADD, "-o"],
+                                     ["explain", VECADD, "--html"]])
+def test_a_file_with_no_room_is_named(command):
+    done = run(*command, "/dev/full")
+    assert done.exit_code == 2 and done.stderr == "caesura: /dev/full: No space left on device\n"
+
+
 @pytest.mark.skipif(os.geteuid() == 0, reason="nothing is forbidden to root")
 def test_a_folder_that_may_not_be_written_is_refused(tmp_path):
     tmp_path.chmod(0o500)

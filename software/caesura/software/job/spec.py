@@ -226,7 +226,8 @@ def _check(table: Table, p: Parameter, value: int | float | bytes | np.ndarray) 
         if p.type == "f64" or p.size != 8 and not p.pointer:
             raise table.error(f"an array is given, but {where} a value of type {p.type}")
     elif p.pointer:
-        raise table.error(f"a value is given, but {where} an address; give it an array")
+        if not isinstance(value, int) or value != 0:
+            raise table.error(f"a value is given, but {where} an address; give it an array, or 0 for none")
     elif isinstance(value, bytes):
         if len(value) != p.size:
             raise table.error(f"{len(value)} bytes are given, but {where} of {p.size}", "bytes")
