@@ -5,6 +5,7 @@ import pytest
 
 from caesura.hw.arch.context import Mechanism
 from caesura.software.compiler import KernelImage, Parameter
+from caesura.software.compiler.ir.variables import Binding
 from caesura.software.job import JobError, compare, load_job
 
 HEAD = "grid = 2\nblock = [32, 2]\n"
@@ -152,6 +153,15 @@ def test_preemptions(load):
     (HEAD + "[[argument]]\ninit = 'integers'\ndtype = 'u8'\nshape = 3\nhigh = 258", ["'high'", "257"]),
     (HEAD + "[[argument]]\ninit = 'uniform'\ndtype = 'u8'\nshape = 3", ["'init'", "'integers'"]),
     (HEAD + "[[argument]]\ninit = 'uniform'\ndtype = 'f32'\nshape = 3\nlow = 2", ["'low'", "above"]),
+    (HEAD + "[[argument]]\ninit = 'integers'\ndtype = 'f32'\nshape = 3\nlow = -1\nhigh = 18446744073709551616",
+     ["'high'", "64 bits"]),
+    (HEAD + f"[[argument]]\ninit = 'integers'\ndtype = 'f32'\nshape = 3\nlow = {-2**63 - 1}\nhigh = 1",
+     ["'high'", "64 bits"]),
+    (HEAD + f"[[argument]]\ninit = 'integers'\ndtype = 'f64'\nshape = 3\nhigh = {10**300}", ["'high'", "64 bits"]),
+    (HEAD + "[[argument]]\ninit = 'uniform'\ndtype = 'f64'\nshape = 3\nlow = -1.7e308\nhigh = 1.7e308",
+     ["'high'", "more than a float64"]),
+    (HEAD + "[[argument]]\ninit = 'arange'\ndtype = 'u32'\nshape = 3\nstart = 1\nstep = 1.7e308", ["'step'", "uint32"]),
+    (HEAD + "[[argument]]\ninit = 'arange'\ndtype = 'f64'\nshape = 3\nstep = 1.7e308", ["'step'", "float64"]),
     (HEAD + OUT + "atol = 1", ["argument 1 ('out')", "'atol'", "without 'expected'"]),
     (HEAD + OUT + "expected = 'float.npy'", ["'expected'", "2x3 int32", "6 float64"]),
     (HEAD + OUT + "expected = 3", ["'expected'", ".npy"]),
@@ -173,6 +183,7 @@ def test_preemptions(load):
     (HEAD + "[[preempt]]\nat = 1\ncheckpoint = -1", ["preempt 1", "'checkpoint'", "-1"]),
     (HEAD + "[[preempt]]\nat = 1\ncheckpoint = 1\nannounced = 1", ["preempt 1", "'announced'", "one of"]),
     (HEAD + "[[preempt]]\nat = 1\nwith = 'vecad'", ["'with'", "'vecadd'"]),
+    (HEAD + "[[preempt]]\nat = 1\nwith = 'my.toml'", ["'with'", "my.toml is a file", "'with_job'"]),
     (HEAD + "[[preempt]]\nat = 1\n[[preempt.preempt]]\natt = 1", ["preempt 1, preempt 1", "'att'", "'at'"]),
 ])
 def test_a_mistake_is_named_with_file_table_and_key(load, tmp_path, text, words):
@@ -190,8 +201,10 @@ def test_a_mistake_is_named_with_file_table_and_key(load, tmp_path, text, words)
 
 IMAGE = KernelImage("k", (), 4, parameters=(
     Parameter("k_param_0", "u64", 0, 8, True), Parameter("k_param_1", "s32", 8, 4),
-    Parameter("k_param_2", "f32", 12, 4), Parameter("k_param_3", "b8", 16, 12)))
-VALUES = ["init = 'zeros'\ndtype = 's32'\nshape = 3", "value = 7", "value = -inf", f"bytes = '{'00' * 12}'"]
+    Parameter("k_param_2", "f32", 12, 4), Parameter("k_param_3", "b8", 16, 12), Parameter("k_param_4", "u8", 28, 1),
+    Parameter("k_param_5", "u64", 32, 8), Parameter("k_param_6", "f64", 40, 8)))
+ARRAY = "init = 'zeros'\ndtype = 's32'\nshape = 3"
+VALUES = [ARRAY, "value = 7", "value = -inf", f"bytes = '{'00' * 12}'", "value = -128", "value = -1", "value = 2"]
 
 
 def bind(load, values):
@@ -203,11 +216,16 @@ def test_arguments_have_their_parameters_names_and_types(load):
     assert list(bound) == [p.name for p in IMAGE.parameters]
     assert bound["k_param_1"].value == 7 and bound["k_param_2"].value == -np.inf
     assert bound["k_param_3"].value == bytes(12)
+    assert (bound["k_param_4"].value, bound["k_param_5"].value) == (-128, -1)  # nvcc writes signed integers as unsigned
 
 
 @pytest.mark.parametrize(("position", "value", "words"), [
-    (0, "value = 0", ["argument 1", "k_param_0", "address"]),
-    (1, VALUES[0], ["argument 2", "k_param_1", "s32"]),
+    (0, "value = 1", ["argument 1", "k_param_0", "address"]), (0, "value = 0.0", ["argument 1", "address"]),
+    (1, ARRAY, ["argument 2", "k_param_1", "s32"]),
+    (6, ARRAY, ["argument 7", "an array is given", "k_param_6", "f64"]),
+    (1, "value = -2147483649", ["key 'value'", "argument 2", "k_param_1", "s32", "from -2147483648 to 4294967295"]),
+    (4, "name = 'n'\nvalue = 256", ["argument 5 ('n')", "key 'value'", "k_param_4", "u8", "from -128 to 255"]),
+    (5, f"value = {-2**63 - 1}", ["argument 6", "does not fit", str(-2**63), str(2**64 - 1)]),
     (1, "value = 1.0", ["argument 2", "an integer"]),
     (2, "value = 1e40", ["argument 3", "f32"]),
     (3, "bytes = '0011'", ["argument 4", "12"]),
@@ -223,8 +241,24 @@ def test_arguments_that_do_not_go_with_their_parameters(load, position, value, w
         assert word in str(caught.value), caught.value
 
 
+@pytest.mark.parametrize(("image", "words"), [
+    (KernelImage("k", (), 4, parameters=(Parameter("t", "u64", 0, 8, True, True),)),
+     ["argument 1", "parameter t is a texture object", "driver.Texture"]),
+    (KernelImage("k", (), 4, parameters=(Parameter("out", "u64", 0, 8, True),), bindings=(Binding("texture", "x", 8),)),
+     ["kernel 'k' reads texture 'x'", "Module.bind_texture"])])
+def test_textures_are_not_for_job_files(load, image, words):
+    with pytest.raises(JobError) as caught:
+        load(f"{HEAD}[[argument]]\n{ARRAY}\n").bind(image)
+    for word in ["my.toml", "job file", *words]:
+        assert word in str(caught.value), caught.value
+
+
+def test_an_address_may_be_null(load):
+    assert bind(load, ["value = 0", *VALUES[1:]])["k_param_0"].value == 0
+
+
 def test_too_few_arguments_and_the_choice_of_the_entry(load):
-    with pytest.raises(JobError, match="takes 4 .*, 3 given"):
+    with pytest.raises(JobError, match="takes 7 .*, 3 given"):
         bind(load, VALUES[:3])
     two = "a", "b"
     with pytest.raises(JobError, match="key 'entry': missing; the PTX has several kernels: a, b"):
@@ -233,6 +267,18 @@ def test_too_few_arguments_and_the_choice_of_the_entry(load):
         load("entry = 'c'\n" + HEAD).choose(two)
     assert load("entry = 'b'\n" + HEAD).choose(two) == "b"
     assert load(HEAD).choose(["a"]) == "a"
+
+
+def test_a_byte_order_mark_is_passed_over_and_other_encodings_are_told(tmp_path):
+    path = tmp_path / "my.toml"
+    path.write_text(HEAD, encoding="utf-8-sig")
+    assert load_job(path).grid == (2,)
+    path.write_bytes((HEAD + "# \u00e9").encode("latin1"))
+    with pytest.raises(JobError, match=r"my.toml: no TOML: byte \d+ is no UTF-8; save the file as UTF-8$"):
+        load_job(path)
+    path.write_text("grid = {\n}")
+    with pytest.raises(JobError, match="an inline table"):
+        load_job(path)
 
 
 def test_exact_comparison_is_of_bits():
@@ -259,6 +305,19 @@ def test_integers_are_compared_without_wrap_around():
     assert compare("x", got, expected, atol=1).wrong == 1
     low, high = np.array([-128], np.int8), np.array([127], np.int8)
     assert compare("x", low, high, atol=200).wrong == 1 and compare("x", low, high, atol=255).wrong == 0
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.int32, np.uint64])
+def test_tolerances_may_be_large_integers(dtype):
+    got, expected = np.array([1, 5], dtype), np.array([0, 2], dtype)
+    assert compare("x", got, expected, atol=10**20).wrong == compare("x", got, expected, 1, 10**300).wrong == 0
+
+
+@pytest.mark.parametrize("text", [
+    f"init = 'full'\nvalue = {10**30}", f"init = 'arange'\nstart = {10**30}",
+    f"init = 'uniform'\nlow = {10**30}\nhigh = {10**30}"])
+def test_floating_point_arrays_may_be_of_large_integers(load, text):
+    assert (array(load, f"{text}\ndtype = 'f32'\nshape = 3") == np.float32(1e30)).all()
 
 
 def test_arrays_of_different_kinds_cannot_be_compared():

@@ -9,6 +9,7 @@ from caesura.hw.arch.faults import Fault
 from caesura.hw.arch.geometry import PRESETS
 from caesura.sim import open_device
 from caesura.sim.scenario import Work, differences, run_preemption, start_job
+from caesura.software.compiler import compile_ptx
 from caesura.software.driver import CycleLimit, KernelFault, LaunchError
 from caesura.software.kernels import KERNELS, hostile, kernel
 from caesura.software.waiting import UNLIMITED
@@ -62,6 +63,9 @@ def test_launch_arguments_are_checked():
         entry(1, 32, [array, array, array, array])
     with pytest.raises(LaunchError, match="does not fit"):
         entry(1, 32, [array, array, array, 1 << 40])
+    with pytest.raises(LaunchError, match=r"vecadd_param_3 \(u32\): -2147483649 does not fit; .* from -2147483648 to"):
+        entry(1, 32, [array, array, array, -(1 << 31) - 1])
+    assert entry.parameter_words([array, array, array, -5])[6] == (1 << 32) - 5, "nvcc writes an int as a .u32"
     with pytest.raises(LaunchError, match="integer is wanted"):
         entry(1, 32, [array, array, array, 1.5])
     with pytest.raises(LaunchError, match="grid must be"):
@@ -70,6 +74,13 @@ def test_launch_arguments_are_checked():
         entry(1, 1025, [array, array, array, 4])
     with pytest.raises(LaunchError, match="shared memory"):
         entry(1, 32, [array, array, array, 4], shared_bytes=1 << 20)
+
+
+def test_the_address_of_an_array_is_no_double():
+    device = open_device("golden", GEOMETRY)
+    image = compile_ptx(".version 8.0\n.target sm_75\n.address_size 64\n.visible .entry k(.param .f64 x) { ret; }")["k"]
+    with pytest.raises(LaunchError, match=r"parameter x \(f64\): a number is wanted, not a device array"):
+        device.load([image])["k"].parameter_words([device.array(np.zeros(4))])
 
 
 def test_kernel_that_leaves_its_window_faults_with_its_place():

@@ -5,31 +5,37 @@ from __future__ import annotations
 import dataclasses
 import functools
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 
-from caesura.hw.arch.context import area_bound, ccb_bytes
+from caesura.hw.arch.context import Capability, area_bound, ccb_bytes
 from caesura.hw.arch.geometry import Geometry
 from caesura.sim import open_device
-from caesura.software.driver import CycleLimit, Device, Launch, LaunchError, PreemptReport, Switches
+from caesura.software.compiler import KernelImage
+from caesura.software.compiler.preemption.restartable import reason, spoilers
+from caesura.software.driver import CycleLimit, Device, DriverError, Launch, LaunchError, PreemptReport, Switches
 from caesura.software.driver.bounds import GUARD_BYTES
 from caesura.software.driver.fit import check_fit, check_parameters
 from caesura.software.driver.module import Kernel
+from caesura.software.driver.preemption import check_options
 from caesura.software.job import DEFAULT_CYCLES, JobError, PreemptionSpec, Verdict
 from caesura.software.kernels import Job
 
 from . import scenario
 from .scenario import PreemptionResult, Work, as_json, interrupt, report_json, start_job, user_work, verdicts
 
-__all__ = ["Opener", "Preempted", "JobResult", "Task", "check_task", "device_opener", "neighbour", "run_task",
-           "result_json"]
+__all__ = ["Opener", "Preempted", "JobResult", "Task", "check_task", "device_opener", "neighbour", "neighbours",
+           "run_task", "result_json"]
 
 Opener = Callable[[int], AbstractContextManager[Device]]
 """Makes a device with so many bytes of memory, in a context that ends with its use."""
 Progress = Callable[[str], None]
+Running = tuple[str, str, int, Path | None]
+"""What runs while a kernel is away: kernel, size and seed of its job, or the job file."""
 
 _WORD = 1 << 32
 _MOST_MEMORY = 1 << 32
@@ -121,6 +127,8 @@ class Task:
         For everything: the kernel, saving, restoring, and what runs meanwhile.
     check_bounds : bool
         Check each access to global memory; on the golden model only.
+    names : mapping of str to str
+        What messages call fields of `preemptions` that were given otherwise than in a job file; not of nested ones.
     """
 
     work: Work
@@ -128,6 +136,7 @@ class Task:
     preemptions: tuple[PreemptionSpec, ...] = ()
     max_cycles: int = DEFAULT_CYCLES
     check_bounds: bool = False
+    names: Mapping[str, str] = dataclasses.field(default_factory=dict)
 
 
 @contextmanager
@@ -170,7 +179,7 @@ class _Plan:
 class _Runner:
     """One run of a job, from its launch: brings launches to their end, each with its preemptions."""
 
-    def __init__(self, device: Device, others: Mapping[tuple, tuple[Kernel, Job]], max_cycles: int,
+    def __init__(self, device: Device, others: Mapping[Running, tuple[Kernel, Job]], max_cycles: int,
                  progress: Callable[[str], None]):
         self.device, self.others, self.max_cycles, self.progress = device, others, max_cycles, progress
         self.foreign = 0
@@ -255,8 +264,8 @@ def _with_rest(preempted: Preempted, cycles: int) -> Preempted:
     return dataclasses.replace(preempted, result=dataclasses.replace(preempted.result, rest_cycles=cycles))
 
 
-def _key(spec: PreemptionSpec) -> tuple:
-    return spec.other, spec.size, spec.seed, spec.job and spec.job.path
+def _key(spec: PreemptionSpec) -> Running:
+    return spec.other, spec.size, spec.seed, spec.job.path if spec.job else None
 
 
 def _all(specs: Sequence[PreemptionSpec]) -> Iterator[PreemptionSpec]:
@@ -278,19 +287,65 @@ def neighbour(spec: PreemptionSpec, g: Geometry, progress: Progress = lambda tex
     return user_work(spec.other, spec.job, g, progress, check_bounds)
 
 
-def check_task(task: Task, others: Iterable[Work], g: Geometry) -> None:
-    """Refuse, before anything is built, what the SM has no room for.
+def neighbours(task: Task, g: Geometry, progress: Progress = lambda text: None) -> dict[Running, Work]:
+    """Return what runs while kernels of a task are away, as `check_task` takes it; errors as of `neighbour`."""
+    return {_key(spec): neighbour(spec, g, progress, task.check_bounds) for spec in _all(task.preemptions)}
+
+
+_NEEDS = {
+    "grace": ("grace", "gives no grace"), "restart": ("restart", "cannot restart thread blocks"),
+    "incremental": ("checkpoints", "saves no increments"), "checkpoint": ("checkpoints", "takes no checkpoints"),
+    "announced": ("checkpoints", "takes no checkpoints"), "in_place": ("in_place", "keeps nothing in place"),
+    "newcomer": ("in_place", "keeps nothing in place"), "trap": ("traps", "has no traps")}
+"""Options of a preempt: what the geometry has to have for each, and what an SM without it does not do."""
+
+
+def _check_preemptions(task: Task, others: Mapping[Running, Work], g: Geometry) -> None:
+    def check(image: KernelImage, specs: Sequence[PreemptionSpec], names: Mapping[str, str]) -> None:
+        for spec in specs:
+            if wrong := _unable(spec, image, g, names):
+                raise JobError(f"{task.where}: {wrong}")
+            check(others[_key(spec)].image, spec.nested, {})
+
+    check(task.work.image, task.preemptions, task.names)
+
+
+def _unable(spec: PreemptionSpec, image: KernelImage, g: Geometry, names: Mapping[str, str]) -> str:
+    """Return why a kernel cannot be preempted so on an SM, empty if it can."""
+    for option, (feature, lack) in _NEEDS.items():
+        given = getattr(spec, option)
+        if (given or given == 0 and option in ("checkpoint", "announced")) and not getattr(g, feature):
+            return (f"{names.get(option, option)}: this SM ({g.name}) {lack}: its geometry says {feature} = false; "
+                    "leave it out, or give another geometry")
+    try:
+        check_options(g, spec.mechanism, {"patience": spec.patience, "grace": spec.grace})
+    except DriverError as error:
+        return str(error)
+    trap, restart = (names.get(option, option) for option in ("trap", "restart"))
+    if spec.trap and (spec.restart or not spec.mechanism.has(Capability.STOPS_AT_POINTS)):
+        other = restart if spec.restart else f"mechanism {spec.mechanism.label!r}"
+        return f"{other} does not go with {trap}: its warps stop at once, and not in a routine; leave one of them out"
+    if spec.trap and not image.traps:
+        return (f"{trap}: kernel {image.name!r} has no preemption routines to stop in; give it some with --routines, "
+                "or leave it out")
+    if spec.restart and (spoiler := spoilers(image).apart):  # arrays of a job do not overlap
+        return (f"{restart}: the thread blocks of kernel {image.name!r} cannot begin anew: {reason(spoiler)}; leave it "
+                "out")
+    return ""
+
+
+def check_task(task: Task, others: Mapping[Running, Work], g: Geometry) -> None:
+    """Refuse, before anything is built, what the SM has no room for, and preemptions that it cannot do.
 
     Raises
     ------
     JobError
-        If a thread block, the parameters, the arrays or the kernels that are away at once do not fit.
+        If a thread block, the parameters, the arrays or the kernels that are away at once do not fit, or an option of a
+        preemption does not go with the SM, with the kernel or with another one.
     """
-    if not g.in_place and any(spec.in_place or spec.newcomer for spec in _all(task.preemptions)):
-        raise JobError(f"{task.where}: this SM ({g.name}) keeps nothing in place: its geometry says in_place = false; "
-                       "leave in_place and newcomer out, or give another geometry")
+    _check_preemptions(task, others, g)
     try:
-        for work in (task.work, *others):
+        for work in (task.work, *others.values()):
             job = work.job
             check_fit(g, work.image, job.grid, job.block, work.image.shared_bytes + job.shared_bytes)
             check_parameters(g, work.image)
@@ -335,7 +390,7 @@ def run_task(task: Task, geometry: Geometry, backend: str = "rtl", progress: Pro
     Raises
     ------
     JobError
-        If what runs does not fit the SM: before a simulator is built.
+        As `check_task`: before a simulator is built.
     CompileError, ImageError
         If a kernel of the user's own that is to run meanwhile cannot be used.
     KernelFault
@@ -343,15 +398,15 @@ def run_task(task: Task, geometry: Geometry, backend: str = "rtl", progress: Pro
     CycleLimit
         If it did not end in time.
     """
-    others = {_key(spec): neighbour(spec, geometry, progress, task.check_bounds) for spec in _all(task.preemptions)}
-    check_task(task, others.values(), geometry)
+    others = neighbours(task, geometry, progress)
+    check_task(task, others, geometry)
     memory = _memory_bytes(task, [task.work, *others.values()], geometry)
     progress(f"building the {backend} back end for {geometry.name}")
     with (open_device or device_opener(backend, geometry, task.check_bounds))(memory) as device:
         return _run(task, others, device, progress)
 
 
-def _run(task: Task, others: Mapping[tuple, Work], device: Device, progress: Progress) -> JobResult:
+def _run(task: Task, others: Mapping[Running, Work], device: Device, progress: Progress) -> JobResult:
     image, job = task.work.image, task.work.job
     kernel = device.load([image])[image.name]
     loaded = {key: (device.load([other.image])[other.image.name], other.job) for key, other in others.items()}
@@ -363,8 +418,8 @@ def _run(task: Task, others: Mapping[tuple, Work], device: Device, progress: Pro
     except LaunchError as error:
         raise JobError(f"{task.where}: {error}") from None
     except CycleLimit as error:
-        raise CycleLimit(f"{task.where}: the limit of {task.max_cycles:,} cycles for the whole run (max_cycles) has "
-                         f"passed: {error}") from None
+        raise CycleLimit(f"{task.where}: the limit of {task.max_cycles:,} cycles for the whole run has passed; raise "
+                         f"it with --max-cycles (max_cycles), unless the kernel never ends\n{error}") from None
     results = {name: array.get() for name, array in arrays.items()}
     return JobResult(runner.cycles, own, runner.instructions, launch.progress[0], launch.switches, preemptions, missed,
                      verdicts(job, results), results)

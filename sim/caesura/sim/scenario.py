@@ -11,7 +11,7 @@ import numpy as np
 
 from caesura.hw.arch.context import Mechanism
 from caesura.hw.arch.geometry import WORD_BYTES, Geometry
-from caesura.software.compiler import CompileOptions, KernelImage, kernel_names, stored_module
+from caesura.software.compiler import CompileOptions, ImageError, KernelImage, kernel_names, stored_module
 from caesura.software.compiler.codegen.elf import is_elf, read_elf
 from caesura.software.compiler.codegen.listing import rows
 from caesura.software.compiler.preemption.routine_check import routine_words
@@ -94,7 +94,7 @@ def user_work(source: str | Path, job: JobFile, g: Geometry, progress: Callable[
     check_bounds : bool
         Compile such that 64-bit addresses with an upper word are found; an image is taken as it is.
     eviction_check : bool
-        Thread blocks leave when they begin if a flag is set; an image is taken as it is.
+        Thread blocks leave when they begin if a flag is set; not with an image, which is taken as it is.
 
     Raises
     ------
@@ -105,6 +105,9 @@ def user_work(source: str | Path, job: JobFile, g: Geometry, progress: Callable[
     """
     raw = Path(source).read_bytes()
     if is_elf(raw):
+        if eviction_check:
+            raise ImageError(f"{source}: a kernel image has its eviction check already, or has none; leave "
+                             "--eviction-check (eviction_check) out, or give PTX")
         images = read_elf(raw, str(source))
     else:
         text = source_text(raw, str(source))

@@ -96,6 +96,14 @@ def test_a_reader_that_goes_away_is_no_error():
     assert errors == b""
 
 
+def test_an_interrupt_while_the_command_line_is_imported_is_quiet():
+    program = ("import sys\nclass Interrupt:\n    def find_spec(self, name, *_):\n"
+               "        if name == 'click': raise KeyboardInterrupt\n"
+               "sys.meta_path.insert(0, Interrupt())\nimport caesura.software.cli")
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60, check=False)
+    assert (done.returncode, done.stderr) == (130, "")
+
+
 @pytest.mark.usefixtures("interruptible")
 def test_an_interrupt_of_a_running_command_is_answered_within_a_second():
     program = ("import click, sys; from caesura.software.cli.errors import Group\n"

@@ -10,6 +10,7 @@ import pytest
 from click.testing import CliRunner
 
 from caesura.software.cli import main
+from caesura.software.compiler import save_elf
 from caesura.software.kernels import kernel
 
 ROOT = Path(__file__).parents[3]
@@ -115,10 +116,10 @@ def test_arrays_of_absurd_shapes_are_refused(tmp_path, shape):
     refused(run("run", VECADD, "--job", job, "--backend", "golden"), "a.npy")
 
 
-def started(*arguments, **environment):
+def started(*arguments, encoding=None, **environment):
     """Run the command in a process of its own."""
-    return subprocess.run([sys.executable, "-m", "caesura.software.cli", *map(str, arguments)], text=True,
-                          capture_output=True, timeout=120, env=os.environ | environment, check=False)
+    return subprocess.run([sys.executable, "-m", "caesura.software.cli", *map(str, arguments)], text=True, check=False,
+                          encoding=encoding, capture_output=True, timeout=120, env=os.environ | environment)
 
 
 def test_without_a_compiler_a_run_says_what_to_install(tmp_path):
@@ -153,10 +154,153 @@ def test_files_that_cannot_be_written_are_refused_before_the_run(tmp_path, comma
         refused(run(*command, tmp_path / ("n" * 300)), "too long")
 
 
+@pytest.mark.parametrize(("command", "words"), [
+    (["compile", "k.ptx", "-o", "k.ptx"], ["'-o'", "SOURCE"]), (["compile", "k.ptx", "-o", "link"], ["'-o'", "SOURCE"]),
+    (["asm", "k.s", "-o", "k.s"], ["'-o'", "SOURCE"]), (["explain", "k.ptx", "--html", "k.ptx"], ["--html", "FILE"]),
+    (["compile", "k.ptx", "--json", "./k.ptx"], ["--json", "SOURCE"]),
+    (["compile", "k.ptx", "-o", "new", "--json", "new"], ["--json", "--output"]),
+    (["run", "k.ptx", "--job", "x.toml", "--json", "x.toml"], ["--json", "--job"]),
+    (["run", "k.ptx", "--job", "x.toml", "--timeline", "k.ptx"], ["--timeline", "KERNEL|FILE"]),
+    (["run", "vecadd", "--with", "k.ptx", "--with-job", "x.toml", "--json", "k.ptx"], ["--json", "is --with too"]),
+    (["kernels", "--geometry", "x.toml", "--json", "x.toml"], ["--json", "is --geometry too"])])
+def test_no_output_replaces_an_input_or_another_output(tmp_path, monkeypatch, command, words):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "k.ptx").write_bytes(VECADD.read_bytes())
+    for name in ("k.s", "x.toml"):
+        (tmp_path / name).write_text("base = 'tiny'\n")
+    (tmp_path / "link").symlink_to("k.ptx")
+    before = {path: path.read_bytes() for path in tmp_path.iterdir()}
+    refused(run(*command), command[-1].removeprefix("./"), "would be lost", *words)
+    assert {path: path.read_bytes() for path in tmp_path.iterdir()} == before
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no /dev/full")
+@pytest.mark.parametrize("command", [["compile", VECADD, "--json"], ["compile", VECADD, "-o"],
+                                     ["explain", VECADD, "--html"]])
+def test_a_file_with_no_room_is_named(command):
+    done = run(*command, "/dev/full")
+    assert done.exit_code == 2 and done.stderr == "caesura: /dev/full: No space left on device\n"
+
+
 @pytest.mark.skipif(os.geteuid() == 0, reason="nothing is forbidden to root")
 def test_a_folder_that_may_not_be_written_is_refused(tmp_path):
     tmp_path.chmod(0o500)
     refused(run("compile", VECADD, "-o", tmp_path / "k.elf"), "cannot be written")
+
+
+@pytest.mark.parametrize(("name", "source"), [
+    ("a\u3000b\u00a0.ptx", "a\u3000b\u00a0.ptx"), (os.fsdecode(b"k\xe9.ptx"), "k\\xe9.ptx"),
+    ("a\nb.ptx", "a\\x0ab.ptx"), ("a\u2028b.ptx", "a\\u2028b.ptx")])
+def test_files_may_have_any_name(tmp_path, name, source):
+    folder = tmp_path / "\u3000"
+    folder.mkdir()
+    path, image, text = folder / name, tmp_path / "k.elf", folder / f"{name}.s"
+    path.write_bytes(VECADD.read_bytes())
+    assert run("compile", path, "-o", image).exit_code == 0
+    shown = run("explain", image, "--json")
+    assert json.loads(shown.stdout)["kernels"][0]["source"] == str(folder / source)
+    text.write_text(run("disasm", "--asm", image).stdout)
+    assert run("asm", text, "-o", image).exit_code == 0 == run("disasm", image).exit_code
+
+
+@pytest.mark.parametrize("option", ["--patience", "--grace"])
+def test_numbers_of_thousands_of_digits_are_refused(option):
+    refused(run("preempt", "vecadd", "--backend", "golden", option, "9" * 5000), option, "is wanted")
+
+
+def test_what_standard_output_cannot_encode_is_escaped(tmp_path):
+    path, job = tmp_path / "\u00e9.ptx", tmp_path / "x.toml"
+    path.write_bytes(VECADD.read_bytes())
+    latin = started("explain", path, PYTHONIOENCODING="latin1", encoding="latin1")
+    assert latin.returncode == 0 and "\u00e9.ptx" in latin.stdout and "\\u2588" in latin.stdout, latin.stderr
+    page = started("explain", path, "--html", "-", PYTHONIOENCODING="ascii", encoding="utf-8")
+    assert page.returncode == 0 and page.stdout.endswith("</html>\n") and not page.stdout.isascii(), page.stderr
+    job.write_text(JOB + "".join(f"[[argument]]\nname = '{c}'\ninit = 'zeros'\ndtype = 's32'\nshape = 4\n"
+                                 "expected = { init = 'zeros' }\n" for c in "ab\u03b1")
+                   + "[[argument]]\nvalue = 4\n", encoding="utf-8")
+    done = started("run", path, "--job", job, "--backend", "golden", PYTHONIOENCODING="ascii")
+    assert done.returncode == 0 and "\\u03b1: as expected" in done.stdout, done.stderr
+
+
+def test_a_run_without_standard_output_has_a_verdict():
+    command = [sys.executable, "-m", "caesura.software.cli", "run", "vecadd", "--backend", "golden", "--size", "tiny"]
+    done = subprocess.run(["sh", "-c", 'exec "$@" >&-', "sh", *command], stderr=subprocess.PIPE, text=True, timeout=120,
+                          check=False)
+    assert done.returncode == 0 and done.stderr == ""
+
+
+@pytest.mark.parametrize(("command", "words"), [
+    (["run", "k.elf", "--job", "x.toml", "--eviction-check"], ["k.elf", "--eviction-check", "PTX"]),
+    (["run", "vecadd", "--backend", "golden", "--baud", "9600"], ["--baud", "--board"]),
+    (["cache", "--clean", "--older", "nan"], ["--older", "nan"]), (["board", "build", "--clock", "nan"], ["--clock"])])
+def test_options_that_would_do_nothing_or_too_much_are_refused(tmp_path, monkeypatch, command, words):
+    monkeypatch.setattr("caesura.sim.job.device_opener", None)
+    monkeypatch.chdir(tmp_path)
+    save_elf(tmp_path / "k.elf", [kernel("vecadd").image()])
+    (tmp_path / "x.toml").write_text(JOB + "backend = 'golden'\n" + 3 * "[[argument]]\nvalue = 0\n"
+                                     + "[[argument]]\nvalue = 4\n")
+    (tmp_path / "cache" / "kernels").mkdir(parents=True)
+    (tmp_path / "cache" / "kernels" / "x.elf").write_text("")
+    refused(run(*command, env={"CAESURA_CACHE": str(tmp_path / "cache")}), *words)
+    assert (tmp_path / "cache" / "kernels" / "x.elf").exists()
+
+
+BARE = ["--geometry", ROOT / "examples" / "bare_unit.toml"]
+
+
+@pytest.mark.parametrize(("options", "words"), [
+    ([*BARE, "--mechanism", "live+tb"], ["'live+tb'", "(bare_unit)", "tb_compressor = false"]),
+    ([*BARE, "--grace", "5"], ["--grace", "(bare_unit)", "grace = false"]),
+    ([*BARE, "--restart"], ["--restart", "restart = false"]),
+    ([*BARE, "--incremental"], ["--incremental", "checkpoints = false"]),
+    ([*BARE, "--checkpoint", "0"], ["--checkpoint", "checkpoints = false"]),
+    ([*BARE, "--announced", "9"], ["--announced", "checkpoints = false"]),
+    ([*BARE, "--in-place"], ["--in-place", "in_place = false"]),
+    ([*BARE, "--newcomer"], ["--newcomer", "in_place = false"]),
+    ([*BARE, "--routines", "live"], ["--routines", "traps = false"]),
+    (["--trap"], ["--trap", "has no preemption routines", "--routines"]),
+    (["--trap", "--mechanism", "occupied"], ["'occupied'", "--trap"]),
+    (["--trap", "--restart"], ["--restart", "--trap"]),
+    (["--patience", "5", "--mechanism", "occupied"], ["'occupied'", "patience"])])
+@pytest.mark.parametrize("command", [["run", "--at", "40000"], ["preempt"]])
+def test_options_of_a_preempt_are_judged_before_anything_runs(options, words, command, monkeypatch):
+    monkeypatch.setattr("caesura.sim.job.device_opener", None)
+    refused(run(*command, "vecadd", "--backend", "golden", *options), "vecadd: ", *words)
+
+
+def test_a_kernel_that_cannot_begin_anew_is_not_restarted(monkeypatch):
+    monkeypatch.setattr("caesura.sim.job.device_opener", None)
+    refused(run("run", "histogram", "--backend", "golden", "--at", "40000", "--restart"), "--restart", "'histogram",
+            "cannot begin anew")
+
+
+def test_options_of_a_preempt_in_a_job_file_are_judged_too(tmp_path, monkeypatch):
+    monkeypatch.setattr("caesura.sim.job.device_opener", None)
+    job = tmp_path / "x.toml"
+    job.write_text(f"{JOB}geometry = '{BARE[1]}'\n" + 3 * "[[argument]]\ninit = 'zeros'\ndtype = 's32'\nshape = 4\n"
+                   + "[[argument]]\nvalue = 4\n[[preempt]]\nat = 9\n[[preempt.preempt]]\nat = 7\ngrace = 1\n")
+    refused(run("run", VECADD, "--job", job, "--backend", "golden"), str(job), ": grace: this SM (bare_unit)")
+
+
+SHUFFLE = HEAD + """
+.visible .entry k(.param .u64 out)
+{
+    .reg .b32 %r<5>; .reg .b64 %rd<4>;
+    ld.param.u64 %rd1, [out]; mov.u32 %r1, %tid.x; shfl.sync.bfly.b32 %r2, %r1, 1, 31, -1;
+    mul.wide.u32 %rd2, %r1, 4; add.s64 %rd3, %rd1, %rd2; st.global.u32 [%rd3], %r2; ret;
+}
+"""
+
+
+@pytest.mark.parametrize(("preset", "warnings"), [("tiny", 1), ("gtx480", 0)])
+def test_kernels_that_exchange_data_in_narrow_warps_are_warned_of(tmp_path, preset, warnings):
+    ptx, job = tmp_path / "k.ptx", tmp_path / "x.toml"
+    ptx.write_text(SHUFFLE)
+    job.write_text("grid = 1\nblock = 8\n[[argument]]\ninit = 'zeros'\ndtype = 's32'\nshape = 8\n")
+    done = run("run", ptx, "--job", job, "--backend", "golden", "--preset", preset)
+    assert done.exit_code == 0 and done.stderr.count("\n") == warnings, done.output
+    if warnings:
+        assert "warning: kernel 'k'" in done.stderr and "8 threads" in done.stderr and "(tiny)" in done.stderr
 
 
 def test_json_is_the_same_everywhere(tmp_path):

@@ -116,9 +116,9 @@ def test_routines_are_judged():
     ({"constants": bytearray(4)}, "constants must be bytes"), ({"parameters": (1,)}, "a tuple of Parameter"),
     ({"traps": (0,)}, "traps must be none or 36 words at least"), ({"lines": (1,)}, "lines must be none or 9"),
     ({"origin_numbers": (1,) * 9}, "origin_numbers must be an integer from 0 to 0"),
-    ({"registers": 65}, "registers must be an integer from 1 to 64"), ({"name": "a\nb"}, "name must be printable"),
+    ({"registers": 65}, "registers must be an integer from 1 to 64"), ({"name": "a\nb"}, "name must be text without"),
     ({"required_block": [1, 1, 1]}, "required_block must be a tuple or None"),
-    ({"shared_bytes": 1.0}, "shared_bytes must be an integer"), ({"source": None}, "source must be printable text"),
+    ({"shared_bytes": 1.0}, "shared_bytes must be an integer"), ({"source": None}, "source must be text without"),
     ({"parameters": (Parameter("a", "u32", 1 << 17, 4),)}, "parameters.offset must be"),
 ])
 @pytest.mark.parametrize("check", [True, False])

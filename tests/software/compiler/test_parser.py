@@ -122,6 +122,16 @@ def test_results_of_functions_and_arguments_of_calls():
     assert none.results == none.parameters == () and [v.name for v in k.parameters] == ["n"] and k.results == ()
 
 
+def test_pragmas_and_what_calls_by_pointers_may_lead_to_are_passed_over():
+    kernel = parse(""".entry k() {
+        .pragma "nounroll", "b" ;
+        P: .callprototype (.param .b32 _) _ (.param .b64 _,
+            .param .align 8 .b8 _[16]) .noreturn ; Q: .callprototype _;
+        R: .calltargets f, g;
+        ret; }""").functions[0]
+    assert [s.opcode for s in kernel.statements if isinstance(s, Instruction)] == ["ret"]
+
+
 @pytest.mark.parametrize("text, value", [("0x1F", 31), ("-0x1fU", -31), ("0b101", 5), ("017", 15), ("0", 0),
                                          ("0xE0", 0xE0), ("0b1U", 1), ("19U", 19)])
 def test_integer_literals(text, value):
@@ -148,6 +158,9 @@ def test_integer_literals(text, value):
     (" .shared .b8 4 a;", 1, 2, "the number 4 after .b8"),
     (".address_size 16", 1, 15, "addresses of 16 bits"),
     (".entry k() .maxntid\n{\n}", 1, 12, "0 numbers after .maxntid"),
+    (".entry k()\n{\n .pragma \"nounroll\"\n mov.u32 %r1, 1;\n ret;\n}", 3, 10, "unexpected character"),
+    (".entry k()\n{\nP: .callprototype _\n mov.u32 %r1, 1;\n ret;\n}", 4, 2, "syntax error at 'mov.u32'"),
+    (".entry k()\n{\nP: .calltargets a, b\n mov.u32 %r1, 1;\n ret;\n}", 4, 2, "syntax error at 'mov.u32'"),
     (".entry k()\n{\n" + "{" * 3000 + "}" * 3000 + "}", 3, 3000, "nested too deeply"),
 ])
 def test_text_that_is_no_ptx(text, line, column, what):

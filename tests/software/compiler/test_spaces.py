@@ -16,7 +16,7 @@ from caesura.software.compiler.codegen.assemble import assemble
 from caesura.software.compiler.codegen.disassemble import disassemble
 from caesura.software.compiler.codegen.elf import read_elf, write_elf
 from caesura.software.compiler.ir.variables import Symbol
-from caesura.software.driver import KernelFault
+from caesura.software.driver import KernelFault, LaunchError
 from support.software.ptx_bench import HEAD
 
 THREADS = 64
@@ -188,6 +188,26 @@ def test_where_the_space_is_known_a_generic_access_is_one_instruction(body, kind
     memory = [name.split(".") for name in words_of(image) if name.startswith(("ld.", "st."))]
     assert {name[1] for name in memory} == kinds
     assert len(memory) == body.count("st.") + body.count("ld.") and "setp" not in str(words_of(image))
+
+
+OBJECT = HEAD + """
+.visible .entry k(.param .u64 T, .param .u64 OUT)
+{
+    .reg .b32 %r<9>; .reg .b64 %rd<9>;
+    ld.param.u64 %rd3, [T]; mov.u32 %r3, %tid.x; ld.param.u64 %rd1, [OUT]; mov.b64 %rd4, %rd3;
+    tex.1d.v4.s32.s32 {%r4, %r5, %r6, %r7}, [%rd4, {%r3}]; st.global.v4.u32 [%rd1], {%r4, %r5, %r6, %r7}; ret;
+}
+"""
+
+
+def test_a_texture_object_among_the_parameters_is_known():
+    image = compile_ptx(OBJECT)["k"]
+    assert [(p.pointer, p.texture) for p in image.parameters] == [(True, True), (True, False)]
+    assert assemble(disassemble(image)) == [image] and read_elf(write_elf([image])) == {"k": image}
+    device = open_device("golden", PRESETS["tiny"])
+    kernel, array = device.load([image])["k"], device.array(np.zeros(4, np.int32))
+    with pytest.raises(LaunchError, match=r"parameter T .*: a texture object is wanted, not a device array"):
+        kernel.parameter_words([array, array])
 
 
 def test_a_pointer_from_memory_can_be_of_any_space_that_the_kernel_makes_addresses_of():

@@ -6,13 +6,18 @@ The simulator is imported where a command needs one, so that compiling needs non
 
 from __future__ import annotations
 
-import importlib
+import sys
 
-import click
+try:
+    import importlib
 
-from caesura.software.names import alternatives
+    import click
 
-from .errors import Group
+    from caesura.software.names import alternatives
+
+    from .errors import Group
+except KeyboardInterrupt:  # they take a while, in which nothing else answers it
+    sys.exit(130)
 
 __all__ = ["main"]
 

@@ -12,7 +12,7 @@ import click
 from caesura.hw.arch.geometry import Geometry
 from caesura.software.driver import board as boards
 
-from .common import EXIT_WRONG, Choice, CommandGroup, JsonTarget, examples, json_option, progress_lines
+from .common import EXIT_WRONG, Choice, CommandGroup, JsonTarget, Range, examples, json_option, progress_lines
 from .machine import geometry_option
 from .outputs import OUTPUT
 
@@ -48,7 +48,7 @@ def board_group():
 @click.option("--board", "board_name", type=Choice(("ulx3s",)), default="ulx3s", show_default=True,
               help="ULX3S with an LFE5U-85F.")
 @click.option("-o", "--output", type=OUTPUT, default=Path("ulx3s.bit"), show_default=True, help="The bitstream.")
-@click.option("--clock", "clock_mhz", type=click.FloatRange(3.125, 400), default=12.5, show_default=True,
+@click.option("--clock", "clock_mhz", type=Range(3.125, 400), default=12.5, show_default=True,
               help="Megahertz; the board has the nearest clock that is not above.")
 @click.option("--memory", "memory_kib", type=click.IntRange(4, 416), default=128, show_default=True,
               help="KiB of memory on the chip.")

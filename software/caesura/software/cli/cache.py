@@ -17,7 +17,7 @@ from rich.table import Column, Table
 
 from caesura.cache import RECORD_SUFFIX, cache_directory, locked, record_of, sweep
 
-from .common import Command, JsonTarget, examples, json_option
+from .common import Command, JsonTarget, Range, examples, json_option
 
 __all__ = ["Entry", "cache_command", "clean", "entries"]
 
@@ -139,7 +139,7 @@ def _print(folder: Path, found: list[Entry]) -> None:
                epilog=examples("caesura cache", "caesura cache --clean --kind verilator --older 30"))
 @click.option("--clean", "cleaning", is_flag=True, help="Remove what is listed, but for what is being built.")
 @click.option("--kind", "kinds", multiple=True, metavar="KIND", help="Only this kind (several times: these).")
-@click.option("--older", type=click.FloatRange(0), default=0.0, metavar="DAYS",
+@click.option("--older", type=Range(0), default=0.0, metavar="DAYS",
               help="Only what has not been used for so many days.")
 @json_option
 def cache_command(cleaning, kinds, older, as_json: JsonTarget):

@@ -19,12 +19,12 @@ from caesura.software.compiler import (
     listing,
     load_elf,
     read_source,
-    save_elf,
     stored_module,
 )
 from caesura.software.compiler.amdgpu import AssemblyError
 from caesura.software.compiler.codegen.assemble import assemble
 from caesura.software.compiler.codegen.disassemble import disassemble
+from caesura.software.compiler.codegen.elf import write_elf
 from caesura.software.compiler.flashback.kinds import ROUTINES
 from caesura.software.compiler.image.origin_table import origin_rows
 
@@ -40,7 +40,7 @@ from .common import (
     progress_lines,
 )
 from .machine import geometry_option
-from .outputs import OUTPUT
+from .outputs import OUTPUT, write_bytes
 
 __all__ = ["compile_command", "asm_command", "disasm_command", "kernel_option", "refusals_json", "report_refusals"]
 
@@ -109,8 +109,8 @@ def _image_json(image) -> dict:
             "shared_bytes": image.shared_bytes, "local_bytes": image.local_bytes,
             "constant_bytes": len(image.constants), "stack_depth": image.stack_depth,
             "symbols": [{"name": s.name, "type": s.type, "offset": s.offset, "size": s.size} for s in image.symbols],
-            "parameters": [{"name": p.name, "type": p.type, "offset": p.offset, "size": p.size, "pointer": p.pointer}
-                           for p in image.parameters],
+            "parameters": [{"name": p.name, "type": p.type, "offset": p.offset, "size": p.size, "pointer": p.pointer,
+                            "texture": p.texture} for p in image.parameters],
             "words": [f"{word:016x}" for word in image.code], "traps": [f"{word:016x}" for word in image.traps],
             "lines": list(image.lines),
             "origins": [row._asdict() for row in origins], "origin_numbers": numbers}
@@ -119,7 +119,7 @@ def _image_json(image) -> dict:
 def _write(images: Mapping[str, KernelImage], output: Path | None, as_json: JsonTarget, show: bool,
            refusals: Mapping[str, CompileError] | None = None):
     if output and images:
-        save_elf(output, images.values())
+        write_bytes(output, write_elf(images.values()))
     if as_json.asked:
         refused = {} if refusals is None else {"refused": refusals_json(refusals)}
         as_json.write({"kernels": [_image_json(image) for image in images.values()]} | refused)

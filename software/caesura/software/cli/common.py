@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import click
@@ -12,11 +13,11 @@ from caesura.software.names import alternatives
 from caesura.software.waiting import UNLIMITED, WANTED, waiting_cycles
 
 from .errors import EXIT_FAULT, EXIT_INPUT, EXIT_WRONG, Group
-from .outputs import JSON_FLAG, JsonTarget, json_option
+from .outputs import JSON_FLAG, JsonTarget, check_outputs, json_option
 
 __all__ = ["EXIT_WRONG", "EXIT_INPUT", "EXIT_FAULT", "BACKENDS", "Choice", "Command", "CommandGroup", "Group",
-           "JsonTarget", "examples", "progress_lines", "check_option", "json_option", "patience_option", "grace_option",
-           "eviction_option"]
+           "JsonTarget", "Range", "examples", "progress_lines", "check_option", "json_option", "patience_option",
+           "grace_option", "eviction_option"]
 
 
 check_option = click.option(
@@ -37,6 +38,21 @@ class Choice(click.Choice):
         return f"there is no {str(value)[:60]!r}; {alternatives(str(value), [str(c) for c in self.choices])}"
 
 
+_MOST_DIGITS = 20
+"""Of a number of cycles that may be one."""
+
+
+class Range(click.FloatRange):
+    """A number in a range, in which there is no NaN."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        """Return the number."""
+        number = super().convert(value, param, ctx)
+        if math.isnan(number):
+            self.fail(f"{str(value)[:60]!r}: a number is wanted", param, ctx)
+        return number
+
+
 class Waiting(click.ParamType):
     """A number of cycles, or ``unlimited``."""
 
@@ -44,7 +60,8 @@ class Waiting(click.ParamType):
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int | str:
         """Return what `Device.preempt` takes."""
-        given = int(value) if str(value).isdecimal() else value
+        text = str(value)
+        given = int(text) if text.isdecimal() and len(text) <= _MOST_DIGITS else value
         if waiting_cycles(given) is None:
             self.fail(f"{str(value)[:60]!r}: {WANTED}", param, ctx)
         return given
@@ -69,6 +86,12 @@ class Command(click.Command):
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Parse; where an argument is missing because ``--json`` took it as its file, give it back."""
+        rest = self._parsed(ctx, args)
+        if not ctx.resilient_parsing:
+            check_outputs(ctx)
+        return rest
+
+    def _parsed(self, ctx: click.Context, args: list[str]) -> list[str]:
         given = list(args)
         try:
             return super().parse_args(ctx, args)

@@ -16,6 +16,7 @@ anything else                          70         that it is a defect of ours, a
 from __future__ import annotations
 
 import errno
+import io
 import platform
 import sys
 import tempfile
@@ -38,6 +39,8 @@ class Group(click.Group):
 
     def invoke(self, ctx: click.Context):
         """Run the command."""
+        if isinstance(sys.stdout, io.TextIOWrapper):  # what it cannot encode, such as names of files, is escaped
+            sys.stdout.reconfigure(errors="backslashreplace")
         try:
             return super().invoke(ctx)
         except (click.exceptions.Exit, click.exceptions.NoArgsIsHelpError, click.Abort):

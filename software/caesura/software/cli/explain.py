@@ -33,7 +33,7 @@ from caesura.software.report.terminal import print_kernel
 from .code import kernel_option, refusals_json, report_refusals
 from .common import Choice, Command, JsonTarget, check_option, eviction_option, examples, json_option, progress_lines
 from .machine import geometry_option
-from .outputs import OUTPUT_OR_DASH
+from .outputs import OUTPUT_OR_DASH, write_text
 
 __all__ = ["explain_command"]
 
@@ -89,13 +89,6 @@ def _check_block(image: KernelImage, block: tuple[int, int, int] | None, g: Geom
                                  param_hint="'--block'")
 
 
-def _write_page(path: Path, page: str) -> None:
-    if path == Path("-"):
-        click.echo(page)
-    else:
-        path.write_text(page, encoding="utf-8")
-
-
 def _amdgpu_programs(path: Path, raw: bytes, names: tuple[str, ...]) -> tuple[list[Program], dict[str, AssemblyError]]:
     """Return the kernels asked for of a file of AMDGPU assembly, and why others are refused."""
     module, programs, refusals = amdgpu.parse(source_text(raw, str(path)), str(path)), [], {}
@@ -129,7 +122,7 @@ def _show(html: Path | None, as_json: JsonTarget, kernels: Sequence[KernelFacts]
           data: Callable[[], dict], page: Callable[[], str], text: Callable[[], None]) -> None:
     """Hand what was found on to all who want it."""
     if html and kernels:
-        _write_page(html, page())
+        write_text(html, f"{page()}\n")
     if as_json.asked:
         as_json.write(data())
     if as_json.instead or html == Path("-"):

@@ -17,8 +17,8 @@ from click.shell_completion import CompletionItem
 
 from caesura.software.schema import with_schema
 
-__all__ = ["FOLDER", "JSON_FLAG", "NO_JSON", "OUTPUT", "OUTPUT_OR_DASH", "JsonTarget", "OutputFile", "OutputFolder",
-           "json_option"]
+__all__ = ["FOLDER", "JSON_FLAG", "NAME_OR_FILE", "NO_JSON", "OUTPUT", "OUTPUT_OR_DASH", "JsonTarget", "NameOrFile",
+           "OutputFile", "OutputFolder", "check_outputs", "json_option", "write_bytes", "write_text"]
 
 JSON_FLAG = "--json"
 
@@ -95,7 +95,30 @@ class OutputFolder(click.ParamType):
         return [CompletionItem(incomplete, type="dir")]
 
 
+class NameOrFile(click.types.StringParamType):
+    """The name of something that ships, or an input file."""
+
+
+NAME_OR_FILE = NameOrFile()
 OUTPUT, OUTPUT_OR_DASH, FOLDER = OutputFile(), OutputFile(dash=True), OutputFolder()
+
+
+def write_text(path: Path, text: str) -> None:
+    """Write a text in UTF-8 into a file, or onto standard output if it is ``-``, whatever that is encoded in."""
+    data = text.encode("utf-8", "backslashreplace")
+    if path != Path("-"):
+        write_bytes(path, data)
+    else:
+        click.echo(data, nl=False)
+
+
+def write_bytes(path: Path, data: bytes) -> None:
+    """Write a file; an error has its name."""
+    try:
+        path.write_bytes(data)
+    except OSError as error:
+        error.filename = error.filename or str(path)
+        raise
 
 
 @dataclass(frozen=True)
@@ -133,7 +156,7 @@ class JsonTarget:
         if self.instead:
             click.echo(text)
         else:
-            self.path.write_text(f"{text}\n", encoding="utf-8")
+            write_text(self.path, f"{text}\n")
 
 
 NO_JSON = JsonTarget(None)
@@ -145,6 +168,34 @@ class _Target(OutputFile):
     def convert(self, value, param, ctx):
         """Return a `JsonTarget`."""
         return value if isinstance(value, JsonTarget) else JsonTarget(super().convert(value, param, ctx))
+
+
+def check_outputs(ctx: click.Context) -> None:
+    """Refuse an output of a command that is one of its inputs, or another output: writing it would lose that."""
+    known: list[tuple[str, Path]] = []
+    outputs: list[tuple[click.Parameter, Path]] = []
+    for param in ctx.command.params:
+        value = ctx.params.get(param.name or "")
+        if isinstance(param.type, OutputFile):
+            path = value.file if isinstance(value, JsonTarget) else value
+            outputs += [(param, path)] if path is not None and path != Path("-") else []
+        elif isinstance(param.type, (click.Path, NameOrFile)):
+            shown = param.opts[-1] if isinstance(param, click.Option) else param.human_readable_name
+            known += [(shown, Path(name)) for name in (value or () if param.multiple else [value]) if name is not None]
+    for param, path in outputs:
+        for other, file in known:
+            if _same(path, file):
+                raise click.BadParameter(f"{str(path)[:200]!r} is {other} too, which would be lost; give another file",
+                                         ctx, param)
+        known.append((param.opts[-1], path))
+
+
+def _same(path: Path, other: Path) -> bool:
+    """Return whether two paths are one regular file, be it there or not."""
+    try:
+        return path.is_file() and path.samefile(other) or not path.exists() and path.resolve() == other.resolve()
+    except (OSError, ValueError):
+        return False
 
 
 json_option = click.option(

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 import numpy as np
+from click.core import ParameterSource
 
 from caesura.hw.arch.context import Mechanism
 from caesura.hw.arch.errors import InputError
@@ -37,11 +38,12 @@ from .common import (
     progress_lines,
 )
 from .machine import geometry_option
-from .outputs import FOLDER, OUTPUT
+from .outputs import FOLDER, NAME_OR_FILE, OUTPUT
 
 if TYPE_CHECKING:
     from caesura.sim.job import JobResult, Task
     from caesura.sim.report.statistics import Statistics
+    from caesura.software.compiler import KernelImage
     from caesura.software.driver import Device
     from caesura.software.driver.board import SerialTransport
 
@@ -49,6 +51,8 @@ __all__ = ["RunOptions", "execute", "run_options"]
 
 _IN = click.Path(exists=True, dir_okay=False, path_type=Path)
 _SHIPPED = ("hostile", *KERNELS)
+CUDA_WARP = 32
+"""Threads of a warp of CUDA's."""
 
 
 @dataclass(frozen=True)
@@ -148,13 +152,13 @@ class RunOptions:
 
 
 _OPTIONS: tuple[Callable, ...] = (
-    click.argument("what", metavar="KERNEL|FILE"),
+    click.argument("what", type=NAME_OR_FILE, metavar="KERNEL|FILE"),
     click.option("--job", "job_path", type=_IN, help="Job file of a kernel of your own (TOML; docs/jobs.md)."),
     click.option("--kernel", help="Which kernel of the file  [default: the job file's entry, else the only one]"),
     click.option("--at", multiple=True, type=click.IntRange(0),
                  help="Take the SM away when the kernel has run for so many cycles; may be given more than once."),
-    click.option("--with", "other", help="What has the SM meanwhile: a shipped kernel, `hostile`, which overwrites all "
-                 "registers and shared memory, or a file  [default: hostile]"),
+    click.option("--with", "other", type=NAME_OR_FILE, help="What has the SM meanwhile: a shipped kernel, `hostile`, "
+                 "which overwrites all registers and shared memory, or a file  [default: hostile]"),
     click.option("--with-job", "other_job", type=_IN, help="Job file of the file of --with."),
     click.option("--mechanism", type=Choice([m.label for m in Mechanism]), help="[default: live]"),
     patience_option,
@@ -245,6 +249,8 @@ def _check(o: RunOptions, job: JobFile | None) -> None:
                             (o.timeline, "--timeline"), (o.statistics, "--statistics")):
             if given:
                 raise click.UsageError(f"{name} is of simulators of an SM; a board (--board) has no such thing")
+    elif click.get_current_context().get_parameter_source("baud") is not ParameterSource.DEFAULT:
+        raise click.UsageError("--baud is of a board's serial line; say which, with --board PORT")
     for name in ("size", "seed"):
         if getattr(o, name) is not None and job is not None and (o.other is None or o.other_job is not None):
             raise click.UsageError(f"--{name} is of the jobs of shipped kernels; here the job file says it all")
@@ -303,7 +309,8 @@ def _task(o: RunOptions, job: JobFile | None, g: Geometry, preemptions: tuple[Pr
         image = traps.with_routines(work.image, g, kind, form=form)
         work = dataclasses.replace(work, image=image)
     limit = o.max_cycles or (job.max_cycles if job else DEFAULT_CYCLES)
-    return runs.Task(work, str(job.path) if job else o.what, preemptions, limit, o.check_bounds)
+    names = {name: f"--{name.replace('_', '-')}" for name in o.how} | ({"trap": "--routines"} if o.routines else {})
+    return runs.Task(work, str(job.path) if job else o.what, preemptions, limit, o.check_bounds, names)
 
 
 def _opener(o: RunOptions, g: Geometry, backend: str, told: Callable[[Statistics], None]
@@ -360,6 +367,9 @@ def _run(o: RunOptions, job: JobFile | None, g: Geometry, backend: str, always: 
         opener = _opener(o, g, backend, counted.append)
         task = _task(o, job, g, _preemptions(o, job, always), progress)
         _results(o, job, task)
+        others = runs.neighbours(task, g, progress)
+        runs.check_task(task, others, g)
+        _warn_of_warps([*([task.work.image] if job else ()), *(w.image for key, w in others.items() if key[3])], g)
         if any(spec.at < 0 for spec in task.preemptions):
             plain = opener if o.transport is not None else None
             alone = runs.run_task(dataclasses.replace(task, preemptions=()), g, backend, progress, plain)
@@ -367,6 +377,15 @@ def _run(o: RunOptions, job: JobFile | None, g: Geometry, backend: str, always: 
             task = dataclasses.replace(task, preemptions=middle)
         result = runs.run_task(task, g, backend, progress, opener)
     return task, result, counted[0] if counted else None
+
+
+def _warn_of_warps(own: Sequence[KernelImage], g: Geometry) -> None:
+    """Say of kernels of the user's own that they may count on warps of another size."""
+    for image in own:
+        if g.warp_size < CUDA_WARP and image.exchanges:
+            click.echo(f"caesura: warning: kernel {image.name!r} has shuffles, votes or matches, and a warp of this SM "
+                       f"({g.name}) has {g.warp_size} threads, of CUDA {CUDA_WARP}: it may compute something else "
+                       "(docs/geometry.md)", err=True)
 
 
 def _results(o: RunOptions, job: JobFile | None, task: Task) -> list[str]:

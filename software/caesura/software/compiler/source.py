@@ -2,12 +2,29 @@
 
 from __future__ import annotations
 
+import unicodedata
 from pathlib import Path
 
 from .errors import CompileError
 from .hints import of_file
 
-__all__ = ["read_source", "source_text"]
+__all__ = ["escaped", "is_line", "read_source", "source_text"]
+
+_NO_TEXT = ("Cc", "Cs", "Zl", "Zp")
+"""Unicode's categories of control characters, of what stands for bytes that are no text, of what ends a line."""
+
+
+def is_line(text: str) -> bool:
+    """Return whether a text is one line, without control characters."""
+    return text.isprintable() or all(unicodedata.category(c) not in _NO_TEXT for c in text)
+
+
+def escaped(text: str) -> str:
+    """Return a text as such a line: what must not be in it is escaped, as are bytes of a path that are not UTF-8."""
+    if is_line(text):
+        return text
+    return "".join(c if is_line(c) else f"\\x{ord(c) & 0xFF:02x}" if ord(c) >> 8 in (0, 0xDC) else f"\\u{ord(c):04x}"
+                   for c in text)
 
 
 def read_source(path: str | Path) -> str:

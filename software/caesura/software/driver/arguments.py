@@ -13,9 +13,6 @@ from .errors import LaunchError
 
 __all__ = ["number_bytes", "triple", "whole_number"]
 
-_RANGES = {"s8": (-128, 255), "s16": (-(1 << 15), (1 << 16) - 1), "s32": (-(1 << 31), (1 << 32) - 1),
-           "s64": (-(1 << 63), (1 << 64) - 1)}
-
 
 def number_bytes(parameter: Parameter, value, where: str) -> bytes:
     """Return a number, or a structure given as bytes, as it stands in the parameter space.
@@ -48,11 +45,11 @@ def number_bytes(parameter: Parameter, value, where: str) -> bytes:
         raise LaunchError(f"{where}: a device array is wanted, not {type(value).__name__}")
     if isinstance(value, (bool, np.bool_)) or not isinstance(value, (int, np.integer)):
         raise LaunchError(f"{where}: an integer is wanted, not {value!r}")
-    low, high = _RANGES[f"s{8 * parameter.size}"] if parameter.size in (1, 2, 4, 8) else (0, -1)
-    if parameter.type.startswith("u"):
-        low = 0
+    if parameter.bounds is None:
+        raise LaunchError(f"{where}: {parameter.size} bytes are wanted, not {value!r}")
+    low, high = parameter.bounds
     if not low <= int(value) <= high:
-        raise LaunchError(f"{where}: {value} does not fit")
+        raise LaunchError(f"{where}: {value} does not fit; an integer from {low} to {high} is wanted")
     return (int(value) % (1 << 8 * parameter.size)).to_bytes(parameter.size, "little")
 
 

@@ -205,7 +205,11 @@ class LoadedKernel:
         where = f"kernel {self.image.name!r}, parameter {parameter.name} ({parameter.type})"
         if isinstance(value, Texture):
             value = value.descriptor
+        elif parameter.texture and isinstance(value, DeviceArray):
+            raise LaunchError(f"{where}: a texture object is wanted, not a device array; give Texture(array)")
         if isinstance(value, DeviceArray):
+            if parameter.type == "f64":
+                raise LaunchError(f"{where}: a number is wanted, not a device array")
             if parameter.size != 8 and not (parameter.pointer and parameter.size == 4):
                 raise LaunchError(f"{where}: a device array was given for a value of {parameter.size} bytes")
             if value.address is None:

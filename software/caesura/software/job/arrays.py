@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -57,6 +58,8 @@ def _fitting(table: Table, key: str, value: int | float, spec: ArraySpec) -> int
             raise table.error(f"{value} does not fit {spec.dtype}", key)
         return value
     limits = np.iinfo(spec.dtype)
+    if isinstance(value, float) and not math.isfinite(value):
+        raise table.error(f"{value} does not fit {spec.dtype}", key)
     if value != int(value):
         raise table.error(f"an integer is wanted for {spec.dtype}, not {value}", key)
     if not limits.min <= value <= limits.max:
@@ -69,6 +72,10 @@ def _arange(table: Table, spec: ArraySpec) -> np.ndarray:
     step, count = table.get("step", float, 1), int(np.prod(spec.shape, dtype=np.int64))
     if spec.dtype.kind != "f" and step != int(step):
         raise table.error(f"an integer is wanted for {spec.dtype}, not {step}", "step")
+    if spec.dtype.kind == "f":
+        start, step = float(start), float(step)
+    else:
+        start, step = int(start), int(step)
     _fitting(table, "step" if "step" in table.data else "shape", start + step * (count - 1), spec)
     if spec.dtype.kind == "f":
         return start + step * np.arange(count, dtype=np.float64)
@@ -85,11 +92,16 @@ def _random(table: Table, init: str, spec: ArraySpec) -> np.ndarray:
         high = _fitting(table, "high", table.get("high", float, 1.0), spec)
         if low > high:
             raise table.error(f"'low' ({low}) is above 'high' ({high})", "low")
+        if not math.isfinite(float(high) - float(low)):
+            raise table.error(f"from 'low' ({low}) to 'high' ({high}) is more than a float64 holds", "high")
         return rng.uniform(low, high, spec.shape)
     low = int(_fitting(table, "low", table.get("low", int, 0), spec))
     high = int(_fitting(table, "high", table.need("high", int) - 1, spec))
     if low > high:
         raise table.error(f"'high' ({high + 1}) is exclusive and must be above 'low' ({low})", "high")
+    if low < -1 << 63 or high >= 1 << (63 if low < 0 else 64):
+        raise table.error(f"'low' ({low}) and 'high' ({high + 1}) have to fit 64 bits together, signed or unsigned",
+                          "high")
     return rng.integers(low, high, spec.shape, dtype=np.uint64 if high >= 1 << 63 else np.int64, endpoint=True)
 
 

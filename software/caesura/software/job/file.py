@@ -83,6 +83,9 @@ def _argument(table: Table, number: int) -> JobArgument:
 def _other(table: Table, within: tuple[Path, ...]) -> tuple[str, JobFile | None]:
     """Return what runs meanwhile: the name of a shipped kernel, or the path of a PTX file and its job."""
     if "with_job" not in table.data:
+        name = table.get("with", str, "hostile")
+        if name not in ("hostile", *KERNELS) and (table.path.parent / name).is_file():
+            raise table.error(f"{name} is a file, which needs a job file: name it with 'with_job'", "with")
         return table.choice("with", ("hostile", *KERNELS), "hostile"), None
     for key in ("size", "seed"):
         if key in table.data:

@@ -190,13 +190,16 @@ class JobFile:
             round, or two have one name.
         """
         top, parameters = Table(self.path, "", {}), image.parameters
+        if textures := [binding.name for binding in image.bindings if binding.kind == "texture"]:
+            raise top.error(f"kernel {image.name!r} reads texture {textures[0]!r}, and a job file binds none; run it "
+                            "from Python, with Module.bind_texture (docs/ptx.md)")
         if len(self.arguments) != len(parameters):
             names = ", ".join(f"{p.type} {p.name}" for p in parameters) or "none"
             raise top.error(f"kernel {image.name!r} takes {len(parameters)} ({names}), {len(self.arguments)} given",
                             "argument")
         bound: dict[str, JobArgument] = {}
         for number, (p, argument) in enumerate(zip(parameters, self.arguments, strict=True), 1):
-            table = Table(self.path, f"argument {number}", {})
+            table = Table(self.path, f"argument {number}{argument.name and f' ({argument.name!r})'}", {})
             name = argument.name or p.name
             _check(table, p, argument.value)
             if name in bound:
@@ -214,13 +217,17 @@ class JobFile:
 
 
 def _check(table: Table, p: Parameter, value: int | float | bytes | np.ndarray) -> None:
-    """Refuse what a parameter cannot take; the driver checks the range of integers."""
+    """Refuse what a parameter cannot take."""
     where = f"parameter {p.name} is"
+    if p.texture:
+        raise table.error(f"{where} a texture object, and a job file makes none; run the kernel from Python, with "
+                          "caesura.software.driver.Texture (docs/ptx.md)")
     if isinstance(value, np.ndarray):
-        if p.size != 8 and not p.pointer:
+        if p.type == "f64" or p.size != 8 and not p.pointer:
             raise table.error(f"an array is given, but {where} a value of type {p.type}")
     elif p.pointer:
-        raise table.error(f"a value is given, but {where} an address; give it an array")
+        if not isinstance(value, int) or value != 0:
+            raise table.error(f"a value is given, but {where} an address; give it an array, or 0 for none")
     elif isinstance(value, bytes):
         if len(value) != p.size:
             raise table.error(f"{len(value)} bytes are given, but {where} of {p.size}", "bytes")
@@ -231,3 +238,6 @@ def _check(table: Table, p: Parameter, value: int | float | bytes | np.ndarray) 
         raise table.error(f"an integer is wanted, not {value}; {where} of type {p.type}", "value")
     elif p.size > 8:
         raise table.error(f"{where} a structure of {p.size} bytes; give them as 'bytes', in hexadecimal", "value")
+    elif (bounds := p.bounds) and not bounds[0] <= value <= bounds[1]:
+        raise table.error(f"{value} does not fit; {where} of type {p.type}, an integer from {bounds[0]} to {bounds[1]}",
+                          "value")

@@ -40,7 +40,7 @@ def read_toml(path: Path) -> Table:
     """
     deep = JobError(f"{path}: arrays, tables or keys are nested too deeply; a few levels are all that is understood")
     try:
-        text = path.read_text(encoding="utf-8")
+        text = path.read_text(encoding="utf-8-sig")
         if _LONG_KEY.search(text):
             raise deep
         return Table(path, "", tomllib.loads(text))
@@ -48,9 +48,13 @@ def read_toml(path: Path) -> Table:
         raise
     except RecursionError:
         raise deep from None
-    except ValueError as error:  # no TOML, no UTF-8, or an integer of thousands of digits
+    except UnicodeDecodeError as error:
+        raise JobError(f"{path}: no TOML: byte {error.start} is no UTF-8; save the file as UTF-8") from None
+    except tomllib.TOMLDecodeError as error:
         raise JobError(f"{path}: no TOML: {str(error)[:_MOST_SHOWN]}; an inline table {{...}} has to stand on one "
                        "line") from None
+    except ValueError as error:  # an integer of thousands of digits
+        raise JobError(f"{path}: no TOML: {str(error)[:_MOST_SHOWN]}") from None
 
 
 _KINDS = {bool: "true or false", int: "an integer", float: "a number", str: "a string", list: "an array",

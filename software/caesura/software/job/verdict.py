@@ -61,9 +61,10 @@ def _largest_error(got: np.ndarray, expected: np.ndarray) -> int | float | None:
 
 def _within(got: np.ndarray, expected: np.ndarray, atol: float, rtol: float) -> np.ndarray:
     if got.dtype.kind == "f":
-        return np.isclose(got.astype(np.float64), expected.astype(np.float64), rtol, atol, equal_nan=True)
+        return np.isclose(got.astype(np.float64), expected.astype(np.float64), float(rtol), float(atol),
+                          equal_nan=True)
     a, b = got.astype(object), expected.astype(object)
-    return (abs(a - b) <= atol + rtol * abs(b)).astype(bool)
+    return (abs(a - b) <= atol + float(rtol) * abs(b)).astype(bool)
 
 
 def compare(name: str, got: np.ndarray, expected: np.ndarray, atol: float | None = None, rtol: float | None = None

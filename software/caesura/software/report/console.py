@@ -20,5 +20,5 @@ def report_console(width: int | None = None, *, markup: bool = True, soft_wrap: 
     markup, soft_wrap : bool
         As of `rich.console.Console`.
     """
-    known = sys.stdout.isatty() or os.environ.get("COLUMNS", "").isdecimal()
+    known = sys.stdout is not None and sys.stdout.isatty() or os.environ.get("COLUMNS", "").isdecimal()
     return Console(width=None if known else width, highlight=False, markup=markup, soft_wrap=soft_wrap)

@@ -1,29 +1,44 @@
-"""Which parameters are pointers: those whose 64-bit value reaches an address by moves and additions only."""
+"""Which parameters are pointers, and which texture objects: their 64-bit value gets there by moves and additions."""
 
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Iterable
 
 from caesura.hw.arch.isa import BY_NAME
 from caesura.hw.arch.operations import Space
 
-from ..ir.kernel import Kernel, Op, Reg
+from ..ir.kernel import Kernel, Op, Reg, Use
 from ..ir.spec import is_memory
 
-__all__ = ["mark_pointers"]
+__all__ = ["mark_pointers", "mark_textures"]
 
 _CARRIES = {"mov", "mov.64", "add.64", "sub.64", "sel.64", "iadd", "lo.64"}
+_TYPES = ("u64", "s64", "b64")
 
 
 def mark_pointers(kernel: Kernel) -> None:
     """Set `Parameter.pointer` in `kernel` (stage ``wide``)."""
+    offsets = _sources(kernel, (op.uses[0] for op in kernel.ops()
+                                if is_memory(op) and BY_NAME[op.name].space is Space.GLOBAL))
+    kernel.parameters = tuple(
+        dataclasses.replace(p, pointer=p.type in _TYPES and p.offset in offsets) for p in kernel.parameters)
+
+
+def mark_textures(kernel: Kernel, handles: Iterable[Reg]) -> None:
+    """Set `Parameter.texture` in `kernel` (stage ``wide``), given the registers with texture objects."""
+    offsets = _sources(kernel, handles)
+    kernel.parameters = tuple(
+        dataclasses.replace(p, texture=p.type in _TYPES and p.offset in offsets) for p in kernel.parameters)
+
+
+def _sources(kernel: Kernel, uses: Iterable[Use]) -> set[int]:
+    """Return offsets in the parameter space of 64-bit values that get into one of some registers."""
     definitions: dict[Reg, list[Op]] = {}
-    pending: list[Reg] = []
     for op in kernel.ops():
         for reg in op.written():
             definitions.setdefault(reg, []).append(op)
-        if is_memory(op) and BY_NAME[op.name].space is Space.GLOBAL and isinstance(op.uses[0], Reg):
-            pending.append(op.uses[0])
+    pending = [use for use in uses if isinstance(use, Reg)]
     seen: set[Reg] = set()
     offsets: set[int] = set()
     while pending:
@@ -38,6 +53,4 @@ def mark_pointers(kernel: Kernel) -> None:
                     offsets.add(words[0].imm)
             elif op.name in _CARRIES:
                 pending += [use for use in op.uses if isinstance(use, Reg)]
-    kernel.parameters = tuple(
-        dataclasses.replace(p, pointer=p.type in ("u64", "s64", "b64") and p.offset in offsets)
-        for p in kernel.parameters)
+    return offsets

@@ -16,7 +16,7 @@
     .stack 2                 // optional: computed from the code
     .maxthreads 256
     .reqblock 256, 1, 1
-    .param out u64 0 8 pointer
+    .param out u64 0 8 pointer   // "texture" behind it: a texture object
     .source "scale.ptx"
     .line 12                 // source line of what follows
     .origin "norms.cu" 9 5 - 0   // what lines were compiled from: file, line, column, function that was inlined (- for
@@ -38,6 +38,7 @@ from ..image.origin_table import OriginRow
 from ..image.validate import RANGES
 from ..ir.spaces import MAX_CONSTANT_BYTES, MAX_GLOBAL_BYTES
 from ..ir.variables import EVICTION, Binding, Parameter, Relocation, Symbol
+from ..source import is_line
 from .syntax import parse_number
 
 __all__ = ["Draft", "read_directive", "show_directives", "show_point"]
@@ -48,6 +49,7 @@ _NUMBERS = {".registers": "registers", ".predicates": "predicates", ".shared": "
 _BYTES = {".const": ("constants", MAX_CONSTANT_BYTES, "a constant bank has"),
           ".global": ("global_data", MAX_GLOBAL_BYTES, "the global variables have")}
 _BYTES_A_LINE = 32
+_KNOWN_OF_PARAMETERS = ([], ["pointer"], ["texture"], ["pointer", "texture"])
 
 
 @dataclass
@@ -131,7 +133,7 @@ def _source(draft: Draft, _: str, rest: str) -> None:
         source = json.loads(rest) if rest.startswith('"') else None
     except ValueError:
         source = None
-    if not isinstance(source, str) or not source.isprintable():
+    if not isinstance(source, str) or not is_line(source):
         raise ValueError("the source must be a quoted file name")
     draft.facts["source"] = source
 
@@ -190,10 +192,14 @@ def _binding(draft: Draft, _: str, rest: str) -> None:
 
 
 def _parameter(draft: Draft, _: str, rest: str) -> None:
-    name, kind, offset, size, *pointer = _parts(rest, 4, ".param name type offset size [pointer]", last="pointer")
+    words, form = rest.split(), ".param name type offset size [pointer] [texture]"
+    if words[4:] not in _KNOWN_OF_PARAMETERS:
+        raise ValueError(f"expected {form}")
+    name, kind, offset, size = _parts(" ".join(words[:4]), 4, form)
     if any(parameter.name == name for parameter in draft.facts.get("parameters", ())):
         raise ValueError(f"parameter {name!r} is defined twice")
-    draft.add("parameters", Parameter(name, kind, _natural(offset), _natural(size), bool(pointer)))
+    known = ("pointer" in words[4:], "texture" in words[4:])
+    draft.add("parameters", Parameter(name, kind, _natural(offset), _natural(size), *known))
 
 
 def _point(draft: Draft, _: str, rest: str) -> None:
@@ -237,7 +243,8 @@ def show_directives(image: KernelImage, origins: Sequence[OriginRow] = ()) -> li
               if word in wanted or getattr(image, name)]
     if image.required_block is not None:
         lines.append(".reqblock " + ", ".join(map(str, image.required_block)))
-    lines += [f".param {p.name} {p.type} {p.offset} {p.size}{' pointer' * p.pointer}" for p in image.parameters]
+    lines += [f".param {p.name} {p.type} {p.offset} {p.size}{' pointer' * p.pointer}{' texture' * p.texture}"
+              for p in image.parameters]
     for word, (name, _, _) in _BYTES.items():
         data = getattr(image, name)
         lines += [f"{word} {data[k:k + _BYTES_A_LINE].hex()}" for k in range(0, len(data), _BYTES_A_LINE)]

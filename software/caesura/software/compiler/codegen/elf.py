@@ -81,6 +81,9 @@ def write_elf(images: Mapping[str, KernelImage] | Iterable[KernelImage]) -> byte
         del record["code"], record["traps"], record["origins"], record["origin_numbers"]
         if image.traps:
             record["trap_base"] = image.trap_base
+        for parameter in record["parameters"]:
+            if not parameter["texture"]:
+                del parameter["texture"]
         if not image.routine_bytes:
             del record["routine_bytes"]
         if image.origins:

@@ -6,7 +6,8 @@ import dataclasses
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from caesura.hw.arch.isa import LIVE_BITS, OPCODES
+from caesura.hw.arch.isa import LIVE_BITS, OPCODES, AluOp
+from caesura.hw.arch.operations import Unit
 
 from ..ir.variables import Binding, Parameter, Relocation, Symbol
 from ..origins import Origin
@@ -14,6 +15,7 @@ from ..origins import Origin
 __all__ = ["PreemptionPoint", "KernelImage"]
 
 _YIELDING = frozenset(op.code for op in OPCODES if op.yields)
+_EXCHANGING = frozenset(op.code for op in OPCODES if op.unit is Unit.EXCHANGE or op.alu is AluOp.BALLOT)
 
 
 @dataclass(frozen=True)
@@ -132,6 +134,11 @@ class KernelImage:
     def yields(self) -> bool:
         """It has instructions by which a TB leaves the SM until memory changes (`Geometry.watches`)."""
         return any(word >> LIVE_BITS in _YIELDING for word in self.words)
+
+    @property
+    def exchanges(self) -> bool:
+        """It has instructions by which the lanes of a warp learn of each other: shuffles, votes, matches."""
+        return any(word >> LIVE_BITS in _EXCHANGING for word in self.code)
 
     @property
     def all_local_bytes(self) -> int:

@@ -17,6 +17,7 @@ from ..errors import ImageError
 from ..ir.spaces import MAX_CONSTANT_BYTES, MAX_GLOBAL_BYTES, MAX_LOCAL_BYTES, MAX_SHARED_BYTES
 from ..ir.variables import EVICTION, Binding, Parameter, Relocation, Symbol
 from ..origins import Origin
+from ..source import is_line
 from .kernel_image import KernelImage, PreemptionPoint
 
 __all__ = ["RANGES", "check_facts"]
@@ -48,8 +49,8 @@ class _Checker:
         self.need(type(value) is int and low <= value <= high, field, f"an integer from {low} to {high}", value)
 
     def text(self, value: Any, field: str, empty: bool = True) -> None:
-        fine = isinstance(value, str) and (empty or bool(value)) and value.isprintable()
-        self.need(fine, field, "printable text", value)
+        fine = isinstance(value, str) and (empty or bool(value)) and is_line(value)
+        self.need(fine, field, "text without control characters", value)
 
     def choice(self, value: Any, field: str, names: tuple[str, ...]) -> None:
         self.need(isinstance(value, str) and value in names, field, f"one of {', '.join(names)}", value)
@@ -125,7 +126,9 @@ def _check_lists(check: _Checker, image: KernelImage) -> None:
         check.text(parameter.name, "parameters.name", empty=False)
         check.text(parameter.type, "parameters.type", empty=False)
         check.within(parameter, "parameters", parameter.size, MAX_PARAMETER_BYTES)
-        check.need(type(parameter.pointer) is bool, "parameters.pointer", "true or false", parameter.pointer)
+        for field in ("pointer", "texture"):
+            value = getattr(parameter, field)
+            check.need(type(value) is bool, f"parameters.{field}", "true or false", value)
     names = [parameter.name for parameter in image.parameters]
     check.need(len(set(names)) == len(names), "parameters", "named differently", names)
     spaces = {"const": len(image.constants), "global": image.global_bytes}

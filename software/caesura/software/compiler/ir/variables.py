@@ -25,6 +25,8 @@ class Parameter:
         Bytes in the parameter space; 64-bit pointers keep their 8 bytes, little-endian.
     pointer : bool
         Known to be used as an address of global memory.
+    texture : bool
+        Known to be a texture object: what it is the address of describes a texture.
     """
 
     name: str
@@ -32,6 +34,16 @@ class Parameter:
     offset: int
     size: int
     pointer: bool = False
+    texture: bool = False
+
+    @property
+    def bounds(self) -> tuple[int, int] | None:
+        """Least and greatest integer it takes, None if it takes none. nvcc writes all integers as unsigned ones, so a
+        value may be either, whatever the type says; an address is none below 0."""
+        if self.type in ("f32", "f64") or self.size not in (1, 2, 4, 8):
+            return None
+        bits = 8 * self.size
+        return 0 if self.pointer else -(1 << bits - 1), (1 << bits) - 1
 
 
 @dataclass(frozen=True)

@@ -34,6 +34,8 @@ class Context(Builder):
         What the driver passes behind the parameters, by kind and name.
     textures : set of str
         Texture references of the module.
+    texture_objects : set of Reg
+        Registers that textures were fetched by.
     targets : dict of str to list of str
         Lists of labels, for ``brx``, by name.
     elsewhere : dict of str to str
@@ -53,6 +55,7 @@ class Context(Builder):
         self.parameters: dict[str, Parameter] = {}
         self.bindings: dict[tuple[str, str], Binding] = {}
         self.textures: set[str] = set()
+        self.texture_objects: set[Reg] = set()
         self.targets: dict[str, list[str]] = {}
         self.elsewhere: dict[str, str] = {}
         self._types: dict[str, str] = {}

@@ -9,6 +9,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable
 
+from ..analysis.pointers import mark_textures
 from ..errors import CompileError, nearest
 from ..ir.cfg import drop_unreachable
 from ..ir.kernel import TRUE, Kernel, Pred, Routine
@@ -16,6 +17,7 @@ from ..ir.variables import Parameter
 from ..ptx.scopes import as_written
 from ..ptx.syntax import Function, Instruction, Label, Module, Name, Pair
 from ..ptx.types import REGISTER_TYPES
+from ..source import escaped
 from .context import Context
 from .instructions import (  # noqa: F401 - they register the handlers
     arithmetic,
@@ -67,7 +69,7 @@ def lower(module: Module, function: Function, routines: Callable[[str], Routine]
     CompileError
         At the first thing that is not supported.
     """
-    kernel = Kernel(function.name, source=module.file)
+    kernel = Kernel(function.name, source=escaped(module.file))
     ctx = Context(kernel, module.file, routines, check_addresses)
     for variable in (*module.variables, *function.variables):
         if variable.space not in SPACES:
@@ -94,6 +96,8 @@ def lower(module: Module, function: Function, routines: Callable[[str], Routine]
     _statements(ctx, function)
     kernel.bindings = tuple(ctx.bindings.values())
     drop_unreachable(kernel)
+    if ctx.texture_objects:
+        mark_textures(kernel, ctx.texture_objects)
     return kernel
 
 

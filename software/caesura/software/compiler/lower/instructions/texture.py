@@ -50,7 +50,9 @@ def _description(ctx: Context, name: str) -> tuple[Use, Use, Use]:
     if ctx.type_of(name) is None or ctx.bits_of(name) != 64:
         raise ctx.error(f"{name} is no texture", ".global .texref variables, texture objects in 64-bit registers")
     address, texels, size, rest = (ctx.r() for _ in range(4))
-    ctx.emit("ld.global.b128", (address, texels, size, rest), (ctx.register(name),))
+    handle = ctx.register(name)
+    ctx.texture_objects.add(handle)
+    ctx.emit("ld.global.b128", (address, texels, size, rest), (handle,))
     return address, texels, size
 
 
