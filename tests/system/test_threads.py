@@ -155,6 +155,8 @@ def own_exception():
     raise TimeoutError
 
 
+# what comes within a callback of the interpreter (garbage, weak references) can be raised to nobody
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 @pytest.mark.usefixtures("interruptible")
 @pytest.mark.parametrize("press", [lambda: signal.raise_signal(signal.SIGINT), own_exception], ids=["ctrl-c", "own"])
 @pytest.mark.parametrize("poll", [lambda device, launch: (launch.progress, device.read("event")),
