@@ -353,19 +353,20 @@ class GoldenQueues:
                 return True
         return False
 
-    def _read_packet(self, queue: _Queue, index: int, host: QueueHost) -> int:
+    def _read_packet(self, queue: _Queue, index: int, host: QueueHost) -> tuple[int, data.Const]:
+        """Return a packet as a number, and as a dispatch; all have their signal in one place."""
         place = queue.word("base") + (index & (1 << queue.word("size")) - 1) * PACKET_BYTES
-        return int.from_bytes(_memory(host, place, PACKET_BYTES), "little")
+        raw = int.from_bytes(_memory(host, place, PACKET_BYTES), "little")
+        packet = data.Const(DISPATCH, raw)
+        if packet.header.type != PacketType.INVALID and packet.completion_signal % SIGNAL_BYTES:
+            raise _Stop(QueueError.BAD_PACKET)
+        return raw, packet
 
     def _packet(self, queue: _Queue, host: QueueHost) -> bool:
         """Begin the next packet; return False if it has to wait."""
-        raw = self._read_packet(queue, queue.next, host)
-        kind, packet = raw & 0xFF, data.Const(DISPATCH, raw)
-        if kind == PacketType.INVALID:
-            return False
-        if packet.completion_signal % SIGNAL_BYTES:
-            raise _Stop(QueueError.BAD_PACKET)
-        if packet.header.barrier and queue.flights:
+        raw, packet = self._read_packet(queue, queue.next, host)
+        kind = packet.header.type
+        if kind == PacketType.INVALID or packet.header.barrier and queue.flights:
             return False
         match kind:
             case PacketType.DISPATCH:
@@ -387,9 +388,8 @@ class GoldenQueues:
 
     def _return(self, queue: _Queue, place: int, host: QueueHost) -> bool:
         """Bring back a kernel that is away, by its packet."""
-        raw = self._read_packet(queue, queue.flights[place].index, host)
-        packet = data.Const(DISPATCH, raw)
-        if raw & 0xFF != PacketType.DISPATCH or packet.completion_signal % SIGNAL_BYTES:
+        _, packet = self._read_packet(queue, queue.flights[place].index, host)
+        if packet.header.type != PacketType.DISPATCH:
             raise _Stop(QueueError.BAD_PACKET)
         return self._dispatch(queue, place, packet, host)
 
@@ -472,7 +472,7 @@ def _words(host: QueueHost, queue: _Queue, packet: data.Const, found: data.Const
         "block": register_map()["kernel[0].block"].pack(x=block[0], y=block[1], z=block[2]),
         "reciprocal_x": -(-(1 << 20) // block[0]), "reciprocal_y": -(-(1 << 20) // block[1]),
         "sizes": (threads << places["sizes"]["threads"].low | warps << places["sizes"]["warps"].low
-                  | (found.registers << places["sizes"]["registers"].low) & 0xFFFF_FFFF),
+                  | found.registers << places["sizes"]["registers"].low),
         "shared_bytes": packet.group_bytes, "local_bytes": packet.private_bytes, "area_bytes": queue.word("area_bytes"),
         "const_base": found.const_base, "const_bytes": found.const_bytes,
         "window_base[0]": queue.word("window_base"), "window_end[0]": queue.word("window_end"),
@@ -485,8 +485,8 @@ def _words(host: QueueHost, queue: _Queue, packet: data.Const, found: data.Const
         words["entries"] = 0
     theirs = {name for name in words if name.startswith(("code", "const", "trap"))}
     beyond = {name for name, word in words.items()
-              if word >> sum(field.width for field in register_map()[f"kernel[0].{name}"].fields.values())}
-    if beyond - theirs - {"block", "sizes"}:
+              if name not in places and word >> register_map()[f"kernel[0].{name}"].fields["value"].width}
+    if beyond - theirs:
         raise _Stop(QueueError.BAD_PACKET)
     if (beyond & theirs or found.registers >> places["sizes"]["registers"].width
             or found.code_base % SEGMENT_BYTES or found.const_base % SEGMENT_BYTES):

@@ -249,6 +249,15 @@ class Bench:
                           if self.inits[place[0]]["kept"]} | self.registers
         self.rows = rows | self.rows
 
+    async def restore_cut(self, ctx, image):
+        """Restore an image: it is bad if words of its `tail` are missing, and else what the core holds."""
+        assert await self.restore(ctx, image) == (image.tail != 0)
+        if image.tail:
+            await ctx.tick().repeat(20)
+            self.forget()
+        else:
+            self.check(image)
+
     def check(self, image):
         """Compare what the core holds with the image, and forget it."""
         g, s, place = self.g, image.accepted, image.place
@@ -427,12 +436,7 @@ def test_a_stream_that_ends_with_a_stack_entry():
                 warp.predicates = dict.fromkeys(range(number % 6), 7)
                 warp.stack = [(9, warp.live, PC_NONE)]
             image.tail = -(number % 3 == 2)
-            assert await bench.restore(ctx, image) == (image.tail != 0)
-            if image.tail:
-                await ctx.tick().repeat(20)
-                bench.forget()
-            else:
-                bench.check(image)
+            await bench.restore_cut(ctx, image)
 
     bench.run(accepted, scenario)
 
@@ -452,12 +456,7 @@ def test_a_header_is_believed_when_it_has_come(name):
                 warp.live = warp.launched
                 warp.stack = [(9, warp.live, PC_NONE)]
             image.tail = -(number % 5 % 3)
-            assert await bench.restore(ctx, image) == (image.tail != 0)
-            if image.tail:
-                await ctx.tick().repeat(20)
-                bench.forget()
-            else:
-                bench.check(image)
+            await bench.restore_cut(ctx, image)
 
     bench.run(accepted, scenario)
 

@@ -139,7 +139,7 @@ class KernelDescriber(wiring.Component):
         theirs = [name for name in words if name.startswith(("code", "const", "trap"))]
 
         def beyond(name):
-            width = sum(field.width for field in places[f"kernel[0].{name}"].fields.values())
+            width = places[f"kernel[0].{name}"].fields["value"].width
             return Value.cast(words[name])[width:].any()
 
         shape = places["kernel[0].block"].fields

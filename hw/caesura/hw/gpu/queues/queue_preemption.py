@@ -147,7 +147,7 @@ class QueuePreemption(wiring.Component):
         tried = Signal(g.flights)  # a command was refused
         due = Signal(g.flights)  # to be checkpointed
         bound = Signal(g.flights)  # some of it may be on the SMs: its slot is not killed
-        back = Signal(g.flights)  # its resume has not ended yet
+        resuming = Signal(g.flights)  # its resume has not been seen to end
         broken = Signal(g.flights)  # or has failed
         chosen = {name: Signal(g.flights, name=name) for name in (
             "unadopt", "kill", "evict", "preempt", "resume", "checkpoint")}
@@ -155,11 +155,10 @@ class QueuePreemption(wiring.Component):
         for f in range(g.flights):
             q = f // g.queue_capacity
             m.d.comb += self.back[f].eq(self.away[f] & ~off[q] & self.free)
-            self._judge(m, f, wants, off[q], needed[q], mine, due, bound, back, broken, chosen)
-            self._resumed(m, f, mine, back, broken)
+            self._judge(m, f, wants, off[q], needed[q], mine, due, bound, resuming, broken, chosen)
         blocked = {name: Mux(name == "unadopt", 0, tried) for name in chosen}
         self._choose(m, {name: vector & ~blocked[name] for name, vector in chosen.items()})
-        self._carry_out(m, mine, tried, due, bound, back)
+        self._carry_out(m, mine, tried, due, bound, resuming)
         return m
 
     def _compare(self, m, wants):
@@ -180,7 +179,7 @@ class QueuePreemption(wiring.Component):
                 needed[q].eq((hungry & higher).any() & ~self.free)]
         return off, needed
 
-    def _judge(self, m, f, wants, off, needed, mine, due, bound, back, broken, chosen):
+    def _judge(self, m, f, wants, off, needed, mine, due, bound, resuming, broken, chosen):
         """See what is to be done with a kernel in flight; others have need of its slot if it is
         `needed`."""
         kernel, g = self.kernels[f], self.geometry
@@ -189,8 +188,9 @@ class QueuePreemption(wiring.Component):
         m.d.comb += here.eq(kernel.started & ~self.away[f])
         states = [pick([self.states[i][k] for k in range(g.kernel_slots)], kernel.slot)
                   for i in range(g.sms)]
-        failed = Cat(pick([self.errors[i][k] for k in range(g.kernel_slots)], kernel.slot)
-                     != CommandError.NONE for i in range(g.sms)).any()
+        errors = [pick([self.errors[i][k] for k in range(g.kernel_slots)], kernel.slot)
+                  for i in range(g.sms)]
+        failed = Cat(error != CommandError.NONE for error in errors).any()
         anywhere = {state: Cat(own == state for own in states).any() for state in KernelState}
         runs = Signal(name=f"runs_{f}")
         yields = Signal(name=f"yields_{f}")  # its slot
@@ -207,8 +207,8 @@ class QueuePreemption(wiring.Component):
             chosen["preempt"][f].eq(runs & ~moves & off),
             chosen["resume"][f].eq(  # it may run on some SMs
                 mine[f] & here & anywhere[KernelState.PREEMPTED] & ~moves
-                & ~anywhere[KernelState.RESUMING] & ~off & ~self.adopting[f] & ~back[f]
-                & ~broken[f]),
+                & ~anywhere[KernelState.RESUMING] & ~off & ~self.adopting[f]
+                & ~resuming[f] & ~broken[f]),
             yields.eq(mine[f] & self.saved[f] & off & needed & ~self.adopting[f]),
             chosen["kill"][f].eq(yields & ~failed & ~bound[f]),
             chosen["evict"][f].eq(yields & (failed | bound[f])),
@@ -218,37 +218,29 @@ class QueuePreemption(wiring.Component):
         with m.If(self.look & ~anywhere[KernelState.ADOPTING] & ~failed):
             m.d.sync += self.adopting[f].eq(0)
         with m.If(~kernel.started):
-            m.d.sync += [mine[f].eq(0), due[f].eq(0), back[f].eq(0), broken[f].eq(0)]
+            m.d.sync += [mine[f].eq(0), due[f].eq(0), resuming[f].eq(0),
+                         broken[f].eq(0)]
         with m.If(self.look & self.away[f] & self.discard[f]):
             m.d.comb += self.dropped[f].eq(1)
             m.d.sync += self.away[f].eq(0)
         with m.If(self.remind.valid & here & (queue.priority < self.remind.priority)):
             m.d.sync += due[f].eq(1)
-
-    def _resumed(self, m, f, mine, back, broken):
-        """See how the resume of a kernel in flight has ended."""
-        g, kernel = self.geometry, self.kernels[f]
-        queue = self.queues[f // g.queue_capacity]
-        under_way = Signal(g.sms, name=f"under_way_{f}")
-        left = Signal(g.sms, name=f"left_{f}")  # not there, for an error
+        with m.If(self.look & kernel.started & ~anywhere[KernelState.RESUMING]):
+            self._resumed(m, f, states, errors, mine, resuming, broken)
         was_stuck = Signal(name=f"was_stuck_{f}")
-        for i in range(g.sms):
-            state = pick([self.states[i][k] for k in range(g.kernel_slots)], kernel.slot)
-            error = pick([self.errors[i][k] for k in range(g.kernel_slots)], kernel.slot)
-            m.d.comb += [under_way[i].eq(state == KernelState.RESUMING),
-                         left[i].eq((state == KernelState.PREEMPTED)
-                                    & (error != CommandError.NONE)
-                                    & (error != CommandError.ABORTED))]
         m.d.sync += was_stuck.eq(queue.stuck)
         with m.If(was_stuck & ~queue.stuck):
             m.d.sync += broken[f].eq(0)
-        with m.If(self.look & kernel.started & back[f] & ~under_way.any()):
-            m.d.sync += back[f].eq(0)
-            with m.If(left.any()):
-                m.d.sync += broken[f].eq(1)
-                m.d.comb += self.lost[f].eq(1)
-            with m.Else():
-                m.d.sync += mine[f].eq(0)
+
+    def _resumed(self, m, f, states, errors, mine, resuming, broken):
+        """See how the resume of a kernel in flight has ended, if it had one."""
+        left = Signal(len(states), name=f"left_{f}")  # SMs where it is not back, for an error
+        m.d.comb += left.eq(Cat(
+            (state == KernelState.PREEMPTED) & (error != CommandError.NONE)
+            & (error != CommandError.ABORTED) for state, error in zip(states, errors, strict=True)))
+        with m.If(resuming[f]):
+            m.d.sync += [resuming[f].eq(0), broken[f].eq(left.any()), mine[f].eq(left.any())]
+            m.d.comb += self.lost[f].eq(left.any())
 
     def _choose(self, m, chosen):
         """Show one of the commands: what frees something comes first."""
@@ -267,7 +259,7 @@ class QueuePreemption(wiring.Component):
                     what.slot.eq(pick([self.kernels[f].slot for f in range(self.geometry.flights)],
                                       encode(one)))]
 
-    def _carry_out(self, m, mine, tried, due, bound, back):
+    def _carry_out(self, m, mine, tried, due, bound, resuming):
         """Note what became of an action."""
         done, what = self.done, self.done.what
         with m.If(self.again):
@@ -284,10 +276,11 @@ class QueuePreemption(wiring.Component):
                         with m.Elif(what.whole):  # taken by nobody: all of it has gone before
                             m.d.sync += bound[f].eq(0)
                         with m.Elif(done.accepted):
-                            m.d.sync += [mine[f].eq(1), bound[f].eq(self.keeps), back[f].eq(0)]
+                            m.d.sync += [mine[f].eq(1), bound[f].eq(self.keeps),
+                                         resuming[f].eq(0)]
                     with m.Case(Command.RESUME):
                         with m.If(done.accepted):
-                            m.d.sync += back[f].eq(1)
+                            m.d.sync += resuming[f].eq(1)
                     with m.Case(Command.KILL):
                         with m.If(self.adopting[f]):  # it may be on no SM: then nobody takes this
                             m.d.sync += [self.away[f].eq(1), self.adopting[f].eq(0)]

@@ -139,7 +139,7 @@ class QueueStates(wiring.Component):
         self.gone = Signal(g.flights, name="gone")  # was away, and does not come back
         again = Signal(range(AGAIN_CYCLES))
         expired = Signal()  # who waits is looked at again, after all others
-        moved = Signal()  # or after this many: one
+        moved = Signal()  # something has begun or ended since they were
         m.d.sync += again.eq(Mux(again == 0, AGAIN_CYCLES - 1, again - 1))
         m.d.comb += [
             *(getattr(self.in_flight, name).eq(getattr(self, name)) for name in (
