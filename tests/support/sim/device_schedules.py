@@ -7,6 +7,7 @@ from typing import Any
 from caesura import open_device
 from caesura.hw.arch.commands import Command, KernelState
 from caesura.hw.arch.context import Mechanism, ccb_bytes
+from caesura.hw.arch.faults import CommandError
 from caesura.sim.memory import ErrorRange
 from caesura.software.driver import CommandRefused
 from support.sim.stirring import BLOCKS, Stirring
@@ -144,7 +145,8 @@ class DeviceSchedules:
         """Have a preempt wait no longer; it may have ended before the command comes."""
         try:
             self.device.hasten(launch)
-        except CommandRefused:
+        except CommandRefused as error:
+            assert error.error is CommandError.NOT_RUNNING
             assert launch.state is not KernelState.PREEMPTING
 
     def _wait(self, launch, state):
