@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 
-from caesura.hw.arch.commands import Command
+from caesura.hw.arch.commands import Command, KernelState
+from caesura.hw.arch.faults import CommandError
 from caesura.hw.arch.packets import QueueState
 from caesura.sim import open_device, scenario
 from caesura.sim.report.activity import residency
@@ -23,7 +24,7 @@ from caesura.sim.timeline import EVENT, SAMPLE, WRITERS, EventKind
 from caesura.sim.trace import RETIRE, WRITE
 from caesura.software.cli import main
 from caesura.software.compiler import compile_ptx
-from caesura.software.driver import Device
+from caesura.software.driver import CommandRefused, Device
 from support.selection import quick
 from support.sim.queues import DEVICE
 from support.sim.trace_processor import TraceProcessor
@@ -247,6 +248,14 @@ def test_the_retire_trace_says_which_sm(tmp_path):
 HOW = {"save": {}, "stay": {"in_place": True}, "anew": {"restart": True}, "grace": {"grace": 100}}
 
 
+def abort(device, launch):
+    """Abort a preempt; it may have ended before the command comes."""
+    try:
+        device.abort(launch)
+    except CommandRefused as error:
+        assert error.error is CommandError.NOT_RUNNING and launch.state is not KernelState.PREEMPTING
+
+
 @pytest.mark.parametrize("seed", quick(range(20), range(3)))
 def test_whatever_is_done_thread_blocks_warps_and_counts_agree(seed):
     """Launches that are preempted in every way, some aborted or killed."""
@@ -264,8 +273,10 @@ def test_whatever_is_done_thread_blocks_warps_and_counts_agree(seed):
             if how == "abort":
                 device.begin_preempt(launch)
                 device.advance(random.randrange(1, 60))
-                if not launch.finished:
-                    device.abort(launch)
+                if launch.state is KernelState.PREEMPTING:
+                    abort(device, launch)
+                if launch.state is KernelState.PREEMPTED:
+                    device.resume(launch)
             elif how == "checkpoint":
                 device.checkpoint(launch)
             elif device.preempt(launch, **HOW[how]):
