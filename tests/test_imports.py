@@ -118,3 +118,12 @@ def test_a_circle_is_found(tmp_path, monkeypatch):
     monkeypatch.syspath_prepend(str(tmp_path))
     circles = [circle for circle in networkx.strongly_connected_components(graph("ring")) if len(circle) > 1]
     assert circles == [{"a", "b", "part.c"}]
+
+
+def test_what_is_shipped_does_without_what_is_for_tests():
+    """`caesura.sim.testing` is not in the wheel."""
+    found = {name: imported(name, path, modules("caesura.sim"), "caesura.sim")
+             for name, path in modules("caesura.sim").items()}
+    assert any(name.startswith("testing.") for name in set().union(*found.values()))
+    assert [(name, other) for name, others in found.items() for other in sorted(others)
+            if other.split(".")[0] == "testing" != name.split(".")[0]] == []

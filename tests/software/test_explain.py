@@ -16,8 +16,8 @@ from caesura.hw.arch.encoding import decode
 from caesura.hw.arch.geometry import PRESETS
 from caesura.hw.arch.isa import liveness_vector, saved_by
 from caesura.sim.scenario import Work
-from caesura.sim.testing.random_ptx import RandomKernel
 from caesura.sim.testing.single_step import single_step
+from caesura.sim.workloads.random_ptx import RandomKernel
 from caesura.software.cli import main
 from caesura.software.compiler import CompileOptions, assemble, compile_ptx, load_elf, save_elf
 from caesura.software.compiler.codegen.elf import write_elf

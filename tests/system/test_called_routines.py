@@ -16,8 +16,8 @@ from caesura.sim.golden.transport import GoldenTransport
 from caesura.sim.rtl.transport import RtlTransport
 from caesura.sim.scenario import Work, differences, start_job
 from caesura.sim.testing.lockstep import describe, first_difference
-from caesura.sim.testing.random_ptx import RandomKernel
 from caesura.sim.workloads.everywhere import SMALL_SM, Campaign, totals
+from caesura.sim.workloads.random_ptx import RandomKernel
 from caesura.software.compiler import CompileOptions, compile_ptx
 from caesura.software.compiler.image.lift import lift
 from caesura.software.driver import CycleLimit, Device, KernelFault

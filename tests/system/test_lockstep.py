@@ -14,8 +14,8 @@ from caesura.sim.rtl.transport import RtlTransport
 from caesura.sim.scenario import differences, start_job
 from caesura.sim.testing.launch import Bench, argument_words
 from caesura.sim.testing.lockstep import describe, first_difference
-from caesura.sim.testing.random_ptx import RandomKernel
 from caesura.sim.workloads.random_native import random_program
+from caesura.sim.workloads.random_ptx import RandomKernel
 from caesura.software.compiler import CompileOptions, compile_ptx
 from caesura.software.driver import Device
 from caesura.software.kernels import KERNELS, kernel

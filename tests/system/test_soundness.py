@@ -47,7 +47,7 @@ def test_scrambled_registers_change_nothing():
 
 @pytest.mark.full
 @pytest.mark.timeout(3600)
-@pytest.mark.depends_on("hw", "sim/golden", "sim/testing/ptx", "sim/testing/random_ptx.py", "sim/testing/soundness.py",
+@pytest.mark.depends_on("hw", "sim/golden", "sim/workloads/random_ptx", "sim/testing/soundness.py",
                         "sim/testing/launch.py", "sim/trace.py", "sim/rtl/toolchain.py", "software")
 @pytest.mark.parametrize("shard", range(SHARDS))
 def test_scrambled_registers_change_nothing_in_100_000_runs(shard):

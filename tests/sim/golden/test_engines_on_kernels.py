@@ -13,8 +13,8 @@ from caesura.sim.golden.transport import GoldenTransport
 from caesura.sim.scenario import differences, shipped_work, start_job
 from caesura.sim.testing.engines import EnginePair
 from caesura.sim.testing.launch import Bench, argument_words
-from caesura.sim.testing.random_ptx import RandomKernel
 from caesura.sim.workloads.random_native import random_program
+from caesura.sim.workloads.random_ptx import RandomKernel
 from caesura.software.compiler import CompileOptions, KernelImage, compile_ptx
 from caesura.software.driver import Device
 from caesura.software.kernels import KERNELS

@@ -4,8 +4,8 @@ import random
 
 import pytest
 
-from caesura.sim.testing.ptx.bits import BIT_TERNARY, BIT_UNARY, extract, highest, insert, permute
-from caesura.sim.testing.ptx.operations import signed
+from caesura.sim.workloads.random_ptx.bits import BIT_TERNARY, BIT_UNARY, extract, highest, insert, permute
+from caesura.sim.workloads.random_ptx.operations import signed
 from support.selection import quick
 from support.software.ptx_bench import THREADS, check
 

@@ -9,7 +9,7 @@ from caesura.hw.arch.context import Mechanism
 from caesura.hw.arch.geometry import PRESETS
 from caesura.sim import open_device
 from caesura.sim.scenario import Work, differences, run_preemption, start_job
-from caesura.sim.testing.random_ptx import RandomKernel
+from caesura.sim.workloads.random_ptx import RandomKernel
 from caesura.software.compiler import CompileOptions, compile_ptx
 from caesura.software.compiler.codegen.listing import listing, rows
 from caesura.software.kernels import KERNELS, Job, hostile

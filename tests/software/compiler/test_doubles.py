@@ -6,7 +6,7 @@ from fractions import Fraction
 
 import pytest
 
-from caesura.sim.testing.ptx.exact import (
+from caesura.sim.workloads.random_ptx.exact import (
     F32,
     F64,
     MODES,

@@ -8,7 +8,7 @@ from caesura.hw.arch.encoding import decode
 from caesura.hw.arch.geometry import preset
 from caesura.sim import open_device
 from caesura.sim.scenario import differences, shipped_work, start_job
-from caesura.sim.testing.random_ptx import RandomKernel
+from caesura.sim.workloads.random_ptx import RandomKernel
 from caesura.software.compiler import CompileOptions, assemble, compile_ptx, disassemble, spoilers
 from caesura.software.compiler.codegen.elf import read_elf, write_elf
 from caesura.software.compiler.flashback.kinds import ROUTINES

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from caesura.sim import open_device
-from caesura.sim.testing.ptx.floats import BINARY_F32, FROM_INTEGER, TERNARY_F32
+from caesura.sim.workloads.random_ptx.floats import BINARY_F32, FROM_INTEGER, TERNARY_F32
 from caesura.software.compiler import compile_ptx
 
 DATA = Path(__file__).parent / "data"

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from caesura.sim import open_device
-from caesura.sim.testing.ptx.floats import (
+from caesura.sim.workloads.random_ptx.floats import (
     BINARY_F32,
     FROM_INTEGER,
     TERNARY_F32,

@@ -11,7 +11,7 @@ from click.testing import CliRunner
 from caesura.hw.arch.errors import InputError
 from caesura.hw.arch.geometry import PRESETS
 from caesura.sim import open_device
-from caesura.sim.testing.random_ptx import RandomKernel
+from caesura.sim.workloads.random_ptx import RandomKernel
 from caesura.software.cli import main
 from caesura.software.compiler import CompileError, KernelImage, compile_ptx, listing
 from caesura.software.compiler.ir.kernel import Op

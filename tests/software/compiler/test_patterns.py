@@ -7,8 +7,8 @@ import pytest
 
 from caesura.hw.arch.patterns import pattern_group
 from caesura.sim.scenario import Work
-from caesura.sim.testing.random_ptx import RandomKernel
 from caesura.sim.testing.single_step import single_step
+from caesura.sim.workloads.random_ptx import RandomKernel
 from caesura.software.compiler import compile_ptx
 from caesura.software.compiler.analysis.liveness import liveness
 from caesura.software.compiler.analysis.patterns import patterns

@@ -6,7 +6,7 @@ import pytest
 
 from caesura.hw.arch.encoding import Instruction, decode, encode
 from caesura.hw.arch.isa import LIVE_BITS
-from caesura.sim.testing.random_ptx import RandomKernel
+from caesura.sim.workloads.random_ptx import RandomKernel
 from caesura.software.compiler import CompileOptions, assemble, compile_ptx
 from caesura.software.compiler.image.lift import lift
 from caesura.software.compiler.ir.text import parse

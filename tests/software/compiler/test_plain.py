@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from caesura.sim.testing.ptx.fuzz import mutate
-from caesura.sim.testing.random_ptx import RandomKernel
+from caesura.sim.workloads.random_ptx import RandomKernel
 from caesura.software.compiler import CompileError
 from caesura.software.compiler.ptx import plain
 from caesura.software.compiler.ptx.parser import parse

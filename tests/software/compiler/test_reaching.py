@@ -2,7 +2,7 @@
 
 import pytest
 
-from caesura.sim.testing.random_ptx import RandomKernel
+from caesura.sim.workloads.random_ptx import RandomKernel
 from caesura.software.compiler import compile_ptx
 from caesura.software.compiler.analysis.definitions import Place
 from caesura.software.compiler.analysis.reaching import ENTRY, use_def_chains

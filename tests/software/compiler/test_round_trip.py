@@ -13,8 +13,8 @@ import pytest
 from click.testing import CliRunner
 
 from caesura.hw.arch.geometry import PRESETS
-from caesura.sim.testing.random_ptx import RandomKernel
 from caesura.sim.workloads.random_native import random_program
+from caesura.sim.workloads.random_ptx import RandomKernel
 from caesura.software.cli import main
 from caesura.software.compiler import assemble, compile_ptx, disassemble, save_elf
 from caesura.software.compiler.codegen import elf

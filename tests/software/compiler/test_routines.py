@@ -10,8 +10,8 @@ from caesura.hw.arch.encoding import decode
 from caesura.hw.arch.geometry import PRESETS
 from caesura.sim import open_device
 from caesura.sim.scenario import Work, start_job
-from caesura.sim.testing.random_ptx import RandomKernel
 from caesura.sim.testing.single_step import single_step
+from caesura.sim.workloads.random_ptx import RandomKernel
 from caesura.software.compiler import CompileOptions, assemble, compile_module, compile_ptx, disassemble
 from caesura.software.compiler.analysis.calls import calls_of
 from caesura.software.compiler.codegen.elf import read_elf, write_elf

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from caesura.sim import open_device
-from caesura.sim.testing.ptx.operations import BINARY, COMPARISONS, SHIFTS, TERNARY, UNARY, compare, signed
+from caesura.sim.workloads.random_ptx.operations import BINARY, COMPARISONS, SHIFTS, TERNARY, UNARY, compare, signed
 from caesura.software.compiler import compile_ptx
 from support.software.ptx_bench import GEOMETRY, HEAD, PREFIX, THREADS, check
 

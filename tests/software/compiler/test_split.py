@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from caesura.hw.arch.geometry import PRESETS
 from caesura.sim import open_device
-from caesura.sim.testing.random_ptx import RandomKernel
+from caesura.sim.workloads.random_ptx import RandomKernel
 from caesura.software.compiler import compile_ptx
 from caesura.software.compiler.analysis.liveness import liveness
 from caesura.software.compiler.analysis.pressure import pressure, pressure_of_ops

@@ -10,7 +10,7 @@ from caesura.hw.arch.geometry import PRESETS
 from caesura.sim import open_device
 from caesura.sim.golden.transport import GoldenTransport
 from caesura.sim.scenario import Work, differences, run_preemption, start_job
-from caesura.sim.testing.ptx.floats import multiply_add
+from caesura.sim.workloads.random_ptx.floats import multiply_add
 from caesura.software.driver import Device
 from caesura.software.kernels import (
     hostile,

@@ -5,8 +5,8 @@ from typing import Any
 import numpy as np
 
 from caesura.sim.scenario import Work
-from caesura.sim.testing.random_ptx import RandomKernel
 from caesura.sim.testing.routines import routines_work
+from caesura.sim.workloads.random_ptx import RandomKernel
 from caesura.software.compiler import compile_ptx
 from caesura.software.kernels import (
     collatz_job,

@@ -11,7 +11,7 @@ import numpy as np
 
 from caesura.hw.arch.isa import SfuOp
 from caesura.hw.core.units.sfu import SpecialFunctionUnit
-from caesura.sim.testing.ptx.exact import (
+from caesura.sim.workloads.random_ptx.exact import (
     F32,
     F64,
     add,

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from caesura.sim.testing.random_ptx import RandomKernel
+from caesura.sim.workloads.random_ptx import RandomKernel
 
 from .device import Gpu, freed, pinned
 

@@ -31,7 +31,7 @@ from caesura.sim.golden.machine import Machine
 from caesura.sim.golden.semantics.operation import Kind
 from caesura.sim.golden.transport import GoldenTransport
 from caesura.sim.testing.launch import Bench, FaultReport, argument_words
-from caesura.sim.testing.random_ptx import RandomKernel
+from caesura.sim.workloads.random_ptx import RandomKernel
 from caesura.software.compiler import CompileOptions, KernelImage, compile_ptx
 
 __all__ = ["GEOMETRY", "RATES", "ScramblingMachine", "Subject", "Verdict", "subject", "judge"]

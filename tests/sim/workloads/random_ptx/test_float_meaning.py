@@ -5,7 +5,7 @@ import random
 import numpy as np
 import pytest
 
-from caesura.sim.testing.ptx.floats import (
+from caesura.sim.workloads.random_ptx.floats import (
     BINARY_F32,
     FROM_INTEGER,
     NAN,

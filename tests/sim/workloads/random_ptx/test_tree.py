@@ -2,7 +2,7 @@
 
 import pytest
 
-from caesura.sim.testing.ptx.tree import Barrier, If, Leave, Line, Loop, Return, Thread, Writer, run_block
+from caesura.sim.workloads.random_ptx.tree import Barrier, If, Leave, Line, Loop, Return, Thread, Writer, run_block
 
 
 def count(register, by=1):

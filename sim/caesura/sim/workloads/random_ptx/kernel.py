@@ -12,14 +12,14 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from .ptx.accesses import INPUT_BYTES, RESULTS, SHARED_SLOT, SLOT_BYTES, Accesses
-from .ptx.arithmetic import Arithmetic
-from .ptx.builder import NAME, Settings
-from .ptx.divisions import Divisions
-from .ptx.floating import Floating
-from .ptx.operations import signed
-from .ptx.tree import If, Leave, Loop, Node, Return, Thread, run_block
-from .ptx.unstructured import JumpBlock, Region
+from .accesses import INPUT_BYTES, RESULTS, SHARED_SLOT, SLOT_BYTES, Accesses
+from .arithmetic import Arithmetic
+from .builder import NAME, Settings
+from .divisions import Divisions
+from .floating import Floating
+from .operations import signed
+from .tree import If, Leave, Loop, Node, Return, Thread, run_block
+from .unstructured import JumpBlock, Region
 
 __all__ = ["RandomKernel"]
 

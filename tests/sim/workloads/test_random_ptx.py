@@ -13,9 +13,16 @@ from caesura.hw.arch.context import Mechanism
 from caesura.hw.arch.geometry import preset
 from caesura.sim.golden.transport import GoldenTransport
 from caesura.sim.testing.launch import Bench, argument_words
-from caesura.sim.testing.ptx.floats import BINARY_F32, FROM_INTEGER, TERNARY_F32, TESTS_F32, TO_INTEGER, UNARY_F32
-from caesura.sim.testing.ptx.operations import BINARY, SHIFTS, TERNARY, UNARY
-from caesura.sim.testing.random_ptx import RandomKernel
+from caesura.sim.workloads.random_ptx import RandomKernel
+from caesura.sim.workloads.random_ptx.floats import (
+    BINARY_F32,
+    FROM_INTEGER,
+    TERNARY_F32,
+    TESTS_F32,
+    TO_INTEGER,
+    UNARY_F32,
+)
+from caesura.sim.workloads.random_ptx.operations import BINARY, SHIFTS, TERNARY, UNARY
 from caesura.software.compiler import CompileOptions, compile_ptx
 from support.selection import quick
 
