@@ -82,17 +82,34 @@ def replaced(image, at, word):
     return dataclasses.replace(image, traps=(*image.traps[:at], word, *image.traps[at + 1:]))
 
 
+def behind_barriers(image):
+    """Where no lane of a warp waits elsewhere, since there is a barrier before it in its block."""
+    code = [decode(word) for word in image.code]
+    ends = {instruction.get(place) for instruction in code if instruction.op.name == "bra"
+            for place in ("target", "reconv")}
+    found, together = set(), False
+    for pc, instruction in enumerate(code):
+        together &= pc not in ends
+        if together:
+            found.add(pc)
+        together = instruction.op.name != "bra" and (together or instruction.op.barrier is not None)
+    return found
+
+
 @pytest.mark.parametrize("name", quick(["hotspot", "reduction", "collatz", "nbody", "srad"], ["collatz"]))
 @pytest.mark.parametrize("kind, form", [
     (RoutineKind.LIVE, RoutineForm.HARDWARE), *itertools.product([RoutineKind.CTXBACK], RoutineForm)], ids=routine_id)
 def test_whatever_is_left_out_is_missed(name, kind, form):
     """Each register that a point saves, and each instruction that reverts, stores, loads or is executed again."""
     image = with_routines(kernel(name).image(), G, kind, form=form)
-    missed = 0
+    missed, together = 0, behind_barriers(image)
     for pc in range(0, len(image.code), 3):
         for at in routine_words(image, pc):
             instruction = decode(image.traps[at])
             if instruction.op.name == "nop":
+                continue
+            if instruction.op.name == "pp.div" and pc in together:  # no warp stops there: a barrier would be its fault
+                assert not refused(replaced(image, at, NOP))
                 continue
             if instruction.op.name not in ("pp", "pp.div"):
                 assert re.match("does not (give|save)", refused(replaced(image, at, NOP)))
