@@ -184,6 +184,8 @@ def test_preemptions(load):
     (HEAD + "[[preempt]]\nat = 1\ncheckpoint = 1\nannounced = 1", ["preempt 1", "'announced'", "one of"]),
     (HEAD + "[[preempt]]\nat = 1\nwith = 'vecad'", ["'with'", "'vecadd'"]),
     (HEAD + "[[preempt]]\nat = 1\nwith = 'my.toml'", ["'with'", "my.toml is a file", "'with_job'"]),
+    (HEAD + f"[[preempt]]\nat = 1\nwith = '{300 * 'a'}'", ["'with'", "vectoradd"]),
+    (HEAD + f"geometry = '{300 * 'a'}'", ["'geometry'", "there is no file"]),
     (HEAD + "[[preempt]]\nat = 1\n[[preempt.preempt]]\natt = 1", ["preempt 1, preempt 1", "'att'", "'at'"]),
 ])
 def test_a_mistake_is_named_with_file_table_and_key(load, tmp_path, text, words):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from os.path import isfile  # which a name too long does not disturb
 from pathlib import Path
 
 import numpy as np
@@ -84,7 +85,7 @@ def _other(table: Table, within: tuple[Path, ...]) -> tuple[str, JobFile | None]
     """Return what runs meanwhile: the name of a shipped kernel, or the path of a PTX file and its job."""
     if "with_job" not in table.data:
         name = table.get("with", str, "hostile")
-        if name not in ("hostile", *KERNELS) and (table.path.parent / name).is_file():
+        if name not in ("hostile", *KERNELS) and isfile(table.path.parent / name):
             raise table.error(f"{name} is a file, which needs a job file: name it with 'with_job'", "with")
         return table.choice("with", ("hostile", *KERNELS), "hostile"), None
     for key in ("size", "seed"):
@@ -92,7 +93,7 @@ def _other(table: Table, within: tuple[Path, ...]) -> tuple[str, JobFile | None]
             raise table.error("is of shipped kernels; 'with_job' says what the kernel is given", key)
     paths = {key: table.path.parent / table.need(key, str) for key in ("with", "with_job")}
     for key, path in paths.items():
-        if not path.is_file():
+        if not isfile(path):
             raise table.error(f"there is no file {path}", key)
     return str(paths["with"]), _load(paths["with_job"], (*within, table.path))
 
@@ -147,7 +148,7 @@ def _machine(top: Table) -> Geometry | None:
     if "preset" in top.data:
         raise top.error("goes in place of 'preset'; give one of them", "geometry")
     path = top.path.parent / top.need("geometry", str)
-    if not path.is_file():
+    if not isfile(path):
         raise top.error(f"there is no file {path}", "geometry")
     return load_geometry(path)
 
