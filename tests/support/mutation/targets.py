@@ -58,13 +58,13 @@ TARGETS: Sequence[Target] = (
     Target("packer", "packer", 40, {"count": 400}, PACKER),
     Target("compressor", "compressor", 40, {"warp": 16, "lanes": 4, "count": 60}, COMPRESSOR),
     Target("encoder", "encoder", 50, {"warp": 16, "lanes": 4, "count": 400}, ENCODER),
-    Target("tb_compressor", "tb_compressor", 35, {"warp": 16, "lanes": 4, "count": 250}, TB_COMPRESSOR),
+    Target("tb_compressor", "tb_compressor", 35, {"warp": 16, "lanes": 4, "count": 1000}, TB_COMPRESSOR),
     Target("decompressor", "decoder", 35, {"warp": 16, "lanes": 4, "count": 60, "name": "decompressor"}, DECOMPRESSOR),
     Target("group_decoder", "decoder", 35, {"warp": 16, "lanes": 4, "count": 60, "name": "group_decoder"},
            GROUP_DECODER),
     Target("registers", "registers", 30, {"count": 500}),
     Target("save", "save", 50, {"shape": "many", "rounds": 2}, None),
-    Target("restore", "restore", 50, {"shape": "many", "count": 40}, None),
+    Target("restore", "restore", 50, {"shape": "many", "count": 100}, None),
     Target("unit", "unit", 35, {"shape": "plain", "rounds": 2}, None),
 )
 """All of them, the small ones first."""
