@@ -25,7 +25,8 @@ class Judged(wiring.Component):
     """The two blocks, TB slots of which each has one warp, and an engine, which do anything that they may.
 
     Of one kernel and entry, which never change, it is followed what its TB watches. `right`: once that has been written
-    the TB, if it is on the SM, has a watch that has fired, until it passes its barrier; if it is away it is ready.
+    the TB, if it is on the SM, has a watch that has fired, until it passes its barrier; if it is away it is ready. No TB
+    leaves whose watch has fired.
     """
 
     def __init__(self):
@@ -138,6 +139,7 @@ class Judged(wiring.Component):
             ~going.any() | self.busy, ~(going[0] & going[1]),
             ~(rows[0].valid & rows[1].valid & (rows[0].kernel == rows[1].kernel) & (rows[0].entry == rows[1].entry)),
             *(~row.valid | (row.entry < G.context_entries) for row in rows), ~is_ready | is_away, ~waits_turn | is_away,
+            ~(unit.leave.valid & (self._chosen(unit, rows) & table.fired).any()),
             ~(away & (mine & (going | self.long)).any()), (self.long & ~self.started) == 0,
             (table.set & self.valid & ~self.long) == 0, (self.started & ~self.valid) == 0,
             (entry < G.context_entries) | ~known, known | ~(watches | due | away | self.valid.any() | table.set.any()

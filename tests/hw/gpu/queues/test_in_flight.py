@@ -48,7 +48,7 @@ def test_whatever_begins_and_completes(queues, places, seed):
     dut, models = component(InFlight, g), [Model(places) for _ in range(queues)]
 
     async def testbench(ctx):
-        for _ in range(400):
+        for _ in range(250 + 150 * queues):
             number, model = rng.choice([*enumerate(models)])
             what = rng.choice(["kernel", "kernel", "barrier", "end", "end", "back", "nothing"])
             begin, slot = {"valid": 0}, rng.randrange(g.kernel_slots)
