@@ -25,8 +25,8 @@ class Judged(wiring.Component):
     """The two blocks, TB slots of which each has one warp, and an engine, which do anything that they may.
 
     Of one kernel and entry, which never change, it is followed what its TB watches. `right`: once that has been written
-    the TB, if it is on the SM, has a watch that has fired, until it passes its barrier; if it is away it is ready. No TB
-    leaves whose watch has fired.
+    the TB, if it is on the SM, has a watch that has fired, until it passes its barrier; if it is away it is ready.
+    No TB leaves whose watch has fired.
     """
 
     def __init__(self):
