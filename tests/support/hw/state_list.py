@@ -413,7 +413,7 @@ _DISPATCH = {
 _ENGINE = {
     "control.engine": (_bookkeeping("asked", "an admission is not answered yet"),),
     "control.engine.sequencer": (
-        _bookkeeping("fsm_state bound error left resume pending stop_now patience flushed", _COMMAND),
+        _bookkeeping("fsm_state bound error left resume pending stop_now patience flushed staying", _COMMAND),
         _bookkeeping("accepted",
                      "of the command in hand, but for `generation`, "
                      "which counts preempts since reset"),
@@ -426,7 +426,7 @@ _ENGINE = {
     ),
     "control.engine.resume": (
         _bookkeeping("fsm_state waiting placed parked parsed recalled offered entry demoted of_base "
-                     "running tb_of broken full judged current place table words", _COMMAND),
+                     "running tb_of broken full judged current place row table words", _COMMAND),
     ),
     "control.engine.entries": (
         _bookkeeping("memory[] shown count bad judging length area expected warps "
@@ -564,8 +564,6 @@ _IN_PLACE = {
     "control.planner.registers control.planner.lines": (
         _bookkeeping("size count placed leave done rows owner_# fsm_state", "of the plan in hand; set by its request"),
     ),
-    "control.engine.sequencer": (_bookkeeping("staying", _COMMAND),),
-    "control.engine.resume": (_bookkeeping("row", _COMMAND),),
     "control.engine.save.records": (_bookkeeping("registers_stay lines_stay staying evict", _COMMAND),),
     "control.engine.entries": (_bookkeeping("leaves", _COMMAND),),
     "control.engine.restore.parser": (_bookkeeping("over", _COMMAND),),
