@@ -3,6 +3,7 @@
 import pytest
 
 from caesura.hw.formal.prover import Status
+from support.formal.faults import planted
 from support.formal.properties import PROPERTIES
 
 SHORT = "packer/4-of-5", "axi-lite/registers"
@@ -33,6 +34,13 @@ def test_a_fault_is_found(each, fault):
     found = each.refute(fault)
     assert found.status == Status.REFUTED, f"{fault.wrong} is {found}\n{found.log[-1500:]}"
     assert found.failed
+
+
+def test_every_fault_is_in_the_source_of_today():
+    for each in PROPERTIES:
+        for fault in each.faults:
+            with planted(fault):
+                pass
 
 
 def test_every_kind_of_property_can_fail():

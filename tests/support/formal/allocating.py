@@ -214,7 +214,7 @@ _UNIT_FAULTS = (
 _ENTRY_FAULTS = (
     Fault(entry_allocator, "(mask | given) & ~back", "given & ~back"),
     Fault(entry_allocator, "(mask | given) & ~back", "mask | given"),
-    Fault(entry_allocator, "self.done.eq(asked.local_bytes == 0), self.found.eq(asked.restored | ~taken.all())",
+    Fault(entry_allocator, "self.done.eq(asked.local_bytes == 0), self.found.eq(asked.restored | ~barred.all())",
           "self.done.eq(asked.local_bytes == 0), self.found.eq(1)"),
     Fault(entry_allocator, "with m.If((region & wanted).any() | ~self.found):", "with m.If(1):"),
 )

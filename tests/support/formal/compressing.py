@@ -301,7 +301,7 @@ _JOIN_FAULTS = {
     "none-below": Fault(register_encoder, "(~b.some | follows), a.stepped", "(~b.some | follows | ~a.some), a.stepped"),
     "goes-on": Fault(register_encoder, "a.strided & b.strided & (~b.some | follows)",
                     "a.strided & (~b.some | follows)"),
-    "one-above": Fault(register_encoder, "| ~(a.some & b.some).replicate(NIBBLES)", "| ~b.stepped.replicate(NIBBLES)"),
+    "one-above": Fault(register_encoder, "| ~spread(a.some & b.some, NIBBLES)", "| ~spread(b.stepped, NIBBLES)"),
     "breaks": Fault(register_encoder, "& (~b.stepped | (b.step == a.step)))", ")"),
 }
 _LEAVE_FAULTS = {
