@@ -1,0 +1,70 @@
+"""Random sequences of mechanisms: a kernel is preempted at least twenty times a run, each time with another mechanism
+and in another way, with what is not saved random; nothing may be lost."""
+
+import dataclasses
+
+import pytest
+
+from caesura.hw.arch.context import Mechanism
+from caesura.hw.arch.geometry import PRESETS
+from caesura.sim.golden.transport import GoldenTransport
+from caesura.sim.memory import MemoryTiming
+from caesura.sim.rtl.transport import RtlTransport
+from caesura.sim.workloads.everywhere import SMALL_SM
+from caesura.software.compiler.flashback.kinds import RoutineForm, RoutineKind
+from caesura.software.compiler.flashback.traps import with_routines
+from support.selection import quick
+from support.sim.mechanism_sequences import WAYS, MechanismSequences
+from support.sim.small_runs import SMALL_RUNS
+
+RUNS, SHARE = 48, 8
+"""Runs of each kernel, and of a test of the campaign."""
+NEAR = 50
+WITHOUT_ROUTINES = {"routines"}
+"""Its calls are nested: its machine code cannot be lifted."""
+_machines = {}
+
+
+def sequences(machine, name):
+    if (machine, name) not in _machines:
+        _machines.clear()
+        if machine == "golden":
+            transport = GoldenTransport(SMALL_SM, memory_bytes=8 << 20)
+        else:
+            transport = RtlTransport(SMALL_SM if machine == "rtl" else PRESETS["gtx480"], memory_bytes=8 << 20)
+            transport.set_timing(MemoryTiming.of(SMALL_SM.replace(memory_latency=NEAR)))
+        work = SMALL_RUNS[name]()
+        if name not in WITHOUT_ROUTINES:
+            image = with_routines(work.image, SMALL_SM, RoutineKind.CTXBACK, form=RoutineForm.HARDWARE)
+            work = dataclasses.replace(work, image=image)
+        _machines[machine, name] = MechanismSequences(transport, work)
+    return _machines[machine, name]
+
+
+@pytest.mark.parametrize("name", quick(SMALL_RUNS, ["divergent", "barriers", "local"]))
+def test_on_the_golden_model(name):
+    found = sequences("golden", name)
+    for seed in range(4):
+        found.run(seed)
+    assert len({mechanism for _, mechanism in found.ways}) == len(Mechanism)
+
+
+@pytest.mark.parametrize("name", quick(SMALL_RUNS, ["random"]))
+def test_on_the_whole_sm(name):
+    found = sequences("whole sm", name)
+    found.run(0)
+    assert found.ways.total() >= 20
+
+
+@pytest.mark.full
+@pytest.mark.timeout(3600)
+@pytest.mark.parametrize("first", range(0, RUNS, SHARE))
+@pytest.mark.parametrize("name", SMALL_RUNS)
+def test_on_the_rtl(name, first):
+    found = sequences("rtl", name)
+    for seed in range(first, first + SHARE):
+        found.run(seed)
+    ways = {way for way, _ in found.ways}
+    rare = {"bit by bit", "restart", *(["trap"] if name in WITHOUT_ROUTINES else [])}
+    assert {*WAYS} - rare <= ways and any(way.startswith("one: ") for way in ways)
+    assert found.evicted
