@@ -15,6 +15,11 @@ from support.selection import quick
 from support.sim.chain import THREADS, Chain
 from support.sim.queues import ADD, DEVICE, HOW, LIMIT, Scene
 
+FIVE = (30, False), (2, False), (2, False), (8, True), (1, False)
+"""Packets of which two are in flight: rounds, and whether the barrier bit is set."""
+STOPS = 2760
+"""Cycles after which all of them have been begun, on the RTL: in each of them their queue is stopped."""
+
 
 @pytest.fixture(params=["golden", "rtl"])
 def backend(request):
@@ -121,14 +126,14 @@ def test_a_packet_that_is_none_leaves_the_others_in_flight(backend):
         assert line.counted() == [32, 32]
 
 
-@pytest.mark.parametrize("first", quick(range(0, 1500, 60), (240,)))
+@pytest.mark.parametrize("first", quick(range(0, STOPS, 20), (240,)))
 def test_stopped_in_any_cycle_it_says_where_it_goes_on(backend, first):
     """Those before `unstarted` complete, in whatever order, the others have not begun."""
     with Line(backend, 2) as line:
-        for rounds, bound in ((30, False), (2, False), (2, False), (8, True), (1, False)):
+        for rounds, bound in FIVE:
             line.put(rounds, bound)
         beginning = line.device.transport.snapshot()
-        for at in range(first, first + 60, 3):
+        for at in range(first, first + 20):
             line.device.transport.restore(beginning)
             line.device.advance(at)
             unstarted = line.queue.stop()
@@ -142,6 +147,19 @@ def test_stopped_in_any_cycle_it_says_where_it_goes_on(backend, first):
             line.queue.enable()
             line.queue.wait()
             assert line.counted() == [32] * 5
+
+
+def test_it_was_stopped_before_the_first_packet_and_after_the_last(backend):
+    with Line(backend, 2) as line:
+        for rounds, bound in FIVE:
+            line.put(rounds, bound)
+        beginning = line.device.transport.snapshot()
+        found = []
+        for at in (0, STOPS - 1):
+            line.device.transport.restore(beginning)
+            line.device.advance(at)
+            found.append(line.queue.stop())
+        assert found == [0, 5]
 
 
 def test_ended_with_all_in_flight(backend):

@@ -76,8 +76,8 @@ def test_every_third_cycle(name, kind, form, chunk):
     """The mechanisms take turns."""
     c = campaign(name, kind, form, SMALL_SM)
     for k, mechanism in enumerate(MECHANISMS):
-        cycles = range(k, c.cycles, len(MECHANISMS))
-        totals(c.at_cycles(mechanism, cycles[len(cycles) * chunk // CHUNKS:len(cycles) * (chunk + 1) // CHUNKS:3]))
+        cycles = range(3 * k, c.cycles, 3 * len(MECHANISMS))
+        totals(c.at_cycles(mechanism, cycles[len(cycles) * chunk // CHUNKS:len(cycles) * (chunk + 1) // CHUNKS]))
 
 
 # What goes together with it

@@ -28,7 +28,7 @@ TINY = preset("tiny")
 TRANSPORTS: dict[str, Callable[..., Any]] = {"golden": GoldenTransport, "rtl": RtlTransport}
 MEMORY = 1 << 15
 PATIENCE = 2000
-"""Cycles after which a kernel that was resumed has ended, or goes on for ever; and in which any command is over."""
+"""Cycles after which a kernel that was resumed has ended, or seems never to end; and in which any command is over."""
 LIVE = liveness_vector(range(7), range(PREDICATES), range(UNIFORMS), allocated=10)
 SIDE, MEET = 16, 21
 COUNT = 1 << 7
@@ -113,7 +113,7 @@ class Outcome:
     error : CommandError
         Of the resume.
     state : KernelState
-        Of the kernel: finished, preempted if it was refused, or running if it had not ended after `PATIENCE` cycles (it
+        Of the kernel: finished, preempted if it was refused, or running if it had not ended after `patience` cycles (it
         was preempted then).
     fault : FaultReport or None
         The first.
@@ -149,6 +149,8 @@ class ContextMachine:
     ----------
     expected : Outcome
         Of a resume of the context as it was saved.
+    patience : int
+        Cycles after which a kernel that was resumed is taken to go on for ever.
     alone : bytes
         What all other memory holds at the end if there is no resume at all.
     """
@@ -157,7 +159,7 @@ class ContextMachine:
                  memory: bytes | None = None):
         self.transport = TRANSPORTS[name](TINY, memory_bytes=MEMORY)
         self.bench = Bench(self.transport)
-        self.rounds, self.tbs = rounds, tbs
+        self.rounds, self.tbs, self.patience = rounds, tbs, PATIENCE
         self.transport.write_memory(0, np.random.default_rng(7).bytes(MEMORY))
         self.bench.allocate(256)
         self.output = self.bench.store(bytes(64 * tbs))
@@ -272,7 +274,7 @@ class ContextMachine:
         error = self.resume(gang)
         assert (bench.state(0) is KernelState.PREEMPTED) == (error is not CommandError.NONE)
         passed = 0
-        while passed < PATIENCE and (bench.state(0) is KernelState.RUNNING
+        while passed < self.patience and (bench.state(0) is KernelState.RUNNING
                                      or bench.state(1) is KernelState.RUNNING):
             passed += self.transport.advance(100)
         state = bench.state(0)

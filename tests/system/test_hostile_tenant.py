@@ -1,0 +1,28 @@
+"""Random tenants with streams, priorities and preempts, beside one whose kernels reach for memory of the others."""
+
+import pytest
+
+from caesura.hw.arch.geometry import preset
+from support.selection import quick
+from support.sim.hostile_tenant import HostileTenantSchedules
+
+ONE, TWO = preset("gtx480"), preset("gtx480").replace(sms=2)
+
+
+@pytest.mark.timeout(900)
+@pytest.mark.parametrize("first", quick(range(0, 200, 5), [0]))
+def test_what_is_reached_for_is_refused_and_all_else_is_right(first):
+    """Whoever was in the registers, the shared memory or the caches before, and whoever is preempted meanwhile."""
+    schedules = HostileTenantSchedules("golden", TWO if first % 10 else ONE)
+    for seed in range(first, first + 5):
+        schedules.run(seed)
+    assert schedules.attacks > 10 and schedules.recorded > schedules.attacks // 2
+
+
+@pytest.mark.full
+@pytest.mark.timeout(1800)
+@pytest.mark.parametrize("seed", range(20))
+def test_so_it_is_on_the_rtl(seed):
+    schedules = HostileTenantSchedules("rtl", ONE)
+    schedules.run(2000 + seed, steps=12)
+    assert schedules.attacks

@@ -1,0 +1,50 @@
+"""The kernels of CTXBack Table I on the RTL, stopped in preemption routines of both forms; routines cost nothing where
+nobody preempts."""
+
+import dataclasses
+
+import pytest
+
+from caesura.hw.arch.context import Mechanism
+from caesura.hw.arch.geometry import PRESETS
+from caesura.sim import MEMORY_BYTES
+from caesura.sim.rtl.transport import RtlTransport
+from caesura.sim.scenario import Work, shipped_work
+from caesura.sim.workloads.everywhere import Campaign, totals
+from caesura.software.compiler.flashback.kinds import RoutineForm, RoutineKind
+from caesura.software.compiler.flashback.traps import with_routines
+from caesura.software.kernels import hostile
+from caesura.software.kernels.ctxback import KERNELS
+from support.selection import quick
+from support.sim.routine_forms import routine_id
+
+G = PRESETS["gtx480"]
+NAMES = [each.name for each in KERNELS if each.name != "persistent"]  # that one is after Lin et al., Fig. 2
+MOMENTS = 120
+LIMIT = 1_000_000
+
+
+def campaign(name, form):
+    work = shipped_work(name, G, "tiny")
+    image = with_routines(work.image, G, RoutineKind.CTXBACK, form=form) if form else work.image
+    return Campaign(RtlTransport(G, MEMORY_BYTES), dataclasses.replace(work, image=image), Work(*hostile(G)), LIMIT)
+
+
+@pytest.mark.parametrize("name", quick(NAMES, ["relu"]))
+def test_nobody_preempts_and_routines_take_no_time(name):
+    without, handing_over, storing = (campaign(name, form).cycles for form in (
+        None, RoutineForm.HARDWARE, RoutineForm.SOFTWARE))
+    assert handing_over == without and 0 <= storing - without <= 2
+
+
+@pytest.mark.full
+@pytest.mark.timeout(3600)
+@pytest.mark.parametrize("form", RoutineForm, ids=routine_id)
+@pytest.mark.parametrize("name", NAMES)
+def test_stopped_throughout_the_run(name, form):
+    """At `MOMENTS` of its cycles; two mechanisms take turns."""
+    c = campaign(name, form)
+    step = max(1, c.cycles // MOMENTS) | 1
+    for k, mechanism in enumerate((Mechanism.LIVE_CP, Mechanism.LIVE)):
+        requests, saved = totals(c.at_cycles(mechanism, range(k * step, c.cycles, 2 * step)))
+        assert saved > 0.9 * requests > 0
