@@ -13,6 +13,8 @@ from caesura.sim.memory import ErrorRange
 from caesura.sim.rtl.transport import RtlTransport
 from caesura.sim.testing.launch import Bench
 from caesura.software.compiler import KernelImage, Parameter
+from caesura.software.compiler.flashback.kinds import RoutineForm, RoutineKind
+from caesura.software.compiler.flashback.traps import with_routines
 from caesura.software.driver import CommandRefused, Device, KernelFault
 from support.sim.machine_code import word
 
@@ -135,9 +137,12 @@ SPIES = spy("low", 0, 31), spy("high", REGISTERS - 1, 0)
 class Scene:
     """A device with the secret kernel resident, or gone, on all of its SM."""
 
-    def __init__(self, transport, ending):
+    def __init__(self, transport, ending, routines=None):
         self.device = Device(transport(TINY, memory_bytes=1 << 18))
-        self.module = self.device.load([secret(ending), *(image for image, _ in SPIES)])
+        image = secret(ending)
+        if routines:
+            image = with_routines(image, TINY, RoutineKind.CTXBACK, form=routines)
+        self.module = self.device.load([image, *(image for image, _ in SPIES)])
         self.launch = self.module["secret"](1, THREADS, ())
         self.device.advance(2000)
 
@@ -230,3 +235,71 @@ def test_nothing_can_be_read_after_a_resume_that_failed(transport, mechanism):
         scene.expect_nothing()
         scene.device.resume(scene.launch)
         assert not scene.launch.finished
+
+
+@BACK_ENDS
+@pytest.mark.parametrize("away", [False, True])
+def test_nothing_of_a_killed_kernel_can_be_read(transport, away):
+    scene = Scene(transport, "loop")
+    if away:
+        scene.device.preempt(scene.launch, Mechanism.LIVE_CP)
+    scene.device.kill(scene.launch)
+    scene.expect_nothing()
+
+
+@BACK_ENDS
+@pytest.mark.parametrize("mechanism", list(Mechanism), ids=lambda m: m.label)
+def test_nothing_can_be_read_of_what_stayed_on_the_sm(transport, mechanism):
+    """A spy takes all of the SM, so what stays has to leave; once more when it is back, and killed where it stays."""
+    scene = Scene(transport, "loop")
+    for _ in range(2):
+        scene.device.preempt(scene.launch, mechanism, in_place=True)
+        assert scene.device.read(f"kernel[{scene.launch.slot}].registers_stay")
+        scene.expect_nothing()
+        assert not scene.device.read(f"kernel[{scene.launch.slot}].registers_stay")
+        scene.device.resume(scene.launch)
+        scene.device.advance(50)
+    scene.device.preempt(scene.launch, mechanism, in_place=True)
+    scene.device.kill(scene.launch)
+    scene.expect_nothing()
+
+
+@BACK_ENDS
+def test_nothing_can_be_read_of_thread_blocks_that_begin_anew(transport):
+    scene = Scene(transport, "loop")
+    scene.device.preempt(scene.launch, restart=True)
+    scene.expect_nothing()
+    scene.device.resume(scene.launch)
+    scene.device.advance(2000)
+    scene.device.preempt(scene.launch)
+    scene.expect_nothing()
+
+
+@BACK_ENDS
+@pytest.mark.parametrize("mechanism", list(Mechanism), ids=lambda m: m.label)
+def test_nothing_can_be_read_of_bases_and_increments(transport, mechanism):
+    scene = Scene(transport, "loop")
+    scene.device.checkpoint(scene.launch, mechanism)
+    scene.device.advance(50)
+    for _ in range(2):
+        assert scene.device.preempt(scene.launch, mechanism, incremental=True).incremental
+        scene.expect_nothing()
+        scene.device.resume(scene.launch)
+        scene.device.advance(50)
+    scene.device.checkpoint(scene.launch, mechanism)
+    scene.device.kill(scene.launch)
+    scene.expect_nothing()
+
+
+@BACK_ENDS
+@pytest.mark.parametrize("form", list(RoutineForm), ids=lambda form: form.value)
+def test_nothing_can_be_read_of_a_kernel_in_its_routines(transport, form):
+    """Also not where they have stored registers: in local memory, which is cleared at each launch."""
+    scene = Scene(transport, "loop", routines=form)
+    for _ in range(2):
+        assert scene.device.preempt(scene.launch, Mechanism.LIVE, trap=True).trap
+        scene.expect_nothing()
+        scene.device.resume(scene.launch)
+        scene.device.advance(50)
+    scene.device.kill(scene.launch)
+    scene.expect_nothing()

@@ -5,6 +5,7 @@ On the whole RTL and on the golden model. A few thousand words of memory: all of
 
 import functools
 import random
+from collections import Counter
 from types import SimpleNamespace
 
 import numpy as np
@@ -16,9 +17,10 @@ from caesura.hw.arch.faults import CommandError
 from caesura.sim.golden import context_image
 from support.selection import quick
 from support.sim.context_machine import TRANSPORTS, ContextMachine, Image, Outcome
-from support.sim.lies import Places, lies, random_image
+from support.sim.lies import CHECKSUMS, Places, lies, random_image
 
 ENTRY_BITS = CCB_ENTRY.size
+PLACES = {name: (place.offset, place.width) for name, place in CCB_ENTRY}
 LONGER = 20
 COMPRESSING = [m for m in Mechanism if m.has(Capability.COMPRESSES)]
 
@@ -79,6 +81,29 @@ def test_a_flipped_bit_is_refused_and_does_no_harm_once_it_is_put_back(name, ste
             machine.flip(index, bit)
             assert machine.outcome() == machine.expected, (index, bit)
             machine.back()
+
+
+@pytest.mark.timeout(1800)
+@pytest.mark.parametrize("mechanism", COMPRESSING, ids=lambda m: m.name)
+@pytest.mark.parametrize("step, sample", quick([(1, 2000), (67, 30)], [(67, 30)]))
+def test_a_flipped_bit_under_right_checksums_is_refused_or_harms_its_own_tb_alone(step, sample, mechanism):
+    """Each `step`-th bit of the entry, its checksums apart, and of all heads, and `sample` others."""
+    machines, rng = pair(mechanism), random.Random(2)
+    machine = machines["rtl"]
+    machine.back()
+    right = machine.image()
+    sums = {offset + bit for name, (offset, width) in PLACES.items() if name in CHECKSUMS for bit in range(width)}
+    first, rest = bits_of(machine, 0)
+    ends = Counter()
+    for bit in (*(bit for bit in first[::step] if bit not in sums), *rng.sample(rest, min(sample, len(rest)))):
+        image = right.copy()
+        words, at = (image.entry, bit) if bit < ENTRY_BITS else (image.stream, bit - ENTRY_BITS)
+        words[at // 32] ^= 1 << at % 32
+        image.seal()
+        rtl, golden = compare(machines, f"bit {bit}", image)
+        assert rtl.state is not KernelState.FINISHED or rtl.fault or rtl.own == golden.own, f"bit {bit}: other results"
+        ends[rtl.error, rtl.own == machine.expected.own] += 1
+    assert ends[CommandError.BAD_IMAGE, False] and ends[CommandError.NONE, False], ends
 
 
 class _Believed(tuple):

@@ -4,7 +4,7 @@ import numpy as np
 
 from caesura.hw.arch.faults import Fault
 from caesura.software.compiler import compile_ptx
-from caesura.software.driver import KernelFault
+from caesura.software.driver import KernelFault, Tenant
 
 from .shared_counters import HEAD
 from .tenant_schedules import TENANT, TenantSchedules
@@ -51,6 +51,7 @@ class HostileTenantSchedules(TenantSchedules):
     def __init__(self, backend, g):
         super().__init__(backend, g)
         self.attacks = self.recorded = 0
+        self.attacker: Tenant | None = None
 
     def run(self, seed, steps=20):
         self.attacker, self.under_way = None, []
@@ -64,13 +65,14 @@ class HostileTenantSchedules(TenantSchedules):
         super()._step()
 
     def _attack(self):
-        rng = self.rng
+        rng, attacker = self.rng, self.attacker
+        assert attacker
         victim = rng.choice(self.users)
         region = rng.choice((victim.tenant.heap, victim.tenant.system))
         places = [victim.secret.address, region.base, region.end - 4, rng.randrange(region.base, region.end, 4)]
-        place, output = rng.choice(places), self.attacker.zeros(1, np.uint32)
-        stream = self.attacker.stream(priority=rng.randrange(3))
-        kernel = self.attacker.load(REACH)["reach"]
+        place, output = rng.choice(places), attacker.zeros(1, np.uint32)
+        stream = attacker.stream(priority=rng.randrange(3))
+        kernel = attacker.load(REACH)["reach"]
         self.under_way.append((place, output, stream.launch(kernel, 2, 16, [place, output, rng.randrange(4)])))
 
     def _nothing_is_left(self):
@@ -85,5 +87,6 @@ class HostileTenantSchedules(TenantSchedules):
             self.recorded += record is not None
             assert not output.get().any()
             self.attacks += 1
-        self.attacker.close()
+        if self.attacker:
+            self.attacker.close()
         super()._nothing_is_left()

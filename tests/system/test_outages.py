@@ -1,0 +1,132 @@
+"""Memory that fails at any cycle of a preempt or a resume, for a moment, a while, or until the command has ended: no
+thread block is lost, none runs twice, on the whole RTL, by every mechanism."""
+
+import pytest
+
+from caesura.hw.arch.commands import Command, KernelState
+from caesura.hw.arch.context import Mechanism
+from caesura.hw.arch.faults import CommandError
+from caesura.hw.arch.geometry import preset
+from caesura.sim.memory import ErrorRange
+from caesura.sim.rtl.transport import RtlTransport
+from support.selection import quick
+from support.sim.kept_memory import FINISHED, PREEMPTED, Scene
+
+TINY = preset("tiny")
+EIGHT = TINY.replace(name="eight", warps=16, tb_slots=8, registers=16 * TINY.registers // TINY.warps,
+                     shared_bytes=4 * TINY.shared_bytes)
+GEOMETRIES = {"2 slots": TINY.replace(tb_slots=2), "8 slots": EIGHT}
+KINDS = {"reads": (True, False), "writes": (False, True), "both": (True, True)}
+LENGTHS = 1, 60, None
+"""Cycles; None: until the command has ended."""
+QUICK = [("2 slots", Mechanism.LIVE_TB, "both", 23)]
+CASES = QUICK + [(slots, mechanism, kind, step) for slots, step in (("2 slots", 3), ("8 slots", 29))
+                 for mechanism in Mechanism for kind in KINDS]
+"""With the cycles from one moment to the next."""
+LIMIT = 100_000
+_scenes = {}
+
+
+class Outages(Scene):
+    """The kernel in the middle of its run."""
+
+    def __init__(self, geometry):
+        super().__init__(RtlTransport(geometry, memory_bytes=1 << 19))
+        self.start(self.moments(4)[2])
+        self.running = self.transport.snapshot()
+
+    def settle(self):
+        """Let time pass until no command is under way; return the cycles and how it ended."""
+        passed = 0
+        while self.bench.peek("status")["busy"] or self.state in (KernelState.PREEMPTING, KernelState.RESUMING):
+            assert passed < LIMIT, self.state
+            passed += self.transport.advance(20)
+        return passed, self.error
+
+    def fail(self, kind, moment, length):
+        """Let accesses to the kernel's context fail from a moment on."""
+        self.transport.advance(moment)
+        reads, writes = KINDS[kind]
+        self.transport.add_error_range(ErrorRange(self.loaded.ccb_base, self.loaded.ccb_base + self.ccb_bytes, reads,
+                                                  writes))
+        if length:
+            self.transport.advance(length)
+            self.transport.clear_error_ranges()
+        _, error = self.settle()
+        self.transport.clear_error_ranges()
+        assert error in (CommandError.NONE, CommandError.BUS_ERROR), error
+        return error
+
+    def again(self, command, mechanism):
+        """Repeat a command, the memory being whole again, until it ends without an error: at most twice."""
+        for _ in range(2):
+            self.bench.command(command, 0, mechanism)
+            if self.settle()[1] is CommandError.NONE:
+                return
+        pytest.fail(f"{command.name} ends with {self.error.name} again and again")
+
+    def ends(self, mechanism):
+        """Bring the kernel to its end; the arrays hold the right bits, each atomic done once."""
+        if self.state is PREEMPTED:
+            self.again(Command.RESUME, mechanism)
+        passed = 0
+        while self.state is not FINISHED:
+            assert passed < LIMIT, self.state
+            passed += self.transport.advance(200)
+        self.arrays.check()
+
+
+def scene(slots):
+    if slots not in _scenes:
+        _scenes.clear()
+        _scenes[slots] = Outages(GEOMETRIES[slots])
+    return _scenes[slots]
+
+
+def took(s, beginning, command, mechanism):
+    s.transport.restore(beginning)
+    s.bench.command(command, 0, mechanism)
+    cycles, error = s.settle()
+    assert error is CommandError.NONE
+    return cycles
+
+
+@pytest.mark.timeout(1800)
+@pytest.mark.parametrize("slots, mechanism, kind, step", quick(CASES, QUICK))
+def test_during_a_preempt(slots, mechanism, kind, step):
+    s, bad = scene(slots), 0
+    whole = took(s, s.running, Command.PREEMPT, mechanism)
+    for number, moment in enumerate(range(0, whole, step)):
+        s.transport.restore(s.running)
+        s.bench.command(Command.PREEMPT, 0, mechanism)
+        bad += s.fail(kind, moment, LENGTHS[number % 3]) is CommandError.BUS_ERROR
+        if s.state is KernelState.RUNNING and number % 2:
+            s.again(Command.PREEMPT, mechanism)
+        s.ends(mechanism)
+    assert bad or kind == "reads"
+
+
+@pytest.mark.timeout(1800)
+@pytest.mark.parametrize("gang", quick([False, True], [False]))
+@pytest.mark.parametrize("slots, mechanism, kind, step", quick(CASES, QUICK))
+def test_during_a_resume(slots, mechanism, kind, step, gang):
+    """What is parked is preempted with the rest, brought back at the next resume, or killed with its kernel."""
+    s, bad = scene(slots), 0
+    took(s, s.running, Command.PREEMPT, mechanism)
+    away = s.transport.snapshot()
+    whole = took(s, away, Command.RESUME, mechanism)
+    for number, moment in enumerate(range(0, whole, step)):
+        s.transport.restore(away)
+        s.bench.command(Command.RESUME, 0, mechanism, gang=gang)
+        error = s.fail(kind, moment, LENGTHS[number % 3])
+        bad += error is CommandError.BUS_ERROR
+        if error and number % 4 == 0:
+            s.bench.command(Command.KILL, 0)
+            s.until(KernelState.IDLE, FINISHED)
+            assert not s.bench.peek("status")["resident"] and not s.bench.peek("status")["warps"]
+            continue
+        if error and number % 4 == 1 and s.state is KernelState.RUNNING:
+            s.bench.command(Command.PREEMPT, 0, mechanism)
+            s.settle()
+        s.ends(mechanism)
+    assert bad
