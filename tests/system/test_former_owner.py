@@ -16,6 +16,7 @@ from caesura.software.compiler import KernelImage, Parameter
 from caesura.software.compiler.flashback.kinds import RoutineForm, RoutineKind
 from caesura.software.compiler.flashback.traps import with_routines
 from caesura.software.driver import CommandRefused, Device, KernelFault
+from support.selection import quick
 from support.sim.machine_code import word
 
 TINY = preset("tiny")
@@ -248,7 +249,7 @@ def test_nothing_of_a_killed_kernel_can_be_read(transport, away):
 
 
 @BACK_ENDS
-@pytest.mark.parametrize("mechanism", list(Mechanism), ids=lambda m: m.label)
+@pytest.mark.parametrize("mechanism", quick(Mechanism, [Mechanism.LIVE_TB]), ids=lambda m: m.label)
 def test_nothing_can_be_read_of_what_stayed_on_the_sm(transport, mechanism):
     """A spy takes all of the SM, so what stays has to leave; once more when it is back, and killed where it stays."""
     scene = Scene(transport, "loop")
@@ -276,7 +277,7 @@ def test_nothing_can_be_read_of_thread_blocks_that_begin_anew(transport):
 
 
 @BACK_ENDS
-@pytest.mark.parametrize("mechanism", list(Mechanism), ids=lambda m: m.label)
+@pytest.mark.parametrize("mechanism", quick(Mechanism, [Mechanism.LIVE_TB]), ids=lambda m: m.label)
 def test_nothing_can_be_read_of_bases_and_increments(transport, mechanism):
     scene = Scene(transport, "loop")
     scene.device.checkpoint(scene.launch, mechanism)

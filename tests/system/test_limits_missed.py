@@ -1,9 +1,9 @@
 """The limits of save and restore that are not kept are missed by no more than is said of them."""
 
 import pytest
+from system.test_limits import FEW, MISSED, WIDE_PORT
 
 from caesura.sim.bench.limits import LimitRuns
-from system.test_limits import FEW, MISSED, WIDE_PORT
 
 MOST = 1.10
 """Of the limit (docs/mechanisms.md says by how much each is missed)."""

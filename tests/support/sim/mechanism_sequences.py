@@ -164,7 +164,8 @@ class MechanismSequences(Campaign):
     def _small_neighbour(self) -> Launch:
         """Launch some warps of the neighbour, which leave registers to others."""
         job = self.neighbour.job
-        self.threads = self.rng.choice((1, 2, self.g.warps // 2)) * self.g.warp_size
+        warps = job.block[0] // self.g.warp_size
+        self.threads = self.rng.choice((1, 2, warps // 2)) * self.g.warp_size
         for array in self._other_arrays.values():
             array.set(np.zeros_like(array.get()))
         arguments = [self._other_arrays.get(n, v) for n, v in job.arguments.items()]
