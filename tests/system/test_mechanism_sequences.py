@@ -31,7 +31,8 @@ def sequences(machine, name):
         if machine == "golden":
             transport = GoldenTransport(SMALL_SM, memory_bytes=8 << 20)
         else:
-            transport = RtlTransport(SMALL_SM if machine == "rtl" else PRESETS["gtx480"], memory_bytes=8 << 20)
+            g, memory = (SMALL_SM, 8 << 20) if machine == "rtl" else (PRESETS["gtx480"], 16 << 20)
+            transport = RtlTransport(g, memory)
             transport.set_timing(MemoryTiming.of(SMALL_SM.replace(memory_latency=NEAR)))
         work = SMALL_RUNS[name]()
         if name not in WITHOUT_ROUTINES:
