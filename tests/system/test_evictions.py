@@ -7,10 +7,9 @@ from caesura.hw.arch.commands import Command, KernelState
 from caesura.hw.arch.context import Mechanism
 from caesura.hw.arch.faults import CommandError
 from caesura.hw.arch.geometry import preset
-from caesura.sim.memory import ErrorRange
 from caesura.sim.rtl.transport import RtlTransport
 from support.selection import quick
-from support.sim.kept_memory import FINISHED, IDLE, LIMIT, PREEMPTED, Scene
+from support.sim.kept_memory import FINISHED, IDLE, PREEMPTED, Scene
 
 GEOMETRIES = [pytest.param("tiny", id="tiny"), pytest.param("gtx480", id="gtx480", marks=pytest.mark.full)]
 MECHANISMS = [Mechanism.OCCUPIED, Mechanism.LIVE, Mechanism.LIVE_CP, Mechanism.LIVE_TB]
@@ -21,27 +20,9 @@ MOMENTS = {"gtx480": 30}
 """Most of a test, where an eviction has thousands of cycles; elsewhere all there are."""
 
 
-class PatientScene(Scene):
-    """Looks seldom: looking costs as much time as two hundred cycles."""
-
-    def until(self, *states):
-        passed = 0
-        while self.state not in states:
-            assert passed < LIMIT, self.state
-            passed += self.transport.advance(200)
-
-
 @pytest.fixture(scope="module", params=GEOMETRIES)
 def scene(request):
-    return PatientScene(RtlTransport(preset(request.param), memory_bytes=1 << 19))
-
-
-def settled(scene, step=50):
-    """Let time pass until no command is under way; return the cycles."""
-    passed = 0
-    while scene.bench.peek("status")["busy"] or scene.state is KernelState.PREEMPTING:
-        passed += scene.transport.advance(step)
-    return passed
+    return Scene(RtlTransport(preset(request.param), memory_bytes=1 << 19), pause=200)
 
 
 def stayed(scene, mechanism):
@@ -52,15 +33,15 @@ def stayed(scene, mechanism):
     scene.until(PREEMPTED)
     assert scene.bench.get("kernel[0].registers_stay")
     state = scene.transport.snapshot()
-    took = evict(scene, mechanism, step=1)
+    took = evict(scene, mechanism, pause=1)
     assert not stays(scene) and scene.error is CommandError.NONE
     return state, took
 
 
-def evict(scene, mechanism, step=50):
+def evict(scene, mechanism, pause=50):
     """Preempt what has been preempted in place already; return the cycles."""
     scene.bench.command(Command.PREEMPT, 0, mechanism)
-    return settled(scene, step)
+    return scene.settle(pause)
 
 
 def moments(scene, took, step):
@@ -85,11 +66,10 @@ def test_memory_fails_for_a_while_at_any_cycle_of_an_eviction(scene, mechanism, 
         scene.transport.restore(state)
         scene.bench.command(Command.PREEMPT, 0, mechanism)
         scene.transport.advance(moment)
-        scene.transport.add_error_range(ErrorRange(scene.loaded.ccb_base, scene.loaded.ccb_base + scene.ccb_bytes,
-                                                   reads=number % 2 == 0))
+        scene.contexts_fail(reads=number % 2 == 0)
         scene.transport.advance(length)
         scene.transport.clear_error_ranges()
-        settled(scene)
+        scene.settle(50)
         error = scene.error
         assert error in (CommandError.NONE, CommandError.BUS_ERROR) and scene.state is PREEMPTED
         failed += error is CommandError.BUS_ERROR

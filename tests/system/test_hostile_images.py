@@ -16,7 +16,7 @@ from caesura.hw.arch.context import CCB_ENTRY, Capability, Mechanism
 from caesura.hw.arch.faults import CommandError
 from caesura.sim.golden import context_image
 from support.selection import quick
-from support.sim.context_machine import TRANSPORTS, ContextMachine, Image, Outcome
+from support.sim.context_machine import PATIENCE, TRANSPORTS, ContextMachine, Image, Outcome
 from support.sim.lies import CHECKSUMS, Places, lies, random_image
 
 ENTRY_BITS = CCB_ENTRY.size
@@ -120,12 +120,13 @@ def test_a_machine_that_does_not_look_at_the_checksum_of_a_stream_is_noticed(mon
         test_a_flipped_bit_is_refused_and_does_no_harm_once_it_is_put_back("golden", ENTRY_BITS, 20, Mechanism.LIVE_CP)
 
 
-def judge(what: str, machine: ContextMachine, image: Image, forgotten: bool) -> Outcome:
+def judge(what: str, machine: ContextMachine, image: Image, forgotten: bool, patience: int = PATIENCE) -> Outcome:
     """Resume an image. Whatever it says, no other memory changes; after a refusal the right one can be resumed.
 
     A machine that has `forgotten` the kernel takes it over from memory first: it does not know then how long the right
     image is, and looks into one of another length.
     """
+    machine.patience = patience
     machine.back()
     right = machine.image()
     machine.put(image)
@@ -157,9 +158,7 @@ def compare(machines: dict[str, ContextMachine], what: str, image: Image, forgot
     rtl, golden = (judge(f"{name}: {what}", machine, image, forgotten) for name, machine in machines.items())
     if (rtl.state is KernelState.RUNNING) != (golden.state is KernelState.RUNNING):
         slow = "rtl" if rtl.state is KernelState.RUNNING else "golden"
-        machines[slow].patience *= LONGER
-        again = judge(f"{slow}: {what}", machines[slow], image, forgotten)
-        machines[slow].patience //= LONGER
+        again = judge(f"{slow}: {what}", machines[slow], image, forgotten, LONGER * PATIENCE)
         rtl, golden = (again, golden) if slow == "rtl" else (rtl, again)
     assert rtl.error is golden.error, f"{what}: the RTL ends with {rtl.error.name}, the model with {golden.error.name}"
     assert (rtl.state, rtl.fault is None) == (golden.state, golden.fault is None), f"{what}: {rtl}, {golden}"

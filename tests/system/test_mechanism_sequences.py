@@ -1,8 +1,6 @@
 """Random sequences of mechanisms: a kernel is preempted at least twenty times a run, each time with another mechanism
 and in another way, with what is not saved random; nothing may be lost."""
 
-import dataclasses
-
 import pytest
 
 from caesura.hw.arch.context import Mechanism
@@ -12,9 +10,9 @@ from caesura.sim.memory import MemoryTiming
 from caesura.sim.rtl.transport import RtlTransport
 from caesura.sim.workloads.everywhere import SMALL_SM
 from caesura.software.compiler.flashback.kinds import RoutineForm, RoutineKind
-from caesura.software.compiler.flashback.traps import with_routines
 from support.selection import quick
 from support.sim.mechanism_sequences import WAYS, MechanismSequences
+from support.sim.routine_forms import with_routines_of
 from support.sim.small_runs import SMALL_RUNS
 
 RUNS, SHARE = 48, 8
@@ -36,8 +34,7 @@ def sequences(machine, name):
             transport.set_timing(MemoryTiming.of(SMALL_SM.replace(memory_latency=NEAR)))
         work = SMALL_RUNS[name]()
         if name not in WITHOUT_ROUTINES:
-            image = with_routines(work.image, SMALL_SM, RoutineKind.CTXBACK, form=RoutineForm.HARDWARE)
-            work = dataclasses.replace(work, image=image)
+            work = with_routines_of(work, transport.geometry, RoutineKind.CTXBACK, RoutineForm.HARDWARE)
         _machines[machine, name] = MechanismSequences(transport, work)
     return _machines[machine, name]
 

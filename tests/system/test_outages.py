@@ -7,7 +7,6 @@ from caesura.hw.arch.commands import Command, KernelState
 from caesura.hw.arch.context import Mechanism
 from caesura.hw.arch.faults import CommandError
 from caesura.hw.arch.geometry import preset
-from caesura.sim.memory import ErrorRange
 from caesura.sim.rtl.transport import RtlTransport
 from support.selection import quick
 from support.sim.kept_memory import FINISHED, PREEMPTED, Scene
@@ -23,45 +22,37 @@ QUICK = [("2 slots", Mechanism.LIVE_TB, "both", 23)]
 CASES = QUICK + [(slots, mechanism, kind, step) for slots, step in (("2 slots", 3), ("8 slots", 29))
                  for mechanism in Mechanism for kind in KINDS]
 """With the cycles from one moment to the next."""
-LIMIT = 100_000
 _scenes = {}
 
 
 class Outages(Scene):
     """The kernel in the middle of its run."""
 
+    limit = 100_000
+
     def __init__(self, geometry):
-        super().__init__(RtlTransport(geometry, memory_bytes=1 << 19))
+        super().__init__(RtlTransport(geometry, memory_bytes=1 << 19), pause=200)
         self.start(self.moments(4)[2])
         self.running = self.transport.snapshot()
-
-    def settle(self):
-        """Let time pass until no command is under way; return the cycles and how it ended."""
-        passed = 0
-        while self.bench.peek("status")["busy"] or self.state in (KernelState.PREEMPTING, KernelState.RESUMING):
-            assert passed < LIMIT, self.state
-            passed += self.transport.advance(20)
-        return passed, self.error
 
     def fail(self, kind, moment, length):
         """Let accesses to the kernel's context fail from a moment on."""
         self.transport.advance(moment)
-        reads, writes = KINDS[kind]
-        self.transport.add_error_range(ErrorRange(self.loaded.ccb_base, self.loaded.ccb_base + self.ccb_bytes, reads,
-                                                  writes))
+        self.contexts_fail(*KINDS[kind])
         if length:
             self.transport.advance(length)
             self.transport.clear_error_ranges()
-        _, error = self.settle()
+        self.settle(20)
         self.transport.clear_error_ranges()
-        assert error in (CommandError.NONE, CommandError.BUS_ERROR), error
-        return error
+        assert self.error in (CommandError.NONE, CommandError.BUS_ERROR), self.error
+        return self.error
 
     def again(self, command, mechanism):
         """Repeat a command, the memory being whole again, until it ends without an error: at most twice."""
         for _ in range(2):
             self.bench.command(command, 0, mechanism)
-            if self.settle()[1] is CommandError.NONE:
+            self.settle(20)
+            if self.error is CommandError.NONE:
                 return
         pytest.fail(f"{command.name} ends with {self.error.name} again and again")
 
@@ -69,10 +60,7 @@ class Outages(Scene):
         """Bring the kernel to its end; the arrays hold the right bits, each atomic done once."""
         if self.state is PREEMPTED:
             self.again(Command.RESUME, mechanism)
-        passed = 0
-        while self.state is not FINISHED:
-            assert passed < LIMIT, self.state
-            passed += self.transport.advance(200)
+        self.until(FINISHED)
         self.arrays.check()
 
 
@@ -86,8 +74,8 @@ def scene(slots):
 def took(s, beginning, command, mechanism):
     s.transport.restore(beginning)
     s.bench.command(command, 0, mechanism)
-    cycles, error = s.settle()
-    assert error is CommandError.NONE
+    cycles = s.settle(20)
+    assert s.error is CommandError.NONE
     return cycles
 
 
@@ -127,6 +115,6 @@ def test_during_a_resume(slots, mechanism, kind, step, gang):
             continue
         if error and number % 4 == 1 and s.state is KernelState.RUNNING:
             s.bench.command(Command.PREEMPT, 0, mechanism)
-            s.settle()
+            s.settle(20)
         s.ends(mechanism)
     assert bad

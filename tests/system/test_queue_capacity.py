@@ -13,6 +13,7 @@ from caesura.software.compiler import compile_ptx
 from caesura.software.driver import DriverError
 from support.selection import quick
 from support.sim.chain import THREADS, Chain
+from support.sim.queue_stops import stopped_at
 from support.sim.queues import ADD, DEVICE, HOW, LIMIT, Scene
 
 FIVE = (30, False), (2, False), (2, False), (8, True), (1, False)
@@ -132,11 +133,7 @@ def test_stopped_in_any_cycle_it_says_where_it_goes_on(backend, first):
     with Line(backend, 2) as line:
         for rounds, bound in FIVE:
             line.put(rounds, bound)
-        beginning = line.device.transport.snapshot()
-        for at in range(first, first + 20):
-            line.device.transport.restore(beginning)
-            line.device.advance(at)
-            unstarted = line.queue.stop()
+        for unstarted in stopped_at(line.device, line.queue, range(first, first + 20)):
             for _ in range(200):
                 line.device.advance(50)
                 if line.queue.state is QueueState.STOPPED:
@@ -153,13 +150,7 @@ def test_it_was_stopped_before_the_first_packet_and_after_the_last(backend):
     with Line(backend, 2) as line:
         for rounds, bound in FIVE:
             line.put(rounds, bound)
-        beginning = line.device.transport.snapshot()
-        found = []
-        for at in (0, STOPS - 1):
-            line.device.transport.restore(beginning)
-            line.device.advance(at)
-            found.append(line.queue.stop())
-        assert found == [0, 5]
+        assert [*stopped_at(line.device, line.queue, (0, STOPS - 1))] == [0, 5]
 
 
 def test_ended_with_all_in_flight(backend):

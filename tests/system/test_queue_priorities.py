@@ -11,6 +11,7 @@ from caesura.hw.arch.packets import PacketType, QueueState
 from caesura.sim.memory import ErrorRange
 from caesura.software.driver import DriverError
 from support.selection import quick
+from support.sim.queue_stops import stopped_at
 from support.sim.queues import HOW, LIMIT, Scene
 
 
@@ -310,11 +311,7 @@ def test_a_queue_stopped_in_any_cycle_while_it_is_preempted(backend, first):
         behind = scene.put(0, rounds=1)
         scene.device.advance(1200)
         scene.put(2, rounds=1)
-        beginning = scene.device.transport.snapshot()
-        for at in range(first, first + 300, 60):
-            scene.device.transport.restore(beginning)
-            scene.device.advance(at)
-            unstarted = scene.queues[0].stop()
+        for unstarted in stopped_at(scene.device, scene.queues[0], range(first, first + 300, 60)):
             for _ in range(2000):
                 scene.device.advance(50)
                 if scene.queues[0].state is QueueState.STOPPED or scene.away(0):

@@ -15,6 +15,7 @@ from caesura.sim.memory import ErrorRange
 from caesura.software.compiler import compile_ptx
 from caesura.software.driver import DriverError, LaunchError, OutOfMemory
 from support.selection import quick
+from support.sim.queue_stops import stopped_at
 from support.sim.queues import ADD, DEVICE
 from support.sim.shared_counters import HEAD
 from support.threads import together
@@ -344,11 +345,7 @@ def test_a_queue_stopped_in_any_cycle_says_where_it_goes_on(queues, first):
     """No packet is lost or runs twice: those before `unstarted` complete, the others have not begun."""
     work = queues()
     packets, expected = four_packets(work), [32, 16, 32]
-    beginning = work.device.transport.snapshot()
-    for at in range(first, first + 20):
-        work.device.transport.restore(beginning)
-        work.device.advance(at)
-        unstarted = work.queue.stop()
+    for unstarted in stopped_at(work.device, work.queue, range(first, first + 20)):
         for _ in range(100):
             work.device.advance(50)
             if work.queue.state is QueueState.STOPPED:
@@ -371,25 +368,15 @@ def four_packets(work):
 def test_it_was_stopped_before_the_first_packet_and_after_the_last(queues):
     work = queues()
     four_packets(work)
-    beginning = work.device.transport.snapshot()
-    found = []
-    for at in (0, STOPS - 1):
-        work.device.transport.restore(beginning)
-        work.device.advance(at)
-        found.append(work.queue.stop())
-    assert found == [0, 4]
+    assert [*stopped_at(work.device, work.queue, (0, STOPS - 1))] == [0, 4]
 
 
 @pytest.mark.parametrize("first", quick(range(0, 1260, 60), (120,)))
 def test_a_packet_is_replaced_while_its_queue_is_stopped_for_a_moment(queues, first):
     """What was fetched before does not run, however soon the queue goes on."""
     work = queues()
-    packets, beginning = [work.put(blocks=2, rounds=1), work.put(blocks=1, rounds=1)], work.device.transport.snapshot()
-    begun = set()
-    for at in range(first, first + 60, 2):
-        work.device.transport.restore(beginning)
-        work.device.advance(at)
-        unstarted = work.queue.stop()
+    packets, begun = [work.put(blocks=2, rounds=1), work.put(blocks=1, rounds=1)], set()
+    for unstarted in stopped_at(work.device, work.queue, range(first, first + 60, 2)):
         if unstarted == 0:
             work.queue.void(packets[0])
         work.queue.enable()

@@ -1,8 +1,6 @@
 """The kernels of CTXBack Table I on the RTL, stopped in preemption routines of both forms; routines cost nothing where
 nobody preempts."""
 
-import dataclasses
-
 import pytest
 
 from caesura.hw.arch.context import Mechanism
@@ -12,25 +10,23 @@ from caesura.sim.rtl.transport import RtlTransport
 from caesura.sim.scenario import Work, shipped_work
 from caesura.sim.workloads.everywhere import Campaign, totals
 from caesura.software.compiler.flashback.kinds import RoutineForm, RoutineKind
-from caesura.software.compiler.flashback.traps import with_routines
 from caesura.software.kernels import hostile
-from caesura.software.kernels.ctxback import KERNELS
 from support.selection import quick
-from support.sim.routine_forms import routine_id
+from support.sim.routine_forms import TABLE_ONE, routine_id, with_routines_of
 
 G = PRESETS["gtx480"]
-NAMES = [each.name for each in KERNELS if each.name != "persistent"]  # that one is after Lin et al., Fig. 2
 MOMENTS = 120
 LIMIT = 1_000_000
 
 
 def campaign(name, form):
     work = shipped_work(name, G, "tiny")
-    image = with_routines(work.image, G, RoutineKind.CTXBACK, form=form) if form else work.image
-    return Campaign(RtlTransport(G, MEMORY_BYTES), dataclasses.replace(work, image=image), Work(*hostile(G)), LIMIT)
+    if form:
+        work = with_routines_of(work, G, RoutineKind.CTXBACK, form)
+    return Campaign(RtlTransport(G, MEMORY_BYTES), work, Work(*hostile(G)), LIMIT)
 
 
-@pytest.mark.parametrize("name", quick(NAMES, ["relu"]))
+@pytest.mark.parametrize("name", quick(TABLE_ONE, ["relu"]))
 def test_nobody_preempts_and_routines_take_no_time(name):
     without, handing_over, storing = (campaign(name, form).cycles for form in (
         None, RoutineForm.HARDWARE, RoutineForm.SOFTWARE))
@@ -40,7 +36,7 @@ def test_nobody_preempts_and_routines_take_no_time(name):
 @pytest.mark.full
 @pytest.mark.timeout(3600)
 @pytest.mark.parametrize("form", RoutineForm, ids=routine_id)
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", TABLE_ONE)
 def test_stopped_throughout_the_run(name, form):
     """At `MOMENTS` of its cycles; two mechanisms take turns."""
     c = campaign(name, form)

@@ -9,6 +9,7 @@ from caesura.hw.arch.geometry import preset
 from caesura.software.compiler import compile_ptx
 from caesura.software.driver import Closed, DriverError, KernelFault, LaunchError, NoSlot, OutOfMemory
 from support.selection import quick
+from support.sim.hostile_tenant import REACH
 from support.sim.queues import DEVICE
 from support.sim.shared_counters import HEAD
 from support.sim.stirring import Stirring
@@ -19,29 +20,6 @@ from support.threads import together
 MEMORY = 1 << 22
 PART = 1 << 18
 TWO = DEVICE
-REACH = compile_ptx(HEAD + """
-.visible .entry reach(.param .u64 where, .param .u64 output, .param .u32 kind)
-{
-    .reg .pred %p<4>;
-    .reg .b32 %r<4>;
-    .reg .b64 %a<3>;
-    ld.param.u64 %a0, [where];
-    ld.param.u64 %a1, [output];
-    ld.param.u32 %r0, [kind];
-    mov.u32 %r1, 7;
-    setp.eq.u32 %p0, %r0, 0;
-    setp.eq.u32 %p1, %r0, 1;
-    setp.eq.u32 %p2, %r0, 2;
-    setp.eq.u32 %p3, %r0, 3;
-    @%p0 ld.global.u32 %r1, [%a0];
-    @%p1 st.global.u32 [%a0], %r1;
-    @%p2 atom.global.add.u32 %r1, [%a0], 5;
-    @%p3 ld.u32 %r1, [%a0];
-    st.global.u32 [%a1], %r1;
-    ret;
-}
-""").values()
-
 SPIN = compile_ptx(HEAD + ".visible .entry spin()\n{\nL:\n    bra L;\n}\n").values()
 
 

@@ -1,7 +1,6 @@
 """Preempts that trap into the preemption routines of a kernel: on the RTL at sampled and at all cycles, and what goes
 together with them on both machines."""
 
-import dataclasses
 
 import pytest
 
@@ -19,7 +18,7 @@ from caesura.software.compiler.flashback.traps import with_routines
 from caesura.software.driver import CommandRefused, DriverError
 from caesura.software.kernels import collatz_job, hostile, kernel
 from support.selection import quick
-from support.sim.routine_forms import ROUTINES, SOME_ROUTINES, routine_id
+from support.sim.routine_forms import ROUTINES, SOME_ROUTINES, routine_id, with_routines_of
 from support.sim.small_runs import SMALL_RUNS
 
 FULL, TINY = PRESETS["gtx480"], PRESETS["tiny"]
@@ -36,8 +35,7 @@ def campaign(name, kind, form, geometry=FULL):
     key = name, kind, form, geometry.name
     if key not in _campaigns:
         _campaigns.clear()
-        work = SMALL_RUNS[name]()
-        work = dataclasses.replace(work, image=with_routines(work.image, geometry, kind, form=form))
+        work = with_routines_of(SMALL_RUNS[name](), geometry, kind, form)
         _campaigns[key] = Campaign(RtlTransport(geometry, memory_bytes=8 << 20), work, Work(*hostile(geometry)),
                                    fill=True)
     return _campaigns[key]

@@ -71,9 +71,10 @@ def test_each_price_changes_what_its_mechanism_needs_and_nothing_else():
         assert changed == set(MECHANISMS.get(name, {})) and variant.replace(**MINIMAL) == least
 
 
-def test_the_example_is_the_unit_without_optional_mechanisms():
-    found = load_geometry(ROOT / "examples" / "bare_unit.toml")
-    assert found == preset("ecp5").replace(name="bare_unit", **MINIMAL)
+@pytest.mark.parametrize("name, lanes", [("bare_unit", 8), ("bare_unit_32", 32)])
+def test_the_examples_are_the_unit_without_optional_mechanisms(name, lanes):
+    found = load_geometry(ROOT / "examples" / f"{name}.toml")
+    assert found == preset("ecp5").replace(name=name, lanes=lanes, **MINIMAL)
 
 
 def test_parts_without_preemption_have_no_port_of_it_and_none_for_simulations():

@@ -12,7 +12,7 @@ import pytest
 from caesura.hw.blocks import Exported
 from caesura.sim.rtl.toolchain import verilator_root
 
-__all__ = ["icarus", "lint", "shifts_in_a_row", "verilated", "written"]
+__all__ = ["elaborated", "icarus", "lint", "shifts_in_a_row", "verilated", "written"]
 
 VERILATOR = (str(verilator_root() / "bin" / "verilator"),)
 SECONDS = 300
@@ -59,14 +59,22 @@ def verilated(made: Exported, bench: str, folder: Path) -> list[str]:
 
 def icarus(made: Exported, bench: str, folder: Path) -> list[str]:
     """Return the lines that a bench around a flat block prints under Icarus; skips where there is none."""
+    (folder / "bench.sv").write_text(bench)
+    elaborated(made, folder, "bench.sv")
+    return _run(folder, "vvp", "-N", "block.vvp").stdout.splitlines()
+
+
+def elaborated(made: Exported, folder: Path, *options: str) -> str:
+    """Have Icarus make the simulation ``block.vvp`` of a flat block and what else is given; return what it says of it.
+
+    Skips where there is no Icarus.
+    """
     if shutil.which("iverilog") is None:
         pytest.skip("there is no Icarus (Debian: apt-get install iverilog)")
     assert not made.package, "Icarus 11 takes no structures as ports"
-    files = written(made, folder)
-    (folder / "bench.sv").write_text(bench)
-    built = _run(folder, "iverilog", "-g2012", "-o", "bench.vvp", "bench.sv", *files)
+    built = _run(folder, "iverilog", "-g2012", "-o", "block.vvp", *options, *written(made, folder))
     assert built.returncode == 0, built.stderr
-    return _run(folder, "vvp", "-N", "bench.vvp").stdout.splitlines()
+    return built.stderr
 
 
 def _run(folder: Path, *command: str) -> subprocess.CompletedProcess[str]:

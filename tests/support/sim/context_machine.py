@@ -22,7 +22,7 @@ from caesura.software.compiler import KernelImage
 
 from .machine_code import word
 
-__all__ = ["TINY", "TRANSPORTS", "VICTIM", "ContextMachine", "Image", "Outcome"]
+__all__ = ["PATIENCE", "TINY", "TRANSPORTS", "VICTIM", "ContextMachine", "Image", "Outcome"]
 
 TINY = preset("tiny")
 TRANSPORTS: dict[str, Callable[..., Any]] = {"golden": GoldenTransport, "rtl": RtlTransport}

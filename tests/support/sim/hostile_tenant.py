@@ -9,7 +9,7 @@ from caesura.software.driver import KernelFault, Tenant
 from .shared_counters import HEAD
 from .tenant_schedules import TENANT, TenantSchedules
 
-__all__ = ["HostileTenantSchedules"]
+__all__ = ["REACH", "HostileTenantSchedules"]
 
 SYSTEM = 1 << 22
 REACH = compile_ptx(HEAD + """

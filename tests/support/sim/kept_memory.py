@@ -6,6 +6,7 @@ from caesura.hw.arch import context
 from caesura.hw.arch.commands import Command, KernelState
 from caesura.hw.arch.context import Mechanism
 from caesura.hw.arch.faults import CommandError
+from caesura.sim.memory import ErrorRange
 from caesura.sim.testing.launch import Bench
 from support.hw.stir import WORDS, StirArrays, image
 
@@ -17,10 +18,20 @@ PREEMPTED, FINISHED, IDLE = KernelState.PREEMPTED, KernelState.FINISHED, KernelS
 
 
 class Scene:
-    """A kernel that is loaded, on a machine of which only memory is kept when power is lost."""
+    """A kernel that is loaded, on a machine of which only memory is kept when power is lost.
 
-    def __init__(self, transport):
-        self.transport, self.g = transport, transport.geometry
+    Parameters
+    ----------
+    transport : RtlTransport
+    pause : int
+        Cycles between two looks at a state; looking takes as long as simulating some two hundred.
+    """
+
+    limit = LIMIT
+    """Most cycles of a wait."""
+
+    def __init__(self, transport, pause=20):
+        self.transport, self.g, self.pause = transport, transport.geometry, pause
         g, self.bench = self.g, Bench(transport)
         code, warps = image(min(16, g.regs_per_thread)), 2
         blocks = 2 * min(g.tb_slots, g.warps // warps) + 1
@@ -43,8 +54,21 @@ class Scene:
         """Let time pass until the kernel is in one of these states."""
         passed = 0
         while self.state not in states:
-            assert passed < LIMIT, self.state
-            passed += self.transport.advance(20)
+            assert passed < self.limit, self.state
+            passed += self.transport.advance(self.pause)
+
+    def settle(self, pause=None):
+        """Let time pass until no command is under way; return the cycles."""
+        passed = 0
+        while self.bench.peek("status")["busy"] or self.state in (KernelState.PREEMPTING, KernelState.RESUMING):
+            assert passed < self.limit, self.state
+            passed += self.transport.advance(pause or self.pause)
+        return passed
+
+    def contexts_fail(self, reads=True, writes=True):
+        """Let accesses to the kernel's contexts and record fail from now on."""
+        start = self.loaded.ccb_base
+        self.transport.add_error_range(ErrorRange(start, start + self.ccb_bytes, reads, writes))
 
     def start(self, cycles):
         self.transport.restore(self.beginning)

@@ -70,7 +70,6 @@ class MechanismSequences(Campaign):
         before = self.ways.total()
         for _ in range(10 * preemptions):  # launches
             self._back(self._origin)
-            self.based = False
             self.device.advance(rng.randrange(self.cycles))
             while not self._launch.finished:
                 self._preempt_somehow()
@@ -82,13 +81,19 @@ class MechanismSequences(Campaign):
                 return
         raise AssertionError(f"only {self.ways.total() - before} preemptions")
 
-    def _way(self) -> str:
-        """Draw a way that the machine has and the kernel allows."""
+    def _draw(self, alone: bool) -> tuple[str, Mechanism]:
+        """Draw a mechanism, and a way that it and the machine have and the kernel allows; `alone`: of one preempt that
+        nothing is done for before."""
         g = self.g
         possible = {"incremental": g.checkpoints, "base": g.checkpoints, "in place": g.in_place,
                     "newcomer": g.in_place, "trap": self.work.image.traps,
                     "restart": g.restart and self.restartable}
-        return self.rng.choice([way for way in WAYS if possible.get(way, True)])
+        way = self.rng.choice([way for way in WAYS if possible.get(way, True)])
+        mechanism = self.rng.choice(list(Mechanism))
+        if alone and way in ("base", "newcomer", "bit by bit") or way == "trap" and not mechanism.has(
+                Capability.STOPS_AT_POINTS):
+            way = "whole"
+        return way, mechanism
 
     def _options(self, way: str, mechanism: Mechanism) -> dict:
         options: dict = {"scramble": True, "max_cycles": self.max_cycles}
@@ -100,13 +105,13 @@ class MechanismSequences(Campaign):
             options["in_place"] = True
         elif way == "restart":
             options["restart"] = True
-        elif way == "trap" and mechanism.has(Capability.STOPS_AT_POINTS):
+        elif way == "trap":
             options["trap"] = True
         return options
 
     def _preempt_somehow(self) -> None:
         rng, device, launch = self.rng, self.device, self._launch
-        way, mechanism = self._way(), rng.choice(list(Mechanism))
+        way, mechanism = self._draw(alone=False)
         newcomer = None
         if way == "base":
             device.checkpoint(launch, mechanism, scramble=True, max_cycles=self.max_cycles)
@@ -116,8 +121,7 @@ class MechanismSequences(Campaign):
             self._note(newcomer)
         elif way == "bit by bit":
             self._preempt_one_by_one()
-            way, mechanism = self._way(), rng.choice(list(Mechanism))
-            way = "whole" if way in ("base", "newcomer") else way
+            way, mechanism = self._draw(alone=True)
         options = self._options(way, mechanism)
         if newcomer and not newcomer.ended:
             options["newcomer"] = newcomer
@@ -154,9 +158,7 @@ class MechanismSequences(Campaign):
                 return
             if rng.random() < 0.4:
                 continue
-            way, mechanism = self._way(), rng.choice(list(Mechanism))
-            if way in ("base", "newcomer", "bit by bit"):
-                way = "whole"
+            way, mechanism = self._draw(alone=True)
             if self.device.preempt(launch, mechanism, tbs=[tb], **self._options(way, mechanism)):
                 self.ways[f"one: {way}", mechanism] += 1
                 self.device.run(launch, rng.choice(_GAPS))

@@ -1,6 +1,5 @@
 """The kernels of CTXBack Table I, stopped in preemption routines of both forms before every dynamic instruction."""
 
-import dataclasses
 
 import pytest
 
@@ -10,16 +9,13 @@ from caesura.sim.golden.transport import GoldenTransport
 from caesura.sim.scenario import Work, shipped_work
 from caesura.sim.workloads.everywhere import Campaign, totals
 from caesura.software.compiler.flashback.kinds import RoutineForm, RoutineKind
-from caesura.software.compiler.flashback.traps import with_routines
 from caesura.software.kernels import hostile
-from caesura.software.kernels.ctxback import KERNELS
 from support.selection import quick
-from support.sim.routine_forms import routine_id
+from support.sim.routine_forms import TABLE_ONE, routine_id, with_routines_of
 
 pytestmark = pytest.mark.depends_on("hw", "sim", "software")
 
 G = PRESETS["gtx480"]
-NAMES = [each.name for each in KERNELS if each.name != "persistent"]  # that one is after Lin et al., Fig. 2
 SAMPLES, CHUNKS = 5, 4
 _campaigns = {}
 
@@ -28,18 +24,17 @@ def campaign(name, form):
     """The machine with the kernel at its start; the last that was asked for is kept."""
     if (name, form) not in _campaigns:
         _campaigns.clear()
-        work = shipped_work(name, G, "tiny")
-        work = dataclasses.replace(work, image=with_routines(work.image, G, RoutineKind.CTXBACK, form=form))
+        work = with_routines_of(shipped_work(name, G, "tiny"), G, RoutineKind.CTXBACK, form)
         _campaigns[name, form] = Campaign(GoldenTransport(G, memory_bytes=8 << 20), work, Work(*hostile(G)), 100_000)
     return _campaigns[name, form]
 
 
 def test_there_are_twelve():
-    assert len(NAMES) == 12
+    assert len(TABLE_ONE) == 12
 
 
 @pytest.mark.parametrize("form", RoutineForm, ids=routine_id)
-@pytest.mark.parametrize("name", quick(NAMES, ["relu", "matvec"]))
+@pytest.mark.parametrize("name", quick(TABLE_ONE, ["relu", "matvec"]))
 def test_sampled_instructions(name, form):
     c = campaign(name, form)
     requests, saved = totals(c.at_cycles(Mechanism.LIVE_CP, range(3, c.cycles, c.cycles // SAMPLES),
@@ -51,7 +46,7 @@ def test_sampled_instructions(name, form):
 @pytest.mark.timeout(3600)
 @pytest.mark.parametrize("chunk", range(CHUNKS))
 @pytest.mark.parametrize("form", RoutineForm, ids=routine_id)
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", TABLE_ONE)
 def test_every_instruction(name, form, chunk):
     c = campaign(name, form)
     first, last = c.cycles * chunk // CHUNKS, c.cycles * (chunk + 1) // CHUNKS
