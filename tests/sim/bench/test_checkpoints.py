@@ -26,6 +26,11 @@ def single(mechanism, at, gap, incremental):
     return base, device.preempt(launch, mechanism, incremental=incremental)
 
 
+def kept(device, launch, mechanism, incremental):
+    report = device.preempt(launch, mechanism, incremental=incremental)
+    return report, device.context(launch)
+
+
 @pytest.fixture(scope="module")
 def rows():
     return [{"kernel": "collatz"} | row for row in measure(Task(TINY, work(), (Mechanism.LIVE, Mechanism.LIVE_CP)))]
@@ -49,12 +54,36 @@ def test_means_over_kernels(rows):
     of = summary(rows)["live"]["half"]
     (row,) = [row for row in rows if row["mechanism"] == "live"]
     each = row["moments"]["half"]
-    assert of["kernels"] == 1 and of["of_whole_bytes"] == each["bytes"] / each["whole_bytes"]
-    assert of["of_base"] == each["bytes"] / each["tbs"] / (row["base"]["bytes"] / row["base"]["tbs"])
-    nothing = {"kernel": "b", "mechanism": "live", "at": 1, "correct": True, "base": None, "moments": {}}
+    assert of["kernels"] == of["with_base"] == 1 and of["of_whole_bytes"] == each["bytes"] / each["whole_bytes"]
+    assert of["of_base"] == each["stream_bytes"] / each["base_stream_bytes"]
+    again, each = summary(rows)["live"]["half, restored"], row["restored"]["half"]
+    assert again["of_whole_registers"] == each["registers"] / each["whole_registers"]
+    nothing = {"kernel": "b", "mechanism": "live", "at": 1, "correct": True, "base": None, "moments": {},
+               "restored": {}}
     assert summary([*rows, nothing])["live"]["half"] == of
-    assert summary([nothing])["live"]["half"] == {"kernels": 0, "of_base": None, "of_whole_bytes": None,
+    assert summary([nothing])["live"]["half"] == {"kernels": 0, "with_base": 0, "of_base": None, "of_whole_bytes": None,
                                                   "of_whole_registers": None, "of_whole_saves": None}
+
+
+@pytest.mark.parametrize("mechanism", [Mechanism.LIVE, Mechanism.LIVE_CP])
+def test_an_image_that_was_restored_is_a_base(rows, mechanism):
+    """The figures are those of a machine that is preempted, resumed, and preempted twice again."""
+    (row,) = [row for row in rows if row["mechanism"] == mechanism.label]
+    assert set(row["restored"]) == {"half", "three quarters"}
+    device = open_device("rtl", TINY)
+    launch, _ = start_job(device, device.load([work().image])["collatz"], work().job)
+    device.advance(row["at"])
+    first = {tb.launch_id: tb.length for tb in kept(device, launch, mechanism, False)[1]}
+    for each in row["restored"].values():
+        device.resume(launch)
+        device.run(launch, row["at"])
+        report, contexts = kept(device, launch, mechanism, True)
+        known = [tb for tb in contexts if tb.base is not None]
+        assert known and all(tb.base.length == first[tb.launch_id] for tb in known)
+        assert each["with_base"] == len(known) and each["stream_bytes"] == sum(tb.length for tb in known)
+        assert each["bytes"] == report.data_bytes + report.metadata_bytes < each["whole_bytes"]
+        assert each["registers"] == report.registers < each["whole_registers"]
+
 
 
 def test_a_wrong_result_is_told(monkeypatch):

@@ -3,6 +3,7 @@
 import dataclasses
 import functools
 import json
+import re
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,7 @@ import pytest
 from click.testing import CliRunner
 
 from caesura.hw.arch.context import Mechanism
+from caesura.hw.arch.encoding import decode
 from caesura.sim import open_device
 from caesura.sim.bench import contexts
 from caesura.sim.bench.contexts import PAPER, averages, read_result, run
@@ -20,6 +22,7 @@ from caesura.sim.report.markdown import split_markdown
 from caesura.sim.scenario import Work, shipped_work, start_job
 from caesura.sim.testing.tiny_run import TINY, work
 from caesura.software.cli import main
+from caesura.software.compiler.codegen.disassemble import code_labels, instruction_text
 from caesura.software.kernels import reduction_job
 from support.hw.preempt_images import encode, following
 
@@ -86,7 +89,7 @@ def steps_of(values, launched, live):
 def test_a_row_is_what_single_stops_hold(result):
     shown = set()
     for here, row in ((work(), result["runs"][0]), (sums(), measured(("sums", sums()))["runs"][0])):
-        live, kinds, warps = 0, Counter(), 0
+        live, uniforms, kinds, warps = 0, 0, Counter(), 0
         other = {step: [] for step in contexts.STEPS}
         histories: dict[tuple[int, int], dict[int, list]] = {}
         for at in row["moments"]:
@@ -96,6 +99,7 @@ def test_a_row_is_what_single_stops_hold(result):
             assert device.preempt(launch, Mechanism.LIVE, patience="unlimited")
             for block, warp in ((tb, warp) for tb in device.context(launch) for warp in tb.warps):
                 warps += 1
+                uniforms += len(warp.uniforms)
                 of_tb = histories.setdefault((at, block.launch_id), {})
                 for register, values in warp.registers.items():
                     own = encode(TINY, values.tolist(), warp.live_lanes)
@@ -113,6 +117,13 @@ def test_a_row_is_what_single_stops_hold(result):
         assert size["compressed"] == pytest.approx(sum(other["low_bits"]) / warps)
         assert size["followed"] == pytest.approx(sum(other["follows"]) / warps)
         assert 0 < size["followed_metadata"] <= size["metadata"]
+        named = {name for word in here.image.code for name in re.findall(r"\bU\d+", instruction_text(
+            decode(word), code_labels(here.image), here.image.registers)) if not decode(word).op.name.startswith("pp")}
+        assert row["as_vectors"] == pytest.approx({
+            "occupied": size["occupied"] + len(named) * TINY.vector_bytes,
+            "live": size["live"] + uniforms / warps * TINY.vector_bytes,
+            "compressed": size["compressed"] + uniforms / warps * 4})
+        assert named and uniforms
         assert row["classes"] == pytest.approx({kind: kinds[kind] / sum(kinds.values()) for kind in KINDS})
         assert size["metadata"] > 0 and 0 < row["standard_error"] < 0.2
         assert row["encodings"] == pytest.approx({step: sum(each) / warps for step, each in other.items()})
@@ -133,6 +144,7 @@ def test_averages_are_over_kernels():
     def row(occupied, live, compressed, classes):
         return {"bytes": {"occupied": occupied, "live": live, "compressed": compressed, "metadata": 1,
                           "followed": compressed / 2, "followed_metadata": 0.5},
+                "as_vectors": {"occupied": 2 * occupied, "live": live, "compressed": 2 * compressed},
                 "encodings": dict(zip(contexts.STEPS, (2 * compressed, compressed, compressed / 2, 0, 0), strict=True)),
                 "classes": classes and dict(zip(KINDS, classes, strict=True))}
 
@@ -148,13 +160,15 @@ def test_averages_are_over_kernels():
         "saved_with_metadata_geometric": 1 - (0.11 * 0.041 * 0.6) ** (1 / 3),
         "saved_by_tb": 1 - 0.32 / 3, "saved_by_tb_with_metadata": 1 - 0.3755 / 3,
         "saved_by_tb_geometric": 1 - 0.00025 ** (1 / 3),
-        "saved_by_tb_with_metadata_geometric": 1 - (0.055 * 0.0205 * 0.3) ** (1 / 3)})
+        "saved_by_tb_with_metadata_geometric": 1 - (0.055 * 0.0205 * 0.3) ** (1 / 3),
+        "saved_by_liveness_as_vectors": 0.8, "saved_by_both_as_vectors": 1 - 0.64 / 3})
     assert averages([{"error": "x"}]) is None
     assert averages([row(8, 0, 0, None)]) == {
         "kernels": 1, "saved_by_liveness": 1, "saved_by_both": 1, "saved_by_liveness_geometric": 1,
         "saved_by_both_geometric": 1, "saved_with_metadata": 0.875, "saved_with_metadata_geometric": 0.875,
         "saved_by_tb": 1, "saved_by_tb_geometric": 1, "saved_by_tb_with_metadata": 0.9375,
-        "saved_by_tb_with_metadata_geometric": 0.9375, "saved_by_encodings": dict.fromkeys(contexts.STEPS, 1)}
+        "saved_by_tb_with_metadata_geometric": 0.9375, "saved_by_liveness_as_vectors": 1, "saved_by_both_as_vectors": 1,
+        "saved_by_encodings": dict.fromkeys(contexts.STEPS, 1)}
 
 
 @pytest.fixture(scope="module")

@@ -90,8 +90,12 @@ def rows():
 
 def test_the_summary_is_over_kernels():
     found = summary(rows())["live"]
-    assert found["default"] == {"kernels": 2, "relative": pytest.approx(2 ** 0.5), "kept": 1, "worst": 0.9}
-    assert found["1/8"] == {"kernels": 2, "relative": pytest.approx((0.8 * 2) ** 0.5), "kept": 1, "worst": 1.2}
+    assert found["default"] == {
+        "kernels": 2, "relative": pytest.approx(2 ** 0.5), "kept": 1, "worst": 0.9,
+        "over_occupied": pytest.approx((50 / 100 + 80 / 75) / 2), "worst_moment": 70 / 50}
+    assert found["1/8"] == {
+        "kernels": 2, "relative": pytest.approx((0.8 * 2) ** 0.5), "kept": 1, "worst": 1.2,
+        "over_occupied": pytest.approx((40 / 100 + 80 / 75) / 2), "worst_moment": 1.2}
     assert list(found) == ["zero", "default", "unlimited", "1/8"]
     assert summary([]) == {}
 
@@ -103,8 +107,8 @@ def test_markdown_has_a_column_for_each_share(tmp_path):
     page.write_text(f"before\n{report.BEGIN}\nold\n{report.END}\nafter\n")
     report.update_markdown(page, result)
     text = page.read_text()
-    assert "| live | 1/8 | 1.265 | 1 of 2 | 1.20 |" in text and "old" not in text
-    assert "| k0 | live | 2 | 100 | 50 / 110 | 100 | 50 | 40 | 90 | 50 / 50 |" in text
+    assert "| live | 1/8 | 1.265 | 1 of 2 | 1.20 | 0.733 | 1.20 |" in text and "old" not in text
+    assert "| k0 | live | 2 | 100 | 50 / 110 | 100 | 50 | 40 | 90 | 50 / 50 | 0.50 |" in text
     assert text.startswith("before") and text.endswith("after\n")
 
 

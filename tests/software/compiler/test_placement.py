@@ -5,6 +5,7 @@ import dataclasses
 import pytest
 
 from caesura.hw.arch.encoding import Instruction, decode, encode
+from caesura.hw.arch.geometry import preset
 from caesura.hw.arch.isa import LIVE_BITS
 from caesura.sim.workloads.random_ptx import RandomKernel
 from caesura.software.compiler import CompileOptions, assemble, compile_ptx
@@ -13,6 +14,7 @@ from caesura.software.compiler.ir.text import parse
 from caesura.software.compiler.preemption.check import check_image
 from caesura.software.compiler.preemption.intervals import InvalidCode
 from caesura.software.compiler.preemption.placement import place_points
+from caesura.software.compiler.preemption.word_times import word_times
 from caesura.software.kernels import KERNELS
 from support.selection import quick
 
@@ -127,6 +129,28 @@ def test_straight_code_gets_a_point_every_interval(interval):
     assert len(runs) - 1 <= 2 * 101 // interval + 1
 
 
+def test_by_cycles_a_stretch_is_as_long_as_its_words_take():
+    """Moves of a full SM take a cycle a warp, a load takes the bus and the round trip where it is waited for."""
+    g = preset("gtx480")
+    text = "kernel k\nentry:\n" + "  R0 = iadd R0, 1\n" * 40 + "{}  end\n"
+    loads = "  R1 = ld.global.b32 R0\n  R0 = iadd R1, 1\n" * 4
+    first, second = parse(text.format("")), parse(text.format(loads))
+    block, = first.blocks
+    assert set(word_times(block, g, 48)) == {48} and word_times(block, g, 1)[:3] == [1, 1 + g.alu_latency, 7]
+    assert word_times(second.blocks[0], g, 48)[40:] == [48 * 8, 48] * 4 + [48]
+    assert word_times(second.blocks[0], g, 2)[40:43] == [5 + 2 * 8, 2 + 8 + g.memory_latency - 16, 21]
+    assert [point.rule for point in place_points(first, 48 * 50, g)] == []
+    assert {point.rule for point in place_points(second, 48 * 50, g)} == {"interval"}
+
+
+@pytest.mark.parametrize("interval", [4, 300])
+@pytest.mark.parametrize("seed", range(2))
+def test_random_kernels_keep_the_interval_by_cycles(seed, interval):
+    kernel = RandomKernel(seed, statements=10)
+    options = CompileOptions(interval=interval, interval_on=preset("ecp5"))
+    assert check_image(compile_ptx(kernel.ptx, options=options)[kernel.name]) <= interval
+
+
 @pytest.mark.parametrize("interval", [12, 40, 500])
 @pytest.mark.parametrize("seed", range(2))
 def test_random_kernels_keep_the_interval(seed, interval):
@@ -138,6 +162,14 @@ def test_random_kernels_keep_the_interval(seed, interval):
 @pytest.mark.parametrize("name", KERNELS)
 def test_shipped_kernels_are_preemptible(name):
     assert check_image(KERNELS[name].image()) <= CompileOptions().interval
+
+
+@pytest.mark.parametrize("name", KERNELS)
+def test_points_by_cycles_are_sound_and_no_further_apart(name):
+    """A word takes a cycle at least, so an interval of cycles is one of as many instructions as well."""
+    image = KERNELS[name].image(CompileOptions(interval=250, interval_on=preset("gtx480")))
+    assert check_image(image) <= 250
+    assert len(image.points) > len(KERNELS[name].image().points)
 
 
 @pytest.mark.parametrize("name", quick(KERNELS, SOME))

@@ -130,6 +130,10 @@ class PreemptionUnit(_Top):
     (`WarpLaunchPort`), ``command``, ``result``, ``admit`` and the like are the dispatcher's side
     (`PreemptEngine`).
 
+    Timing
+    ------
+    That of the `PreemptEngine`, behind an `AxiMaster`.
+
     Parameters
     ----------
     g : Geometry
@@ -152,6 +156,10 @@ class PreemptionUnit(_Top):
 
 class AxiRegisters(_Top):
     """The register block behind AXI4-Lite.
+
+    Timing
+    ------
+    That of the `AxiLiteHost`: an access in each cycle.
 
     Parameters
     ----------
@@ -177,6 +185,11 @@ class AxiRegisters(_Top):
 
 class AxiControlUnit(_Top):
     """Registers, dispatcher and preemption engine of an SM, on standard buses.
+
+    Timing
+    ------
+    Registers: an access in each cycle. A TB is launched in as many cycles as it has warps and some
+    for its room (`Admission`); preempts and resumes as the `PreemptEngine`.
 
     Parameters
     ----------
@@ -208,6 +221,11 @@ class AxiControlUnit(_Top):
 class AxiSm(_Top):
     """One SM on standard buses: AXI4-Lite for its registers, AXI4 for memory.
 
+    Timing
+    ------
+    Registers: an access in each cycle. A warp instruction is issued in each cycle, a bus beat read
+    and one written.
+
     Parameters
     ----------
     g : Geometry
@@ -234,6 +252,10 @@ class AxiSm(_Top):
 
 class AxiDevice(_Top):
     """A device of several SMs on standard buses: AXI4-Lite for its registers, AXI4 for memory.
+
+    Timing
+    ------
+    As so many SMs, behind an interconnect that takes a beat each way in each cycle.
 
     Parameters
     ----------

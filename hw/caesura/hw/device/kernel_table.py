@@ -54,6 +54,10 @@ class KernelTable(wiring.Component):
     read 0 and are not written. A reset clears the descriptors that the hardware uses, but neither
     mirror nor parameters.
 
+    Timing
+    ------
+    A write and a read in each cycle.
+
     Attributes
     ----------
     write : struct, in

@@ -61,6 +61,10 @@ class RegisterBlock(wiring.Component):
     The kernel slots' writable words live in `KernelTable` and are passed through. An access to an
     address that holds no register reads 0 and writes nothing.
 
+    Timing
+    ------
+    An access in each cycle; what is read comes in the next one.
+
     Attributes
     ----------
     address : Signal(ADDRESS_BITS), in

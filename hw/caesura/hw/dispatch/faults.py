@@ -29,6 +29,10 @@ class FaultUnit(wiring.Component):
     """Kills the TB of a faulting warp: a fault ends the TB, never the machine
     (docs/sm.md, Faults). Kills the TBs of a kernel on demand.
 
+    Timing
+    ------
+    Reports of each unit are taken in each cycle.
+
     Attributes
     ----------
     reports : payloads.fault_reports, in

@@ -23,6 +23,10 @@ class Footprint(wiring.Component):
     """Computes a kernel's footprint from its descriptor; combinational. Its model is
     `arch.footprint.tb_footprint`.
 
+    Timing
+    ------
+    Within the cycle.
+
     Attributes
     ----------
     kernel : struct, in

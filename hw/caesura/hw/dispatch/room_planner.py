@@ -129,6 +129,11 @@ class RoomPlanner(wiring.Component):
 
     For a newcomer that has no TB, or none that could ever fit, all stays.
 
+    Timing
+    ------
+    ``ranges + tb_slots + 4`` cycles for each TB, of ``2 * tb_slots`` ranges, and a few more;
+    twice that if it plans twice.
+
     Parameters
     ----------
     g : Geometry

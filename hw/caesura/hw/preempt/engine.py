@@ -87,6 +87,12 @@ class PreemptEngine(wiring.Component):
     room without running: no TB is ever lost, or in both places (`PreemptSequencer`,
     `ResumeSequencer`).
 
+    Timing
+    ------
+    One command at a time, TBs one behind the other without a gap: rows of registers and lines, and
+    bus beats, one in each cycle both ways. What a save and a restore take at most:
+    docs/preemption.md, Limits on save and restore time.
+
     Parameters
     ----------
     g : Geometry

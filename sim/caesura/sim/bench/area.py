@@ -1,5 +1,5 @@
 """Area of an SM on a Lattice ECP5: the sum of its parts, with and without the preemption unit, and what each optional
-mechanism adds to that.
+mechanism adds to that; and what of it is for patience, abort and kill.
 
 ``caesura bench area`` synthesises each part by itself (`caesura.sim.synth`; nothing is placed) and judges the sum, with
 a tenth of the device to spare: parts that fit one by one are no machine. *Without the preemption unit* is the same SM
@@ -17,7 +17,7 @@ from rich.table import Table
 from caesura.hw.arch.geometry import Geometry
 from caesura.progress import Progress, quiet
 from caesura.sim.report.markdown import markdown_table, replace_markdown
-from caesura.sim.synth.blocks import SM_PARTS, block, part, priced, unpreempted
+from caesura.sim.synth.blocks import INHERENT, SM_PARTS, block, part, priced, unpreempted, without
 from caesura.sim.synth.measure import synthesise
 from caesura.sim.synth.report import cells
 from caesura.sim.synth.targets import COLUMNS, TARGETS
@@ -69,7 +69,10 @@ def _mechanisms(g: Geometry, progress: Progress) -> dict[str, Any]:
     rows = {name: _measure(name, block(made, variant), lambda text, detail="": progress(f"{text}, engine", detail))
             for name, (made, variant) in priced(g).items()}
     least: dict[str, Any] = rows.pop("none") | {"block": "engine without optional mechanisms"}
+    inherent = [_difference(name, least, _measure(f"without {name}", without(name, g), lambda text, detail="": progress(
+        f"{text}, engine", detail))) for name in INHERENT]
     return {"least": least, "aims": AIMS, "mechanisms": [_difference(name, row, least) for name, row in rows.items()],
+            "inherent": inherent,
             "aims_met": {column: least[column] <= most for column, most in AIMS.items()}}
 
 
@@ -105,9 +108,9 @@ def _tables(result: dict) -> list[tuple[str, list[list[str]]]]:
         tables.append((f"An SM, {of}", [*([row["block"], *cells(row)] for row in rows), has]))
     if "engine" in result:
         found = result["engine"]
-        rows = [[row["block"], *cells(row)] for row in (found["least"],
-                                                        *({**row, "block": f"+ {row['block']}"}
-                                                          for row in found["mechanisms"]))]
+        rows = [[row["block"], *cells(row)] for row in (
+            found["least"], *({**row, "block": f"of these for {row['block']}"} for row in found["inherent"]),
+            *({**row, "block": f"+ {row['block']}"} for row in found["mechanisms"]))]
         aims = ["at most", *(f"{found['aims'][column]:,}" if column in found["aims"] else "" for column in COLUMNS)]
         tables.append((f"The preemption engine, {of}", [*rows, aims]))
     return tables

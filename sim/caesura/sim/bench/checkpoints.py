@@ -4,14 +4,16 @@
 preempts it: as long after as a launch announces itself before it comes (PEP III-D), and when half and three quarters of
 its run are over. From each of these moments two runs go on, one in which everything is saved, one in which the
 increment is. After the latter another kernel overwrites the SM, the first is resumed from base and increment, and its
-results are compared. All of it forks from one run a mechanism.
+results are compared. In another run it is preempted, and resumed, three times: the image that it is first restored from
+stays its base. All of it forks from one run a mechanism.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 
@@ -29,7 +31,7 @@ from caesura.software.kernels import KERNELS, hostile
 from . import resumable
 from .resumable import KernelTask, geometry_settings, measure_kernels
 
-__all__ = ["WARNING", "Task", "measure", "moment", "summary", "read_result", "run", "print_report"]
+__all__ = ["WARNING", "Increment", "Task", "measure", "moment", "summary", "read_result", "run", "print_report"]
 
 WARNING = 3_500
 """Cycles from the call of a launch to its kernel: 5 us at 700 MHz; PEP says several to tens of microseconds."""
@@ -48,58 +50,157 @@ class Task(KernelTask):
     mechanisms: tuple[Mechanism, ...]
 
 
+class Increment(NamedTuple):
+    """An increment, and what a whole preempt saves in its place.
+
+    Attributes
+    ----------
+    report, whole : PreemptReport
+    with_base : list of (int, int)
+        Of each TB that had a base: bytes of its stream, and of that of its base.
+    """
+
+    report: PreemptReport
+    whole: PreemptReport
+    with_base: list[tuple[int, int]]
+
+
+class _Checkpoints(Campaign):
+    """Bases and increments of one kernel."""
+
+    def _increment(self, mechanism: Mechanism) -> Increment | None:
+        """Preempt now; None if the kernel had ended."""
+        moment, others = self._fork(), self._others
+        whole = self.device.preempt(self._launch, mechanism, max_cycles=self.max_cycles)
+        self._back(moment)
+        self._others = others
+        report = self.device.preempt(self._launch, mechanism, incremental=True, max_cycles=self.max_cycles)
+        if report is None or whole is None:
+            return None
+        return Increment(report, whole, [(tb.length, tb.base.length) for tb in self.device.context(self._launch)
+                                         if tb.base is not None])
+
+    def _return(self) -> None:
+        self._run_neighbour()
+        self.device.resume(self._launch, max_cycles=self.max_cycles)
+
+    def _ends_well(self) -> bool:
+        self.device.wait(self._launch, self.max_cycles)
+        return not self._wrong()
+
+    def increments(self, mechanism: Mechanism, cycle: int, gaps: Sequence[int]
+                   ) -> Iterator[tuple[PreemptReport, Increment | None, bool] | None]:
+        """Save a base at a cycle and yield it, for each gap after it, with the increment that is saved then and whether
+        the results are right in the end. No increment if the kernel had ended; None for all if no base was saved."""
+        for _ in self._at_each([cycle]):
+            base = self.device.checkpoint(self._launch, mechanism, max_cycles=self.max_cycles)
+            fork = self._fork()
+            for gap in gaps:
+                self._back(fork)
+                self.device.run(self._launch, gap)
+                found = self._increment(mechanism)
+                if found:
+                    self._return()
+                right = self._ends_well()
+                yield (base, found, right) if base else None
+
+    def restored(self, mechanism: Mechanism, cycles: Sequence[int]) -> tuple[list[Increment | None], bool]:
+        """Preempt at the first of some cycles, and after each resume at the next one, in cycles of running time.
+
+        Returns
+        -------
+        list of Increment or None
+            Of all cycles but the first, none where the kernel had ended.
+        bool
+            Whether the results are right in the end.
+        """
+        found: list[Increment | None] = []
+        right = True
+        for now in self._at_each(cycles[:1]):
+            saved = self.device.preempt(self._launch, mechanism, max_cycles=self.max_cycles) is not None
+            for cycle in cycles[1:]:
+                increment = None
+                if saved:
+                    self._return()
+                    self.device.run(self._launch, cycle - now)
+                    now, increment = cycle, self._increment(mechanism)
+                    saved = increment is not None
+                found.append(increment)
+            if saved:
+                self._return()
+            right = self._ends_well()
+        return found, right
+
+
 def _size(report: PreemptReport) -> int:
     return report.data_bytes + report.metadata_bytes
 
 
-def moment(increment: PreemptReport, whole: PreemptReport) -> dict:
+def moment(found: Increment) -> dict:
     """Return the figures of an increment, next to what a whole preempt saves at the same moment.
 
-    Bytes are all that is written, `saves` the latencies without the drain, in cycles.
+    Bytes are all that is written, `saves` the latencies without the drain, in cycles; `with_base` counts the TBs that
+    had a base, `stream_bytes` and `base_stream_bytes` are what of them was written now and then.
     """
-    return {"tbs": increment.tbs, "bytes": _size(increment), "whole_bytes": _size(whole),
+    increment, whole = found.report, found.whole
+    return {"with_base": len(found.with_base), "stream_bytes": sum(now for now, _ in found.with_base),
+            "base_stream_bytes": sum(then for _, then in found.with_base),
+            "tbs": increment.tbs, "bytes": _size(increment), "whole_bytes": _size(whole),
             "registers": increment.registers, "whole_registers": whole.registers,
             "saves": increment.save_cycles - increment.drain_cycles,
             "whole_saves": whole.save_cycles - whole.drain_cycles}
 
 
 def measure(task: Task, progress: Callable[[str], None] = lambda text: None) -> list[dict]:
-    """Save a base and three increments of a kernel with each mechanism; return its rows."""
+    """Save a base and three increments of a kernel with each mechanism, and two of one that was restored; return its
+    rows."""
     rows = []
     for mechanism in task.mechanisms:
-        machine = Campaign(RtlTransport(task.geometry, MEMORY_BYTES), task.work, Work(*hostile(task.geometry)),
-                           MAX_CYCLES)
+        machine = _Checkpoints(RtlTransport(task.geometry, MEMORY_BYTES), task.work, Work(*hostile(task.geometry)),
+                               MAX_CYCLES)
         at = machine.cycles // 4
-        gaps = dict(zip(MOMENTS, (WARNING, machine.cycles // 4, machine.cycles // 2), strict=True))
-        row: dict = {"mechanism": mechanism.label, "at": at, "correct": True, "base": None, "moments": {}}
+        gaps = dict(zip(MOMENTS, (WARNING, at, 2 * at), strict=True))
+        row: dict = {"mechanism": mechanism.label, "at": at, "correct": True, "base": None, "moments": {},
+                     "restored": {}}
         for (name, gap), found in zip(gaps.items(), machine.increments(mechanism, at, [*gaps.values()]), strict=True):
             progress(f"{task.name}, {mechanism.label}: {name}")
             if found is None:
                 continue
-            base, increment, whole, right = found
+            base, increment, right = found
             row["correct"] &= right
             row["base"] = {"tbs": base.tbs, "bytes": _size(base), "registers": base.registers,
                            "occupied_bytes": base.occupied_bytes, "saves": base.save_cycles - base.drain_cycles}
-            if increment is not None and whole is not None and increment.tbs:
-                row["moments"][name] = {"after": gap} | moment(increment, whole)
+            if increment is not None and increment.report.tbs:
+                row["moments"][name] = {"after": gap} | moment(increment)
+        progress(f"{task.name}, {mechanism.label}: restored")
+        again, right = machine.restored(mechanism, [at, 2 * at, 3 * at])
+        row["correct"] &= right
+        row["restored"] = {name: {"after": gaps[name]} | moment(found)
+                           for name, found in zip(MOMENTS[1:], again, strict=True)
+                           if found is not None and found.report.tbs}
         rows.append(row)
     return rows
 
 
 def summary(rows: Sequence[dict]) -> dict[str, dict[str, dict]]:
-    """Return, by mechanism and moment, the means over all kernels of an increment's bytes a TB over those of the base,
-    and of its bytes, registers and time over those of a whole preempt."""
+    """Return means over all kernels, by mechanism and increment; increments to a restored image are called so.
+
+    ``of_base`` is what was written of TBs that had a base over what was written of them then, in the kernels that had
+    such (``with_base``); the others are the bytes, registers and time of an increment over those of a whole preempt.
+    """
     found: dict[str, dict[str, dict]] = {}
     for mechanism in dict.fromkeys(row["mechanism"] for row in rows):
         mine = [row for row in rows if row["mechanism"] == mechanism]
+        by_name = {name: [row["moments"][name] for row in mine if name in row["moments"]] for name in MOMENTS}
+        by_name |= {f"{name}, restored": [row["restored"][name] for row in mine if name in row["restored"]]
+                    for name in MOMENTS[1:]}
         found[mechanism] = {}
-        for name in MOMENTS:
-            known = [(row["base"], row["moments"][name]) for row in mine if name in row["moments"]]
-            pairs = {
-                "of_base": [(each["bytes"] / each["tbs"], base["bytes"] / base["tbs"]) for base, each in known],
-                **{f"of_whole_{key}": [(each[key], each[f"whole_{key}"]) for _, each in known]
-                   for key in ("bytes", "registers", "saves")}}
-            found[mechanism][name] = {"kernels": len(known)} | {
+        for name, known in by_name.items():
+            pairs = {"of_base": [(each["stream_bytes"], each["base_stream_bytes"]) for each in known],
+                     **{f"of_whole_{key}": [(each[key], each[f"whole_{key}"]) for each in known]
+                        for key in ("bytes", "registers", "saves")}}
+            found[mechanism][name] = {
+                "kernels": len(known), "with_base": sum(each["with_base"] > 0 for each in known)} | {
                 key: float(np.mean([a / b for a, b in values if b])) if any(b for _, b in values) else None
                 for key, values in pairs.items()}
     return found

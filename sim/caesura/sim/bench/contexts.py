@@ -29,6 +29,8 @@ from caesura.sim.golden.transport import GoldenTransport
 from caesura.sim.register_classes import CLASSES, class_of
 from caesura.sim.scenario import Work, shipped_work
 from caesura.sim.workloads.everywhere import Campaign
+from caesura.software.compiler.image.kernel_image import KernelImage
+from caesura.software.compiler.image.lift import lift
 from caesura.software.driver import TbContext
 from caesura.software.driver.context import WarpContext
 from caesura.software.kernels import KERNELS, hostile
@@ -48,6 +50,9 @@ ROUNDS = 4
 MAX_CYCLES = 50_000_000
 BYTES = "occupied", "live", "compressed", "metadata", "followed", "followed_metadata"
 """Bytes of a warp: allocated and live registers, what ``live+cp`` and then ``live+tb`` write of them and besides."""
+AS_VECTORS = "occupied", "live", "compressed"
+"""Bytes of a warp whose uniform registers, those that the kernel names and those that are live, count as vector
+registers with one value in all lanes: what they would be on a machine without uniform registers."""
 STEPS = "paper", "lanes", "widths", "low_bits", "follows"
 """Encodings from that of Lin et al. on, where all launched lanes count and the block says how wide groups are: lanes
 that have exited do not count; the width of the groups is chosen for each register; upper bits that all lanes share are
@@ -103,10 +108,12 @@ class _Stops(Campaign):
 
 
 def _warp(g: Geometry, tb: TbContext, warp: WarpContext, followed: WarpContext) -> list[int]:
-    """Return `BYTES` of one warp, as ``live+cp`` and as ``live+tb`` save it; then its registers by class."""
+    """Return `BYTES` of one warp, as ``live+cp`` and as ``live+tb`` save it; its live uniform registers; then its
+    registers by class."""
     found = [class_of(encoding) for encoding in warp.encodings.values()]
     return [tb.allocated_registers * g.vector_bytes, len(warp.registers) * g.vector_bytes, warp.data_bytes,
-            warp.metadata_bytes, followed.data_bytes, followed.metadata_bytes, *(found.count(name) for name in CLASSES)]
+            warp.metadata_bytes, followed.data_bytes, followed.metadata_bytes, len(warp.uniforms),
+            *(found.count(name) for name in CLASSES)]
 
 
 def _steps(g: Geometry, warps: Sequence[WarpContext], width: int) -> np.ndarray:
@@ -135,22 +142,34 @@ def _steps(g: Geometry, warps: Sequence[WarpContext], width: int) -> np.ndarray:
     return found
 
 
-def _row(samples: list[np.ndarray]) -> dict:
+def _named_uniforms(image: KernelImage) -> int:
+    """Return how many uniform registers a kernel and its routines name."""
+    kernel = lift(image).kernel
+    bodies = (kernel, *(routine.body for routine in kernel.routines))
+    return len({reg for body in bodies for op in body.ops() for reg in (*op.read(), *op.written()) if reg.kind == "U"})
+
+
+def _row(samples: list[np.ndarray], g: Geometry, named: int) -> dict:
     """Return the means of samples, each an array of warps by what `_warp` and `_steps` return.
 
-    Each warp weighs the same. One without a live register has no classes; it counts in the bytes only.
+    Each warp weighs the same. One without a live register has no classes; it counts in the bytes only. The kernel has
+    so many uniform registers as are `named`.
     """
     if not samples:
-        return {"warps": 0, "bytes": None, "classes": None, "encodings": None, "standard_error": None}
+        return {"warps": 0, "bytes": None, "as_vectors": None, "classes": None, "encodings": None,
+                "standard_error": None}
     warps = np.concatenate(samples)
     size = dict(zip(BYTES, warps[:, :len(BYTES)].mean(axis=0).tolist(), strict=True))
-    registers, steps = np.split(warps[:, len(BYTES):], [len(CLASSES)], axis=1)
+    live = float(warps[:, len(BYTES)].mean())
+    more = {"occupied": named * g.vector_bytes, "live": live * g.vector_bytes, "compressed": live * WORD_BYTES}
+    registers, steps = np.split(warps[:, len(BYTES) + 1:], [len(CLASSES)], axis=1)
     registers = registers.sum(axis=0)
     of_samples = [1 - sample[:, 2].sum() / sample[:, 0].sum() for sample in samples]
     error = float(np.std(of_samples, ddof=1) / len(samples) ** 0.5) if len(samples) > 1 else None
     return {
         "warps": len(warps),
         "bytes": size,
+        "as_vectors": {key: size[key] + more[key] for key in AS_VECTORS},
         "classes": dict(zip(CLASSES, (registers / registers.sum()).tolist(), strict=True)) if registers.any() else None,
         "encodings": dict(zip(STEPS, [*steps.mean(axis=0).tolist(), size["followed"]], strict=True)),
         "standard_error": error,
@@ -192,7 +211,7 @@ def measure(task: Task, progress: Callable[[str], None] = lambda text: None) -> 
         if len(found) == task.samples:
             break
     return {"kernel": task.name, "code": code, "cycles": machine.cycles, "registers": work.image.registers,
-            "drawn": drawn, "samples": len(found), "moments": at} | _row(found)
+            "drawn": drawn, "samples": len(found), "moments": at} | _row(found, g, _named_uniforms(work.image))
 
 
 def _attempt(task: Task, progress: Callable[[str], None]) -> dict:
@@ -212,7 +231,8 @@ def _died(task: Task, error: Exception) -> dict:
 def averages(rows: Sequence[dict]) -> dict | None:
     """Return means over kernels: shares of context saved and live registers by class; None without a kernel.
 
-    ``saved_*`` are arithmetic means, ``saved_*_geometric`` come from the geometric mean of what is left.
+    ``saved_*`` are arithmetic means, ``saved_*_geometric`` come from the geometric mean of what is left,
+    ``saved_*_as_vectors`` are arithmetic ones of `AS_VECTORS`.
     """
     rows = [row for row in rows if row.get("bytes")]
     if not rows:
@@ -224,10 +244,13 @@ def averages(rows: Sequence[dict]) -> dict | None:
     shares = [row["classes"] for row in rows if row["classes"]]
     with np.errstate(divide="ignore"):
         geometric = {f"{key}_geometric": 1 - float(np.exp(np.log(values).mean())) for key, values in left.items()}
+    as_vectors = {f"saved_by_{key}_as_vectors": 1 - float(np.mean([
+        row["as_vectors"][what] / row["as_vectors"]["occupied"] for row in rows]))
+        for key, what in (("liveness", "live"), ("both", "compressed"))}
     encodings = {step: 1 - float(np.mean([row["encodings"][step] / row["bytes"]["occupied"] for row in rows]))
                  for step in STEPS}
     return ({"kernels": len(rows)} | {key: 1 - float(values.mean()) for key, values in left.items()} | geometric
-            | {"saved_by_encodings": encodings}
+            | as_vectors | {"saved_by_encodings": encodings}
             | {name: float(np.mean([share[name] for share in shares])) for name in (shares[0] if shares else ())})
 
 
@@ -255,7 +278,7 @@ def _earlier(resume: dict | None, settings: dict) -> dict[str, dict]:
         return {}
     check_settings(resume, settings)
     return {row["kernel"]: row for row in resume["runs"]
-            if "error" not in row and (not row["bytes"] or "followed" in row["bytes"])}
+            if "error" not in row and (not row["bytes"] or row.get("as_vectors"))}
 
 
 def run(geometry: Geometry | str, size: str = "small", kernels: Sequence[str] = (), samples: int = SAMPLES,

@@ -30,7 +30,7 @@ from caesura.software.waiting import UNLIMITED
 from . import resumable
 from .resumable import KernelTask, geometry_settings, measure_kernels
 
-__all__ = ["MOMENTS", "WAITING", "WORST_LIMIT", "MEAN_LIMIT", "Task", "measure", "verdict", "summary",
+__all__ = ["MOMENTS", "PATIENCES", "WAITING", "WORST_LIMIT", "MEAN_LIMIT", "Task", "measure", "verdict", "summary",
            "read_result", "run", "print_report"]
 
 MOMENTS = 100
@@ -42,7 +42,8 @@ MEAN_LIMIT = 1.0
 MAX_CYCLES = 5_000_000
 WAITING = tuple(m for m in Mechanism if m.has(Capability.STOPS_AT_POINTS))
 """Mechanisms that wait for preemption points."""
-_PATIENCES: dict[str, Patience] = {"zero": 0, "default": None, "unlimited": UNLIMITED}
+PATIENCES: dict[str, Patience] = {"zero": 0, "default": None, "unlimited": UNLIMITED}
+"""Those that are always measured, by name."""
 
 
 @dataclass(frozen=True)
@@ -67,6 +68,8 @@ class Task(KernelTask):
 def verdict(latencies: dict[str, list[int]]) -> dict:
     """Return the figures of a kernel and a mechanism next to their limits.
 
+    ``worst_moment`` is the greatest of the latency over that of `occupied` at the same moment.
+
     Parameters
     ----------
     latencies : dict of str to list of int
@@ -76,7 +79,11 @@ def verdict(latencies: dict[str, list[int]]) -> dict:
     worst = {name: max(values, default=0) for name, values in latencies.items()}
     mean = {name: float(np.mean(values)) if values else 0.0 for name, values in latencies.items()}
     worst_limit, mean_limit = WORST_LIMIT * worst["occupied"], MEAN_LIMIT * min(mean["zero"], mean["unlimited"])
-    return {"worst": worst, "mean": mean, "worst_limit": worst_limit, "mean_limit": mean_limit,
+    occupied = latencies["occupied"]
+    worst_moment = {name: max((mine / theirs for mine, theirs in zip(values, occupied, strict=True)), default=0.0)
+                    for name, values in latencies.items()}
+    return {"worst": worst, "mean": mean, "worst_moment": worst_moment,
+            "worst_limit": worst_limit, "mean_limit": mean_limit,
             "worst_met": worst["default"] <= worst_limit, "mean_met": mean["default"] <= mean_limit}
 
 
@@ -85,7 +92,7 @@ def measure(task: Task, progress: Callable[[str], None] = lambda text: None) -> 
     machine = Campaign(RtlTransport(task.geometry, MEMORY_BYTES), task.work, Work(*hostile(task.geometry)), MAX_CYCLES)
     rng = np.random.default_rng([task.seed, zlib.crc32(task.name.encode())])
     moments = np.sort(rng.integers(1, machine.cycles, task.moments)).tolist()
-    patiences: dict[str, Patience] = _PATIENCES | {str(share): share for share in task.shares}
+    patiences: dict[str, Patience] = PATIENCES | {str(share): share for share in task.shares}
     requests = [(Mechanism.OCCUPIED, None), *((m, p) for m in task.mechanisms for p in patiences.values())]
     found = []
     for number, latencies in enumerate(machine.latencies(requests, moments), 1):
@@ -107,7 +114,8 @@ def summary(rows: Sequence[dict]) -> dict[str, dict[str, dict]]:
 
     ``relative`` is the geometric mean, over the kernels, of its mean latency over the lower one of patience 0 and
     unlimited patience; ``kept`` counts the kernels in which that is at most 1, ``worst`` is its worst latency over that
-    of `occupied`, in the kernel where that is most.
+    of `occupied`, in the kernel where that is most; ``over_occupied`` its mean latency over that of `occupied`, as a
+    mean over the kernels, and ``worst_moment`` the greatest of any moment.
     """
     found: dict[str, dict[str, dict]] = {}
     for mechanism in dict.fromkeys(row["mechanism"] for row in rows):
@@ -118,7 +126,9 @@ def summary(rows: Sequence[dict]) -> dict[str, dict[str, dict]]:
             found[mechanism][name] = {
                 "kernels": len(mine), "relative": float(np.exp(np.log(relative).mean())),
                 "kept": int((relative <= 1).sum()),
-                "worst": max(row["worst"][name] / row["worst"]["occupied"] for row in mine)}
+                "worst": max(row["worst"][name] / row["worst"]["occupied"] for row in mine),
+                "over_occupied": float(np.mean([row["mean"][name] / row["mean"]["occupied"] for row in mine])),
+                "worst_moment": max(row["worst_moment"][name] for row in mine)}
     return found
 
 

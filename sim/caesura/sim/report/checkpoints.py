@@ -30,23 +30,28 @@ def _row(row: dict) -> list[str]:
         cells += ["-"] * 3 if each is None else [
             f"{each['bytes']:,}", _share(each["bytes"] / max(each["whole_bytes"], 1)),
             _share(each["saves"] / max(each["whole_saves"], 1))]
+    for name in MOMENTS[1:]:
+        each = row["restored"].get(name)
+        cells += ["-"] * 2 if each is None else [f"{each['bytes']:,}",
+                                                 _share(each["bytes"] / max(each["whole_bytes"], 1))]
     return [*cells, "right" if row["correct"] else "WRONG"]
 
 
 def tables(result: dict) -> list[TitledTable]:
     """Return the tables of a result of `sim.bench.checkpoints.run`: title, columns and rows."""
-    over_all = [[mechanism, name, f"{of['kernels']}", *(_share(of[key]) for key in (
+    over_all = [[mechanism, name, f"{of['kernels']}", f"{of['with_base']}", *(_share(of[key]) for key in (
         "of_base", "of_whole_bytes", "of_whole_registers", "of_whole_saves"))]
         for mechanism, moments in result["summary"].items() for name, of in moments.items()]
     each = [part for name in MOMENTS
             for part in (f"{name}: bytes", "of whole", "time, of whole")]
+    each += [part for name in MOMENTS[1:] for part in (f"restored, {name}: bytes", "of whole")]
     return [
         ("Bytes of a base after a quarter of the run, and of increments after it; a whole preempt at the same moment",
          ["kernel", "mechanism", "base at", "TBs", "base", "of occupied", *each, "result"],
          [_row(row) for row in result["runs"]]),
         ("Over all kernels (mean over kernels)",
-         ["mechanism", "increment", "kernels", "bytes a TB, of base", "bytes, of whole", "registers, of whole",
-          "time to save, of whole"], over_all),
+         ["mechanism", "increment", "kernels", "with TBs that had a base", "their bytes, of base", "bytes, of whole",
+          "registers, of whole", "time to save, of whole"], over_all),
     ]
 
 

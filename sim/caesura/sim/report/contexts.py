@@ -62,9 +62,10 @@ def _mean_rows(result: dict) -> Iterator[list[str]]:
                     "saved_by_tb_with_metadata")
             yield [title, str(mean["kernels"]), *(percent(mean[key]) for key in keys),
                    *(percent(mean[f"{key}_geometric"]) for key in keys),
+                   *(percent(mean[f"saved_by_{key}_as_vectors"]) for key in ("liveness", "both")),
                    *_shares(mean)]
     paper = result["paper"]
-    yield ["Lin et al.", "23", percent(paper["saved_by_liveness"]), percent(paper["saved_by_both"]), *[_NONE] * 8,
+    yield ["Lin et al.", "23", percent(paper["saved_by_liveness"]), percent(paper["saved_by_both"]), *[_NONE] * 10,
            *_shares(None)]
 
 
@@ -86,7 +87,8 @@ def tables(result: dict) -> list[tuple[str, list[str], Rows]]:
           "by live+tb", "+- (standard error)", "metadata", "of live+tb", *CLASSES], list(_kernel_rows(result))),
         ("Register context saved, mean over kernels; live registers by encoding",
          ["kernels", "number", "by liveness", "by live+cp", "with metadata", "by live+tb", "with metadata",
-          "geometric: by liveness", "by live+cp", "with metadata", "by live+tb", "with metadata", *CLASSES],
+          "geometric: by liveness", "by live+cp", "with metadata", "by live+tb", "with metadata",
+          "uniform registers counted: by liveness", "by live+cp", *CLASSES],
          list(_mean_rows(result))),
         ("Register context saved, without metadata: encodings of live registers, step by step up to those of live+tb",
          ["kernel", "as Lin et al.", "exited lanes do not count", "width of groups a register", "upper bits once",

@@ -30,22 +30,25 @@ def _row(row: dict, shares: list[str]) -> list[str]:
     return [row["kernel"], row["mechanism"], f"{row['moments']}", f"{worst['occupied']:,}",
             _against(worst["default"], row["worst_limit"], row["worst_met"]),
             *(f"{mean[name]:,.0f}" for name in ("occupied", "zero", *shares, "unlimited")),
-            _against(mean["default"], row["mean_limit"], row["mean_met"])]
+            _against(mean["default"], row["mean_limit"], row["mean_met"]),
+            f"{row['worst_moment']['default']:.2f}"]
 
 
 def tables(result: dict) -> list[TitledTable]:
     """Return the tables of a result of `sim.bench.patience.run`: title, columns and rows."""
     shares = _shares(result)
     over_all = [[mechanism, str(_TITLES.get(name, name)), f"{of['relative']:.3f}", f"{of['kept']} of {of['kernels']}",
-                 f"{of['worst']:.2f}"]
+                 f"{of['worst']:.2f}", f"{of['over_occupied']:.3f}", f"{of['worst_moment']:.2f}"]
                 for mechanism, by_name in result["summary"].items() for name, of in by_name.items()]
     return [
-        ("Preemption latency in cycles, by patience",
+        ("Preemption latency in cycles, by patience; last, that of the default over that of occupied at one moment, at "
+         "most",
          ["kernel", "mechanism", "moments", "worst: occupied", "default / limit", "mean: occupied", "0", *shares,
-          "unlimited", "default / limit"], [_row(row, shares) for row in result["runs"]]),
+          "unlimited", "default / limit", "worst moment"], [_row(row, shares) for row in result["runs"]]),
         ("Over all kernels: mean latency relative to the better one of patience 0 and unlimited patience (geometric "
-         "mean), kernels in which it is no worse, worst latency over that of occupied",
-         ["mechanism", "patience", "relative mean", "no worse in", "worst"], over_all),
+         "mean), kernels in which it is no worse; over occupied: worst of any kernel, mean (arithmetic over the "
+         "kernels), and most at one moment",
+         ["mechanism", "patience", "relative mean", "no worse in", "worst", "mean", "worst moment"], over_all),
     ]
 
 
@@ -56,7 +59,7 @@ def _heading(result: dict) -> str:
 
 def print_report(result: dict) -> None:
     """Print all tables, each figure that has a limit next to it."""
-    print_tables(_heading(result), tables(result), 180, 2)
+    print_tables(_heading(result), tables(result), 190, 2)
 
 
 def markdown(result: dict) -> str:

@@ -15,8 +15,8 @@ from caesura.software.names import alternatives
 
 from .harness import Reduced
 
-__all__ = ["MECHANISMS", "MINIMAL", "SM_PARTS", "SYNTHESISED", "TRACE", "block", "names", "part", "priced",
-           "unpreempted"]
+__all__ = ["INHERENT", "MECHANISMS", "MINIMAL", "SM_PARTS", "SYNTHESISED", "TRACE", "block", "names", "part", "priced",
+           "unpreempted", "without"]
 
 Make = Callable[[Geometry], wiring.Component]
 
@@ -45,6 +45,11 @@ MECHANISMS = {"live+tb": {"tb_compressor": True}, "checkpoints": {"checkpoints":
               "checkpoints and in place": {"checkpoints": True, "in_place": True}, "traps": {"traps": True},
               "grace": {"grace": True}, "restart": {"restart": True}, "profile": {"profile": True}}
 """What each optional mechanism changes of that."""
+
+INHERENT = {"hasten": ("hasten",), "abort": ("withdraw",), "kill": ("cancel", "discard"),
+            "all three": ("hasten", "withdraw", "cancel", "discard")}
+"""What every engine can do, and the ports by which it is told to: with these at 0 what follows from that falls away,
+but for states that are never reached."""
 
 TRACE = ("trace", "occupancy", "trace_write", "trace_predicate", "trace_uniform", "trace_atomic", "activity", "states",
          "tb_count")
@@ -106,6 +111,11 @@ def unpreempted(name: str, g: Geometry) -> wiring.Component:
 def part(name: str, g: Geometry) -> wiring.Component:
     """Return a part of an SM, without its ports for simulations."""
     return Reduced(block(name, g), TRACE)
+
+
+def without(what: str, g: Geometry) -> wiring.Component:
+    """Return the preemption engine without any optional mechanism that is never told to do one of `INHERENT`."""
+    return Reduced(block("preempt_engine", g.replace(**MINIMAL)), INHERENT[what])
 
 
 def priced(g: Geometry) -> dict[str, tuple[str, Geometry]]:

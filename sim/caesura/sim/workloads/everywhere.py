@@ -29,7 +29,7 @@ from caesura.hw.arch.isa import Format
 from caesura.sim.scenario import PreemptionResult, Work, differences, interrupt, judged, start_job
 from caesura.sim.workloads.random_native import NativeProgram
 from caesura.software.compiler import KernelImage
-from caesura.software.driver import Device, DeviceArray, Launch, PreemptReport
+from caesura.software.driver import Device, DeviceArray, Launch
 from caesura.software.driver.patience import default_patience
 from caesura.software.driver.regions import Allocation
 from caesura.software.driver.transport import Transport
@@ -330,30 +330,6 @@ class Campaign:
                 took.append(self.device.read(counter))
                 self._back(fork)
             yield by_time, found.drain_cycles_by_pace, took[0], found.switch_cycles, took[1]
-
-    def increments(self, mechanism: Mechanism, cycle: int, gaps: Sequence[int]) -> Iterator[
-            tuple[PreemptReport, PreemptReport | None, PreemptReport | None, bool] | None]:
-        """Save a base at a cycle and yield, for each gap after it, the base, the increment that is saved then, what a
-        whole preempt saves in its place, and whether the results are right in the end.
-
-        None for the reports of preempts before which the kernel had ended, and in place of all for a base that was
-        not saved.
-        """
-        for _ in self._at_each([cycle]):
-            base = self.device.checkpoint(self._launch, mechanism, max_cycles=self.max_cycles)
-            fork = self._fork()
-            for gap in gaps:
-                self._back(fork)
-                self.device.run(self._launch, gap)
-                moment = self._fork()
-                whole = self.device.preempt(self._launch, mechanism, max_cycles=self.max_cycles)
-                self._back(moment)
-                increment = self.device.preempt(self._launch, mechanism, incremental=True, max_cycles=self.max_cycles)
-                self._run_neighbour()
-                if increment:
-                    self.device.resume(self._launch, max_cycles=self.max_cycles)
-                self.device.wait(self._launch, self.max_cycles)
-                yield (base, increment, whole, not self._wrong()) if base else None
 
     def latencies(self, requests: Sequence[tuple[Mechanism, Patience]], cycles: Iterable[int]
                   ) -> Iterator[list[int | None]]:

@@ -307,6 +307,32 @@ def bench_patience(kernels, mechanisms, moments, shares, size, seed, jobs, markd
              kernels=kernels, as_json=as_json, resume=resume, markdown=markdown, shares=shares)
 
 
+@bench_group.command("points", epilog=examples(
+    "caesura bench points --preset ecp5 --kernel collatz --interval 500",
+    "caesura bench points --jobs 2 --markdown docs/points.md"))
+@kernels_option
+@click.option("--mechanism", "mechanisms", multiple=True,
+              type=Choice([m.label for m in Mechanism if m.has(Capability.STOPS_AT_POINTS)]),
+              help="May be given more than once  [default: all that wait for preemption points]")
+@click.option("--interval", "intervals", multiple=True, type=click.IntRange(4),
+              help="Estimated cycles between points. May be given more than once  [default: 250, 500, 1000, 2000]")
+@click.option("--moments", default=10, show_default=True, type=click.IntRange(1), help="Of each kernel and placement.")
+@click.option("--size", default="small", show_default=True, type=Choice(SIZES))
+@click.option("--seed", default=1, show_default=True, type=click.IntRange(0), help="Of the moments.")
+@click.option("--jobs", default=1, show_default=True, type=click.IntRange(1), help="Processes.")
+@markdown_option
+@json_option
+@resume_option
+@geometry_option()
+def bench_points(kernels, mechanisms, intervals, moments, size, seed, jobs, markdown, as_json, resume, geometry):
+    """What preemption points by estimated cycles give, and cost, next to points by instructions.
+
+    The file of --json is written anew after each kernel.
+    """
+    _measure("points", geometry, size, kernels, [Mechanism.of(label) for label in mechanisms], intervals, moments, seed,
+             jobs, kernels=kernels, as_json=as_json, resume=resume, markdown=markdown)
+
+
 @bench_group.command("estimates", epilog=examples(
     "caesura bench estimates --preset ecp5 --kernel collatz --moments 10",
     "caesura bench estimates --jobs 2 --markdown docs/estimates.md"))

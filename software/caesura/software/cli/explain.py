@@ -60,12 +60,13 @@ _LONG = 3000
 """Instructions of a kernel that takes a while."""
 
 
-def _images(path: Path, raw: bytes, names: tuple[str, ...], registers: int, interval: int | None, check: bool,
+def _images(path: Path, raw: bytes, names: tuple[str, ...], registers: int, placing: dict, check: bool,
             eviction_check: bool) -> tuple[Compiled, list[str]]:
     """Return the kernels asked for of a PTX file or of a kernel image, and the lines of the PTX."""
     if is_elf(raw):
-        if interval is not None:
-            raise click.UsageError(f"--interval is for PTX; the points of {path}, a kernel image, are where they are")
+        if placing:
+            raise click.UsageError("--interval and --interval-cycles are for PTX; the points of "
+                                   f"{path}, a kernel image, are where they are")
         if eviction_check:
             raise click.UsageError(f"--eviction-check is for PTX; {path} is a kernel image, with its check or without")
         images = read_elf(raw, str(path), check)
@@ -75,8 +76,7 @@ def _images(path: Path, raw: bytes, names: tuple[str, ...], registers: int, inte
                                          param_hint="'--kernel'")
         return Compiled(names or tuple(images), {name: images[name] for name in names or images}, {}), []
     text = source_text(raw, str(path))
-    options = CompileOptions(max_registers=registers, interval=interval or CompileOptions.interval,
-                             eviction_check=eviction_check)
+    options = CompileOptions(max_registers=registers, eviction_check=eviction_check, **placing)
     with progress_lines() as progress:
         return stored_module(text, str(path), options, names or None, progress), text.split("\n")
 
@@ -143,8 +143,10 @@ def _show(html: Path | None, as_json: JsonTarget, kernels: Sequence[KernelFacts]
 @click.option("--html", type=OUTPUT_OR_DASH,
               help="Write a page that needs no other file; - for standard output.")
 @click.option("--block", type=_Block(), help="Shape of a thread block, where the kernel does not say it itself.")
-@click.option("--interval", type=click.IntRange(4), help="Most instructions between preemption points outside loops, "
-              f"of PTX  [default: {CompileOptions.interval}]")
+@click.option("--interval", type=click.IntRange(4), help="Most instructions between preemption points, of PTX  "
+              f"[default: {CompileOptions.interval}]")
+@click.option("--interval-cycles", type=click.IntRange(4),
+              help="Most estimated cycles between preemption points instead, of PTX on this geometry.")
 @eviction_option
 @geometry_option()
 @click.option("--flashback", "objective", type=Choice([objective.value for objective in Objective]),
@@ -153,8 +155,8 @@ def _show(html: Path | None, as_json: JsonTarget, kernels: Sequence[KernelFacts]
               f"[default: {WINDOW}]")
 @check_option
 @json_option
-def explain_command(file, names, html, block, interval, eviction_check, geometry, objective, window, check,
-                    as_json: JsonTarget):
+def explain_command(file, names, html, block, interval, interval_cycles, eviction_check, geometry, objective, window,
+                    check, as_json: JsonTarget):
     """Say what each instruction of FILE (PTX, or a kernel image) costs to interrupt, and why points are where they are.
 
     For each instruction: live registers, context of a warp, and where a warp that is to be preempted stops. With
@@ -164,15 +166,20 @@ def explain_command(file, names, html, block, interval, eviction_check, geometry
         raise click.UsageError("--html - and --json both write to standard output")
     if window is not None and objective is None:
         raise click.UsageError("--window is for --flashback")
+    if interval is not None and interval_cycles is not None:
+        raise click.UsageError("--interval and --interval-cycles say the same in two ways; give one")
     g, names = geometry, tuple(dict.fromkeys(names))
+    placing = {} if interval is None else {"interval": interval}
+    if interval_cycles is not None:
+        placing = {"interval": interval_cycles, "interval_on": g}
     raw = file.read_bytes()  # once: it may be a pipe
     if is_assembly(raw):
-        if objective is None or block or interval is not None or eviction_check:
+        if objective is None or block or placing or eviction_check:
             raise click.UsageError(f"{file} is AMDGPU assembly: say --flashback size or latency, and not --block, "
-                                   "--interval or --eviction-check")
+                                   "--interval, --interval-cycles or --eviction-check")
         programs, refusals = _amdgpu_programs(file, raw, names)
         _tell_flashback(programs, refusals, file.name, Objective(objective), window, html, as_json, "gfx906")
-    compiled, source = _images(file, raw, names, g.regs_per_thread, interval, check, eviction_check)
+    compiled, source = _images(file, raw, names, g.regs_per_thread, placing, check, eviction_check)
     for image in compiled.images.values():
         _check_block(image, block, g)
     if objective is not None:

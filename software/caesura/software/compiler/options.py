@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from caesura.hw.arch.errors import InputError
-from caesura.hw.arch.geometry import MAX_REGISTERS
+from caesura.hw.arch.geometry import MAX_REGISTERS, Geometry
 
 __all__ = ["CompileOptions"]
 
@@ -17,7 +17,9 @@ class CompileOptions:
     Attributes
     ----------
     interval : int
-        Most instructions between preemption points outside loops (K of Lin et al. IV-A).
+        Most instructions between preemption points (K of Lin et al. IV-A); inside loops they seldom are as many.
+    interval_on : Geometry, optional
+        `interval` counts estimated cycles of this machine, not instructions (`preemption.word_times`).
     preemption_points : bool
         Place ``pp`` words. Without them only barriers are preemption points; for measuring their cost.
     max_registers : int
@@ -36,6 +38,7 @@ class CompileOptions:
     """
 
     interval: int = 500
+    interval_on: Geometry | None = None
     preemption_points: bool = True
     max_registers: int = MAX_REGISTERS
     uniform: bool = True

@@ -171,7 +171,7 @@ class Pass(NamedTuple):
 
 
 def _place_points(on: Compilation) -> None:
-    on.placed = place_points(on.kernel, on.options.interval)
+    on.placed = place_points(on.kernel, on.options.interval, on.options.interval_on)
 
 
 def _emit(on: Compilation) -> None:

@@ -13,6 +13,10 @@ __all__ = ["KeptUniforms"]
 class KeptUniforms(wiring.Component):
     """A value for each uniform register, read and written by pairs; reading is combinational.
 
+    Timing
+    ------
+    A pair is read and a pair written in each cycle; what is written is read from the next one on.
+
     Attributes
     ----------
     select : Signal, in; values : array of words, out

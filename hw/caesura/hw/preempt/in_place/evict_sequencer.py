@@ -20,6 +20,10 @@ class EvictSequencer(wiring.Component):
     that it completes (`arch.context`). It is done when that is acknowledged; with an error the row
     is as it was.
 
+    Timing
+    ------
+    A row at a time: a few cycles, and what the `SavePipeline` and memory take.
+
     Parameters
     ----------
     g : Geometry

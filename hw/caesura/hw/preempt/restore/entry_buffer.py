@@ -49,6 +49,11 @@ class EntryBuffer(wiring.Component):
     that it completes. Each is without the registers or lines that it is expected to be without; a
     second image says of them what the first does.
 
+    Timing
+    ------
+    Four words are taken in each cycle in which they are there, so an entry takes a quarter of
+    `ENTRY_WORDS`; it is judged in the cycle after its last ones.
+
     Parameters
     ----------
     g : Geometry

@@ -18,6 +18,11 @@ class AdoptSequencer(wiring.Component):
     """Reads the record, then all entries; believes them if both are good, and if the generations of
     the entries are those that the record was written with.
 
+    Timing
+    ------
+    A read is offered in each cycle; besides what memory takes for the record and then for the
+    entries, and the `GenerationsChecksum`, a few cycles.
+
     Parameters
     ----------
     g : Geometry

@@ -31,6 +31,11 @@ class ReadAhead(wiring.Component):
     of them, in a later one, when room has become free for a TB or two, one more than have been
     given room. What is asked for and not needed has to be dropped by whoever takes the words.
 
+    Timing
+    ------
+    A read of an entry is offered in each cycle, then two of a stream in each 4 cycles, in 7 the
+    four of a TB that has two images.
+
     Parameters
     ----------
     g : Geometry

@@ -64,6 +64,11 @@ class ResumeSequencer(wiring.Component):
     With ``accepted.gang`` no entry is demoted before all streams are in place, so that after an
     error in one of them nothing has been started.
 
+    Timing
+    ------
+    From one TB to the next 4 cycles and what the dispatcher takes to answer, 5 more if it has two
+    images; meanwhile a head is offered and a TB starts in each cycle.
+
     Parameters
     ----------
     g : Geometry

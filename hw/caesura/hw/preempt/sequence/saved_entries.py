@@ -42,6 +42,10 @@ class SavedEntries(wiring.Component):
     acknowledgement of what was evicted. A kernel's record may be believed from when it is written,
     or adopted, until the kernel begins to run again.
 
+    Timing
+    ------
+    A head, an end of a TB, or what an entry says is taken in each cycle, and seen in the next.
+
     Parameters
     ----------
     g : Geometry

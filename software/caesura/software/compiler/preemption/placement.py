@@ -3,8 +3,9 @@
 1. Every barrier is a preemption point already. An innermost loop without one gets a ``pp`` at the point of least
    liveness among those that every cycle through the loop passes; then the loops around it that still have a cycle
    without a point.
-2. Outside loops no path runs more than K instructions without one, those of routines included; where it would, a
-   ``pp`` goes to the point of least liveness in the second half of that stretch.
+2. No path between the points that there are then takes more than K instructions, those of routines included, or, if
+   asked for, K estimated cycles (`word_times`); where it would, a ``pp`` goes to the point of least liveness in the
+   second half of that stretch.
 
 Each ``pp`` carries the plain liveness and its ``pp.div`` the extended one (`preemption.extended_liveness`).
 """
@@ -13,11 +14,12 @@ from __future__ import annotations
 
 import bisect
 import itertools
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from typing import NamedTuple
 
 import networkx
 
+from caesura.hw.arch.geometry import Geometry
 from caesura.hw.arch.isa import liveness_vector
 
 from ..analysis.calls import instruction_count
@@ -29,6 +31,7 @@ from ..ir.cfg import graph as flow_graph
 from ..ir.kernel import Block, Kernel, Op, Reg
 from .extended_liveness import waiting_registers
 from .intervals import is_preemption_point
+from .word_times import resident_warps, word_times
 
 __all__ = ["PlacedPoint", "place_points", "saving", "set_barrier_liveness"]
 
@@ -62,9 +65,10 @@ class PlacedPoint(NamedTuple):
 
 
 class _Placement:
-    def __init__(self, kernel: Kernel, interval: int):
+    def __init__(self, kernel: Kernel, interval: int, lengths: Callable[[Block], list[int]]):
         self._kernel = kernel
         self._interval = interval
+        self._lengths = lengths
         self._flow = flow_graph(kernel)
         self._blocks = by_label(kernel)
         self._live = liveness(kernel, self._flow)
@@ -153,17 +157,17 @@ class _Placement:
     def _after_last_point(self, block: Block) -> int:
         points = [k for k, op in enumerate(block.ops) if is_preemption_point(op)]
         start = max((*(k + 1 for k in points), *self._points[block.label]))
-        return sum(map(instruction_count, block.ops[start:])) + 1
+        return sum(self._lengths(block)[start:])
 
     def _walk(self, block: Block, run: int) -> int:
-        """Return the instructions since the last point at the end of `block`, with points added on the way."""
+        """Return the length since the last point at the end of `block`, with points added on the way."""
         start = 0  # first gap that belongs to the present stretch
-        lengths = [*map(instruction_count, block.ops), 1]
-        reached = [0, *itertools.accumulate(lengths)]  # instructions in the block before each gap
+        lengths = self._lengths(block)
+        reached = [0, *itertools.accumulate(lengths)]  # length of the block before each gap
         for k in range(len(block.ops) + 1):
             if k in self._points[block.label]:
                 run, start = 0, k
-            if run + lengths[k] > self._interval:
+            if run + lengths[k] > self._interval and k not in self._points[block.label]:
                 half = bisect.bisect_left(reached, reached[k] - self._interval // 2)
                 first = max(start + (start in self._points[block.label]), half)
                 gap = self._choose([(block.label, gap) for gap in range(min(first, k), k + 1)], "interval")
@@ -200,16 +204,21 @@ def saving(live: Collection[Reg], allocated: int) -> int:
     return liveness_vector(registers, predicates, uniforms, allocated)
 
 
-def place_points(kernel: Kernel, interval: int) -> list[PlacedPoint]:
+def place_points(kernel: Kernel, interval: int, machine: Geometry | None = None) -> list[PlacedPoint]:
     """Insert ``pp`` and ``pp.div`` words into `kernel` (stage ``machine``, laid out); return them with the reasons.
 
     Parameters
     ----------
     kernel : Kernel
     interval : int
-        K: most instructions between points outside loops.
+        K: most instructions between points (rule 2).
+    machine : Geometry, optional
+        K is in its cycles, estimated, of an SM full of the kernel's warps.
     """
-    return _Placement(kernel, interval).run()
+    if machine is None:
+        return _Placement(kernel, interval, lambda block: [*map(instruction_count, block.ops), 1]).run()
+    warps = resident_warps(kernel, machine)
+    return _Placement(kernel, interval, lambda block: word_times(block, machine, warps)).run()
 
 
 def set_barrier_liveness(kernel: Kernel) -> None:

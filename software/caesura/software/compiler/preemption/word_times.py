@@ -1,0 +1,104 @@
+"""How long a warp takes from word to word, estimated: it is one of as many as fill the SM, and all run the same code.
+
+1. A word takes its unit, or the bus, for some cycles; so does the same word of every other warp before its next one.
+2. A word waits for the operands that it reads, those from memory for the round trip.
+3. A load waits for stores, a store for loads, a barrier or fence for both.
+
+So a stretch that a unit or the bus holds up takes what these take, one of words that depend on each other the sum of
+their latencies. Caches miss nothing, accesses are coalesced, the lanes of an atomic change the same word.
+"""
+
+from __future__ import annotations
+
+from caesura.hw.arch.geometry import WORD_BYTES, Geometry
+from caesura.hw.arch.isa import Opcode, Space, Unit
+
+from ..ir.kernel import Block, Call, Kernel, Op, Reg
+from ..ir.spec import is_atomic, is_memory, machine_opcode, writes_memory
+
+__all__ = ["resident_warps", "word_times"]
+
+_SAME_WORD = 3
+"""Cycles that a lane of an atomic takes behind the one that has changed the same word."""
+_UNIT_STAGES = 14
+"""Cycles from the last lane of an f64 or special function to the first result."""
+
+
+def resident_warps(kernel: Kernel, g: Geometry) -> int:
+    """Return how many warps of a kernel (stage ``machine``) the SM has slots and registers for."""
+    return max(1, min(g.warps, g.registers // max(kernel.allocated(), 1)))
+
+
+def word_times(block: Block, g: Geometry, warps: int) -> list[int]:
+    """Return the estimated cycles that each operation of a block adds, and last, those of its terminator.
+
+    Parameters
+    ----------
+    block : Block
+        Of stage ``machine``.
+    g : Geometry
+    warps : int
+        That share the SM, at least 1.
+
+    Returns
+    -------
+    list of int
+        Each at least 1. Words of other blocks that an operand may have to be waited for are not looked at.
+    """
+    ready: dict[Reg, int] = {}
+    times, now, loaded, stored = [], 0, 0, 0
+    for op in block.ops:
+        begun = max((now, *(ready.get(reg, 0) for reg in op.read())))
+        writes, reads = _global(op) and writes_memory(op), _global(op) and bool(op.defs)
+        if writes or _orders(op):
+            begun = max(begun, loaded)
+        if reads or _orders(op):
+            begun = max(begun, stored)
+        taken = _taken(op, g)
+        after, back = begun + warps * taken, begun + taken + _latency(op, g)
+        ready |= dict.fromkeys(op.written(), back)
+        loaded, stored = max(loaded, back * reads), max(stored, back * writes)
+        times.append(max(1, after - now))
+        now = after
+    condition = block.end.condition
+    waited = 0 if condition is None or condition.reg is None else ready.get(condition.reg, 0)
+    return [*times, max(now, waited) + warps - now]
+
+
+def _row(op: Op) -> Opcode | None:
+    return None if isinstance(op, Call) else machine_opcode(op)
+
+
+def _global(op: Op) -> bool:
+    """Whether `op` goes to memory over the bus."""
+    row = _row(op)
+    return row is not None and row.space in (Space.GLOBAL, Space.LOCAL)
+
+
+def _orders(op: Op) -> bool:
+    """Whether `op` waits for all that its warp has outstanding."""
+    return op.name.startswith("bar.") or op.name == "membar"
+
+
+def _taken(op: Op, g: Geometry) -> int:
+    """Return for how many cycles `op` keeps its unit, or the bus."""
+    beats = g.warp_size // g.lanes
+    if isinstance(op, Call):
+        return beats * (1 + op.summary.most)
+    row = _row(op)
+    if row is None:
+        return beats
+    if is_memory(op) and is_atomic(op):
+        return _SAME_WORD * g.warp_size
+    if _global(op):
+        return -(-g.warp_size * WORD_BYTES * row.data_registers // max(1, int(g.bytes_per_cycle)))
+    lanes = {Unit.F64: g.f64_lanes, Unit.SFU: g.sfu_lanes, Unit.EXCHANGE: g.exchange_lanes}.get(row.unit, g.lanes)
+    return 1 if row.unit is Unit.UNIFORM else g.warp_size // lanes
+
+
+def _latency(op: Op, g: Geometry) -> int:
+    """Return for how many cycles the result of `op` is waited for, when it has left its unit."""
+    row = _row(op)
+    if row is not None and (_global(op) or row.unit is Unit.GLOBAL):
+        return g.memory_latency
+    return _UNIT_STAGES if row is not None and row.unit in (Unit.F64, Unit.SFU) else g.alu_latency

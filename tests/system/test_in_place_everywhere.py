@@ -1,0 +1,107 @@
+"""Preempt in place everywhere on the RTL: what stays, what has to leave for a newcomer, and what is evicted later comes
+back as it was.
+
+`make test` takes a sample, `make test-full` every cycle of small runs, in the geometry of the campaign of
+`test_everywhere`; mechanisms, and who comes meanwhile, take turns.
+"""
+
+import numpy as np
+import pytest
+
+from caesura.hw.arch.context import Capability, Mechanism
+from caesura.sim.memory import MemoryTiming
+from caesura.sim.rtl.transport import RtlTransport
+from caesura.sim.scenario import Work
+from caesura.sim.workloads.everywhere import SMALL_SM, totals
+from caesura.sim.workloads.newcomer import PairCampaign
+from caesura.software.kernels import hostile
+from caesura.software.waiting import UNLIMITED
+from support.selection import quick
+from support.sim.small_runs import SMALL_RUNS
+
+NEAR = 50
+"""Cycles of memory latency."""
+CHUNKS = 4
+NAMED, UNNAMED, NOBODY = "named", "unnamed", "nobody"
+WAYS = NAMED, UNNAMED, NOBODY
+"""Who comes: one for whom half of the SM is left at the preempt, one for whom all that stays is evicted, nobody."""
+WHOLE = SMALL_SM.replace(tb_slots=1)
+HALF = SMALL_SM.replace(registers=SMALL_SM.registers // 2, shared_bytes=SMALL_SM.shared_bytes // 2,
+                        tb_slots=1, warps=SMALL_SM.warps // 2)
+"""What one thread block of the hostile kernel fills."""
+
+
+class InPlace(PairCampaign):
+    """Preempts in place; `stayed` and `evicted` count thread blocks."""
+
+    def __init__(self, name, way):
+        self.way, self.stayed, self.evicted = way, 0, 0
+        transport = RtlTransport(SMALL_SM, memory_bytes=8 << 20)
+        transport.set_timing(MemoryTiming.of(SMALL_SM.replace(memory_latency=NEAR)))
+        transport.write_memory(0, np.random.default_rng(5).bytes(transport.memory_bytes))
+        super().__init__(transport, SMALL_RUNS[name](), Work(*hostile(HALF if way == NAMED else WHOLE)), 200_000)
+
+    def _interrupt(self, mechanism, patience, since):
+        device, launch, (before, _) = self.device, self._launch, self._evicted()
+        newcomer = self._launch_newcomer() if self.way == NAMED else None
+        saved = device.preempt(launch, mechanism, patience=patience, in_place=True, newcomer=newcomer, scramble=True,
+                               max_cycles=self.max_cycles)
+        if saved:
+            self.stayed += max(self._stay("registers"), self._stay("lines"))
+        if newcomer:
+            self._note(newcomer)
+            device.wait(newcomer, self.max_cycles)
+            assert not self._other_wrong()
+        elif self.way == UNNAMED:
+            self._run_neighbour()
+        self.evicted += self._evicted()[0] - before
+        if saved:
+            device.resume(launch, max_cycles=self.max_cycles)
+        return saved is not None
+
+
+_campaigns = {}
+
+
+def campaign(name, way):
+    if (name, way) not in _campaigns:
+        _campaigns[name, way] = InPlace(name, way)
+    found = _campaigns[name, way]
+    found.stayed = found.evicted = 0
+    return found
+
+
+def patience(mechanism, cycle):
+    """Half of the preempts wait for preemption points, the others stop warps where they are."""
+    waits = mechanism.has(Capability.STOPS_AT_POINTS)
+    return (UNLIMITED if cycle // 12 % 2 else 0) if waits else None
+
+
+def preempt_at(machine, cycles):
+    """Preempt at each of some cycles, mechanisms in turn."""
+    saved = 0
+    for number, cycle in enumerate(cycles):
+        mechanism = [*Mechanism][number % len(Mechanism)]
+        saved += totals(machine.at_cycles(mechanism, [cycle], patience=patience(mechanism, number)))[1]
+    return saved
+
+
+@pytest.mark.parametrize("name, way", quick(
+    [(name, way) for name in SMALL_RUNS for way in WAYS],
+    [("barriers", NAMED), ("hotspot", UNNAMED), ("random", NOBODY)]))
+def test_sampled_cycles(name, way):
+    machine = campaign(name, way)
+    assert preempt_at(machine, range(13, machine.cycles, machine.cycles // 8)) > 2
+    assert machine.stayed and (way != UNNAMED or machine.evicted) and (way != NOBODY or not machine.evicted)
+
+
+@pytest.mark.full
+@pytest.mark.timeout(3600)
+@pytest.mark.parametrize("chunk", range(CHUNKS))
+@pytest.mark.parametrize("name", SMALL_RUNS)
+@pytest.mark.parametrize("way", WAYS)
+def test_every_cycle(name, way, chunk):
+    """Of all cycles of a run a third each way."""
+    machine = campaign(name, way)
+    cycles = range(WAYS.index(way), machine.cycles, len(WAYS))
+    preempt_at(machine, cycles[len(cycles) * chunk // CHUNKS:len(cycles) * (chunk + 1) // CHUNKS])
