@@ -47,6 +47,19 @@ def read(path):
     return found
 
 
+def test_rows_of_an_earlier_version_that_lack_something_are_measured_anew(tmp_path):
+    path = tmp_path / "r.json"
+    measured(("vecadd", "bfs"), json_file=path)
+    kept = json.loads(path.read_text())
+    assert {"kernel", "code"} < kept["runs"][0].keys()
+    name = next(key for key in kept["runs"][0] if key not in ("kernel", "code"))
+    del kept["runs"][0][name]
+    path.write_text(json.dumps(kept))
+    found = read_result(path, "caesura bench this", ("seed",), (name,))
+    assert found is not None and len(found["runs"]) == len(kept["runs"]) - 1
+    assert read_result(path, "caesura bench this", ("seed",)) == {k: v for k, v in kept.items() if k != "schema"}
+
+
 def test_a_run_that_was_stopped_goes_on(tmp_path):
     path = tmp_path / "r.json"
     with pytest.raises(RuntimeError, match="bfs stops"):

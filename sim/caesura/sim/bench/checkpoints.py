@@ -208,7 +208,7 @@ def summary(rows: Sequence[dict]) -> dict[str, dict[str, dict]]:
 
 def read_result(path: Path) -> dict | None:
     """Return what an earlier run wrote with `run(json_file=...)`; as `sim.bench.resumable.read_result`."""
-    return resumable.read_result(path, "caesura bench checkpoints", ("mechanisms", "summary"))
+    return resumable.read_result(path, "caesura bench checkpoints", ("mechanisms", "summary"), ("restored",))
 
 
 def run(g: Geometry, size: str = "small", kernels: Sequence[str] = (), mechanisms: Sequence[Mechanism] = (),

@@ -67,7 +67,7 @@ def failure(error: Exception) -> str:
     return f"{type(error).__name__}: {error}".splitlines()[0]
 
 
-def read_result(path: Path, command: str, keys: Iterable[str]) -> dict | None:
+def read_result(path: Path, command: str, keys: Iterable[str], measured: Iterable[str] = ()) -> dict | None:
     """Return what an earlier run wrote with `write_result`, None if there is no such file.
 
     Parameters
@@ -77,6 +77,8 @@ def read_result(path: Path, command: str, keys: Iterable[str]) -> dict | None:
         That writes it, for the message.
     keys : iterable of str
         Some of its keys.
+    measured : iterable of str
+        Keys of a row that an earlier version may not have measured: rows without them are left out.
 
     Raises
     ------
@@ -91,7 +93,8 @@ def read_result(path: Path, command: str, keys: Iterable[str]) -> dict | None:
         result = None
     if not isinstance(result, dict) or not {"runs", *keys} <= result.keys():
         raise InputError(f"{path} is not what `{command} --json` writes")
-    return {key: value for key, value in result.items() if key != "schema"}
+    rows = [row for row in result["runs"] if set(measured) <= row.keys()]
+    return {key: value for key, value in result.items() if key != "schema"} | {"runs": rows}
 
 
 def write_result(path: Path, result: dict) -> None:
