@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from caesura.hw.arch.context import Capability, Mechanism
+from caesura.hw.arch.geometry import PRESETS
 from caesura.sim.memory import MemoryTiming
 from caesura.sim.rtl.transport import RtlTransport
 from caesura.sim.scenario import Work
@@ -16,7 +17,6 @@ from caesura.sim.workloads.everywhere import SMALL_SM, totals
 from caesura.sim.workloads.newcomer import PairCampaign
 from caesura.software.kernels import hostile
 from caesura.software.waiting import UNLIMITED
-from support.selection import quick
 from support.sim.small_runs import SMALL_RUNS
 
 NEAR = 50
@@ -25,21 +25,24 @@ CHUNKS = 4
 NAMED, UNNAMED, NOBODY = "named", "unnamed", "nobody"
 WAYS = NAMED, UNNAMED, NOBODY
 """Who comes: one for whom half of the SM is left at the preempt, one for whom all that stays is evicted, nobody."""
-WHOLE = SMALL_SM.replace(tb_slots=1)
-HALF = SMALL_SM.replace(registers=SMALL_SM.registers // 2, shared_bytes=SMALL_SM.shared_bytes // 2,
-                        tb_slots=1, warps=SMALL_SM.warps // 2)
-"""What one thread block of the hostile kernel fills."""
+
+
+def guest(g, way):
+    """Return a geometry that the hostile kernel fills with one thread block: it needs half of `g`, or all of it."""
+    if way != NAMED:
+        return g.replace(tb_slots=1)
+    return g.replace(registers=g.registers // 2, shared_bytes=g.shared_bytes // 2, tb_slots=1, warps=g.warps // 2)
 
 
 class InPlace(PairCampaign):
     """Preempts in place; `stayed` and `evicted` count thread blocks."""
 
-    def __init__(self, name, way):
+    def __init__(self, name, way, g):
         self.way, self.stayed, self.evicted = way, 0, 0
-        transport = RtlTransport(SMALL_SM, memory_bytes=8 << 20)
-        transport.set_timing(MemoryTiming.of(SMALL_SM.replace(memory_latency=NEAR)))
+        transport = RtlTransport(g, memory_bytes=8 << 20)
+        transport.set_timing(MemoryTiming.of(g.replace(memory_latency=NEAR)))
         transport.write_memory(0, np.random.default_rng(5).bytes(transport.memory_bytes))
-        super().__init__(transport, SMALL_RUNS[name](), Work(*hostile(HALF if way == NAMED else WHOLE)), 200_000)
+        super().__init__(transport, SMALL_RUNS[name](), Work(*hostile(guest(g, way))), 200_000)
 
     def _interrupt(self, mechanism, patience, since):
         device, launch, (before, _) = self.device, self._launch, self._evicted()
@@ -63,10 +66,11 @@ class InPlace(PairCampaign):
 _campaigns = {}
 
 
-def campaign(name, way):
-    if (name, way) not in _campaigns:
-        _campaigns[name, way] = InPlace(name, way)
-    found = _campaigns[name, way]
+def campaign(name, way, g=SMALL_SM):
+    key = name, way, g.warps
+    if key not in _campaigns:
+        _campaigns[key] = InPlace(name, way, g)
+    found = _campaigns[key]
     found.stayed = found.evicted = 0
     return found
 
@@ -86,10 +90,17 @@ def preempt_at(machine, cycles):
     return saved
 
 
-@pytest.mark.parametrize("name, way", quick(
-    [(name, way) for name in SMALL_RUNS for way in WAYS],
-    [("barriers", NAMED), ("hotspot", UNNAMED), ("random", NOBODY)]))
-def test_sampled_cycles(name, way):
+@pytest.mark.parametrize("name, way", [("barriers", NAMED), ("random", NOBODY), ("hotspot", NAMED)])
+def test_sampled_cycles_on_a_whole_sm(name, way):
+    machine = campaign(name, way, PRESETS["gtx480"])
+    assert preempt_at(machine, range(13, machine.cycles, machine.cycles // 5)) > 2
+    assert machine.stayed and not machine.evicted
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("name", SMALL_RUNS)
+@pytest.mark.parametrize("way", WAYS)
+def test_something_stays_and_is_evicted(name, way):
     machine = campaign(name, way)
     assert preempt_at(machine, range(13, machine.cycles, machine.cycles // 8)) > 2
     assert machine.stayed and (way != UNNAMED or machine.evicted) and (way != NOBODY or not machine.evicted)

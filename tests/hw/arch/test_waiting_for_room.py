@@ -180,7 +180,7 @@ MACHINES = {
 }
 
 
-QUICK = [name for name in MACHINES if name != "and-one-more"]
+QUICK = "one-needs-all", "crosswise", "all-may-stay"
 
 
 @pytest.mark.parametrize("name", quick(MACHINES, QUICK))
@@ -212,4 +212,4 @@ def test_with_other_rules_some_do(rule, monkeypatch):
         return plain(self, state, number, gone) if allowed else None
 
     monkeypatch.setattr(Machine, "evict", evict)
-    assert any(stuck(MACHINES[name], reachable(MACHINES[name])) for name in QUICK)
+    assert stuck(MACHINES["crosswise"], reachable(MACHINES["crosswise"]))
