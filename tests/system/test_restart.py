@@ -13,7 +13,7 @@ from caesura.sim.golden.transport import GoldenTransport
 from caesura.sim.rtl.transport import RtlTransport
 from caesura.sim.scenario import shipped_work
 from caesura.sim.workloads.everywhere import Campaign
-from caesura.software.compiler import compile_ptx, spoilers
+from caesura.software.compiler import assemble, compile_ptx, spoilers
 from caesura.software.driver import DriverError
 from caesura.software.kernels import KERNELS, kernel
 from support.selection import quick
@@ -180,6 +180,17 @@ def test_bytes_may_be_pointers():
         a = device.zeros(64, np.uint32)
         launch = device.load(compile_ptx(COPY).values())["copy"](1, 8, [np.array([a.address]).tobytes(), a])
         assert "may overwrite" in launch.not_restartable
+        device.wait(launch)
+
+
+def test_of_machine_code_that_cannot_be_followed_it_is_not_known():
+    head = ".kernel odd\n.registers 1\n.predicates 0\n.stack 1\n.local 4\n"
+    image, = assemble(head + "    st.local.all.b32 [0], R0\n    exit\n", check=False)
+    with open_device("golden", TINY, memory_bytes=1 << 20) as device:
+        launch = device.load([image], check=False)["odd"](1, 8, [])
+        assert "is not known: kernel odd, pc 0: st.local.all.b32 may only stand in" in launch.not_restartable
+        with pytest.raises(DriverError, match="cannot begin anew: what it may overwrite is not known"):
+            device.preempt(launch, restart=True)
         device.wait(launch)
 
 

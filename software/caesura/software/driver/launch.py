@@ -12,6 +12,7 @@ from caesura.hw.arch.context import ccb_bytes
 from caesura.hw.arch.faults import CommandError
 from caesura.hw.arch.footprint import local_region_bytes
 from caesura.hw.arch.geometry import SEGMENT_BYTES
+from caesura.software.compiler.errors import ImageError
 from caesura.software.compiler.preemption.restartable import reason
 
 from .errors import FaultRecord
@@ -164,7 +165,10 @@ class Launch:
     @functools.cached_property
     def not_restartable(self) -> str:
         """Why its TBs cannot be dropped and run again; empty if they can."""
-        found = self.kernel.spoilers
+        try:
+            found = self.kernel.spoilers
+        except ImageError as error:  # machine code of the user's own
+            return f"what it may overwrite is not known: {error}"
         spoiler = found.apart if self.apart else found.always
         return "" if spoiler is None else reason(spoiler)
 
