@@ -13,15 +13,13 @@ import pytest
 
 from caesura.hw.arch.context import Mechanism
 from caesura.hw.arch.geometry import PRESETS
-from caesura.sim.memory import MemoryTiming
 from caesura.sim.rtl.transport import RtlTransport
 from caesura.sim.scenario import Work, shipped_work
 from caesura.sim.workloads.everywhere import SMALL_SM, Campaign, has_points, totals
 from caesura.software.kernels import KERNELS, hostile
 from support.selection import quick
+from support.sim.campaigns import bring_memory_near
 
-NEAR = 50
-"""Cycles of memory latency."""
 POINTS = 200
 PERIODS = 8
 """Most preemptions of a run, about."""
@@ -31,7 +29,7 @@ IN_TURN = list(zip(KERNELS, itertools.cycle(Mechanism), strict=False))
 @functools.lru_cache(maxsize=1)
 def campaign(name, geometry):
     transport = RtlTransport(geometry, memory_bytes=8 << 20)
-    transport.set_timing(MemoryTiming.of(geometry.replace(memory_latency=NEAR)))
+    bring_memory_near(transport)
     return Campaign(transport, shipped_work(name, geometry, "tiny"), Work(*hostile(geometry)), fill=True)
 
 

@@ -13,13 +13,13 @@ from caesura.hw.arch.context import Capability, Mechanism
 from caesura.hw.arch.encoding import decode
 from caesura.hw.arch.geometry import PRESETS
 from caesura.hw.arch.isa import LIVE_BITS, Format
-from caesura.sim.memory import MemoryTiming
 from caesura.sim.rtl.transport import RtlTransport
 from caesura.sim.scenario import Work
 from caesura.sim.workloads.everywhere import SMALL_SM, Campaign, totals
 from caesura.software.driver import CycleLimit, KernelFault
 from caesura.software.kernels import hostile
 from support.selection import quick
+from support.sim.campaigns import bring_memory_near, chunk_of
 from support.sim.small_runs import SMALL_RUNS
 
 FULL = PRESETS["gtx480"]
@@ -37,8 +37,6 @@ FLOATS = "matmul", "hotspot", "layerforward"
 UNITS = "doubles", "atomics", "shuffles", "local"
 """State beside registers, predicates and shared memory. Preemption points lie far apart: with `live` many requests come
 to nothing. In the campaign the mechanisms take turns: each cycle is interrupted by one of them."""
-NEAR = 50
-"""Cycles of memory latency in the campaign, and for `FLOATS` and `UNITS`, which it keeps within `MOST_CYCLES`."""
 CASES = [(name, mechanism) for name in SMALL_RUNS for mechanism in Mechanism
          if name not in FLOATS or mechanism.has(Capability.COMPRESSES)]
 QUICK = quick(CASES, [(name, mechanism) for name, mechanism in CASES
@@ -51,8 +49,8 @@ def campaign(name, geometry=FULL):
     key = name, geometry.warps
     if key not in _campaigns:
         transport = RtlTransport(geometry, memory_bytes=8 << 20)
-        if geometry is SMALL_SM or name in FLOATS + UNITS:
-            transport.set_timing(MemoryTiming.of(geometry.replace(memory_latency=NEAR)))
+        if geometry is SMALL_SM or name in FLOATS + UNITS:  # which that keeps within `MOST_CYCLES`
+            bring_memory_near(transport)
         _campaigns[key] = Campaign(transport, SMALL_RUNS[name](), Work(*hostile(geometry)), fill=True)
     return _campaigns[key]
 
@@ -108,7 +106,7 @@ def test_campaign_notices_liveness_that_is_wrong(name):
 def test_every_cycle(name, mechanism, chunk):
     c = campaign(name, SMALL_SM)
     cycles = range(mechanism, c.cycles, len(Mechanism)) if name in UNITS else range(c.cycles)
-    totals(c.at_cycles(mechanism, cycles[len(cycles) * chunk // CHUNKS:len(cycles) * (chunk + 1) // CHUNKS]))
+    totals(c.at_cycles(mechanism, chunk_of(cycles, chunk, CHUNKS)))
 
 
 @pytest.mark.full

@@ -5,22 +5,19 @@ back as it was.
 `test_everywhere`; mechanisms, and who comes meanwhile, take turns.
 """
 
-import numpy as np
 import pytest
 
 from caesura.hw.arch.context import Capability, Mechanism
 from caesura.hw.arch.geometry import PRESETS
-from caesura.sim.memory import MemoryTiming
 from caesura.sim.rtl.transport import RtlTransport
 from caesura.sim.scenario import Work
 from caesura.sim.workloads.everywhere import SMALL_SM, totals
 from caesura.sim.workloads.newcomer import PairCampaign
 from caesura.software.kernels import hostile
 from caesura.software.waiting import UNLIMITED
+from support.sim.campaigns import bring_memory_near, chunk_of
 from support.sim.small_runs import SMALL_RUNS
 
-NEAR = 50
-"""Cycles of memory latency."""
 CHUNKS = 4
 NAMED, UNNAMED, NOBODY = "named", "unnamed", "nobody"
 WAYS = NAMED, UNNAMED, NOBODY
@@ -40,9 +37,8 @@ class InPlace(PairCampaign):
     def __init__(self, name, way, g):
         self.way, self.stayed, self.evicted = way, 0, 0
         transport = RtlTransport(g, memory_bytes=8 << 20)
-        transport.set_timing(MemoryTiming.of(g.replace(memory_latency=NEAR)))
-        transport.write_memory(0, np.random.default_rng(5).bytes(transport.memory_bytes))
-        super().__init__(transport, SMALL_RUNS[name](), Work(*hostile(guest(g, way))), 200_000)
+        bring_memory_near(transport)
+        super().__init__(transport, SMALL_RUNS[name](), Work(*hostile(guest(g, way))), 200_000, fill=True)
 
     def _interrupt(self, mechanism, patience, since):
         device, launch, (before, _) = self.device, self._launch, self._evicted()
@@ -69,6 +65,7 @@ _campaigns = {}
 def campaign(name, way, g=SMALL_SM):
     key = name, way, g.warps
     if key not in _campaigns:
+        _campaigns.clear()
         _campaigns[key] = InPlace(name, way, g)
     found = _campaigns[key]
     found.stayed = found.evicted = 0
@@ -115,4 +112,4 @@ def test_every_cycle(name, way, chunk):
     """Of all cycles of a run a third each way."""
     machine = campaign(name, way)
     cycles = range(WAYS.index(way), machine.cycles, len(WAYS))
-    preempt_at(machine, cycles[len(cycles) * chunk // CHUNKS:len(cycles) * (chunk + 1) // CHUNKS])
+    preempt_at(machine, chunk_of(cycles, chunk, CHUNKS))

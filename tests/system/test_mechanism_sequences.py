@@ -6,18 +6,17 @@ import pytest
 from caesura.hw.arch.context import Mechanism
 from caesura.hw.arch.geometry import PRESETS
 from caesura.sim.golden.transport import GoldenTransport
-from caesura.sim.memory import MemoryTiming
 from caesura.sim.rtl.transport import RtlTransport
 from caesura.sim.workloads.everywhere import SMALL_SM
 from caesura.software.compiler.flashback.kinds import RoutineForm, RoutineKind
 from support.selection import quick
+from support.sim.campaigns import bring_memory_near
 from support.sim.mechanism_sequences import WAYS, MechanismSequences
 from support.sim.routine_forms import with_routines_of
 from support.sim.small_runs import SMALL_RUNS
 
 RUNS, SHARE = 48, 8
 """Runs of each kernel, and of a test of the campaign."""
-NEAR = 50
 WITHOUT_ROUTINES = {"routines"}
 """Its calls are nested: its machine code cannot be lifted."""
 _machines = {}
@@ -31,7 +30,7 @@ def sequences(machine, name):
         else:
             g, memory = (SMALL_SM, 8 << 20) if machine == "rtl" else (PRESETS["gtx480"], 16 << 20)
             transport = RtlTransport(g, memory)
-            transport.set_timing(MemoryTiming.of(SMALL_SM.replace(memory_latency=NEAR)))
+            bring_memory_near(transport)
         work = SMALL_RUNS[name]()
         if name not in WITHOUT_ROUTINES:
             work = with_routines_of(work, transport.geometry, RoutineKind.CTXBACK, RoutineForm.HARDWARE)

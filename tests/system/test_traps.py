@@ -1,7 +1,6 @@
 """Preempts that trap into the preemption routines of a kernel: on the RTL at sampled and at all cycles, and what goes
 together with them on both machines."""
 
-
 import pytest
 
 from caesura import open_device
@@ -18,6 +17,7 @@ from caesura.software.compiler.flashback.traps import with_routines
 from caesura.software.driver import CommandRefused, DriverError
 from caesura.software.kernels import collatz_job, hostile, kernel
 from support.selection import quick
+from support.sim.campaigns import chunk_of
 from support.sim.routine_forms import ROUTINES, SOME_ROUTINES, routine_id, with_routines_of
 from support.sim.small_runs import SMALL_RUNS
 
@@ -75,7 +75,7 @@ def test_every_third_cycle(name, kind, form, chunk):
     c = campaign(name, kind, form, SMALL_SM)
     for k, mechanism in enumerate(MECHANISMS):
         cycles = range(3 * k, c.cycles, 3 * len(MECHANISMS))
-        totals(c.at_cycles(mechanism, cycles[len(cycles) * chunk // CHUNKS:len(cycles) * (chunk + 1) // CHUNKS]))
+        totals(c.at_cycles(mechanism, chunk_of(cycles, chunk, CHUNKS)))
 
 
 # What goes together with it

@@ -78,10 +78,13 @@ def test_the_examples_are_the_unit_without_optional_mechanisms(name, lanes):
     assert found == preset("ecp5").replace(name=name, lanes=lanes, **MINIMAL)
 
 
+def all_ports(made):
+    return {port for flow in ("In", "Out") for port in ports(made, getattr(area.wiring, flow))}
+
+
 def test_parts_without_preemption_have_no_port_of_it_and_none_for_simulations():
     for name in SM_PARTS:
-        whole, bare = ({port for flow in ("In", "Out") for port in ports(make(name, G), getattr(area.wiring, flow))}
-                       for make in (part, unpreempted))
+        whole, bare = (all_ports(make(name, G)) for make in (part, unpreempted))
         assert not any(port.startswith(("trace", "activity", "occupancy")) for port in whole)
         gone = whole - bare
         assert bool(gone) == (name in ("control", "front_end", "execute", "shared_memory"))
@@ -89,11 +92,9 @@ def test_parts_without_preemption_have_no_port_of_it_and_none_for_simulations():
 
 
 def test_what_is_inherent_is_told_through_ports_that_are_not_there_without_it():
-    whole = {port for flow in ("In", "Out") for port in ports(block("preempt_engine", G.replace(**MINIMAL)),
-                                                              getattr(area.wiring, flow))}
+    whole = all_ports(block("preempt_engine", G.replace(**MINIMAL)))
     for name, held in INHERENT.items():
-        engine = without(name, G)
-        left = {port for flow in ("In", "Out") for port in ports(engine, getattr(area.wiring, flow))}
+        left = all_ports(without(name, G))
         assert whole - left == set(held) and not left - whole
 
 

@@ -7,20 +7,17 @@ from click.testing import CliRunner
 
 from caesura.hw.arch.context import Mechanism
 from caesura.hw.arch.errors import InputError
-from caesura.sim import open_device
 from caesura.sim.bench import checkpoints
 from caesura.sim.bench.checkpoints import Task, measure, run, summary
 from caesura.sim.report import checkpoints as report
-from caesura.sim.scenario import start_job
 from caesura.sim.testing.tiny_run import TINY, work
 from caesura.software.cli import main
+from support.sim.tiny_launch import tiny_launch
 
 
 def single(mechanism, at, gap, incremental):
     """Reports of a base and of a preempt on a machine of its own."""
-    device = open_device("rtl", TINY)
-    launch, _ = start_job(device, device.load([work().image])["collatz"], work().job)
-    device.advance(at)
+    device, launch = tiny_launch(work(), at)
     base = device.checkpoint(launch, mechanism)
     device.run(launch, gap)
     return base, device.preempt(launch, mechanism, incremental=incremental)
@@ -70,9 +67,7 @@ def test_an_image_that_was_restored_is_a_base(rows, mechanism):
     """The figures are those of a machine that is preempted, resumed, and preempted twice again."""
     (row,) = [row for row in rows if row["mechanism"] == mechanism.label]
     assert set(row["restored"]) == {"half", "three quarters"}
-    device = open_device("rtl", TINY)
-    launch, _ = start_job(device, device.load([work().image])["collatz"], work().job)
-    device.advance(row["at"])
+    device, launch = tiny_launch(work(), row["at"])
     first = {tb.launch_id: tb.length for tb in kept(device, launch, mechanism, False)[1]}
     for each in row["restored"].values():
         device.resume(launch)
@@ -83,7 +78,6 @@ def test_an_image_that_was_restored_is_a_base(rows, mechanism):
         assert each["with_base"] == len(known) and each["stream_bytes"] == sum(tb.length for tb in known)
         assert each["bytes"] == report.data_bytes + report.metadata_bytes < each["whole_bytes"]
         assert each["registers"] == report.registers < each["whole_registers"]
-
 
 
 def test_a_wrong_result_is_told(monkeypatch):

@@ -14,17 +14,17 @@ from click.testing import CliRunner
 
 from caesura.hw.arch.context import Mechanism
 from caesura.hw.arch.encoding import decode
-from caesura.sim import open_device
 from caesura.sim.bench import contexts
 from caesura.sim.bench.contexts import PAPER, averages, read_result, run
 from caesura.sim.report.contexts import BEGIN, END, markdown, picture, print_report, update_markdown
 from caesura.sim.report.markdown import split_markdown
-from caesura.sim.scenario import Work, shipped_work, start_job
+from caesura.sim.scenario import Work, shipped_work
 from caesura.sim.testing.tiny_run import TINY, work
 from caesura.software.cli import main
 from caesura.software.compiler.codegen.disassemble import code_labels, instruction_text
 from caesura.software.kernels import reduction_job
 from support.hw.preempt_images import encode, following
+from support.sim.tiny_launch import tiny_launch
 
 SAMPLES = 8
 DOCUMENT = Path(__file__).parents[3] / "docs" / "contexts.md"
@@ -93,9 +93,7 @@ def test_a_row_is_what_single_stops_hold(result):
         other = {step: [] for step in contexts.STEPS}
         histories: dict[tuple[int, int], dict[int, list]] = {}
         for at in row["moments"]:
-            device = open_device("golden", TINY)
-            launch, _ = start_job(device, device.load([here.image])[here.image.name], here.job)
-            device.advance(at)
+            device, launch = tiny_launch(here, at, "golden")
             assert device.preempt(launch, Mechanism.LIVE, patience="unlimited")
             for block, warp in ((tb, warp) for tb in device.context(launch) for warp in tb.warps):
                 warps += 1

@@ -8,15 +8,14 @@ from click.testing import CliRunner
 
 from caesura.hw.arch.context import Mechanism
 from caesura.hw.arch.errors import InputError
-from caesura.sim import open_device
 from caesura.sim.bench import patience
 from caesura.sim.bench.patience import Task, measure, print_report, run, summary, verdict
 from caesura.sim.report import patience as report
-from caesura.sim.scenario import start_job
 from caesura.sim.testing.tiny_run import TINY, work
 from caesura.software.cli import main
 from caesura.software.driver.patience import SHARE, default_patience
 from caesura.software.waiting import UNLIMITED
+from support.sim.tiny_launch import tiny_launch
 
 WAYS = {"occupied": (Mechanism.OCCUPIED, None), "zero": (Mechanism.LIVE, 0), "default": (Mechanism.LIVE, None),
         "unlimited": (Mechanism.LIVE, UNLIMITED)}
@@ -24,10 +23,7 @@ WAYS = {"occupied": (Mechanism.OCCUPIED, None), "zero": (Mechanism.LIVE, 0), "de
 
 def single(at, mechanism, given):
     """The latency of one preemption on a machine of its own."""
-    device = open_device("rtl", TINY)
-    kernel = device.load([work().image])["collatz"]
-    launch, _ = start_job(device, kernel, work().job)
-    device.advance(at)
+    device, launch = tiny_launch(work(), at)
     saved = device.preempt(launch, mechanism, patience=given)
     return saved.save_cycles
 
@@ -113,9 +109,7 @@ def test_markdown_has_a_column_for_each_share(tmp_path):
 
 
 def test_the_default_is_a_share_of_what_is_resident():
-    device = open_device("golden", TINY)
-    launch, _ = start_job(device, device.load([work().image])["collatz"], work().job)
-    device.advance(50)
+    _, launch = tiny_launch(work(), 50, "golden")
     occupied = launch.resident_tbs * launch.occupied_tb_bytes / TINY.bytes_per_cycle
     assert occupied > 0 and default_patience(launch) == int(occupied * SHARE)
     assert default_patience(launch, Fraction(3)) == int(3 * occupied)

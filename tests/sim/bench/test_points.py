@@ -7,16 +7,16 @@ from click.testing import CliRunner
 
 from caesura.hw.arch.context import Mechanism
 from caesura.hw.arch.errors import InputError
-from caesura.sim import open_device
 from caesura.sim.bench import points
 from caesura.sim.bench.points import INSTRUCTIONS, Task, measure, run, summary
 from caesura.sim.report import points as report
-from caesura.sim.scenario import Work, start_job
+from caesura.sim.scenario import Work
 from caesura.sim.testing.tiny_run import TINY, work
 from caesura.software.cli import main
 from caesura.software.compiler import CompileOptions
 from caesura.software.kernels import kernel
 from caesura.software.waiting import UNLIMITED
+from support.sim.tiny_launch import tiny_launch
 
 MOMENTS = 3
 LATENCY = {"occupied": (Mechanism.OCCUPIED, None), "live zero": (Mechanism.LIVE, 0),
@@ -54,12 +54,8 @@ def test_figures_are_those_of_single_preempts(measured):
     for row, here, cycles in zip(rows, (work(), placed(40)), moments, strict=False):
         assert row["moments"] == MOMENTS == len(cycles) and max(cycles) <= row["cycles"]
         for way, (mechanism, patience) in LATENCY.items():
-            found = []
-            for cycle in cycles:
-                device = open_device("rtl", TINY)
-                launch, _ = start_job(device, device.load([here.image])["collatz"], here.job)
-                device.advance(cycle)
-                found.append(device.preempt(launch, mechanism, patience=patience).save_cycles)
+            machines = (tiny_launch(here, cycle) for cycle in cycles)
+            found = [device.preempt(launch, mechanism, patience=patience).save_cycles for device, launch in machines]
             assert row["worst"][way] == max(found) and row["mean"][way] == pytest.approx(sum(found) / MOMENTS)
 
 

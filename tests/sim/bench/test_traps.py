@@ -8,15 +8,15 @@ from click.testing import CliRunner
 
 from caesura.hw.arch.context import Mechanism
 from caesura.hw.arch.errors import InputError
-from caesura.sim import open_device
 from caesura.sim.bench.traps import Task, measure, run, summary, ways_of
 from caesura.sim.report import traps as report
-from caesura.sim.scenario import start_job
+from caesura.sim.scenario import Work
 from caesura.sim.testing.tiny_run import TINY, work
 from caesura.software.cli import main
 from caesura.software.compiler.flashback.kinds import ROUTINES, RoutineForm
 from caesura.software.compiler.flashback.traps import with_routines
 from caesura.software.waiting import UNLIMITED
+from support.sim.tiny_launch import tiny_launch
 
 WAYS = ["occupied", "points", "live", "relaxed", "ctxback", "cs-defer", "ctxback+cs-defer", "software-all",
         "software-live", "software-ctxback"]
@@ -24,9 +24,7 @@ WAYS = ["occupied", "points", "live", "relaxed", "ctxback", "cs-defer", "ctxback
 
 def single(image, mechanism, at, trap):
     """The report of a preempt on a machine of its own, and the warps it saved."""
-    device = open_device("rtl", TINY)
-    launch, _ = start_job(device, device.load([image])["collatz"], work().job)
-    device.advance(at)
+    device, launch = tiny_launch(Work(image, work().job), at)
     patience = None if mechanism is Mechanism.OCCUPIED else UNLIMITED
     report = device.preempt(launch, mechanism, patience=patience, trap=trap)
     return report, [warp for tb in device.context(launch) for warp in tb.warps]
@@ -47,8 +45,7 @@ def test_figures_are_those_of_single_preempts(rows):
         image = with_routines(work().image, TINY, kind, form=form) if trap else work().image
         assert (row["words"], row["trap_words"]) == (len(image.code), len(image.traps))
         mechanism = Mechanism.OCCUPIED if row["way"] == "occupied" else Mechanism.LIVE_CP
-        device = open_device("rtl", TINY)
-        launch, _ = start_job(device, device.load([image])["collatz"], work().job)
+        device, launch = tiny_launch(Work(image, work().job))
         cycles = device.wait(launch)
         saved, warps = single(image, mechanism, cycles // 4, trap)
         first = row["moments"][0]

@@ -1,5 +1,5 @@
 """Area of an SM on a Lattice ECP5: the sum of its parts, with and without the preemption unit, and what each optional
-mechanism adds to that; and what of it is for patience, abort and kill.
+mechanism adds to that; and what of the engine is for hasten, abort and kill.
 
 ``caesura bench area`` synthesises each part by itself (`caesura.sim.synth`; nothing is placed) and judges the sum, with
 a tenth of the device to spare: parts that fit one by one are no machine. *Without the preemption unit* is the same SM
@@ -66,11 +66,12 @@ def _machine(g: Geometry, progress: Progress) -> dict[str, Any]:
 
 def _mechanisms(g: Geometry, progress: Progress) -> dict[str, Any]:
     """Return what the engine takes without optional mechanisms, and what each of them adds."""
-    rows = {name: _measure(name, block(made, variant), lambda text, detail="": progress(f"{text}, engine", detail))
-            for name, (made, variant) in priced(g).items()}
+    def engine(name: str, made: wiring.Component) -> dict[str, Any]:
+        return _measure(name, made, lambda text, detail="": progress(f"{text}, engine", detail))
+
+    rows = {name: engine(name, block(made, variant)) for name, (made, variant) in priced(g).items()}
     least: dict[str, Any] = rows.pop("none") | {"block": "engine without optional mechanisms"}
-    inherent = [_difference(name, least, _measure(f"without {name}", without(name, g), lambda text, detail="": progress(
-        f"{text}, engine", detail))) for name in INHERENT]
+    inherent = [_difference(name, least, engine(f"without {name}", without(name, g))) for name in INHERENT]
     return {"least": least, "aims": AIMS, "mechanisms": [_difference(name, row, least) for name, row in rows.items()],
             "inherent": inherent,
             "aims_met": {column: least[column] <= most for column, most in AIMS.items()}}

@@ -29,7 +29,7 @@ from caesura.software.driver import PreemptReport
 from caesura.software.kernels import KERNELS, hostile
 
 from . import resumable
-from .resumable import KernelTask, geometry_settings, measure_kernels
+from .resumable import KernelTask, check_counts, geometry_settings, measure_kernels
 
 __all__ = ["WARNING", "Increment", "Task", "measure", "moment", "summary", "read_result", "run", "print_report"]
 
@@ -229,8 +229,7 @@ def run(g: Geometry, size: str = "small", kernels: Sequence[str] = (), mechanism
     json_file, resume
         As in `sim.bench.resumable.measure_kernels`.
     """
-    if jobs < 1:
-        raise InputError(f"jobs must be 1 or more, not {jobs}")
+    check_counts(jobs=jobs)
     if not g.checkpoints:
         raise InputError(f"geometry {g.name!r} has no checkpoints: there is nothing to be measured")
     chosen = tuple(mechanisms) or tuple(mechanisms_of(g))

@@ -21,7 +21,6 @@ import numpy as np
 
 from caesura.hw.arch.context import Mechanism
 from caesura.hw.arch.encodings import Encoding, encode, encoded_words, encodings_of
-from caesura.hw.arch.errors import InputError
 from caesura.hw.arch.geometry import WORD_BYTES, Geometry, preset
 from caesura.hw.arch.patterns import pattern_group
 from caesura.sim import MEMORY_BYTES
@@ -39,7 +38,7 @@ from caesura.software.waiting import UNLIMITED
 from . import resumable
 from .mechanisms import PAPER as PAPER_MEANS
 from .processes import perform
-from .resumable import check_settings, code_digest, failure, geometry_settings, write_result
+from .resumable import check_counts, check_settings, code_digest, failure, geometry_settings, write_result
 
 __all__ = ["SAMPLES", "STEPS", "PAPER", "Task", "measure", "averages", "run", "read_result"]
 
@@ -144,9 +143,8 @@ def _steps(g: Geometry, warps: Sequence[WarpContext], width: int) -> np.ndarray:
 
 def _named_uniforms(image: KernelImage) -> int:
     """Return how many uniform registers a kernel and its routines name."""
-    kernel = lift(image).kernel
-    bodies = (kernel, *(routine.body for routine in kernel.routines))
-    return len({reg for body in bodies for op in body.ops() for reg in (*op.read(), *op.written()) if reg.kind == "U"})
+    return len({reg for body in lift(image).kernel.bodies() for op in body.ops() for reg in (*op.read(), *op.written())
+                if reg.kind == "U"})
 
 
 def _row(samples: list[np.ndarray], g: Geometry, named: int) -> dict:
@@ -269,16 +267,15 @@ def read_result(path: Path) -> dict | None:
     ValueError
         If the file is something else.
     """
-    return resumable.read_result(path, "caesura bench contexts", ("samples", "mean_of_table_ii"))
+    return resumable.read_result(path, "caesura bench contexts", ("samples", "mean_of_table_ii"), ("as_vectors",))
 
 
 def _earlier(resume: dict | None, settings: dict) -> dict[str, dict]:
-    """Return the rows of an earlier run by kernel, without those that failed or lack what is measured today."""
+    """Return the rows of an earlier run by kernel, without those that failed."""
     if resume is None:
         return {}
     check_settings(resume, settings)
-    return {row["kernel"]: row for row in resume["runs"]
-            if "error" not in row and (not row["bytes"] or row.get("as_vectors"))}
+    return {row["kernel"]: row for row in resume["runs"] if "error" not in row}
 
 
 def run(geometry: Geometry | str, size: str = "small", kernels: Sequence[str] = (), samples: int = SAMPLES,
@@ -315,8 +312,7 @@ def run(geometry: Geometry | str, size: str = "small", kernels: Sequence[str] = 
     ValueError
         If there are no samples or processes, or the earlier run had other settings.
     """
-    if samples < 1 or jobs < 1:
-        raise InputError(f"samples and jobs must be 1 or more, not {samples} and {jobs}")
+    check_counts(samples=samples, jobs=jobs)
     own = preset(geometry) if isinstance(geometry, str) else geometry
     settings = geometry_settings(own) | {"size": size, "samples": samples, "seed": seed}
     rows = _earlier(resume, settings)

@@ -26,7 +26,7 @@ from caesura.sim.workloads.everywhere import Campaign
 from caesura.software.kernels import KERNELS, hostile
 
 from . import resumable
-from .resumable import KernelTask, geometry_settings, measure_kernels
+from .resumable import KernelTask, check_counts, geometry_settings, measure_kernels
 
 __all__ = ["MOMENTS", "Moment", "Task", "measure", "verdict", "summary", "read_result", "run", "print_report"]
 
@@ -153,8 +153,7 @@ def run(g: Geometry, size: str = "small", kernels: Sequence[str] = (), moments: 
     json_file, resume
         As in `sim.bench.resumable.measure_kernels`.
     """
-    if moments < 1 or jobs < 1:
-        raise InputError(f"moments and jobs must be 1 or more, not {moments} and {jobs}")
+    check_counts(moments=moments, jobs=jobs)
     if not (g.profile and g.grace):
         raise InputError(f"geometry {g.name!r} has no profile or no grace: there is nothing to be compared")
     tasks = [Task(g, shipped_work(name, g, size), moments, seed) for name in kernels or KERNELS]

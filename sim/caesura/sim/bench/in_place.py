@@ -28,7 +28,7 @@ from caesura.software.kernels import KERNELS
 from caesura.software.waiting import UNLIMITED
 
 from . import resumable
-from .resumable import KernelTask, geometry_settings, measure_kernels
+from .resumable import KernelTask, check_counts, geometry_settings, measure_kernels
 
 __all__ = ["DRAWN", "CHOSEN", "PAIRS", "MOMENTS", "Pair", "Task", "check", "drawn", "measure", "summary", "read_result",
            "run", "print_report"]
@@ -172,8 +172,7 @@ def run(g: Geometry, size: str = "small", pairs: Sequence[Pair] = (), jobs: int 
     json_file, resume
         As in `sim.bench.resumable.measure_kernels`.
     """
-    if jobs < 1:
-        raise InputError(f"jobs must be 1 or more, not {jobs}")
+    check_counts(jobs=jobs)
     check(g)
     chosen = list(dict.fromkeys(pairs)) or list(PAIRS)
     tasks = [Task(g, shipped_work(first, g, size), (first, second), shipped_work(second, g, size))

@@ -17,7 +17,6 @@ from pathlib import Path
 import numpy as np
 
 from caesura.hw.arch.context import Capability, Mechanism
-from caesura.hw.arch.errors import InputError
 from caesura.hw.arch.geometry import Geometry
 from caesura.sim import MEMORY_BYTES
 from caesura.sim.register_classes import CLASSES, class_of
@@ -31,7 +30,16 @@ from caesura.software.kernels import KERNELS, hostile
 
 from . import resumable
 from .processes import perform
-from .resumable import KernelTask, check_settings, code_digest, failure, geometry_settings, kernel_place, write_result
+from .resumable import (
+    KernelTask,
+    check_counts,
+    check_settings,
+    code_digest,
+    failure,
+    geometry_settings,
+    kernel_place,
+    write_result,
+)
 
 __all__ = ["PREEMPTIONS", "OVERHEAD_LIMIT", "PAPER", "Task", "measure", "measure_overhead", "class_shares", "run",
            "read_result", "print_report"]
@@ -293,8 +301,7 @@ def run(g: Geometry, size: str = "small", kernels: Sequence[str] = (), mechanism
     ValueError
         If there are no preemptions or processes, or the earlier run had other settings.
     """
-    if preemptions < 1 or jobs < 1:
-        raise InputError(f"preemptions and jobs must be 1 or more, not {preemptions} and {jobs}")
+    check_counts(preemptions=preemptions, jobs=jobs)
     settings = geometry_settings(g) | {"size": size, "preemptions": preemptions, "seed": seed}
     if resume is not None:
         check_settings(resume, settings)

@@ -9,7 +9,7 @@ results are those of the reference.
 from __future__ import annotations
 
 import zlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
@@ -17,7 +17,6 @@ from pathlib import Path
 import numpy as np
 
 from caesura.hw.arch.context import Capability, Mechanism
-from caesura.hw.arch.errors import InputError
 from caesura.hw.arch.geometry import Geometry
 from caesura.sim import MEMORY_BYTES
 from caesura.sim.report.patience import print_report
@@ -28,10 +27,10 @@ from caesura.software.kernels import KERNELS, hostile
 from caesura.software.waiting import UNLIMITED
 
 from . import resumable
-from .resumable import KernelTask, geometry_settings, measure_kernels
+from .resumable import KernelTask, check_counts, geometry_settings, measure_kernels
 
-__all__ = ["MOMENTS", "PATIENCES", "WAITING", "WORST_LIMIT", "MEAN_LIMIT", "Task", "measure", "verdict", "summary",
-           "read_result", "run", "print_report"]
+__all__ = ["MOMENTS", "PATIENCES", "WAITING", "WORST_LIMIT", "MEAN_LIMIT", "Task", "latencies", "measure", "verdict",
+           "summary", "read_result", "run", "print_report", "ways_to_preempt"]
 
 MOMENTS = 100
 """Moments of each kernel unless given."""
@@ -87,26 +86,47 @@ def verdict(latencies: dict[str, list[int]]) -> dict:
             "worst_met": worst["default"] <= worst_limit, "mean_met": mean["default"] <= mean_limit}
 
 
+def ways_to_preempt(mechanisms: Iterable[Mechanism], patiences: Mapping[str, Patience]
+                    ) -> dict[str, tuple[Mechanism, Patience]]:
+    """Return `occupied`, and each mechanism with each patience, by names like ``"live default"``."""
+    return {"occupied": (Mechanism.OCCUPIED, None)} | {
+        f"{m.label} {name}": (m, given) for m in mechanisms for name, given in patiences.items()}
+
+
+def latencies(machine: Campaign, ways: Mapping[str, tuple[Mechanism, Patience]], moments: Sequence[int],
+              progress: Callable[[int], None]) -> dict[str, list[int]]:
+    """Return the preemption latencies of each way, in cycles, at the moments before which the kernel had not ended.
+
+    Parameters
+    ----------
+    machine : Campaign
+    ways : mapping
+        As `ways_to_preempt` returns it.
+    moments : sequence of int
+        Cycles from the launch, ascending.
+    progress : callable
+        Told how many of them are done.
+    """
+    found = []
+    for number, of_moment in enumerate(machine.latencies([*ways.values()], moments), 1):
+        if None not in of_moment:
+            found.append(of_moment)
+        progress(number)
+    return {way: [of_moment[k] for of_moment in found] for k, way in enumerate(ways)}
+
+
 def measure(task: Task, progress: Callable[[str], None] = lambda text: None) -> list[dict]:
     """Preempt a kernel at random cycles of its run; return a row for each mechanism."""
     machine = Campaign(RtlTransport(task.geometry, MEMORY_BYTES), task.work, Work(*hostile(task.geometry)), MAX_CYCLES)
     rng = np.random.default_rng([task.seed, zlib.crc32(task.name.encode())])
     moments = np.sort(rng.integers(1, machine.cycles, task.moments)).tolist()
     patiences: dict[str, Patience] = PATIENCES | {str(share): share for share in task.shares}
-    requests = [(Mechanism.OCCUPIED, None), *((m, p) for m in task.mechanisms for p in patiences.values())]
-    found = []
-    for number, latencies in enumerate(machine.latencies(requests, moments), 1):
-        if None not in latencies:
-            found.append(latencies)
-        progress(f"{task.name}: {number} of {task.moments}")
-    columns = list(zip(*found, strict=True)) if found else [()] * len(requests)
-    rows = []
-    for number, mechanism in enumerate(task.mechanisms):
-        first = 1 + number * len(patiences)
-        by_name = {"occupied": columns[0]} | dict(zip(patiences, columns[first:first + len(patiences)], strict=True))
-        rows.append({"mechanism": mechanism.label, "moments": len(found)}
-                    | verdict({name: list(values) for name, values in by_name.items()}))
-    return rows
+    found = latencies(machine, ways_to_preempt(task.mechanisms, patiences), moments,
+                      lambda number: progress(f"{task.name}: {number} of {task.moments}"))
+    occupied = found["occupied"]
+    return [{"mechanism": mechanism.label, "moments": len(occupied)}
+            | verdict({"occupied": occupied} | {name: found[f"{mechanism.label} {name}"] for name in patiences})
+            for mechanism in task.mechanisms]
 
 
 def summary(rows: Sequence[dict]) -> dict[str, dict[str, dict]]:
@@ -162,8 +182,7 @@ def run(g: Geometry, size: str = "small", kernels: Sequence[str] = (), mechanism
     json_file, resume
         As in `sim.bench.resumable.measure_kernels`.
     """
-    if moments < 1 or jobs < 1:
-        raise InputError(f"moments and jobs must be 1 or more, not {moments} and {jobs}")
+    check_counts(moments=moments, jobs=jobs)
     chosen = tuple(mechanisms) or WAITING
     tasks = [Task(g, shipped_work(name, g, size), chosen, moments, seed, tuple(shares)) for name in kernels or KERNELS]
     settings = geometry_settings(g) | {"size": size, "moments": moments, "seed": seed,

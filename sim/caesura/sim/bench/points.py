@@ -17,7 +17,6 @@ from pathlib import Path
 import numpy as np
 
 from caesura.hw.arch.context import Mechanism
-from caesura.hw.arch.errors import InputError
 from caesura.hw.arch.geometry import Geometry
 from caesura.sim import MEMORY_BYTES
 from caesura.sim.rtl.transport import RtlTransport
@@ -27,8 +26,8 @@ from caesura.software.compiler.options import CompileOptions
 from caesura.software.kernels import KERNELS, hostile, kernel
 
 from . import resumable
-from .patience import MAX_CYCLES, PATIENCES, WAITING
-from .resumable import KernelTask, code_digest, geometry_settings, measure_kernels
+from .patience import MAX_CYCLES, PATIENCES, WAITING, latencies, ways_to_preempt
+from .resumable import KernelTask, check_counts, code_digest, geometry_settings, measure_kernels
 
 __all__ = ["INSTRUCTIONS", "INTERVALS", "Task", "measure", "summary", "read_result", "run"]
 
@@ -60,29 +59,24 @@ class Task(KernelTask):
 def measure(task: Task, progress: Callable[[str], None] = lambda text: None) -> list[dict]:
     """Return a row for each placement, that by instructions first."""
     shares = np.sort(np.random.default_rng([task.seed, zlib.crc32(task.name.encode())]).random(task.moments))
-    ways = dict([(Mechanism.OCCUPIED.label, (Mechanism.OCCUPIED, None)),
-                 *((f"{m.label} {name}", (m, given)) for m in task.mechanisms for name, given in PATIENCES.items())])
+    ways = ways_to_preempt(task.mechanisms, PATIENCES)
+
+    def figures(interval: str, work: Work) -> dict:
+        machine = Campaign(RtlTransport(task.geometry, MEMORY_BYTES), work, Work(*hostile(task.geometry)), MAX_CYCLES)
+        found = latencies(machine, ways, [1 + int(share * (machine.cycles - 1)) for share in shares],
+                          lambda number: progress(f"{task.name}, {interval}: {number} of {task.moments}"))
+        return {"points": len(work.image.points), "words": len(work.image.code), "cycles": machine.cycles,
+                "moments": len(found["occupied"]),
+                "mean": {way: float(np.mean(of)) if of else 0.0 for way, of in found.items()},
+                "worst": {way: max(of, default=0) for way, of in found.items()}}
+
     measured: dict[str, dict] = {}  # by code: intervals may come to the same points
     rows = []
     for interval, work in ((INSTRUCTIONS, task.work), *task.placed):
         code = code_digest(work)
-        if code in measured:
-            rows.append(measured[code] | {"interval": interval})
-            continue
-        machine = Campaign(RtlTransport(task.geometry, MEMORY_BYTES), work, Work(*hostile(task.geometry)), MAX_CYCLES)
-        moments = [1 + int(share * (machine.cycles - 1)) for share in shares]
-        found = []
-        for number, latencies in enumerate(machine.latencies(list(ways.values()), moments), 1):
-            if None not in latencies:
-                found.append(latencies)
-            progress(f"{task.name}, {interval}: {number} of {task.moments}")
-        columns = dict(zip(ways, zip(*found, strict=True) if found else [()] * len(ways), strict=True))
-        measured[code] = {
-            "interval": interval, "points": len(work.image.points), "words": len(work.image.code),
-            "cycles": machine.cycles, "moments": len(found),
-            "mean": {way: float(np.mean(of)) if of else 0.0 for way, of in columns.items()},
-            "worst": {way: max(of, default=0) for way, of in columns.items()}}
-        rows.append(measured[code])
+        if code not in measured:
+            measured[code] = figures(interval, work)
+        rows.append({"interval": interval} | measured[code])
     return rows
 
 
@@ -94,21 +88,19 @@ def summary(rows: Sequence[dict]) -> list[dict]:
     that all are compared with one thing; ``worst`` the greatest of the worst latency over the worst of that.
     """
     base = {row["kernel"]: row for row in rows if row["interval"] == INSTRUCTIONS}
-    used = {name for name in base
-            if all(row["moments"] for row in rows if row["kernel"] == name)}
+    used = base.keys() - {row["kernel"] for row in rows if not row["moments"]}
     found = []
     for interval in dict.fromkeys(row["interval"] for row in rows):
         mine = [(row, base[row["kernel"]]) for row in rows if row["interval"] == interval and row["kernel"] in used]
         if not mine:
             continue
-        occupied = Mechanism.OCCUPIED.label
         found.append({
             "interval": interval, "kernels": len(mine), "points": sum(row["points"] for row, _ in mine),
             "cycles": float(np.mean([row["cycles"] / first["cycles"] for row, first in mine])),
             "words": float(np.mean([row["words"] / first["words"] for row, first in mine])),
-            "over_occupied": {way: float(np.mean([row["mean"][way] / first["mean"][occupied] for row, first in mine]))
+            "over_occupied": {way: float(np.mean([row["mean"][way] / first["mean"]["occupied"] for row, first in mine]))
                               for way in mine[0][0]["mean"]},
-            "worst": {way: max(row["worst"][way] / first["worst"][occupied] for row, first in mine)
+            "worst": {way: max(row["worst"][way] / first["worst"]["occupied"] for row, first in mine)
                       for way in mine[0][0]["mean"]}})
     return found
 
@@ -144,8 +136,7 @@ def run(g: Geometry, size: str = "small", kernels: Sequence[str] = (), mechanism
     json_file, resume
         As in `sim.bench.resumable.measure_kernels`.
     """
-    if moments < 1 or jobs < 1:
-        raise InputError(f"moments and jobs must be 1 or more, not {moments} and {jobs}")
+    check_counts(moments=moments, jobs=jobs)
     chosen, by_cycles = tuple(mechanisms) or WAITING, tuple(dict.fromkeys(intervals)) or INTERVALS
     options = CompileOptions(max_registers=g.regs_per_thread)
     tasks = []

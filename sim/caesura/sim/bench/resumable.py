@@ -23,8 +23,8 @@ from caesura.software.schema import with_schema
 
 from .processes import perform
 
-__all__ = ["KernelTask", "code_digest", "geometry_settings", "failure", "read_result", "write_result", "check_settings",
-           "kernel_place", "measure_kernels"]
+__all__ = ["KernelTask", "check_counts", "code_digest", "geometry_settings", "failure", "read_result", "write_result",
+           "check_settings", "kernel_place", "measure_kernels"]
 
 
 @dataclass(frozen=True)
@@ -60,6 +60,18 @@ def code_digest(*works: Work) -> str:
 def geometry_settings(g: Geometry) -> dict:
     """Return what a result says of its geometry: `preset`, and all sizes in `geometry` unless it is that preset's."""
     return {"preset": g.name, "geometry": None if g == PRESETS.get(g.name) else dataclasses.asdict(g)}
+
+
+def check_counts(**counts: int) -> None:
+    """Refuse numbers of which one is below 1, given by their names.
+
+    Raises
+    ------
+    ValueError
+        With all of them.
+    """
+    if min(counts.values()) < 1:
+        raise InputError(f"{' and '.join(counts)} must be 1 or more, not {' and '.join(map(str, counts.values()))}")
 
 
 def failure(error: Exception) -> str:

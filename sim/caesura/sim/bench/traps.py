@@ -29,7 +29,7 @@ from caesura.software.kernels import KERNELS, hostile
 from caesura.software.waiting import UNLIMITED
 
 from . import resumable
-from .resumable import KernelTask, geometry_settings, measure_kernels
+from .resumable import KernelTask, check_counts, geometry_settings, measure_kernels
 
 __all__ = ["Task", "ways_of", "measure", "summary", "read_result", "run", "print_report"]
 
@@ -157,8 +157,7 @@ def run(g: Geometry, size: str = "small", kernels: Sequence[str] = (), mechanism
     json_file, resume
         As in `sim.bench.resumable.measure_kernels`.
     """
-    if jobs < 1 or moments < 1:
-        raise InputError(f"jobs and moments must be 1 or more, not {jobs} and {moments}")
+    check_counts(jobs=jobs, moments=moments)
     if not g.traps:
         raise InputError(f"geometry {g.name!r} has no traps: there is nothing to be measured")
     tasks = []

@@ -20,20 +20,22 @@ def _share(value: float | None) -> str:
     return "-" if value is None else f"{100 * value:.1f} %"
 
 
+def _against_whole(each: dict | None, *keys: str) -> list[str]:
+    """Return the bytes of an increment, and shares of what a whole preempt comes to."""
+    if each is None:
+        return ["-"] * (1 + len(keys))
+    return [f"{each['bytes']:,}", *(_share(each[key] / max(each[f"whole_{key}"], 1)) for key in keys)]
+
+
 def _row(row: dict) -> list[str]:
     base = row["base"]
     cells = [row["kernel"], row["mechanism"], f"{row['at']:,}"]
     cells += ["-", "-", "-"] if base is None else [f"{base['tbs']}", f"{base['bytes']:,}",
                                                    _share(base["bytes"] / max(base["occupied_bytes"], 1))]
     for name in MOMENTS:
-        each = row["moments"].get(name)
-        cells += ["-"] * 3 if each is None else [
-            f"{each['bytes']:,}", _share(each["bytes"] / max(each["whole_bytes"], 1)),
-            _share(each["saves"] / max(each["whole_saves"], 1))]
+        cells += _against_whole(row["moments"].get(name), "bytes", "saves")
     for name in MOMENTS[1:]:
-        each = row["restored"].get(name)
-        cells += ["-"] * 2 if each is None else [f"{each['bytes']:,}",
-                                                 _share(each["bytes"] / max(each["whole_bytes"], 1))]
+        cells += _against_whole(row["restored"].get(name), "bytes")
     return [*cells, "right" if row["correct"] else "WRONG"]
 
 

@@ -92,10 +92,13 @@ class PairCampaign(Campaign):
     work, newcomer : Work
     max_cycles : int
         Of every run and every wait.
+    fill : bool
+        As of `Campaign`.
     """
 
-    def __init__(self, transport: RtlTransport, work: Work, newcomer: Work, max_cycles: int = 5_000_000):
-        super().__init__(transport, work, newcomer, max_cycles)
+    def __init__(self, transport: RtlTransport, work: Work, newcomer: Work, max_cycles: int = 5_000_000, *,
+                 fill: bool = False):
+        super().__init__(transport, work, newcomer, max_cycles, fill=fill)
         self._rtl = transport
         self._run_neighbour()
         self._other_expected = self._other_results()

@@ -31,6 +31,12 @@ markdown_option = click.option("--markdown", help="Write the tables into a Markd
                                type=click.Path(exists=True, dir_okay=False, writable=True, path_type=Path))
 
 
+size_option = click.option("--size", default="small", show_default=True, type=Choice(SIZES))
+seed_option = click.option("--seed", default=1, show_default=True, type=click.IntRange(0), help="Of the moments.")
+jobs_option = click.option("--jobs", default=1, show_default=True, type=click.IntRange(1), help="Processes.")
+_WAIT = Choice([mechanism.label for mechanism in Mechanism if mechanism.has(Capability.STOPS_AT_POINTS)])
+waiting_option = click.option("--mechanism", "mechanisms", multiple=True, type=_WAIT,
+                              help="May be given more than once  [default: all that wait for preemption points]")
 resume_option = click.option("--resume", is_flag=True,
                              help="Take over from the file of --json what it has of the same code.")
 
@@ -169,7 +175,7 @@ def bench_devices(counts, rounds, geometry, as_json):
 @bench_group.command("speed", epilog=examples("caesura bench speed --kernel pathfinder --rounds 1"))
 @click.option("--kernel", "kernels", multiple=True, type=Choice(list(KERNELS)),
               help="May be given more than once  [default: pathfinder, matmul, hotspot, nbody]")
-@click.option("--size", default="small", show_default=True, type=Choice(SIZES))
+@size_option
 @click.option("--rounds", default=3, show_default=True, type=click.IntRange(1), help="Of which the fastest counts.")
 @geometry_option()
 @json_option
@@ -206,7 +212,7 @@ def bench_events(geometry, as_json):
 @bench_group.command("limits", epilog=examples("caesura bench limits --preset ecp5",
                                                "caesura bench limits --kernel saxpy --kernel matmul"))
 @kernels_option
-@click.option("--size", default="small", show_default=True, type=Choice(SIZES))
+@size_option
 @geometry_option()
 @json_option
 def bench_limits(kernels, size, geometry, as_json):
@@ -223,7 +229,7 @@ def bench_limits(kernels, size, geometry, as_json):
               "as far as they fit]")
 @click.option("--moments", default=10, show_default=True, type=click.IntRange(1), help="Of each kernel's run.")
 @click.option("--queued", is_flag=True, help="Reset packets in a queue of a device of two such SMs, too.")
-@click.option("--size", default="small", show_default=True, type=Choice(SIZES))
+@size_option
 @geometry_option()
 @json_option
 def bench_kill(kernels, moments, queued, size, as_json, geometry):
@@ -245,7 +251,7 @@ def bench_kill(kernels, moments, queued, size, as_json, geometry):
               help="May be given more than once  [default: gtx480, gtx980, ecp5]")
 @kernels_option
 @click.option("--record", is_flag=True, help="Replace the rows measured, instead of comparing.")
-@click.option("--jobs", default=1, show_default=True, type=click.IntRange(1), help="Processes.")
+@jobs_option
 @json_option
 def bench_cycles(folder, presets, kernels, record, jobs, as_json):
     """Cycles, bus beats and saved contexts of every kernel, next to a recording (docs/verification.md).
@@ -264,9 +270,9 @@ def bench_cycles(folder, presets, kernels, record, jobs, as_json):
               help="May be given more than once  [default: all]")
 @click.option("--preemptions", default=50, show_default=True, type=click.IntRange(1),
               help="Of each kernel with each mechanism.")
-@click.option("--size", default="small", show_default=True, type=Choice(SIZES))
-@click.option("--seed", default=1, show_default=True, type=click.IntRange(0), help="Of the moments.")
-@click.option("--jobs", default=1, show_default=True, type=click.IntRange(1), help="Processes.")
+@size_option
+@seed_option
+@jobs_option
 @picture_option
 @markdown_option
 @json_option
@@ -285,15 +291,13 @@ def bench_mechanisms(kernels, mechanisms, preemptions, size, seed, jobs, picture
     "caesura bench patience --preset ecp5 --kernel collatz --moments 10",
     "caesura bench patience --moments 30 --share 1/32 --share 1/8 --jobs 2"))
 @kernels_option
-@click.option("--mechanism", "mechanisms", multiple=True,
-              type=Choice([m.label for m in Mechanism if m.has(Capability.STOPS_AT_POINTS)]),
-              help="May be given more than once  [default: all that wait for preemption points]")
+@waiting_option
 @click.option("--moments", default=100, show_default=True, type=click.IntRange(1), help="Of each kernel.")
 @click.option("--share", "shares", multiple=True, type=Share(),
               help="Measure this share of the resident TBs' bus time as patience, too. May be given more than once.")
-@click.option("--size", default="small", show_default=True, type=Choice(SIZES))
-@click.option("--seed", default=1, show_default=True, type=click.IntRange(0), help="Of the moments.")
-@click.option("--jobs", default=1, show_default=True, type=click.IntRange(1), help="Processes.")
+@size_option
+@seed_option
+@jobs_option
 @markdown_option
 @json_option
 @resume_option
@@ -311,15 +315,13 @@ def bench_patience(kernels, mechanisms, moments, shares, size, seed, jobs, markd
     "caesura bench points --preset ecp5 --kernel collatz --interval 500",
     "caesura bench points --jobs 2 --markdown docs/points.md"))
 @kernels_option
-@click.option("--mechanism", "mechanisms", multiple=True,
-              type=Choice([m.label for m in Mechanism if m.has(Capability.STOPS_AT_POINTS)]),
-              help="May be given more than once  [default: all that wait for preemption points]")
+@waiting_option
 @click.option("--interval", "intervals", multiple=True, type=click.IntRange(4),
               help="Estimated cycles between points. May be given more than once  [default: 250, 500, 1000, 2000]")
 @click.option("--moments", default=10, show_default=True, type=click.IntRange(1), help="Of each kernel and placement.")
-@click.option("--size", default="small", show_default=True, type=Choice(SIZES))
-@click.option("--seed", default=1, show_default=True, type=click.IntRange(0), help="Of the moments.")
-@click.option("--jobs", default=1, show_default=True, type=click.IntRange(1), help="Processes.")
+@size_option
+@seed_option
+@jobs_option
 @markdown_option
 @json_option
 @resume_option
@@ -338,9 +340,9 @@ def bench_points(kernels, mechanisms, intervals, moments, size, seed, jobs, mark
     "caesura bench estimates --jobs 2 --markdown docs/estimates.md"))
 @kernels_option
 @click.option("--moments", default=30, show_default=True, type=click.IntRange(1), help="Of each kernel.")
-@click.option("--size", default="small", show_default=True, type=Choice(SIZES))
-@click.option("--seed", default=1, show_default=True, type=click.IntRange(0), help="Of the moments.")
-@click.option("--jobs", default=1, show_default=True, type=click.IntRange(1), help="Processes.")
+@size_option
+@seed_option
+@jobs_option
 @markdown_option
 @json_option
 @resume_option
@@ -360,8 +362,8 @@ def bench_estimates(kernels, moments, size, seed, jobs, markdown, as_json, resum
 @kernels_option
 @click.option("--mechanism", "mechanisms", multiple=True, type=Choice([m.label for m in Mechanism]),
               help="May be given more than once  [default: all of the geometry]")
-@click.option("--size", default="small", show_default=True, type=Choice(SIZES))
-@click.option("--jobs", default=1, show_default=True, type=click.IntRange(1), help="Processes.")
+@size_option
+@jobs_option
 @markdown_option
 @json_option
 @resume_option
@@ -378,11 +380,10 @@ def bench_checkpoints(kernels, mechanisms, size, jobs, markdown, as_json, resume
 @bench_group.command("traps", epilog=examples(
     "caesura bench traps --kernel hotspot --kernel matmul", "caesura bench traps --jobs 2 --markdown docs/ctxback.md"))
 @kernels_option
-@click.option("--mechanism", default="live+cp", show_default=True, type=Choice(
-    [m.label for m in Mechanism if m.has(Capability.STOPS_AT_POINTS)]))
+@click.option("--mechanism", default="live+cp", show_default=True, type=_WAIT)
 @click.option("--moments", default=5, show_default=True, type=click.IntRange(1), help="Of each run.")
-@click.option("--size", default="small", show_default=True, type=Choice(SIZES))
-@click.option("--jobs", default=1, show_default=True, type=click.IntRange(1), help="Processes.")
+@size_option
+@jobs_option
 @markdown_option
 @json_option
 @resume_option
@@ -401,8 +402,8 @@ def bench_traps(kernels, mechanism, moments, size, jobs, markdown, as_json, resu
     "caesura bench in-place --jobs 2 --markdown docs/in-place.md"))
 @click.option("--pair", "pairs", multiple=True, type=KernelPair(),
               help="Who is preempted, and for whom; may be given more than once  [default: those of docs/in-place.md]")
-@click.option("--size", default="small", show_default=True, type=Choice(SIZES))
-@click.option("--jobs", default=1, show_default=True, type=click.IntRange(1), help="Processes.")
+@size_option
+@jobs_option
 @markdown_option
 @json_option
 @resume_option
@@ -468,7 +469,7 @@ def bench_ctxback(kernels, isa, geometry, picture, markdown, as_json):
 
 @bench_group.command("gpu", epilog=examples("caesura bench gpu --kernel vecadd"))
 @kernels_option
-@click.option("--size", default="small", show_default=True, type=Choice(SIZES))
+@size_option
 @click.option("--seed", default=1, show_default=True, type=click.IntRange(0),
               help="Of the inputs, and of the first random kernel.")
 @click.option("--random", default=200, show_default=True, type=click.IntRange(0), help="Random kernels besides.")
@@ -489,9 +490,9 @@ def bench_gpu(kernels, size, seed, random, markdown, as_json):
     "caesura bench contexts --samples 20 --json c.json --resume"))
 @kernels_option
 @click.option("--samples", default=100, show_default=True, type=click.IntRange(1), help="Of each kernel.")
-@click.option("--size", default="small", show_default=True, type=Choice(SIZES))
-@click.option("--seed", default=1, show_default=True, type=click.IntRange(0), help="Of the moments.")
-@click.option("--jobs", default=1, show_default=True, type=click.IntRange(1), help="Processes.")
+@size_option
+@seed_option
+@jobs_option
 @json_option
 @resume_option
 @picture_option

@@ -1,6 +1,5 @@
 """The kernels of CTXBack Table I, stopped in preemption routines of both forms before every dynamic instruction."""
 
-
 import pytest
 
 from caesura.hw.arch.context import Mechanism
@@ -11,6 +10,7 @@ from caesura.sim.workloads.everywhere import Campaign, totals
 from caesura.software.compiler.flashback.kinds import RoutineForm, RoutineKind
 from caesura.software.kernels import hostile
 from support.selection import quick
+from support.sim.campaigns import chunk_of
 from support.sim.routine_forms import TABLE_ONE, routine_id, with_routines_of
 
 pytestmark = pytest.mark.depends_on("hw", "sim", "software")
@@ -49,6 +49,6 @@ def test_sampled_instructions(name, form):
 @pytest.mark.parametrize("name", TABLE_ONE)
 def test_every_instruction(name, form, chunk):
     c = campaign(name, form)
-    first, last = c.cycles * chunk // CHUNKS, c.cycles * (chunk + 1) // CHUNKS
-    requests, saved = totals(c.at_cycles(Mechanism.LIVE_CP, range(first, last), patience="unlimited"))
+    cycles = chunk_of(range(c.cycles), chunk, CHUNKS)
+    requests, saved = totals(c.at_cycles(Mechanism.LIVE_CP, cycles, patience="unlimited"))
     assert saved > 0.9 * requests

@@ -29,7 +29,7 @@ def emit(kernel: Kernel, placed: Iterable[PlacedPoint] = ()) -> KernelImage:
     """
     flow = flow_graph(kernel)
     meet = reconvergence(flow)
-    parts = [kernel, *(routine.body for routine in kernel.routines)]
+    parts = kernel.bodies()
     starts, size = {}, 0
     for part in parts:
         for label, count in words(part.blocks).items():

@@ -309,10 +309,13 @@ class Kernel:
         for block in self.blocks:
             yield from block.ops
 
+    def bodies(self) -> list[Kernel]:
+        """Its own code, and that of each of its routines."""
+        return [self, *(routine.body for routine in self.routines)]
+
     def allocated(self) -> int:
         """Vector registers that a thread needs, once they have places: one more than the highest, at least one."""
-        bodies = (self, *(routine.body for routine in self.routines))
-        return 1 + max((reg.index for body in bodies for op in body.ops() for reg in (*op.written(), *op.read())
+        return 1 + max((reg.index for body in self.bodies() for op in body.ops() for reg in (*op.written(), *op.read())
                         if reg.kind == "R"), default=0)
 
     def replace_ops(self, replacement: Callable[[Op], list[Op] | None]) -> bool:

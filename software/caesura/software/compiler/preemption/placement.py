@@ -68,7 +68,7 @@ class _Placement:
     def __init__(self, kernel: Kernel, interval: int, lengths: Callable[[Block], list[int]]):
         self._kernel = kernel
         self._interval = interval
-        self._lengths = lengths
+        self._lengths = {block.label: lengths(block) for block in kernel.blocks}
         self._flow = flow_graph(kernel)
         self._blocks = by_label(kernel)
         self._live = liveness(kernel, self._flow)
@@ -157,12 +157,12 @@ class _Placement:
     def _after_last_point(self, block: Block) -> int:
         points = [k for k, op in enumerate(block.ops) if is_preemption_point(op)]
         start = max((*(k + 1 for k in points), *self._points[block.label]))
-        return sum(self._lengths(block)[start:])
+        return sum(self._lengths[block.label][start:])
 
     def _walk(self, block: Block, run: int) -> int:
         """Return the length since the last point at the end of `block`, with points added on the way."""
         start = 0  # first gap that belongs to the present stretch
-        lengths = self._lengths(block)
+        lengths = self._lengths[block.label]
         reached = [0, *itertools.accumulate(lengths)]  # length of the block before each gap
         for k in range(len(block.ops) + 1):
             if k in self._points[block.label]:

@@ -48,14 +48,14 @@ def word_times(block: Block, g: Geometry, warps: int) -> list[int]:
     ready: dict[Reg, int] = {}
     times, now, loaded, stored = [], 0, 0, 0
     for op in block.ops:
-        begun = max((now, *(ready.get(reg, 0) for reg in op.read())))
-        writes, reads = _global(op) and writes_memory(op), _global(op) and bool(op.defs)
-        if writes or _orders(op):
-            begun = max(begun, loaded)
-        if reads or _orders(op):
-            begun = max(begun, stored)
-        taken = _taken(op, g)
-        after, back = begun + warps * taken, begun + taken + _latency(op, g)
+        row = None if isinstance(op, Call) else machine_opcode(op)
+        bus = row is not None and row.space in (Space.GLOBAL, Space.LOCAL)
+        writes, reads = bus and writes_memory(op), bus and bool(op.defs)
+        orders = op.name.startswith("bar.") or op.name == "membar"
+        taken, latency = _taken(op, row, bus, g), _latency(row, bus, g)
+        begun = max(now, loaded * (writes or orders), stored * (reads or orders),
+                    *(ready.get(reg, 0) for reg in op.read()))
+        after, back = begun + warps * taken, begun + taken + latency
         ready |= dict.fromkeys(op.written(), back)
         loaded, stored = max(loaded, back * reads), max(stored, back * writes)
         times.append(max(1, after - now))
@@ -65,40 +65,23 @@ def word_times(block: Block, g: Geometry, warps: int) -> list[int]:
     return [*times, max(now, waited) + warps - now]
 
 
-def _row(op: Op) -> Opcode | None:
-    return None if isinstance(op, Call) else machine_opcode(op)
-
-
-def _global(op: Op) -> bool:
-    """Whether `op` goes to memory over the bus."""
-    row = _row(op)
-    return row is not None and row.space in (Space.GLOBAL, Space.LOCAL)
-
-
-def _orders(op: Op) -> bool:
-    """Whether `op` waits for all that its warp has outstanding."""
-    return op.name.startswith("bar.") or op.name == "membar"
-
-
-def _taken(op: Op, g: Geometry) -> int:
+def _taken(op: Op, row: Opcode | None, bus: bool, g: Geometry) -> int:
     """Return for how many cycles `op` keeps its unit, or the bus."""
     beats = g.warp_size // g.lanes
     if isinstance(op, Call):
         return beats * (1 + op.summary.most)
-    row = _row(op)
     if row is None:
         return beats
     if is_memory(op) and is_atomic(op):
         return _SAME_WORD * g.warp_size
-    if _global(op):
+    if bus:
         return -(-g.warp_size * WORD_BYTES * row.data_registers // max(1, int(g.bytes_per_cycle)))
     lanes = {Unit.F64: g.f64_lanes, Unit.SFU: g.sfu_lanes, Unit.EXCHANGE: g.exchange_lanes}.get(row.unit, g.lanes)
     return 1 if row.unit is Unit.UNIFORM else g.warp_size // lanes
 
 
-def _latency(op: Op, g: Geometry) -> int:
-    """Return for how many cycles the result of `op` is waited for, when it has left its unit."""
-    row = _row(op)
-    if row is not None and (_global(op) or row.unit is Unit.GLOBAL):
+def _latency(row: Opcode | None, bus: bool, g: Geometry) -> int:
+    """Return for how many cycles the result of a word is waited for, when it has left its unit."""
+    if bus or row is not None and row.unit is Unit.GLOBAL:
         return g.memory_latency
     return _UNIT_STAGES if row is not None and row.unit in (Unit.F64, Unit.SFU) else g.alu_latency

@@ -1,0 +1,17 @@
+"""A launch on a machine of its own, for what is to be compared with it."""
+
+from caesura.sim import open_device
+from caesura.sim.scenario import Work, start_job
+from caesura.sim.testing.tiny_run import TINY
+from caesura.software.driver import Device, Launch
+
+__all__ = ["tiny_launch"]
+
+
+def tiny_launch(work: Work, at: int = 0, backend: str = "rtl") -> tuple[Device, Launch]:
+    """Return a `tiny` machine with a launch of some work, so many cycles into it."""
+    device = open_device(backend, TINY)
+    launch, _ = start_job(device, device.load([work.image])[work.image.name], work.job)
+    if at:
+        device.advance(at)
+    return device, launch
