@@ -5,6 +5,7 @@ import dataclasses
 import numpy as np
 import pytest
 
+from caesura.hw.arch.geometry import preset
 from caesura.sim import open_device
 from caesura.software.compiler import (
     CompileError,
@@ -125,10 +126,11 @@ def test_whatever_matters_makes_another_entry(cache, compiled, monkeypatch):
     text = HEAD + GOOD.format("one", 1)
     variants = [(text, "a.ptx", CompileOptions()), (text + "\n", "a.ptx", CompileOptions()),
                 (text, "b.ptx", CompileOptions())]
-    changes = {"interval": 100, "preemption_points": False, "max_registers": 16, "uniform": False,
-               "check_addresses": True, "verify": False, "calls": "never", "eviction_check": True}
+    changes = {"interval": 100, "interval_on": preset("tiny"), "preemption_points": False, "max_registers": 16,
+               "uniform": False, "check_addresses": True, "verify": False, "calls": "never", "eviction_check": True}
     assert changes.keys() == {field.name for field in dataclasses.fields(CompileOptions)}
     variants += [(text, "a.ptx", CompileOptions(**{key: value})) for key, value in changes.items()]
+    variants.append((text, "a.ptx", CompileOptions(interval_on=preset("ecp5"))))
     for count, variant in enumerate(variants, 1):
         stored_module(*variant)
         stored_module(*variant)
