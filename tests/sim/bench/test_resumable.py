@@ -54,9 +54,12 @@ def test_kernels_of_an_earlier_version_that_lack_something_are_measured_anew(tmp
     assert {"kernel", "code"} < kept["runs"][0].keys()
     name = next(key for key in kept["runs"][0] if key not in ("kernel", "code"))
     del kept["runs"][0][name]
+    failed = {"kernel": "lrn", "error": "nothing was measured"}
+    kept["runs"].append(failed)
     path.write_text(json.dumps(kept))
     found = read_result(path, "caesura bench this", ("seed",), (name,))
-    assert found is not None and [row["kernel"] for row in found["runs"]] == ["bfs", "bfs"]
+    assert found is not None and [row["kernel"] for row in found["runs"]] == ["bfs", "bfs", "lrn"]
+    assert found["runs"][-1] == failed
     assert read_result(path, "caesura bench this", ("seed",)) == {k: v for k, v in kept.items() if k != "schema"}
 
 

@@ -90,7 +90,8 @@ def read_result(path: Path, command: str, keys: Iterable[str], measured: Iterabl
     keys : iterable of str
         Some of its keys.
     measured : iterable of str
-        Keys of a row that an earlier version may not have measured: kernels without them are left out.
+        Keys of a row that an earlier version may not have measured: kernels without them are left out. Rows of errors
+        have none and stay.
 
     Raises
     ------
@@ -105,7 +106,7 @@ def read_result(path: Path, command: str, keys: Iterable[str], measured: Iterabl
         result = None
     if not isinstance(result, dict) or not {"runs", *keys} <= result.keys():
         raise InputError(f"{path} is not what `{command} --json` writes")
-    lacking = {row.get("kernel") for row in result["runs"] if not set(measured) <= row.keys()}
+    lacking = {row.get("kernel") for row in result["runs"] if "error" not in row and not set(measured) <= row.keys()}
     rows = [row for row in result["runs"] if row.get("kernel") not in lacking]
     return {key: value for key, value in result.items() if key != "schema"} | {"runs": rows}
 
