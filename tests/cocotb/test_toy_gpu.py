@@ -6,12 +6,14 @@ from caesura.sim.cocotb.run import check_bench, run_bench
 from support.checkout import ROOT
 
 BENCH = "support.benches.toy"
+READ = "read_data.data <= file[3'(read.base) + 3'(read.register)];"
+LATE = f"logic [255:0] held; read_data.data <= held; {READ.replace('read_data.data', 'held')}"
 FAULTS = {
     "a live register that the vector leaves out": ("54'hF;", "54'hB;"),
     "stops that forget where the warp stands": ("pc[select.warp];", "'0;"),
     "a register put back into another": ("3'(write.register)] <=", "3'(write.register) ^ 3'd1] <="),
     "a warp that runs on while it is said to stand": ("&& !halts[w]) begin", ") begin"),
-    "a register that is read a cycle late": ("read_data.data <= file", "read_data.data <= clk ? '0 : file"),
+    "a register that is read a cycle late": (READ, f"begin : late {LATE} end"),
     "lanes that exit and are not said to": ("assign exited[w] = there[w] && live[w] == 0", "assign exited[w] = 0"),
 }
 

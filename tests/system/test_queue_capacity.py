@@ -193,20 +193,35 @@ def test_of_two_that_are_away_one_is_dropped(backend):
 
 
 def test_the_capacity_is_changed_meanwhile(backend):
-    """By whoever writes the register: what is in flight stays, and one that is being begun is begun; then more are
-    begun only when there is room."""
+    """By the driver, or whoever writes the register: what is in flight stays, and one that is being begun is begun;
+    then more are begun only when there is room."""
     with Line(backend, 4) as line:
         for _ in range(9):
             line.put(rounds=100)
         for capacity in (4, 1, 7, 0, 2):
-            line.device.write("queue[0].capacity", capacity)
+            if 1 <= capacity <= 4:
+                line.queue.capacity = capacity
+                assert line.queue.capacity == capacity
+            else:
+                line.device.write("queue[0].capacity", capacity)
             before = line.queue.in_flight()
             line.device.advance(900 if backend == "rtl" else 3000)
             most = max(1, min(capacity, 4))
             assert len(line.queue.in_flight()) <= max(most, len(before) + 1)
-        line.device.write("queue[0].capacity", 4)
+        line.queue.capacity = 4
         line.queue.wait()
         assert line.counted() == [32] * 9
+
+
+def test_a_queue_has_room_for_as_many_as_it_was_made_for():
+    with Line("golden", 2) as line:
+        for capacity in (0, 3, 1.5, "2"):
+            with pytest.raises(DriverError, match="capacity must be"):
+                line.queue.capacity = capacity
+        assert line.queue.capacity == 2
+        line.queue.end()
+        with pytest.raises(DriverError, match="has been ended"):
+            line.queue.capacity = 1
 
 
 @pytest.mark.parametrize("withdraw", [False, True])

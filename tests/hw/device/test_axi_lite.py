@@ -16,7 +16,8 @@ from caesura.hw.device.register_block import KERNEL_BASE, KERNEL_STRIDE, Registe
 from support.hw.simulation import component
 from support.hw.stream_bench import simulate
 
-G = preset("tiny").replace(kernel_slots=3)
+G = preset("tiny").replace(kernel_slots=3, watches=3, entries=6)
+"""With every register that an SM may have."""
 MAP = register_map()
 CHANNELS = {"aw": ("awaddr", "awprot"), "w": ("wdata", "wstrb"), "ar": ("araddr", "arprot")}
 
@@ -137,6 +138,28 @@ def test_every_field_is_where_the_map_says(path):
                     assert await master.read(register.address) == word, field.name
 
     run(scenario)
+
+
+def test_no_register_of_the_map_is_left_out():
+    assert all(register.exists(G) for register in MAP.values())
+
+
+def test_each_field_of_a_command_is_given():
+    register, seen = MAP["command"], []
+    fields = [(field, value) for field in register.fields.values()
+              for value in sorted({0, 1, (1 << field.width) - 1, 1 << field.width - 1})]
+
+    async def scenario(ctx, dut, master):
+        for field, value in fields:
+            assert await master.write(register.address, register.pack(**{field.name: value})) is Response.OKAY
+
+    async def commands(dut, ctx):
+        async for _, _, command in ctx.tick().sample(dut.block.command):
+            if command.valid:
+                seen.append({name: int(getattr(command, name)) for name in register.fields})
+
+    run(scenario, commands)
+    assert seen == [dict.fromkeys(register.fields, 0) | {field.name: value} for field, value in fields]
 
 
 def test_a_command_is_given_once_by_a_whole_write():

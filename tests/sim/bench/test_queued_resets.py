@@ -6,13 +6,14 @@ from caesura.sim.bench.kill import judged
 from caesura.sim.bench.queued_resets import PACKETS, queued_rows
 from caesura.sim.report.kill import print_report
 from caesura.sim.testing.tiny_run import TINY
+from support.sim.queues import DEVICE
 
 MOMENTS = 3
 
 
 @pytest.fixture(scope="module")
 def rows():
-    return queued_rows(TINY, MOMENTS)
+    return queued_rows(DEVICE, MOMENTS)
 
 
 def test_all_packets_are_accounted_for(rows):

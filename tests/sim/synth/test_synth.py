@@ -224,6 +224,27 @@ def test_multipliers_and_flip_flops_are_the_block_s_alone(empty_cache, target):
     assert found["LUT"] < 8 and found["carry"] == 0
 
 
+def test_a_placer_that_fails_takes_no_other_block_with_it(empty_cache, monkeypatch, capsys):
+    """What it says stands in the row, not what Yosys has said before; the next block is placed."""
+    whole = tools.nextpnr
+
+    def nextpnr(placer, arguments, folder, *more):
+        if not seen:
+            (folder / "d.json").write_text("no netlist")
+        seen.append(folder)
+        whole(placer, arguments, folder, *more)
+
+    seen = []
+    monkeypatch.setattr(tools, "nextpnr", nextpnr)
+    result = run(["kept_uniforms", "evict_sequencer"], preset("tiny"), ECP5)
+    first, second = result["blocks"]
+    assert first["error"].startswith("placing kept_uniforms on LFE5U-85: nextpnr-ecp5 failed: ERROR: ")
+    assert first["distributed RAM"] and first["mhz"] is None
+    assert second["mhz"] and "error" not in second and not result["met"]
+    print_report(result)
+    assert "".join(first["error"].split()) in "".join(capsys.readouterr().out.split())
+
+
 def test_what_the_device_lacks_is_said_and_nothing_placed(empty_cache, monkeypatch, capsys):
     small = dataclasses.replace(ECP5, available=ECP5.available | {"LUT": 20})
     monkeypatch.setattr(tools, "nextpnr", None)

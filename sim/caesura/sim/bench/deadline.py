@@ -115,7 +115,7 @@ def _row(shown: Demonstration, deadline: int, seconds: float) -> dict:
                  "late": sum(latency > deadline for latency in latencies) + shown.arrivals - len(latencies)}
     if latencies:
         row |= {"min": latencies[0], "median": float(np.median(latencies)),
-                "p99": float(np.percentile(latencies, 99, method="higher")), "max": latencies[-1]}
+                "p99": float(np.percentile(latencies, 99, method="inverted_cdf")), "max": latencies[-1]}
     return row
 
 

@@ -9,6 +9,7 @@ import shutil
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 from amaranth.lib import wiring
 
@@ -78,12 +79,13 @@ def synthesise(block: wiring.Component, target: Target, *, seed: int = 1, place:
     dict
         A number for each of `COLUMNS`; `lacking` (what the device has too little of, as `Target.lacking`); `parts` (of
         the path of each submodule that has cells of its own, the columns; a cell stands where the nearest signal with
-        a name does); `mhz` and `path` (as `critical_path`), None if nothing was placed.
+        a name does); `mhz` and `path` (as `critical_path`), None if nothing was placed; `error`, what the placer says
+        if it fails, as where a block fits and the flip-flops around its ports do not.
 
     Raises
     ------
     SynthesisError
-        If a tool is missing or fails.
+        If a tool is missing or Yosys fails.
     """
     placer = target.placer if place else None
     if placer is not None:
@@ -101,10 +103,13 @@ def synthesise(block: wiring.Component, target: Target, *, seed: int = 1, place:
     with tempfile.TemporaryDirectory(prefix="caesura-synth-") as folder:
         row = _map(text, steps, target, Path(folder), progress, name)
         write_atomically(mapped, json.dumps(row))
-        timing = {"mhz": None, "path": None}
+        timing = dict[str, Any](mhz=None, path=None)
         if placer is not None and not target.lacking(row):
-            timing = _place(target, Path(folder), seed, progress, name)
-            write_atomically(placed, json.dumps(timing))
+            try:
+                timing = _place(target, Path(folder), seed, progress, name)
+                write_atomically(placed, json.dumps(timing))
+            except tools.SynthesisError as error:
+                timing["error"] = str(error)
     return row | {"lacking": target.lacking(row)} | timing
 
 

@@ -84,6 +84,8 @@ def print_report(result: dict, parts: bool = False) -> None:
             _print_path(console, row)
         for column, (taken, there) in row["lacking"].items():
             console.print(f"{row['block']} does not fit: it takes {taken:,} of {there:,} ({column})")
+        if "error" in row:
+            console.print(row["error"], markup=False)
         if parts:
             _print_parts(console, row)
     if target.placer is None:

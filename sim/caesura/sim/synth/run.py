@@ -43,7 +43,7 @@ def run(blocks: Sequence[str], g: Geometry, target: Target, *, seed: int = 1, pl
     InputError
         If a block is not known.
     SynthesisError
-        If a tool is missing or fails.
+        If a tool is missing or Yosys fails.
     """
     made = {name: block(name, g) for name in blocks}
     if place and target.placer is not None:
@@ -54,7 +54,7 @@ def run(blocks: Sequence[str], g: Geometry, target: Target, *, seed: int = 1, pl
     for name, component in made.items():
         row = synthesise(component, target, seed=seed, place=place, progress=progress, name=name)
         result["blocks"].append({"block": name, "geometry": g.name} | row)
-        result["met"] = not any(found["lacking"] for found in result["blocks"])
+        result["met"] = not any(found["lacking"] or "error" in found for found in result["blocks"])
         each(result)
     return result
 

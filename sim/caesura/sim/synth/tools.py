@@ -111,7 +111,7 @@ def _run(package: str, program: str, arguments: list[str], folder: Path, progres
             process.kill()
             raise
     if process.returncode:
-        if (folder / _LOG).exists():
+        if _LOG in arguments:
             last.extend((folder / _LOG).read_text(errors="replace").splitlines(keepends=True))
         raise SynthesisError(f"{step}: {_reason(program, list(last))}")
 

@@ -209,7 +209,7 @@ class Queue:
         if whole_number(capacity, "capacity") not in range(1, g.queue_capacity + 1):
             raise DriverError(f"capacity must be 1 to {g.queue_capacity}, the queue_capacity of this machine "
                               f"({g.name}), not {capacity}")
-        self._packets, self.capacity = packets, capacity
+        self._packets, self._places, self._capacity = packets, capacity, capacity
         self._warps = -(-whole_number(block_threads, "block_threads") // g.warp_size)
         self._shared = max(whole_number(shared_bytes, "shared_bytes"), *(each.image.shared_bytes for each in kernels))
         self._registers = max(kernel.image.registers for kernel in kernels)
@@ -260,6 +260,28 @@ class Queue:
     def owner(self) -> DeviceMemory:
         """Whose kernels it launches."""
         return self._device
+
+    @property
+    def capacity(self) -> int:
+        """Kernels in flight at most (REEF 4.1), 1 to what the queue was made with, for which it has save areas. Those
+        that are in flight stay when it is set to fewer; then one more is begun whenever there is room.
+
+        Raises
+        ------
+        DriverError
+            If it is set to another number, or the queue has ended.
+        """
+        return self._capacity
+
+    @capacity.setter
+    @whole
+    def capacity(self, most: int) -> None:
+        self._require_use()
+        if whole_number(most, "capacity") not in range(1, self._places + 1):
+            raise DriverError(f"capacity must be 1 to {self._places}, with which queue {self.number} was made, "
+                              f"not {most}")
+        self._host.write(f"queue[{self.number}].capacity", most)
+        self._capacity = most
 
     def _require_use(self) -> None:
         """Refuse what is asked of a queue that has ended, or is to."""
@@ -469,7 +491,7 @@ class Queue:
             return []
         path, word = f"queue[{self.number}]", self._host.read(f"queue[{self.number}].in_flight")
         return [Flight(place, self._host.read(f"{path}.packet[{place}]") - self._first, word >> 8 * place + 4 & 7,
-                       bool(word >> 8 * place & 2)) for place in range(self.capacity) if word >> 8 * place & 1]
+                       bool(word >> 8 * place & 2)) for place in range(self._places) if word >> 8 * place & 1]
 
     def find(self, index: int) -> Flight | None:
         """Return the kernel in flight of a packet, if there is one."""
