@@ -111,7 +111,7 @@ def _run(package: str, program: str, arguments: list[str], folder: Path, progres
             process.kill()
             raise
     if process.returncode:
-        if _LOG in arguments:
+        if _LOG in arguments and (folder / _LOG).exists():
             last.extend((folder / _LOG).read_text(errors="replace").splitlines(keepends=True))
         raise SynthesisError(f"{step}: {_reason(program, list(last))}")
 
