@@ -267,3 +267,8 @@ def test_the_command_refuses_before_it_measures(command, tmp_path):
         done = invoke(*arguments)
         assert done.exit_code == 2 and words in done.output and "Traceback" not in done.output
     assert not asked
+
+
+def test_of_a_hundred_values_one_is_above_the_99th_percentile():
+    assert mechanisms.spread(range(100, 0, -1)) == {"median": 50.5, "p99": 99, "max": 100}
+    assert mechanisms.spread([]) is None

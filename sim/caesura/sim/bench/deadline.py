@@ -13,8 +13,6 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
-import numpy as np
-
 from caesura.hw.arch.errors import InputError
 from caesura.hw.arch.geometry import Geometry
 from caesura.sim.device.calibrate import calibrate
@@ -27,6 +25,7 @@ from caesura.software.kernels import Job
 from caesura.software.sched import WAYS, Arrival, DriverMachine, Machine, PriorityScheduler, Request, Way, Work
 
 from .machines import MOMENTS
+from .mechanisms import spread
 from .resumable import geometry_settings
 
 __all__ = ["TBS", "ARRIVALS", "EVERY", "URGENT_TBS", "LEAD", "Demonstration", "run", "print_report"]
@@ -114,8 +113,7 @@ def _row(shown: Demonstration, deadline: int, seconds: float) -> dict:
                  "cycles": shown.cycles, "batch_tbs": shown.batch_tbs(), "wrong": shown.wrong, "seconds": seconds,
                  "late": sum(latency > deadline for latency in latencies) + shown.arrivals - len(latencies)}
     if latencies:
-        row |= {"min": latencies[0], "median": float(np.median(latencies)),
-                "p99": float(np.percentile(latencies, 99, method="inverted_cdf")), "max": latencies[-1]}
+        row |= {"min": latencies[0]} | (spread(latencies) or {})
     return row
 
 

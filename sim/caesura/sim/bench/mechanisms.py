@@ -42,7 +42,7 @@ from .resumable import (
 )
 
 __all__ = ["PREEMPTIONS", "OVERHEAD_LIMIT", "PAPER", "Task", "measure", "measure_overhead", "class_shares", "run",
-           "read_result", "print_report"]
+           "read_result", "print_report", "spread"]
 
 PREEMPTIONS = 50
 """Preemptions of each kernel with each mechanism unless given."""
@@ -106,11 +106,11 @@ def _bytes(g: Geometry, work: Work, result: PreemptionResult) -> dict[str, float
     }
 
 
-def _spread(values: Sequence[float]) -> dict[str, float] | None:
-    """Return median, 99th percentile (the next value measured, not one between) and maximum."""
+def spread(values: Sequence[float]) -> dict[str, float] | None:
+    """Return median, 99th percentile (the least value measured that 99 % do not exceed) and maximum."""
     if not values:
         return None
-    return {"median": float(np.median(values)), "p99": float(np.percentile(values, 99, method="higher")),
+    return {"median": float(np.median(values)), "p99": float(np.percentile(values, 99, method="inverted_cdf")),
             "max": float(max(values))}
 
 
@@ -149,9 +149,9 @@ def _summary(g: Geometry, task: Task, results: list[PreemptionResult], drawn: in
            "saved": len(held), "correct": correct}
     latencies = [report.save_cycles for report in saved]
     return row | _context(g, task, held) | {
-        "moments": [result.at for result in results], "latencies": latencies, "latency": _spread(latencies),
-        "drain": _spread([report.drain_cycles for report in saved]),
-        "resume": _spread([result.resume.resume_cycles for result in held if result.resume]),
+        "moments": [result.at for result in results], "latencies": latencies, "latency": spread(latencies),
+        "drain": spread([report.drain_cycles for report in saved]),
+        "resume": spread([result.resume.resume_cycles for result in held if result.resume]),
     }
 
 
