@@ -1,5 +1,6 @@
 """``caesura registers``: table, page, C header and Python package say what the register map says."""
 
+import functools
 import importlib
 import json
 import re
@@ -19,6 +20,10 @@ from caesura.software.report import extras
 MAP, SM_MAP = device_register_map(), register_map()
 ONCE = [path for path in SM_MAP if "[" not in path]
 """Registers that are no element of an array."""
+MAPS = pytest.mark.parametrize("name, options, own", [
+    ("caesura_sm", (), SM_MAP), ("caesura_gpu", ("--device",), {path: MAP[path] for path in MAP if path not in SM_MAP})],
+    ids=["SM", "device"])
+"""The maps that are written: name, options, registers."""
 
 
 def invoke(*arguments):
@@ -45,63 +50,70 @@ def test_json_is_the_map():
         "read", "write", "read, write", "read, write 1 to clear")
 
 
-def test_the_header_compiles_and_has_every_field_where_it_is(tmp_path):
+@MAPS
+def test_the_header_compiles_and_has_every_field_where_it_is(name, options, own, tmp_path):
     header = tmp_path / "caesura.h"
-    assert invoke("--header", header).exit_code == 0
+    assert invoke("--header", header, *options).exit_code == 0
     text = header.read_text()
-    for path in ONCE:
-        for field in MAP[path].fields.values():
-            name = f"CAESURA_SM__{path.upper()}__{field.name.upper()}"
-            assert re.search(rf"#define {name}_bp {field.low}\b", text) and re.search(
-                rf"#define {name}_bw {field.width}\b", text), name
-    checks = "".join(f"_Static_assert(offsetof(caesura_sm_t, {path}) == {register.address:#x}, \"{path}\");\n"
-                     for path, register in SM_MAP.items())
+    for path in own:
+        for field in MAP[path].fields.values() if "[" not in path else ():
+            macro = f"{name}__{path}__{field.name}".upper()
+            assert re.search(rf"#define {macro}_bp {field.low}\b", text) and re.search(
+                rf"#define {macro}_bw {field.width}\b", text), macro
+    checks = "".join(f"_Static_assert(offsetof({name}_t, {path}) == {register.address:#x}, \"{path}\");\n"
+                     for path, register in own.items())
     (tmp_path / "check.c").write_text(f'#include <stddef.h>\n#include "caesura.h"\n{checks}')
     done = subprocess.run(["gcc", "-std=c11", "-fsyntax-only", "check.c"], cwd=tmp_path, capture_output=True, text=True,
                           timeout=60)
     assert done.returncode == 0, done.stderr
 
 
-def test_the_page_has_every_register(tmp_path):
-    done = invoke("--html", tmp_path / "page")
+@MAPS
+def test_the_page_has_every_register(name, options, own, tmp_path):
+    done = invoke("--html", tmp_path / "page", *options)
     assert done.exit_code == 0 and "index.html" in done.output
     assert (tmp_path / "page" / "index.html").exists()
     names = "".join(path.read_text(errors="replace") for path in (tmp_path / "page" / "data").rglob("*.js*"))
-    assert all(path in names for path in ONCE)
+    assert all(part in names for path in own for part in re.sub(r"\[\d+\]", "", path).split("."))
 
 
 @pytest.fixture(scope="module")
-def access_layer(tmp_path_factory):
-    """The generated class, and the one that holds the functions it calls."""
+def access_layers(tmp_path_factory):
+    """Returns, for a map, the generated class and the one that holds the functions it calls."""
     folder = tmp_path_factory.mktemp("access")
-    done = invoke("--python", folder)
-    assert done.exit_code == 0 and "caesura_sm" in done.output
-    with pytest.MonkeyPatch.context() as patch:
-        patch.syspath_prepend(str(folder))
-        model = importlib.import_module("caesura_sm.reg_model.caesura_sm").caesura_sm_cls
-        return model, importlib.import_module("caesura_sm.lib").NormalCallbackSet
+
+    @functools.cache
+    def layer(name, *options):
+        done = invoke("--python", folder, *options)
+        assert done.exit_code == 0 and name in done.output
+        with pytest.MonkeyPatch.context() as patch:
+            patch.syspath_prepend(str(folder))
+            model = getattr(importlib.import_module(f"{name}.reg_model.{name}"), f"{name}_cls")
+            return model, importlib.import_module(f"{name}.lib").NormalCallbackSet
+    return layer
 
 
 def found(node, path):
     """The register of a generated class at a path such as ``kernel[1].state``."""
     for name, index in re.findall(r"(\w+)(?:\[(\d+)\])?", path):
-        node = getattr(node, name)
+        node = node.get_child_by_system_rdl_name(name)
         node = node[int(index)] if index else node
     return node
 
 
-def test_the_package_has_every_register_and_field_where_it_is(access_layer):
-    model, callbacks = access_layer
+@MAPS
+def test_the_package_has_every_register_and_field_where_it_is(name, options, own, access_layers):
+    model, callbacks = access_layers(name, *options)
     registers = model(callbacks=callbacks(read_callback=lambda addr, width, accesswidth: 0))
-    for path, register in SM_MAP.items():
+    for path, register in own.items():
         node = found(registers, path)
         assert node.address == register.address, path
         for field in register.fields.values():
             assert (found(node, field.name).lsb, found(node, field.name).width) == (field.low, field.width)
 
 
-def test_the_package_reads_and_writes_the_registers_of_a_machine(access_layer):
-    model, callbacks = access_layer
+def test_the_package_reads_and_writes_the_registers_of_a_machine(access_layers):
+    model, callbacks = access_layers("caesura_sm")
     g = preset("tiny")
     with closing(RtlTransport(g)) as machine:
         registers = model(callbacks=callbacks(
@@ -117,6 +129,11 @@ def test_the_package_reads_and_writes_the_registers_of_a_machine(access_layer):
         assert registers.status.error.read() == machine.read_register(SM_MAP["status"].address) >> 4 & 15 != 0
         registers.event.write(SM_MAP["event"].pack(refused=1))
         assert registers.event.read() == 0
+
+
+def test_device_says_of_what(tmp_path):
+    done = invoke("--device")
+    assert done.exit_code == 2 and "--header" in done.output
 
 
 @pytest.mark.parametrize("option, package", [("--html", "peakrdl-html"), ("--header", "peakrdl-cheader"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 import re
 import shutil
 import subprocess
@@ -12,13 +13,33 @@ import pytest
 from caesura.hw.blocks import Exported
 from caesura.sim.rtl.toolchain import verilator_root
 
-__all__ = ["elaborated", "icarus", "lint", "shifts_in_a_row", "verilated", "written"]
+__all__ = ["elaborated", "icarus", "lint", "shifts_in_a_row", "stirred", "verilated", "written"]
 
 VERILATOR = (str(verilator_root() / "bin" / "verilator"),)
 SECONDS = 300
 """Time that a tool may take."""
 _SHIFT = re.compile(r"^ *assign (\S+) += (\S+) +(<<|>>) (?!\d+'h)\S.*;$", re.MULTILINE)
 """By what is no constant: the result, what is shifted, and where to."""
+_PORT = re.compile(r"^  (input|output) +logic +(?:signed +)?(?:\[(\d+):0\] +)?(\w+),?$", re.MULTILINE)
+"""Of a flat block: direction, highest bit if it has more than one, name."""
+_STIRRED = """\
+module bench;
+  logic clk = 0;
+  logic [{high}:0] given [0:{last}];
+  integer cycle = 0;
+  initial $readmemh("given.hex", given);
+{wires}
+  {name} dut ({pins});
+  always begin
+    #1 clk = 1;
+    #1 clk = 0;
+    #1 $display("= %h", {{{outputs}}});
+    if (cycle == {last}) $finish;
+    cycle = cycle + 1;
+  end
+endmodule
+"""
+"""Gives a block its inputs of each cycle, and prints its outputs after each, behind ``=``."""
 
 
 def written(made: Exported, folder: Path) -> list[str]:
@@ -62,6 +83,42 @@ def icarus(made: Exported, bench: str, folder: Path) -> list[str]:
     (folder / "bench.sv").write_text(bench)
     elaborated(made, folder, "bench.sv")
     return _run(folder, "vvp", "-N", "block.vvp").stdout.splitlines()
+
+
+def stirred(made: Exported, cycles: int, folder: Path, seed: int = 1) -> str:
+    """Return a bench that gives a flat block random inputs, for `icarus` and `verilated`; what it gives is a file in the
+    folder. Bits are 1 in half of the cycles, seldom, or mostly, which changes every few cycles for each port; there is a
+    reset in the first two cycles and now and then."""
+    rng = random.Random(seed)
+    head = made.text.partition(f"\nmodule {made.name} (")[2].partition("\n);")[0]
+    ports = [(name, direction == "output", int(high or 0) + 1) for direction, high, name in _PORT.findall(head)]
+    wires, low, inputs = [], 0, []
+    for name, output, width in ports:
+        if output:
+            wires.append(f"  wire [{width - 1}:0] {name}_pin;")
+        elif name != "clk":
+            wires.append(f"  wire [{width - 1}:0] {name}_pin = given[cycle][{low} +: {width}];")
+            inputs.append((name, low, width))
+            low += width
+    rows = []
+    weights = dict.fromkeys((name for name, *_ in inputs), 1)
+    for cycle in range(cycles):
+        row = 0
+        for name, at, width in inputs:
+            if rng.random() < 0.1:
+                weights[name] = rng.choice((0, 1, 1, 2))
+            some, more = rng.getrandbits(width), rng.getrandbits(width)
+            if name == "rst":
+                bits = int(cycle < 2 or rng.random() < 1 / 64)
+            else:
+                bits = (some & more, some, some | more)[weights[name]]
+            row |= bits << at
+        rows.append(f"{row:x}")
+    (folder / "given.hex").write_text("\n".join(rows))
+    outputs = [f"{name}_pin" for name, output, _ in ports if output]
+    pins = [".clk(clk)", *(f".{name}({name}_pin)" for name, *_ in ports if name != "clk")]
+    return _STIRRED.format(high=low - 1, last=cycles - 1, wires="\n".join(wires), name=made.name, pins=", ".join(pins),
+                           outputs=", ".join(outputs))
 
 
 def elaborated(made: Exported, folder: Path, *options: str) -> str:

@@ -1,4 +1,7 @@
-"""The register map for people and tools: a table, a page, a C header and Python, all from the one SystemRDL file."""
+"""The register maps for people and tools: a table, and of each SystemRDL file a page, a C header and Python.
+
+`registers.rdl` is the map of an SM; `gpu_registers.rdl` that of what a device of several has besides, from 0x2000 on.
+"""
 
 from __future__ import annotations
 
@@ -10,14 +13,12 @@ from systemrdl.compiler import RDLCompiler
 from systemrdl.node import RootNode
 
 from caesura.hw.arch.geometry import WORD_BYTES
-from caesura.hw.arch.registers import RDL_PATH, Register, device_register_map
+from caesura.hw.arch.registers import GPU_RDL_PATH, RDL_PATH, Register, device_register_map
 
 from .console import report_console
 from .extras import require
 
 __all__ = ["as_json", "print_registers", "write_access_layer", "write_header", "write_page"]
-
-TITLE = "Caesura SM"
 
 
 def _access(register: Register) -> str:
@@ -55,14 +56,14 @@ def print_registers() -> None:
     report_console(160, markup=False).print(table)
 
 
-def _root() -> RootNode:
+def _root(device: bool) -> RootNode:
     compiler = RDLCompiler()
-    compiler.compile_file(str(RDL_PATH))
+    compiler.compile_file(str(GPU_RDL_PATH if device else RDL_PATH))
     return compiler.elaborate()
 
 
-def write_page(folder: Path) -> Path:
-    """Write the map as a page, with PeakRDL; return its first file.
+def write_page(folder: Path, device: bool = False) -> Path:
+    """Write the map of an SM, or of what a `device` has besides, as a page, with PeakRDL; return its first file.
 
     Raises
     ------
@@ -70,26 +71,28 @@ def write_page(folder: Path) -> Path:
         If PeakRDL is not installed.
     """
     exporter = require("peakrdl_html", "a page of the register map", "registers").HTMLExporter()
-    exporter.export(_root(), str(folder), title=TITLE)
+    root = _root(device)
+    exporter.export(root, str(folder), title=root.top.get_property("name"))
     return folder / "index.html"
 
 
-def write_header(path: Path) -> None:
-    """Write the map as a C header, with PeakRDL; raises as `write_page`."""
+def write_header(path: Path, device: bool = False) -> None:
+    """Write a map as a C header, with PeakRDL; parameters and errors as of `write_page`."""
     exporter = require("peakrdl_cheader.exporter", "a C header of the register map", "registers").CHeaderExporter()
-    exporter.export(_root(), str(path))
+    exporter.export(_root(device), str(path))
 
 
-def write_access_layer(folder: Path) -> Path:
-    """Write the map as a Python package that reads and writes registers and their fields by name, with PeakRDL.
+def write_access_layer(folder: Path, device: bool = False) -> Path:
+    """Write a map as a Python package that reads and writes registers and their fields by name, with PeakRDL.
 
-    The package is ``caesura_sm`` in `folder`; it needs nothing but Python. Its class ``caesura_sm_cls`` takes the
-    functions that read and write a word at an address (docs/export.md). Returns its folder; raises as `write_page`.
+    The package is ``caesura_sm``, or ``caesura_gpu``, in `folder`; it needs nothing but Python. Its class, such as
+    ``caesura_sm_cls``, takes the functions that read and write a word at an address (docs/export.md). Returns its
+    folder; parameters and errors as of `write_page`.
     """
     what = "a Python access layer of the registers"
     exporter = require("peakrdl_python", what, "registers").PythonExporter()
     hashes = require("peakrdl_python.systemrdl_node_hashes", what, "registers").NodeHashingMethod
-    root = _root()
+    root = _root(device)
     exporter.export(root.top, str(folder), skip_test_case_generation=True,
                     hashing_method=hashes.SHA256)  # Python's own hashes, in names, would differ from run to run
     return folder / root.top.inst_name
