@@ -40,14 +40,14 @@ def test_faults_of_the_packer_are_noticed():
 
 
 def test_no_fault_is_proved_equivalent_to_none_and_one_that_is_noticed_is_not():
-    component = PACKER.component()
+    component = PACKER.bench.component()
     mutated = planted(component, 10, PACKER.seed)
     assert equivalent(component, mutated, 0, PACKER.contract) == Verdict.PROVED
     assert equivalent(component, mutated, 3, PACKER.contract) == Verdict.DIFFERS
 
 
 def test_within_a_cycle_nothing_is_proved_of_a_fault_that_is_noticed():
-    noticed, one_step = campaign(PACKER, 10), OneStep(planted(PACKER.component(), 10, PACKER.seed).rtlil)
+    noticed, one_step = campaign(PACKER, 10), OneStep(planted(PACKER.bench.component(), 10, PACKER.seed).rtlil)
     assert one_step.equivalent(0) == Verdict.PROVED
     for fault, fate in zip(noticed.faults, noticed.fates, strict=True):
         verdict = one_step.equivalent(fault.number)

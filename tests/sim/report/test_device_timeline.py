@@ -394,7 +394,8 @@ def test_what_is_of_the_device_is_the_sum_of_its_sms():
 def test_the_command_writes_a_timeline_of_a_device(tmp_path, monkeypatch):
     monkeypatch.setattr(scenario, "shipped_work", lambda name, *_, **__: neighbour() if name == "hostile" else work())
     path, geometry = tmp_path / "run.perfetto-trace", tmp_path / "two.toml"
-    geometry.write_text('base = "tiny"\nsms = 2\nqueues = 3\n')
+    geometry.write_text('base = "tiny"\n' + "".join(
+        f"{name} = {getattr(DEVICE, name)}\n" for name in ("sms", "queues", "watches", "entries")))
     done = CliRunner().invoke(main, ["preempt", "collatz", "--geometry", str(geometry), "--timeline", str(path)])
     assert done.exit_code == 0, done.output
     found = read_back(path, tmp_path)

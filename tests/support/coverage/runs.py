@@ -106,7 +106,9 @@ class Replay:
         """
         path = ROOT / "tests" / "hw" / "preempt" / self.tests
         texts = [file.read_text() for file in sorted({path, *closure(path)})]
-        own = [Path(__file__).with_name(name).read_text() for name in ("verilated.py", "harness.cpp", "replay.py")]
+        model = ROOT / "tests" / "support" / "hw" / "netlist_model.py"
+        own = [file.read_text() for file in (Path(__file__).with_name("verilated.py"),
+                                             Path(__file__).with_name("replay.py"), model, model.with_suffix(".cpp"))]
         # What is kept names places of the source by whole paths: it is of this checkout.
         kept = cache_directory() / "coverage" / f"{digest([*texts, *own, str(self), str(ROOT)])}.json.gz"
         found = read_packed(kept)

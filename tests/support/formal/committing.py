@@ -247,7 +247,8 @@ class PreemptEnds(Harness):
 class StartsWhatIsDemoted(Harness):
     """A resume starts a TB only after the demotion of its entry has been acknowledged without an error, and once; it
     demotes only what has been read back; it gives back no TB that it has started, and one whose demotion was begun only
-    when its entry stands as complete again, acknowledged.
+    when its entry stands as complete again, acknowledged. If a read or a write has failed its result says so, and it
+    demotes nothing more; if a read of entries has, or one is bad, it gives no TB room, starts and demotes none.
 
     Given: it begins when it is at rest; failures are said until it ends; what is answered was asked for, in
     an earlier cycle, and who has something to answer is not idle.
@@ -285,6 +286,14 @@ class StartsWhatIsDemoted(Harness):
             m.d.sync += [demoted.eq(demoted | good), parsed.eq(parsed | read), running.eq(running | started)]
         self._answers(m, block)
         bit = {name: dut.signal(name).bit_select(entry, 1) for name in ("demoted", "parsed", "running", "recalled")}
+        refused, offered = Signal(), Signal()
+        m.d.sync += offered.eq(head.valid & ~head.ready)
+        with m.If(block.begin):
+            m.d.sync += refused.eq(0)
+        with m.Elif(dut.at("ENTRIES") & block.entries_full & block.requested & (block.read_error | block.bad)):
+            m.d.sync += refused.eq(1)
+        fails = block.read_error | block.write_error
+        demotes = head.valid & (head.payload.state == State.DEMOTED)
         current = dut.signal("current")
         offers = head.valid & (head.payload.entry == entry)
         returns = block.release.valid & (current == entry)
@@ -295,7 +304,12 @@ class StartsWhatIsDemoted(Harness):
             what_it_demotes_it_gives_back_when_that_is_undone=~(returns & bit["recalled"]) | (
                 event.valid & ~event.error),
             demoted=bit["demoted"] == demoted, parsed=bit["parsed"] == parsed, running=bit["running"] == running,
-            what_is_recalled_is_parsed=~bit["recalled"] | bit["parsed"])
+            what_is_recalled_is_parsed=~bit["recalled"] | bit["parsed"],
+            a_failure_is_said=~(block.done.valid & fails) | (block.done.error == CommandError.BUS_ERROR),
+            what_is_bad_is_said=~(block.done.valid & refused) | (block.done.error != CommandError.NONE),
+            nothing_is_demoted_after_a_failure=~(failed & ~offered) | ~demotes,
+            of_entries_that_are_refused_nothing_comes=~(refused & busy) | ~(
+                block.admit.valid | demotes | block.restore_job.valid))
 
     def _answers(self, m: Module, block) -> None:
         """What is answered was asked for, once."""
@@ -323,7 +337,8 @@ _ENDS = ("A preempt of up to two TBs ends within 20 cycles, whatever fails, exit
          "within 3 and a save takes up to 5")
 _STARTS = ("A TB starts only once the demotion of its entry is acknowledged without an error, and once; only what has "
            "been read back is demoted; a TB that runs is never given back, and one whose demotion was begun only "
-           "when its entry is acknowledged as complete again")
+           "when its entry is acknowledged as complete again; a read or a write that has failed is said by the result, "
+           "and nothing more is demoted; of entries that could not be read, or are bad, nobody gets room")
 _HEAD_FAULTS = (
     Fault(committer, "take_burst.eq(self.burst.valid & ~self.head.valid & ~take_complete),",
           "take_burst.eq(self.burst.valid & ~self.head.valid),"),
@@ -349,6 +364,11 @@ _START_FAULTS = (
     Fault(resume_sequencer, "(event.state == State.DEMOTED) & ~event.error", "(event.state == State.DEMOTED)"),
     Fault(resume_sequencer, "with m.If(self.restored.valid & ~self.restored.bad & ~self.restored.base):",
           "with m.If(self.admitted.valid):"),
+    Fault(resume_sequencer, "self.read_error | self.write_error, CommandError.BUS_ERROR",
+          "self.write_error, CommandError.BUS_ERROR"),
+    Fault(resume_sequencer, "with m.If(self.read_error | self.bad):", "with m.If(self.read_error):"),
+    Fault(resume_sequencer, "regs.broken.eq(self.bad)", "regs.broken.eq(0)"),
+    Fault(resume_sequencer, "allowed.eq(regs.judged & ~self.failed", "allowed.eq(regs.judged"),
 )
 TINY = preset("tiny")
 PROPERTIES = (
@@ -356,5 +376,5 @@ PROPERTIES = (
     Property("preempt/frees", _FREES, lambda: FreesWhatIsAcknowledged(TINY), 2, faults=_FREE_FAULTS, short=True),
     Property("preempt/ends", _ENDS, PreemptEnds, 24, bounded=True, faults=_END_FAULTS, fault_depth=24),
     Property("resume/starts", _STARTS, lambda: StartsWhatIsDemoted(TINY), 14, bounded=True, faults=_START_FAULTS,
-             fault_depth=14),
+             fault_depth=14, short=True),
 )

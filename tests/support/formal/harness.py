@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from amaranth.asserts import AnyConst, AnySeq  # pyright: ignore[reportAttributeAccessIssue]
-from amaranth.hdl import Assert, Assume, Module, Signal, Value
+from amaranth.hdl import Assert, Assume, Const, Module, Shape, Signal, Value
 from amaranth.lib import wiring
 
 __all__ = ["Harness", "assume"]
@@ -48,6 +48,8 @@ class Harness(wiring.Component):
     @staticmethod
     def anything(m: Module, shape: Any) -> Any:
         """Return any value, another one in each cycle; of a range, those in it."""
+        if not Shape.cast(shape).width:
+            return Const(0, 0)
         wire = Signal(shape, name="anything")
         m.d.comb += Value.cast(wire).eq(AnySeq(len(Value.cast(wire))))
         if isinstance(shape, range):

@@ -6,10 +6,13 @@ from typing import Any
 
 from amaranth.hdl import Cat, Module, Mux, Signal, Value
 
+from caesura.hw.arch.encodings import Encoding, encoded_words
+from caesura.hw.arch.geometry import Geometry, preset
 from caesura.hw.formal.opened import Opened, free
 from caesura.hw.preempt.formats import packer, unpacker
 from caesura.hw.preempt.formats.packer import Packer
 from caesura.hw.preempt.formats.unpacker import Unpacker
+from caesura.hw.preempt.restore.expander import register_words
 
 from .faults import Fault
 from .harness import Harness
@@ -107,15 +110,15 @@ class PackerKeepsWords(Harness):
 class UnpackerKeepsWords(Harness):
     """Whatever is offered and taken when: a wanted word of a beat is given out behind those that came before it, as
     it came; there is none that did not come; all that are there are shown, as many as can be taken; and whether a beat
-    is taken does not depend on that if there is room for one ahead."""
+    is taken does not depend on that if there is room for one ahead. With `takes` no other numbers are taken."""
 
-    def __init__(self, words_in: int, words_out: int, ahead: bool):
+    def __init__(self, words_in: int, words_out: int, ahead: bool, takes: tuple[int, ...] = ()):
         super().__init__()
-        self.words_in, self.words_out, self.ahead = words_in, words_out, ahead
+        self.words_in, self.words_out, self.ahead, self.takes = words_in, words_out, ahead, takes
 
     def state(self, m):
         n, most = self.words_in, self.words_out
-        m.submodules.dut = dut = Opened(Unpacker(n, most, ahead=self.ahead))
+        m.submodules.dut = dut = Opened(Unpacker(n, most, self.takes, ahead=self.ahead))
         free(m, dut.component)
         block, beat = dut.component, dut.component.beat
         room = most + n if self.ahead else most
@@ -134,7 +137,8 @@ class UnpackerKeepsWords(Harness):
                        Value.cast(beat.payload.words).word_select(which, 32))
         words = dut.signal("words")
         self.given(m, a_beat_has_no_more_words_than_fit=beat.payload.count <= n,
-                   no_more_are_taken_than_are_shown=block.take <= block.level)
+                   no_more_are_taken_than_are_shown=block.take <= block.level,
+                   as_many_as_can_be=Cat(block.take == each for each in (0, *self.takes)).any() if self.takes else 1)
         self.claim(
             m, the_word_is_given_out_as_it_came=~goes | (
                 Value.cast(block.words).word_select(watched.place[:len(block.take)], 32) == watched.word),
@@ -161,11 +165,22 @@ _UNPACKER_FAULTS = (
     Fault(unpacker, "word.eq(Mux(place < left, moved, fresh))", "word.eq(Mux(place <= left, moved, fresh))"),
 )
 
+
+
+def _of_expander(g: Geometry) -> tuple[int, int, bool, tuple[int, ...]]:
+    """Return the parameters of the unpacker in an `Expander`: it takes what registers in their encodings have."""
+    most = register_words(g)
+    takes = {min(encoded_words(each, g.warp_size), most) for each in Encoding if each.group} - {0}
+    return g.chunk_words, most, False, tuple(sorted(takes))
+
+
 PROPERTIES = (
     *(Property(f"packer/{n}-of-{most}", _PACKED, lambda n=n, most=most: PackerKeepsWords(n, most), short=n == 4,
                faults=_PACKER_FAULTS if n == 4 else ()) for n, most in ((4, 5), (2, 5), (8, 8))),
-    *(Property(f"unpacker/{n}-to-{most}{'-ahead' if ahead else ''}", _UNPACKED,
-               lambda n=n, most=most, ahead=ahead: UnpackerKeepsWords(n, most, ahead), short=n == 4,
-               faults=_UNPACKER_FAULTS[0 if ahead else 1:] if n == 4 else ())
-      for n, most, ahead in ((4, 5, True), (2, 5, True), (4, 4, False))),
+    *(Property(f"unpacker/{n}-to-{most}{'-ahead' if ahead else ''}{'-by-' + '-'.join(map(str, by)) if by else ''}",
+               _UNPACKED, lambda n=n, most=most, ahead=ahead, by=by: UnpackerKeepsWords(n, most, ahead, by),
+               timeout=300 if n < 32 else 1200, short=n == 4 and not by,
+               faults=_UNPACKER_FAULTS[0 if ahead else 1:] if n == 4 and not by else ())
+      for n, most, ahead, by in ((4, 5, True, ()), (2, 5, True, ()), (1, 5, True, ()), (8, 9, True, ()),
+                                 (16, 17, True, ()), (32, 33, True, ()), (4, 4, False, ()), *map(_of_expander, (preset("tiny"), preset("gtx480"))))),
 )

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from . import allocating, buses, committing, compressing, making_room, packing, register_bits, sequencing, shares
+from . import allocating, buses, committing, compressing, making_room, packing, reading, register_bits, sequencing, shares
 from .property import Property
 
 __all__ = ["PROPERTIES"]
 
 PROPERTIES: tuple[Property, ...] = (
-    *compressing.PROPERTIES, *packing.PROPERTIES, *allocating.PROPERTIES, *making_room.PROPERTIES,
+    *compressing.PROPERTIES, *packing.PROPERTIES, *reading.PROPERTIES, *allocating.PROPERTIES, *making_room.PROPERTIES,
     *register_bits.PROPERTIES, *committing.PROPERTIES, *sequencing.PROPERTIES, *buses.PROPERTIES, *shares.PROPERTIES)

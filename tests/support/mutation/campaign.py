@@ -5,17 +5,12 @@ from __future__ import annotations
 
 import functools
 import json
-import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from caesura.cache import cache_directory, digest, write_atomically
-from caesura.sim.cocotb.build import program
-from caesura.sim.cocotb.run import BenchError, Outcome, simulate
-from support.coverage.runs import bench_texts
-
 from .equivalence import Verdict, equivalent
 from .one_step import OneStep
 from .planting import Fault, Mutated, planted
@@ -24,7 +19,6 @@ from .targets import Target
 __all__ = ["Result", "campaign"]
 
 CAUGHT = "caught"
-_TIME = re.compile(r"\bPASS +(\d+\.\d+)")
 BATCH = 10
 """Faults of one simulation."""
 
@@ -71,7 +65,7 @@ def campaign(target: Target, count: int | None = None, report: Callable[[str, st
     BenchError
         If the bench fails without a fault.
     """
-    mutated = planted(target.component(), count or target.count, target.seed)
+    mutated = planted(target.bench.component(), count or target.count, target.seed)
     noticed = _noticed(target, mutated, report)
     verdicts = _Kept("proved", [mutated.rtlil, *_proof_texts()])
     prover = _Prover(target, mutated)
@@ -85,14 +79,14 @@ def campaign(target: Target, count: int | None = None, report: Callable[[str, st
 
 def _noticed(target: Target, mutated: Mutated, report: Callable[[str, str], None]) -> _Kept:
     """Return for the number of each fault whether the bench notices it."""
-    kept = _Kept("noticed", [mutated.text, *bench_texts(target.bench), str(target.parameters), str(target.seed),
-                             str(target.tests)])
-    simulation = _Simulation(target, mutated)
+    bench, seed = target.bench, target.seed
+    kept = _Kept("noticed", [mutated.text, *bench.texts(), str(seed)])
     for first in range(0, len(mutated.faults), BATCH):
         numbers = [fault.number for fault in mutated.faults[first:first + BATCH]]
         report(f"faults of the {target.name}", f"{first} of {len(mutated.faults)}")
         if any(str(number) not in kept for number in numbers):
-            found = simulation.caught(numbers, kept.get("limit", simulation.limit))
+            limit = kept.get("limit", lambda: bench.limit(mutated, seed))
+            found = bench.caught(mutated, numbers, limit, seed)
             kept.update({str(number): number in found for number in numbers})
     return kept
 
@@ -107,39 +101,7 @@ class _Prover:
     def verdict(self, fault: Fault) -> Verdict:
         if self._target.contract is None:
             return self._one_step().equivalent(fault.number)
-        return equivalent(self._target.component(), self._mutated, fault.number, self._target.contract)
-
-
-class _Simulation:
-    """A block with its bench, faults to choose from."""
-
-    def __init__(self, target: Target, mutated: Mutated):
-        self._target, self._mutated = target, mutated
-
-    def _run(self, numbers: list[int], limit: int) -> Outcome:
-        target = self._target
-        binary = program(self._mutated.text, f"{target.name} with faults")
-        return simulate(binary, "support.mutation.batch", seed=target.seed, parameters={
-            **target.parameters, "bench": target.module, "faults": numbers, "limit": limit, "tests": target.tests})
-
-    def limit(self) -> int:
-        """Return how long a test may take with a fault, in nanoseconds: twice what the longest takes without."""
-        outcome = self._run([0], 1 << 40)
-        if outcome.failed or not outcome.passed:
-            raise BenchError(f"{self._target.name} fails without a fault:\n{outcome.log[-2000:]}")
-        return 2 * int(max(float(time) for time in _TIME.findall(outcome.log))) + 1000
-
-    def caught(self, numbers: list[int], limit: int) -> set[int]:
-        """Return which of some faults the bench notices: a test fails, or does not end in time."""
-        try:
-            outcome = self._run(numbers, limit)
-        except BenchError:  # the simulation has died of one of them
-            if len(numbers) == 1:
-                return set(numbers)
-            return {number for each in numbers for number in self.caught([each], limit)}
-        failed = {int(name.rpartition("__")[2]) for name in outcome.failed}
-        passed = {int(name.rpartition("__")[2]) for name in outcome.passed}
-        return failed | (set(numbers) - passed)
+        return equivalent(self._target.bench.component(), self._mutated, fault.number, self._target.contract)
 
 
 def _proof_texts() -> list[str]:

@@ -24,12 +24,16 @@ from caesura.hw.blocks.wrapper import wrapper
 from caesura.sim.cocotb.build import TOP
 from support.checkout import ROOT, short
 
-__all__ = ["SELECT", "SELECT_BITS", "Fault", "Mutated", "planted"]
+__all__ = ["NETLIST", "SELECT", "SELECT_BITS", "Fault", "Mutated", "planted"]
 
+NETLIST = f"{TOP}__netlist"
+"""Name of the netlist with faults; its ports have their names in the netlist (`hw.blocks.ports.Port.inner`)."""
 SELECT = "mutsel"
 """Name of the input that chooses a fault."""
 SELECT_BITS = 10
 _PREPARE = "read_rtlil d.il; proc; memory_collect; opt_clean; "
+
+
 @dataclass(frozen=True)
 class Fault:
     """A fault.
@@ -69,12 +73,15 @@ class Mutated:
     faults : tuple of Fault
     text : str
         SystemVerilog, whose top is `caesura.sim.cocotb.build.TOP`.
+    netlist : str
+        SystemVerilog of the netlist alone, `NETLIST`, with the input `SELECT`.
     rtlil : str
-        The netlist, whose top is ``top__netlist``, with the input `SELECT`.
+        The same as RTLIL.
     """
 
     faults: tuple[Fault, ...]
     text: str
+    netlist: str
     rtlil: str
 
 
@@ -97,17 +104,18 @@ def planted(component: wiring.Component, count: int, seed: int) -> Mutated:
     commands = [line for line in listed.splitlines() if line.startswith("mutate ")]
     plain = "; ".join(re.sub(r" -src \S+", "", command) for command in commands)  # Yosys would split them at semicolons
     both = export.run_yosys(rtlil, f"{_PREPARE} {plain}; write_rtlil m.il", "m.il")
-    netlist = export.run_yosys(both, "read_rtlil d.il; write_verilog -sv -norename -noattr d.sv", "d.sv")
+    netlist = export.loops(
+        export.run_yosys(both, "read_rtlil d.il; write_verilog -sv -norename -noattr d.sv", "d.sv"), "memory_row")
     structures = Structures(getattr(component, "geometry", None) or preset("tiny"), f"{TOP}_pkg")
-    top = _switched(wrapper(TOP, f"{TOP}__netlist", ports, structures))
+    top = _switched(wrapper(TOP, NETLIST, ports, structures))
     types = structures.text("") if structures.typedefs else ""
     return Mutated(tuple(_fault(line, k) for k, line in enumerate(commands, 1)),
-                   f"{types}{top}\n{export.loops(netlist, 'memory_row')}", both)
+                   f"{types}{top}\n{netlist}", netlist, both)
 
 
 def _switched(top: str) -> str:
     """Return the top module with one input more, the number of the fault."""
-    instance, head = f"  {TOP}__netlist netlist (\n", f"module {TOP} (\n"
+    instance, head = f"  {NETLIST} netlist (\n", f"module {TOP} (\n"
     if instance not in top or head not in top:
         raise ValueError("the top module does not have the netlist in it")
     top = top.replace(instance, f"{instance}    .{SELECT} ({SELECT}),\n")

@@ -2,13 +2,39 @@
 
 from __future__ import annotations
 
-import importlib
-from collections.abc import Sequence
-from dataclasses import dataclass, field
-from typing import Any
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
 from amaranth.lib import wiring
 
+from caesura.hw.arch.geometry import Geometry, preset
+from caesura.hw.preempt.engine import PreemptEngine
+from caesura.hw.preempt.in_place.evict_sequencer import EvictSequencer
+from caesura.hw.preempt.in_place.staying_table import StayingTable
+from caesura.hw.preempt.restore.encoding_table import EncodingTable
+from caesura.hw.preempt.restore.entry_buffer import EntryBuffer
+from caesura.hw.preempt.restore.expander import Expander
+from caesura.hw.preempt.restore.record_reader import RecordReader
+from caesura.hw.preempt.restore.row_writer import RowWriter
+from caesura.hw.preempt.restore.state_writer import StateWriter
+from caesura.hw.preempt.save.closer import Closer
+from caesura.hw.preempt.save.collector import Collector
+from caesura.hw.preempt.save.committer import Committer
+from caesura.hw.preempt.save.line_fetch import LineFetch
+from caesura.hw.preempt.save.merge import Merge
+from caesura.hw.preempt.save.records import RecordWriter
+from caesura.hw.preempt.save.register_fetch import RegisterFetch
+from caesura.hw.preempt.save.sealer import Sealer
+from caesura.hw.preempt.sequence.adopt_sequencer import AdoptSequencer
+from caesura.hw.preempt.sequence.counters import PreemptCounters
+from caesura.hw.preempt.sequence.preempt_sequencer import PreemptSequencer
+from caesura.hw.preempt.sequence.read_ahead import ReadAhead
+from caesura.hw.preempt.sequence.resume_sequencer import ResumeSequencer
+from caesura.hw.preempt.sequence.saved_entries import SavedEntries
+from caesura.hw.preempt.sequence.sequencer import Sequencer
+
+from .block_tests import BlockTests
+from .cocotb_bench import CocotbBench
 from .contracts import COMPRESSOR, DECOMPRESSOR, ENCODER, GROUP_DECODER, PACKER, TB_COMPRESSOR
 from .equivalence import ANYTHING, Contract
 
@@ -22,49 +48,66 @@ class Target:
     Attributes
     ----------
     name : str
-    bench : str
-        A module of `support.benches`.
+    bench : CocotbBench or BlockTests
+        What has to notice them; it says which block.
     count : int
         Faults.
-    parameters : dict
-        Of the bench.
     contract : Contract or None
         None of a block that is too large: it is only proved what never shows within a cycle (`one_step`).
     seed : int
         Of the bench, and of the choice of faults.
-    tests : str, optional
-        A regular expression; only tests whose names it matches are run.
     """
 
     name: str
-    bench: str
+    bench: CocotbBench | BlockTests
     count: int
-    parameters: dict[str, Any] = field(default_factory=dict)
     contract: Contract | None = ANYTHING
     seed: int = 1
-    tests: str | None = None
-
-    @property
-    def module(self) -> str:
-        """The bench's whole name."""
-        return f"support.benches.{self.bench}"
-
-    def component(self) -> wiring.Component:
-        """Return the block."""
-        return importlib.import_module(self.module).block(**self.parameters)
 
 
+def _tested(file: str, block: Callable[..., wiring.Component], geometry: Geometry, large: bool = False) -> Target:
+    """Return a block with faults that its tests have to notice, named as their file."""
+    name = file.rpartition("/")[2].removeprefix("test_").removesuffix(".py")
+    return Target(name, BlockTests(file, block, geometry), 30, None if large else ANYTHING)
+
+
+TINY = preset("tiny")
+SIX = TINY.replace(warps=12, tb_slots=6, kernel_slots=3)
+SIZE = {"warp": 16, "lanes": 4}
 TARGETS: Sequence[Target] = (
-    Target("packer", "packer", 40, {"count": 400}, PACKER),
-    Target("compressor", "compressor", 40, {"warp": 16, "lanes": 4, "count": 60}, COMPRESSOR),
-    Target("encoder", "encoder", 50, {"warp": 16, "lanes": 4, "count": 400}, ENCODER),
-    Target("tb_compressor", "tb_compressor", 35, {"warp": 16, "lanes": 4, "count": 1000}, TB_COMPRESSOR),
-    Target("decompressor", "decoder", 35, {"warp": 16, "lanes": 4, "count": 60, "name": "decompressor"}, DECOMPRESSOR),
-    Target("group_decoder", "decoder", 35, {"warp": 16, "lanes": 4, "count": 60, "name": "group_decoder"},
-           GROUP_DECODER),
-    Target("registers", "registers", 30, {"count": 500}),
-    Target("save", "save", 50, {"shape": "many", "rounds": 2}, None),
-    Target("restore", "restore", 50, {"shape": "many", "count": 100}, None),
-    Target("unit", "unit", 35, {"shape": "plain", "rounds": 2}, None),
+    Target("packer", CocotbBench("packer", {"count": 400}), 40, PACKER),
+    Target("compressor", CocotbBench("compressor", {**SIZE, "count": 60}), 40, COMPRESSOR),
+    Target("encoder", CocotbBench("encoder", {**SIZE, "count": 400}), 50, ENCODER),
+    Target("tb_compressor", CocotbBench("tb_compressor", {**SIZE, "count": 1000}), 35, TB_COMPRESSOR),
+    Target("decompressor", CocotbBench("decoder", {**SIZE, "count": 60, "name": "decompressor"}), 35, DECOMPRESSOR),
+    Target("group_decoder", CocotbBench("decoder", {**SIZE, "count": 60, "name": "group_decoder"}), 35, GROUP_DECODER),
+    Target("registers", CocotbBench("registers", {"count": 500}), 30),
+    Target("save", CocotbBench("save", {"shape": "many", "rounds": 2}), 50, None),
+    Target("restore", CocotbBench("restore", {"shape": "many", "count": 100}), 50, None),
+    Target("unit", CocotbBench("unit", {"shape": "plain", "rounds": 2}), 35, None),
+    _tested("in_place/test_staying_table.py", StayingTable, TINY.replace(warps=12, tb_slots=5, kernel_slots=3)),
+    _tested("in_place/test_evict_sequencer.py", EvictSequencer, TINY),
+    _tested("sequence/test_adopt_sequencer.py", AdoptSequencer, TINY.replace(warps=6, tb_slots=3)),
+    _tested("sequence/test_counters.py", PreemptCounters, TINY),
+    _tested("sequence/test_preempt_sequencer.py", PreemptSequencer, SIX),
+    _tested("sequence/test_read_ahead.py", ReadAhead, SIX.replace(bus_bytes=16)),
+    _tested("sequence/test_resume_sequencer.py", ResumeSequencer, SIX.replace(bus_bytes=16)),
+    _tested("sequence/test_saved_entries.py", SavedEntries, SIX),
+    _tested("sequence/test_sequencer.py", Sequencer, TINY),
+    _tested("save/test_closer.py", Closer, TINY),
+    _tested("save/test_collector.py", Collector, TINY),
+    _tested("save/test_committer.py", Committer, TINY),
+    _tested("save/test_line_fetch.py", LineFetch, TINY),
+    _tested("save/test_merge.py", Merge, TINY),
+    _tested("save/test_records.py", RecordWriter, TINY.replace(shared_bytes=1536)),
+    _tested("save/test_register_fetch.py", RegisterFetch, TINY),
+    _tested("save/test_sealer.py", Sealer, TINY),
+    _tested("restore/test_encoding_table.py", EncodingTable, TINY),
+    _tested("restore/test_entry_buffer.py", EntryBuffer, TINY.replace(warps=6, tb_slots=5)),
+    _tested("restore/test_expander.py", Expander, TINY.replace(warp_size=32, lanes=16)),
+    _tested("restore/test_record_reader.py", RecordReader, TINY.replace(warps=8, tb_slots=5)),
+    _tested("restore/test_row_writer.py", RowWriter, TINY),
+    _tested("restore/test_state_writer.py", StateWriter, TINY),
+    _tested("test_engine_checkpoint.py", PreemptEngine, TINY, large=True),
 )
 """All of them, the small ones first."""

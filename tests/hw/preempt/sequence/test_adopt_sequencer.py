@@ -14,7 +14,6 @@ from support.hw.stream_bench import get, simulate, value
 
 GEOMETRIES = {checkpoints: preset("tiny").replace(tb_slots=3, warps=6, checkpoints=checkpoints, in_place=checkpoints)
               for checkpoints in (True, False)} | {"spare entries": preset("tiny").replace(entries=5)}
-CCB = 0x4000
 ENDS = {"well": CommandError.NONE, "record": CommandError.BAD_IMAGE, "entries": CommandError.BAD_IMAGE,
         "generations": CommandError.BAD_IMAGE, "record cannot be read": CommandError.BUS_ERROR,
         "entries cannot be read": CommandError.BUS_ERROR}
@@ -32,12 +31,12 @@ def test_how_it_ends(how, name):
             assert not ctx.get(dut.done.valid) and not ctx.get(dut.adopted.valid)
             await ctx.tick()
 
-    async def entries(ctx, sides):
+    async def entries(ctx, ccb, sides):
         """All entries are asked for, each on its side; then nothing is."""
         for number in range(g.context_entries):
             job = await get(ctx, dut.read_job, rng, 0.5)
             place = place_of(g, number, sides >> number & 1)
-            assert (job.address, job.words, job.checked) == (entry_address(CCB, place), 16, 0)
+            assert (job.address, job.words, job.checked) == (entry_address(ccb, place), 16, 0)
         assert not ctx.get(dut.reading)
         await wait(ctx)
         assert not ctx.get(dut.read_job.valid)
@@ -45,15 +44,19 @@ def test_how_it_ends(how, name):
     async def once(ctx):
         record = {name: rng.getrandbits(field.width) for name, field in CCB_RECORD}
         sides, increments = (record["sides"], rng.getrandbits(1)) if checkpoints else (0, 0)
-        ctx.set(dut.accepted, {"ccb_base": CCB, "kernel": 2})
+        ccb, kernel = rng.randrange(1 << 24) * 128, rng.randrange(g.kernel_slots)
+        ctx.set(dut.accepted, {"ccb_base": ccb, "kernel": kernel})
         for signal in (dut.record_full, dut.first_full, dut.increments, dut.entries_full, dut.checked, dut.read_error,
                        dut.idle):
             ctx.set(signal, 0)
+        for _ in range(3):
+            assert not ctx.get(dut.read_job.valid), "it was not begun"
+            await ctx.tick()
         ctx.set(dut.begin, 1)
         await ctx.tick()
         ctx.set(dut.begin, 0)
         job = await get(ctx, dut.read_job, rng, 0.5)
-        assert (job.address, job.words, job.checked) == (record_address(g, CCB), 16, 0)
+        assert (job.address, job.words, job.checked) == (record_address(g, ccb), 16, 0)
         await wait(ctx)
         assert ctx.get(dut.reading)
         ctx.set(dut.record, record)
@@ -64,12 +67,12 @@ def test_how_it_ends(how, name):
         assert ctx.get(dut.clear)
         await ctx.tick()
         if how.startswith("record"):
-            return await end(ctx, record)
+            return await end(ctx, kernel, record)
         ctx.set(dut.increments, increments)
-        await entries(ctx, sides)
+        await entries(ctx, ccb, sides)
         if increments:
             ctx.set(dut.first_full, 1)
-            await entries(ctx, ~sides)
+            await entries(ctx, ccb, ~sides)
         ctx.set(dut.entries_bad, how.startswith("entries"))
         ctx.set(dut.read_error, how == "entries cannot be read")
         await ctx.tick()
@@ -79,21 +82,21 @@ def test_how_it_ends(how, name):
         await ctx.tick()
         ctx.set(dut.entries_bad, 0)
         if how.startswith("entries"):
-            return await end(ctx, record)
+            return await end(ctx, kernel, record)
         await wait(ctx)
         ctx.set(dut.generations, record["generations"] ^ (how == "generations"))
         ctx.set(dut.checked, 1)
         await ctx.tick()
-        return await end(ctx, record)
+        return await end(ctx, kernel, record)
 
-    async def end(ctx, record):
+    async def end(ctx, kernel, record):
         assert not ctx.get(dut.read_job.valid)
         await wait(ctx)
         ctx.set(dut.idle, 1)
         await ctx.tick()
         assert ctx.get(dut.done.valid) and ctx.get(dut.done.error) == ENDS[how] and not ctx.get(dut.done.left)
         adopted = value(ctx.get(dut.adopted))
-        assert adopted["valid"] == (how == "well") and adopted["kernel"] == 2
+        assert adopted["valid"] == (how == "well") and adopted["kernel"] == kernel
         assert adopted["saved"] == record["saved"] & (1 << g.context_entries) - 1
         assert adopted["progress"] == {name: record[name] for name in adopted["progress"]}
         await ctx.tick()

@@ -2,8 +2,11 @@
 
 import random
 
+from amaranth.hdl import Shape
+
 from caesura.hw.arch.context import State
 from caesura.hw.arch.geometry import preset
+from caesura.hw.preempt.save.closer import save_tally
 from caesura.hw.preempt.sequence.counters import PreemptCounters
 from support.hw.simulation import component
 from support.hw.stream_bench import simulate, value
@@ -12,11 +15,14 @@ G = preset("tiny")
 SAVED = {"data_bytes": "save_data_bytes", "metadata_bytes": "save_metadata_bytes", "registers": "save_registers",
          "lines": "save_lines", "warps": "save_warps"}
 HEAD_BYTES, BODY_BYTES = 8, 56
+WIDTHS = {name: Shape.cast(field.shape).width for name, field in save_tally(G)}
+WORD = 1 << 32
 
 
 def some_cycle(rng):
     """What happens in a cycle."""
-    tally = {"valid": rng.random() < 0.2, "ended": rng.getrandbits(1), **{name: rng.getrandbits(20) for name in SAVED}}
+    tally = {"valid": rng.random() < 0.2, "ended": rng.getrandbits(1), **{
+        name: rng.getrandbits(WIDTHS[name]) for name in SAVED}}
     event = {"valid": rng.random() < 0.2, "state": rng.choice(list(State)[:4]), "error": rng.getrandbits(1)}
     return {"tally": tally, "head_event": event, **{name: rng.random() < 0.2 for name in (
         "dropped", "released", "draining", "started", "issued", "read_valid")}, "read_words": rng.getrandbits(20)}
@@ -29,6 +35,7 @@ def saved(cycles):
     heads = [c for _, c in cycles if c["head_event"]["valid"] and c["head_event"]["state"] != State.DEMOTED]
     totals["save_metadata_bytes"] += (BODY_BYTES * sum(not tally["ended"] for tally in tallies)
                                       + HEAD_BYTES * len(heads))
+    totals = {name: total % WORD for name, total in totals.items()}
     return {**totals, "save_tbs": sum(c["released"] for _, c in cycles),
             "drain_cycles": sum(c["draining"] for _, c in cycles),
             "save_cycles": max((at for at, c in cycles if c["dropped"]), default=0)}
@@ -38,7 +45,7 @@ def resumed(cycles):
     starts = [at for at, c in cycles if c["started"]]
     issued = [at for at, c in cycles if c["issued"] and starts and at > starts[0]]
     return {"restore_cycles": max(starts, default=0), "restore_bytes": 4 * sum(
-        c["read_words"] for _, c in cycles if c["read_valid"]),
+        c["read_words"] for _, c in cycles if c["read_valid"]) % WORD,
         "resume_cycles": issued[0] if issued else cycles[-1][0] + 1}
 
 
@@ -125,7 +132,7 @@ def test_evictions_are_counted_apart_from_the_preempt():
     async def bench(ctx):
         tbs = evicted_bytes = 0
         for _ in range(12):
-            tally = {"valid": 1, "data_bytes": rng.getrandbits(20), "metadata_bytes": rng.getrandbits(10),
+            tally = {"valid": 1, **{name: rng.getrandbits(WIDTHS[name]) for name in ("data_bytes", "metadata_bytes")},
                      "registers": 3, "lines": 4, "warps": 5}
             succeeds, evicts = rng.getrandbits(1), rng.random() < 0.7
             before = value(ctx.get(dut.counters))
@@ -139,8 +146,8 @@ def test_evictions_are_counted_apart_from_the_preempt():
             ctx.set(dut.evicting, 0)
             after = value(ctx.get(dut.counters))
             if succeeds and evicts:
-                tbs, evicted_bytes = tbs + 1, evicted_bytes + (
-                    tally["data_bytes"] + tally["metadata_bytes"] + HEAD_BYTES + BODY_BYTES)
+                tbs, evicted_bytes = tbs + 1, (evicted_bytes + tally["data_bytes"] + tally["metadata_bytes"]
+                                               + HEAD_BYTES + BODY_BYTES) % WORD
             assert (after["evicted_tbs"], after["evicted_bytes"]) == (tbs, evicted_bytes)
             assert after["save_registers"] - before["save_registers"] == (0 if evicts else 3)
         assert tbs

@@ -32,12 +32,17 @@ class Bench:
         Chance that a warp exits rather than stops.
     fails : set of State or str
         What fails: data, once; the first head of a state.
+    withdraws : float
+        Chance in each cycle that the preempt is withdrawn.
+    parks : bool
+        One TB of the kernel has not been started.
     **says : int
-        What else the command says: `checkpoint`, `incremental`, `restart`.
+        What else the command says: `checkpoint`, `incremental`, `restart`, `in_place`.
     """
 
-    def __init__(self, g, seed, exits, fails=(), **says):
+    def __init__(self, g, seed, exits, fails=(), withdraws=0.0, parks=False, **says):
         self.g, self.rng, self.exits, self.fails = g, random.Random(seed), exits, set(fails)
+        self.withdraws, self.parks = withdraws, parks
         self.says, self.checkpoint = says, bool(says.get("checkpoint"))
         self.increments = says == {"incremental": 1}
         self.chosen = set()  # of the TBs saved, whether they had a base, and their sides
@@ -51,8 +56,11 @@ class Bench:
         for tb in rng.sample(range(g.tb_slots), rng.choice([g.tb_slots, rng.randint(0, g.tb_slots)])):
             mine, slots = slots[:rng.randint(1, g.warps // g.tb_slots)], slots[g.warps // g.tb_slots:]
             self.rows[tb] = {"valid": 1, "started": 1, "warps": sum(1 << slot for slot in mine),
-                             "kernel": KERNEL if rng.random() < 0.8 else 0, "launch_id": rng.getrandbits(32),
-                             "entry": entries[tb]}
+                             "kernel": KERNEL if rng.random() < 0.8 else 0, "entry": entries[tb],
+                             "base": rng.randrange(g.registers), "first_line": rng.randrange(g.shared_lines),
+                             "lines": rng.choice((0, rng.randrange(g.shared_lines))),
+                             **{name: rng.getrandbits(32) for name in ("launch_id", "ctaid_x", "local_base")},
+                             **{name: rng.getrandbits(16) for name in ("ctaid_y", "ctaid_z")}}
         self.slot_of = {entry: tb for tb, entry in enumerate(entries)}
         self.bases, self.base_sides = (rng.getrandbits(g.tb_slots) * g.checkpoints for _ in range(2))
         self.crcs = [rng.getrandbits(32) for _ in range(g.tb_slots)]  # of the entry of each base
@@ -65,6 +73,10 @@ class Bench:
         self.committed, self.dropped, self.write_error = set(), set(), False
         self.over = 0  # warps that run on after they were saved
         self.before = None
+        self.withdrawn = False
+        self.plan = [rng.getrandbits(g.tb_slots) for _ in range(2)]  # registers, lines that may stay
+        self.planned = rng.randrange(60)  # cycles until it is known
+        self.stays = {}  # what of the TBs that were handed over stays
 
     def running(self, tb):
         return self.rows[tb].get("warps", 0) & ~self.stopped & ~self.exited
@@ -83,7 +95,7 @@ class Bench:
 
     def inputs(self, ctx):
         """Set what the neighbours say in this cycle; return the tally and the event."""
-        dut, rng, pipeline = self.dut, self.rng, self.pipeline
+        g, dut, rng, pipeline = self.g, self.dut, self.rng, self.pipeline
         for tb, row in enumerate(self.rows):
             if row["valid"] and self.over & row["warps"] and not self.left(tb):
                 self.rows[tb] = row = {"valid": 0}  # it has ended after it was saved
@@ -109,6 +121,13 @@ class Bench:
         ctx.set(dut.commit_idle, not self.heads and not event["valid"] and not self.committing)
         ctx.set(dut.write_error, self.write_error)
         ctx.set(dut.base_crc, self.crcs[ctx.get(dut.select)])
+        self.withdrawn |= rng.random() < self.withdraws
+        ctx.set(dut.withdraw, self.withdrawn)
+        self.planned -= 1
+        ctx.set(dut.plan, {"done": self.planned <= 0, "keep_registers": self.plan[0], "keep_lines": self.plan[1]})
+        self.room, self.row = rng.getrandbits(1), rng.randrange(g.tb_slots)
+        ctx.set(dut.staying_room, self.room)
+        ctx.set(dut.staying, self.row)
         return tally, event
 
     def acknowledge(self, event):
@@ -147,8 +166,13 @@ class Bench:
             self.check_choice(target)
         ours = [tb for tb in self.ours if self.rows[tb]["valid"]]
         assert ctx.get(dut.ours) == sum(1 << tb for tb in ours)
-        assert ctx.get(dut.wanted) == sum(1 << tb for tb in ours if tb not in self.committed)
-        state = (self.stopped, self.exited, {tb for tb in range(self.g.tb_slots) if claim >> tb & 1}, self.write_error)
+        wanted = sum(1 << tb for tb in ours if tb not in self.committed and (tb in self.begun or not self.withdrawn))
+        gone_early = sum(1 << tb for tb in ours if not self.left(tb))  # begun, and ended, at once
+        assert ctx.get(dut.wanted) & ~gone_early == wanted & ~gone_early
+        assert ctx.get(dut.urgent) == (ctx.get(dut.wanted) if self.withdrawn else 0)
+        stays = self.check_staying(ctx, target)
+        state = (self.stopped, self.exited, {tb for tb in range(self.g.tb_slots) if claim >> tb & 1},
+                 self.write_error or self.withdrawn or (bool(self.says.get("in_place")) and self.planned > 0))
         _, _, taken, release, clean, dropped, done = await ctx.tick().sample(
             dut.target.valid & dut.target.ready, dut.release, dut.clean, dut.dropped, dut.done)
         self.before = state
@@ -172,7 +196,9 @@ class Bench:
                 self.committing[tally["tb"]] = self.rng.randint(1, 12)
             self.pipeline = None
         if taken:
-            assert self.pipeline is None and value(target.row)["launch_id"] == self.rows[target.tb]["launch_id"]
+            row = value(target.row)
+            assert self.pipeline is None and {name: row[name] for name in self.rows[target.tb]} == self.rows[target.tb]
+            self.stays[target.tb] = stays
             self.pipeline = Pipeline(target.tb, self.rows[target.tb])
         assert claim & ~sum(1 << tb for tb in self.ours) == 0, "a TB of another kernel is claimed"
         return done if done.valid else None
@@ -206,6 +232,18 @@ class Bench:
         self.chosen.add((based, target.side))
         self.begun.append(target.tb)
 
+    def check_staying(self, ctx, target):
+        """What of the TB that is offered stays on the SM is what the plan says, if there is a row for it; return it."""
+        if not self.g.in_place or target is None:
+            assert not ctx.get(self.dut.reserve)
+            return 0, 0
+        keeps = bool(self.says.get("in_place")) and self.room
+        stays = tuple(int(keeps and vector >> target.tb & 1) for vector in self.plan)
+        stays = stays[0], int(stays[1] and self.rows[target.tb]["lines"] != 0)
+        assert (target.registers, target.lines, target.staying, target.evict) == (*stays, self.row, 0)
+        assert ctx.get(self.dut.reserve) == (ctx.get(self.dut.target.ready) and any(stays))
+        return stays
+
     def check_draining(self, ctx, claim):
         dut = self.dut
         todo = [tb for tb in self.ours if tb not in self.begun and tb not in self.dropped]
@@ -214,7 +252,7 @@ class Bench:
         busy = ctx.get(dut.flowing) or ctx.get(dut.sending)
         if ctx.get(dut.draining):
             assert not busy and (ctx.get(dut.waiting) or set(todo) - set(over) and not ready)
-        elif claim and not busy and not self.pipeline and not ctx.get(dut.target.valid):
+        elif claim and not busy and not self.pipeline and not ctx.get(dut.target.valid) and not self.withdrawn:
             assert ready or over or not todo, "nothing can be saved"
 
     async def preempt(self, ctx, pace):
@@ -222,6 +260,11 @@ class Bench:
         dut = self.dut
         self.pace = pace
         self.fill()
+        if self.parks:
+            entry, tb = self.rng.choice([*self.slot_of.items()])
+            warps = self.rows[tb].get("warps", 0)
+            self.rows[tb] = {"valid": 1, "started": 0, "kernel": KERNEL, "entry": entry, "warps": warps}
+            self.ours.discard(tb)
         ctx.set(dut.accepted, {"kernel": KERNEL, "generation": GENERATION, "spared": self.spared, **self.says})
         ctx.set(dut.bases, self.bases)
         ctx.set(dut.base_sides, self.base_sides)
@@ -246,7 +289,7 @@ class Bench:
         async def bench(ctx):
             for _ in range(count):
                 errors.append(await self.preempt(ctx, pace))
-                if not errors[-1]:
+                if not errors[-1] and not self.withdrawn:
                     assert self.dropped == self.ours and self.committed == self.ours - self.ended
 
         simulate(self.dut, bench, cycles=count * (LIMIT + 2))
@@ -283,6 +326,44 @@ def test_after_a_write_error_what_is_not_committed_stays(fails, checkpoint):
             assert all(bench.rows[tb]["valid"] for tb in bench.ours - bench.dropped)
         else:
             assert error == CommandError.NONE and bench.ours == bench.ended
+
+
+@pytest.mark.parametrize("checkpoint", [0, 1])
+def test_one_that_is_withdrawn_begins_no_further_tb(checkpoint):
+    bench = Bench(GEOMETRIES["6 TBs"], checkpoint, 0.1, withdraws=0.01, checkpoint=checkpoint)
+    left, finish = [], Bench.preempt
+
+    async def preempt(ctx, pace):
+        error = await finish(bench, ctx, pace)
+        saved = bench.ours - bench.ended
+        assert bench.committed == saved & set(bench.begun) or bench.committed == saved
+        assert all(bench.rows[tb]["valid"] for tb in bench.ours - bench.dropped)
+        left.append(len(saved - bench.committed))
+        return error
+
+    bench.preempt = preempt
+    assert bench.run(20) == [CommandError.NONE] * 20
+    assert any(left) and not all(left)
+
+
+def test_a_tb_that_is_parked_is_an_error_and_stays():
+    bench = Bench(GEOMETRIES["6 TBs"], 1, 0.0, parks=True)
+    assert bench.run(8, 0.5) == [CommandError.BUS_ERROR] * 8
+    assert all(row["valid"] for row in bench.rows if not row.get("started", 1))
+
+
+def test_what_may_stay_of_a_tb_stays_where_there_is_a_row_for_it():
+    bench = Bench(GEOMETRIES["6 TBs"], 3, 0.1, in_place=1)
+    seen, finish = set(), Bench.preempt
+
+    async def preempt(ctx, pace):
+        error = await finish(bench, ctx, pace)
+        seen.update(bench.stays.values())
+        return error
+
+    bench.preempt = preempt
+    assert bench.run(12, 0.5) == [CommandError.NONE] * 12
+    assert seen == {(0, 0), (0, 1), (1, 0), (1, 1)}
 
 
 def test_a_kernel_without_tbs_ends_at_once():

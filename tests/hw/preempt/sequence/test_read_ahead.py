@@ -6,7 +6,9 @@ import random
 import pytest
 
 from caesura.hw.arch.context import area_address, place_of
+from caesura.hw.arch.encodings import MAX_ROW_WORDS
 from caesura.hw.arch.geometry import preset
+from caesura.hw.preempt.formats.packer import WORD_COUNT_BITS
 from caesura.hw.preempt.sequence.read_ahead import ReadAhead
 from support.hw.simulation import component
 from support.hw.stream_bench import simulate, value
@@ -16,7 +18,7 @@ GEOMETRIES = {"bus of 4": preset("tiny").replace(bus_bytes=4, bytes_per_cycle=4.
               "spare entries": preset("tiny").replace(entries=5),
               "bus of 128": preset("gtx480").replace(warps=8, bus_bytes=128, bytes_per_cycle=128.0),
               "no checkpoints": preset("tiny").replace(checkpoints=False, in_place=False)}
-CCB_BASE, AREA_BYTES, ENTRY_WORDS, ROW_WORDS, LIMIT = 0x10_0000, 0x4000, 16, 5, 400
+ENTRY_WORDS, LIMIT = 16, 400
 
 
 class Bench:
@@ -27,7 +29,12 @@ class Bench:
         self.look = self.rng.getrandbits(g.context_entries) | 1
         self.sides, self.increments = (self.rng.getrandbits(g.context_entries) * g.checkpoints for _ in range(2))
         self.increments *= self.rng.random() < 0.7
-        self.extents = [[{"words": self.rng.randint(ROW_WORDS * g.max_block_warps + 1, 500),
+        self.completed = self.rng.getrandbits(g.context_entries) * g.in_place * (self.rng.random() < 0.3)
+        self.pairs = self.increments | self.completed
+        self.row_words = self.rng.randint(1, MAX_ROW_WORDS)
+        self.ccb_base, self.area_bytes = 128 * self.rng.randrange(1 << 24), 128 * self.rng.randrange(1 << 17)
+        self.extents = [[{"words": self.rng.randint(self.row_words * g.max_block_warps + 1, self.rng.choice(
+            (500, (1 << WORD_COUNT_BITS) - 1))),
                           "warps": self.rng.randint(1, g.max_block_warps)} for _ in ("own", "base's")]
                         for _ in range(g.context_entries)]
         self.wanted = [k for k in range(g.context_entries) if self.look >> k & 1]
@@ -37,27 +44,27 @@ class Bench:
         return place_of(self.g, number, self.sides >> number & 1 ^ of_base)
 
     def entries(self, of_base):
-        return [{"address": CCB_BASE + 128 * self.place(k, of_base), "words": ENTRY_WORDS, "skip": 0, "checked": 0}
+        return [{"address": self.ccb_base + 128 * self.place(k, of_base), "words": ENTRY_WORDS, "skip": 0, "checked": 0}
                 for k in range(self.g.context_entries)]
 
     def streams_of(self, number):
         """The reads of an image: those of the base of an increment first."""
         own = self.stream_of(number, 0)
-        return self.stream_of(number, 1) + own if self.increments >> number & 1 else own
+        return self.stream_of(number, 1) + own if self.pairs >> number & 1 else own
 
     def stream_of(self, number, of_base):
         extent, word = self.extents[number][of_base], self.g.bus_words
-        area = area_address(self.g, CCB_BASE, AREA_BYTES, self.place(number, of_base))
-        before = extent["words"] - ROW_WORDS * extent["warps"]
+        area = area_address(self.g, self.ccb_base, self.area_bytes, self.place(number, of_base)) % (1 << 32)
+        before = extent["words"] - self.row_words * extent["warps"]
         skip = before % word
-        return [{"address": area + 4 * (before - skip), "words": extent["words"] - before + skip, "skip": skip,
+        return [{"address": (area + 4 * (before - skip)) % (1 << 32), "words": extent["words"] - before + skip, "skip": skip,
                  "checked": 0},
                 {"address": area, "words": before, "skip": 0, "checked": 1}]
 
     def run(self):
         """Return the entries whose streams were asked for the second time, and those whose TBs got room."""
         g, rng, dut = self.g, self.rng, component(ReadAhead, self.g)
-        expected = self.entries(0) + (self.entries(1) if self.look & self.increments else [])
+        expected = self.entries(0) + (self.entries(1) if self.look & self.pairs else [])
         entries = len(expected)
         firsts, ends = [], []  # of each TB that is wanted, its first job and the one after its last
         for k in self.wanted:
@@ -74,11 +81,15 @@ class Bench:
             placed.clear()
             for signal in (dut.placed, dut.closed, dut.over):
                 ctx.set(signal, 0)
-            ctx.set(dut.accepted, {"ccb_base": CCB_BASE, "area_bytes": AREA_BYTES, "again": self.again,
-                                   "row_words": ROW_WORDS})
+            ctx.set(dut.accepted, {"ccb_base": self.ccb_base, "area_bytes": self.area_bytes, "again": self.again,
+                                   "row_words": self.row_words})
             ctx.set(dut.look, self.look)
             ctx.set(dut.sides, self.sides)
             ctx.set(dut.increments, self.increments)
+            ctx.set(dut.completed, self.completed)
+            for _ in range(3):
+                assert ctx.get(dut.idle) and not ctx.get(dut.read_job.valid), "it was not begun"
+                await ctx.tick()
             ctx.set(dut.begin, 1)
             await ctx.tick()
             ctx.set(dut.begin, 0)

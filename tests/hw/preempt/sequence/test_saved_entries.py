@@ -7,6 +7,7 @@ import pytest
 
 from caesura.hw.arch.context import State
 from caesura.hw.arch.geometry import preset
+from caesura.hw.preempt.formats.packer import WORD_COUNT_BITS
 from caesura.hw.preempt.formats.stream_extent import stream_extent
 from caesura.hw.preempt.sequence.saved_entries import SavedEntries
 from support.hw.simulation import component
@@ -26,28 +27,38 @@ def test_an_entry_is_saved_from_complete_to_demoted():
     dut, rng = component(SavedEntries, G), random.Random(1)
 
     async def bench(ctx):
-        saved = {k: {} for k in range(G.kernel_slots)}
-        for generation in range(400):
+        saved, records = {k: {} for k in range(G.kernel_slots)}, set()
+        for _ in range(400):
+            generation = rng.getrandbits(32)
             kernel, entry, saving = rng.randrange(G.kernel_slots), rng.randrange(G.context_entries), rng.getrandbits(1)
             state, error = rng.choice([State.COMPLETE, State.DEMOTED, State.BASE]), rng.random() < 0.3
             valid = rng.random() < 0.8
             start = 1 << rng.randrange(G.kernel_slots) if rng.random() < 0.02 else 0
-            for signal, what in ((dut.kernel, kernel), (dut.generation, generation << 16 | 5), (dut.saving, saving),
+            recorded, voided = rng.random() < 0.1, rng.random() < 0.1
+            for signal, what in ((dut.kernel, kernel), (dut.generation, generation), (dut.recorded, recorded),
+                                 (dut.voided, voided and not recorded), (dut.saving, saving),
                                  (dut.start, start), (dut.event, {"valid": valid, "entry": entry, "state": state,
                                                                   "error": error})):
                 ctx.set(signal, what)
             await ctx.tick()
             if valid and not error and saving and state == State.COMPLETE:
-                saved[kernel][entry] = generation << 16 | 5
+                saved[kernel][entry] = generation
             elif valid and not error and state == State.DEMOTED:
                 saved[kernel].pop(entry, None)
+            if recorded:
+                records.add(kernel)
+            elif voided or (valid and not error and state == State.DEMOTED):
+                records.discard(kernel)
             for k in range(G.kernel_slots):
                 if start >> k & 1:
                     saved[k].clear()
-            ctx.set(dut.event.valid, 0)
-            ctx.set(dut.start, 0)
+                    records.discard(k)
+            for signal in (dut.event.valid, dut.start, dut.recorded, dut.voided):
+                ctx.set(signal, 0)
+            assert ctx.get(dut.kept) == vector(k for k in saved if saved[k] or k in records)
             for k in range(G.kernel_slots):
                 ctx.set(dut.kernel, k)
+                assert ctx.get(dut.stands) == (k in records)
                 assert ctx.get(dut.saved) == vector(saved[k])
                 for n, expected in saved[k].items():
                     ctx.set(dut.select, n)
@@ -65,7 +76,8 @@ def test_the_length_of_a_stream_is_that_of_the_last_save_or_of_its_adoption(name
         known, sides = {}, [0] * g.kernel_slots
         for _ in range(400):
             kernel, entry, saving = rng.randrange(g.kernel_slots), rng.randrange(g.context_entries), rng.random() < 0.8
-            data, metadata, warps = 4 * rng.getrandbits(16), 4 * rng.getrandbits(10), rng.randint(1, g.max_block_warps)
+            data, metadata, warps = 4 * rng.getrandbits(rng.choice((8, 16, WORD_COUNT_BITS - 1))), 4 * rng.getrandbits(
+                10), rng.randint(1, g.max_block_warps)
             valid, ended, side = rng.random() < 0.8, rng.random() < 0.2, rng.getrandbits(1) * g.checkpoints
             arrived, of_base = rng.random() < 0.1, rng.getrandbits(1) * g.checkpoints
             ctx.set(dut.kernel, kernel)
@@ -80,10 +92,11 @@ def test_the_length_of_a_stream_is_that_of_the_last_save_or_of_its_adoption(name
                                 "side": side, "data_bytes": data, "metadata_bytes": metadata, "warps": warps})
             ctx.set(dut.arrived_base if of_base else dut.arrived, arrived)
             ctx.set(dut.select, found := rng.randrange(g.context_entries))
-            ctx.set(dut.found, {"extent": {"words": 7, "warps": 2}})
+            read = {"words": rng.getrandbits(WORD_COUNT_BITS), "warps": rng.randint(1, g.max_block_warps)}
+            ctx.set(dut.found, {"extent": read})
             await ctx.tick()
             if arrived:
-                known[kernel, found, sides[kernel] >> found & 1 ^ of_base] = extent.const({"words": 7, "warps": 2})
+                known[kernel, found, sides[kernel] >> found & 1 ^ of_base] = extent.const(read)
             elif saving and valid and not ended:
                 known[kernel, entry, side] = extent.const({"words": (data + metadata) // 4, "warps": warps})
             ctx.set(dut.tally.valid, 0)
@@ -255,11 +268,17 @@ def test_what_is_adopted_stands_on_the_sides_of_the_record_and_has_the_bases_tha
                 side, increment = sides >> n & 1, incremental >> n & 1
                 crc, base_crc, generations[n] = (rng.getrandbits(32) for _ in range(3))
                 kernel.saved[n], kernel.crcs[n, side] = (side, increment), crc
+                stays = (False, False)
                 if increment:
                     kernel.bases[n] = 1 - side, base_crc
+                elif g.in_place:
+                    stays = rng.choice(((False, False), (True, False), (False, True), (True, True)))
+                kernel.without[n] = stays
+                if any(stays):
+                    kernel.completed.add(n)
                 await pulse(ctx, dut.arrived, select=n, found={
                     "generation": generations[n], "crc": crc, "increment": increment,
-                    "base_crc": increment and base_crc, "extent": {"words": n + 1, "warps": 1}})
+                    "base_crc": increment and base_crc, "registers_stay": stays[0], "lines_stay": stays[1], "extent": {"words": n + 1, "warps": 1}})
         for n in kernel.bases:
             ctx.set(dut.select, n)
             assert ctx.get(dut.listed_crc) == kernel.bases[n][1]

@@ -1,0 +1,101 @@
+"""Tests of a block in Amaranth's simulator, run on its netlist with faults."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+from amaranth.lib import wiring
+
+from caesura.hw.arch.geometry import Geometry
+from caesura.hw.blocks.ports import ports_of
+from caesura.sim.cocotb.run import BenchError
+from support.checkout import ROOT
+from support.hw.netlist_model import top_module
+from support.sources import closure
+
+from .planting import NETLIST, SELECT, SELECT_BITS, Mutated
+
+__all__ = ["FOLDER", "BlockTests"]
+
+FOLDER = ROOT / "tests" / "hw" / "preempt"
+"""Of the tests."""
+
+
+@dataclass(frozen=True)
+class BlockTests:
+    """Tests of a block: those of a file, the long ones too.
+
+    Attributes
+    ----------
+    file : str
+        Below `tests/hw/preempt`.
+    block : type
+    geometry : Geometry
+        Of the blocks that have the faults; those of other geometries in the file have none.
+    arguments : tuple
+        What the block takes besides.
+    """
+
+    file: str
+    block: Callable[..., wiring.Component]
+    geometry: Geometry
+    arguments: tuple[Any, ...] = ()
+
+    def component(self) -> wiring.Component:
+        """Return the block."""
+        return self.block(self.geometry, *self.arguments)
+
+    def texts(self) -> list[str]:
+        """Return what decides what the tests do, besides the block."""
+        path = FOLDER / self.file
+        own = [Path(__file__).with_name(name) for name in ("block_tests.py", "cosimulation.py", "run_tests.py")]
+        return [file.read_text() for file in sorted({path, *closure(path), *own})]
+
+    def limit(self, mutated: Mutated, seed: int) -> int:
+        """Return how many cycles a simulation may take with a fault: twice what the longest takes without.
+
+        Raises
+        ------
+        BenchError
+            If a test fails without a fault, or the block is in none.
+        """
+        found = self._run(mutated, [0], 1 << 40)["0"]
+        if found["code"] != pytest.ExitCode.OK or not found["cycles"]:
+            raise BenchError(f"{self.file} fails on the netlist without a fault, or does not run it:\n{found['log']}")
+        return 2 * found["cycles"] + 100
+
+    def caught(self, mutated: Mutated, numbers: list[int], limit: int, seed: int) -> set[int]:
+        """Return which of some faults the tests notice: one fails, or does not end in time.
+
+        Raises
+        ------
+        BenchError
+            If tests could not be run.
+        """
+        found = self._run(mutated, numbers, limit)
+        for number in numbers:
+            code = found[str(number)]["code"]
+            if code not in (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED, None):
+                raise BenchError(f"{self.file} could not be run:\n{found[str(number)]['log']}")
+        return {number for number in numbers if found[str(number)]["code"] != pytest.ExitCode.OK}
+
+    def _run(self, mutated: Mutated, numbers: list[int], limit: int) -> dict[str, Any]:
+        """Return of each fault pytest's exit code, None if it died or took too long, cycles of the longest simulation,
+        and what was printed."""
+        ports = ports_of(self.component())
+        text = f"{top_module(NETLIST, ports, [(SELECT, SELECT_BITS)])}\n{mutated.netlist}"
+        asked = {"text": text, "widths": [*(port.width for port in ports), SELECT_BITS], "faults": numbers,
+                 "limit": limit, "file": self.file, "block": self.block.__name__}
+        done = subprocess.run([sys.executable, "-m", "support.mutation.run_tests"], cwd=ROOT, input=json.dumps(asked),
+                              capture_output=True, text=True, env=os.environ | {"PYTHONPATH": str(ROOT / "tests")})
+        if done.returncode:
+            raise BenchError(f"{self.file} with faults:\n{done.stderr[-3000:]}")
+        return json.loads(done.stdout.splitlines()[-1])
