@@ -21,7 +21,8 @@ MAP, SM_MAP = device_register_map(), register_map()
 ONCE = [path for path in SM_MAP if "[" not in path]
 """Registers that are no element of an array."""
 MAPS = pytest.mark.parametrize("name, options, own", [
-    ("caesura_sm", (), SM_MAP), ("caesura_gpu", ("--device",), {path: MAP[path] for path in MAP if path not in SM_MAP})],
+    ("caesura_sm", (), SM_MAP),
+    ("caesura_gpu", ("--device",), {path: MAP[path] for path in MAP if path not in SM_MAP})],
     ids=["SM", "device"])
 """The maps that are written: name, options, registers."""
 

@@ -76,8 +76,9 @@ class Design:
                 for number in outputs:
                     wanted, got = row[number] & (1 << self.ports[number].width) - 1, model.get(number)
                     if got != wanted:
-                        raise DifferenceError(f"cycle {cycle}: {self.ports[number].inner} is {got:#x} in SystemVerilog, "
-                                              f"{wanted:#x} in Amaranth's simulator")
+                        name = self.ports[number].inner
+                        raise DifferenceError(f"cycle {cycle}: {name} is {got:#x} in SystemVerilog, {wanted:#x} in "
+                                              f"Amaranth's simulator")
                 model.edge()
         for line in model.counted:
             point, _, count = line.rpartition(" ")

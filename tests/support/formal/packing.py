@@ -174,13 +174,18 @@ def _of_expander(g: Geometry) -> tuple[int, int, bool, tuple[int, ...]]:
     return g.chunk_words, most, False, tuple(sorted(takes))
 
 
+def _unpacker(words_in: int, words_out: int, ahead: bool = True, takes: tuple[int, ...] = ()) -> Property:
+    name = f"{words_in}-to-{words_out}{'-ahead' if ahead else ''}"
+    planted = words_in == 4 and not takes
+    return Property(
+        f"unpacker/{name}-by-{'-'.join(map(str, takes))}" if takes else f"unpacker/{name}", _UNPACKED,
+        lambda: UnpackerKeepsWords(words_in, words_out, ahead, takes), short=planted,
+        timeout=300 if words_in < 32 else 1200, faults=_UNPACKER_FAULTS[0 if ahead else 1:] if planted else ())
+
+
 PROPERTIES = (
     *(Property(f"packer/{n}-of-{most}", _PACKED, lambda n=n, most=most: PackerKeepsWords(n, most), short=n == 4,
                faults=_PACKER_FAULTS if n == 4 else ()) for n, most in ((4, 5), (2, 5), (8, 8))),
-    *(Property(f"unpacker/{n}-to-{most}{'-ahead' if ahead else ''}{'-by-' + '-'.join(map(str, by)) if by else ''}",
-               _UNPACKED, lambda n=n, most=most, ahead=ahead, by=by: UnpackerKeepsWords(n, most, ahead, by),
-               timeout=300 if n < 32 else 1200, short=n == 4 and not by,
-               faults=_UNPACKER_FAULTS[0 if ahead else 1:] if n == 4 and not by else ())
-      for n, most, ahead, by in ((4, 5, True, ()), (2, 5, True, ()), (1, 5, True, ()), (8, 9, True, ()),
-                                 (16, 17, True, ()), (32, 33, True, ()), (4, 4, False, ()), *map(_of_expander, (preset("tiny"), preset("gtx480"))))),
+    *(_unpacker(n, max(4, n) + 1) for n in (4, 2, 1, 8, 16, 32)), _unpacker(4, 4, ahead=False),
+    *(_unpacker(*_of_expander(preset(name))) for name in ("tiny", "gtx480")),
 )

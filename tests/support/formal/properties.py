@@ -2,7 +2,18 @@
 
 from __future__ import annotations
 
-from . import allocating, buses, committing, compressing, making_room, packing, reading, register_bits, sequencing, shares
+from . import (
+    allocating,
+    buses,
+    committing,
+    compressing,
+    making_room,
+    packing,
+    reading,
+    register_bits,
+    sequencing,
+    shares,
+)
 from .property import Property
 
 __all__ = ["PROPERTIES"]

@@ -83,7 +83,8 @@ class AnswersAreCounted(_Reader):
             a_job_is_taken_when_all_of_the_last_is_asked_for=~(job.valid & job.ready) | (left == 0),
             nothing_is_asked_for_when_cancelled=~block.cancel | ~request.valid,
             # What makes it inductive:
-            address=(left == 0) | (dut.signal("address") == address) & (address % g.bus_bytes == 0), left=dut.signal("beats_left") == left,
+            address=(left == 0) | (dut.signal("address") == address) & (address % g.bus_bytes == 0),
+            left=dut.signal("beats_left") == left,
             owed=dut.signal("owed") == self.owed, no_more_than_it_holds=self.owed + level <= depth,
             what_is_at_the_end_is_shown=(level == inner + 1) | (level == inner) & (inner <= 1),
             what_was_idle_owes_nothing=~(self.was & self.was_idle) | (self.owed == 0),
@@ -139,9 +140,9 @@ class BeatsComeOutAsTheyCame(_Reader):
             it_is_checked_as_the_job=~block.beat.valid | (said.checked == checked))
 
 
-_COUNTED = ("The segment reader asks for the beats of its jobs, each once and in order, within a segment, with room for all "
-            "answers; it is idle exactly when all have come; a failed answer that is not forgotten is said from the next "
-            "cycle on until it is cleared")
+_COUNTED = ("The segment reader asks for the beats of its jobs, each once and in order, within a segment, with room "
+            "for all answers; it is idle exactly when all have come; a failed answer that is not forgotten is said "
+            "from the next cycle on until it is cleared")
 _CAME = ("Each beat that memory answers comes out as it came, once and in order, with as many words as its job still "
          "wants")
 _COUNT_FAULTS = (

@@ -86,9 +86,9 @@ def icarus(made: Exported, bench: str, folder: Path) -> list[str]:
 
 
 def stirred(made: Exported, cycles: int, folder: Path, seed: int = 1) -> str:
-    """Return a bench that gives a flat block random inputs, for `icarus` and `verilated`; what it gives is a file in the
-    folder. Bits are 1 in half of the cycles, seldom, or mostly, which changes every few cycles for each port; there is a
-    reset in the first two cycles and now and then."""
+    """Return a bench that gives a flat block random inputs, for `icarus` and `verilated`; what it gives is a file in
+    the folder. Bits are 1 in half of the cycles, seldom, or mostly, which changes every few cycles for each port; there
+    is a reset in the first two cycles and now and then."""
     rng = random.Random(seed)
     head = made.text.partition(f"\nmodule {made.name} (")[2].partition("\n);")[0]
     ports = [(name, direction == "output", int(high or 0) + 1) for direction, high, name in _PORT.findall(head)]

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from caesura.cache import cache_directory, digest, write_atomically
+
 from .equivalence import Verdict, equivalent
 from .one_step import OneStep
 from .planting import Fault, Mutated, planted

@@ -9,12 +9,14 @@ from types import SimpleNamespace
 from typing import Any
 
 from amaranth.hdl import Cat, Mux, Value
+from amaranth.lib import data, wiring
 
 from caesura.hw.arch.encodings import Encoding
+from caesura.hw.blocks.ports import ports_of
 
 from .equivalence import Contract
 
-__all__ = ["COMPRESSOR", "DECOMPRESSOR", "ENCODER", "GROUP_DECODER", "PACKER", "TB_COMPRESSOR"]
+__all__ = ["COMPRESSOR", "DECOMPRESSOR", "ENCODER", "GROUP_DECODER", "PACKER", "TB_COMPRESSOR", "within"]
 
 
 def _first(words: Any, count: Value) -> list[Value]:
@@ -50,6 +52,26 @@ def _grouped(code: Value) -> Value:
     """Return whether an encoding is one of groups of up to 16 lanes, or dead."""
     groups = [each for each in Encoding if 0 < each.group <= 16]
     return Cat(code == each for each in (Encoding.DEAD, *groups)).any()
+
+
+def within(ports: SimpleNamespace, block: wiring.Component) -> list[Value]:
+    """Numbers of entries, TBs, kernels and warps that a block is told are of some that there are."""
+    g: Any = block.geometry  # pyright: ignore[reportAttributeAccessIssue]
+    limits = dict.fromkeys(("entry", "select", "ahead", "chosen"), g.context_entries) | {
+        "tb": g.tb_slots, "staying": g.tb_slots, "kernel": g.kernel_slots, "warp": g.warps}
+    given: list[Value] = []
+
+    def walk(name: Any, value: Any) -> None:
+        if isinstance(value, data.View):
+            for part, _ in value.shape():
+                walk(part, value[part])
+        elif limits.get(name, 1 << 32) < 1 << len(Value.cast(value)):
+            given.append(Value.cast(value) < limits[name])
+
+    for port in ports_of(block):
+        if not port.output:
+            walk(port.path[-1], getattr(ports, port.inner))
+    return given
 
 
 PACKER = Contract(lambda ports: [ports.chunk_payload.count <= len(ports.chunk_payload.words)],

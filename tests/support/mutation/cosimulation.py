@@ -82,7 +82,8 @@ def substituted(substitute: Substitute) -> type[simulation.Simulator]:
             if not substitute.stands_for(self._dut):
                 return super().run(limit)
             m = Module()
-            m.domains += (domain := ClockDomain("sync"))
+            domain: Any = ClockDomain("sync")  # the stubs do not know its clock
+            m.domains += domain
             m.d.sync += Signal(name="unused").eq(0)  # the domain has to be of use
             simulator = AmaranthSimulator(m)
             for period in self._clocks:
@@ -120,7 +121,7 @@ def _process(dut: wiring.Component, substitute: Substitute, model: Model, clock:
     """Return the process that gives a netlist the inputs of a block, and the block the netlist's outputs."""
     values = {path: value for path, _, value in dut.signature.flatten(dut)}
     ports = ports_of(dut)
-    signals = [Value.cast(values[port.path]) for port in ports]
+    signals: list[Any] = [Value.cast(values[port.path]) for port in ports]
     inputs = [number for number, port in enumerate(ports) if not port.output]
     shown = {number: signals[number].init for number, port in enumerate(ports) if port.output}
 

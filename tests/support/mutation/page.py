@@ -12,6 +12,7 @@ from support.coverage.markers import fill
 
 from .campaign import CAUGHT, Result
 from .equivalence import Verdict
+from .targets import TARGETS
 
 __all__ = ["RECORDED", "caught_share", "fault_table", "figures", "record", "recorded", "survivor_table"]
 
@@ -26,8 +27,11 @@ def figures(results: Sequence[Result]) -> dict[str, Any]:
 
 
 def record(results: Sequence[Result]) -> None:
-    """Keep the figures of campaigns, and put them into the page."""
-    kept = figures(results)
+    """Keep the figures of campaigns beside those of other blocks that were kept, and put all into the page."""
+    found = figures(results)
+    before = recorded() if RECORDED.exists() else {}
+    kept = {target.name: found.get(target.name) or before[target.name] for target in TARGETS
+            if target.name in found or target.name in before}
     write_atomically(RECORDED, json.dumps(kept, indent=1) + "\n")
     fill({"faults": fault_table(kept), "survivors": survivor_table(kept)})
 

@@ -1,5 +1,5 @@
-"""Runs the tests of a block on its netlist, once for each of some faults: ``python -m support.mutation.run_tests`` reads
-what to run from standard input (`BlockTests`), and writes how each fault went.
+"""Runs the tests of a block on its netlist, once for each of some faults: ``python -m support.mutation.run_tests``
+reads what to run from standard input (`BlockTests`), and writes how each fault went.
 
 Each fault has a process of its own, forked when everything is imported and the netlist compiled: what a test that
 fails leaves behind is no other fault's.

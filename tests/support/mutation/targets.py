@@ -35,7 +35,7 @@ from caesura.hw.preempt.sequence.sequencer import Sequencer
 
 from .block_tests import BlockTests
 from .cocotb_bench import CocotbBench
-from .contracts import COMPRESSOR, DECOMPRESSOR, ENCODER, GROUP_DECODER, PACKER, TB_COMPRESSOR
+from .contracts import COMPRESSOR, DECOMPRESSOR, ENCODER, GROUP_DECODER, PACKER, TB_COMPRESSOR, within
 from .equivalence import ANYTHING, Contract
 
 __all__ = ["TARGETS", "Target"]
@@ -68,7 +68,8 @@ class Target:
 def _tested(file: str, block: Callable[..., wiring.Component], geometry: Geometry, large: bool = False) -> Target:
     """Return a block with faults that its tests have to notice, named as their file."""
     name = file.rpartition("/")[2].removeprefix("test_").removesuffix(".py")
-    return Target(name, BlockTests(file, block, geometry), 30, None if large else ANYTHING)
+    contract = Contract(lambda ports: within(ports, block(geometry)))
+    return Target(name, BlockTests(file, block, geometry), 30, None if large else contract)
 
 
 TINY = preset("tiny")

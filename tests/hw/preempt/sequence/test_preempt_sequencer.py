@@ -56,7 +56,7 @@ class Bench:
         for tb in rng.sample(range(g.tb_slots), rng.choice([g.tb_slots, rng.randint(0, g.tb_slots)])):
             mine, slots = slots[:rng.randint(1, g.warps // g.tb_slots)], slots[g.warps // g.tb_slots:]
             self.rows[tb] = {"valid": 1, "started": 1, "warps": sum(1 << slot for slot in mine),
-                             "kernel": KERNEL if rng.random() < 0.8 else 0, "entry": entries[tb],
+                             "kernel": KERNEL if rng.random() < 0.8 else rng.choice((0, 2)), "entry": entries[tb],
                              "base": rng.randrange(g.registers), "first_line": rng.randrange(g.shared_lines),
                              "lines": rng.choice((0, rng.randrange(g.shared_lines))),
                              **{name: rng.getrandbits(32) for name in ("launch_id", "ctaid_x", "local_base")},
@@ -71,6 +71,8 @@ class Bench:
         self.pipeline, self.heads, self.failing = None, [], set(self.fails)
         self.begun, self.ended, self.committing = [], set(), {}
         self.committed, self.dropped, self.write_error = set(), set(), False
+        self.junk = {"valid": 0, "kernel": KERNEL, "started": rng.getrandbits(1), "warps": rng.getrandbits(g.warps),
+                     "entry": rng.randrange(g.tb_slots)}  # in a row that is free
         self.over = 0  # warps that run on after they were saved
         self.before = None
         self.withdrawn = False
@@ -99,16 +101,16 @@ class Bench:
         for tb, row in enumerate(self.rows):
             if row["valid"] and self.over & row["warps"] and not self.left(tb):
                 self.rows[tb] = row = {"valid": 0}  # it has ended after it was saved
-            ctx.set(dut.resident[tb], row)
+            ctx.set(dut.resident[tb], row if row["valid"] else self.junk)
         ctx.set(dut.stopped, self.stopped)
         ctx.set(dut.exited, self.exited)
         waits = pipeline is not None and self.running(pipeline.tb) != 0 and pipeline.time == 0
-        tally = {"valid": 0}
+        tally = {"valid": 0, "ended": rng.getrandbits(1), "tb": rng.randrange(g.tb_slots)}
         if pipeline is not None and not waits:
             pipeline.time += 1
             if pipeline.time > 4 + pipeline.tb:
                 tally = {"valid": 1, "tb": pipeline.tb, "ended": not self.left(pipeline.tb)}
-        event = {"valid": 0}
+        event = {"valid": 0, "state": rng.choice((State.COMPLETE, State.BASE)), "entry": rng.randrange(g.tb_slots)}
         if self.heads and rng.random() < 0.3:
             event = {"valid": 1, **self.heads.pop(0)}
         ctx.set(dut.tally, tally)

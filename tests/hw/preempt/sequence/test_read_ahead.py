@@ -57,8 +57,8 @@ class Bench:
         area = area_address(self.g, self.ccb_base, self.area_bytes, self.place(number, of_base)) % (1 << 32)
         before = extent["words"] - self.row_words * extent["warps"]
         skip = before % word
-        return [{"address": (area + 4 * (before - skip)) % (1 << 32), "words": extent["words"] - before + skip, "skip": skip,
-                 "checked": 0},
+        return [{"address": (area + 4 * (before - skip)) % (1 << 32), "words": extent["words"] - before + skip,
+                 "skip": skip, "checked": 0},
                 {"address": area, "words": before, "skip": 0, "checked": 1}]
 
     def run(self):

@@ -141,7 +141,7 @@ class Bench:
 
     def restore(self, ctx):
         """The restore pipeline: one stream after the other, in the order of the jobs."""
-        restored = {"valid": 0}
+        restored = {"valid": 0, "entry": self.rng.randrange(self.g.tb_slots), "clean": 1}
         if self.restores:
             self.restores[0][-1] -= 1
             if self.restores[0][-1] < 0:
@@ -156,7 +156,7 @@ class Bench:
         return restored
 
     def commit(self, ctx):
-        event = {"valid": 0}
+        event = {"valid": 0, "entry": self.rng.randrange(self.g.tb_slots), "state": State.DEMOTED}
         if self.heads and self.rng.random() < 0.2:
             entry, state = self.heads.pop(0)
             error = self.fault in ("demote", "write") and state == State.DEMOTED and entry == self.victim
@@ -321,8 +321,10 @@ class Bench:
         entry_of = {tb: entry for entry, tb in self.parked.items()}
         for tb in range(self.g.tb_slots):
             entry = entry_of.get(tb, self.rng.randrange(self.g.tb_slots))
-            ctx.set(dut.resident[tb], {"valid": tb in entry_of or self.rng.random() < 0.5, "entry": entry,
-                                       "kernel": 1 if tb in entry_of else 0, "started": 0})
+            row = {"valid": 1, "kernel": 1, "started": 0} if tb in entry_of else self.rng.choice((
+                {"valid": 0, "kernel": 1, "started": 0}, {"valid": 1, "kernel": self.rng.choice((0, 2)), "started": 0},
+                {"valid": 1, "kernel": 1, "started": 1}))  # free, of another kernel, or running
+            ctx.set(dut.resident[tb], {**row, "entry": entry})
         for signal in (dut.read_error, dut.write_error, dut.entries_full, dut.bad):
             ctx.set(signal, 0)
         ctx.set(dut.begin, 1)

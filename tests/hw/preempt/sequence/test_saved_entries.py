@@ -278,7 +278,8 @@ def test_what_is_adopted_stands_on_the_sides_of_the_record_and_has_the_bases_tha
                     kernel.completed.add(n)
                 await pulse(ctx, dut.arrived, select=n, found={
                     "generation": generations[n], "crc": crc, "increment": increment,
-                    "base_crc": increment and base_crc, "registers_stay": stays[0], "lines_stay": stays[1], "extent": {"words": n + 1, "warps": 1}})
+                    "base_crc": increment and base_crc, "registers_stay": stays[0], "lines_stay": stays[1],
+                    "extent": {"words": n + 1, "warps": 1}})
         for n in kernel.bases:
             ctx.set(dut.select, n)
             assert ctx.get(dut.listed_crc) == kernel.bases[n][1]

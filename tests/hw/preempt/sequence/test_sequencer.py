@@ -168,12 +168,15 @@ def test_commands_one_after_the_other(name):
 
 
 def test_a_save_area_of_one_byte_too_few_is_refused():
-    """The bound is that of the format, for the least and the most that a kernel can have."""
-    g = GEOMETRIES["tiny"]
+    """The bound is that of the format, for the least and the most that a kernel can have, and between."""
+    g, rng = GEOMETRIES["tiny"], random.Random(9)
     dut = component(Sequencer, g)
+    sizes = [(warps, rng.randint(1, g.regs_per_thread), rng.randint(0, g.shared_bytes))
+             for warps in range(1, g.max_block_warps + 1) for _ in range(12)]
 
     async def bench(ctx):
-        for warps, registers, shared in ((1, 1, 0), (1, 1, 1), (g.max_block_warps, g.regs_per_thread, g.shared_bytes)):
+        for warps, registers, shared in ((1, 1, 0), (1, 1, 1), (g.max_block_warps, g.regs_per_thread, g.shared_bytes),
+                                         *sizes):
             bound = area_bound(g, warps, registers, shared)
             for area in (bound - 1, bound):
                 ctx.set(dut.kernels[0], {"warps": warps, "registers": registers, "shared_bytes": shared,
@@ -215,7 +218,8 @@ def test_stop_now_rises_after_as_many_cycles_of_draining_as_the_patience_has(mec
     dut, rng = component(Sequencer, GEOMETRIES["tiny"]), random.Random(mechanism)
 
     async def bench(ctx):
-        for patience in (1, 2, 3, 7, 64, UNLIMITED_PATIENCE, 5, UNLIMITED_PATIENCE - 1):
+        for patience in (1, 2, 3, 7, 64, UNLIMITED_PATIENCE, 5, UNLIMITED_PATIENCE - 1,
+                         *(1 << k for k in range(8, 32))):
             await preempt(ctx, dut, mechanism=mechanism, patience=patience)
             drained = 0
             for _ in range(200):
