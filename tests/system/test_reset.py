@@ -42,7 +42,7 @@ def length(chain, name):
 
 
 @pytest.mark.parametrize("name, backend", quick(itertools.product(("turn", "alone"), ("golden", "rtl")),
-                                                [("turn", "golden"), ("alone", "golden"), ("turn", "rtl")]))
+                                                [("turn", "golden"), ("alone", "golden")]))
 def test_blocks_leave_or_run_whole_whenever_the_flag_is_set(backend, name):
     """Warps that have something to do with each other decide alike; else each decides for itself."""
     with open_device(backend, TINY, memory_bytes=1 << 20) as device:

@@ -37,6 +37,7 @@ from caesura.hw.dispatch.room_planner import RoomPlanner
 from caesura.hw.preempt.engine import PreemptEngine
 from caesura.sim.events import EventEngine
 from caesura.sim.events.state import Slot
+from support.selection import quick
 
 TINY = preset("tiny")
 
@@ -88,7 +89,7 @@ def inputs_of(dut: Any) -> list[Signal]:
     (lambda: AllocationTable(64, 4, 6), 10), (lambda: RoomPlanner(TINY), 30), (lambda: FrontEnd(TINY), 100),
     (lambda: LoadStore(TINY), 100), pytest.param(lambda: PreemptEngine(TINY), 100, marks=pytest.mark.full)],
     ids=["AllocationTable", "RoomPlanner", "FrontEnd", "LoadStore", "PreemptEngine"])
-@pytest.mark.parametrize("chance", [0.1, 0.5])
+@pytest.mark.parametrize("chance", quick([0.1, 0.5], [0.5]))
 def test_blocks(block, moving, chance):
     dut = block()
     assert agree(dut, inputs_of(dut), cycles=100, chance=chance) > moving

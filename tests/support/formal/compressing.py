@@ -318,7 +318,7 @@ PROPERTIES = (
         "entering.words[lane] - entering.words[lane])"),)),
     Property("compress/quads", _CLAIM, QuadsAreRight, faults=(_QUAD_FAULT,), fault_depth=2),
     *(Property(f"compress/joined-{n}-{case}", _CLAIM, lambda n=n, case=case: JoinedNodesAreRight(n, case),
-               faults=(_JOIN_FAULTS[case],) if n == 16 else (), fault_depth=1, short=(n, case) == (32, "goes-on"))
+               faults=(_JOIN_FAULTS[case],) if n == 16 else (), fault_depth=1, short=(n, case) == (16, "goes-on"))
       for n in (8, 16, 32) for case in JoinedNodesAreRight.CASES),
     Property("compress/verdict", _CLAIM, VerdictsAreRight, faults=(
         Fault(register_encoder, "fits = top.equal[encoding:].all()", "fits = top.equal[encoding + 1:].all()"),)),
