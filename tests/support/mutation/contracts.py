@@ -65,7 +65,7 @@ def within(ports: SimpleNamespace, block: wiring.Component) -> list[Value]:
         if isinstance(value, data.View):
             for part, _ in value.shape():
                 walk(part, value[part])
-        elif limits.get(name, 1 << 32) < 1 << len(Value.cast(value)):
+        elif name in limits and limits[name] < 1 << len(Value.cast(value)):
             given.append(Value.cast(value) < limits[name])
 
     for port in ports_of(block):

@@ -69,7 +69,8 @@ def _tested(file: str, block: Callable[..., wiring.Component], geometry: Geometr
     """Return a block with faults that its tests have to notice, named as their file."""
     name = file.rpartition("/")[2].removeprefix("test_").removesuffix(".py")
     contract = Contract(lambda ports: within(ports, block(geometry)))
-    return Target(name, BlockTests(file, block, geometry), 30, None if large else contract)
+    count = 30 if file.startswith(("in_place", "sequence")) else 20
+    return Target(name, BlockTests(file, block, geometry), count, None if large else contract)
 
 
 TINY = preset("tiny")

