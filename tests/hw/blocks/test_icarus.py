@@ -11,7 +11,7 @@ from support.hw.exported import elaborated, icarus, stirred, verilated
 from support.selection import quick
 
 G = preset("tiny")
-SHORT = ["packer", "allocation_table", "axi_master"]
+SHORT = ["packer", "allocation_table", "axi_master", "group_decoder"]
 CYCLES = 400
 LARGE = {"sm": 60, "device": 60, "control_unit": 150, "preemption_unit": 150, "preempt_engine": 150}
 """Cycles of what Icarus takes long for."""
@@ -31,14 +31,15 @@ def test_a_block_is_taken(name, tmp_path):
 @pytest.mark.timeout(3600)
 @pytest.mark.parametrize("name", quick([*blocks()], SHORT))
 def test_a_block_does_the_same_in_icarus_and_in_verilator(name, tmp_path):
-    """Random inputs: all outputs are the same after each cycle, and none is unknown."""
-    made = exported(name)
-    bench = stirred(made, LARGE.get(name, CYCLES), tmp_path)
+    """Random inputs: all outputs are the same after each cycle. What a memory has read is unknown until it has read."""
+    made, cycles = exported(name), LARGE.get(name, CYCLES)
+    bench = stirred(made, cycles, tmp_path)
     in_icarus, in_verilator = ([line for line in run(made, bench, tmp_path) if line.startswith("= ")]
                                for run in (icarus, verilated))
-    assert in_icarus == in_verilator
-    assert len(in_icarus) == LARGE.get(name, CYCLES) and len({*in_icarus}) > 2
-    assert all(re.fullmatch("= [0-9a-f]+", line) for line in in_icarus)
+    assert len(in_icarus) == len(in_verilator) == cycles and len({*in_icarus}) > 2
+    for cycle, (one, other) in enumerate(zip(in_icarus, in_verilator, strict=True)):
+        assert cycle < cycles // 4 or re.fullmatch("= [0-9a-f]+", one), f"cycle {cycle}: unknown"
+        assert all(p in (q, "x", "X") for p, q in zip(one, other, strict=True)), f"cycle {cycle}: {one}, {other}"
 
 
 def test_a_difference_is_seen(tmp_path):

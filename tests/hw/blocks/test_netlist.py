@@ -8,6 +8,7 @@ from amaranth.lib.wiring import In, Out
 
 from caesura.hw.blocks.netlist import netlist
 from caesura.hw.blocks.ports import ports_of
+from caesura.hw.preempt.formats.packer import Packer
 
 
 class Inner(wiring.Component):
@@ -53,6 +54,14 @@ def test_names_of_ports_are_words_and_parts_begin_with_the_name_of_the_block():
     for text in found.values():
         assert "$" not in "".join(re.findall(r"^  (?:input|output) .*", text, re.MULTILINE))
     assert re.search(r"\.value *\(value_1\)", found["block__netlist"])
+
+
+def test_what_is_decided_is_an_assignment_unless_places_are_asked_for():
+    """Icarus 11 may run `always_comb` for ever; what is counted are branches."""
+    packer = Packer(4)
+    plain, located = (netlist(packer, "block", ports_of(packer), located=located) for located in (False, True))
+    assert "always_comb" not in plain and not re.search(r"\bcase", plain) and " ? " in plain
+    assert "always_comb" in located and "(* src" in located
 
 
 def test_ports_that_are_left_out_are_not_led_out():

@@ -7,7 +7,6 @@ __all__ = ["WAIVERS", "named", "waived"]
 WAIVERS = {
     "DECLFILENAME": "the modules of a block are in one file",
     "PROCASSINIT": "registers have a value at power-up too, as those of an FPGA",
-    "CASEINCOMPLETE": "where no case matches, what was assigned before holds",
     "VARHIDDEN": "a signal may have the name of an instance around its module",
     "CMPCONST": "where a field has few values, a comparison may be decided",
     "UNOPTFLAT": "no bit depends on itself, only vectors on other bits of theirs",
