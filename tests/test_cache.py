@@ -178,3 +178,16 @@ def test_cleaning_leaves_what_is_being_built(filled):
 def test_an_unknown_kind_is_one_message(filled):
     result = CliRunner().invoke(main, ["cache", "--kind", "simulators"])
     assert result.exit_code == 2 and "there is synth, verilator" in " ".join(result.stderr.split())
+
+
+def test_a_link_is_followed_and_a_pipe_stays_one(tmp_path):
+    """`-o /dev/null` must leave the device."""
+    (tmp_path / "there").write_text("old")
+    (tmp_path / "link").symlink_to("there")
+    cache.write_atomically(tmp_path / "link", "new")
+    assert (tmp_path / "link").is_symlink() and (tmp_path / "there").read_text() == "new"
+    os.mkfifo(tmp_path / "pipe")
+    reader = os.open(tmp_path / "pipe", os.O_RDONLY | os.O_NONBLOCK)
+    cache.write_atomically(tmp_path / "pipe", "through")
+    assert os.read(reader, 100) == b"through" and stat.S_ISFIFO((tmp_path / "pipe").stat().st_mode)
+    os.close(reader)

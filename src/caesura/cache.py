@@ -92,9 +92,16 @@ def file_digest(path: Path) -> str:
 
 
 def write_atomically(path: Path, content: str | bytes) -> None:
-    """Write a file so that no reader ever sees part of it."""
-    path.parent.mkdir(parents=True, exist_ok=True)
+    """Write a file so that no reader ever sees part of it; what a link names, and not the link.
+
+    What is there and is no file, a pipe or a device, is written to as it is.
+    """
     data = content.encode() if isinstance(content, str) else content
+    path = path.resolve() if path.is_symlink() else path
+    if path.exists() and not path.is_file():
+        path.write_bytes(data)
+        return
+    path.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.NamedTemporaryFile("wb", dir=path.parent, prefix=f".{path.name}-", delete=False) as file:
         try:
             file.write(data)

@@ -50,3 +50,20 @@ def test_no_file_is_one_line(tmp_path):
     done = subprocess.run([sys.executable, "-m", "caesura.sim.cocotb", "none.py"], cwd=tmp_path, capture_output=True,
                           text=True)
     assert done.returncode == 2 and done.stderr.splitlines()[-1].endswith("there is no file none.py")
+
+
+@pytest.mark.parametrize("name, text, arguments, message", [
+    ("queue", "", (), "needs another name: Python has a module of this name"),
+    ("my.bench", "", (), "needs another name: letters, digits and _"),
+    ("mine", "def block(:\n", (), "mine.py:1: invalid syntax"),
+    ("mine", "import nosuch\n", (), "No module named 'nosuch'"),
+    ("mine", "", (), "has no function `block`"),
+    ("mine", "def block(words=4):\n    return None\n", ("foo=3",), "block(words=4): got an unexpected keyword"),
+    ("mine", "", ("--waves", "nosuch/x.vcd"), "--waves: there is no folder"),
+    ("mine", "", ("foo",), "is not of the form name=value")])
+def test_a_mistake_is_one_line(name, text, arguments, message, tmp_path):
+    (tmp_path / f"{name}.py").write_text(text)
+    done = subprocess.run([sys.executable, "-m", "caesura.sim.cocotb", f"{name}.py", *arguments], cwd=tmp_path,
+                          capture_output=True, text=True)
+    assert done.returncode in (1, 2) and message in done.stderr.splitlines()[-1], done.stderr
+    assert "Traceback" not in done.stderr and "pip install" not in done.stderr

@@ -50,6 +50,9 @@ def test_sizes_of_the_sm_are_given_in_the_same_way(tmp_path):
     (["allocation_table", "in_place=-1"], "'in_place=-1': in_place is 0 or 1"),
     (["allocation_table", "in_place=5"], "'in_place=5': in_place is 0 or 1"),
     (["compressor", "lanes=3"], "lanes"), (["device"], "sms=2"), ([], "name a block"),
+    (["packer", "words_out=4", "words_out=2"], "words_out is given twice"),
+    (["packer", "--name", ""], "--name is empty"), (["packer", "--list"], "--list lists all blocks"),
+    (["packer", "-o", "packer_pkg.sv"], "packer_pkg.sv is the file of the module's types"),
     (["packer", "--name", "2x"], "'2x' cannot be the name of a module"),
     (["packer", "--name", "release"], "'release' cannot be the name of a module"),
     (["packer", "--preset", "huge"], "there is no 'huge'"), (["packer", "-o", "nosuch/x.sv"], "nosuch")])
@@ -58,3 +61,21 @@ def test_what_is_wrong_is_told_in_one_line(arguments, message, tmp_path, monkeyp
     done = invoke(*arguments)
     assert done.exit_code == 2 and done.stderr.count("\n") == 1 and message in done.stderr, done.output
     assert "Traceback" not in done.output and list(tmp_path.iterdir()) == []
+
+
+def test_types_of_another_export_are_not_lost(tmp_path):
+    """Two modules of one name would share a package; the same file again is what it is now."""
+    assert invoke("packer", "words_out=4", "-o", tmp_path / "a.sv").exit_code == 0
+    before = (tmp_path / "packer_pkg.sv").read_text()
+    done = invoke("packer", "words_out=2", "-o", tmp_path / "b.sv")
+    assert done.exit_code == 2 and "--name" in done.stderr and not (tmp_path / "b.sv").exists()
+    assert (tmp_path / "packer_pkg.sv").read_text() == before
+    assert invoke("packer", "words_out=2", "--name", "narrow", "-o", tmp_path / "b.sv").exit_code == 0
+    assert invoke("packer", "words_out=2", "-o", tmp_path / "a.sv").exit_code == 0
+    assert (tmp_path / "packer_pkg.sv").read_text() != before
+
+
+def test_a_package_that_cannot_be_written_is_told_before_anything_is(tmp_path):
+    (tmp_path / "packer_pkg.sv").mkdir()
+    done = invoke("packer", "-o", tmp_path / "packer.sv")
+    assert done.exit_code == 2 and "packer_pkg.sv" in done.stderr and not (tmp_path / "packer.sv").exists()

@@ -12,6 +12,7 @@ from rich.console import Console
 from rich.table import Table
 
 from caesura import progress
+from support.selection import named
 
 from .page import record
 from .runs import RUNS
@@ -21,7 +22,7 @@ from .tally import Room, explained, rooms, totals
 def main(arguments: list[str]) -> int:
     """Run the benches that have one of some words in their names, or all; return whether lines have no reason."""
     words = [each for each in arguments if not each.startswith("--")]
-    chosen = [run for run in RUNS if not words or any(word in str(run) for word in words)]
+    chosen = [run for run in RUNS if str(run) in named(words, [str(run) for run in RUNS])]
     counted = []
     with progress.display() as report:
         for number, run in enumerate(chosen, 1):

@@ -11,6 +11,8 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 
+from support.selection import named
+
 from .properties import PROPERTIES
 
 TRACES = Path("build") / "formal"
@@ -22,7 +24,8 @@ def main(names: list[str]) -> int:
     console = Console(width=110)
     table = Table("property", "result", "expected", "seconds")
     wrong = 0
-    chosen = [each for each in PROPERTIES if not names or any(name in each.name for name in names)]
+    found = named(names, [each.name for each in PROPERTIES])
+    chosen = [each for each in PROPERTIES if each.name in found]
     for number, each in enumerate(chosen, 1):
         console.print(f"[{number}/{len(chosen)}] {each.name} ...", markup=False, highlight=False)
         trace = TRACES / f"{each.name.replace('/', '-')}.vcd"

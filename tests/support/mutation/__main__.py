@@ -24,6 +24,10 @@ DEMANDED = 0.95
 def main(arguments: list[str]) -> int:
     """Plant the faults of the blocks with these names, or of all; return whether too few were noticed."""
     names = [each for each in arguments if not each.startswith("--")]
+    known = [target.name for target in TARGETS]
+    for name in names:
+        if name not in known:
+            raise SystemExit(f"there is no block {name} with faults; there are {', '.join(known)}")
     chosen = [target for target in TARGETS if not names or target.name in names]
     console = Console(width=110)
     with progress.display() as report:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import argparse
+import importlib
+import inspect
 import sys
 from pathlib import Path
 from typing import Any
@@ -18,23 +20,53 @@ def _parameter(text: str) -> tuple[str, Any]:
     return name, int(value) if value.lstrip("-").isdigit() else value
 
 
+def _judge(file: Path, given: dict[str, Any]) -> None:
+    """Import a bench.
+
+    Raises
+    ------
+    UserError
+        If it cannot be compiled, has no block, or its block takes other parameters.
+    """
+    try:
+        bench = importlib.import_module(file.stem)
+    except SyntaxError as error:
+        raise UserError(f"{error.filename}:{error.lineno}: {error.msg}") from None
+    make = getattr(bench, "source", None) or getattr(bench, "block", None)
+    if make is None:
+        raise UserError(f"{file} has no function `block` that returns what is to be simulated (docs/cocotb.md)")
+    try:
+        inspect.signature(make).bind(*["top"] * hasattr(bench, "source"), **given)
+    except TypeError as error:
+        raise UserError(f"{file}: {make.__name__}{inspect.signature(make)}: {error}") from None
+
+
 def main(arguments: list[str] | None = None) -> int:
     """Run the bench that the command line names; return the exit code."""
     parser = argparse.ArgumentParser(prog="python -m caesura.sim.cocotb", description=__doc__)
     parser.add_argument("bench", type=Path, help="a Python file with `block` and tests (docs/cocotb.md)")
-    parser.add_argument("parameters", nargs="*", type=_parameter, metavar="name=value", help="what `block` is given")
+    parser.add_argument("parameters", nargs="*", type=_parameter, default=[], metavar="name=value",
+                        help="what `block` is given")
     parser.add_argument("--seed", type=int, default=1, help="of everything random (default: 1)")
     parser.add_argument("--waves", type=Path, metavar="FILE", help="where a waveform is written, as VCD")
     options = parser.parse_args(arguments)
+    name = options.bench.stem
     if not options.bench.is_file():
         parser.error(f"there is no file {options.bench}")
+    if not name.isidentifier() or name in sys.stdlib_module_names - {"test"}:
+        reason = "Python has a module of this name" if name.isidentifier() else "letters, digits and _"
+        parser.error(f"{options.bench.name}: a bench is imported, so it needs another name: {reason}")
+    if options.waves is not None and not options.waves.absolute().parent.is_dir():
+        parser.error(f"--waves: there is no folder {options.waves.absolute().parent}; create it first")
     sys.path[:] = [str(options.bench.parent.absolute()), *(str(Path(each).absolute()) for each in sys.path)]
     try:
         from .run import check_bench
 
-        outcome = check_bench(options.bench.stem, dict(options.parameters), seed=options.seed, waves=options.waves)
+        _judge(options.bench, dict(options.parameters))
+        outcome = check_bench(name, dict(options.parameters), seed=options.seed, waves=options.waves)
     except ImportError as error:
-        print(f"{error}; benches need `pip install 'caesura[cocotb]'`", file=sys.stderr)
+        ours = (error.name or "").startswith("cocotb")
+        print(f"{error}; benches need `pip install 'caesura[cocotb]'`" if ours else error, file=sys.stderr)
         return 1
     except UserError as error:
         print(error, file=sys.stderr)

@@ -38,23 +38,39 @@ def export_command(block: str | None, parameters: tuple[str, ...], output: Path 
     catalogue = importlib.import_module("caesura.hw.blocks")
     known = catalogue.blocks()
     if listed:
+        if block is not None:
+            raise click.UsageError(f"--list lists all blocks; leave out {block[:60]!r}, or --list")
         _list(known)
         return
     if block is None:
         raise click.UsageError("name a block; `caesura export --list` lists them")
     if block not in known:
         raise click.UsageError(f"there is no block {block[:60]!r}; {alternatives(block, known)}")
+    if name == "":
+        raise click.UsageError("--name is empty; give the module a name, or leave it out")
     given, geometry = _parameters(known[block], parameters, geometry)
+    path = output or Path(f"{name or block}.sv")
+    package = path.with_name(f"{name or block}_pkg.sv")
+    if not flat:
+        _judge(path, package)
     with progress_lines() as progress:
         made = catalogue.export_block(block, geometry, parameters=given, name=name or "", flat=flat, observe=observe,
                                       progress=progress)
-    path = output or Path(f"{made.name}.sv")
-    write_atomically(path, made.text)
     if made.package:
-        package = path.with_name(f"{made.package}.sv")
+        if not path.exists() and package.is_file() and package.read_text() != made.package_text:
+            raise click.UsageError(f"{package} has the types of another export; name this module, and so its package, "
+                                   "with --name, or remove that file")
         write_atomically(package, made.package_text)
         click.echo(package)
+    write_atomically(path, made.text)
     click.echo(path)
+
+
+def _judge(path: Path, package: Path) -> None:
+    """Refuse a file for the module beside which its package cannot be written."""
+    if path.resolve() == package.resolve():
+        raise click.UsageError(f"{path} is the file of the module's types; give the module another one with -o")
+    OUTPUT.convert(package, None, None)
 
 
 def _list(known) -> None:
@@ -69,7 +85,9 @@ def _parameters(block, words: tuple[str, ...], geometry):
     sizes = [name for name, value in vars(geometry).items() if isinstance(value, int)]
     given, changed = {}, {}
     for word in words:
-        name, equals, value = word.partition("=")
+        name, _, value = word.partition("=")
+        if name in given or name in changed:
+            raise click.UsageError(f"{name} is given twice")
         if name not in (*block.parameters, *sizes):
             raise click.UsageError(f"{block.name} has no parameter {name[:60]!r}; "
                                    + alternatives(name, [*block.parameters, *sizes]))
