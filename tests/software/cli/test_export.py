@@ -34,6 +34,16 @@ def test_a_flat_block_is_one_file_with_the_parameters_that_were_given(tmp_path):
     assert "words_out = 4" in head and "output logic [127:0] beat_payload_words" in head
 
 
+@pytest.mark.parametrize("block, told, untold", [
+    ("allocation_table", ["release_ : Signal(owners)", "table_ : array"], ["release :"]),
+    ("guaranteed_share", ["PERIOD = 256", "burst_beats = 16", "SHARE_BITS = 7"], ["\n//   beats ="]),
+    ("checksum", ["ISO-HDLC"], [])])
+def test_the_comment_names_ports_as_they_are_and_numbers_with_their_values(block, told, untold, tmp_path):
+    assert invoke(block, "--flat", "-o", tmp_path / "x.sv").exit_code == 0
+    comment = (tmp_path / "x.sv").read_text().partition("\nmodule ")[0]
+    assert all(text in comment for text in told) and not any(text in comment for text in untold), comment
+
+
 def test_sizes_of_the_sm_are_given_in_the_same_way(tmp_path):
     assert invoke("compressor", "lanes=4", "--flat", "-o", tmp_path / "c.sv").exit_code == 0
     assert "input  logic [127:0] input_payload_words" in (tmp_path / "c.sv").read_text()

