@@ -36,7 +36,7 @@ def test_a_block_does_the_same_in_icarus_and_in_verilator(name, tmp_path):
     bench = stirred(made, cycles, tmp_path)
     in_icarus, in_verilator = ([line for line in run(made, bench, tmp_path) if line.startswith("= ")]
                                for run in (icarus, verilated))
-    assert len(in_icarus) == len(in_verilator) == cycles and len({*in_icarus}) > 2
+    assert len(in_icarus) == len(in_verilator) == cycles and len({*in_icarus}) > 1
     for cycle, (one, other) in enumerate(zip(in_icarus, in_verilator, strict=True)):
         assert cycle < cycles // 4 or re.fullmatch("= [0-9a-f]+", one), f"cycle {cycle}: unknown"
         assert all(p in (q, "x", "X") for p, q in zip(one, other, strict=True)), f"cycle {cycle}: {one}, {other}"

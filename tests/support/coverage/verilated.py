@@ -6,6 +6,7 @@ those of a model which Verilator has made of the netlist: all its outputs have t
 
 from __future__ import annotations
 
+import functools
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Any
@@ -51,7 +52,10 @@ class Design:
         self.text = (f"{top_module('block__netlist', self.ports)}\n"
                      f"{netlist(component, 'block', self.ports, located=True)}")
         self.counted: Counter[str] = Counter()
-        self._model = NetlistModel(self.text, [port.width for port in self.ports])
+
+    @functools.cached_property
+    def _model(self) -> NetlistModel:
+        return NetlistModel(self.text, [port.width for port in self.ports])
 
     def replay(self, rows: Iterable[Sequence[int]]) -> None:
         """Give the model its inputs of all cycles, and count.

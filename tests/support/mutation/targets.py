@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from amaranth.lib import wiring
 
 from caesura.hw.arch.geometry import Geometry, preset
-from caesura.hw.preempt.engine import PreemptEngine
 from caesura.hw.preempt.in_place.evict_sequencer import EvictSequencer
 from caesura.hw.preempt.in_place.staying_table import StayingTable
 from caesura.hw.preempt.restore.encoding_table import EncodingTable
@@ -16,7 +15,6 @@ from caesura.hw.preempt.restore.entry_buffer import EntryBuffer
 from caesura.hw.preempt.restore.expander import Expander
 from caesura.hw.preempt.restore.record_reader import RecordReader
 from caesura.hw.preempt.restore.row_writer import RowWriter
-from caesura.hw.preempt.restore.state_writer import StateWriter
 from caesura.hw.preempt.save.closer import Closer
 from caesura.hw.preempt.save.collector import Collector
 from caesura.hw.preempt.save.committer import Committer
@@ -65,12 +63,12 @@ class Target:
     seed: int = 1
 
 
-def _tested(file: str, block: Callable[..., wiring.Component], geometry: Geometry, large: bool = False) -> Target:
+def _tested(file: str, block: Callable[..., wiring.Component], geometry: Geometry) -> Target:
     """Return a block with faults that its tests have to notice, named as their file."""
     name = file.rpartition("/")[2].removeprefix("test_").removesuffix(".py")
     contract = Contract(lambda ports: within(ports, block(geometry)))
     count = 30 if file.startswith(("in_place", "sequence")) else 20
-    return Target(name, BlockTests(file, block, geometry), count, None if large else contract)
+    return Target(name, BlockTests(file, block, geometry), count, contract)
 
 
 TINY = preset("tiny")
@@ -109,7 +107,5 @@ TARGETS: Sequence[Target] = (
     _tested("restore/test_expander.py", Expander, TINY.replace(warp_size=32, lanes=16)),
     _tested("restore/test_record_reader.py", RecordReader, TINY.replace(warps=8, tb_slots=5)),
     _tested("restore/test_row_writer.py", RowWriter, TINY),
-    _tested("restore/test_state_writer.py", StateWriter, TINY),
-    _tested("test_engine_checkpoint.py", PreemptEngine, TINY, large=True),
 )
 """All of them, the small ones first."""
