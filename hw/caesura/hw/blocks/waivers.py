@@ -2,7 +2,7 @@
 
 import re
 
-__all__ = ["WAIVERS", "named", "waived"]
+__all__ = ["NAMES_OF_VECTORS", "WAIVERS", "named", "waived"]
 
 WAIVERS = {
     "DECLFILENAME": "the modules of a block are in one file",
@@ -13,6 +13,8 @@ WAIVERS = {
     "UNUSEDSIGNAL": "a block may need only some fields of a structure, or no clock",
 }
 """Warning and reason."""
+NAMES_OF_VECTORS = {"UNOPTFLAT": WAIVERS["UNOPTFLAT"]}
+"""The same for the module around a netlist, which gives fields of its vectors names."""
 NAMES = {"SYMRSVDWORD": "words of C++, not of SystemVerilog"}
 """The same for names."""
 

@@ -15,7 +15,7 @@ from .netlist import netlist
 from .ports import ports_of
 from .structures import Structures
 from .timing import Timing
-from .waivers import WAIVERS, named, waived
+from .waivers import NAMES_OF_VECTORS, WAIVERS, named, waived
 from .wrapper import wrapper
 
 __all__ = ["Exported", "export_block"]
@@ -86,7 +86,7 @@ def export_block(wanted: str, g: Geometry, *, parameters: Mapping[str, int] | No
         inner = netlist(component, name, ports)
         timing = Timing(of.make(g, given), ports)
     head = header(of, g, of.values(g, given), timing)
-    text = f"{head}\n{named(top)}\n{named(waived(inner, WAIVERS))}"
+    text = f"{head}\n{named(waived(top, NAMES_OF_VECTORS))}\n{named(waived(inner, WAIVERS))}"
     if structures is None or not structures.typedefs:
         return Exported(name, text)
     comment = f"// Types of the ports of {name}.\n\n"
