@@ -11,12 +11,14 @@ from support.coverage import page as coverage_page
 from support.coverage.runs import RUNS, Run
 from support.coverage.tally import explained, rooms, totals
 from support.mutation import page as fault_page
+from support.mutation.__main__ import main as mutate
 from support.mutation.campaign import CAUGHT, campaign
 from support.mutation.cocotb_bench import CocotbBench
 from support.mutation.equivalence import Verdict, equivalent
 from support.mutation.one_step import OneStep
 from support.mutation.planting import planted
 from support.mutation.targets import TARGETS
+from support.selection import named
 
 DEMANDED = 0.95
 PAGE = ROOT / "docs" / "coverage.md"
@@ -121,3 +123,11 @@ def test_so_much_is_covered():
 def test_faults_are_noticed_as_recorded():
     results = [campaign(target) for target in TARGETS]
     assert fault_page.figures(results) == fault_page.recorded()
+
+
+def test_words_choose_names_and_none_is_an_error():
+    assert named([], ["packer", "save"]) == ["packer", "save"] and named(["ack"], ["packer", "save"]) == ["packer"]
+    with pytest.raises(SystemExit, match="nothing has pakcer in its name; there are packer, save"):
+        named(["pakcer"], ["packer", "save"])
+    with pytest.raises(SystemExit, match="there is no block pakcer with faults; there are packer"):
+        mutate(["pakcer"])
