@@ -22,20 +22,21 @@ from .tally import Room, explained, rooms, totals
 def main(arguments: list[str]) -> int:
     """Run the benches that have one of some words in their names, or all; return whether lines have no reason."""
     words = [each for each in arguments if not each.startswith("--")]
-    chosen = [run for run in RUNS if str(run) in named(words, [str(run) for run in RUNS])]
+    found = named(words, [str(run) for run in RUNS])
+    chosen = [run for run in RUNS if str(run) in found]
     counted = []
     with progress.display() as report:
         for number, run in enumerate(chosen, 1):
             report(f"coverage: {run}", f"{number} of {len(chosen)}")
             counted += run.points()
-    found = rooms(counted)
+    counts = rooms(counted)
     console = Console(width=110)
-    console.print(_table(found))
-    missed = explained(found, None if not words else {})
+    console.print(_table(counts))
+    missed = explained(counts, None if not words else {})
     for file, text, reason in missed:
         console.print(f"{file}: {text}  [{reason or 'no reason given'}]", markup=False, highlight=False)
     if "--record" in arguments and not words:
-        record(found, missed)
+        record(counts, missed)
     return int(not words and any(not reason for *_, reason in missed))
 
 

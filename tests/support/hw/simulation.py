@@ -30,8 +30,8 @@ class _Kept:
     places, numbered from 0, each of which runs the testbench of that number of the present run, if there is one.
     """
 
-    def __init__(self, dut: Any):
-        self.dut = dut
+    def __init__(self, dut: Any, process: Testbench | None = None):
+        self.dut, self.process = dut, process
         self.simulator: sim.Simulator | None = None
         self.clocks: list[float] = []
         self.places = 0
@@ -45,6 +45,8 @@ class _Kept:
             self.simulator, self.clocks, self.places = sim.Simulator(self.dut, engine=EventEngine), clocks, 0
             for period in clocks:
                 self.simulator.add_clock(period)
+            if self.process is not None:
+                self.simulator.add_process(self.process)
         self.testbenches = testbenches
         while self.places < len(testbenches):
             self.simulator.add_testbench(self._place(self.places), background=True)
@@ -131,13 +133,19 @@ class Simulator:
         TimeoutError
             If they have not ended by then.
         """
+        key = next((key for key, kept in _kept.items() if kept.dut is self._dut), None)
+        kept = _Kept(self._dut) if key is None else _kept.pop(key)
+        self._run(kept, limit)
+        if key is not None:
+            _kept[key] = kept
+
+    def run_with(self, dut: Any, process: Testbench, limit: float | None = None) -> None:
+        """Simulate another module in the place of the block, beside a process that drives the block's outputs."""
+        self._run(_Kept(dut, process), limit)
+
+    def _run(self, kept: _Kept, limit: float | None) -> None:
         async def deadline(ctx: Context):
             await ctx.delay(limit)
             raise TimeoutError(f"not finished after {limit} s of simulated time")
 
-        testbenches = [*self._testbenches, *([] if limit is None else [(deadline, True)])]
-        key = next((key for key, kept in _kept.items() if kept.dut is self._dut), None)
-        kept = _Kept(self._dut) if key is None else _kept.pop(key)
-        kept.run(self._clocks, testbenches)
-        if key is not None:
-            _kept[key] = kept
+        kept.run(self._clocks, [*self._testbenches, *([] if limit is None else [(deadline, True)])])

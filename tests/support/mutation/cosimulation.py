@@ -12,13 +12,11 @@ outputs a process sets to what the netlist gives for the inputs, as soon as one 
 from __future__ import annotations
 
 from collections.abc import Callable, Coroutine
-from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
 from amaranth.hdl import ClockDomain, Module, Signal, Value
 from amaranth.lib import wiring
-from amaranth.sim import Simulator as AmaranthSimulator
 
 from caesura.hw.blocks.ports import Port, ports_of
 from support.hw import simulation
@@ -85,32 +83,8 @@ def substituted(substitute: Substitute) -> type[simulation.Simulator]:
             domain: Any = ClockDomain("sync")  # the stubs do not know its clock
             m.domains += domain
             m.d.sync += Signal(name="unused").eq(0)  # the domain has to be of use
-            simulator = AmaranthSimulator(m)
-            for period in self._clocks:
-                simulator.add_clock(period)
-
-            async def deadline(ctx: simulation.Context):
-                await ctx.delay(limit)
-                raise TimeoutError(f"not finished after {limit} s of simulated time")
-
-            begun: list[Coroutine[Any, Any, None]] = []
-
-            def add(testbench: Any, background: bool) -> None:
-                async def run(ctx: simulation.Context):
-                    begun.append(coroutine := testbench(ctx))
-                    await coroutine
-                simulator.add_testbench(run, background=background)
-
-            for testbench, background in [*self._testbenches, *([] if limit is None else [(deadline, True)])]:
-                add(testbench, background)
             with substitute.netlist.running() as model:
-                simulator.add_process(_process(self._dut, substitute, model, domain.clk))
-                try:
-                    simulator.run()
-                finally:
-                    for coroutine in begun:  # as `simulation` does: what still waits ends now
-                        with suppress(RuntimeError):
-                            coroutine.close()
+                self.run_with(m, _process(self._dut, substitute, model, domain.clk), limit)
             return None
 
     return Simulator
