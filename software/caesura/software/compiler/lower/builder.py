@@ -103,7 +103,7 @@ class Builder:
 
     @property
     def carry_flag(self) -> Reg:
-        """Predicate that stands for ``CC.CF`` (PTX ISA 9.7.2): a carry, or a borrow."""
+        """Predicate that stands for ``CC.CF`` (PTX ISA 9.7.2): the carry of a sum, or of a + ~b + 1."""
         if self._carry is None:
             self._carry = self.named("p")
         return self._carry

@@ -1,4 +1,8 @@
-"""Lowering of extended-precision arithmetic, whose instructions hand on a carry or borrow (PTX ISA 9.7.2)."""
+"""Lowering of extended-precision arithmetic, whose instructions hand on a carry (PTX ISA 9.7.2).
+
+``CC.CF`` is the carry out of the adder, whatever wrote it. A difference is the sum a + ~b + 1, or a + ~b + flag in
+``subc``: the flag is clear where it borrows. So any instruction that takes the flag can follow any that gives it.
+"""
 
 from __future__ import annotations
 
@@ -41,10 +45,10 @@ def multiply_add(ctx: Context) -> None:
 
 
 def _sum(ctx: Context, dest: Reg, a: Use, b: Use, subtracts: bool) -> None:
-    """Write the sum or difference; take and give a carry as the instruction says. What is subtracted is inverted."""
+    """Write the sum or difference; take and give the adder's carry as the instruction says."""
     takes, gives = ctx.instruction.base.endswith("c"), "cc" in ctx.instruction.modifiers
     name = "isubc" if subtracts else "iaddc"
-    carry = Pred(ctx.carry_flag, subtracts) if takes else TRUE if subtracts else FALSE
+    carry = Pred(ctx.carry_flag) if takes else TRUE if subtracts else FALSE
     if dest.kind == "w":
         low, carry = _word(ctx, name, _half(ctx, "lo.64", a), _half(ctx, "lo.64", b), carry)
         high, carry = _word(ctx, name, _half(ctx, "hi.64", a), _half(ctx, "hi.64", b), carry)
@@ -53,7 +57,7 @@ def _sum(ctx: Context, dest: Reg, a: Use, b: Use, subtracts: bool) -> None:
         low, carry = _word(ctx, name, a, b, carry)
         ctx.emit("mov", (dest,), (low,))
     if gives:
-        ctx.emit("pand", (ctx.carry_flag,), (carry.inverted() if subtracts else carry, TRUE))
+        ctx.emit("pand", (ctx.carry_flag,), (carry, TRUE))
 
 
 def _word(ctx: Context, name: str, a: Use, b: Use, carry: Pred) -> tuple[Reg, Pred]:
