@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from caesura.hw.arch.encoding import Instruction, encode
 from caesura.hw.arch.geometry import PC_NONE
-from caesura.hw.arch.isa import BY_NAME, PT
+from caesura.hw.arch.isa import BY_NAME, PT, Opcode
 
 from ..analysis.dominance import reconvergence
 from ..analysis.simt_stack import stack_depth
@@ -110,6 +110,12 @@ def _predicate(name: str, value: Pred) -> dict[str, int]:
     return {name: PT if value.reg is None else value.reg.index, f"{name}_not": int(value.negated)}
 
 
+def _offset(row: Opcode, offset: int) -> int:
+    """Return a byte offset, which counts modulo 2**32, as its field has it: that of an atomic is signed."""
+    offset &= 0xFFFF_FFFF
+    return offset - (1 << 32) if row.is_atomic and offset >> 31 else offset
+
+
 def encoded(op: Op) -> int:
     """Return the word of an operation of stage ``machine`` that is no call."""
     return encode(_operation(op, ()))
@@ -150,9 +156,9 @@ def _operation(op: Op, entries: Sequence[int]) -> Instruction:
         elif operand == "mem":
             base = uses.pop(0)
             if isinstance(base, Imm):
-                fields |= {"no_base": 1, "imm": (base.value + op.imm) & 0xFFFF_FFFF}
+                fields |= {"no_base": 1, "imm": _offset(row, base.value + op.imm)}
             else:
-                fields |= {"a": base.index, "imm": op.imm}
+                fields |= {"a": base.index, "imm": _offset(row, op.imm)}
                 if base.kind == "U" and "ud" not in row.operands:
                     fields["base_uniform"] = 1
         elif operand == "data":
