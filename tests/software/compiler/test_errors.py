@@ -78,7 +78,6 @@ LINE = 13
     ("ld.tex.u32 %r1, [%rd1];", "modifier .tex is not supported here", ".global"),
     ("ld.shared.u32 %r1, [counter];", "counter is not in .shared", ""),
     ("mov.u64 %rd1, nothing;", "nothing is not a register or a variable", "variables"),
-    ("mov.u64 %rd1, p;", "the address of a parameter is not supported", "ld.param"),
     ("ld.global.u32 %r1, [%f1];", "%f1 is not a 32- or 64-bit integer register", "registers"),
     ("ld.global.f16 %rs1, [%rd1];", "type .f16 is not supported", ".f32"),
     ("ld.global.f64 %f1, [%rd1];", "%f1 has 32 bits, the instruction needs 64", ""),
@@ -164,6 +163,7 @@ def test_unsupported_statements(statement, what, supported):
     ("ld.global.u32 %r1, [%rd1+-2147483649];", 26, "the offset -2147483649 does not fit 32 bits"),
     ("mov.u32 %r1, s+4294967296;", 15, "the offset 4294967296 does not fit 32 bits"),
     ("ld.shared.u32 %r1, [s+1.5];", 22, "1.5 is no integer"),
+    ("mov.u64 %rd1, s[%r1];", 17, "an index must be a constant"),
 ])
 def test_column_is_that_of_the_number(statement, column, what):
     with pytest.raises(CompileError) as caught:

@@ -257,7 +257,7 @@ def test_what_lies_beyond_faults(body, kind):
     (".const .u32 x = 1.5;", "", "", "1.5 is no initial value of type .u32"),
     (".const .u64 x[2] = {k, 1};", "", "", "k is no initial value of type .u64"),
     (".const .u32 x[2] = {1, 2, 3};", "", "", "3 initial values where 2 belong"),
-    (".const .u32 x[2][2] = {{1}, {2, 3}};", "", "", "3 initial values where 4 belong"),
+    (".const .u32 x[2][2] = {{1}, {2, 3, 4}};", "", "", "3 initial values where 2 belong"),
     (".const .b8 x[65537];", "", "", "constants of more than 65536 bytes"),
     (".const .pred x;", "", "", "variable type .pred is not supported"),
     ("", ".local .b8 x[65536];", "", "65536 bytes of local memory"),

@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import NamedTuple
 
 from ..ptx.parser import parse
-from ..ptx.syntax import Function
+from ..ptx.syntax import Function, opcode_parts
 
-__all__ = ["Routine", "ROUTINES", "routine"]
+__all__ = ["Routine", "ROUTINES", "routine", "routine_of"]
 
 
 class Routine(NamedTuple):
@@ -38,6 +38,19 @@ ROUTINES: dict[str, Routine] = {
        for k, op in enumerate(("div", "rem")) for type in ("s16", "u16", "s32", "u32", "s64", "u64")},
 }
 """PTX opcode to routine."""
+
+
+@functools.lru_cache(4096)
+def routine_of(opcode: str) -> Routine | None:
+    """Return the routine of an opcode, its modifiers in any order; None if it is computed otherwise."""
+    base, *modifiers = opcode_parts(opcode)
+    if base not in _BASES:
+        return None
+    options = sorted(modifiers[:-1], key=lambda m: m == "ftz")
+    return ROUTINES.get(".".join((base, *options, *modifiers[-1:])))
+
+
+_BASES = {opcode.split(".")[0] for opcode in ROUTINES}
 
 
 @functools.cache

@@ -13,8 +13,9 @@ from collections.abc import Callable, Sequence
 import networkx
 
 from ..errors import CompileError
-from ..library import ROUTINES, Routine, routine
+from ..library import Routine, routine, routine_of
 from ..ptx.inline import ENTER, MOST_STATEMENTS, RETURN, Inliner, Statement, callable_signature
+from ..ptx.parameter_addresses import resolve_parameter_addresses
 from ..ptx.parameters import parameters_to_registers
 from ..ptx.syntax import Function, Instruction, Module, Name, Variable
 
@@ -95,20 +96,23 @@ def _uses(functions: dict[str, Function], statements: Sequence[Statement]) -> Co
 def _finished(module: Module, function: Function, inlined: Sequence[Statement], declared: Sequence[Variable],
               choose: Choice = lambda function, uses: "") -> Function:
     """Return `function` with statements whose ``.param`` variables are registers and which the library has computed."""
+    passed = [v for v in declared if v.space == "param"]
+    resolved, copies, local = resolve_parameter_addresses(inlined, function.parameters, passed)
     statements, registers = parameters_to_registers(
-        inlined, {v.name: v.size for v in declared if v.space == "param"}, module.file)
-    uses = Counter(ROUTINES[s.opcode].name for s in statements if isinstance(s, Instruction) and s.opcode in ROUTINES)
+        resolved, {v.name: v.size for v in passed if v.name not in local}, module.file)
+    uses = Counter(entry.name for s in statements if isinstance(s, Instruction)
+                   and (entry := routine_of(s.opcode)) is not None)
     library = Inliner(routine, module.file, Function("func", "", (), {}, (), (), 0), None,
                       lambda callee: choose(callee, uses[callee.name]))
     expanded: list[Statement] = []
     for statement in statements:
-        entry = ROUTINES.get(statement.opcode) if isinstance(statement, Instruction) else None
+        entry = routine_of(statement.opcode) if isinstance(statement, Instruction) else None
         if entry is None or not isinstance(statement, Instruction):
             expanded.append(statement)
         else:
             expanded += _computed(library, entry, statement, module.file)
     return dataclasses.replace(function, statements=tuple(expanded),
-                               variables=(*(v for v in declared if v.space != "param"), *registers,
+                               variables=(*(v for v in declared if v.space != "param"), *copies, *registers,
                                           *library.variables))
 
 

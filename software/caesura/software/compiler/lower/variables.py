@@ -103,7 +103,7 @@ def _names_in(module: Module) -> set[str]:
 
 def _initialize(file: str, variable: Variable, bank: Bank, symbols: dict[str, Symbol],
                 relocations: list[Relocation]) -> None:
-    width, symbol = variable.element_bytes, symbols[variable.name]
+    width, symbol = variable.scalar_bytes, symbols[variable.name]
     data = bytearray()
     for value in variable.initial:
         number = _constant(variable, value, width) if isinstance(value, Number) else None

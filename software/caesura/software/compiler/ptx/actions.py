@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Mapping
 
 import lark
 
@@ -10,7 +11,7 @@ from ..errors import CompileError
 from .declarations import DeclarationActions
 from .plain import PlainReader
 from .scopes import Flattener, Scope
-from .syntax import Function, Instruction, Label, Module, Name, renamed
+from .syntax import Address, AddressOf, Element, Function, Instruction, Label, Module, Name, renamed
 
 __all__ = ["Actions"]
 
@@ -120,26 +121,61 @@ class Actions(DeclarationActions):
             if function.defined:
                 defined.add(function.name)
 
-    def _flattened(self, function, bodies, taken, hoisted):
-        """Return a function with its body; add its ``.global`` and ``.const`` variables to `hoisted`."""
+    def _flattened(self, function, bodies, taken, hoisted, sizes):
+        """Return a function with its body; add its ``.global`` and ``.const`` variables to `hoisted`.
+
+        `sizes` are the bytes of an element of each variable of the module.
+        """
         flat = Flattener(self._file, taken | {v.name for v in (*function.parameters, *function.results)})
         for body in bodies:
             flat.flatten(body)
+        sizes = sizes | {v.name: v.element_bytes for v in (*function.parameters, *function.results, *flat.variables)}
+        statements = [self._addressed(s, sizes) for s in flat.statements]
         own = {v.name: f"{function.name}::{v.name}" for v in flat.variables if v.space in ("global", "const")}
         hoisted += [dataclasses.replace(v, name=own[v.name]) for v in flat.variables if v.name in own]
         statements = [dataclasses.replace(s, operands=tuple(renamed(x, lambda name: own.get(name, name))
                                                             for x in s.operands))
-                      if own and isinstance(s, Instruction) else s for s in flat.statements]
+                      if own and isinstance(s, Instruction) else s for s in statements]
         return dataclasses.replace(function, variables=tuple(v for v in flat.variables if v.name not in own),
                                    statements=tuple(statements))
 
+    def _addressed(self, statement, sizes: Mapping[str, int]):
+        """Return a statement with addresses in the place of elements: of a ``mov`` as a value, else of memory."""
+        if not isinstance(statement, Instruction) or not any(isinstance(x, Element) for x in statement.operands):
+            return statement
+        operands = []
+        for operand in statement.operands:
+            if isinstance(operand, Element):
+                if not sizes.get(operand.name):
+                    raise CompileError.at(statement, self._file, f"{operand.name} is no array")
+                offset = operand.index * sizes[operand.name]
+                operand = AddressOf(operand.name, offset) if statement.base == "mov" else Address(operand.name, offset)
+            operands.append(operand)
+        return dataclasses.replace(statement, operands=tuple(operands))
+
+    def alias(self, children):
+        """``.alias other, name;``: the names."""
+        return ("alias", str(children[0]), str(children[1]), children[0])
+
+    def _aliased(self, functions: list[Function], aliases) -> list[Function]:
+        """Return functions with those that ``.alias`` gives other names (PTX ISA 11.6.6)."""
+        for _, other, name, token in aliases:
+            known = next((f for f in functions if f.name == name and f.kind == "func" and f.defined), None)
+            if known is None or any(f.name == other and (f.kind == "entry" or f.defined) for f in functions):
+                raise self._wrong(token, f".alias {other}, {name} names no function of the file", ".alias other, name: "
+                                  "other declared, name defined")
+            functions = [*(f for f in functions if f.name != other), dataclasses.replace(known, name=other)]
+        return functions
+
     def start(self, children):
         """The whole file: a `Module`, its functions flattened; refuses what is defined twice."""
-        facts = {x[0]: x[1] for x in children if isinstance(x, tuple) and x[0] not in ("variables", "function")}
+        facts = {x[0]: x[1] for x in children if isinstance(x, tuple) and x[0] in ("version", "target", "address_size")}
         variables = [v for x in children if isinstance(x, tuple) and x[0] == "variables" for v in x[1]]
         parts = [x for x in children if isinstance(x, tuple) and x[0] == "function"]
         taken = {v.name for v in variables} | {part[1].name for part in parts}
         self._check_functions([part[1] for part in parts], {v.name for v in variables})
-        functions = [self._flattened(function, bodies, taken, variables) for _, function, *bodies in parts]
+        sizes = {v.name: v.element_bytes for v in variables}
+        functions = [self._flattened(function, bodies, taken, variables, sizes) for _, function, *bodies in parts]
+        functions = self._aliased(functions, [x for x in children if isinstance(x, tuple) and x[0] == "alias"])
         return Module(self._file, facts.get("version", ""), facts.get("target", ""),
                       facts.get("address_size", 64), tuple(variables), tuple(functions))

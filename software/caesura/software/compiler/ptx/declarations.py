@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 
 import lark
 
 from ..errors import CompileError
 from .operands import OperandActions
-from .syntax import AddressOf, Variable
+from .syntax import AddressOf, Number, Variable
 
 __all__ = ["DeclarationActions"]
+
+_ZERO = Number("0", 0, 0, 0)
 
 
 class DeclarationActions(OperandActions):
@@ -25,12 +28,9 @@ class DeclarationActions(OperandActions):
         return ("dimension", self._integer(children[0]) if children[0] is not None else 0)
 
     def declarator(self, children):
-        """``a[4][8]``: name, count of a range or None, and elements of all dimensions or None."""
+        """``a[4][8]``: name, count of a range or None, and the sizes of all dimensions."""
         name, count, *dimensions = children
-        elements = None
-        for _, size in dimensions:
-            elements = size if elements is None else elements * size
-        return ("declarator", str(name), count[1] if count else None, elements)
+        return ("declarator", str(name), count[1] if count else None, tuple(size for _, size in dimensions))
 
     def modifier(self, children):
         """``.align 4``, ``.u32``: a word and its number or None."""
@@ -57,18 +57,22 @@ class DeclarationActions(OperandActions):
         space = next(str(x)[1:] for x in flat if isinstance(x, lark.Token) and x.type == "DIRECTIVE")
         tuples = [x for x in flat if isinstance(x, tuple)]
         declarators = [x for x in tuples if x[0] == "declarator"]
-        kind, align = self._modifiers(meta, [x[1:] for x in tuples if x[0] == "modifier"])
-        if any(size < 0 for x in declarators for size in x[2:] if size is not None):
+        kind, align, lanes = self._modifiers(meta, [x[1:] for x in tuples if x[0] == "modifier"], space != "reg")
+        if space == "tex":  # PTX before 1.5
+            space, kind = "global", "texref"
+        if any(size < 0 for x in declarators for size in (x[2] or 0, *x[3])):
             raise self._refused(meta, "a size must not be negative")
-        initialized = any(x[0] == "initializer" for x in tuples)
-        initial = self._initial(tuples, declarators[-1], meta)
-        return [Variable(space, kind, name, meta.line, count, elements, align, ".extern" in linkage, initialized,
-                         self._source(meta), initial if k == len(declarators) - 1 else (), meta.column)
-                for k, (_, name, count, elements) in enumerate(declarators)]
+        initializer = next((x[1] for x in tuples if x[0] == "initializer"), None)
+        *_, (_, _, _, last) = declarators
+        initial = () if initializer is None else self._initial(initializer, (*last, *(lanes,) * (lanes > 1)), meta)
+        return [Variable(space, kind, name, meta.line, count, math.prod(sizes) if sizes else None, align,
+                         ".extern" in linkage, initializer is not None, self._source(meta),
+                         initial if k == len(declarators) - 1 else (), meta.column, lanes)
+                for k, (_, name, count, sizes) in enumerate(declarators)]
 
-    def _modifiers(self, meta, modifiers: list[tuple[str, int | None]]) -> tuple[str, int]:
-        """Return type and alignment that the words of a declaration give."""
-        kind, align = "", 0
+    def _modifiers(self, meta, modifiers: list[tuple[str, int | None]], vectors: bool) -> tuple[str, int, int]:
+        """Return type, alignment and scalars of an element that the words of a declaration give."""
+        kind, align, lanes = "", 0, 1
         for word, number in modifiers:
             if (word == "align") != (number is not None):
                 raise self._refused(meta, ".align needs a number" if number is None else
@@ -76,9 +80,11 @@ class DeclarationActions(OperandActions):
             if number is not None and (number < 0 or number & number - 1):
                 raise self._refused(meta, "an alignment is a power of two")
             align = align or number or 0
-            if not kind and word not in ("align", "ptr", "attribute"):
+            if vectors and not kind and word in ("v2", "v4"):
+                lanes = int(word[1])
+            elif not kind and word not in ("align", "ptr", "attribute"):
                 kind = word
-        return kind, align
+        return kind, align, lanes
 
     def _refused(self, meta, message: str, supported: str = "") -> CompileError:
         return CompileError(message, self._file, meta.line, self._source(meta), supported, meta.column)
@@ -107,18 +113,32 @@ class DeclarationActions(OperandActions):
 
     def initializer(self, children):
         """``{1, {2, 3}}``: the values, nested as they are written."""
-        return ("initializer", tuple(x for x in children if x is not None))
+        return ("initializer", tuple(x[1] if isinstance(x, tuple) else x for x in children if x is not None))
 
-    def _initial(self, tuples, declarator, meta) -> tuple:
-        """Return the initial values of the last variable declared, flat; rows of several dimensions must be full."""
-        whole = next((x for x in tuples if x[0] == "initializer"), ("", ()))
-        room = 1 if declarator[3] is None else declarator[3]
+    def _initial(self, values: tuple, sizes: tuple[int, ...], meta) -> tuple:
+        """Return initial values in the order of memory, zeros where a row that others follow has fewer than its size.
 
-        def flat(node):
-            return [x for child in node[1] for x in (flat(child) if isinstance(child, tuple) else [child])]
-
-        values = flat(whole)
-        rows = any(isinstance(child, tuple) and (not child[1] or isinstance(child[1][0], tuple)) for child in whole[1])
-        if room and (len(values) > room or (rows and len(values) != room)):
-            raise self._refused(meta, f"{len(values)} initial values where {room} belong")
-        return tuple(x if isinstance(x, AddressOf) else self._literal(x) for x in values)
+        Parameters
+        ----------
+        values : tuple
+            A value alone, or what braces hold: further tuples.
+        sizes : tuple of int
+            Of the dimensions, the outermost first; only this one may be open (0).
+        """
+        braces = not values or isinstance(values[0], tuple)
+        if not sizes:
+            if not braces:
+                return tuple(x if isinstance(x, AddressOf) else self._literal(x) for x in values)
+            sizes = (1,)  # braces around one value
+        size, *inner = sizes
+        if braces and inner and values and not isinstance(next(iter(values[0]), ()), tuple):
+            return self._initial(values, (math.prod(sizes),), meta)  # all values in one pair of braces
+        if not braces or size and len(values) > size:
+            raise self._refused(meta, f"{len(values)} initial values where {size} belong" if braces else
+                                "the initial values of an array stand in braces")
+        step = math.prod(inner)
+        flat: list[Number | AddressOf] = []
+        for k, value in enumerate(values):
+            flat += [_ZERO] * (k * step - len(flat))
+            flat += self._initial(value, tuple(inner), meta)
+        return tuple(flat)

@@ -122,7 +122,7 @@ class Inliner:
                 return first.items
             return ()
 
-        results = arguments_here()
+        results = tuple(None if x == Name("_") else x for x in arguments_here())
         target = operands.pop(0) if operands else None
         arguments = arguments_here()
         function = self._find(target.text) if isinstance(target, Name) else None

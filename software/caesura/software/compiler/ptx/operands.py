@@ -6,7 +6,7 @@ import lark
 
 from ..errors import CompileError
 from .literals import literal
-from .syntax import Address, AddressOf, Arguments, Guard, Name, Negated, Number, Pair, Texel, Vector
+from .syntax import Address, AddressOf, Arguments, Element, Guard, Name, Negated, Number, Pair, Texel, Vector
 
 __all__ = ["OperandActions"]
 
@@ -73,6 +73,13 @@ class OperandActions(lark.Transformer):
         """``table+4``: an `AddressOf`; refuses offsets of more than 32 bits."""
         name, offset = children
         return AddressOf(str(name), self._displacement(meta, name, offset), text=self._source(meta))
+
+    def element(self, children):
+        """``table[4]``: an `Element`; refuses indices in registers."""
+        name, index = children[:2]
+        if index.type != "NUMBER":
+            raise self._wrong(index, "an index must be a constant", "table[4], or an address in a register")
+        return Element(str(name), self._offset(index))
 
     def number(self, children):
         """``4``, ``0f3F800000``: a `Number`."""

@@ -15,6 +15,7 @@ import lark
 
 from ..errors import CompileError
 from .actions import Actions
+from .early import modernized
 from .lines import read_lines
 from .plain import TERMINAL, NotPlain
 from .syntax import Module
@@ -68,7 +69,7 @@ def _read(text: str, filename: str, plain: bool) -> Module:
 
 def _module(tree: lark.Tree, text: str, filename: str) -> Module:
     try:
-        return Actions(text, filename).transform(tree)
+        return modernized(Actions(text, filename).transform(tree))
     except lark.exceptions.VisitError as error:
         raise error.orig_exc from None
 

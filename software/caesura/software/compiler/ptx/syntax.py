@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from .lines import LineTable
 from .types import DECLARED_WIDTHS
 
-__all__ = ["Name", "Number", "Negated", "Pair", "Address", "AddressOf", "Texel", "Vector", "Arguments", "Operand",
-           "Guard", "Instruction", "Label", "Variable", "Function", "Module", "left_out",
-           "renamed"]
+__all__ = ["Name", "Number", "Negated", "Pair", "Address", "AddressOf", "Element", "Texel", "Vector", "Arguments",
+           "Operand", "Guard", "Instruction", "Label", "Variable", "Function", "Module", "left_out",
+           "opcode_parts", "renamed"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,7 +114,15 @@ class AddressOf:
     text: str = ""
 
 
-Operand = Name | Number | Negated | Pair | Address | AddressOf | Texel | Vector | Arguments
+@dataclass(frozen=True, slots=True)
+class Element:
+    """``name[index]``: an element of an array, as an address (PTX ISA 6.4.2)."""
+
+    name: str
+    index: int
+
+
+Operand = Name | Number | Negated | Pair | Address | AddressOf | Element | Texel | Vector | Arguments
 
 
 def left_out(item: Operand, items: Sequence[Operand]) -> bool:
@@ -131,7 +140,7 @@ def renamed(operand: Operand, rename: Callable[[str], str]) -> Operand:
         return Pair(rename(operand.first), rename(operand.second))
     if isinstance(operand, Address) and operand.base is not None:
         return Address(rename(operand.base), operand.offset)
-    if isinstance(operand, AddressOf):
+    if isinstance(operand, (AddressOf, Element)):
         return dataclasses.replace(operand, name=rename(operand.name))
     if isinstance(operand, Texel):
         return Texel(rename(operand.texture), renamed(operand.coordinates, rename))
@@ -148,9 +157,21 @@ class Guard:
     negated: bool
 
 
+_TYPE = re.compile(r"(?:[busf](?:8|16|32|64)|f16x2|bf16(?:x2)?|pred)")
+
+
 @functools.lru_cache(4096)
-def _parts(opcode: str) -> tuple[str, ...]:
-    return tuple(opcode.split("."))
+def opcode_parts(opcode: str) -> tuple[str, ...]:
+    """Return base and modifiers of an opcode, a type that options follow behind them: their order is free.
+
+    Of video instructions, whose first modifiers are types, it is as written.
+    """
+    base, *modifiers = opcode.replace("param::entry", "param").replace("param::func", "param").split(".")
+    if base[:1] != "v" or base == "vote":
+        types = [m for m in modifiers if _TYPE.fullmatch(m)]
+        if types != modifiers[len(modifiers) - len(types):]:
+            modifiers = [*(m for m in modifiers if not _TYPE.fullmatch(m)), *types]
+    return base, *modifiers
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,12 +201,12 @@ class Instruction:
     @property
     def base(self) -> str:
         """Opcode without modifiers."""
-        return _parts(self.opcode)[0]
+        return opcode_parts(self.opcode)[0]
 
     @property
     def modifiers(self) -> list[str]:
-        """Modifiers in order."""
-        return [*_parts(self.opcode)[1:]]
+        """Modifiers in order, types last."""
+        return [*opcode_parts(self.opcode)[1:]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -207,6 +228,8 @@ class Variable:
         ``reg``, ``param``, ``shared``, ``global``, ...
     type : str
         Scalar type, for example ``"u32"``.
+    lanes : int
+        Scalars of an element: 2 and 4 of ``.v2`` and ``.v4``, else 1.
     name : str
         Name, or prefix of a register range.
     count : int or None
@@ -217,7 +240,7 @@ class Variable:
         Given alignment in bytes, 0 if none.
     extern, initialized : bool
     initial : tuple of Number or AddressOf
-        Values of the first elements, in order.
+        Values of the first scalars, in order.
     line : int
     text : str
         As written.
@@ -237,16 +260,22 @@ class Variable:
     text: str = ""
     initial: tuple[Number | AddressOf, ...] = ()
     column: int = field(default=0, compare=False)
+    lanes: int = 1
+
+    @property
+    def scalar_bytes(self) -> int:
+        """Bytes of a scalar, 0 if a variable cannot have the type."""
+        return DECLARED_WIDTHS.get(self.type, 0) // 8
 
     @property
     def element_bytes(self) -> int:
         """Bytes of an element, 0 if a variable cannot have the type."""
-        return DECLARED_WIDTHS.get(self.type, 0) // 8
+        return self.scalar_bytes * self.lanes
 
     @property
     def element_count(self) -> int:
         """Elements of it, 1 for a scalar; the initial values count where the number is left open."""
-        return 1 if self.elements is None else self.elements or len(self.initial)
+        return 1 if self.elements is None else self.elements or -(-len(self.initial) // self.lanes)
 
     @property
     def size(self) -> int:

@@ -146,13 +146,13 @@ def _insert(ctx: Context) -> None:
 @lowers("prmt")
 def _permute(ctx: Context) -> None:
     modifiers = ctx.instruction.modifiers
-    if modifiers[:1] != ["b32"] or len(modifiers) > 2 or not {*modifiers[1:]} <= {*_PERMUTATIONS}:
+    if modifiers[-1:] != ["b32"] or len(modifiers) > 2 or not {*modifiers[:-1]} <= {*_PERMUTATIONS}:
         raise ctx.error("not a known permutation", "prmt.b32 alone or with ." + ", .".join(_PERMUTATIONS))
     d, a, b, c = take_operands(ctx, 4)
     dest = ctx.dest(d, 32)
     low, high, selector = (ctx.value(x, 32, "b32") for x in (a, b, c))
-    if modifiers[1:]:
-        selector = _selector(ctx, _PERMUTATIONS[modifiers[1]], selector)
+    if modifiers[:-1]:
+        selector = _selector(ctx, _PERMUTATIONS[modifiers[0]], selector)
     ctx.emit("prmt", (dest,), (low, high, selector))
 
 

@@ -25,8 +25,6 @@ def _mov(ctx: Context) -> None:
     elif isinstance(a, Vector):
         _pack(ctx, bits, d, a)
     else:
-        if isinstance(a, Name) and a.text in ctx.parameters:
-            raise ctx.error("the address of a parameter is not supported", "ld.param at a constant offset")
         ctx.emit("mov.64" if bits == 64 else "mov", (ctx.dest(d, bits),), (ctx.value(a, bits),))
 
 
