@@ -2,13 +2,13 @@
 
 import re
 import sys
-import threading
 
 import pytest
 from amaranth.hdl import Module, Signal
 from amaranth.lib import memory, wiring
 from amaranth.lib.wiring import In, Out
 
+from caesura import webassembly
 from caesura.hw import export
 
 
@@ -158,23 +158,20 @@ def test_second_export_comes_from_the_cache(own_cache, monkeypatch):
     assert export.systemverilog(Lanes([3])) == first
 
 
-def test_yosys_is_compiled_by_one_process_at_a_time(own_cache, monkeypatch, tmp_path):
-    log = tmp_path / "log"
-    first_run = f"""import sys, time
-if sys.argv[1] == "-V":
-    for word in "begin", "end":
-        with open({str(log)!r}, "a") as file: file.write(word + "\\n")
-        time.sleep(0.3)
-else: open("d.sv", "w").write("done")"""
-    monkeypatch.setattr(export, "_YOSYS", (sys.executable, "-c", first_run))
-    threads = [threading.Thread(target=lambda: export.run_yosys("", "", "d.sv")) for _ in range(3)]
-    export._compile_yosys.cache_clear()
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert log.read_text().split() == ["begin", "end"] * 3
-    export._compile_yosys.cache_clear()
+def test_a_signal_that_ends_yosys_is_named(tmp_path, monkeypatch):
+    script = tmp_path / "dying.py"
+    script.write_text("import os, signal; os.kill(os.getpid(), signal.SIGBUS)")
+    monkeypatch.setattr(webassembly, "_COMMAND", (sys.executable, str(script)))
+    with pytest.raises(export.ExportError, match="Yosys failed:\nSIGBUS ended it, and so did the second try"):
+        export.run_yosys("", "", "d.sv")
+
+
+def test_yosys_that_fails_and_says_nothing_has_a_message(tmp_path, monkeypatch):
+    script = tmp_path / "silent.py"
+    script.write_text("")
+    monkeypatch.setattr(webassembly, "_COMMAND", (sys.executable, str(script)))
+    with pytest.raises(export.ExportError, match="Yosys failed:\nexit status 0, and d.sv is not there"):
+        export.run_yosys("", "", "d.sv")
 
 
 def test_what_yosys_refuses_is_reported():

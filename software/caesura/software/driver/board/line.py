@@ -59,14 +59,14 @@ def open_line(port: str, baud: int) -> Line:
     Raises
     ------
     BoardError
-        If it cannot be opened, or pyserial is missing.
+        If it cannot be opened, another process has it, or pyserial is missing.
     """
     try:
         serial = importlib.import_module("serial")
     except ImportError:
         raise BoardError(f"pyserial is missing, which talks to serial ports; install it with `{EXTRA}`") from None
     try:
-        return serial.serial_for_url(port, baudrate=baud)
+        return serial.serial_for_url(port, baudrate=baud, exclusive=True)  # two would read each other's answers
     except (serial.SerialException, ValueError, OSError) as error:
         raise BoardError(f"{port} cannot be opened: {error}; `python -m serial.tools.list_ports` lists the serial "
                          "ports there are") from None
