@@ -79,6 +79,7 @@ def test_ballots():
     execute([
         ("activemask.b32 %r4;", lambda w: [ballot([1] * WARP, w.active)] * WARP),
         ("vote.sync.ballot.b32 %r4, %p1, -1;", lambda w: [ballot(w.p1, w.active)] * WARP),
+        ("vote.ballot.sync.b32 %r4, %p1, -1;", lambda w: [ballot(w.p1, w.active)] * WARP),
         ("vote.sync.ballot.b32 %r4, !%p1, %r2;",
          lambda w: [ballot([not x for x in w.p1], w.active) & m for m in w.members]),
         ("vote.ballot.b32 %r4, %p1;", lambda w: [ballot(w.p1, w.active)] * WARP),
@@ -86,7 +87,8 @@ def test_ballots():
     ], seed=1)
 
 
-@pytest.mark.parametrize("form", ["vote.sync.{}.pred %p3, %p1, %r2;", "vote.sync.{}.pred %p3, %p1, -1;",
+@pytest.mark.parametrize("form", ["vote.sync.{}.pred %p3, %p1, %r2;", "vote.{}.sync.pred %p3, %p1, %r2;",
+                                  "vote.sync.{}.pred %p3, %p1, -1;",
                                   "vote.{}.pred %p3, %p1;", "vote.sync.{}.pred %p3, !%p1, 0xf0;"])
 def test_votes(form):
     def members(w):
@@ -127,6 +129,7 @@ def test_shuffles():
             def tested(w, mode=mode, b=b, c=c):
                 return [d ^ (2 - p) << 8 for d, p in shuffle(mode, w.low_a, [b] * WARP, [c] * WARP, w.active)]
             forms = (f"shfl.sync.{mode}.b32 %r4, %r1, {b}, {c}, -1;", f"shfl.{mode}.b32 %r4, %r1, {b}, {c};",
+                     f"shfl.{mode}.sync.b32 %r4, %r1, {b}, {c}, -1;",
                      f"shfl.sync.{mode}.b32 %r4|%p4, %r1, {b}, {c}, -1;")
             cases += [(forms[k % 3], meaning),
                       (f"{{q}}shfl.sync.{mode}.b32 %r4|%p4, %r1, {b}, {c}, -1; selp.b32 %r5, 1, 2, %p4;", tested)]
@@ -172,6 +175,7 @@ def test_matches():
     for size, source, words in ((32, "%r1", lambda w: w.low_a), (64, "%rd1", lambda w: w.a),
                                 (32, "%r70", lambda w: w.p1)):
         cases += [(f"match.any.sync.b{size} %r4, {source}, %r2;", any_of(words)),
+                  (f"match.sync.any.b{size} %r4, {source}, %r2;", any_of(words)),
                   (f"match.all.sync.b{size} %r4, {source}, %r2;", all_of(words)),
                   (f"{{q}}match.all.sync.b{size} %r4|%p4, {source}, %r2; selp.b32 %r5, 1, 2, %p4;",
                    all_of(words, True))]

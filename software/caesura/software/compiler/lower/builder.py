@@ -74,6 +74,18 @@ class Builder:
             op.guard = self.guard
         self._block.ops.append(op)
 
+    def op(self, name: str, *uses: Use) -> Reg:
+        """Append an operation with one vector result, which is a fresh temporary; return that."""
+        result = self.w() if name.endswith(".64") and name not in ("lo.64", "hi.64") else self.r()
+        self.emit(name, (result,), uses)
+        return result
+
+    def test(self, name: str, *uses: Use) -> Pred:
+        """Append an operation with a predicate result, which is a fresh temporary; return that as an operand."""
+        outcome = self.p()
+        self.emit(name, (outcome,), uses)
+        return Pred(outcome)
+
     # Registers
 
     def r(self) -> Reg:

@@ -29,10 +29,14 @@ from .instructions import (  # noqa: F401 - they register the handlers
     convert,
     floating,
     lanes,
+    masks,
     memory,
     move,
+    packed,
     special_functions,
     texture,
+    video,
+    video_vectors,
 )
 from .registry import handler, supported_opcodes
 from .spaces import Provenance

@@ -2,11 +2,27 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import lark
 
 from ..errors import CompileError
 from .literals import literal
-from .syntax import Address, AddressOf, Arguments, Element, Guard, Name, Negated, Number, Pair, Texel, Vector
+from .syntax import (
+    Address,
+    AddressOf,
+    Arguments,
+    Element,
+    Guard,
+    Name,
+    Negated,
+    Number,
+    Pair,
+    Part,
+    Texel,
+    Vector,
+    named,
+)
 
 __all__ = ["OperandActions"]
 
@@ -65,8 +81,13 @@ class OperandActions(lark.Transformer):
     # Operands
 
     def name(self, children):
-        """``%r1``: a `Name`."""
-        return Name(str(children[0]))
+        """``%r1``: a `Name`; ``%r1.b0``: a `Part`."""
+        return named(str(children[0]))
+
+    def minus(self, children):
+        """``-%r1``: a `Part`."""
+        operand = named(str(children[0]))
+        return Part(operand.text, "", True) if isinstance(operand, Name) else dataclasses.replace(operand, negated=True)
 
     @lark.v_args(meta=True)
     def displaced(self, meta, children):

@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterator
 
 from .literals import literal
-from .syntax import Address, Guard, Instruction, Name, Number, Operand, Vector
+from .syntax import Address, Guard, Instruction, Number, Operand, Vector, named
 
 __all__ = ["TERMINAL", "matches", "NotPlain", "PlainReader"]
 
@@ -79,7 +79,7 @@ class PlainReader:
             return self._address(text[1:-1])
         if text[0] in "+-0123456789":
             return _literal(text)
-        return Name(text)
+        return named(text)
 
     @staticmethod
     def _address(text: str) -> Address:

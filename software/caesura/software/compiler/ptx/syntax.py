@@ -11,9 +11,9 @@ from dataclasses import dataclass, field
 from .lines import LineTable
 from .types import DECLARED_WIDTHS
 
-__all__ = ["Name", "Number", "Negated", "Pair", "Address", "AddressOf", "Element", "Texel", "Vector", "Arguments",
-           "Operand", "Guard", "Instruction", "Label", "Variable", "Function", "Module", "left_out",
-           "opcode_parts", "renamed"]
+__all__ = ["Name", "Number", "Negated", "Part", "Pair", "Address", "AddressOf", "Element", "Texel", "Vector",
+           "Arguments", "Operand", "Guard", "Instruction", "Label", "Variable", "Function", "Module", "left_out",
+           "named", "opcode_parts", "renamed"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +51,15 @@ class Negated:
     """``!%p1`` as an operand."""
 
     name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """``%r1.b0``, ``-%r1.h1``, ``-%r1``: bytes or half-words of a register, or its negative (video instructions)."""
+
+    name: str
+    selector: str = ""
+    negated: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,7 +131,16 @@ class Element:
     index: int
 
 
-Operand = Name | Number | Negated | Pair | Address | AddressOf | Element | Texel | Vector | Arguments
+Operand = Name | Number | Negated | Part | Pair | Address | AddressOf | Element | Texel | Vector | Arguments
+
+
+_SELECTED = re.compile(r"([%$\w]+)\.(b[0-7]{1,4}|h[0-3]{1,2})", re.ASCII)
+
+
+def named(text: str) -> Name | Part:
+    """Return the operand that a word is: a name, or parts of a register."""
+    selected = _SELECTED.fullmatch(text) if "." in text else None
+    return Part(selected[1], selected[2]) if selected else Name(text)
 
 
 def left_out(item: Operand, items: Sequence[Operand]) -> bool:
@@ -136,6 +154,8 @@ def renamed(operand: Operand, rename: Callable[[str], str]) -> Operand:
         return Name(rename(operand.text))
     if isinstance(operand, Negated):
         return Negated(rename(operand.name))
+    if isinstance(operand, Part):
+        return dataclasses.replace(operand, name=rename(operand.name))
     if isinstance(operand, Pair):
         return Pair(rename(operand.first), rename(operand.second))
     if isinstance(operand, Address) and operand.base is not None:

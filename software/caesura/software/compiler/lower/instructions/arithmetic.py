@@ -7,7 +7,7 @@ from ...ptx.syntax import Operand
 from ...ptx.types import width_of
 from ..context import Context
 from ..registry import check_modifiers, integer_type, lowers, take_operands
-from . import carry
+from . import carry, packed
 
 __all__: list[str] = []
 
@@ -16,6 +16,9 @@ __all__: list[str] = []
 def _add_sub(ctx: Context) -> None:
     if "cc" in ctx.instruction.modifiers:
         carry.add(ctx)
+        return
+    if ctx.instruction.base == "add" and ctx.instruction.modifiers[-1:] in ([x] for x in packed.PAIRS):
+        packed.pairs(ctx)
         return
     *modifiers, type = ["", *ctx.instruction.modifiers]
     check_modifiers(ctx, {"sat"} if type == "s32" else set(), modifiers[1:])
@@ -174,12 +177,19 @@ def _unary(ctx: Context) -> None:
 
 @lowers("min", "max")
 def _min_max(ctx: Context) -> None:
-    check_modifiers(ctx, set(), ctx.instruction.modifiers[:-1])
+    modifiers = ctx.instruction.modifiers
+    if modifiers[-1:] in ([x] for x in packed.PAIRS):
+        packed.pairs(ctx)
+        return
+    check_modifiers(ctx, {"relu"} if modifiers[-1:] == ["s32"] else set(), modifiers[:-1])
     type, base = integer_type(ctx, (16, 32, 64)), ctx.instruction.base
     bits, sign = width_of(type), "s" if type[0] == "s" else "u"
     d, a, b = take_operands(ctx, 3)
     if bits == 64:
         ctx.emit(f"{base}.{sign}.64", (ctx.dest(d, 64),), (ctx.value(a, 64), ctx.value(b, 64)))
+    elif "relu" in modifiers:
+        extreme = ctx.op(f"i{base}.s", ctx.value(a, 32), ctx.value(b, 32))
+        ctx.emit("imax.s", (ctx.dest(d, 32),), (extreme, Imm(0)))
     else:
         ctx.emit(f"i{base}.{sign}", (ctx.dest(d, bits),), (ctx.extended(a, type), ctx.extended(b, type)))
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ...ir.kernel import Imm, Pred, Reg, Use
+from ...ir.kernel import Imm, Reg, Use
 from ...ptx.syntax import Operand
 from ...ptx.types import width_of
 from ..context import Context
@@ -19,20 +19,8 @@ _PERMUTATIONS = {
 """Selector of each mode of ``prmt`` for bits 1..0 of its third operand."""
 
 
-def _op(ctx: Context, name: str, *uses: Use) -> Reg:
-    result = ctx.w() if name.endswith(".64") and name not in ("lo.64", "hi.64") else ctx.r()
-    ctx.emit(name, (result,), uses)
-    return result
-
-
-def _test(ctx: Context, name: str, *uses: Use) -> Pred:
-    outcome = ctx.p()
-    ctx.emit(name, (outcome,), uses)
-    return Pred(outcome)
-
-
 def _halves(ctx: Context, value: Use) -> tuple[Reg, Reg]:
-    return _op(ctx, "lo.64", value), _op(ctx, "hi.64", value)
+    return ctx.op("lo.64", value), ctx.op("hi.64", value)
 
 
 @lowers("brev")
@@ -45,15 +33,15 @@ def _reverse(ctx: Context) -> None:
         ctx.emit("brev", (dest,), (value,))
     else:
         low, high = _halves(ctx, value)
-        ctx.emit("pack.64", (dest,), (_op(ctx, "brev", high), _op(ctx, "brev", low)))
+        ctx.emit("pack.64", (dest,), (ctx.op("brev", high), ctx.op("brev", low)))
 
 
 def _leading_zeros(ctx: Context, value: Use, bits: int) -> Reg:
     if bits == 32:
-        return _op(ctx, "clz", value)
+        return ctx.op("clz", value)
     low, high = _halves(ctx, value)
-    below = _op(ctx, "iadd", _op(ctx, "clz", low), Imm(32))
-    return _op(ctx, "sel", below, _op(ctx, "clz", high), _test(ctx, "setp.eq", high, Imm(0)))
+    below = ctx.op("iadd", ctx.op("clz", low), Imm(32))
+    return ctx.op("sel", below, ctx.op("clz", high), ctx.test("setp.eq", high, Imm(0)))
 
 
 @lowers("clz", "popc")
@@ -68,7 +56,7 @@ def _count(ctx: Context) -> None:
     elif bits == 32:
         ctx.emit("popc", (dest,), (value,))
     else:
-        ctx.emit("iadd", (dest,), tuple(_op(ctx, "popc", word) for word in _halves(ctx, value)))
+        ctx.emit("iadd", (dest,), tuple(ctx.op("popc", word) for word in _halves(ctx, value)))
 
 
 @lowers("bfind")
@@ -81,11 +69,11 @@ def _find(ctx: Context) -> None:
     d, a = take_operands(ctx, 2)
     dest, value = ctx.dest(d, 32), ctx.value(a, bits)
     if type[0] == "s":
-        sign = _op(ctx, "shr.s.64" if wide else "shr.s", value, Imm(bits - 1))
-        value = _op(ctx, "xor.64" if wide else "xor", value, sign)
+        sign = ctx.op("shr.s.64" if wide else "shr.s", value, Imm(bits - 1))
+        value = ctx.op("xor.64" if wide else "xor", value, sign)
     zeros = _leading_zeros(ctx, value, bits)
     if "shiftamt" in modifiers:
-        none = _test(ctx, "setp.eq", zeros, Imm(bits))
+        none = ctx.test("setp.eq", zeros, Imm(bits))
         ctx.emit("sel", (dest,), (Imm(_ONES[32]), zeros, none))
     else:
         ctx.emit("isub", (dest,), (Imm(bits - 1), zeros))
@@ -94,7 +82,7 @@ def _find(ctx: Context) -> None:
 def _low_byte(ctx: Context, operand: Operand) -> Use:
     """Return bits 7..0 of a 32-bit operand, of which the others are ignored."""
     value = ctx.value(operand, 32, "u32")
-    return Imm(value.value & 255) if isinstance(value, Imm) else _op(ctx, "and", value, Imm(255))
+    return Imm(value.value & 255) if isinstance(value, Imm) else ctx.op("and", value, Imm(255))
 
 
 def _field(ctx: Context, first: Operand, length: Operand) -> Use:
@@ -104,8 +92,8 @@ def _field(ctx: Context, first: Operand, length: Operand) -> Use:
         high = (count.value & 255) << 8
         if isinstance(position, Imm):
             return Imm(position.value & 255 | high)
-        return _op(ctx, "or", _op(ctx, "and", position, Imm(255)), Imm(high))
-    return _op(ctx, "bfi", count, Imm(8 << 8 | 8), position)
+        return ctx.op("or", ctx.op("and", position, Imm(255)), Imm(high))
+    return ctx.op("bfi", count, Imm(8 << 8 | 8), position)
 
 
 @lowers("bfe")
@@ -122,9 +110,9 @@ def _extract(ctx: Context) -> None:
     if isinstance(length, Imm):
         unused: Use = Imm(64 - min(length.value, 64))
     else:
-        unused = _op(ctx, "isub", Imm(64), _op(ctx, "imin.u", length, Imm(64)))
-    moved = _op(ctx, f"shr.{sign}.64", value, first)
-    ctx.emit(f"shr.{sign}.64", (dest,), (_op(ctx, "shl.64", moved, unused), unused))
+        unused = ctx.op("isub", Imm(64), ctx.op("imin.u", length, Imm(64)))
+    moved = ctx.op(f"shr.{sign}.64", value, first)
+    ctx.emit(f"shr.{sign}.64", (dest,), (ctx.op("shl.64", moved, unused), unused))
 
 
 @lowers("bfi")
@@ -137,10 +125,10 @@ def _insert(ctx: Context) -> None:
         ctx.emit("bfi", (dest,), (value, _field(ctx, c, n), into))
         return
     first, length = _low_byte(ctx, c), _low_byte(ctx, n)
-    field = _op(ctx, "not.64", _op(ctx, "shl.64", Imm(_ONES[64]), length))
-    mask = _op(ctx, "shl.64", field, first)
-    inserted = _op(ctx, "and.64", _op(ctx, "shl.64", value, first), mask)
-    ctx.emit("or.64", (dest,), (_op(ctx, "and.64", into, _op(ctx, "not.64", mask)), inserted))
+    field = ctx.op("not.64", ctx.op("shl.64", Imm(_ONES[64]), length))
+    mask = ctx.op("shl.64", field, first)
+    inserted = ctx.op("and.64", ctx.op("shl.64", value, first), mask)
+    ctx.emit("or.64", (dest,), (ctx.op("and.64", into, ctx.op("not.64", mask)), inserted))
 
 
 @lowers("prmt")
@@ -160,10 +148,10 @@ def _selector(ctx: Context, table: tuple[int, ...], choice: Use) -> Use:
     """Return the entry of `table` that bits 1..0 of `choice` name; what is above bit 15 does not count."""
     if isinstance(choice, Imm):
         return Imm(table[choice.value & 3])
-    upper = _test(ctx, "setp.ne", _op(ctx, "and", choice, Imm(2)), Imm(0))
-    pair = _op(ctx, "sel", Imm(table[2] | table[3] << 16), Imm(table[0] | table[1] << 16), upper)
-    odd = _op(ctx, "and", choice, Imm(1))
-    return _op(ctx, "shr.u", pair, _op(ctx, "shl", odd, Imm(4)))
+    upper = ctx.test("setp.ne", ctx.op("and", choice, Imm(2)), Imm(0))
+    pair = ctx.op("sel", Imm(table[2] | table[3] << 16), Imm(table[0] | table[1] << 16), upper)
+    odd = ctx.op("and", choice, Imm(1))
+    return ctx.op("shr.u", pair, ctx.op("shl", odd, Imm(4)))
 
 
 @lowers("sad")
@@ -175,12 +163,12 @@ def _absolute_difference(ctx: Context) -> None:
     dest, addend = ctx.dest(d, bits), ctx.value(c, bits)
     if bits == 64:
         pair = ctx.value(a, 64), ctx.value(b, 64)
-        high, low = (_op(ctx, f"{name}.{sign}.64", *pair) for name in ("max", "min"))
-        ctx.emit("add.64", (dest,), (_op(ctx, "sub.64", high, low), addend))
+        high, low = (ctx.op(f"{name}.{sign}.64", *pair) for name in ("max", "min"))
+        ctx.emit("add.64", (dest,), (ctx.op("sub.64", high, low), addend))
     else:
         pair = ctx.extended(a, type), ctx.extended(b, type)
-        high, low = (_op(ctx, f"i{name}.{sign}", *pair) for name in ("max", "min"))
-        ctx.emit("iadd", (dest,), (_op(ctx, "isub", high, low), addend))
+        high, low = (ctx.op(f"i{name}.{sign}", *pair) for name in ("max", "min"))
+        ctx.emit("iadd", (dest,), (ctx.op("isub", high, low), addend))
 
 
 @lowers("lop3")
@@ -207,7 +195,7 @@ def _function(ctx: Context, table: int, inputs: list[Use]) -> Use:
     if low == high:
         return _function(ctx, low, rest)
     if low == high ^ (1 << half) - 1:
-        return _op(ctx, "xor", first, _function(ctx, low, rest))
+        return ctx.op("xor", first, _function(ctx, low, rest))
     # where the first input is 1 the value for 1, elsewhere that for 0
-    differs = _op(ctx, "and", first, _function(ctx, low ^ high, rest))
-    return _op(ctx, "xor", _function(ctx, low, rest), differs)
+    differs = ctx.op("and", first, _function(ctx, low ^ high, rest))
+    return ctx.op("xor", _function(ctx, low, rest), differs)

@@ -7,6 +7,7 @@ from ...ptx.syntax import Name, Operand
 from ...ptx.types import ROUNDINGS, WIDTHS, width_of
 from ..context import Context
 from ..registry import check_modifiers, lowers, lowers_f32, lowers_f64, take_operands
+from . import packed
 
 __all__: list[str] = []
 
@@ -20,6 +21,9 @@ _SUPPORTED = ("cvt between integer types, and between f32, f64 and "
 @lowers("cvt")
 def _integers(ctx: Context) -> None:
     modifiers = ctx.instruction.modifiers
+    if modifiers[:1] == ["pack"]:
+        packed.convert(ctx)
+        return
     options, types = modifiers[:-2], modifiers[-2:]
     if len(types) != 2 or any(m not in WIDTHS for m in types) or options not in ([], ["sat"]):
         raise ctx.error("conversion is not supported", _SUPPORTED)

@@ -2,7 +2,7 @@
 fused one.
 
 Rounding is to nearest even where the instruction names none. With ``.ftz`` subnormal sources and results of f32 become
-zeros of their sign. Not supported: ``.xorsign.abs``. Division and roots that are rounded correctly are routines of the
+zeros of their sign. Division and roots that are rounded correctly are routines of the
 library (`lower.expand`).
 """
 
@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ...ir.kernel import Imm, Pred, Reg, Use
+from ...ir.kernel import Imm, Reg, Use
 from ...ptx.syntax import Operand
 from ...ptx.types import ROUNDINGS, width_of
 from ..context import Context
@@ -114,18 +114,33 @@ def _copysign(ctx: Context) -> None:
 
 @lowers_f32("min", "max")
 def _min_max(ctx: Context) -> None:
+    """With ``.xorsign.abs`` of magnitudes, with the exclusive or of the signs; three sources one after the other."""
     modifiers = ctx.instruction.modifiers[:-1]
-    check_modifiers(ctx, {"NaN", "ftz"}, modifiers)
-    d, a, b = take_operands(ctx, 3)
-    uses = tuple(ctx.number(x, "f32", "ftz" in modifiers) for x in (a, b))
-    dest = ctx.dest(d, 32)
-    if "NaN" not in modifiers:
-        ctx.emit(f"f{ctx.instruction.base}", (dest,), uses)
-        return
-    unordered, result = ctx.p(), ctx.r()
-    ctx.emit("fsetp.nan", (unordered,), uses)
-    ctx.emit(f"f{ctx.instruction.base}", (result,), uses)
-    ctx.emit("sel", (dest,), (Imm(_NAN), result, Pred(unordered)))
+    check_modifiers(ctx, {"NaN", "ftz", "xorsign", "abs"}, modifiers)
+    three = len(ctx.instruction.operands) == 4
+    if ("xorsign" in modifiers) != ("abs" in modifiers and not three):
+        raise ctx.error("not a known form", ".xorsign.abs with two sources, .abs with three")
+    d, *operands = take_operands(ctx, 4 if three else 3)
+    uses = [ctx.number(x, "f32") for x in operands]
+    dest, sign = ctx.dest(d, 32), None
+    if "xorsign" in modifiers:  # also of a NaN, whose sign a flush would drop
+        sign = ctx.op("and", ctx.op("xor", *uses), Imm(_SIGN))
+    if "ftz" in modifiers:
+        uses = [ctx.flushed(use) for use in uses]
+    if "abs" in modifiers:
+        uses = [ctx.op("and", use, Imm(_SIGN - 1)) for use in uses]
+    result = uses[0]
+    for use in uses[1:]:
+        result = _extreme(ctx, result, use, "NaN" in modifiers)
+    if sign is not None:
+        sign = ctx.op("sel", Imm(0), sign, ctx.test("fsetp.nan", result, result))
+        result = ctx.op("or", result, sign)
+    ctx.emit("mov", (dest,), (result,))
+
+
+def _extreme(ctx: Context, a: Use, b: Use, of_nan: bool) -> Reg:
+    result = ctx.op(f"f{ctx.instruction.base}", a, b)
+    return ctx.op("sel", Imm(_NAN), result, ctx.test("fsetp.nan", a, b)) if of_nan else result
 
 
 @lowers_f64("min", "max")

@@ -40,12 +40,16 @@ def _among(ctx: Context, lanes: Reg, members: Use) -> Reg:
 
 
 def _synchronous(ctx: Context, count: int) -> tuple[list[str], tuple[Operand, ...], Use]:
-    """Return the modifiers but ``.sync``, `count` operands, and the member mask (all lanes without ``.sync``)."""
+    """Return the modifiers but ``.sync``, `count` operands, and the member mask (all lanes without ``.sync``).
+
+    ``.sync`` stands before the mode, as PTX ISA has it, or behind it, as CUB writes it and ptxas takes it.
+    """
     modifiers = ctx.instruction.modifiers
-    if modifiers[:1] != ["sync"]:
+    if "sync" not in modifiers[:2]:
         return modifiers, take_operands(ctx, count), _ALL
     *operands, members = take_operands(ctx, count + 1)
-    return modifiers[1:], tuple(operands), ctx.value(members, 32, "b32")
+    modifiers.remove("sync")
+    return modifiers, tuple(operands), ctx.value(members, 32, "b32")
 
 
 @lowers("activemask")
@@ -79,11 +83,12 @@ def _vote(ctx: Context) -> None:
 @lowers("match")
 def _match(ctx: Context) -> None:
     modifiers = ctx.instruction.modifiers
-    if len(modifiers) != 3 or modifiers[0] not in ("any", "all") or modifiers[1] != "sync" \
+    kind = next((x for x in modifiers[:2] if x != "sync"), "")
+    if len(modifiers) != 3 or {*modifiers[:2]} not in ({"any", "sync"}, {"all", "sync"}) \
             or modifiers[2] not in ("b32", "b64"):
         raise ctx.error("not a known match", "match.any.sync and match.all.sync with .b32, .b64")
     d, a, mask = take_operands(ctx, 3)
-    kind, members, bits = modifiers[0], ctx.value(mask, 32, "b32"), width_of(modifiers[2])
+    members, bits = ctx.value(mask, 32, "b32"), width_of(modifiers[2])
     value = ctx.value(a, bits)
     if bits == 64:
         equal = ctx.r()
