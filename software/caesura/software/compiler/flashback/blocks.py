@@ -53,6 +53,10 @@ class Register(NamedTuple):
     kind: RegisterClass
     index: int
 
+    def order(self) -> tuple[str, int]:
+        """Return what registers are sorted by: their class, then their number."""
+        return self.kind.value, self.index
+
     def __str__(self) -> str:
         return {"vector": "R", "predicate": "P", "scalar": "U"}[self.kind.value] + str(self.index)
 
@@ -177,8 +181,7 @@ class Block:
         now: dict[Register, Value] = {}
         for index, instruction in enumerate(self.instructions):
             self._number(index, instruction, now)
-        for reg in self.live[-1]:
-            self._value(now, reg)
+        self._number_live(-1, now)
         self._find_hazards()
         self._find_live_values()
 
@@ -204,9 +207,13 @@ class Block:
         self.overwritten.append(len(self.instructions))
         return len(self.register_of) - 1
 
-    def _number(self, index: int, instruction: Instruction, now: dict[Register, Value]) -> None:
-        for reg in self.live[index]:
+    def _number_live(self, index: int, now: dict[Register, Value]) -> None:
+        """Give numbers to what is live, in the order of the registers: a set has another in each process."""
+        for reg in sorted(self.live[index] - now.keys(), key=Register.order):
             self._value(now, reg)
+
+    def _number(self, index: int, instruction: Instruction, now: dict[Register, Value]) -> None:
+        self._number_live(index, now)
         read = tuple(self._value(now, reg) for reg in self.operand_registers(instruction))
         before = tuple(self._value(now, reg) for reg in instruction.defs)
         made = []

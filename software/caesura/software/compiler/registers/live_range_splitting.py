@@ -143,8 +143,9 @@ class _Splitter:
         ops += parallel_copy(moves, before.values(), self._size, op.line)
         for reg in op.uses:
             file.drop(reg)
-        for reg in live.intersection(op.defs):
-            file.put(reg, self._slots[reg])
+        for reg in op.defs:
+            if reg is not None and reg in live and reg in self._slots:
+                file.put(reg, self._slots[reg])
         op.uses = tuple(Reg("R", self._slots[reg]) for reg in op.uses)
         op.defs = tuple(d if number is None else Reg("R", number) for d, number in zip(op.defs, places, strict=True))
         ops.append(op)

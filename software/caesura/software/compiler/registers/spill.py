@@ -98,7 +98,7 @@ class Spiller:
         for block in self._kernel.blocks:
             weight = self._weight[block.label]
             for op in block.ops:
-                for reg in {use for use in op.uses if isinstance(use, Reg) and use.kind == "r"}:
+                for reg in dict.fromkeys(use for use in op.uses if isinstance(use, Reg) and use.kind == "r"):
                     values.setdefault(reg, _Value()).loads += weight
                 for reg in op.defs:
                     if reg is not None and reg.kind == "r":

@@ -213,5 +213,6 @@ class _Pressure:
         return [{reg for reg in self._live[place] if not needs_move(reg, self._ops[place])} for place in places]
 
 
-def _operands(op: Op) -> set[Reg]:
-    return {use for use in op.uses if isinstance(use, Reg)}
+def _operands(op: Op) -> dict[Reg, None]:
+    """Return the registers that an operation reads, each once, in their order."""
+    return {use: None for use in op.uses if isinstance(use, Reg)}
