@@ -50,6 +50,21 @@ def test_mean_by_loops_counts_instructions_in_loops_ten_times():
     assert max(weights) >= 10 and row["in_loops"]["live"] == pytest.approx(live / sum(weights))
 
 
+def test_flashback_over_the_least_is_told_by_normalised_sizes_and_by_bytes():
+    """Of two kernels of unlike size the measures differ; the paper takes the first (CTXBack V-A)."""
+    result = ctxback.run(PRESETS["gtx480"], ["relu", "dot"], isa="gfx906")
+    for objective in ctxback.Objective:
+        rows = [row for row in result["rows"] if row["objective"] == objective.value]
+        mine, least = ([row[column] for row in rows] for column in ("flashback", "checkpoint"))
+        occupied = [row["occupied"] for row in rows]
+        shares = [sum(size / whole for size, whole in zip(sizes, occupied, strict=True)) for sizes in (mine, least)]
+        assert result["over_least"][objective.value] == pytest.approx(shares[0] / shares[1])
+        assert result["over_least_bytes"][objective.value] == pytest.approx(sum(mine) / sum(least))
+        assert result["over_least"][objective.value] != pytest.approx(sum(mine) / sum(least), abs=1e-3)
+    text = ctxback.markdown(result)
+    assert f"latency {result['over_least']['latency']:.3f}; CTXBack 1.09 by latency. Sums of bytes" in text
+
+
 def test_what_cannot_be_is_told_in_one_line(tmp_path):
     done = bench("--isa", "gfx906", "--kernel", "hotspot")
     assert done.exit_code != 0 and "there is no gfx906 version of hotspot" in f"{done.output}{done.exception}"

@@ -67,9 +67,10 @@ def run(geometry: Geometry, kernels: Sequence[str] = (), progress: Callable[[str
     -------
     dict
         ``rows``; ``saved``: the mean over the kernels of the share of what is occupied that is not saved, by objective;
-        ``saved_in_loops``: the same with each loop around an instruction counted ten times; ``over_least``: the mean of
-        flashback over that of CKPT's points; ``window``, and ``doubled``: by how much twice of it changes the mean of
-        all sizes.
+        ``saved_in_loops``: the same with each loop around an instruction counted ten times; ``over_least``: of
+        flashback over CKPT's points, the ratio of the means of normalised sizes, which are shares of what is occupied
+        (CTXBack V-A); ``over_least_bytes``: that of the sums of bytes; ``window``, and ``doubled``: by how much twice
+        of it changes the mean of all sizes.
     """
     known = programs(isa, geometry)
     if missing := [name for name in kernels if name not in known]:
@@ -85,11 +86,20 @@ def run(geometry: Geometry, kernels: Sequence[str] = (), progress: Callable[[str
              for name, those in chosen.items()}
     in_loops = {name: {column: _mean([1 - row["in_loops"][column] / row["occupied"] for row in those])
                        for column in COLUMNS} for name, those in chosen.items()}
-    least = {name: sum(row["flashback"] for row in those) / sum(row["checkpoint"] for row in those)
-             if any(row["checkpoint"] for row in those) else None for name, those in chosen.items()}
+    normalised, in_bytes = ({name: _over_least(those, share) for name, those in chosen.items()}
+                            for share in (True, False))
     doubled = sum(row["doubled_window"] for row in rows) / sum(row["flashback"] for row in rows) - 1
     return {"isa": isa, "preset": geometry.name if isa == OURS else None, "window": WINDOW, "rows": rows,
-            "saved": saved, "saved_in_loops": in_loops, "over_least": least, "paper": PAPER, "doubled": doubled}
+            "saved": saved, "saved_in_loops": in_loops, "over_least": normalised, "over_least_bytes": in_bytes,
+            "paper": PAPER, "doubled": doubled}
+
+
+def _over_least(rows: Sequence[dict], normalised: bool) -> float | None:
+    """Return flashback over CKPT's points, sizes of a kernel as shares of what it occupies or in bytes; None where
+    nothing is live at these points."""
+    mine, least = (sum(row[column] / (row["occupied"] if normalised else 1) for row in rows)
+                   for column in ("flashback", "checkpoint"))
+    return mine / least if least else None
 
 
 def _mean(values: Sequence[float]) -> float:

@@ -47,9 +47,11 @@ def _table(result: dict, objective: Objective) -> str:
 
 def _notes(result: dict) -> list[str]:
     paper = ", ".join(f"{name} {share:.1%}" for name, share in PAPER.items())
-    least = ", ".join(f"{name} -" if ratio is None else f"{name} {ratio:.2f}"
-                      for name, ratio in result["over_least"].items())
-    return [f"Flashback over the least there is in a block, ratio of means: by {least}; CTXBack {LEAST} by latency.",
+    normalised, in_bytes = (", ".join(f"{name} -" if ratio is None else f"{name} {ratio:.3f}"
+                                      for name, ratio in result[key].items())
+                            for key in ("over_least", "over_least_bytes"))
+    return [f"Flashback over the least there is in a block, means of normalised sizes, as CTXBack takes them: by "
+            f"{normalised}; CTXBack {LEAST} by latency. Sums of bytes: by {in_bytes}.",
             f"CTXBack reports of its own kernels, on another machine, by latency: {paper} not saved.",
             f"Window {result['window']}; twice of it changes the mean size by {result['doubled']:+.2%}."]
 
