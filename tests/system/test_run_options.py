@@ -8,6 +8,7 @@ import pytest
 from click.testing import CliRunner
 
 from caesura.hw.arch.geometry import PRESETS
+from caesura.sim import job as caesura_job
 from caesura.software.cli import main
 from caesura.software.cli.preempt import preempt_command
 from caesura.software.cli.run import run_command
@@ -180,6 +181,52 @@ def test_an_image_runs_like_the_ptx_it_was_made_of(job, tmp_path):
     image = tmp_path / "k.elf"
     assert run("compile", WINDOW, "-o", image).exit_code == 0
     assert data("run", image, "--job", job()) | {"source": ""} == data("run", WINDOW, "--job", job()) | {"source": ""}
+
+
+NOTHING_EXPECTED = "".join(f"{line}\n" for line in JOB.splitlines() if not line.startswith("expected"))
+
+
+def test_what_is_compared_with_nothing_has_no_verdict(job):
+    found = data("run", WINDOW, "--job", job(NOTHING_EXPECTED))
+    assert found["correct"] is None and found["arrays"] == [] and found["uncompared"] == ["sums"]
+    told = run("run", WINDOW, "--job", job(NOTHING_EXPECTED))
+    assert told.exit_code == 0 and "nothing was compared" in told.output
+    assert "written and not compared, since nothing is expected of them: sums" in told.output
+    assert data("run", WINDOW, "--job", job())["uncompared"] == []
+
+
+def test_a_preemption_is_compared_with_the_undisturbed_run(job):
+    found = data("preempt", WINDOW, "--job", job(NOTHING_EXPECTED))
+    assert found["correct"] is True and found["uncompared"] == [] and len(found["preemptions"]) == 1
+    assert [(array["name"], array["undisturbed"], array["wrong"]) for array in found["arrays"]][1] == ("sums", True, 0)
+    told = run("preempt", WINDOW, "--job", job(NOTHING_EXPECTED))
+    assert "sums: as after the undisturbed run, to the bit (1,000 elements)" in told.output
+    assert data("preempt", WINDOW, "--job", job(NOTHING_EXPECTED), "--at", 9)["correct"] is None  # it has no such run
+
+
+def test_a_difference_from_the_undisturbed_run_is_an_error(job, monkeypatch):
+    real, runs = caesura_job.run_task, []
+
+    def run_task(task, *arguments):
+        result = real(task, *arguments)
+        runs.append(task)
+        if len(runs) == 2:
+            result.arrays["sums"][7] += 1
+        return result
+
+    monkeypatch.setattr(caesura_job, "run_task", run_task)
+    told = run("preempt", WINDOW, "--job", job(NOTHING_EXPECTED))
+    assert told.exit_code == 1 and "1 of 1,000 elements differ from the undisturbed run; first at [7]" in told.output
+
+
+def test_a_kernel_that_runs_meanwhile_and_is_not_compared_has_no_verdict(job, tmp_path):
+    other = tmp_path / "other.toml"
+    other.write_text(NOTHING_EXPECTED)
+    how = "--at", 9, "--with", WINDOW, "--with-job", other
+    found = data("preempt", WINDOW, "--job", job(), *how)
+    assert found["correct"] is True and found["preemptions"][0]["correct"] is None
+    told = run("preempt", WINDOW, "--job", job(), *how)
+    assert "not compared, since nothing is expected of its arrays" in told.output
 
 
 def test_the_kernel_of_a_file_with_several_is_chosen_and_only_it_is_compiled(job, tmp_path):

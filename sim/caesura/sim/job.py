@@ -22,7 +22,7 @@ from caesura.software.driver.bounds import GUARD_BYTES
 from caesura.software.driver.fit import check_fit, check_parameters
 from caesura.software.driver.module import Kernel
 from caesura.software.driver.preemption import check_options
-from caesura.software.job import DEFAULT_CYCLES, JobError, PreemptionSpec, Verdict
+from caesura.software.job import DEFAULT_CYCLES, JobError, PreemptionSpec, Verdict, compare
 from caesura.software.kernels import Job
 
 from . import scenario
@@ -67,9 +67,9 @@ class Preempted:
     bases: tuple[PreemptReport, ...] = ()
 
     @property
-    def correct(self) -> bool:
-        """What ran meanwhile computed what it should."""
-        return self.result.correct and all(p.correct for p in self.nested)
+    def correct(self) -> bool | None:
+        """What ran meanwhile computed what it should; None if nothing is said to be expected of it."""
+        return _verdict(self.result.correct, bool(self.result.differences), self.nested)
 
 
 @dataclass(frozen=True)
@@ -94,6 +94,8 @@ class JobResult:
         Of each array with something expected.
     arrays : dict of str to ndarray
         Every array argument at the end.
+    uncompared : tuple of str
+        Array arguments that the kernel may have written and that were compared with nothing.
     """
 
     cycles: int
@@ -105,11 +107,27 @@ class JobResult:
     missed: list[int]
     verdicts: list[Verdict]
     arrays: dict[str, np.ndarray]
+    uncompared: tuple[str, ...] = ()
 
     @property
-    def correct(self) -> bool:
-        """Every array is what was expected, of the kernels that ran meanwhile too."""
-        return not any(v.wrong for v in self.verdicts) and all(p.correct for p in self.preemptions)
+    def correct(self) -> bool | None:
+        """Every array that was compared is what it should be, of the kernels that ran meanwhile too; None if no array
+        of this kernel was compared."""
+        return _verdict(not any(v.wrong for v in self.verdicts), bool(self.verdicts), self.preemptions)
+
+    def next_to(self, undisturbed: JobResult) -> JobResult:
+        """Return the result with each array that is not compared next to that of a run without preemptions."""
+        known = {verdict.name for verdict in self.verdicts}
+        more = [dataclasses.replace(compare(name, self.arrays[name], undisturbed.arrays[name]), undisturbed=True)
+                for name in self.arrays if name not in known]
+        return dataclasses.replace(self, verdicts=self.verdicts + more, uncompared=())
+
+
+def _verdict(right: bool, compared: bool, inner: Sequence[Preempted]) -> bool | None:
+    """Return the verdict on a kernel and those that ran meanwhile: wrong if one is, unknown if it was not compared."""
+    if not right or any(p.correct is False for p in inner):
+        return False
+    return True if compared else None
 
 
 @dataclass(frozen=True)
@@ -421,8 +439,17 @@ def _run(task: Task, others: Mapping[Running, Work], device: Device, progress: P
         raise CycleLimit(f"{task.where}: the limit of {task.max_cycles:,} cycles for the whole run has passed; raise "
                          f"it with --max-cycles (max_cycles), unless the kernel never ends\n{error}") from None
     results = {name: array.get() for name, array in arrays.items()}
+    found = verdicts(job, results)
+    uncompared = _may_be_written(image, job) - {verdict.name for verdict in found}
     return JobResult(runner.cycles, own, runner.instructions, launch.progress[0], launch.switches, preemptions, missed,
-                     verdicts(job, results), results)
+                     found, results, tuple(name for name in results if name in uncompared))
+
+
+def _may_be_written(image: KernelImage, job: Job) -> set[str]:
+    """Return the names of the arguments through which a kernel may write memory."""
+    written = spoilers(image).written
+    return {name for name, parameter in zip(job.arguments, image.parameters, strict=True)
+            if written is None or parameter.offset in written}
 
 
 def _preempted_json(preempted: Preempted) -> dict:
@@ -441,5 +468,6 @@ def result_json(result: JobResult) -> dict:
         "switches": result.switches and dataclasses.asdict(result.switches),
         "arrays": [{key: str(value) if isinstance(value, float) and not math.isfinite(value) else value
                     for key, value in dataclasses.asdict(verdict).items()} for verdict in result.verdicts],
+        "uncompared": list(result.uncompared),
         "preemptions": [_preempted_json(p) for p in result.preemptions], "missed": result.missed,
     }

@@ -31,7 +31,7 @@ def _preemption_rows(table: Table, preemptions: list[Preempted], depth: int = 0)
             f"{saved.grace_cycles:,}", f"{saved.drain_cycles:,}",
             _against(saved.save_cycles - saved.drain_cycles, p.result.save_limit), f"{p.result.other_cycles:,}",
             _against(resumed.restore_cycles, p.result.restore_limit), f"{p.result.rest_cycles:,}",
-            "right" if p.correct else "[bold red]WRONG[/]")
+            {True: "right", False: "[bold red]WRONG[/]", None: "not compared"}[p.correct])
         _preemption_rows(table, p.nested, depth + 1)
 
 
@@ -64,6 +64,12 @@ def _missed(preemptions: list[Preempted], missed: list[int], name: str) -> list[
 
 
 def _verdict(v: Verdict) -> str:
+    if v.undisturbed:
+        if v.wrong == 0:
+            return f"as after the undisturbed run, to the bit ({v.elements:,} elements)"
+        index = ", ".join(map(str, v.first_wrong or ()))
+        return (f"[bold red]{v.wrong:,} of {v.elements:,} elements differ from the undisturbed run[/]; first at "
+                f"\\[{index}]: {v.got}, undisturbed {v.expected}")
     if v.judged:
         wrong = f"[bold red]{v.wrong:,} of {v.elements:,} elements wrong[/]"
         return f"{wrong if v.wrong else f'as expected ({v.elements:,} elements)'}, in whatever order atomics took place"
@@ -88,6 +94,9 @@ def print_job(g: Geometry, name: str, backend: str, result: JobResult) -> None:
         console.print(f"preempted by [bold]{escape(only.spec.other)}[/], mechanism "
                       f"[bold]{only.spec.mechanism.label}[/]\n")
         print_phases(console, g, only.result, only.bases)
+        if not only.result.differences:
+            console.print(f"  {escape(only.spec.other)}: not compared, since nothing is expected of its arrays",
+                          soft_wrap=True)
         for array, count in only.result.differences.items():
             verdict = f"[bold red]{count:,} elements wrong[/]" if count else "as expected"
             console.print(f"  {escape(array)}: {verdict}", soft_wrap=True)
@@ -106,9 +115,13 @@ def print_job(g: Geometry, name: str, backend: str, result: JobResult) -> None:
     console.print()
     for v in result.verdicts:
         console.print(f"  {escape(v.name)}: {_verdict(v)}", soft_wrap=True)
-    if not result.verdicts:
-        console.print("  nothing was expected of the arrays")
-    if not result.correct:
+    if result.uncompared:
+        names = escape(", ".join(result.uncompared))
+        console.print(f"  written and not compared, since nothing is expected of them: {names}", soft_wrap=True)
+    if result.correct is False:
         console.print("[bold red]WRONG[/]: see above")
-    elif result.verdicts:
+    elif result.correct is None:
+        console.print("[bold yellow]nothing was compared[/]: say in the job file what arrays should hold (expected), "
+                      "or take `caesura preempt` without --at, which compares with an undisturbed run", soft_wrap=True)
+    else:
         console.print("[bold green]correct[/]")

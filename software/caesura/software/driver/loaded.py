@@ -129,18 +129,24 @@ class LoadedKernel:
         return [memory for memory in (*found, *(array.memory for array in arrays)) if memory is not None]
 
     def apart(self, arguments: Sequence) -> bool:
-        """Return whether no two of these arguments can lead to the same memory: each that is wide enough for an address
-        lies in an array of its own."""
-        found = []
+        """Return whether memory that is written through one of these arguments cannot be reached by another one: each
+        that is wide enough for an address lies in an array of its own, or in one that all of them only read."""
+        found: dict[int, list[int]] = {}
         for parameter, value in zip(self.image.parameters, arguments, strict=True):
             if isinstance(value, (Texture, DeviceArray)):
                 array = value.array if isinstance(value, Texture) else value
-                found.append(array.memory)
+                memory = array.memory
             elif isinstance(value, (bytes, bytearray)):
                 return False
             elif parameter.pointer or parameter.size == 8 and isinstance(value, (int, np.integer)):
-                found.append(self.device.heap.holder(int(value)))
-        return None not in found and len({id(memory) for memory in found}) == len(found)
+                memory = self.device.heap.holder(int(value))
+            else:
+                continue
+            if memory is None:
+                return False
+            found.setdefault(id(memory), []).append(parameter.offset)
+        shared = {offset for offsets in found.values() if len(offsets) > 1 for offset in offsets}
+        return not shared or self.spoilers.written is not None and not shared & self.spoilers.written
 
     @functools.cached_property
     def tb_instructions(self) -> dict[tuple[int, int, int], float]:

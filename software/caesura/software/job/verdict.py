@@ -27,6 +27,8 @@ class Verdict:
         Both None if every bit was to be equal.
     judged : bool
         Found by a judge of the kernel's own, which counts wrong elements and tells no more.
+    undisturbed : bool
+        Compared with what the array held after a run without a preemption, since nothing is said to be expected of it.
     """
 
     name: str
@@ -39,6 +41,7 @@ class Verdict:
     atol: float | None
     rtol: float | None
     judged: bool = False
+    undisturbed: bool = False
 
 
 def _bits(values: np.ndarray) -> np.ndarray:

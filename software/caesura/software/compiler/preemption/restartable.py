@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from caesura.hw.arch.operations import Space
+
+from ..analysis.alias import Addresses
 from ..analysis.reaching import use_def_chains
 from ..image.kernel_image import KernelImage
 from ..image.lift import lift
@@ -26,11 +29,14 @@ class Spoilers:
     always : tuple of int or None
         Whatever it is given.
     apart : tuple of int or None
-        If the memory that its pointer parameters lead to does not overlap.
+        If no memory that one of its pointer parameters writes is that of another one.
+    written : frozenset of int or None
+        Offsets of the pointer parameters through which global memory may be written; None if it may be otherwise.
     """
 
     always: Spoiler | None
     apart: Spoiler | None
+    written: frozenset[int] | None
 
 
 def spoilers(image: KernelImage) -> Spoilers:
@@ -53,7 +59,9 @@ def spoilers(image: KernelImage) -> Spoilers:
         assert load is not None
         return load, store
 
-    return Spoilers(spoiler(False), spoiler(True))
+    writes = [access.pointers for access in Addresses(lifted.kernel, definitions).accesses
+              if access.space is Space.GLOBAL and access.kind != "load"]
+    return Spoilers(spoiler(False), spoiler(True), frozenset().union(*writes) if all(writes) else None)
 
 
 def reason(spoiler: Spoiler) -> str:
