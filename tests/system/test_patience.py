@@ -1,5 +1,7 @@
 """Patience on the whole SM: a preempt ends in bounded time whatever the code is; all that was stopped comes back."""
 
+import dataclasses
+
 import numpy as np
 import pytest
 
@@ -9,7 +11,9 @@ from caesura.hw.arch.isa import Special
 from caesura.sim import open_device
 from caesura.sim.golden.preemption import Preemption
 from caesura.sim.golden.transport import GoldenTransport
+from caesura.sim.report.preemption import patience_note
 from caesura.sim.rtl.transport import RtlTransport
+from caesura.sim.scenario import report_json
 from caesura.sim.testing.tiny_run import TINY, neighbour, work
 from caesura.sim.workloads.everywhere import Campaign, totals
 from caesura.software.compiler import KernelImage, Parameter
@@ -80,6 +84,7 @@ def test_code_without_points_is_preempted_within_the_patience_and_comes_back_rig
         assert saved and saved.tbs == 1 and saved.warps == 2
         assert saved.drain_cycles <= patience + SETTLING and saved.save_cycles <= patience + 3 * SETTLING
         assert saved.patience == patience and len(contexts) == 1
+        assert saved.patience_over and "warps stopped where they were" in patience_note(saved)
         device.advance(30)
     device.wait(launch, 20_000)
     assert (np.asarray(output) == expected).all()
@@ -175,9 +180,20 @@ def test_what_is_no_patience_is_refused_before_anything_happens(device, patience
     assert device.read("kernel[0].state") == 1
 
 
+def test_a_patience_that_lasts_is_not_said_to_be_used_up(device):
+    launch = native(device, [*BEGIN, ("bar.pp.0", {"live": 0b111}), *STORE], 5)(1, 8, [device.zeros(16, np.int32)])
+    saved = device.preempt(launch, "live", patience=2000)
+    assert saved.patience_over is False and patience_note(saved) == "patience 2000, not used up"
+    device.resume(launch)
+    assert report_json(saved)["patience_over"] is False
+    assert dataclasses.replace(saved, patience=UNLIMITED).patience_over is False
+    assert dataclasses.replace(saved, counted=False).patience_over is None
+
+
 def test_a_mechanism_that_does_not_wait_takes_no_patience(device):
     launch = native(device, ENDLESS, 5)(1, 16, [device.zeros(16, np.int32)])
     for patience in (0, 5, UNLIMITED):
         with pytest.raises(DriverError, match="'occupied' does not wait for preemption points: it takes no patience"):
             device.preempt(launch, "occupied", patience=patience)
-    assert device.preempt(launch, "occupied").patience is None
+    saved = device.preempt(launch, "occupied")
+    assert saved.patience is None and saved.patience_over is False and patience_note(saved) == ""

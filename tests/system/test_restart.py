@@ -153,6 +153,24 @@ def test_arrays_that_may_overlap_decide(case, allowed):
         assert (np.asarray(a)[:8] == 1).all()
 
 
+@pytest.mark.parametrize("given, allowed", [
+    ("aab", True), ("aba", False), ("baa", False), ("abc", True), ("aaa", False)])
+def test_arrays_that_are_only_read_may_overlap(given, allowed):
+    work = shipped_work("vecadd", TINY, "tiny")
+    with open_device("golden", TINY, memory_bytes=1 << 20) as device:
+        arrays = {name: device.zeros(64, np.float32) for name in "abc"}
+        kernel = device.load([work.image])["vecadd"]
+        launch = kernel(1, 8, [*(arrays[name] for name in given), 8])
+        assert (launch.not_restartable == "") == allowed
+        device.wait(launch)
+        if allowed:
+            piece = device.work().launch(kernel, 1, 8, [*(arrays[name] for name in given), 8])
+            device.wait(piece.launch)
+        else:
+            with pytest.raises(DriverError, match="cannot be launched again once it was killed"):
+                device.work().launch(kernel, 1, 8, [*(arrays[name] for name in given), 8])
+
+
 TABLE = COPY.replace(".visible", ".global .align 4 .u32 table[64];\n.visible").replace(
     ", .param .u64 input", "").replace("ld.param.u64 %a1, [input]", "mov.u64 %a1, table")
 

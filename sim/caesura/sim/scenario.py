@@ -369,7 +369,7 @@ def run_preemption(device: Device, work: Work, other: Work, at: int, mechanism: 
 
 def report_json(report: PreemptReport) -> dict:
     """Return what a preempt or a checkpoint took as plain data."""
-    return dataclasses.asdict(report) | {"mechanism": report.mechanism.label}
+    return dataclasses.asdict(report) | {"mechanism": report.mechanism.label, "patience_over": report.patience_over}
 
 
 def as_json(result: PreemptionResult) -> dict:

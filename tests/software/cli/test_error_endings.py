@@ -50,8 +50,9 @@ def test_what_a_user_can_mend_is_one_line(error, code, tmp_path):
 
 
 @pytest.mark.parametrize("arguments", [
-    ["run", "nosuch"], ["nosuch"], ["run", "vecadd", "--nosuch"], ["bench", "nosuch"],
-    ["preempt", "vecadd", "--at", "x"], ["compile", "no.ptx"], ["asm"]])
+    ["--nosuch"], ["--nosuch", "run", "vecadd"], ["--version=3"], ["run", "nosuch"], ["nosuch"],
+    ["run", "vecadd", "--nosuch"], ["bench", "nosuch"], ["preempt", "vecadd", "--at", "x"],
+    ["compile", "no.ptx"], ["asm"]])
 def test_a_wrong_option_is_one_line_too(arguments):
     done = CliRunner().invoke(main, arguments)
     assert done.exit_code == 2 and done.stderr.startswith("caesura: ") and done.stderr.count("\n") == 1

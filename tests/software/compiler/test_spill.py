@@ -4,13 +4,15 @@ import dataclasses
 
 import numpy as np
 import pytest
+from click.testing import CliRunner
 
 from caesura.hw.arch.context import Mechanism
 from caesura.hw.arch.geometry import PRESETS
 from caesura.sim import open_device
 from caesura.sim.scenario import Work, differences, run_preemption, start_job
 from caesura.sim.workloads.random_ptx import RandomKernel
-from caesura.software.compiler import CompileError, CompileOptions, compile_ptx
+from caesura.software.cli import main
+from caesura.software.compiler import CompileError, CompileOptions, assemble, compile_ptx, load_elf
 from caesura.software.compiler.analysis.liveness import liveness
 from caesura.software.compiler.analysis.pressure import pressure
 from caesura.software.compiler.image.lift import lift
@@ -86,8 +88,28 @@ def test_every_shipped_kernel_in_every_budget(name):
 def test_random_kernels_in_few_registers(seed, budget):
     kernel = small(seed, variables=4 + seed, nested_leaves=seed % 2 == 0)
     image = compiled(kernel.ptx, budget)
-    assert image.registers <= budget and image.local_bytes > 0
+    assert image.registers <= budget and image.local_bytes == image.spill_bytes > 0
     run(image, random_job(kernel))
+
+
+def test_spilled_registers_are_said(tmp_path):
+    source = tmp_path / "k.ptx"
+    source.write_text(small(4, variables=8).ptx)
+
+    def said(*arguments):
+        done = CliRunner().invoke(main, [str(word) for word in arguments])
+        assert done.exit_code == 0, done.output
+        return done.output
+
+    few, many = ("--registers", 9, "-o", tmp_path / "few.elf"), ("--registers", 60, "-o", tmp_path / "many.elf")
+    assert "bytes of spilled registers a thread" in said("compile", source, *few)
+    assert "spilled registers" not in said("compile", source, *many) + said("disasm", tmp_path / "many.elf")
+    assert "of them for spilled registers)" in said("disasm", tmp_path / "few.elf")
+    (image,) = load_elf(tmp_path / "few.elf").values()
+    assert image.spill_bytes == image.local_bytes > 0
+    (again,) = assemble(said("disasm", "--asm", tmp_path / "few.elf"))
+    assert again.spill_bytes == image.spill_bytes
+    assert f"({image.spill_bytes} B for spilled registers)" in said("explain", tmp_path / "few.elf")
 
 
 @pytest.mark.full

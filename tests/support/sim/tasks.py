@@ -1,8 +1,11 @@
-"""A task for processes of their own, which find it by its name: not one of a test."""
+"""Tasks for processes of their own, which find it by its name: none is of a test."""
 
+import os
+import time
 from collections.abc import Callable
+from pathlib import Path
 
-__all__ = ["halved"]
+__all__ = ["halved", "slept"]
 
 
 def halved(number: int, progress: Callable[[str], None]) -> int:
@@ -11,3 +14,9 @@ def halved(number: int, progress: Callable[[str], None]) -> int:
     if number % 2:
         raise ValueError(f"{number} is odd")
     return number // 2
+
+
+def slept(folder: str, progress: Callable[[str], None]) -> None:
+    """Leave a file in a folder whose name is the number of this process, and sleep for minutes."""
+    (Path(folder) / str(os.getpid())).touch()
+    time.sleep(300)

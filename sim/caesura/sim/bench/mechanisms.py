@@ -320,7 +320,8 @@ def run(g: Geometry, size: str = "small", kernels: Sequence[str] = (), mechanism
         library(g)
     order = sorted(dict.fromkeys((*names, *rows)), key=_place)
     result = _result(g, settings, [rows[name] for name in order if name in rows], len(order))
-    for _, row in perform(_perform, left, jobs, progress, lambda task: task[0].label, _died):
+    for _, row in perform(_perform, left, jobs, progress, lambda task: task[0].label, _died,
+                           len(tasks) - len(left)):
         rows[_key(row)] = row
         result = _result(g, settings, [rows[name] for name in order if name in rows], len(order))
         if json_file is not None:

@@ -191,7 +191,7 @@ def measure_kernels(measure: Callable[[Task, Callable[[str], None]], list[dict]]
     for g in dict.fromkeys(task.geometry for task in left):
         progress(f"building the simulator of {g.name}")
         library(g)  # once for all processes
-    for index, found in perform(measure, left, jobs, progress, lambda task: task.name):
+    for index, found in perform(measure, left, jobs, progress, lambda task: task.name, taken=len(tasks) - len(left)):
         name = left[index].name
         rows[name] = [{"kernel": name, "code": codes[name]} | row for row in found]
         if json_file is not None:

@@ -12,7 +12,7 @@ from caesura.software.report.console import report_console
 
 from ..job import JobResult, Preempted
 from ..scenario import Limit
-from .preemption import print_phases
+from .preemption import patience_note, print_phases
 
 __all__ = ["print_job"]
 
@@ -45,6 +45,16 @@ def _in_place(preemptions: list[Preempted]) -> list[str]:
             lines.append(f"in place at cycle {result.at:,}: registers of {registers} TBs and shared memory of {shared} "
                          f"stayed on the SM; {result.evicted_tbs} TBs evicted later, {result.evicted_bytes:,} bytes")
         lines += _in_place(p.nested)
+    return lines
+
+
+def _impatient(preemptions: list[Preempted]) -> list[str]:
+    """Return a line for each of several preemptions whose patience was used up."""
+    lines = []
+    for p in preemptions:
+        if p.result.preempt and p.result.preempt.patience_over:
+            lines.append(f"at cycle {p.result.at:,}: {patience_note(p.result.preempt)}")
+        lines += _impatient(p.nested)
     return lines
 
 
@@ -106,6 +116,8 @@ def print_job(g: Geometry, name: str, backend: str, result: JobResult) -> None:
         _preemption_rows(table, result.preemptions)
         console.print()
         console.print(table)
+        for line in _impatient(result.preemptions):
+            console.print(line, soft_wrap=True)
     if result.switches is not None and result.preemptions:
         console.print(_switches(result.switches), soft_wrap=True)
     for line in _in_place(result.preemptions):

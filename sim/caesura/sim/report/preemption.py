@@ -12,7 +12,7 @@ from caesura.software.driver import PreemptReport
 
 from ..scenario import Limit, PreemptionResult
 
-__all__ = ["print_phases"]
+__all__ = ["patience_note", "print_phases"]
 
 
 def _time(g: Geometry, cycles: int) -> str:
@@ -27,6 +27,18 @@ def _limit_row(limit: Limit | None) -> str:
     return f"bus {limit.bus_cycles:,.0f}, limit {limit.limit:,.0f}{others}: {verdict}"
 
 
+def patience_note(saved: PreemptReport) -> str:
+    """Return what became of the patience of a preempt; empty if it was given none."""
+    if saved.patience is None:
+        return ""
+    if saved.patience_over is None:
+        return f"patience {saved.patience}"
+    if saved.patience == 0:
+        return "patience 0: warps stopped where they were"
+    over = "used up: warps stopped where they were" if saved.patience_over else "not used up"
+    return f"patience {saved.patience}, {over}"
+
+
 def _cycles(g: Geometry, result: PreemptionResult, bases: Sequence[PreemptReport]) -> Table:
     saved, resumed = result.preempt, result.resume
     clock = f" at {g.clock_mhz:g} MHz" if g.clock_mhz else ""
@@ -38,7 +50,7 @@ def _cycles(g: Geometry, result: PreemptionResult, bases: Sequence[PreemptReport
     if saved.grace:
         table.add_row("grace", _time(g, saved.grace_cycles), f"of {saved.grace}")
     table.add_row("preemption latency", _time(g, saved.save_cycles), "")
-    table.add_row("  drain", _time(g, saved.drain_cycles), "")
+    table.add_row("  drain", _time(g, saved.drain_cycles), patience_note(saved))
     table.add_row("  save", _time(g, saved.save_cycles - saved.drain_cycles), _limit_row(result.save_limit))
     table.add_row("other kernel", _time(g, result.other_cycles), "")
     table.add_row("restore", _time(g, resumed.restore_cycles), _limit_row(result.restore_limit))

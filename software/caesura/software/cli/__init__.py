@@ -15,7 +15,7 @@ try:
 
     from caesura.software.names import alternatives
 
-    from .errors import Group
+    from .errors import Group, errors_end, terminable
 except KeyboardInterrupt:  # they take a while, in which nothing else answers it
     sys.exit(130)
 
@@ -46,6 +46,16 @@ class _Commands(Group):
             return super().get_command(ctx, cmd_name)
         module, name = _COMMANDS[cmd_name]
         return getattr(importlib.import_module(f".{module}", __name__), name)
+
+    def invoke(self, ctx: click.Context):
+        """Run the command; SIGTERM ends it as Ctrl-C does, so that what it has started ends too."""
+        with terminable():
+            return super().invoke(ctx)
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Parse the options of `caesura` itself; a mistake ends as one in those of a command."""
+        with errors_end(ctx):
+            return super().parse_args(ctx, args)
 
     def resolve_command(self, ctx: click.Context, args: list[str]
                         ) -> tuple[str | None, click.Command | None, list[str]]:

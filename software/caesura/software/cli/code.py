@@ -106,7 +106,7 @@ def refusals_json(refusals: Mapping[str, CompileError | AssemblyError]) -> list[
 def _image_json(image) -> dict:
     origins, numbers = origin_rows(image)
     return {"name": image.name, "registers": image.registers, "predicates": image.predicates,
-            "shared_bytes": image.shared_bytes, "local_bytes": image.local_bytes,
+            "shared_bytes": image.shared_bytes, "local_bytes": image.local_bytes, "spill_bytes": image.spill_bytes,
             "constant_bytes": len(image.constants), "stack_depth": image.stack_depth,
             "symbols": [{"name": s.name, "type": s.type, "offset": s.offset, "size": s.size} for s in image.symbols],
             "parameters": [{"name": p.name, "type": p.type, "offset": p.offset, "size": p.size, "pointer": p.pointer,
@@ -131,7 +131,9 @@ def _write(images: Mapping[str, KernelImage], output: Path | None, as_json: Json
     else:
         for image in images.values():
             traps = f", {len(image.traps)} words of preemption routines" if image.traps else ""
-            click.echo(f"{image.name}: {len(image.code)} words{traps}, {image.registers} registers -> {output}")
+            spilled = f", {image.spill_bytes} bytes of spilled registers a thread" if image.spill_bytes else ""
+            click.echo(f"{image.name}: {len(image.code)} words{traps}, {image.registers} registers{spilled} -> "
+                       f"{output}")
 
 
 def _run_passes(source: Path, options: CompileOptions, kernels: Collection[str] | None, passes: Sequence[str] | None,

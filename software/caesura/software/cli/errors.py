@@ -8,6 +8,7 @@ an option or argument that is wrong    2          what is wrong, and where help 
 `OSError`                              2          the file and what the system says
 `MemoryError`                          2          that memory ran out, and what to do
 an interrupt (Ctrl-C)                  130        ``interrupted``
+SIGTERM                                143        nothing
 a reader that goes away (``| head``)   1          nothing
 anything else                          70         that it is a defect of ours, and what to report
 =====================================  =========  =============================================================
@@ -15,12 +16,16 @@ anything else                          70         that it is a defect of ours, a
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import io
 import platform
+import signal
 import sys
 import tempfile
+import threading
 import traceback
+from collections.abc import Iterator
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
@@ -29,9 +34,11 @@ import click
 from caesura.cache import cache_directory
 from caesura.hw.arch.errors import UserError
 
-__all__ = ["EXIT_WRONG", "EXIT_INPUT", "EXIT_FAULT", "EXIT_INTERNAL", "EXIT_INTERRUPT", "Group"]
+__all__ = ["EXIT_WRONG", "EXIT_INPUT", "EXIT_FAULT", "EXIT_INTERNAL", "EXIT_INTERRUPT",
+           "EXIT_TERMINATED", "Group", "errors_end", "terminable"]
 
 EXIT_WRONG, EXIT_INPUT, EXIT_FAULT, EXIT_INTERNAL, EXIT_INTERRUPT = 1, 2, 3, 70, 130
+EXIT_TERMINATED = 128 + signal.SIGTERM
 
 
 class Group(click.Group):
@@ -39,35 +46,60 @@ class Group(click.Group):
 
     def invoke(self, ctx: click.Context):
         """Run the command."""
-        if isinstance(sys.stdout, io.TextIOWrapper):  # what it cannot encode, such as names of files, is escaped
-            sys.stdout.reconfigure(errors="backslashreplace")
-        try:
+        with errors_end(ctx):
             return super().invoke(ctx)
-        except (click.exceptions.Exit, click.exceptions.NoArgsIsHelpError, click.Abort):
+
+
+@contextlib.contextmanager
+def errors_end(ctx: click.Context) -> Iterator[None]:
+    """End errors of what is done meanwhile as the table of this module says."""
+    if isinstance(sys.stdout, io.TextIOWrapper):  # what it cannot encode, such as names of files, is escaped
+        sys.stdout.reconfigure(errors="backslashreplace")
+    try:
+        yield
+        return
+    except (click.exceptions.Exit, click.exceptions.NoArgsIsHelpError, click.Abort):
+        raise
+    except click.ClickException as error:
+        code, message = error.exit_code, _of_options(error, ctx)
+    except KeyboardInterrupt:
+        code, message = EXIT_INTERRUPT, "interrupted"
+    except UserError as error:
+        code, message = error.exit_code, str(error)
+    except MemoryError:
+        code, message = EXIT_INPUT, ("not enough memory; take a smaller input, or lift the limit (ulimit -v) "
+                                     "under which this runs")
+    except OSError as error:
+        if error.errno == errno.EPIPE:
             raise
-        except click.ClickException as error:
-            code, message = error.exit_code, _of_options(error)
-        except KeyboardInterrupt:
-            code, message = EXIT_INTERRUPT, "interrupted"
-        except UserError as error:
-            code, message = error.exit_code, str(error)
-        except MemoryError:
-            code, message = EXIT_INPUT, ("not enough memory; take a smaller input, or lift the limit (ulimit -v) "
-                                         "under which this runs")
-        except OSError as error:
-            if error.errno == errno.EPIPE:
-                raise
-            code, message = EXIT_INPUT, _of_system(error)
-        except Exception as error:  # the last place there is
-            code, message = EXIT_INTERNAL, _report(error)
-        click.echo(f"caesura: {message}", err=True)
-        ctx.exit(code)
+        code, message = EXIT_INPUT, _of_system(error)
+    except Exception as error:  # the last place there is
+        code, message = EXIT_INTERNAL, _report(error)
+    click.echo(f"caesura: {message}", err=True)
+    ctx.exit(code)
 
 
-def _of_options(error: click.ClickException) -> str:
+@contextlib.contextmanager
+def terminable() -> Iterator[None]:
+    """Have SIGTERM end what is done meanwhile as an exception does: what was started ends, what was locked is free."""
+    def terminated(number: int, frame: object) -> None:
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
+        sys.exit(EXIT_TERMINATED)
+
+    if threading.current_thread() is not threading.main_thread() or signal.getsignal(signal.SIGTERM) != signal.SIG_DFL:
+        yield
+        return
+    signal.signal(signal.SIGTERM, terminated)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
+
+
+def _of_options(error: click.ClickException, ctx: click.Context) -> str:
     """Return on one line what is wrong with an option or an argument, and where help is."""
     message = " ".join(error.format_message().split())
-    where = error.ctx.command_path if isinstance(error, click.UsageError) and error.ctx else None
+    where = (error.ctx or ctx).command_path if isinstance(error, click.UsageError) else None
     return f"{message} (`{where} --help` says more)" if where else message
 
 

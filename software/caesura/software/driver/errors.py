@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from caesura.hw.arch.commands import KernelState
 from caesura.hw.arch.errors import UserError
 from caesura.hw.arch.faults import CommandError, Fault
 from caesura.software.compiler.origins import Origin
@@ -55,14 +56,27 @@ class CommandRefused(DriverError):
     Attributes
     ----------
     error : CommandError
+    state : KernelState or None
+        Of the kernel, when it was refused; None if it is not known.
     """
 
-    def __init__(self, what: str, error: CommandError, meaning: str | None = None):
-        self.error = error
+    def __init__(self, what: str, error: CommandError, meaning: str | None = None, state: KernelState | None = None):
+        self.error, self.state = error, state
         known = (CommandError.__doc__ or "") if error is CommandError.NONE else _MEANING.get(error, error.name)
-        super().__init__(f"{what}: {meaning or known}")
+        now = "" if state is None else f"; the kernel is {_STATES[state]}"
+        super().__init__(f"{what}: {meaning or known}{now}")
 
 
+_STATES = {
+    KernelState.IDLE: "idle: it was killed, or never started",
+    KernelState.RUNNING: "running",
+    KernelState.PREEMPTING: "being preempted",
+    KernelState.PREEMPTED: "preempted",
+    KernelState.RESUMING: "being resumed",
+    KernelState.FINISHED: "finished",
+    KernelState.KILLING: "being killed",
+    KernelState.ADOPTING: "being taken from memory",
+}
 _MEANING = {
     CommandError.UNKNOWN: "the device knows no such command or mechanism",
     CommandError.BUSY: "another command of the kernel is still under way; wait for it, abort it, or kill the kernel",

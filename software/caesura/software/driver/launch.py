@@ -154,6 +154,11 @@ class Launch:
         """Return `state` without simulated time passing, None where a machine cannot (`Device.peek`)."""
         return self._state(self.device.host.peek_fields)
 
+    def known_state(self) -> KernelState:
+        """Return `state` for a message, without simulated time passing where a machine can."""
+        state = self.peek_state()
+        return self.state if state is None else state
+
     @property
     @whole
     def outcome(self) -> CommandError:

@@ -267,7 +267,8 @@ class Launcher:
         self.host.write("command", op=command, kernel=launch.slot, **fields)
         if self.host.fields("event")["refused"]:
             error = CommandError(self.host.fields("status")["error"])
-            raise CommandRefused(f"{command.name.lower()} of kernel {launch.kernel.image.name!r}", error)
+            raise CommandRefused(f"{command.name.lower()} of kernel {launch.kernel.image.name!r}", error,
+                                 state=launch.known_state())
 
     # Forks
 

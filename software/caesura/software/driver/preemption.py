@@ -94,6 +94,14 @@ class PreemptReport:
     trap: bool = False
     counted: bool = True
 
+    @property
+    def patience_over(self) -> bool | None:
+        """Warps that had not come to a preemption point within the patience were stopped where they were; None if it is
+        not known."""
+        if self.patience is None or self.patience == UNLIMITED:
+            return False
+        return self.drain_cycles >= int(self.patience) if self.counted else None
+
 
 class _Asked(NamedTuple):
     """The last preempt or checkpoint of a launch, as in `PreemptReport`."""
@@ -318,7 +326,7 @@ class Preemption:
         if launch.state is KernelState.RESUMING:
             self._wait("abort", launch, (KernelState.RESUMING,), limit)
         if (error := launch.outcome) not in (CommandError.NONE, CommandError.ABORTED):
-            raise CommandRefused(f"abort of kernel {launch.kernel.image.name!r}", error)
+            raise CommandRefused(f"abort of kernel {launch.kernel.image.name!r}", error, state=launch.known_state())
 
     @whole
     def hasten(self, launch: Launch) -> None:
@@ -366,7 +374,7 @@ class Preemption:
     def _finish(self, what: str, launch: Launch, state: KernelState, max_cycles: int) -> None:
         self._wait(what, launch, (state,), max_cycles)
         if error := launch.outcome:
-            raise CommandRefused(f"{what} of kernel {launch.kernel.image.name!r}", error)
+            raise CommandRefused(f"{what} of kernel {launch.kernel.image.name!r}", error, state=launch.known_state())
 
     def _wait(self, what: str, launch: Launch, states: Collection[KernelState], max_cycles: int) -> None:
         """Let time pass while a launch is in one of some states."""

@@ -25,5 +25,5 @@ def as_json(facts: KernelFacts) -> dict:
     }
     return {"name": image.name, "source": image.source, "registers": image.registers,
             "predicates": image.predicates, "shared_bytes": image.shared_bytes, "local_bytes": image.local_bytes,
-            "constant_bytes": len(image.constants), "stack_depth": image.stack_depth,
+            "spill_bytes": image.spill_bytes, "constant_bytes": len(image.constants), "stack_depth": image.stack_depth,
             "idempotent": verdict(facts), "assumption": assumption(facts)} | record

@@ -67,7 +67,8 @@ def _summary(facts: KernelFacts) -> list[Text]:
         Text(f"  smallest        {rows[facts.smallest].divergent_bytes:,} B at {facts.smallest}{where}; largest "
              f"{rows[facts.largest].divergent_bytes:,} B at {facts.largest}"),
         Text(f"  points          {len(facts.points)}, {interval}"),
-        Text(f"  memory          {image.shared_bytes} B shared a TB, {image.local_bytes} B local a thread, "
+        Text(f"  memory          {image.shared_bytes} B shared a TB, {image.local_bytes} B local a thread"
+             f"{f' ({image.spill_bytes} B for spilled registers)' if image.spill_bytes else ''}, "
              f"{len(image.constants)} B of constants"),
         Text(f"  idempotent      {sentences.verdict(facts)}"),
         Text(f"  {sentences.assumption(facts)}", "dim"),

@@ -84,8 +84,9 @@ def write_elf(images: Mapping[str, KernelImage] | Iterable[KernelImage]) -> byte
         for parameter in record["parameters"]:
             if not parameter["texture"]:
                 del parameter["texture"]
-        if not image.routine_bytes:
-            del record["routine_bytes"]
+        for later in ("routine_bytes", "spill_bytes"):
+            if not record[later]:
+                del record[later]
         if image.origins:
             record["origins"] = packed_origins(image)
         for field, known in shared.items():

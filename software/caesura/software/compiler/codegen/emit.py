@@ -48,9 +48,9 @@ def emit(kernel: Kernel, placed: Iterable[PlacedPoint] = ()) -> KernelImage:
         name=kernel.name, code=tuple(map(encode, instructions)), registers=kernel.allocated(),
         predicates=max(predicates, default=-1) + 1, shared_bytes=kernel.shared_bytes,
         stack_depth=stack_depth(kernel, flow, meet), parameters=kernel.parameters, max_threads=kernel.max_threads,
-        local_bytes=kernel.local_bytes, constants=kernel.constants, symbols=kernel.symbols,
-        global_bytes=kernel.global_bytes, global_data=kernel.global_data, relocations=kernel.relocations,
-        bindings=kernel.bindings,
+        local_bytes=kernel.local_bytes, spill_bytes=kernel.spill_bytes, constants=kernel.constants,
+        symbols=kernel.symbols, global_bytes=kernel.global_bytes, global_data=kernel.global_data,
+        relocations=kernel.relocations, bindings=kernel.bindings,
         required_block=kernel.required_block, lines=tuple(lines), source=kernel.source,
         points=tuple(sorted((_point(p, starts) for p in placed), key=lambda point: point.pc)))
 

@@ -83,9 +83,10 @@ def listing(image: KernelImage) -> str:
     Registers after ``+`` are those that only waiting lanes of a diverged warp may need. Below stand preemption
     routines, each by the instruction before which a warp is stopped in it.
     """
+    spilled = f" ({image.spill_bytes} of them for spilled registers)" if image.spill_bytes else ""
     head = (f"kernel {image.name}: {len(image.code)} instructions, {image.registers} registers, "
             f"{image.predicates} predicates, {image.shared_bytes} bytes shared, "
-            f"{image.local_bytes} bytes local a thread, {len(image.constants)} bytes of constants, "
+            f"{image.local_bytes} bytes local a thread{spilled}, {len(image.constants)} bytes of constants, "
             f"stack depth {image.stack_depth}")
     table = rows(image)
     width = max(len(row.text) for row in table)

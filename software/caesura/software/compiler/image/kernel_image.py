@@ -94,6 +94,8 @@ class KernelImage:
         empty if the kernel has none.
     routine_bytes : int
         Local memory of a thread that these routines use, behind the kernel's own, a multiple of 4.
+    spill_bytes : int
+        Of its local memory, what holds values for which there was no register.
     """
 
     name: str
@@ -119,6 +121,7 @@ class KernelImage:
     origin_numbers: tuple[int, ...] = field(default=(), repr=False)
     traps: tuple[int, ...] = field(default=(), repr=False)
     routine_bytes: int = 0
+    spill_bytes: int = 0
 
     @property
     def words(self) -> tuple[int, ...]:

@@ -23,7 +23,8 @@ from .kernel_image import KernelImage, PreemptionPoint
 __all__ = ["RANGES", "check_facts"]
 
 RANGES = {"registers": (1, MAX_REGISTERS), "predicates": (0, PREDICATES), "shared_bytes": (0, MAX_SHARED_BYTES),
-          "local_bytes": (0, MAX_LOCAL_BYTES), "routine_bytes": (0, MAX_LOCAL_BYTES), "stack_depth": (1, 64),
+          "local_bytes": (0, MAX_LOCAL_BYTES), "routine_bytes": (0, MAX_LOCAL_BYTES),
+          "spill_bytes": (0, MAX_LOCAL_BYTES), "stack_depth": (1, 64),
           "max_threads": (0, MAX_BLOCK_THREADS), "global_bytes": (0, MAX_GLOBAL_BYTES)}
 """Least and greatest value of each number of an image."""
 MAX_PARAMETER_BYTES = 1 << 16
@@ -81,6 +82,8 @@ def check_facts(image: KernelImage, where: str) -> None:
         check.integer(getattr(image, field), field, low, high)
     for field in ("local_bytes", "routine_bytes"):
         check.need(getattr(image, field) % 4 == 0, field, "a multiple of 4", getattr(image, field))
+    check.need(image.spill_bytes <= image.local_bytes, "spill_bytes", f"at most {image.local_bytes} (local_bytes)",
+               image.spill_bytes)
     check.need(image.all_local_bytes <= MAX_LOCAL_BYTES, "routine_bytes",
                f"at most {MAX_LOCAL_BYTES - image.local_bytes}", image.routine_bytes)
     check.text(image.source, "source")

@@ -249,6 +249,8 @@ class Kernel:
     shared_bytes : int
     local_bytes : int
         Local memory of a thread.
+    spill_bytes : int
+        Of it, what holds values for which there was no register.
     constants : bytes
         The module's constant bank.
     global_bytes : int
@@ -272,6 +274,7 @@ class Kernel:
     parameters: tuple[Parameter, ...] = ()
     shared_bytes: int = 0
     local_bytes: int = 0
+    spill_bytes: int = 0
     constants: bytes = b""
     symbols: tuple[Symbol, ...] = ()
     global_bytes: int = 0

@@ -184,7 +184,9 @@ class Spiller:
             taken = {self._spilled.slots[other] for other in near[reg] if other in self._spilled.slots}
             slot = next(s for s in range(first, first + 4 * len(taken) + 4, 4) if s not in taken)
             self._spilled.slots[reg] = slot
-            self._kernel.local_bytes = max(self._kernel.local_bytes, slot + 4)
+            grown = max(slot + 4 - self._kernel.local_bytes, 0)
+            self._kernel.local_bytes += grown
+            self._kernel.spill_bytes += grown
         if self._kernel.local_bytes > MAX_LOCAL_BYTES:
             raise CompileError(f"kernel {self._kernel.name} needs {self._kernel.local_bytes} bytes of local memory a "
                                "thread", self._kernel.source, supported=f"{MAX_LOCAL_BYTES} bytes")

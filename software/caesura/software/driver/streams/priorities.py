@@ -137,6 +137,8 @@ class Priorities:
         if error is CommandError.BUS_ERROR and self._failed[task] <= _RETRIES:
             return False
         assert task.launch is not None
+        state = task.launch.known_state()
         self._preemption.kill(task.launch)
-        task.end(CommandRefused(f"resume of {task.name}, put into the stream at {task.where}", error))
+        task.end(CommandRefused(f"resume of {task.name}, put into the stream at {task.where}", error,
+                                state=state))
         return True
