@@ -305,7 +305,7 @@ def test_the_page_names_every_instruction():
     ("atom.global.cas.b16 %rs1, [%rd1], %rs2, %rs3;", "type .b16 is not supported"),
     ("atom.local.add.u32 %r1, [%rd1], 1;", "atomics on .local memory are not supported"),
     ("bar.sync 0, 64;", "a barrier for part of the thread block is not supported"),
-    ("cp.async.ca.shared.global [%r1], [%rd1], 16;", "instruction cp.async.ca.shared.global is not supported"),
+    ("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%r1], [%rd1], 16, [%r2];", "not a known copy"),
 ])
 def test_refusals_of_the_page(statement, what):
     with pytest.raises(CompileError, match=what) as caught:

@@ -40,9 +40,9 @@ REFUSED = (
     ("sust.b.2d.b32.trap [%rd1, {%r1, %r2}], {%r3};", "a surface"),
     ("wmma.load.a.sync.aligned.row.m16n16k16.global.f16 {%r1, %r2, %r3, %r4}, [%rd1], %r5;", "matrix unit"),
     ("mma.sync.aligned.m16n8k8.row.col.f32.f16.f16.f32 {%f1}, {%r1}, {%r2}, {%f2};", "matrix unit"),
-    ("ldmatrix.sync.aligned.m8n8.x1.shared.b16 {%r1}, [%r2];", "matrix unit"),
-    ("cp.async.ca.shared.global [%r1], [%rd1], 16;", "asynchronous copy"), ("bar.arrive 1, 64;", "split barrier"),
-    ("@%p1 bar.arrive 1, 64;", "split barrier"), ("redux.sync.add.s32 %r1, %r2, %r3;", "reduction of a warp"),
+    ("cp.async.bulk.global.shared::cta.bulk_group [%rd1], [%r1], 16;", "bulk copy"),
+    ("bar.arrive 1, 64;", "split barrier"), ("@%p1 bar.arrive 1, 64;", "split barrier"),
+    ("redux.sync.add.s32 %r1, %r2, %r3;", "reduction of a warp"),
     ("barrier.cluster.arrive;", "cluster"), ("mov.u32 %r1, %cluster_ctaid.x;", "cluster"),
     ("add.f16 %h1, %h2, %h3;", "less than 32 bits"), ("fma.rn.bf16x2 %r1, %r2, %r3, %r4;", "less than 32 bits"))
 

@@ -21,6 +21,7 @@ from ..source import escaped
 from .context import Context
 from .instructions import (  # noqa: F401 - they register the handlers
     arithmetic,
+    async_copies,
     atomics,
     bits,
     carry,
@@ -30,6 +31,8 @@ from .instructions import (  # noqa: F401 - they register the handlers
     floating,
     lanes,
     masks,
+    matrices,
+    mbarriers,
     memory,
     move,
     packed,

@@ -150,7 +150,7 @@ def _add_f64(ctx: Context, space: str, base, offset: int, result: Reg | None, va
 
 @lowers("membar", "fence")
 def _fence(ctx: Context) -> None:
-    check_modifiers(ctx, {"cta", "cluster", "gl", "gpu", "sys", "sc", "acq_rel", "acquire", "release"},
-                    ctx.instruction.modifiers)
+    check_modifiers(ctx, {"cta", "cluster", "gl", "gpu", "sys", "sc", "acq_rel", "acquire", "release", "proxy", "async",
+                          "mbarrier_init", "global", "shared::cta"}, ctx.instruction.modifiers)
     take_operands(ctx, 0)
     ctx.emit("membar")
