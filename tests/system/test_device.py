@@ -10,7 +10,7 @@ from caesura.hw.arch.context import Mechanism, ccb_bytes
 from caesura.hw.arch.faults import CommandError
 from caesura.sim.memory import ErrorRange
 from caesura.sim.rtl.transport import RtlTransport
-from caesura.software.compiler import compile_ptx
+from caesura.software.compiler import CompileOptions, compile_ptx
 from caesura.software.driver import CommandRefused, Device, DriverError, KernelFault
 from support.hw.stir import image
 from support.selection import quick
@@ -51,6 +51,44 @@ def test_a_grid_is_spread_over_the_sms_and_every_thread_block_runs_once(device):
     assert work.launch.progress == (UNEVEN_BLOCKS, UNEVEN_BLOCKS)
     assert min(of_each(device, "kernel[0].completed")) >= 3 and sum(of_each(device, "kernel[0].launched")) == 9
     assert device.read("retired") == sum(of_each(device, "retired")) and device.read("sms") == 2
+
+
+WHO = HEAD + """
+.visible .entry who(.param .u64 output)
+{
+    .reg .b32 %r<9>;
+    .reg .b64 %a<3>;
+    ld.param.u64 %a0, [output];
+    mov.u32 %r0, %ctaid.x;
+    mov.u32 %r1, %ntid.x;
+    mov.u32 %r2, %tid.x;
+    mad.lo.u32 %r3, %r0, %r1, %r2;
+    mul.wide.u32 %a1, %r3, 16;
+    add.u64 %a0, %a0, %a1;
+    mov.u32 %r4, %smid;
+    mov.u32 %r5, %nsmid;
+    shl.b32 %r6, %r4, 8;
+    st.global.v2.u32 [%a0], {%r4, %r5};
+    st.global.u32 [%a0+8], %r6;
+    ret;
+}
+"""
+"""Each thread says where it is; the number is read by a vector instruction or a uniform one, as the compiler likes."""
+
+
+@pytest.mark.parametrize("options", [{}, {"uniform": False}])
+def test_a_thread_block_reads_the_number_of_its_sm(device, options):
+    kernel = compile_ptx(WHO, options=CompileOptions(**options))["who"]
+    output, threads = device.zeros(24 * 8 * 4, np.uint32), 8
+    kernel = device.load([kernel])["who"]
+    for chosen in ([0], [1], [0, 1]):
+        device.host.hold("sm_write", sum(1 << sm for sm in chosen))
+        launch = kernel(24, threads, [output])
+        device.host.hold("sm_write", 0xFFFF)
+        device.wait(launch)
+        said = output.get().reshape(24, threads, 4)
+        assert np.unique(said[..., 0]).tolist() == chosen and (said[..., 0] == said[:, :1, 0]).all()
+        assert (said[..., 1] == TWO.sms).all() and np.array_equal(said[..., 2], said[..., 0] << 8)
 
 
 @pytest.mark.parametrize("grid", [(1, 1), (3, 1), (2, 3), (1, 4)])

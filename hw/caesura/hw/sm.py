@@ -39,6 +39,7 @@ from .interfaces.gpu_ports import (
     ReportPort,
     TbSupplyPort,
     WritesPort,
+    sm_number,
 )
 from .interfaces.observation import CACHES, WARP_STATES
 from .interfaces.payloads import below
@@ -151,6 +152,8 @@ class SmPort(wiring.Signature):
     ----------
     address, write, write_data : in; read_data : out
         As in `HostPort`.
+    sm_index : Signal(SM_BITS), in
+        Its number on the device.
     axi, context_axi : Axi4, out
         Memory: for running kernels, for save and restore.
     supply : TbSupplyPort, out
@@ -163,7 +166,8 @@ class SmPort(wiring.Signature):
     def __init__(self, g: Geometry):
         super().__init__({
             "address": In(REGISTER_ADDRESS_BITS), "write": In(1), "write_data": In(32),
-            "read_data": Out(32), "axi": Out(Axi4(g)), "context_axi": Out(Axi4(g)),
+            "read_data": Out(32), **sm_number(g), "axi": Out(Axi4(g)),
+            "context_axi": Out(Axi4(g)),
             "supply": Out(TbSupplyPort(g)), "order": Out(OrderPort()),
             "report": Out(ReportPort(g)),
             **({"writes": Out(WritesPort())} if g.watches else {})})
@@ -197,6 +201,8 @@ class Sm(wiring.Component):
     trace : TracePorts, out
     context_axi : Axi4, out
         Of one of several SMs, only then: what save and restore move; `axi` carries the rest.
+    sm_index : Signal(SM_BITS), in
+        Its number there, likewise.
     supply : TbSupplyPort, out; order : OrderPort, out; report : ReportPort, out
     writes : WritesPort, out
         Its device, likewise.
@@ -212,6 +218,7 @@ class Sm(wiring.Component):
     axi: AxiInterface
     trace: TraceInterface
     context_axi: AxiInterface
+    sm_index: Signal
     supply: Port
     order: Port
     report: Port
@@ -252,6 +259,7 @@ class Sm(wiring.Component):
                                                     (load_store, "order")))):
                 wiring.connect(m, one, other)
             readers, writers = readers[:-1], writers[:-1]
+            m.d.comb += [front.sm_index.eq(self.sm_index), execute.sm_index.eq(self.sm_index)]
         m.submodules.bus = bus = AxiMaster(g, len(readers), len(writers))
         if g.watches:
             self._yield(m, control, front, load_store)

@@ -62,7 +62,7 @@ def test_specials_and_parameters():
     tb = tbs[-1]
     bench.transport.advance(len(code) * sum(len(other.warps) for other in tbs))
     expected = {Special.WARPID: 1, Special.NTID_X: 4, Special.NTID_Y: 3, Special.NTID_Z: 1, Special.CTAID_X: 1,
-                Special.NCTAID_X: 2, Special.NCTAID_Y: 3, Special.NCTAID_Z: 1}
+                Special.NCTAID_X: 2, Special.NCTAID_Y: 3, Special.NCTAID_Z: 1, Special.NSMID: 1}
     assert tb.ctaid == (1, 0, 0)
     assert tb.warps[1].uniforms.tolist() == [*(expected.get(s, 0) for s in names),
                                              *[0] * (UNIFORMS - 1 - len(names)), 0xFFFF_FFFF]

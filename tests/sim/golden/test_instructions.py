@@ -101,7 +101,7 @@ def test_special_registers_of_a_three_dimensional_block():
                 if linear >= 18:
                     continue
                 expected = {
-                    Special.LANEID: lane, Special.WARPID: warp.index, Special.SMID: 0,
+                    Special.LANEID: lane, Special.WARPID: warp.index, Special.SMID: 0, Special.NSMID: 1,
                     Special.TID_X: linear % 3, Special.TID_Y: linear // 3 % 2, Special.TID_Z: linear // 6,
                     Special.NTID_X: 3, Special.NTID_Y: 2, Special.NTID_Z: 3, Special.CTAID_X: 1,
                     Special.CTAID_Y: 0, Special.CTAID_Z: 0, Special.NCTAID_X: 2, Special.NCTAID_Y: 1,

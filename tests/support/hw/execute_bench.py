@@ -76,9 +76,10 @@ class Model:
         (x, y, z), (kernel, tb, block_warp) = BLOCKS[warp % 4], self.home(warp)
         linear = block_warp * g.warp_size + lane
         values: dict[int, Any] = {
-            Special.LANEID: lane, Special.WARPID: block_warp, Special.SMID: 0, Special.TID_X: linear % x,
-            Special.TID_Y: linear // x % y, Special.TID_Z: linear // x // y, Special.NTID_X: x, Special.NTID_Y: y,
-            Special.NTID_Z: z, Special.CTAID_X: 1000 + tb, Special.CTAID_Y: 100 + tb, Special.CTAID_Z: 10 + tb,
+            Special.LANEID: lane, Special.WARPID: block_warp, Special.SMID: 0, Special.NSMID: 1,
+            Special.TID_X: linear % x, Special.TID_Y: linear // x % y, Special.TID_Z: linear // x // y,
+            Special.NTID_X: x, Special.NTID_Y: y, Special.NTID_Z: z,
+            Special.CTAID_X: 1000 + tb, Special.CTAID_Y: 100 + tb, Special.CTAID_Z: 10 + tb,
             Special.NCTAID_X: GRID[0] + kernel, Special.NCTAID_Y: GRID[1] + kernel,
             Special.NCTAID_Z: GRID[2] + kernel,
         }

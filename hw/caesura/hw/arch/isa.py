@@ -45,6 +45,7 @@ from dataclasses import dataclass
 from .geometry import PC_BITS, PREDICATES, UNIFORMS
 from .operations import (
     UNIFORM_SPECIALS,
+    VOLATILE_SPECIALS,
     AluOp,
     AtomicOp,
     ExchangeOp,
@@ -59,7 +60,7 @@ from .operations import (
 __all__ = ["AluOp", "F64Op", "SfuOp", "ExchangeOp", "AtomicOp", "Space", "Size", "Special",
            "Format", "Unit", "Opcode", "FIELDS", "OPCODES", "BY_NAME", "BY_CODE", "PT", "LIVE_BITS",
            "LIVE_REST", "ALL_LIVE", "UNWATCH_CODE", "VECTOR_WORDS", "WATCH_SIZE", "YIELD_BIT",
-           "UNIFORM_SPECIALS", "Saved",
+           "UNIFORM_SPECIALS", "VOLATILE_SPECIALS", "Saved",
            "liveness_vector", "saved_by"]
 
 PT = 7

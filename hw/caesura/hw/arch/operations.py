@@ -10,7 +10,7 @@ from __future__ import annotations
 import enum
 
 __all__ = ["AluOp", "F64Op", "SfuOp", "ExchangeOp", "AtomicOp", "Space", "Size", "Special",
-           "UNIFORM_SPECIALS", "Unit"]
+           "UNIFORM_SPECIALS", "Unit", "VOLATILE_SPECIALS"]
 
 
 class AluOp(enum.IntEnum):
@@ -315,8 +315,9 @@ class Size(enum.IntEnum):
 
 
 class Special(enum.IntEnum):
-    """Special registers, read by ``s2r``. `SMID` and `CLOCK` are volatile:
-    a migrated TB may see them change."""
+    """Special registers, read by ``s2r``. Those of `VOLATILE_SPECIALS` are volatile:
+    a migrated TB may see them change. `SMID` is the number of the SM on its device, `NSMID` that
+    of the device's SMs."""
 
     LANEID = 0
     WARPID = 1
@@ -325,6 +326,7 @@ class Special(enum.IntEnum):
     TID_X = 4
     TID_Y = 5
     TID_Z = 6
+    NSMID = 7
     NTID_X = 8
     NTID_Y = 9
     NTID_Z = 10
@@ -336,6 +338,8 @@ class Special(enum.IntEnum):
     NCTAID_Z = 18
 
 
+VOLATILE_SPECIALS = frozenset({Special.SMID, Special.NSMID, Special.CLOCK})
+"""Special registers that may change while a TB is away, or as it runs."""
 UNIFORM_SPECIALS = frozenset(s for s in Special if not s.name.startswith(("LANEID", "TID_")))
 """Special registers that are the same in all lanes of a warp: those that ``us2r`` reads."""
 

@@ -139,7 +139,7 @@ class Uncore(wiring.Component):
         for i, sm in enumerate(self.sms):
             host, report = registers.sms[i], sm.report
             m.d.comb += [
-                sm.address.eq(host.address), sm.write.eq(host.write),
+                sm.sm_index.eq(i), sm.address.eq(host.address), sm.write.eq(host.write),
                 sm.write_data.eq(host.write_data), host.read_data.eq(sm.read_data),
                 dispatcher.starts[i].eq(report.start), dispatcher.grids[i].eq(report.grids),
                 dispatcher.adopted[i].eq(report.adopted), dispatcher.idle[i].eq(report.idle),

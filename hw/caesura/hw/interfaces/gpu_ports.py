@@ -6,16 +6,23 @@ from amaranth.utils import exact_log2
 
 from ..arch.commands import KernelState
 from ..arch.faults import CommandError
-from ..arch.geometry import ADDRESS_BITS, SEGMENT_BYTES, Geometry
+from ..arch.geometry import ADDRESS_BITS, MAX_SMS, SEGMENT_BYTES, Geometry
 from ..arch.registers import register_map
 from .payloads import below
 from .preemption import adoption, switch_event, tb_place
 
-__all__ = ["TbSupplyPort", "OrderPort", "ReportPort", "SEGMENT_BITS", "WritesPort", "grid_size",
-           "tb_claim", "tb_grant", "written_event"]
+__all__ = ["TbSupplyPort", "OrderPort", "ReportPort", "SEGMENT_BITS", "SM_BITS", "WritesPort",
+           "grid_size", "sm_number", "tb_claim", "tb_grant", "written_event"]
 
 SEGMENT_BITS = ADDRESS_BITS - exact_log2(SEGMENT_BYTES)
 """Bits of the number of a memory segment."""
+SM_BITS = exact_log2(MAX_SMS)
+"""Bits of the number of an SM."""
+
+
+def sm_number(g: Geometry) -> dict[str, wiring.Member]:
+    """Return the port by which a block of an SM knows the SM's number, where a device gives it."""
+    return {"sm_index": In(SM_BITS)} if g.has_uncore else {}
 
 
 def tb_claim(g: Geometry) -> data.StructLayout:

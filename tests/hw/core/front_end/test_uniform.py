@@ -188,6 +188,8 @@ class UnitBench:
         """None for the clock, which the bench reads when the operation executes."""
         if number not in UNIFORM_SPECIALS or number == Special.SMID:
             return 0
+        if number == Special.NSMID:
+            return 1
         if number == Special.CLOCK:
             return None
         if number == Special.WARPID:

@@ -32,6 +32,7 @@ from ...arch.geometry import Geometry
 from ...arch.isa import PT, AluOp, Unit
 from ...interfaces import payloads as payload
 from ...interfaces.core_ports import IssuePort, MemoryAccessPort, ParameterPort
+from ...interfaces.gpu_ports import sm_number
 from ...interfaces.port import Port
 from ...interfaces.preemption_port import RegisterStatePort
 from ...lib.delay import delayed
@@ -74,6 +75,8 @@ class ExecutePipeline(wiring.Component):
         Words of a kernel's parameters.
     cycle : Signal(32), in
         What ``s2r`` of the clock reads.
+    sm_index : Signal(SM_BITS), in
+        What it reads of the SM's number; only with `Geometry.has_uncore`.
     clear : in
         A warp slot is initialised: from the next cycle its registers are invalid and clean, its
         predicates unwritten.
@@ -94,6 +97,7 @@ class ExecutePipeline(wiring.Component):
     constant_access: Port
     parameters: Port
     cycle: Signal
+    sm_index: Signal
     clear: data.View
     state: Port
     fault: data.View
@@ -107,7 +111,7 @@ class ExecutePipeline(wiring.Component):
             "tbs": In(data.ArrayLayout(payload.tb_info(g), g.tb_slots)),
             "issue": In(IssuePort(g, (row.name for row in SIDE_UNITS))),
             **{f"{row.name}_access": Out(MemoryAccessPort(g, row.words)) for row in MEMORY_UNITS},
-            "parameters": Out(ParameterPort(g)), "cycle": In(32),
+            "parameters": Out(ParameterPort(g)), "cycle": In(32), **sm_number(g),
             "clear": In(payload.warp_clear(g)),
             "state": In(RegisterStatePort(g)),
             "fault": Out(payload.fault_report(g)),
@@ -254,6 +258,7 @@ class ExecutePipeline(wiring.Component):
         m.d.comb += [
             scalars.kernels.eq(self.kernels),
             scalars.tbs.eq(self.tbs), scalars.cycle.eq(self.cycle),
+            *([scalars.sm_index.eq(self.sm_index)] if self.geometry.has_uncore else []),
             scalars.operation.eq(operands.arriving),
             self.parameters.select.eq(scalars.param_select),
             scalars.param_value.eq(self.parameters.value), operands.immediate.eq(scalars.value),

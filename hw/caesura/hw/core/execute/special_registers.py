@@ -14,6 +14,7 @@ from amaranth.utils import exact_log2
 
 from ...arch.geometry import WORD_BYTES, Geometry
 from ...arch.isa import AluOp, Special
+from ...interfaces.gpu_ports import sm_number
 from ...interfaces.payloads import below, kernel_info, tb_info
 from .operands import operation
 
@@ -39,6 +40,8 @@ class ScalarSource(wiring.Component):
     ----------
     kernels, tbs, cycle : in
         Where special registers come from.
+    sm_index : Signal(SM_BITS), in
+        The number of the SM on its device; only with `Geometry.has_uncore`, else it is 0.
     operation : in
         ``ldp``: parameter word at byte offset `imm`; ``s2r``: special register `imm`, 0 if it is
         one of a lane or there is none; ``ballot``: its field `ballot`; any other operation: `imm`.
@@ -52,6 +55,7 @@ class ScalarSource(wiring.Component):
     kernels: data.View
     tbs: data.View
     cycle: Signal
+    sm_index: Signal
     operation: data.View
     param_select: data.View
     param_value: Signal
@@ -63,7 +67,7 @@ class ScalarSource(wiring.Component):
         super().__init__({
             "kernels": In(data.ArrayLayout(kernel_info(g), g.kernel_slots)),
             "tbs": In(data.ArrayLayout(tb_info(g), g.tb_slots)),
-            "cycle": In(32), "operation": In(operation(g)),
+            "cycle": In(32), **sm_number(g), "operation": In(operation(g)),
             "param_select": Out(data.StructLayout({"kernel": below(g.kernel_slots),
                                                    "word": below(g.param_words)})),
             "param_value": In(32), "value": Out(32), "fault": Out(1),
@@ -89,9 +93,10 @@ class ScalarSource(wiring.Component):
         return m
 
     def _specials(self):
-        """Return the special registers that are the same in all lanes; `SMID` reads 0."""
-        op = self.operation
-        found = {Special.WARPID: op.block_warp, Special.CLOCK: self.cycle}
+        """Return the special registers that are the same in all lanes."""
+        op, g = self.operation, self.geometry
+        found = {Special.WARPID: op.block_warp, Special.CLOCK: self.cycle, Special.NSMID: g.sms,
+                 Special.SMID: self.sm_index if g.has_uncore else 0}
         for first, rows, name, number in (
             (Special.NTID_X, self.kernels, "block", op.kernel),
             (Special.CTAID_X, self.tbs, "ctaid", op.tb),

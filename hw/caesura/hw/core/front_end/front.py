@@ -21,6 +21,7 @@ from ...arch.faults import Fault
 from ...arch.geometry import PC_BITS, Geometry
 from ...interfaces import payloads as payload
 from ...interfaces.core_ports import CompletionPort, IssuePort, ParameterPort, ResidencyPort
+from ...interfaces.gpu_ports import sm_number
 from ...interfaces.observation import cache_lookup, observation
 from ...interfaces.port import Port
 from ...interfaces.preemption_port import StopPort, WarpStatePort, WarpWindow
@@ -82,6 +83,8 @@ class FrontEnd(wiring.Component):
         Words of a kernel's parameters.
     cycle : Signal(32), in
         What ``us2r`` of the clock reads.
+    sm_index : Signal(SM_BITS), in
+        What it reads of the SM's number; only with `Geometry.has_uncore`.
     fault : payloads.fault_report, out
         One a cycle.
     icache_port : ReadPort, out
@@ -120,6 +123,7 @@ class FrontEnd(wiring.Component):
     constant: stream.Interface
     parameters: Port
     cycle: Signal
+    sm_index: Signal
     fault: data.View
     icache_port: ReadInterface
     yields: Port
@@ -141,7 +145,7 @@ class FrontEnd(wiring.Component):
             **{f"{row.name}_completion": In(CompletionPort(g, row.completions, row.remote))
                for row in MEMORY_UNITS},
             "constant": In(stream.Signature(payload.uniform_write(g))),
-            "parameters": Out(ParameterPort(g)), "cycle": In(32),
+            "parameters": Out(ParameterPort(g)), "cycle": In(32), **sm_number(g),
             "fault": Out(payload.fault_report(g)), "icache_port": Out(ReadPort(g)),
             **({"yields": Out(YieldPort(g))} if g.watches else {}),
             "trace": Out(data.StructLayout({
@@ -308,6 +312,7 @@ class FrontEnd(wiring.Component):
             issue.uniform_b.eq(uniforms.b), issue.uniform_c.eq(uniforms.c),
             uniform.kernels.eq(self.kernels),
             uniform.tbs.eq(self.tbs), uniform.cycle.eq(self.cycle),
+            *([uniform.sm_index.eq(self.sm_index)] if self.geometry.has_uncore else []),
             self.parameters.select.eq(uniform.param_select),
             uniform.param_value.eq(self.parameters.value),
             uniforms.clear.valid.eq(init.valid & init.ready),

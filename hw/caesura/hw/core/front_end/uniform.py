@@ -21,6 +21,7 @@ from ...arch.faults import Fault
 from ...arch.geometry import UNIFORMS, Geometry
 from ...arch.isa import AluOp
 from ...interfaces import payloads as payload
+from ...interfaces.gpu_ports import sm_number
 from ...lib.bits import spread
 from ...lib.stream_queue import StreamQueue
 from ..execute.operands import operation
@@ -44,7 +45,7 @@ class UniformUnit(wiring.Component):
 
     Attributes
     ----------
-    kernels, tbs, cycle, param_select, param_value
+    kernels, tbs, cycle, sm_index, param_select, param_value
         As in `ScalarSource`.
     op : in stream
         `payloads.uniform_op`; `ready` depends on registers only.
@@ -59,6 +60,7 @@ class UniformUnit(wiring.Component):
     kernels: data.View
     tbs: data.View
     cycle: Signal
+    sm_index: Signal
     param_select: data.View
     param_value: Signal
     op: stream.Interface
@@ -74,6 +76,7 @@ class UniformUnit(wiring.Component):
         super().__init__({
             "kernels": In(data.ArrayLayout(payload.kernel_info(g), g.kernel_slots)),
             "tbs": In(data.ArrayLayout(payload.tb_info(g), g.tb_slots)), "cycle": In(32),
+            **sm_number(g),
             "param_select": Out(data.StructLayout({"kernel": below(g.kernel_slots),
                                                    "word": below(g.param_words)})),
             "param_value": In(32), "op": In(stream.Signature(payload.uniform_op(g))),
@@ -134,6 +137,7 @@ class UniformUnit(wiring.Component):
         m.d.comb += [
             source.imm.eq(op.b), scalars.operation.eq(source), scalars.kernels.eq(self.kernels),
             scalars.tbs.eq(self.tbs), scalars.cycle.eq(self.cycle),
+            *([scalars.sm_index.eq(self.sm_index)] if self.geometry.has_uncore else []),
             self.param_select.eq(scalars.param_select),
             scalars.param_value.eq(self.param_value), integer.op.eq(op.alu), integer.valid.eq(busy),
             integer.a[0].eq(op.a), integer.b[0].eq(scalars.value), integer.c[0].eq(op.c),

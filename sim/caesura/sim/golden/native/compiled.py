@@ -85,6 +85,7 @@ class Compiled:
                             ("kernels", self._kernels)):
             state[name] = _address(array)
         state["memory_bytes"], state["param_words"] = len(machine.memory), g.param_words
+        state["number"], state["sms"] = machine.number, g.sms
         state["stack_depth"], state["trace_room"] = g.stack_depth, len(self._trace)
         state["trace"] = _address(self._trace) if machine.recorder else 0
         watches = machine.watches

@@ -15,6 +15,8 @@ u32 special_register(const Machine& m, const Warp& w, u32 number, int lane) {
     switch (number) {
         case Special::LANEID: return u32(lane);
         case Special::WARPID: return w.index;
+        case Special::SMID: return m.number;
+        case Special::NSMID: return m.sms;
         case Special::CLOCK: return u32(m.cycle);
         case Special::TID_X: return linear % x;
         case Special::TID_Y: return linear / x % y;

@@ -137,10 +137,11 @@ MACHINE = _struct(
     ("memory", "u8"), ("memory_bytes", "u8"), ("cycle", "u8"), ("retired", "u8"), ("warps", "u8"), ("blocks", "u8"),
     ("kernels", "u8"), ("trace", "u8"), ("watches", "u8"), ("coefficients", "u8"), ("angles", "u8"),
     ("trace_count", "u4"), ("trace_room", "u4"), ("param_words", "u4"), ("stack_depth", "u4"), ("ordered", "u4"),
-    ("first", "u4"), ("count", "u4"), ("slot", "u4"), ("pc", "u4"),
+    ("number", "u4"), ("sms", "u4"), ("first", "u4"), ("count", "u4"), ("slot", "u4"), ("pc", "u4"),
     ("watch_rows", "u4"), ("table_first", "u4"), ("table_end", "u4"), ("woken", "u4"),
     ("ready", "u4", (MAX_WARPS,)))
-"""The machine: `ready` is a ring of warp slots, `ordered` says that atomics follow a trace, `slot` and `pc` are of
+"""The machine: `ready` is a ring of warp slots, `ordered` says that atomics follow a trace, `number` is the SM's
+of the device's `sms`, `slot` and `pc` are of
 the instruction that stopped the engine; `watches` are the words of `Watches`, `woken`: a row of the SM's own watch
 table, `table_first` to `table_end`, has fired."""
 

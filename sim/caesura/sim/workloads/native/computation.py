@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from caesura.hw.arch.isa import OPCODES, PT, UNIFORM_SPECIALS, AluOp, Format, Space, Special, Unit
+from caesura.hw.arch.isa import OPCODES, PT, UNIFORM_SPECIALS, VOLATILE_SPECIALS, AluOp, Format, Space, Special, Unit
 from caesura.sim.workloads import random_float
 
 from . import doubles
@@ -19,7 +19,7 @@ UNIFORM = tuple(op for op in OPCODES if op.unit is Unit.UNIFORM and op.alu is no
                 or op.space is Space.CONSTANT and "ud" in op.operands)
 CLAMPS = (0x1F, 0, 0x07, 0x181F, 0x1C1F, 0x1E01, 0x1800, 0x1C03)
 """Operand c of shuffles as compilers write it: segments of 32, 8, 4 or 2 lanes, their first or last lane."""
-STABLE = tuple(s for s in Special if s not in (Special.SMID, Special.CLOCK))
+STABLE = tuple(s for s in Special if s not in VOLATILE_SPECIALS)
 """Special registers that do not depend on when and where a warp runs."""
 
 

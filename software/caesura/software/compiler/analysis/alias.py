@@ -21,7 +21,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from caesura.hw.arch.isa import BY_NAME
-from caesura.hw.arch.operations import Space, Special
+from caesura.hw.arch.operations import VOLATILE_SPECIALS, Space
 
 from ..ir.kernel import Imm, Kernel, Op, Reg
 from ..ir.spec import is_atomic, is_convergent, is_memory, is_pure
@@ -32,7 +32,6 @@ from .reaching import ENTRY, UseDefChains
 __all__ = ["MemoryAccess", "Addresses"]
 
 _MASK = 0xFFFF_FFFF
-_VOLATILE = (Special.CLOCK, Special.SMID)
 _ADDITIVE = {"mov": (0,), "iadd": (0, 1), "isub": (0,), "irsub": (1,), "imad.lo": (2,), "sel": (0, 1)}
 """Operands whose object the result still points into."""
 
@@ -131,7 +130,7 @@ class Addresses:
     def _transparent(self, op: Op) -> bool:
         return (is_pure(op) and not is_memory(op) and not is_convergent(op) and op.guard is None
                 and len(op.defs) == 1 and all(isinstance(use, Reg | Imm) for use in op.uses)
-                and not (op.name.endswith("s2r") and op.imm in _VOLATILE))
+                and not (op.name.endswith("s2r") and op.imm in VOLATILE_SPECIALS))
 
     def _evaluate(self, site: Place, reg: Reg) -> tuple[int, int]:
         definition = self._chains.only(site, reg)

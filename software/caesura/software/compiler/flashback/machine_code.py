@@ -1,7 +1,7 @@
 """A kernel image as context flashback sees it.
 
 * A register is live by lane, and what lanes need that wait elsewhere counts (`preemption.extended_liveness`).
-* Constants, parameters and special registers but ``%clock`` and ``%smid`` are read again at will.
+* Constants, parameters and special registers but ``%clock``, ``%smid`` and ``%nsmid`` are read again at will.
 * Local memory is the thread's own: it is read again unless a store to it came between.
 * Global and shared memory are read again only if the kernel never writes the space: machine code does not say which
   loads are volatile, so another thread may have written what one has read.
@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from caesura.hw.arch.encoding import decode
 from caesura.hw.arch.geometry import UNIFORMS, Geometry
-from caesura.hw.arch.operations import Space, Special
+from caesura.hw.arch.operations import VOLATILE_SPECIALS, Space
 
 from ..codegen.disassemble import code_labels, instruction_text
 from ..image.kernel_image import KernelImage
@@ -106,7 +106,7 @@ def _effect(op: Op, written: set[Space]) -> tuple[Effect, str]:
             return Effect.COMPUTE, ""
         return (Effect.READ, space.name) if space is Space.LOCAL else (Effect.FIXED, "")
     if op.name in ("s2r", "us2r"):
-        return (Effect.FIXED if op.imm in (Special.CLOCK, Special.SMID) else Effect.COMPUTE), ""
+        return (Effect.FIXED if op.imm in VOLATILE_SPECIALS else Effect.COMPUTE), ""
     if op.name == "exit":
         return Effect.WRITE, _LANES
     if is_convergent(op):

@@ -15,7 +15,7 @@ from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 from caesura.hw.arch.geometry import MAX_REGISTERS, UNIFORMS
-from caesura.hw.arch.isa import BY_NAME, OPCODES, PT, Format, Opcode, Special, Unit
+from caesura.hw.arch.isa import BY_NAME, OPCODES, PT, VOLATILE_SPECIALS, Format, Opcode, Unit
 from caesura.hw.arch.operations import Space
 
 from .kernel import Imm, Kernel, Op, Pred, Reg
@@ -172,7 +172,7 @@ def is_constant(op: Op) -> bool:
     if op.guard is not None or len(op.defs) != 1:
         return False
     if op.name in ("s2r", "us2r"):
-        return op.imm not in (Special.CLOCK, Special.SMID)
+        return op.imm not in VOLATILE_SPECIALS
     return op.name in ("ldp", "uldp") or op.name in ("mov", "umov") and isinstance(op.uses[0], Imm)
 
 

@@ -13,6 +13,7 @@ _SPECIAL: dict[str, Special] = {
     **{f"%{name}.{axis}": Special[f"{name.upper()}_{axis.upper()}"]
        for name in ("tid", "ntid", "ctaid", "nctaid") for axis in "xyz"},
     "%laneid": Special.LANEID, "%warpid": Special.WARPID, "%smid": Special.SMID,
+    "%nsmid": Special.NSMID,
     "%clock": Special.CLOCK, "%clock64": Special.CLOCK,
 }
 """PTX name to special register; ``%clock64`` reads the 32-bit counter, zero-extended (so ``%clock_hi`` is 0)."""

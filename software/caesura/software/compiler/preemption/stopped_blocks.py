@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 
 from caesura.hw.arch.encoding import decode
 from caesura.hw.arch.isa import ALL_LIVE
-from caesura.hw.arch.operations import Space, Special
+from caesura.hw.arch.operations import VOLATILE_SPECIALS, Space
 
 from ..image.kernel_image import KernelImage
 from ..image.lift import Lifted
@@ -222,7 +222,7 @@ class _State:
             return self._access(op)
         if op.name == "exit":
             return self._change(_LANES)
-        if op.name in ("s2r", "us2r") and op.imm in (Special.CLOCK, Special.SMID):
+        if op.name in ("s2r", "us2r") and op.imm in VOLATILE_SPECIALS:
             return None
         if is_convergent(op):
             return self.versions.get(_LANES, 0),
