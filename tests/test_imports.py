@@ -19,7 +19,7 @@ LAYERS = {
     "caesura.sim.golden": (
         "state", "semantics", "bounds", "decoder", "execution",
         "stream_writer context_image completion control_block image_store in_place preemption yielding native",
-        "machine", "transport", "queues", "device"),
+        "machine", "transport", "queue_packets", "queues", "device"),
     "caesura.sim.events": ("split state", "code", "engine"),
     "caesura.sim.device": (
         "costs", "traffic spans residents", "flight", "switching", "model", "opening", "calibrate"),

@@ -129,3 +129,6 @@ class QueueError(enum.IntEnum):
     """Memory answered with an error."""
     BAD_CONTEXT = 5
     """Its kernel was preempted, and what memory holds of it cannot be read."""
+    BAD_SIGNAL = 6
+    """Memory answers with an error where its completion signal is: it is completed again and again
+    until memory takes it, and the queue begins nothing meanwhile."""

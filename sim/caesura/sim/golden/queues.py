@@ -6,17 +6,13 @@ between two slices of instructions.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Protocol
 
-import numpy as np
 from amaranth.lib import data
 
 from caesura.hw.arch.commands import Command, KernelState
 from caesura.hw.arch.faults import CommandError
-from caesura.hw.arch.footprint import local_region_bytes
-from caesura.hw.arch.geometry import SEGMENT_BYTES, Geometry
+from caesura.hw.arch.geometry import Geometry
 from caesura.hw.arch.packets import (
     BARRIER_AND,
     DEPENDENCIES,
@@ -25,62 +21,21 @@ from caesura.hw.arch.packets import (
     KERNEL_OBJECT_MAGIC,
     PACKET_BYTES,
     SIGNAL_BYTES,
-    SIGNAL_END,
-    SIGNAL_START,
-    SIGNAL_VALUE,
     VENDOR_PACKET,
     PacketType,
     QueueError,
     QueueState,
     VendorFormat,
 )
-from caesura.hw.arch.registers import device_register_map, register_map
+from caesura.hw.arch.registers import device_register_map
+
+from .queue_packets import PacketError, QueueHost, count_down, fetch, met, slot_words
 
 __all__ = ["GoldenQueues"]
 
 _OVER = {KernelState.IDLE, KernelState.FINISHED}
 _READ_ONLY = "read_index", "status", "unstarted", "in_flight"
 _INDEX = 0xFFFF_FFFF
-
-
-class QueueHost(Protocol):
-    """What queues need of their device.
-
-    Attributes
-    ----------
-    geometry : Geometry
-    """
-
-    geometry: Geometry
-
-    @property
-    def cycle(self) -> int:
-        """Cycles since the start."""
-        ...
-
-    def states(self, kernel: int) -> list[KernelState]:
-        """Return the states of a kernel slot, by SM."""
-        ...
-
-    def errors(self, kernel: int) -> list[CommandError]:
-        """Return how its last command has ended, by SM."""
-        ...
-
-    def give(self, **fields: int) -> bool:
-        """Give a command to all SMs; return whether one takes it."""
-        ...
-
-    def describe(self, sm: int, path: str, value: int) -> None:
-        """Write a register of an SM."""
-        ...
-
-    def read_memory(self, address: int, size: int) -> bytes:
-        """Return bytes of memory; a `ValueError` if they are not all there."""
-        ...
-
-    def write_signal(self, address: int, data: bytes) -> None:
-        """Write memory and wake who waits for that; a `ValueError` if they are not all there."""
-        ...
 
 
 @dataclass
@@ -98,6 +53,8 @@ class _Flight:
     due: bool = False
     resuming: bool = False
     broken: bool = False
+    owing: bool = False
+    """It has ended, and memory refuses its signal."""
 
 
 @dataclass
@@ -111,6 +68,8 @@ class _Queue:
     of: int = 0
     roomless: bool = False
     held: bool = False
+    barrier: int | None = None
+    """The signal of a barrier that has been passed, which memory refuses."""
     flights: dict[int, _Flight] = field(default_factory=dict)
 
     def word(self, name: str) -> int:
@@ -135,25 +94,30 @@ class _Queue:
     @property
     def read_index(self) -> int:
         """The first packet that has not completed."""
-        behind = max([self.next - flight.index & _INDEX for flight in self.flights.values()], default=0)
+        ages = [self.next - flight.index & _INDEX for flight in self.flights.values()]
+        behind = max([*ages, int(self.barrier is not None)])
         return self.next - behind & _INDEX
 
     @property
     def in_flight(self) -> int:
         """The register of this name."""
-        return sum((1 | flight.away << 1 | flight.slot << 4) << 8 * place for place, flight in self.flights.items())
+        return sum((1 | (flight.away or flight.owing) << 1 | flight.slot << 4) << 8 * place
+                   for place, flight in self.flights.items())
+
+    @property
+    def owing(self) -> int | None:
+        """The place of the first kernel in flight whose signal memory refuses, counted from 1; 0 for a barrier; None
+        if nothing waits for that."""
+        places = [place + 1 for place in sorted(self.flights) if self.flights[place].owing]
+        return places[0] if places else None if self.barrier is None else 0
+
+    def discards(self, place: int) -> bool:
+        """Return whether a kernel in flight that has no slot is to be dropped."""
+        return not self.enabled and bool(self.control("discard") >> place & 1)
 
     def fail(self, error: QueueError, place: int | None) -> None:
         """Stop at the kernel in this place, which was to come back, or at the next packet."""
         self.error, self.of = error, 0 if place is None else place + 1
-
-
-class _Stop(Exception):
-    """The packet cannot be carried out."""
-
-    def __init__(self, error: QueueError):
-        super().__init__(error)
-        self.error = error
 
 
 class GoldenQueues:
@@ -192,7 +156,10 @@ class GoldenQueues:
             flight = queue.flights.get(int(name[7]))
             return flight.index if flight else 0
         if name == "status":
-            return device_register_map()[path].pack(state=self._state(queue, host), error=queue.error, of=queue.of)
+            error, of = queue.error, queue.of
+            if not error and (owing := queue.owing) is not None:
+                error, of = QueueError.BAD_SIGNAL, owing
+            return device_register_map()[path].pack(state=self._state(queue, host), error=error, of=of)
         return queue.word(name)
 
     def write(self, path: str, value: int, host: QueueHost) -> None:
@@ -206,6 +173,8 @@ class GoldenQueues:
     def _state(self, queue: _Queue, host: QueueHost) -> QueueState:
         if queue.error:
             return QueueState.FAILED
+        if queue.owing is not None:
+            return QueueState.RUNNING
         if queue.flights:
             idle = all(flight.away or self._saved(flight, host) for flight in queue.flights.values())
             return QueueState.PREEMPTED if idle else QueueState.RUNNING
@@ -215,6 +184,8 @@ class GoldenQueues:
 
     def step(self, host: QueueHost) -> None:
         """Do what there is to be done."""
+        for queue in self._queues:
+            self._complete_again(queue, host)
         while (any(self._tend(queue, place, host) for queue in self._queues for place in [*queue.flights])
                or self._command(host) or self._begin(host)):
             pass
@@ -228,9 +199,9 @@ class GoldenQueues:
                     flight.broken = False
             return
         queue.roomless, queue.error, queue.held = False, QueueError.NONE, True
-        for place in [place for place, flight in queue.flights.items()
-                      if flight.away and queue.control("discard") >> place & 1]:
+        for place in [place for place, flight in queue.flights.items() if flight.away and queue.discards(place)]:
             self._complete(queue, place, host)
+        self._complete_again(queue, host)
 
     def _tend(self, queue: _Queue, place: int, host: QueueHost) -> bool:
         """See what has become of a kernel in flight; return whether its packet has completed."""
@@ -249,16 +220,26 @@ class GoldenQueues:
                 for state, error in ended)
             if flight.broken and queue.enabled:
                 queue.fail(QueueError.BAD_CONTEXT, place)
-        if flight.away or flight.adopting or not _OVER.issuperset(host.states(flight.slot)):
+        if flight.away or flight.owing or flight.adopting or not _OVER.issuperset(host.states(flight.slot)):
             return False
         self._complete(queue, place, host)
         return True
 
     def _complete(self, queue: _Queue, place: int, host: QueueHost) -> None:
-        """Be done with a kernel in flight."""
+        """Be done with a kernel in flight, unless memory refuses its signal."""
         flight = queue.flights[place]
-        _count_down(host, flight.signal, ((SIGNAL_START, flight.start), (SIGNAL_END, host.cycle)))
-        del queue.flights[place]
+        if count_down(host, flight.signal, flight.start, host.cycle) or queue.discards(place):
+            del queue.flights[place]
+        else:
+            flight.owing, flight.away, flight.mine, flight.due = True, False, False, False
+
+    def _complete_again(self, queue: _Queue, host: QueueHost) -> None:
+        """Try again what memory has refused."""
+        if queue.barrier is not None and (count_down(host, queue.barrier) or any(map(queue.discards,
+                                                                                      range(queue.places)))):
+            queue.barrier = None
+        for place in [place for place, flight in queue.flights.items() if flight.owing]:
+            self._complete(queue, place, host)
 
     # Preemption by priority
 
@@ -269,8 +250,8 @@ class GoldenQueues:
     def _wants(self, queue: _Queue, host: QueueHost) -> bool:
         """Return whether a queue has a kernel that runs, or is to."""
         return queue.roomless and not queue.stuck or any(
-            not queue.stuck if flight.away else not _OVER.issuperset(host.states(flight.slot))
-            and (flight.mine and not flight.broken or not self._saved(flight, host))
+            not flight.owing and (not queue.stuck if flight.away else not _OVER.issuperset(host.states(flight.slot))
+            and (flight.mine and not flight.broken or not self._saved(flight, host)))
             for flight in queue.flights.values())
 
     def _off(self, queue: _Queue, host: QueueHost) -> bool:
@@ -283,7 +264,7 @@ class GoldenQueues:
         """Give the commands that are to be given; return whether one was taken that needs another look."""
         free = self._free(host)
         for queue, flight in ((each, flight) for each in self._queues for flight in each.flights.values()):
-            if flight.away or flight.adopting:
+            if flight.away or flight.owing or flight.adopting:
                 continue
             states, off = set(host.states(flight.slot)), self._off(queue, host)
             saved, moves = self._saved(flight, host), states & {KernelState.PREEMPTING, KernelState.KILLING}
@@ -327,7 +308,8 @@ class GoldenQueues:
     # Packets
 
     def _free(self, host: QueueHost) -> list[int]:
-        held = {flight.slot for queue in self._queues for flight in queue.flights.values() if not flight.away}
+        held = {flight.slot for queue in self._queues for flight in queue.flights.values()
+                if not (flight.away or flight.owing)}
         return [k for k in range(host.geometry.kernel_slots) if self._registers["queue_slots"] >> k & 1
                 and k not in held and _OVER.issuperset(host.states(k))]
 
@@ -340,11 +322,11 @@ class GoldenQueues:
                 continue
             back = None if self._off(queue, host) or not self._free(host) else next(
                 (place for place in sorted(queue.flights) if queue.flights[place].away), None)
-            if back is None and (queue.full or queue.word("write_index") == queue.next):
+            if back is None and (queue.full or queue.owing is not None or queue.word("write_index") == queue.next):
                 continue
             try:
                 begun = self._packet(queue, host) if back is None else self._return(queue, back, host)
-            except _Stop as stop:
+            except PacketError as stop:
                 queue.fail(stop.error, back)
                 return True
             if begun:
@@ -356,10 +338,10 @@ class GoldenQueues:
     def _read_packet(self, queue: _Queue, index: int, host: QueueHost) -> tuple[int, data.Const]:
         """Return a packet as a number, and as a dispatch; all have their signal in one place."""
         place = queue.word("base") + (index & (1 << queue.word("size")) - 1) * PACKET_BYTES
-        raw = int.from_bytes(_memory(host, place, PACKET_BYTES), "little")
+        raw = int.from_bytes(fetch(host, place, PACKET_BYTES), "little")
         packet = data.Const(DISPATCH, raw)
         if packet.header.type != PacketType.INVALID and packet.completion_signal % SIGNAL_BYTES:
-            raise _Stop(QueueError.BAD_PACKET)
+            raise PacketError(QueueError.BAD_PACKET)
         return raw, packet
 
     def _packet(self, queue: _Queue, host: QueueHost) -> bool:
@@ -373,40 +355,42 @@ class GoldenQueues:
                 return self._dispatch(queue, None, packet, host)
             case PacketType.BARRIER_AND | PacketType.BARRIER_OR:
                 barrier = data.Const(BARRIER_AND, raw)
-                if not _met(host, [barrier.signals[k] & 0xFFFF_FFFF for k in range(DEPENDENCIES)],
+                if not met(host, [barrier.signals[k] & 0xFFFF_FFFF for k in range(DEPENDENCIES)],
                             kind == PacketType.BARRIER_OR):
                     return False
             case PacketType.VENDOR if data.Const(VENDOR_PACKET, raw).format == VendorFormat.CHECKPOINT:
                 for other in self._queues:
                     for flight in other.flights.values():
-                        flight.due |= not flight.away and other.control("priority") < queue.control("priority")
+                        here = not (flight.away or flight.owing)
+                        flight.due |= here and other.control("priority") < queue.control("priority")
             case _:
-                raise _Stop(QueueError.BAD_PACKET)
+                raise PacketError(QueueError.BAD_PACKET)
         queue.next = queue.next + 1 & _INDEX
-        _count_down(host, data.Const(BARRIER_AND, raw).completion_signal & 0xFFFF_FFFF)
+        signal = data.Const(BARRIER_AND, raw).completion_signal & 0xFFFF_FFFF
+        queue.barrier = None if count_down(host, signal) else signal
         return True
 
     def _return(self, queue: _Queue, place: int, host: QueueHost) -> bool:
         """Bring back a kernel that is away, by its packet."""
         _, packet = self._read_packet(queue, queue.flights[place].index, host)
         if packet.header.type != PacketType.DISPATCH:
-            raise _Stop(QueueError.BAD_PACKET)
+            raise PacketError(QueueError.BAD_PACKET)
         return self._dispatch(queue, place, packet, host)
 
     def _dispatch(self, queue: _Queue, back: int | None, packet: data.Const, host: QueueHost) -> bool:
         """Start the kernel of a packet, or adopt that of the place that it comes back to."""
         if packet.kernel_object % PACKET_BYTES:
-            raise _Stop(QueueError.BAD_OBJECT)
+            raise PacketError(QueueError.BAD_OBJECT)
         free = self._free(host)
         queue.roomless = not free
         if not free:
             return False
         slot = free[0]
         found = data.Const(KERNEL_OBJECT, int.from_bytes(
-            _memory(host, packet.kernel_object & 0xFFFF_FFFF, PACKET_BYTES), "little"))
+            fetch(host, packet.kernel_object & 0xFFFF_FFFF, PACKET_BYTES), "little"))
         if found.magic != KERNEL_OBJECT_MAGIC:
-            raise _Stop(QueueError.BAD_OBJECT)
-        words, sms = _words(host, queue, packet, found), host.geometry.sms
+            raise PacketError(QueueError.BAD_OBJECT)
+        words, sms = slot_words(host, queue.word, packet, found), host.geometry.sms
         place = next(k for k in range(queue.places) if k not in queue.flights) if back is None else back
         for sm in range(sms):
             own = {f"{name}_base": queue.word(f"{name}_base") + (place * sms + sm) * queue.word(f"{name}_stride")
@@ -414,7 +398,7 @@ class GoldenQueues:
             for name, value in (words | own).items():
                 host.describe(sm, f"kernel[{slot}].{name}", value & 0xFFFF_FFFF)
         if not host.give(op=Command.START if back is None else Command.ADOPT, kernel=slot):
-            raise _Stop(QueueError.REFUSED)
+            raise PacketError(QueueError.REFUSED)
         if back is None:
             queue.flights[place] = _Flight(queue.next, packet.completion_signal & 0xFFFF_FFFF, host.cycle, slot)
             queue.next = queue.next + 1 & _INDEX
@@ -422,76 +406,3 @@ class GoldenQueues:
             flight = queue.flights[back]
             flight.slot, flight.away, flight.adopting, flight.mine = slot, False, True, True
         return True
-
-
-def _count_down(host: QueueHost, signal: int, stamps: Sequence[tuple[int, int]] = ()) -> None:
-    """Write times into a signal, if there is one, and take 1 from its value."""
-    if not signal:
-        return
-    try:
-        for offset, cycle in stamps:
-            host.write_signal(signal + offset, cycle.to_bytes(8, "little"))
-        value = int.from_bytes(host.read_memory(signal + SIGNAL_VALUE, 8), "little")
-        host.write_signal(signal + SIGNAL_VALUE, (value - 1 & (1 << 64) - 1).to_bytes(8, "little"))
-    except ValueError:  # it is nowhere: the queue goes on
-        pass
-
-
-def _memory(host: QueueHost, address: int, size: int) -> bytes:
-    try:
-        return host.read_memory(address, size)
-    except ValueError:
-        raise _Stop(QueueError.BUS_ERROR) from None
-
-
-def _met(host: QueueHost, signals: Sequence[int], one_suffices: bool) -> bool:
-    """Return whether a barrier's signals are 0, or one of them is."""
-    if any(address % SIGNAL_BYTES for address in signals):
-        raise _Stop(QueueError.BAD_PACKET)
-    values = [int.from_bytes(_memory(host, address + SIGNAL_VALUE, 8), "little") for address in signals if address]
-    return not values or 0 in values if one_suffices else not any(values)
-
-
-def _words(host: QueueHost, queue: _Queue, packet: data.Const, found: data.Const) -> dict[str, int]:
-    """Return the registers of a kernel slot that are alike on all SMs."""
-    g = host.geometry
-    block = [packet[f"block_{name}"] for name in "xyz"]
-    size = [packet[f"threads_{name}"] for name in "xyz"]
-    threads = block[0] * block[1] * block[2]
-    if not all(block) or not all(size) or max(block) > 1024 or threads > g.max_block_threads:
-        raise _Stop(QueueError.BAD_PACKET)
-    warps = -(-threads // g.warp_size)
-    places = {name: register_map()[f"kernel[0].{name}"].fields for name in ("block", "sizes")}
-    if (block[2] >> places["block"]["z"].width or packet.group_bytes % 4 or packet.private_bytes % 4
-            or packet.kernarg_address % 4
-            or g.tb_slots * local_region_bytes(g, warps, packet.private_bytes) > queue.word("local_stride")):
-        raise _Stop(QueueError.BAD_PACKET)
-    words = {
-        "code_base": found.code_base, "code_words": found.code_words,
-        **{f"grid_{name}": -(-count // width) for name, count, width in zip("xyz", size, block, strict=True)},
-        "block": register_map()["kernel[0].block"].pack(x=block[0], y=block[1], z=block[2]),
-        "reciprocal_x": -(-(1 << 20) // block[0]), "reciprocal_y": -(-(1 << 20) // block[1]),
-        "sizes": (threads << places["sizes"]["threads"].low | warps << places["sizes"]["warps"].low
-                  | found.registers << places["sizes"]["registers"].low),
-        "shared_bytes": packet.group_bytes, "local_bytes": packet.private_bytes, "area_bytes": queue.word("area_bytes"),
-        "const_base": found.const_base, "const_bytes": found.const_bytes,
-        "window_base[0]": queue.word("window_base"), "window_end[0]": queue.word("window_end"),
-    }
-    for window in range(1, g.windows):
-        words |= {f"window_base[{window}]": 0, f"window_end[{window}]": 0}
-    if g.traps:
-        words["trap_base"] = found.trap_base
-    if g.spare_entries:
-        words["entries"] = 0
-    theirs = {name for name in words if name.startswith(("code", "const", "trap"))}
-    beyond = {name for name, word in words.items()
-              if name not in places and word >> register_map()[f"kernel[0].{name}"].fields["value"].width}
-    if beyond - theirs:
-        raise _Stop(QueueError.BAD_PACKET)
-    if (beyond & theirs or found.registers >> places["sizes"]["registers"].width
-            or found.code_base % SEGMENT_BYTES or found.const_base % SEGMENT_BYTES):
-        raise _Stop(QueueError.BAD_OBJECT)
-    given = min(found.kernarg_words, g.param_words)
-    raw = _memory(host, packet.kernarg_address & 0xFFFF_FFFF, 4 * given) if given else b""
-    parameters = [*np.frombuffer(raw, "<u4").tolist(), *[0] * (g.param_words - given)]
-    return words | {f"param[{k}]": value for k, value in enumerate(parameters)}

@@ -430,7 +430,7 @@ class Queue:
         """What it does."""
         if self._left:
             return QueueState.STOPPED
-        return QueueState(self._host.fields(f"queue[{self.number}].status")["state"])
+        return QueueState(self._status()["state"])
 
     @property
     def completed(self) -> int:
@@ -458,7 +458,7 @@ class Queue:
                 lost = next(each for each in wanted if not each.done)
                 raise DriverError(f"queue {self.number} has been ended, and packet {lost.index} ({lost.name}) never "
                                   "completes; make another queue")
-            status = self._host.fields(f"queue[{self.number}].status")
+            status = self._status()
             if status["state"] == QueueState.FAILED:
                 at = self._failed(status["of"])
                 name = next((each.name for each in self._queued if each.index == at), "?")
@@ -469,8 +469,16 @@ class Queue:
             if passed >= limit:
                 put = self._written - self._first
                 raise CycleLimit(f"queue {self.number} has completed {self.completed} of {put} packets after "
-                                 f"{passed} cycles")
+                                 f"{passed} cycles{self._refused(status)}")
             passed += self._time.advance(min(SLICE, limit - passed))
+
+    def _refused(self, status: dict[str, int]) -> str:
+        """Return what a message adds if the queue tries to complete a packet, and memory refuses."""
+        if status["error"] != QueueError.BAD_SIGNAL:
+            return ""
+        at = self._failed(status["of"]) - (not status["of"])
+        return (f": the memory answers with an error at the completion signal of packet {at}, which the device writes "
+                "again and again; mend the memory, or end the queue")
 
     def _failed(self, of: int) -> int:
         """Return the index of the packet that the queue has failed at."""
@@ -496,6 +504,9 @@ class Queue:
     def find(self, index: int) -> Flight | None:
         """Return the kernel in flight of a packet, if there is one."""
         return next((flight for flight in self.in_flight() if flight.index == index), None)
+
+    def _status(self) -> dict[str, int]:
+        return self._host.fields(f"queue[{self.number}].status")
 
     @property
     def enabled(self) -> bool:
@@ -542,7 +553,7 @@ class Queue:
             return True
         if self.enabled:
             self.stop()
-        if self.in_flight():
+        if self.in_flight() or self._status()["state"] == QueueState.RUNNING:
             return False
         unstarted = self._host.read(f"queue[{self.number}].unstarted") - self._first
         self._left = _Left(self.completed, unstarted)
@@ -555,9 +566,9 @@ class Queue:
 
     @whole
     def _kill_all(self) -> None:
-        """Kill the kernels in flight, and drop those that have no slot."""
+        """Kill the kernels in flight, drop those that have no slot, and give completions up that memory refuses."""
         flights = self.in_flight()
-        self._control(enable=0, discard=sum(1 << flight.place for flight in flights if flight.away))
+        self._control(enable=0, discard=(1 << self._places) - 1)
         for flight in flights:
             if not flight.away:
                 self._kill(flight)

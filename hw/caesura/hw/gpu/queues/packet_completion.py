@@ -23,10 +23,16 @@ class PacketCompletion(wiring.Component):
     ::
 
         begin --> STAMP --> STAMP_END --> COUNT --> VALUE --> COUNT_DOWN --> done
+                    |           |                     |        ^     |
+                    +-----------+-- done, `refused` --+        +-----+ refused: once more
 
     The value is changed as atomics are, with its segment owned at the point of order; it is done in
-    the cycle in which memory acknowledges that. A signal that cannot be read keeps its value: the
-    queue goes on.
+    the cycle in which memory acknowledges that. Where memory answers with an error before the value
+    was written nothing has been counted, and all is to be done once more later: it is `refused`.
+    Of a value whose write was answered with an error nobody knows which one memory has. The segment
+    stays owned, and the same value is written until memory acknowledges it, or with `give_up`. The
+    times are written before: a signal that cannot be written at all is refused there, and holds
+    nobody up.
 
     Parameters
     ----------
@@ -35,16 +41,18 @@ class PacketCompletion(wiring.Component):
     Attributes
     ----------
     begin : Signal, in
-    stamp : Signal, in
-        The times are written too. This and the next two are held until `done`.
     signal : Signal(ADDRESS_BITS), in
-        Its address, 0 for none.
+        Its address, 0 for none. This and `start` are held until `done`.
     start : Signal(64), in
         One of the times.
     cycle : Signal(64), in
         Now, the other time.
-    done : Signal, out
-        For one cycle.
+    give_up : Signal, in
+        A value that memory does not take is not written once more.
+    done : Signal, out; refused : Signal, out
+        For one cycle; the signal is not as it is to be.
+    insists : Signal, out
+        The write of the value was refused, and is repeated.
     job, word : streams, out and in
         Of a `WordReader`.
     order : OrderPort, out
@@ -54,11 +62,13 @@ class PacketCompletion(wiring.Component):
     """
 
     begin: Signal
-    stamp: Signal
     signal: Signal
     start: Signal
     cycle: Signal
+    give_up: Signal
     done: Signal
+    refused: Signal
+    insists: Signal
     job: stream.Interface
     word: stream.Interface
     order: Port
@@ -68,8 +78,9 @@ class PacketCompletion(wiring.Component):
     def __init__(self, g: Geometry):
         self.geometry = g
         super().__init__({
-            "begin": In(1), "stamp": In(1), "signal": In(ADDRESS_BITS), "start": In(64),
-            "cycle": In(64), "done": Out(1), "job": Out(stream.Signature(words_job())),
+            "begin": In(1), "signal": In(ADDRESS_BITS), "start": In(64), "cycle": In(64),
+            "give_up": In(1), "done": Out(1), "refused": Out(1), "insists": Out(1),
+            "job": Out(stream.Signature(words_job())),
             "word": In(stream.Signature(read_word())), "order": Out(OrderPort()),
             "write_port": Out(WritePort(g)),
             **({"wrote": Out(stream.Signature(SEGMENT_BITS))} if g.watches else {}),
@@ -89,13 +100,12 @@ class PacketCompletion(wiring.Component):
                 with m.If(self.begin):
                     with m.If(self.signal == 0):
                         m.next = "NOTHING"
-                    with m.Elif(self.stamp):
-                        m.next = "STAMP"
                     with m.Else():
-                        m.next = "COUNT"
+                        m.next = "STAMP"
             for name, offset, word, then in (("STAMP", SIGNAL_START, self.start, "STAMP_END"),
                                              ("STAMP_END", SIGNAL_END, self.cycle, "COUNT")):
-                self._write(m, writer, name, offset, word, partial(self._go, m, then))
+                self._write(m, writer, name, offset, word, partial(self._go, m, then),
+                            partial(self._refuse, m))
             self._count(m, writer)
             with m.State("NOTHING"):
                 m.d.comb += self.done.eq(1)
@@ -106,16 +116,34 @@ class PacketCompletion(wiring.Component):
     def _go(m, state):
         m.next = state
 
-    def _give(self, m):
-        """The signal is as it is to be."""
-        segment = self.order.give.segment
-        m.d.comb += [self.order.give.valid.eq(1), self.done.eq(1)]
-        if self.geometry.watches:
-            m.d.sync += [self.telling.eq(1), self.wrote.payload.eq(segment)]
+    def _refuse(self, m):
+        """Memory does not take it: all is to be done once more."""
+        m.d.comb += [self.done.eq(1), self.refused.eq(1)]
         m.next = "IDLE"
 
-    def _write(self, m, writer, name, offset, word, then):
-        """States that write a word, and wait until memory has it."""
+    def _give(self, m, written):
+        """Nobody owns the segment any more; the signal is as it is to be if it was `written`."""
+        segment = self.order.give.segment
+        m.d.comb += self.order.give.valid.eq(1)
+        m.d.sync += self.insists.eq(0)
+        if written:
+            m.d.comb += self.done.eq(1)
+            if self.geometry.watches:
+                m.d.sync += [self.telling.eq(1), self.wrote.payload.eq(segment)]
+            m.next = "IDLE"
+        else:
+            self._refuse(m)
+
+    def _insist(self, m):
+        """Write the value once more, or give up."""
+        with m.If(self.give_up):
+            self._give(m, written=False)
+        with m.Else():
+            m.d.sync += self.insists.eq(1)
+            m.next = "COUNT_DOWN"
+
+    def _write(self, m, writer, name, offset, word, then, refused):
+        """States that write a word, and wait until memory has it or has refused it."""
         with m.State(name):
             m.d.comb += [writer.pair.valid.eq(1), writer.pair.payload.data.eq(word),
                          writer.pair.payload.address.eq(self.signal + offset)]
@@ -123,7 +151,10 @@ class PacketCompletion(wiring.Component):
                 m.next = f"{name}_ACK"
         with m.State(f"{name}_ACK"):
             with m.If(writer.done):
-                then()
+                with m.If(writer.error):
+                    refused()
+                with m.Else():
+                    then()
 
     def _count(self, m, writer):
         """Own the signal's segment while its value is read, counted down and written."""
@@ -153,7 +184,8 @@ class PacketCompletion(wiring.Component):
                     m.next = "VALUE_READ"
         with m.State("VALUE_READ"):
             with m.If(failed):
-                self._give(m)
+                self._give(m, written=False)
             with m.Else():
                 m.next = "COUNT_DOWN"
-        self._write(m, writer, "COUNT_DOWN", SIGNAL_VALUE, Cat(value) - 1, lambda: self._give(m))
+        self._write(m, writer, "COUNT_DOWN", SIGNAL_VALUE, Cat(value) - 1,
+                    partial(self._give, m, written=True), partial(self._insist, m))

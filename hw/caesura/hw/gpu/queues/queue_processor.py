@@ -172,6 +172,9 @@ class QueueProcessor(wiring.Component):
             with m.If(queues.ended.any()):
                 m.d.sync += self.flight.eq(lowest_number(queues.ended))
                 m.next = "COMPLETE"
+            with m.Elif(queues.passed.any()):  # before anything behind the barrier
+                m.d.sync += [self.queue.eq(lowest_number(queues.passed)), self.passed.eq(1)]
+                m.next = "COMPLETE"
             with m.Elif(queues.action.valid):
                 m.d.sync += self.action.eq(queues.action.what)
                 m.next = "COMMAND"
@@ -423,7 +426,8 @@ class QueueProcessor(wiring.Component):
                         self._fail(m, QueueError.REFUSED)
         with m.State("PASSED"):  # a barrier
             with m.If(~self.stopped):
-                m.d.comb += [self.queues.served.eq(here), self.queues.advance.eq(here)]
+                m.d.comb += [self.queues.served.eq(here), self.queues.advance.eq(here),
+                             self.queues.passes.valid.eq(1)]
                 m.d.sync += self.passed.eq(1)
                 m.next = "COMPLETE"
             with m.Else():
@@ -432,22 +436,32 @@ class QueueProcessor(wiring.Component):
     # Completion
 
     def _complete(self, m, reader):
-        """Have the packet's signal changed, and be done with it."""
-        g, completion, each = self.geometry, self.completion, self.queues.flights
+        """Have the packet's signal changed, and be done with it unless memory refuses. The times of
+        a barrier are 0."""
+        g, completion, queues = self.geometry, self.completion, self.queues
+        passes, ends, each = queues.passes, queues.completion, queues.flights
         barrier = data.View(BARRIER_AND, Cat(self.packet))
+        discard = Mux(self.passed, pick(
+            [queues.discards.word_select(q, g.queue_capacity).any() for q in range(g.queues)],
+            self.queue), queues.discards.bit_select(self.flight, 1))
+        refused = completion.refused & ~discard
         m.d.comb += [
-            completion.stamp.eq(~self.passed), completion.cycle.eq(self.cycle),
-            completion.signal.eq(Mux(self.passed, barrier.completion_signal[:ADDRESS_BITS],
-                                     pick([one.signal for one in each], self.flight))),
-            completion.start.eq(pick([one.start for one in each], self.flight)),
-            self.queues.passing.eq(Mux(self.passed, one_hot(self.queue, g.queues), 0)),
-            self.queues.end.number.eq(self.flight)]
+            passes.queue.eq(self.queue),
+            passes.signal.eq(barrier.completion_signal[:ADDRESS_BITS]),
+            completion.signal.eq(Mux(self.passed, pick(
+                [queues.barriers[q] for q in range(g.queues)], self.queue),
+                pick([one.signal for one in each], self.flight))),
+            completion.start.eq(Mux(self.passed, 0, pick([one.start for one in each],
+                                                         self.flight))),
+            completion.cycle.eq(Mux(self.passed, 0, self.cycle)), completion.give_up.eq(discard),
+            ends.barrier.eq(self.passed), ends.queue.eq(self.queue), ends.flight.eq(self.flight),
+            ends.refused.eq(Mux(completion.done, refused, completion.insists)),
+            ends.done.eq(completion.done & ~refused)]
         with m.State("COMPLETE"):
             m.d.comb += completion.begin.eq(1)
             m.next = "COMPLETING"
         with m.State("COMPLETING"):
             self._lend(m, (completion.job, reader.job), (reader.word, completion.word))
             with m.If(completion.done):
-                m.d.comb += self.queues.end.valid.eq(~self.passed)
                 m.d.sync += self.passed.eq(0)
                 m.next = "CHOOSE"

@@ -12,12 +12,12 @@ from amaranth.utils import exact_log2
 
 from ...arch.commands import KernelState
 from ...arch.faults import CommandError
-from ...arch.geometry import Geometry
+from ...arch.geometry import ADDRESS_BITS, Geometry
 from ...arch.packets import QueueError, QueueState
 from ...interfaces.payloads import below
 from ...lib.bits import encode, lowest_number, one_hot
 from ...lib.vectors import LeastRecent
-from .in_flight import InFlight, flight, flight_begin, flight_end, flight_number
+from .in_flight import InFlight, flight, flight_begin, flight_number
 from .queue_preemption import QueuePreemption, queue_action, queue_demand
 from .queue_registers import queue_policy, queue_setup, queue_status
 
@@ -63,6 +63,11 @@ class QueueStates(wiring.Component):
         Vector: kernel slots of the queues that nobody is in.
     ended : Signal(flights), out
         Vector: kernels in flight whose packets are to be completed.
+    passed : Signal(queues), out; barriers : array of Signal(ADDRESS_BITS), out
+        Vector: queues whose barrier is to be completed; its signal.
+    discards : Signal(flights), out
+        Vector: a kernel that has no slot does not come back, and its packet completes, whatever
+        memory answers.
     chosen : struct, out
         While `valid` a `queue` has a packet to begin, in the place `flight`; it `comes_back`, or is
         the next one. Combinational, as the others are.
@@ -76,7 +81,13 @@ class QueueStates(wiring.Component):
         with an `error`, `of` as of register ``status``; or is a dispatch that has a slot.
     served : Signal(queues), in
         Vector: the packet of a queue has been begun.
-    advance, passing, begin, end
+    passes : struct, in
+        While `valid` the barrier at the next packet of a `queue` has been passed; its `signal`.
+    completion : struct, in
+        What is being completed: the `barrier` of a `queue`, or the kernel `flight`. It is `done`
+        for a cycle, unless it was `refused` by memory, also for a cycle or longer: then it is
+        tried again, when others have had their turn.
+    advance, begin
         Of `InFlight`.
     """
 
@@ -98,10 +109,13 @@ class QueueStates(wiring.Component):
     all_looked_at: Signal
     verdict: View
     served: Signal
+    passed: Signal
+    barriers: View
+    discards: Signal
+    passes: View
+    completion: View
     advance: Signal
-    passing: Signal
     begin: View
-    end: View
 
     def __init__(self, g: Geometry):
         self.geometry = g
@@ -115,7 +129,13 @@ class QueueStates(wiring.Component):
             "statuses": Out(data.ArrayLayout(queue_status(g), g.queues)),
             "flights": Out(data.ArrayLayout(flight(g), g.flights)),
             "counts": Out(data.ArrayLayout(range(g.queue_capacity + 1), g.queues)),
-            "free": Out(g.kernel_slots), "ended": Out(g.flights),
+            "free": Out(g.kernel_slots), "ended": Out(g.flights), "passed": Out(g.queues),
+            "barriers": Out(data.ArrayLayout(ADDRESS_BITS, g.queues)), "discards": Out(g.flights),
+            "passes": In(data.StructLayout({"valid": 1, "queue": below(g.queues),
+                                            "signal": ADDRESS_BITS})),
+            "completion": In(data.StructLayout({
+                "done": 1, "refused": 1, "barrier": 1, "queue": below(g.queues),
+                "flight": flight_number(g)})),
             "chosen": Out(data.StructLayout({
                 "valid": 1, "queue": below(g.queues), "flight": flight_number(g),
                 "comes_back": 1})),
@@ -126,8 +146,7 @@ class QueueStates(wiring.Component):
             "all_looked_at": In(1),
             "verdict": In(data.StructLayout({"valid": 1, "queue": below(g.queues), "waits": 1,
                                              "why": Wait, "error": QueueError, "of": 3})),
-            "served": In(g.queues), "advance": In(g.queues), "passing": In(g.queues),
-            "begin": In(flight_begin(g)), "end": In(flight_end(g)),
+            "served": In(g.queues), "advance": In(g.queues), "begin": In(flight_begin(g)),
         })
 
     def elaborate(self, platform):
@@ -136,14 +155,21 @@ class QueueStates(wiring.Component):
         m.submodules.in_flight = self.in_flight = InFlight(g)
         m.submodules.preemption = self.preemption = QueuePreemption(g)
         self.waits = {why: Signal(g.queues, name=f"waits_{why.name.lower()}") for why in Wait}
-        self.gone = Signal(g.flights, name="gone")  # was away, and does not come back
+        self.gone = Signal(g.flights, name="gone")  # only its packet is left, to be completed
+        self.passing = Signal(g.queues, name="passing")  # a barrier, which is to be completed
+        self.owing = Signal(g.flights, name="owing")  # memory has refused its completion
+        self.pause = Signal(g.flights, name="pause")  # until it is tried again
+        self.barrier_owing = Signal(g.queues, name="barrier_owing")
+        self.barrier_pause = Signal(g.queues, name="barrier_pause")
+        self.errors_kept = [Signal(QueueError, name=f"error_{q}") for q in range(g.queues)]
+        self.errors_of = [Signal(3, name=f"error_of_{q}") for q in range(g.queues)]
         again = Signal(range(AGAIN_CYCLES))
         expired = Signal()  # who waits is looked at again, after all others
         moved = Signal()  # something has begun or ended since they were
         m.d.sync += again.eq(Mux(again == 0, AGAIN_CYCLES - 1, again - 1))
         m.d.comb += [
             *(getattr(self.in_flight, name).eq(getattr(self, name)) for name in (
-                "advance", "passing", "begin", "end")),
+                "advance", "passing", "begin")),
             self.flights.eq(self.in_flight.flights), self.counts.eq(self.in_flight.count)]
         self._preempt(m, again == 0)
         self._hold(m)
@@ -153,10 +179,13 @@ class QueueStates(wiring.Component):
             self._show(m, q)
         with m.If(again == 0):
             m.d.sync += expired.eq(1)
-        with m.If((self.all_looked_at | moved) & expired):
+        look_again = Signal()
+        m.d.comb += look_again.eq((self.all_looked_at | moved) & expired)
+        with m.If(look_again):
             m.d.sync += [self.waits[Wait.LATER].eq(0), expired.eq(0), moved.eq(0)]
-        with m.If(self.served.any() | self.end.valid):
+        with m.If(self.served.any() | self.in_flight.end.valid):
             m.d.sync += moved.eq(1)
+        self._complete(m, look_again)
         return m
 
     def _of(self, q):
@@ -167,18 +196,19 @@ class QueueStates(wiring.Component):
         """Tell `QueuePreemption` how the queues are, and take its commands on."""
         g, preemption = self.geometry, self.preemption
         for q in range(g.queues):
-            setup, status, queue = self.setups[q], self.statuses[q], preemption.queues[q]
+            setup, queue = self.setups[q], preemption.queues[q]
             m.d.comb += [queue.priority.eq(setup.priority),
                          queue.roomless.eq(self.waits[Wait.ROOM][q]),
-                         queue.stuck.eq(~setup.enable | (status.error != QueueError.NONE)),
-                         preemption.discard[self._of(q)].eq(Mux(setup.enable, 0, setup.discard))]
+                         queue.stuck.eq(~setup.enable
+                                        | (self.errors_kept[q] != QueueError.NONE)),
+                         self.discards[self._of(q)].eq(Mux(setup.enable, 0, setup.discard))]
         for f in range(g.flights):
             m.d.comb += [preemption.kernels[f].started.eq(self.flights[f].busy & ~self.gone[f]),
                          preemption.kernels[f].slot.eq(self.flights[f].slot)]
         m.d.comb += [
             *(getattr(preemption, name).eq(getattr(self, name)) for name in (
                 "states", "errors", "look", "done", "remind")),
-            preemption.enable.eq(self.policy.enable),
+            preemption.enable.eq(self.policy.enable), preemption.discard.eq(self.discards),
             preemption.keeps.eq(self.policy.preempt.in_place),
             preemption.free.eq(self.free.any()), preemption.again.eq(again),
             preemption.brought.eq(Mux(self.begin.valid & ~self.begin.fresh,
@@ -198,14 +228,39 @@ class QueueStates(wiring.Component):
             one = self.flights[f]
             has_slot = Signal(name=f"has_slot_{f}")
             m.d.comb += [has_slot.eq(one.busy & ~preemption.away[f] & ~self.gone[f]),
-                         self.ended[f].eq((one.busy & self.gone[f]) | (
+                         self.ended[f].eq((one.busy & self.gone[f]
+                                        & (~self.pause[f] | self.discards[f])) | (
                              has_slot & ~preemption.adopting[f] & over.bit_select(one.slot, 1)))]
             taken.append(Mux(has_slot, one_hot(one.slot, g.kernel_slots), 0))
             with m.If(preemption.dropped[f]):
                 m.d.sync += self.gone[f].eq(1)
-            with m.If(self.end.valid & (self.end.number == f)):
-                m.d.sync += self.gone[f].eq(0)
         m.d.comb += self.free.eq(self.slots & over & ~reduce(or_, taken))
+
+    def _complete(self, m, again):
+        """Note what is still to be completed. What memory refuses is tried `again`, or at once if
+        it is discarded; a kernel has no kernel slot any more meanwhile."""
+        g, completion, end = self.geometry, self.completion, self.in_flight.end
+        m.d.comb += [end.valid.eq(completion.done & ~completion.barrier),
+                     end.number.eq(completion.flight)]
+        for f in range(g.flights):
+            here = ~completion.barrier & (completion.flight == f)
+            self._owe(m, here, self.owing[f], self.pause[f], self.gone[f], again)
+        for q in range(g.queues):
+            here = completion.barrier & (completion.queue == q)
+            self._owe(m, here, self.barrier_owing[q], self.barrier_pause[q], self.passing[q], again)
+            m.d.comb += self.passed[q].eq(self.passing[q] & ~(
+                self.barrier_pause[q] & ~self.discards[self._of(q)].any()))
+            with m.If(self.passes.valid & (self.passes.queue == q)):
+                m.d.sync += [self.passing[q].eq(1), self.barriers[q].eq(self.passes.signal)]
+
+    def _owe(self, m, here, owing, pause, left, again):
+        """Note how the completion in hand goes, if it is `here`; nothing else is `left` of it."""
+        with m.If(again):
+            m.d.sync += pause.eq(0)
+        with m.If(self.completion.refused & here):
+            m.d.sync += [left.eq(1), owing.eq(1), pause.eq(1)]
+        with m.If(self.completion.done & here):
+            m.d.sync += [left.eq(0), owing.eq(0), pause.eq(0)]
 
     def _choose(self, m):
         """Choose a queue, and what is begun or comes back there."""
@@ -219,10 +274,11 @@ class QueueStates(wiring.Component):
             setup, status, own = self.setups[q], self.statuses[q], back[self._of(q)]
             some = self.counts[q] != 0
             fresh = ((setup.write_index != status.unstarted) & ~status.full
+                     & ~self.owing[self._of(q)].any() & ~self.passing[q]
                      & ~self.waits[Wait.LATER][q] & ~(self.waits[Wait.DRAIN][q] & some)
                      & (~self.waits[Wait.ROOM][q] | self.free.any()))
             m.d.comb += [
-                pending[q].eq(setup.enable & (status.error == QueueError.NONE)
+                pending[q].eq(setup.enable & (self.errors_kept[q] == QueueError.NONE)
                               & (fresh | own.any())),
                 best[q].eq(pending[q] & ~Cat(
                     pending[p] & (self.setups[p].priority > setup.priority)
@@ -237,8 +293,8 @@ class QueueStates(wiring.Component):
 
     def _wait(self, m, q):
         """Note what became of the packet of a queue."""
-        verdict, setup, status, lost = (self.verdict, self.setups[q], self.statuses[q],
-                                        self.preemption.lost[self._of(q)])
+        verdict, setup, lost = self.verdict, self.setups[q], self.preemption.lost[self._of(q)]
+        error, of = self.errors_kept[q], self.errors_of[q]
         with m.If(verdict.valid & (verdict.queue == q)):
             with m.If(verdict.waits):
                 for why, waits in self.waits.items():
@@ -247,17 +303,16 @@ class QueueStates(wiring.Component):
             with m.Else():
                 m.d.sync += self.waits[Wait.ROOM][q].eq(0)
                 with m.If(verdict.error != QueueError.NONE):
-                    m.d.sync += [status.error.eq(verdict.error), status.of.eq(verdict.of)]
+                    m.d.sync += [error.eq(verdict.error), of.eq(verdict.of)]
         with m.If(lost.any()):
-            m.d.sync += [status.error.eq(QueueError.BAD_CONTEXT),
-                         status.of.eq(lowest_number(lost) + 1)]
+            m.d.sync += [error.eq(QueueError.BAD_CONTEXT), of.eq(lowest_number(lost) + 1)]
         with m.If(~setup.enable):
-            m.d.sync += [self.waits[Wait.ROOM][q].eq(0), status.error.eq(QueueError.NONE)]
+            m.d.sync += [self.waits[Wait.ROOM][q].eq(0), error.eq(QueueError.NONE)]
         with m.If(~setup.enable | (self.counts[q] == 0)):
             m.d.sync += self.waits[Wait.DRAIN][q].eq(0)
 
     def _show(self, m, q):
-        """Say what a queue does: a barrier that has been passed runs until it has completed."""
+        """Say what a queue does: what only has to complete runs until it has."""
         g, preemption, status = self.geometry, self.preemption, self.statuses[q]
         own, count = self._of(q), self.counts[q]
         busy = Cat(self.in_flight.flights[q][i].busy for i in range(g.queue_capacity))
@@ -267,10 +322,17 @@ class QueueStates(wiring.Component):
             status.passing.eq(self.passing[q]), status.unstarted.eq(self.in_flight.next[q]),
             status.read_index.eq(self.in_flight.oldest[q]),
             status.flights.eq(self.in_flight.flights[q]),
-            status.away.eq(preemption.away[own] | self.gone[own])]
-        with m.If(status.error != QueueError.NONE):
+            status.away.eq(preemption.away[own] | self.gone[own]),
+            status.error.eq(self.errors_kept[q]), status.of.eq(self.errors_of[q])]
+        owing = self.owing[own]
+        with m.If((self.errors_kept[q] == QueueError.NONE)
+                  & (owing.any() | self.barrier_owing[q])):
+            m.d.comb += [status.error.eq(QueueError.BAD_SIGNAL), status.of.eq(
+                Mux(owing.any(), lowest_number(owing) + 1, 0))]
+        with m.If(self.errors_kept[q] != QueueError.NONE):
             m.d.comb += status.state.eq(QueueState.FAILED)
-        with m.Elif((busy & ~(preemption.saved[own] | status.away)).any() | status.passing):
+        with m.Elif((busy & ~(preemption.saved[own] | status.away)).any() | owing.any()
+                    | status.passing):
             m.d.comb += status.state.eq(QueueState.RUNNING)
         with m.Elif(busy.any()):
             m.d.comb += status.state.eq(QueueState.PREEMPTED)

@@ -1,0 +1,142 @@
+"""What a device reads and writes for the packets of its queues: kernel objects, arguments, signals."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Protocol
+
+import numpy as np
+from amaranth.lib import data
+
+from caesura.hw.arch.commands import KernelState
+from caesura.hw.arch.faults import CommandError
+from caesura.hw.arch.footprint import local_region_bytes
+from caesura.hw.arch.geometry import SEGMENT_BYTES, Geometry
+from caesura.hw.arch.packets import SIGNAL_BYTES, SIGNAL_END, SIGNAL_START, SIGNAL_VALUE, QueueError
+from caesura.hw.arch.registers import register_map
+
+__all__ = ["PacketError", "QueueHost", "count_down", "fetch", "met", "slot_words"]
+
+
+class QueueHost(Protocol):
+    """What queues need of their device.
+
+    Attributes
+    ----------
+    geometry : Geometry
+    """
+
+    geometry: Geometry
+
+    @property
+    def cycle(self) -> int:
+        """Cycles since the start."""
+        ...
+
+    def states(self, kernel: int) -> list[KernelState]:
+        """Return the states of a kernel slot, by SM."""
+        ...
+
+    def errors(self, kernel: int) -> list[CommandError]:
+        """Return how its last command has ended, by SM."""
+        ...
+
+    def give(self, **fields: int) -> bool:
+        """Give a command to all SMs; return whether one takes it."""
+        ...
+
+    def describe(self, sm: int, path: str, value: int) -> None:
+        """Write a register of an SM."""
+        ...
+
+    def read_memory(self, address: int, size: int) -> bytes:
+        """Return bytes of memory; a `ValueError` if they are not all there."""
+        ...
+
+    def write_signal(self, address: int, data: bytes) -> None:
+        """Write memory and wake who waits for that; a `ValueError` if they are not all there."""
+        ...
+
+
+class PacketError(Exception):
+    """The packet cannot be carried out."""
+
+    def __init__(self, error: QueueError):
+        super().__init__(error)
+        self.error = error
+
+
+def count_down(host: QueueHost, signal: int, start: int = 0, end: int = 0) -> bool:
+    """Write times into a signal, if there is one, and take 1 from its value; return False if memory refuses."""
+    if not signal:
+        return True
+    try:
+        for offset, cycle in ((SIGNAL_START, start), (SIGNAL_END, end)):
+            host.write_signal(signal + offset, cycle.to_bytes(8, "little"))
+        value = int.from_bytes(host.read_memory(signal + SIGNAL_VALUE, 8), "little")
+        host.write_signal(signal + SIGNAL_VALUE, (value - 1 & (1 << 64) - 1).to_bytes(8, "little"))
+    except ValueError:
+        return False
+    return True
+
+
+def fetch(host: QueueHost, address: int, size: int) -> bytes:
+    """Return bytes of memory; a `PacketError` if they are not all there."""
+    try:
+        return host.read_memory(address, size)
+    except ValueError:
+        raise PacketError(QueueError.BUS_ERROR) from None
+
+
+def met(host: QueueHost, signals: Sequence[int], one_suffices: bool) -> bool:
+    """Return whether a barrier's signals are 0, or one of them is."""
+    if any(address % SIGNAL_BYTES for address in signals):
+        raise PacketError(QueueError.BAD_PACKET)
+    values = [int.from_bytes(fetch(host, address + SIGNAL_VALUE, 8), "little") for address in signals if address]
+    return not values or 0 in values if one_suffices else not any(values)
+
+
+def slot_words(host: QueueHost, register: Callable[[str], int], packet: data.Const,
+               found: data.Const) -> dict[str, int]:
+    """Return the registers of a kernel slot that are alike on all SMs; `register` reads those of its queue."""
+    g = host.geometry
+    block = [packet[f"block_{name}"] for name in "xyz"]
+    size = [packet[f"threads_{name}"] for name in "xyz"]
+    threads = block[0] * block[1] * block[2]
+    if not all(block) or not all(size) or max(block) > 1024 or threads > g.max_block_threads:
+        raise PacketError(QueueError.BAD_PACKET)
+    warps = -(-threads // g.warp_size)
+    places = {name: register_map()[f"kernel[0].{name}"].fields for name in ("block", "sizes")}
+    if (block[2] >> places["block"]["z"].width or packet.group_bytes % 4 or packet.private_bytes % 4
+            or packet.kernarg_address % 4
+            or g.tb_slots * local_region_bytes(g, warps, packet.private_bytes) > register("local_stride")):
+        raise PacketError(QueueError.BAD_PACKET)
+    words = {
+        "code_base": found.code_base, "code_words": found.code_words,
+        **{f"grid_{name}": -(-count // width) for name, count, width in zip("xyz", size, block, strict=True)},
+        "block": register_map()["kernel[0].block"].pack(x=block[0], y=block[1], z=block[2]),
+        "reciprocal_x": -(-(1 << 20) // block[0]), "reciprocal_y": -(-(1 << 20) // block[1]),
+        "sizes": (threads << places["sizes"]["threads"].low | warps << places["sizes"]["warps"].low
+                  | found.registers << places["sizes"]["registers"].low),
+        "shared_bytes": packet.group_bytes, "local_bytes": packet.private_bytes, "area_bytes": register("area_bytes"),
+        "const_base": found.const_base, "const_bytes": found.const_bytes,
+        "window_base[0]": register("window_base"), "window_end[0]": register("window_end"),
+    }
+    for window in range(1, g.windows):
+        words |= {f"window_base[{window}]": 0, f"window_end[{window}]": 0}
+    if g.traps:
+        words["trap_base"] = found.trap_base
+    if g.spare_entries:
+        words["entries"] = 0
+    theirs = {name for name in words if name.startswith(("code", "const", "trap"))}
+    beyond = {name for name, word in words.items()
+              if name not in places and word >> register_map()[f"kernel[0].{name}"].fields["value"].width}
+    if beyond - theirs:
+        raise PacketError(QueueError.BAD_PACKET)
+    if (beyond & theirs or found.registers >> places["sizes"]["registers"].width
+            or found.code_base % SEGMENT_BYTES or found.const_base % SEGMENT_BYTES):
+        raise PacketError(QueueError.BAD_OBJECT)
+    given = min(found.kernarg_words, g.param_words)
+    raw = fetch(host, packet.kernarg_address & 0xFFFF_FFFF, 4 * given) if given else b""
+    parameters = [*np.frombuffer(raw, "<u4").tolist(), *[0] * (g.param_words - given)]
+    return words | {f"param[{k}]": value for k, value in enumerate(parameters)}

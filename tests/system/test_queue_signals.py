@@ -1,0 +1,132 @@
+"""Completion signals that memory refuses, for a moment or for good: no completion is lost, and the queue says so."""
+
+import numpy as np
+import pytest
+
+from caesura import open_device
+from caesura.hw.arch.packets import QueueError, QueueState
+from caesura.sim.memory import ErrorRange
+from caesura.software.compiler import compile_ptx
+from caesura.software.driver import CycleLimit
+from support.sim.queues import ADD, DEVICE
+
+MEMORY = 1 << 20
+LIMIT = 60_000
+BEYOND = MEMORY + 4096
+"""An address where there is no memory."""
+
+
+class Signals:
+    """Two queues of a device, and kernels that count."""
+
+    def __init__(self, backend, capacity=1):
+        self.device = open_device(backend, DEVICE, memory_bytes=MEMORY)
+        self.kernel = self.device.load(compile_ptx(ADD).values())["add"]
+        self.counters = self.device.zeros(8, np.uint32)
+        self.queues = [self.device.queue([self.kernel], 16, capacity=capacity) for _ in range(2)]
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.device.close()
+
+    def put(self, queue, number):
+        return self.queues[queue].launch(self.kernel, 3, 16, [self.counters.address + 4 * number, 3])
+
+    def status(self, queue):
+        return self.device.fields(f"queue[{self.queues[queue].number}].status")
+
+    def until(self, done):
+        for _ in range(LIMIT // 20):
+            if done():
+                return
+            self.device.advance(20)
+        raise CycleLimit("it did not come to that")
+
+    def refused(self, queue):
+        return self.status(queue)["error"] == QueueError.BAD_SIGNAL
+
+    def spoil(self, queue, packet, address):
+        """Have the packet at an index complete at another address."""
+        place = self.queues[queue]._ring.address + 64 * packet.index + 56
+        self.device.transport.write_memory(place, address.to_bytes(4, "little"))
+
+
+@pytest.mark.parametrize("barrier", [False, True])
+@pytest.mark.parametrize(("reads", "writes"), [(True, True), (True, False), (False, True)])
+def test_a_signal_that_memory_refuses_for_a_while_completes_once(reads, writes, barrier):
+    """Who waits for it waits that long; nothing behind it in its queue begins, the other queue goes on."""
+    with Signals("rtl") as work:
+        packet = work.queues[0].barrier([]) if barrier else work.put(0, 0)
+        behind = work.put(0, 1)
+        waits = work.queues[1].barrier([behind])
+        place = packet.signal.address
+        work.device.transport.write_memory(place + 8, (5).to_bytes(8, "little"))
+        work.device.transport.add_error_range(ErrorRange(place, place + 64, reads=reads, writes=writes))
+        work.until(lambda: work.refused(0))
+        assert work.status(0) == {"state": QueueState.RUNNING, "error": QueueError.BAD_SIGNAL, "of": not barrier}
+        for _ in range(40):
+            work.device.advance(50)
+            assert work.refused(0) and work.counters.get()[1] == 0
+        with pytest.raises(CycleLimit, match=r"memory answers with an error at the completion signal of packet 0"):
+            work.queues[0].wait(max_cycles=100)
+        work.device.transport.clear_error_ranges()
+        work.queues[0].wait(behind, max_cycles=LIMIT)
+        work.queues[1].wait(max_cycles=LIMIT)
+        work.device.advance(1000)
+        value = int.from_bytes(work.device.transport.read_memory(place + 8, 8), "little")
+        assert value == 4 and waits.done and (barrier or 0 < packet.start_cycle < packet.end_cycle)
+        assert work.counters.get()[:2].tolist() == [0 if barrier else 48, 48]
+        assert not work.status(0)["error"]
+
+
+@pytest.mark.parametrize("offset", [16, 32])
+def test_errors_that_come_and_go_in_any_cycle_of_a_completion(offset):
+    """Whatever they hit, the value is counted down once."""
+    with Signals("rtl") as work:
+        packets = []
+        for number in range(6):
+            packet = work.put(0, number)
+            packets.append(packet)
+            place = packet.signal.address
+            work.device.transport.write_memory(place + 8, (3).to_bytes(8, "little"))
+            work.until(lambda: work.status(0)["state"] == QueueState.RUNNING)
+            for step in range(120):
+                if work.queues[0].completed > number:
+                    break
+                work.device.advance(offset + 3 * number + step % 5)
+                work.device.transport.add_error_range(ErrorRange(place, place + 64, reads=step % 3 != 1,
+                                                                 writes=step % 3 != 2))
+                work.device.advance(offset + 7 * number)
+                work.device.transport.clear_error_ranges()
+            work.until(lambda: not work.queues[0].in_flight())  # noqa: B023
+            assert int.from_bytes(work.device.transport.read_memory(place + 8, 8), "little") == 2
+            work.device.transport.write_memory(place + 8, bytes(8))
+        work.queues[0].wait(max_cycles=LIMIT)
+        assert work.counters.get()[:6].tolist() == [48] * 6
+
+
+@pytest.mark.parametrize("barrier", [False, True])
+@pytest.mark.parametrize("backend", ["golden", "rtl"])
+def test_a_signal_where_there_is_no_memory_holds_up_its_queue_alone(backend, barrier):
+    """It is named, takes no kernel slot, and goes when its queue is ended; the next queue in its place is as new."""
+    with Signals(backend, capacity=2) as work:
+        before = work.put(0, 0)
+        packet = work.queues[0].barrier([]) if barrier else work.put(0, 1)
+        work.spoil(0, packet, BEYOND)
+        behind = work.put(0, 2)
+        others = [work.put(1, 3 + k) for k in range(4)]
+        for other in others:
+            other.wait(max_cycles=LIMIT)
+        before.wait(max_cycles=LIMIT)
+        work.until(lambda: work.refused(0))
+        assert work.counters.get()[2:7].tolist() == [0, 48, 48, 48, 48] and not behind.done
+        with pytest.raises(CycleLimit, match=r"error at the completion signal of packet 1"):
+            work.queues[0].wait(behind, max_cycles=2000)
+        queue = work.queues[0]
+        queue.end(max_cycles=LIMIT)
+        work.queues[0] = work.device.queue([work.kernel], 16)
+        assert work.queues[0].number == queue.number and not work.status(0)["error"]
+        work.put(0, 7).wait(max_cycles=LIMIT)
+        assert work.counters.get().tolist() == [48, 0 if barrier else 48, 0, 48, 48, 48, 48, 48]
