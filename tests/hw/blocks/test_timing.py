@@ -7,9 +7,11 @@ from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
 from caesura.hw.arch.geometry import preset
-from caesura.hw.blocks import block
+from caesura.hw.blocks import block, blocks
 from caesura.hw.blocks.ports import ports_of
 from caesura.hw.blocks.timing import Timing
+from support.hw.simulation import component
+from support.selection import quick
 
 G = preset("tiny")
 
@@ -58,3 +60,61 @@ def test_a_whole_unit_is_too_large_to_look_through(monkeypatch):
     monkeypatch.setattr("caesura.hw.blocks.timing.LARGE", 3)
     made = block("packer").make(G, {})
     assert Timing(made, ports_of(made)).large
+
+
+class Bus(wiring.Component):
+    """A bus whose `ready` follows its `valid`, or comes from a register; beside it an output that follows the bus."""
+
+    def __init__(self, registered):
+        self.registered = registered
+        bus = wiring.Signature({"valid": Out(1), "ready": In(1)})
+        super().__init__({"s_axi": In(bus), "taken": Out(1), "free": In(1), "busy": Out(1)})
+
+    def elaborate(self, platform):
+        m = Module()
+        m.d.sync += self.taken.eq(self.s_axi.valid & self.s_axi.ready)
+        m.d.comb += self.busy.eq(~self.free)
+        if self.registered:
+            m.d.sync += self.s_axi.ready.eq(self.free)
+        else:
+            m.d.comb += [self.s_axi.ready.eq(self.s_axi.valid & self.free), self.busy.eq(self.s_axi.valid)]
+        return m
+
+
+def test_paths_through_a_bus_are_found():
+    def paths(registered):
+        return Timing(Bus(registered), ports_of(component(Bus, registered))).bus_paths()
+
+    assert paths(False) == {"s_axi_ready": ["s_axi_valid", "free"], "busy": ["s_axi_valid"]}
+    assert paths(True) == {}
+
+
+PARTS = "axi_master", "axi_lite_host"
+"""Blocks with a bus on one side, and on the other inner ports that may follow it."""
+
+
+@pytest.mark.parametrize("name", PARTS)
+def test_no_output_of_a_bus_follows_an_input(name):
+    made = block(name).make(G, {})
+    timing = Timing(made, ports_of(made))
+    assert timing.buses == ["axi"]
+    assert not [path for path in timing.bus_paths() if path.startswith("axi_")]
+
+
+TOPS = "axi_registers", "preemption_unit", "control_unit", "sm", "device"
+
+
+def test_every_exported_block_with_a_bus_is_looked_at():
+    kinds = {name for name, each in blocks().items() if each.module == "blocks.tops"}
+    assert kinds == set(TOPS)
+
+
+@pytest.mark.parametrize("name", quick(TOPS, ["axi_registers", "preemption_unit"]))
+@pytest.mark.timeout(1200)
+def test_registers_cut_the_buses_of_exported_blocks_from_all_else(name):
+    """Also of a device, though it has more than `LARGE` cells; with queues and watches."""
+    g = G.replace(sms=2, queues=1, watches=4) if name == "device" else G
+    made = block(name).make(g, {})
+    timing = Timing(made, ports_of(made))
+    assert timing.buses and set(timing.buses) <= {"s_axi", "m_axi"}
+    assert timing.bus_paths() == {}

@@ -29,12 +29,12 @@ class Registers(wiring.Component):
     interrupt: Signal
 
     def __init__(self):
-        self.block = RegisterBlock(G)
+        self.block, self.bridge = RegisterBlock(G), AxiLiteHost()
         super().__init__({"axi": In(AxiLitePort()), "interrupt": Out(1)})
 
     def elaborate(self, platform):
         m = Module()
-        m.submodules.bridge = bridge = AxiLiteHost()
+        m.submodules.bridge = bridge = self.bridge
         m.submodules.block = block = self.block
         m.submodules.table = table = Memory(shape=32, depth=8 * KERNEL_STRIDE // 4, init=[])
         store, load = table.write_port(), table.read_port()
@@ -216,13 +216,12 @@ def test_reads_and_writes_at_any_pace_are_those_of_a_dictionary(seed):
 
     async def order(ctx):
         """Note what is carried out, in its order."""
-        axi = dut.axi
-        async for _, _, *now in ctx.tick().sample(axi.awvalid & axi.awready, axi.awaddr, axi.wdata, axi.wstrb,
-                                                  axi.arvalid & axi.arready, axi.araddr):
-            if now[0]:
-                log.append(("write", *now[1:4]))
-            if now[4]:
-                log.append(("read", now[5]))
+        bridge, host = dut.bridge, dut.bridge.host
+        async for _, _, write, read, address, word in ctx.tick().sample(host.write, bridge.read, host.address,
+                                                                        host.write_data):
+            assert not (write and read)
+            if write or read:
+                log.append((address, word if write else None))
 
     async def rules(ctx):
         axi = dut.axi
@@ -239,13 +238,13 @@ def test_reads_and_writes_at_any_pace_are_those_of_a_dictionary(seed):
              source("ar", [(a, 0) for a in reads]), sink("b", ("bresp",), answers), sink("r", ("rdata",), found),
              watches=[order, rules])
     expected = []
-    for what, address, *rest in log:
-        if what == "write":
-            data, strobes = rest
-            held[address] = data if strobes == 0xF else held.get(address, 0)
-        else:
+    for address, word in log:
+        if word is None:
             expected.append(held.get(address, 0))
-    assert [tuple(entry[1:4]) for entry in log if entry[0] == "write"] == writes
+        else:
+            held[address] = word
+    assert [entry for entry in log if entry[1] is not None] == [(a, d) for a, d, s in writes if s == 0xF]
+    assert [address for address, word in log if word is None] == reads
     assert [data for data, in found] == expected
     assert [Response(value) for value, in answers] == [
         Response.SLVERR if s not in (0, 0xF) else Response.OKAY for _, _, s in writes]
@@ -253,18 +252,21 @@ def test_reads_and_writes_at_any_pace_are_those_of_a_dictionary(seed):
 
 @pytest.mark.parametrize("writes, reads", [(1, 1), (1, 0), (0, 1)])
 def test_an_access_a_cycle_and_neither_side_starves(writes, reads):
-    dut = component(Registers)
-    counts = {"aw": 0, "ar": 0}
+    dut, cycles, filling = component(Registers), 60, 8
+    names = "awready", "wready", "arready", "bvalid", "rvalid"
+    counts = dict.fromkeys(names, 0)
 
     async def bench(ctx):
         axi = dut.axi
         for name, value in (("awvalid", writes), ("wvalid", writes), ("arvalid", reads), ("bready", 1), ("rready", 1),
                             ("wstrb", 0xF), ("awaddr", MAP["kernel[0].param[0]"].address)):
             ctx.set(getattr(axi, name), value)
-        for _ in range(40):
-            *taken, = await ctx.tick().sample(axi.awready, axi.arready)
-            counts["aw"] += taken[-2]
-            counts["ar"] += taken[-1]
+        for cycle in range(filling + cycles):
+            *_, aw, w, ar, b, r = await ctx.tick().sample(*(getattr(axi, name) for name in names))
+            if cycle >= filling:
+                for name, now in zip(names, (aw * writes, w * writes, ar * reads, b, r), strict=True):
+                    counts[name] += now
 
     simulate(dut, bench)
-    assert counts == {"aw": 40 * writes // (1 + reads), "ar": 40 * reads // (1 + writes)}
+    wrote, read = cycles * writes // (1 + reads), cycles * reads // (1 + writes)
+    assert counts == {"awready": wrote, "wready": wrote, "bvalid": wrote, "arready": read, "rvalid": read}

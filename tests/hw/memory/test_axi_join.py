@@ -29,14 +29,14 @@ BUSES = {width: with_bus(width) for width in (4, 8, 16, 64, 128)}
 class Joined(wiring.Component):
     """Masters of two readers and a writer each, on one port."""
 
-    def __init__(self, g, masters, join):
-        self.geometry, self.masters, self.join = g, masters, join
+    def __init__(self, g, masters, join, buffered=False):
+        self.geometry, self.masters, self.join, self.buffered = g, masters, join, buffered
         super().__init__({"readers": In(ReadPort(g)).array(2 * masters), "writers": In(WritePort(g)).array(masters),
                           "axi": Out(Axi4(g, ID_BITS + ceil_log2(masters)))})
 
     def elaborate(self, platform):
         m = Module()
-        m.submodules.join = join = self.join(self.geometry, self.masters, ID_BITS)
+        m.submodules.join = join = self.join(self.geometry, self.masters, ID_BITS, buffered=self.buffered)
         for n in range(self.masters):
             m.submodules[f"master_{n}"] = master = AxiMaster(self.geometry, 2, 1)
             for outer, inner in ((self.readers[2 * n], master.readers[0]), (self.readers[2 * n + 1], master.readers[1]),
@@ -48,18 +48,19 @@ class Joined(wiring.Component):
         return m
 
 
-@pytest.mark.parametrize("join, masters, density, width", quick(
-    [(join, masters, density, width) for join in (FairJoin, PriorityJoin) for masters in (1, 2, 3, 5)
-     for density in (0.0, 0.4) for width in BUSES],
-    [(FairJoin, 1, 0.4, 8), (FairJoin, 2, 0.4, 8), (FairJoin, 3, 0.0, 16), (PriorityJoin, 2, 0.4, 16),
-     (PriorityJoin, 3, 0.0, 128)]))
-def test_random_bursts_reach_the_memory_and_their_own_master(join, masters, density, width):
+@pytest.mark.parametrize("join, masters, density, width, buffered", quick(
+    [(join, masters, density, width, buffered) for join in (FairJoin, PriorityJoin) for masters in (1, 2, 3, 5)
+     for density in (0.0, 0.4) for width in BUSES for buffered in (False, True)],
+    [(FairJoin, 1, 0.4, 8, False), (FairJoin, 2, 0.4, 8, False), (FairJoin, 3, 0.0, 16, False),
+     (PriorityJoin, 2, 0.4, 16, True), (PriorityJoin, 3, 0.0, 128, False)]))
+def test_random_bursts_reach_the_memory_and_their_own_master(join, masters, density, width, buffered):
     g = BUSES[width]
-    Bench(g, Joined(g, masters, join), 15, f"{join.__name__} {masters} {width}", density).run()
+    Bench(g, Joined(g, masters, join, buffered), 15, f"{join.__name__} {masters} {width}", density).run()
 
 
-def test_a_beat_a_cycle_with_no_gap_between_bursts():
-    bench = Bench(BUSES[16], Joined(BUSES[16], 2, FairJoin), 40, 0, 0.0)
+@pytest.mark.parametrize("buffered", [False, True])
+def test_a_beat_a_cycle_with_no_gap_between_bursts(buffered):
+    bench = Bench(BUSES[16], Joined(BUSES[16], 2, FairJoin, buffered), 40, 0, 0.0)
     bench.run()
     for cycles in (bench.w_cycles, bench.r_cycles):
         assert len(cycles) >= 0.97 * (cycles[-1] - cycles[0] + 1)

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from amaranth.hdl import Assert, Assume, Cat, Module, Mux, Signal, Value
+from amaranth.hdl import Assert, Assume, Cat, Const, Module, Mux, Signal, Value
+from amaranth.lib import data
 
 from caesura.hw.arch.geometry import Geometry, preset
 from caesura.hw.device import axi_lite
-from caesura.hw.device.axi_lite import AxiLiteHost
+from caesura.hw.device.axi_lite import READS_HELD, AxiLiteHost
 from caesura.hw.formal.axi_rules import AxiRules, WriteOrder, bursts_fit, stays
 from caesura.hw.formal.opened import Opened, free
 from caesura.hw.memory import axi, axi_join
-from caesura.hw.memory.axi import ID_BITS, AxiMaster
+from caesura.hw.memory.axi import ID_BITS, RESPONSES, AxiMaster
 from caesura.hw.memory.axi_join import AxiJoin, FairJoin, PriorityJoin
 
+from .buffers import entries
 from .faults import Fault
 from .harness import Harness, assume
 from .property import Property
@@ -42,7 +44,8 @@ class MasterKeepsRules(Harness):
 
     def state(self, m):
         g, readers, writers, first_reader, first_writer = self.parameters
-        m.submodules.dut = dut = AxiMaster(*self.parameters)
+        m.submodules.dut = opened = Opened(AxiMaster(*self.parameters))
+        dut = opened.component
         m.submodules.rules = rules = AxiRules(g, ID_BITS)
         free(m, dut)
         rules.look_at(m, dut.axi)
@@ -58,11 +61,30 @@ class MasterKeepsRules(Harness):
                        & (answer.payload.last if kind == "read" else 1) for k, answer in enumerate(answers))
             owed = _owed(m, asks.any(), done.any(), f"{kind}s_owed")
             valid, number = getattr(dut.axi, f"{channel}valid"), getattr(dut.axi, f"{channel}id")
+            buffered, whole = self._buffered(m, opened, kind, one, outstanding)
             self.claim(m, **{
-                f"nothing_is_{kind}_for_nobody": (one >= first) & (one < first + len(ports)) | ~outstanding.any(),
+                f"nothing_is_{kind}_for_nobody": (one >= first) & (one < first + len(ports))
+                | ~outstanding.any() & ~buffered,
                 f"a_{kind}_is_answered_once": ~gets | owed.any(),
                 f"a_{kind}_names_its_port": ~valid | (number >= first) & (number < first + len(ports)),
-                f"{kind}s_are_owed_that_are_under_way": owed == outstanding + (valid & (number == one))})
+                f"{kind}s_are_owed_that_are_under_way":
+                    owed == outstanding + (valid & (number == one)) + whole[0] + whole[1]})
+
+    def _buffered(self, m: Module, opened: Opened, kind: str, one: Value, outstanding: Value):
+        """Return whether the buffer of a response channel has something of the id, and for each entry whether that
+        ends a burst; claim that what ends no burst is followed by something that does, here or outside."""
+        channel = "r" if kind == "read" else "b"
+        fields = data.StructLayout({name: len(getattr(opened.component.axi, channel + name))
+                                    for name in RESPONSES[channel]})
+        (shown, first), (full, second) = entries(opened, f"{channel}_buffer")
+        older, newer = fields(first), fields(second)
+        held = [shown & (older.id == one), full & (newer.id == one)]
+        lasts = [older.last, newer.last] if kind == "read" else [Const(1), Const(1)]
+        self.claim(m, **{
+            f"the_older_{kind}_is_shown": ~full | shown,
+            f"the_newer_{kind}_is_not_all": ~held[1] | lasts[1] | outstanding.any(),
+            f"the_older_{kind}_is_not_all": ~held[0] | lasts[0] | held[1] | outstanding.any()})
+        return held[0] | held[1], [here & last for here, last in zip(held, lasts, strict=True)]
 
 
 class _Lengths:
@@ -174,20 +196,30 @@ class LiteKeepsRules(Harness):
     """The AXI4-Lite port of the registers: what it answers stays until it is taken, and it answers each access once."""
 
     def state(self, m):
-        dut = AxiLiteHost()
-        m.submodules.dut = dut
+        m.submodules.dut = opened = Opened(AxiLiteHost())
+        dut = opened.component
         free(m, dut)
-        port = dut.axi
-        writes = _owed(m, port.awvalid & port.awready, port.bvalid & port.bready, "writes")
-        reads = _owed(m, port.arvalid & port.arready, port.rvalid & port.rready, "reads")
+        port, host = dut.axi, dut.host
+        owed = {channel: _owed(m, getattr(port, f"{channel}valid") & getattr(port, f"{channel}ready"),
+                               getattr(port, f"{answer}valid") & getattr(port, f"{answer}ready"), channel)
+                for channel, answer in (("aw", "b"), ("w", "b"), ("ar", "r"))}
+        held = {}
+        for channel in ("aw", "w", "ar", "b"):
+            (shown, _), (full, _) = entries(opened, channel)
+            held[channel] = shown + full
+            self.claim(m, **{f"the_older_entry_of_{channel}_is_shown": ~full | shown})
+        level, first, next_ = (opened.signal(f"r.fifo.{name}") for name in ("level", "consume", "produce"))
+        fresh = opened.signal("fresh")
         self.claim(
             m, a_response_stays=stays(m, port.bvalid, port.bready, port.bresp),
             what_is_read_stays=stays(m, port.rvalid, port.rready, Cat(port.rdata, port.rresp)),
-            a_write_is_answered_once=writes == port.bvalid, a_read_is_answered_once=reads == port.rvalid,
-            address_and_data_are_taken_together=port.awready == port.wready,
-            only_what_is_offered_is_taken=(~port.awready | port.awvalid & port.wvalid)
-            & (~port.arready | port.arvalid),
-            the_host_has_one_access_at_a_time=~(port.arready & port.awready))
+            an_address_is_answered_once=owed["aw"] == held["aw"] + held["b"],
+            data_are_answered_once=owed["w"] == held["w"] + held["b"],
+            a_read_is_answered_once=owed["ar"] == held["ar"] + fresh + level,
+            what_is_read_has_a_place=level + fresh <= READS_HELD,
+            the_queue_is_one=(first < READS_HELD) & (next_ < READS_HELD)
+            & (Mux(first + level >= READS_HELD, first + level - READS_HELD, first + level) == next_),
+            the_host_has_one_access_at_a_time=~(host.write & dut.read))
 
 
 _RULES = ("What the port offers stays as it is until it is taken; bursts are of one segment; each inner port, or "
@@ -199,12 +231,13 @@ _MASTER_FAULTS = (
     Fault(axi, "m.d.comb += [free.eq((~bus[\"valid\"] | bus[\"ready\"]) & allowed),",
           "m.d.comb += [free.eq(allowed),"),
     Fault(axi, "m.d.comb += free.eq(~bus.wvalid | bus.wready)", "m.d.comb += free.eq(1)"),
-    Fault(axi, "stream.valid.eq(valid & (number == first + position))", "stream.valid.eq(valid)"),
+    Fault(axi, "one.valid.eq(response.valid & (number == first + position))", "one.valid.eq(response.valid)"),
     Fault(axi, "with m.If(bus[\"ready\"]):", "with m.If(1):"),
 )
 _JOIN_FAULTS = (
     Fault(axi_join, "free.eq((~valid | ready) & allowed)", "free.eq(allowed)"),
-    Fault(axi_join, 'getattr(bus, f"{channel}valid") & (named == n))', 'getattr(bus, f"{channel}valid"))'),
+    Fault(axi_join, 'getattr(master, f"{channel}valid").eq(valid & (named == n))',
+          'getattr(master, f"{channel}valid").eq(valid)'),
     Fault(axi_join, "with m.If(bus.wready):", "with m.If(1):"),
 )
 _ORDER_FAULTS = (
@@ -216,9 +249,11 @@ _JOIN_ORDER_FAULTS = (
     Fault(axi_join, "m.d.comb += order.r_en.eq(master.wlast)", "m.d.comb += order.r_en.eq(1)"),
 )
 _LITE_FAULTS = (
-    Fault(axi_lite, "may_write.eq(axi.awvalid & axi.wvalid & (~axi.bvalid | axi.bready))",
-          "may_write.eq(axi.awvalid & axi.wvalid)"),
-    Fault(axi_lite, "m.d.sync += held.eq(host.read_data)", "m.d.sync += held.eq(0)"),
+    Fault(axi_lite, "may_write.eq(addresses.valid & words.valid & answers.ready)",
+          "may_write.eq(addresses.valid & words.valid)"),
+    Fault(axi_lite, "may_read.eq(asked.valid & (found.level + fresh < READS_HELD))",
+          "may_read.eq(asked.valid & (found.level < READS_HELD))"),
+    Fault(axi_lite, "addresses.ready.eq(write), words.ready.eq(write)", "addresses.ready.eq(write), words.ready.eq(1)"),
 )
 _MASTERS = {"tiny": ("tiny", 5, 3), "gtx480": ("gtx480", 5, 3), "contexts": ("tiny", 1, 1, 4, 2)}
 _JOINS: dict[str, tuple[type[AxiJoin], int, int]] = {

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from . import (
     allocating,
+    buffers,
     buses,
     committing,
     compressing,
@@ -20,4 +21,5 @@ __all__ = ["PROPERTIES"]
 
 PROPERTIES: tuple[Property, ...] = (
     *compressing.PROPERTIES, *packing.PROPERTIES, *reading.PROPERTIES, *allocating.PROPERTIES, *making_room.PROPERTIES,
-    *register_bits.PROPERTIES, *committing.PROPERTIES, *sequencing.PROPERTIES, *buses.PROPERTIES, *shares.PROPERTIES)
+    *register_bits.PROPERTIES, *committing.PROPERTIES, *sequencing.PROPERTIES, *buffers.PROPERTIES,
+    *buses.PROPERTIES, *shares.PROPERTIES)

@@ -70,7 +70,7 @@ def header(of: Block, g: Geometry, values: Mapping[str, Any], timing: Timing) ->
 def _found(timing: Timing) -> str:
     """Return what the netlist says of the timing."""
     streams = [f"{name} ({'out' if output else 'in'})" for name, output in timing.streams()]
-    buses = f"Buses: {', '.join(timing.buses)}, as AXI says." if timing.buses else ""
+    buses = f"Buses: {', '.join(timing.buses)}, as AXI says{_cut(timing)}." if timing.buses else ""
     lines = [f"Handshake: {', '.join(streams)}; a payload is transferred in each cycle in which "
              "valid and ready are high." if streams else buses or
              "Handshake: none; signals mean what they say in the cycle they are high."]
@@ -87,6 +87,13 @@ def _found(timing: Timing) -> str:
     if registered:
         lines.append(f"From registers alone: {', '.join(registered)}.")
     return "\n".join(lines)
+
+
+def _cut(timing: Timing) -> str:
+    """Return what the netlist says of paths through buses."""
+    return "" if timing.bus_paths() else (
+        "; no output of theirs follows an input within a cycle, and no other output an input of "
+        "theirs")
 
 
 def _constants(of: Block, g: Geometry, values: Mapping[str, Any]) -> list[tuple[str, int]]:

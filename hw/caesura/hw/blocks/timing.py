@@ -1,5 +1,6 @@
-"""What a netlist says of a block's timing: which outputs follow inputs within a cycle, and how many
-registers lie at least between a stream in and a stream out."""
+"""What a netlist says of a block's timing: which outputs follow inputs within a cycle, whether
+registers cut a bus from all else, and how many registers lie at least between a stream in and one
+out."""
 
 from __future__ import annotations
 
@@ -17,7 +18,8 @@ from .ports import Port
 __all__ = ["LARGE", "Timing"]
 
 LARGE = 40_000
-"""Cells of a netlist that is not looked through: it is a whole unit, whose parts have timing."""
+"""Cells of a netlist of which `header` tells the buses only: it is a whole unit, whose parts have
+timing."""
 
 
 class Timing:
@@ -32,9 +34,9 @@ class Timing:
     Attributes
     ----------
     large : bool
-        There are more than `LARGE` cells; then nothing is said.
+        There are more than `LARGE` cells.
     buses : list of str
-        Its AXI buses.
+        Its AXI buses: ports named ``axi``, or ending in ``_axi``.
     """
 
     def __init__(self, component: wiring.Component, ports: Iterable[Port]):
@@ -49,7 +51,7 @@ class Timing:
         for name, (start, width) in top.ports_i.items():
             self._inputs |= dict.fromkeys(range(start, start + width), name)
         members = [str(port.path[0]) for port in self._ports]
-        self.buses = list(dict.fromkeys(name for name in members if name.endswith("_axi")))
+        self.buses = list(dict.fromkeys(name for name in members if name.split("_")[-1] == "axi"))
         self.large = len(self._netlist.cells) > LARGE
         self._writes: dict[int, list[Any]] = {}
         writes: list[Any] = [cell for cell in self._netlist.cells if type(cell) is SyncWritePort]
@@ -65,6 +67,28 @@ class Timing:
         """Return for each output the inputs that it follows within a cycle, in their order."""
         return {port.name: self._names(self._reached([port], through_registers=False))
                 for port in self._ports if port.output}
+
+    def bus_paths(self) -> dict[str, list[str]]:
+        """Return the paths within a cycle that AXI forbids (AMBA AXI specification, A3.1.1): for an
+        output of a bus the inputs that it follows, for another output those of buses.
+
+        Outputs without any are left out, so nothing is left of a bus that registers cut from all
+        else.
+        """
+        inputs = {port.inner for port in self._ports if not port.output}
+        of_buses = {port.inner for port in self._ports if self._of_bus(port)}
+        outputs = [port for port in self._ports if port.output]
+        found = {}
+        for group, wrong in (([port for port in outputs if port.inner in of_buses], inputs),
+                             ([port for port in outputs if port.inner not in of_buses], of_buses)):
+            if wrong & self._reached(group, through_registers=False).keys():  # all at once
+                reached = {port: self._reached([port], through_registers=False) for port in group}
+                found |= {port.name: [each.name for each in self._ports if each.inner in wrong
+                                      and each.inner in inner] for port, inner in reached.items()}
+        return {name: paths for name, paths in found.items() if paths}
+
+    def _of_bus(self, port: Port) -> bool:
+        return str(port.path[0]) in self.buses
 
     def latencies(self) -> dict[tuple[str, str], int]:
         """Return for pairs of a stream in and one out the fewest cycles from one to the other."""

@@ -2,20 +2,23 @@
 
 ::
 
-    AW, W --> [write accepted] --> HostPort --+--> register block
-    AR -----> [read accepted ] --> HostPort --+
-    B, R <--- [response held until it is taken]
+    AW, W --> a buffer each --+--> one access a cycle --> HostPort --> register block
+    AR -----> a buffer -------+            |                               |
+    B <------ a buffer <-------------------+                               |
+    R <------ a queue <----------------------------------------------------+
 """
 
 import enum
 
 from amaranth.hdl import Module, Mux, Signal
-from amaranth.lib import wiring
+from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
 from ..arch.registers import ADDRESS_BITS
 from ..interfaces.core_ports import HostPort
 from ..interfaces.port import Port
+from ..lib.skid_buffer import SkidBuffer
+from ..lib.stream_queue import StreamQueue
 
 __all__ = ["Response", "AxiLitePort", "AxiLiteHost"]
 
@@ -61,13 +64,22 @@ class AxiLitePort(wiring.Signature):
         })
 
 
-class AxiLiteHost(wiring.Component):
-    """Carries out one access a cycle; a response comes one cycle later and is held until taken.
+READS_HELD = 3
+"""Words that wait to be taken, with the one that is being read: one comes in each cycle though a
+place is free only in the cycle after its word has gone."""
 
-    Address and data of a write are taken together, in the cycle in which the write has its effect.
-    Reads and writes that come in the same cycle take turns. A write of some bytes of a register has
-    no effect and is answered with `Response.SLVERR`, since registers are written as a whole; one of
-    no byte at all has none either, and is fine. An address without a register reads 0.
+
+class AxiLiteHost(wiring.Component):
+    """Carries out one access a cycle; each channel passes a buffer.
+
+    A write has its effect one cycle after the later of its address and data is taken, a read one
+    cycle after its address. The response to a write can be taken one cycle later, what is read two
+    cycles later. No output of the bus follows an input within a cycle, nor does the host's port.
+
+    A read and a write that could both be carried out take turns. A write of some bytes of a
+    register has no effect and is answered with `Response.SLVERR`, since registers are written as a
+    whole; one of no byte at all has none either, and is fine. An address without a register reads
+    0.
 
     Parameters
     ----------
@@ -95,34 +107,56 @@ class AxiLiteHost(wiring.Component):
 
     def elaborate(self, platform):
         m = Module()
-        axi, host = self.axi, self.host
+        host = self.host
+        addresses = self._taken(m, "aw", "addr")
+        words = self._taken(m, "w", "data", "strb")
+        asked = self._taken(m, "ar", "addr")
+        answers, found = self._responses(m)
         may_write = Signal()  # one is there, and its response has a place
         may_read = Signal()
         write = Signal()  # it is carried out in this cycle
         read = self.read
         turn = Signal()  # a read goes first
-        held = Signal(32)  # what was read, once a cycle has passed
-        fresh = Signal()  # it was read in the last cycle
+        fresh = Signal()  # the register block says what was read
+        strobes = words.payload.strb
         m.d.comb += [
-            may_write.eq(axi.awvalid & axi.wvalid & (~axi.bvalid | axi.bready)),
-            may_read.eq(axi.arvalid & (~axi.rvalid | axi.rready)),
+            may_write.eq(addresses.valid & words.valid & answers.ready),
+            may_read.eq(asked.valid & (found.level + fresh < READS_HELD)),
             write.eq(may_write & ~(may_read & turn)), read.eq(may_read & ~write),
-            axi.awready.eq(write), axi.wready.eq(write), axi.arready.eq(read),
-            host.address.eq(Mux(write, axi.awaddr, axi.araddr)), host.write_data.eq(axi.wdata),
-            host.write.eq(write & axi.wstrb.all()),
-            axi.rdata.eq(Mux(fresh, host.read_data, held)), axi.rresp.eq(Response.OKAY),
+            addresses.ready.eq(write), words.ready.eq(write), asked.ready.eq(read),
+            host.address.eq(Mux(write, addresses.payload.addr, asked.payload.addr)),
+            host.write_data.eq(words.payload.data), host.write.eq(write & strobes.all()),
+            answers.valid.eq(write), answers.payload.eq(
+                Mux(strobes.all() | ~strobes.any(), Response.OKAY, Response.SLVERR)),
+            found.input.valid.eq(fresh), found.input.payload.eq(host.read_data),
             self.interrupt.eq(host.interrupt),
         ]
-        with m.If(axi.bready):
-            m.d.sync += axi.bvalid.eq(0)
-        with m.If(axi.rready):
-            m.d.sync += axi.rvalid.eq(0)
-        with m.If(fresh):
-            m.d.sync += held.eq(host.read_data)
         m.d.sync += fresh.eq(read)
-        with m.If(write):
-            m.d.sync += [turn.eq(1), axi.bvalid.eq(1), axi.bresp.eq(
-                Mux(axi.wstrb.all() | ~axi.wstrb.any(), Response.OKAY, Response.SLVERR))]
-        with m.If(read):
-            m.d.sync += [turn.eq(0), axi.rvalid.eq(1)]
+        with m.If(write | read):
+            m.d.sync += turn.eq(write)
         return m
+
+    def _taken(self, m, channel, *names):
+        """Return what a channel brings, behind a buffer, as a stream."""
+        axi = self.axi
+        fields = {name: getattr(axi, channel + name) for name in names}
+        buffer = SkidBuffer(data.StructLayout({name: len(value) for name, value in fields.items()}))
+        m.submodules[channel] = buffer
+        m.d.comb += [buffer.input.valid.eq(getattr(axi, f"{channel}valid")),
+                     getattr(axi, f"{channel}ready").eq(buffer.input.ready),
+                     *(buffer.input.payload[name].eq(value) for name, value in fields.items())]
+        return buffer.output
+
+    def _responses(self, m):
+        """Return where responses go: the stream of those to writes, and the queue of what is
+        read."""
+        axi = self.axi
+        m.submodules.b = b = SkidBuffer(len(axi.bresp))
+        m.submodules.r = r = StreamQueue(len(axi.rdata), READS_HELD)
+        m.d.comb += [
+            axi.bvalid.eq(b.output.valid), b.output.ready.eq(axi.bready),
+            axi.bresp.eq(b.output.payload), axi.rvalid.eq(r.output.valid),
+            r.output.ready.eq(axi.rready), axi.rdata.eq(r.output.payload),
+            axi.rresp.eq(Response.OKAY),
+        ]
+        return b.input, r

@@ -135,7 +135,7 @@ class Uncore(wiring.Component):
         number_bits = _number_bits(g)
         m.submodules.regular = regular = FairJoin(g, g.sms + (queues is not None), ID_BITS)
         m.submodules.contexts = contexts = FairJoin(g, g.sms, ID_BITS, number_bits)
-        m.submodules.bus = bus = PriorityJoin(g, 2, ID_BITS + number_bits)
+        m.submodules.bus = bus = PriorityJoin(g, 2, ID_BITS + number_bits, buffered=True)
         for i, sm in enumerate(self.sms):
             host, report = registers.sms[i], sm.report
             m.d.comb += [

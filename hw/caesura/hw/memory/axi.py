@@ -4,9 +4,9 @@ master.
 ::
 
     readers[p].request --+                        readers[p].beat <--+
-    readers[q].request --+--> ar register --> AR  readers[q].beat <--+-- by rid -- R
+    readers[q].request --+--> ar register --> AR  readers[q].beat <--+-- by rid -- buffer <-- R
 
-    writers[p].request --+--> aw register --> AW  writers[p].ack <---+-- by bid -- B
+    writers[p].request --+--> aw register --> AW  writers[p].ack <---+-- by bid -- buffer <-- B
                          |
                          +--> order (a port a burst) --> picks writers[.].beat --> w register --> W
 """
@@ -14,21 +14,24 @@ master.
 from typing import Protocol
 
 from amaranth.hdl import Array, Cat, Module, Mux, Signal
-from amaranth.lib import fifo, wiring
+from amaranth.lib import data, fifo, stream, wiring
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import exact_log2
 
 from ..arch.geometry import ADDRESS_BITS, Geometry
+from ..lib.skid_buffer import SkidBuffer
 from .guaranteed_share import SHARE_BITS, GuaranteedShare
 from .ports import ReadInterface, ReadPort, WriteInterface, WritePort
 
-__all__ = ["ID_BITS", "Axi4", "AxiInterface", "AxiMaster"]
+__all__ = ["ID_BITS", "Axi4", "AxiInterface", "AxiMaster", "buffered_responses"]
 
 ID_BITS = 3
 INCREMENTING = 0b01
 """AXI4 burst type INCR (AMBA AXI specification, A3.4.1)."""
 OKAY = 0b00
 """AXI4 response of a successful transfer (A3.4.4)."""
+RESPONSES = {"r": ("id", "data", "resp", "last"), "b": ("id", "resp")}
+"""Fields of the channels that a slave drives."""
 BURSTS_WAITING = 8
 """Write bursts that can be requested before their beats have passed."""
 
@@ -110,14 +113,41 @@ class AxiInterface(Protocol):
         ...
 
 
+def buffered_responses(m: Module, bus: AxiInterface) -> dict[str, stream.Interface]:
+    """Return the response channels of a bus behind a `SkidBuffer` each, as streams ``r`` and ``b``.
+
+    ``rready`` and ``bready`` come from registers then, and so does all that follows a response.
+    AXI wants no path within a cycle from an input to an output (AMBA AXI specification, A3.1.1).
+
+    Parameters
+    ----------
+    m : Module
+        Gets the buffers, as ``r_buffer`` and ``b_buffer``.
+    bus : Axi4
+        Of a master.
+    """
+    found = {}
+    for channel, fields in RESPONSES.items():
+        signals = {name: getattr(bus, channel + name) for name in fields}
+        buffer = SkidBuffer(data.StructLayout({name: len(signal)
+                                               for name, signal in signals.items()}))
+        m.submodules[f"{channel}_buffer"] = buffer
+        m.d.comb += [buffer.input.valid.eq(getattr(bus, f"{channel}valid")),
+                     getattr(bus, f"{channel}ready").eq(buffer.input.ready),
+                     *(buffer.input.payload[name].eq(signal) for name, signal in signals.items())]
+        found[channel] = buffer.output
+    return found
+
+
 class AxiMaster(wiring.Component):
     """Merges internal ports, earlier ones first, into one AXI4 master; the id is the port's number.
 
     The last reader and the last writer are guaranteed a share of the beats of their channel
     (`GuaranteedShare`): now and then they go first.
 
-    Requests and write beats pass a register each (one cycle, one burst and one beat a cycle); read
-    beats and acknowledgements go straight to the port their id names. Addresses, data and strobes
+    Requests and write beats pass a register each, read beats and acknowledgements a two-entry
+    buffer: one cycle each, one burst and one beat a cycle. No output of the bus follows an input
+    within a cycle; no answer of an inner port follows the bus. Addresses, data and strobes
     stay stable from ``valid`` to ``ready``; write data comes in the order of the write addresses
     and may run before them or behind them. A response other than OKAY sets `error`; one with the id
     of no port is taken and dropped.
@@ -166,7 +196,6 @@ class AxiMaster(wiring.Component):
 
     def elaborate(self, platform):
         m = Module()
-        bus = self.axi
         self._requests(m, "ar", self.readers, 1, self.first_reader)
 
         m.submodules.order = order = fifo.SyncFIFO(width=ID_BITS, depth=BURSTS_WAITING)
@@ -174,14 +203,14 @@ class AxiMaster(wiring.Component):
         m.d.comb += [order.w_data.eq(taken.port), order.w_en.eq(taken.valid)]
         self._write_data(m, order)
 
-        reader = self._by_id(m, bus.rid, self.first_reader, [port.beat for port in self.readers],
-                             bus.rvalid, bus.rready)
-        for beat in reader:
-            m.d.comb += [beat.payload.data.eq(bus.rdata), beat.payload.last.eq(bus.rlast),
-                         beat.payload.error.eq(bus.rresp != OKAY)]
-        for ack in self._by_id(m, bus.bid, self.first_writer, [port.ack for port in self.writers],
-                               bus.bvalid, bus.bready):
-            m.d.comb += ack.payload.error.eq(bus.bresp != OKAY)
+        responses = buffered_responses(m, self.axi)
+        read, written = responses["r"], responses["b"]
+        for beat in self._by_id(m, read, self.first_reader, [port.beat for port in self.readers]):
+            m.d.comb += [beat.payload.data.eq(read.payload.data),
+                         beat.payload.last.eq(read.payload.last),
+                         beat.payload.error.eq(read.payload.resp != OKAY)]
+        for ack in self._by_id(m, written, self.first_writer, [port.ack for port in self.writers]):
+            m.d.comb += ack.payload.error.eq(written.payload.resp != OKAY)
         return m
 
     def _requests(self, m, channel, ports, allowed, first_id):
@@ -232,15 +261,16 @@ class AxiMaster(wiring.Component):
                 m.d.sync += [bus.wdata.eq(beat.payload.data), bus.wstrb.eq(beat.payload.strobe),
                              bus.wlast.eq(beat.payload.last), bus.wvalid.eq(1)]
 
-    def _by_id(self, m, number, first, streams, valid, ready):
+    def _by_id(self, m, response, first, streams):
         """Connect a response channel to the stream that its id names, that of the `first` one or a
-        later one."""
-        for position, stream in enumerate(streams):
-            m.d.comb += stream.valid.eq(valid & (number == first + position))
+        later one; return the streams."""
+        number = response.payload.id
+        for position, one in enumerate(streams):
+            m.d.comb += one.valid.eq(response.valid & (number == first + position))
         known, place = number < first + len(streams), number
         if first:
             known, place = known & (number >= first), (number - first)[:ID_BITS]
-        m.d.comb += ready.eq(Mux(known, Array(s.ready for s in streams)[place], 1))
+        m.d.comb += response.ready.eq(Mux(known, Array(one.ready for one in streams)[place], 1))
         return streams
 
 

@@ -8,6 +8,8 @@
     masters[0].aw --+--> aw register --> AW     masters[0].b <--+
     masters[1].aw --+                           masters[1].b <--+-- by bid -- B
                     +--> order (a master a burst) --> picks masters[.].w --> w register --> W
+
+R and B pass a two-entry buffer each where the port is that of a device.
 """
 
 from amaranth.hdl import Cat, Const, Module, Mux, Signal
@@ -18,7 +20,7 @@ from amaranth.utils import ceil_log2
 from ..arch.geometry import Geometry
 from ..lib.bits import encode, lowest, select
 from ..lib.vectors import RoundRobin
-from .axi import BURSTS_WAITING, Axi4, AxiInterface
+from .axi import BURSTS_WAITING, RESPONSES, Axi4, AxiInterface, buffered_responses
 from .guaranteed_share import SHARE_BITS, GuaranteedShare
 
 __all__ = ["AxiJoin", "FairJoin", "PriorityJoin"]
@@ -28,8 +30,9 @@ class AxiJoin(wiring.Component):
     """Merges AXI4 masters into one; the number of a master is put in front of its ids.
 
     Requests and write beats pass a register each (one cycle, one burst and one beat a cycle); read
-    beats and acknowledgements go straight to the master that their id names. Write data comes in
-    the order of the write addresses. A response that names no master is taken and dropped.
+    beats and acknowledgements go straight to the master that their id names, or pass a two-entry
+    buffer first (one cycle; see `buffered_responses`). Write data comes in the order of the write
+    addresses. A response that names no master is taken and dropped.
 
     Parameters
     ----------
@@ -40,6 +43,8 @@ class AxiJoin(wiring.Component):
         Of each master.
     number_bits : int, optional
         Of the number of a master in front of its ids; as few as there can be unless given.
+    buffered : bool
+        With the buffers, for a port that leads out of the device.
 
     Attributes
     ----------
@@ -53,10 +58,11 @@ class AxiJoin(wiring.Component):
     share: Signal
     axi: AxiInterface
 
-    def __init__(self, g: Geometry, masters: int, id_bits: int, number_bits: int | None = None):
+    def __init__(self, g: Geometry, masters: int, id_bits: int, number_bits: int | None = None, *,
+                 buffered: bool = False):
         if masters < 1:
             raise ValueError(f"masters must be 1 or more, not {masters}")
-        self.geometry, self.id_bits = g, id_bits
+        self.geometry, self.id_bits, self.buffered = g, id_bits, buffered
         self.number_bits = ceil_log2(masters) if number_bits is None else number_bits
         super().__init__({"masters": In(Axi4(g, id_bits)).array(masters), "share": In(SHARE_BITS),
                           "axi": Out(Axi4(g, id_bits + self.number_bits))})
@@ -70,20 +76,30 @@ class AxiJoin(wiring.Component):
         chosen = self._requests(m, "aw", order.w_rdy)
         m.d.comb += [order.w_data.eq(encode(chosen)), order.w_en.eq(chosen.any())]
         self._write_data(m, order)
-        for channel, fields in (("r", ("data", "resp", "last")), ("b", ("resp",))):
-            number = getattr(bus, f"{channel}id")
-            named = number[self.id_bits:]
-            readies = []
-            for n, master in enumerate(masters):
-                m.d.comb += getattr(master, f"{channel}valid").eq(
-                    getattr(bus, f"{channel}valid") & (named == n))
-                m.d.comb += getattr(master, f"{channel}id").eq(number[:self.id_bits])
-                m.d.comb += [getattr(master, channel + name).eq(getattr(bus, channel + name))
-                             for name in fields]
-                readies.append((named == n) & getattr(master, f"{channel}ready"))
-            m.d.comb += getattr(bus, f"{channel}ready").eq(
-                Cat(readies).any() | (named >= len(masters)))
+        responses = buffered_responses(m, bus) if self.buffered else {}
+        for channel, fields in RESPONSES.items():
+            self._responses(m, channel, fields, responses.get(channel))
         return m
+
+    def _responses(self, m, channel, fields, buffer):
+        """Connect a response channel, behind its `buffer` if it has one, to the master that the id
+        names."""
+        if buffer is None:
+            valid, ready = (getattr(self.axi, channel + name) for name in ("valid", "ready"))
+            given = {name: getattr(self.axi, channel + name) for name in fields}
+        else:
+            valid, ready = buffer.valid, buffer.ready
+            given = {name: buffer.payload[name] for name in fields}
+        number = given["id"]
+        named = number[self.id_bits:]
+        given["id"] = number[:self.id_bits]
+        readies = []
+        for n, master in enumerate(self.masters):
+            m.d.comb += [getattr(master, f"{channel}valid").eq(valid & (named == n)),
+                         *(getattr(master, channel + name).eq(value)
+                           for name, value in given.items())]
+            readies.append((named == n) & getattr(master, f"{channel}ready"))
+        m.d.comb += ready.eq(Cat(readies).any() | (named >= len(self.masters)))
 
     def _requests(self, m, channel, allowed):
         """Put a master's request into the address register of `channel` when that is free; return

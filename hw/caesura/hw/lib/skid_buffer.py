@@ -1,0 +1,52 @@
+"""A two-entry buffer that cuts a stream: nothing on one side follows the other within a cycle.
+
+::
+
+    input --+-----------> output register --> output
+            +--> spare --^
+"""
+
+from amaranth.hdl import Module, Mux, Signal, Value
+from amaranth.lib import stream, wiring
+from amaranth.lib.wiring import In, Out
+
+__all__ = ["SkidBuffer"]
+
+
+class SkidBuffer(wiring.Component):
+    """Passes a payload in each cycle, one cycle later; all its outputs come from registers.
+
+    ``input.ready`` is the inverse of one register, "the spare entry is full". So a payload can come
+    in the cycle in which the output begins to wait; the spare entry takes it.
+
+    Parameters
+    ----------
+    shape : ShapeLike
+        Payload of both streams.
+
+    Attributes
+    ----------
+    input, output : stream
+    """
+
+    input: stream.Interface
+    output: stream.Interface
+
+    def __init__(self, shape):
+        super().__init__({"input": In(stream.Signature(shape)),
+                          "output": Out(stream.Signature(shape))})
+
+    def elaborate(self, platform):
+        m = Module()
+        given, shown = (Value.cast(port.payload) for port in (self.input, self.output))
+        spare = Signal(len(given), reset_less=True)
+        full = Signal()
+        m.d.comb += self.input.ready.eq(~full)
+        with m.If(~full):
+            m.d.sync += spare.eq(given)
+        with m.If(self.output.ready | ~self.output.valid):
+            m.d.sync += [shown.eq(Mux(full, spare, given)), full.eq(0),
+                         self.output.valid.eq(full | self.input.valid)]
+        with m.Else():
+            m.d.sync += full.eq(full | self.input.valid)
+        return m
