@@ -60,6 +60,7 @@ _SLOT = ("of the slot, whoever has it: accesses are told from those of warps for
          "and no warp that is saved has any")
 _LEFT = "counts what is in a queue, and of it what was there when a warp was last forgotten"
 _COMMAND = "of the command in hand: set when it begins, or empty when the one before has ended"
+_REFUSALS = "what memory has refused the engine of late; forgotten with a start or a resume"
 _STREAM = ("words of the TB being saved or restored, shown with a level or valid bit; "
            "empty when the command ends")
 _UNIFORM = "a stopped warp has no pending write of a uniform register or predicate"
@@ -551,8 +552,9 @@ _TRAPS = {
 _IN_PLACE = {
     "control.registers": (_bookkeeping("newcomer", "what the driver sets"),),
     "control.commands.queue": (
-        _bookkeeping("owner pause", "of the eviction in hand, or the last that memory refused"),
+        _bookkeeping("owner", "of the eviction in hand"),
     ),
+    "control.commands.queue.eviction_refusals": (_bookkeeping("left pausing tries_#", _REFUSALS),),
     "control.admission": (
         _bookkeeping("evict", "rows that are in the way of somebody; a bit ends with its row"),
     ),
@@ -590,7 +592,8 @@ _YIELDS: dict[str, tuple[Elements, ...]] = {
         _bookkeeping("going refused", "of the TB that is being saved"),
         _descriptor("yields", "counts since the start of the kernel"),
     ),
-    "control.commands.queue": (_bookkeeping("yielder again_in", _COMMAND),),
+    "control.commands.queue": (_bookkeeping("yielder", _COMMAND),),
+    "control.commands.queue.wake_refusals": (_bookkeeping("left pausing tries_#", _REFUSALS),),
     "control.registers": (_bookkeeping("notice notify_begin notify_end", "what the host has written last"),),
 }
 

@@ -258,7 +258,7 @@ class CommandProcessor(wiring.Component):
                 slot.state == KernelState.PREEMPTED for slot in slots)),
             self.tried.eq((queue.tried & (wakes | Cat(slot.wants for slot in slots))).any()),
         ]
-        return wakes.any()
+        return (wakes & ~queue.pausing).any()
 
     def _queue(self, m, check, queue, slots, launching):
         """What the engine is wanted for."""
@@ -277,7 +277,7 @@ class CommandProcessor(wiring.Component):
             queue.preempts.eq(Cat(slot.waits for slot in slots)),
             queue.resumes.eq(Cat(slot.wants for slot in slots)),
             queue.adopts.eq(Cat(slot.adopts for slot in slots)),
-            queue.first.eq(Cat(slot.first for slot in slots)),
+            queue.first.eq(self.start | Cat(slot.first for slot in slots)),
             queue.launching.eq(launching), queue.room.eq(self.room),
         ]
         if self.geometry.in_place:
@@ -298,12 +298,14 @@ class CommandProcessor(wiring.Component):
                 | self.cancel | ~self.present.bit_select(queue.kernel, 1))
         with m.If(self.result.valid):
             m.d.sync += [concluding.eq(1), result.eq(self.result)]
-        # What a withdrawn pass leaves behind says nothing of room: a resume that has been asked for
-        # since must not wait for some.
+        # What a pass leaves behind that is withdrawn or dropped, or has failed, says nothing of
+        # room: who comes after it must not wait for some.
         m.d.comb += [ended.eq(result), ended.valid.eq(concluding & left & ~comes),
                      queue.ended.valid.eq(ended.valid),
-                     queue.ended.left.eq(result.left & ~withdrawn),
-                     queue.ended.failed.eq(result.error != CommandError.NONE)]
+                     queue.ended.left.eq(result.left & ~withdrawn & ~self.cancel
+                                         & (result.error == CommandError.NONE)),
+                     queue.ended.refused.eq(~self.cancel
+                                            & (result.error == CommandError.BUS_ERROR))]
         with m.If(ended.valid):
             m.d.sync += [concluding.eq(0), withdrawn.eq(0)]
         with m.Elif(comes & ((self.command.op == Command.PREEMPT)
@@ -326,10 +328,13 @@ class CommandProcessor(wiring.Component):
             slot.spared.eq(self.spared), slot.checkpoint.eq(self.command.checkpoint),
             slot.running.eq(self.running[k]),
             self.states[k].eq(slot.state), self.errors[k].eq(slot.error),
-            *((slot.lost.eq(ended.valid & queue.aside[k]
-                            & (ended.error == CommandError.BAD_IMAGE)),)
-              if self.geometry.watches else ()),
             self.start[k].eq(slot.takes.start | slot.takes.adopt),
             self.finished[k].eq(slot.finished),
             self.kill[k].eq(slot.state == KernelState.KILLING),
         ]
+        if self.geometry.watches or self.geometry.in_place:
+            with m.If(queue.given_up[k]):
+                m.d.comb += slot.lost.eq(CommandError.BUS_ERROR)
+        if self.geometry.watches:
+            with m.If(ended.valid & queue.aside[k] & (ended.error == CommandError.BAD_IMAGE)):
+                m.d.comb += slot.lost.eq(CommandError.BAD_IMAGE)

@@ -1,7 +1,7 @@
 """The engine queue: which kernel's preempt or resume, or which eviction, the preemption engine
 gets next."""
 
-from amaranth.hdl import Const, Module, Mux, Signal
+from amaranth.hdl import Cat, Const, Module, Mux, Signal
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
@@ -15,12 +15,9 @@ from ..interfaces.staying import staying_report
 from ..interfaces.yielding import leaving_tb
 from ..lib.bits import lowest_number, one_hot
 from ..lib.vectors import RoundRobin
+from .memory_refusals import MemoryRefusals
 
 __all__ = ["EngineQueue"]
-
-AGAIN_CYCLES = 256
-"""Cycles after which an eviction that memory has refused, or a TB that could not be brought back
-after it had yielded, is tried again."""
 
 
 class EngineQueue(wiring.Component):
@@ -39,6 +36,11 @@ class EngineQueue(wiring.Component):
     preempt waits; those of a kernel that are ready to come back are brought back in passes when it
     is its turn, as by a resume.
 
+    Want of room and a refusal by memory are remembered apart. Who has found no room waits until a
+    TB has left the SM. What memory has refused, an eviction or a TB that comes back by itself, is
+    tried again after a pause, `memory_refusals.TRIES` times (`MemoryRefusals`); then those who
+    have waited for it are `given_up`.
+
     Attributes
     ----------
     write : In(valid, kernel, parameters, grace)
@@ -54,7 +56,7 @@ class EngineQueue(wiring.Component):
     room : Signal(1), in
         A TB leaves the SM.
     first : Signal(kernel_slots), in
-        Vector: kernels whose resume begins: the next pass is its first.
+        Vector: kernels whose resume begins, so the next pass is its first; or that begin anew.
     engine : stream of preemption.command, out
         Valid only while nothing is `held`.
     evict : Signal(tb_slots), in; staying : staying_report, in
@@ -68,8 +70,14 @@ class EngineQueue(wiring.Component):
         Vector, as `evicts`: the kernel of which TBs leave or come back by themselves.
     tried : Signal(kernel_slots), out
         Vector: kernels of which TBs that are to come back have found no room since a TB left.
-    ended : In(valid, left, failed)
-        The command in hand has ended; `left`: its pass has left TBs behind for want of room.
+    pausing : Signal(kernel_slots), out
+        Vector: kernels of which memory has refused to bring a TB back that had left by itself.
+    given_up : Signal(kernel_slots), out
+        With `Geometry.watches` or `in_place`. Vector, for one cycle: kernels whose TBs are not
+        brought back, though they are to come back, since memory has refused too often.
+    ended : In(valid, left, refused)
+        The command in hand has ended; `left`: its pass has left TBs behind for want of room;
+        `refused`: by memory.
     taken : Signal(kernel_slots), out
         Vector: the command of this kernel is handed over in this cycle.
     held : Signal(1), out
@@ -102,6 +110,8 @@ class EngineQueue(wiring.Component):
     woken: Signal
     aside: Signal
     tried: Signal
+    pausing: Signal
+    given_up: Signal
     ended: data.View
     taken: Signal
     held: Signal
@@ -126,9 +136,11 @@ class EngineQueue(wiring.Component):
             **({"leave": In(leaving_tb(g)), "wakes": In(g.kernel_slots),
                 **dict.fromkeys(("ready", "stays"), In(data.ArrayLayout(g.context_entries,
                                                                         g.kernel_slots))),
-                "leaves": Out(1), **dict.fromkeys(("woken", "aside", "tried"), Out(g.kernel_slots))}
+                "leaves": Out(1), **dict.fromkeys(("woken", "aside", "tried", "pausing"),
+                                                  Out(g.kernel_slots))}
                if g.watches else {}),
-            "ended": In(data.StructLayout({"valid": 1, "left": 1, "failed": 1})),
+            **({"given_up": Out(g.kernel_slots)} if g.watches or g.in_place else {}),
+            "ended": In(data.StructLayout({"valid": 1, "left": 1, "refused": 1})),
             "taken": Out(g.kernel_slots), "held": Out(1), "kernel": Out(kernel),
             "resume": Out(1), "partial": Out(1), "mine": Out(g.kernel_slots),
             "evicts": Out(g.kernel_slots),
@@ -169,9 +181,16 @@ class EngineQueue(wiring.Component):
             self.taken.eq(Mux(go, turns.grant, 0)),
             self.mine.eq(Mux(self.held, one_hot(self.kernel, slots) & ~self.evicts, self.taken)),
         ]
-        evicting = self._evict(m, turns, offered) if self.geometry.in_place else Const(0)
+        evicting, given_up, waits = Const(0), Const(0, slots), self.resumes
+        if self.geometry.in_place:
+            evicting, hopeless = self._evict(m, turns, offered)
+            waits = waits | (self.wakes if self.geometry.watches else 0)
+            given_up = Mux(hopeless, tried & waits, 0)  # they have waited for the eviction
         if self.geometry.watches:
-            self._yield(m, turns, offered, tried, self.held | evicting | saves.any())
+            given_up = given_up | self._yield(m, turns, offered, tried,
+                                              self.held | evicting | saves.any())
+        if self.geometry.in_place or self.geometry.watches:
+            m.d.comb += self.given_up.eq(given_up)
         if self.geometry.grace:
             m.d.comb += [store.data.grace.eq(self.write.grace),
                          offered.grace_used.eq(load.data.grace - self.grace_left[turns.index])]
@@ -192,13 +211,18 @@ class EngineQueue(wiring.Component):
 
     def _yield(self, m, turns, offered, tried, busy):
         """Offer the TB that yields, unless the engine is `busy`; in its turn bring back those of a
-        kernel that are ready."""
+        kernel that are ready. Return the vector of kernels for which that is given up."""
         g, leave = self.geometry, self.leave
+        m.submodules.wake_refusals = refusals = MemoryRefusals(g)
         yielder = Signal(g.kernel_slots)  # the kernel of what leaves or comes back
         now = Signal(g.kernel_slots)  # that of what is handed over in this cycle
         wakes = Signal(g.kernel_slots)
-        again_in = Signal(range(AGAIN_CYCLES))
-        m.d.comb += [wakes.eq(Mux(again_in == 0, self.wakes & ~tried & ~self.launching, 0)),
+        over = Signal(g.kernel_slots)  # that of TBs that have come back, or have not
+        m.d.comb += [wakes.eq(self.wakes & ~tried & ~self.launching & ~self.pausing),
+                     over.eq(Mux(self.ended.valid & self.resume, yielder, 0)),
+                     refusals.refused.eq(Mux(self.ended.refused, over, 0)),
+                     refusals.done.eq(Mux(self.ended.refused, 0, over)),
+                     refusals.forget.eq(self.first), self.pausing.eq(refusals.pausing),
                      self.tried.eq(tried), self.aside.eq(yielder | now)]
         with m.If(~busy):
             m.d.comb += [turns.requests.eq(self.resumes & ~tried | self.adopts | wakes),
@@ -223,27 +247,32 @@ class EngineQueue(wiring.Component):
             with m.If(self.engine.ready):
                 m.d.sync += [self.held.eq(1), self.kernel.eq(leave.kernel), self.resume.eq(0),
                              self.partial.eq(1)]
-        m.d.sync += again_in.eq(Mux(again_in == 0, 0, again_in - 1))
         with m.If(now.any()):
             m.d.sync += yielder.eq(now)
         with m.Elif(self.ended.valid):
             m.d.sync += yielder.eq(0)
-            with m.If(yielder.any() & self.ended.failed):
-                m.d.sync += again_in.eq(AGAIN_CYCLES - 1)
         m.d.comb += self.mine.eq(Mux(self.held, one_hot(self.kernel, g.kernel_slots)
                                      & ~self.evicts & ~yielder, self.taken))
+        return refusals.given_up
 
     def _evict(self, m, turns, offered):
-        """Offer the lowest row that is to be evicted, before anything else."""
+        """Offer the lowest row that is to be evicted, before anything else. Return whether one is
+        offered, and whether memory has refused one for the last time."""
         g = self.geometry
+        m.submodules.eviction_refusals = refusals = MemoryRefusals(g)
         chosen = Signal(below(g.tb_slots))
         wanted = Signal()
-        pause = Signal(range(AGAIN_CYCLES))
         owner = Signal(g.kernel_slots)  # of what is evicted
-        there = self.evict & self.staying.evictable
+        over = Signal(g.kernel_slots)
+        pausing = Cat(refusals.pausing.bit_select(self.staying.rows[t].what.kernel, 1)
+                      for t in range(g.tb_slots))
+        there = self.evict & self.staying.evictable & ~pausing
         m.d.comb += [
             chosen.eq(lowest_number(there)),
-            wanted.eq(there.any() & (pause == 0) & ~self.held), self.evicts.eq(owner),
+            wanted.eq(there.any() & ~self.held), self.evicts.eq(owner),
+            over.eq(Mux(self.ended.valid, owner, 0)), refusals.forget.eq(self.first),
+            refusals.refused.eq(Mux(self.ended.refused, over, 0)),
+            refusals.done.eq(Mux(self.ended.refused, 0, over)),
         ]
         with m.If(wanted):
             m.d.comb += [
@@ -256,9 +285,6 @@ class EngineQueue(wiring.Component):
                 m.d.comb += self.evicts.eq(one_hot(offered.kernel, g.kernel_slots))
                 m.d.sync += [self.held.eq(1), self.kernel.eq(offered.kernel), self.resume.eq(0),
                              owner.eq(self.evicts)]
-        m.d.sync += pause.eq(Mux(pause == 0, 0, pause - 1))
         with m.If(self.ended.valid):
             m.d.sync += owner.eq(0)
-            with m.If(owner.any() & self.ended.failed):
-                m.d.sync += pause.eq(AGAIN_CYCLES - 1)
-        return wanted
+        return wanted, refusals.given_up.any()

@@ -36,9 +36,9 @@ class KernelSlot(wiring.Component):
         The engine writes what has stayed of a TB of this kernel.
     taken : Signal, in
         The engine gets the preempt in this cycle.
-    lost : Signal, in
-        With `Geometry.watches`: a TB that had left by itself cannot be brought back, since its
-        image is bad; what else is saved of the kernel stays so.
+    lost : CommandError, in
+        With `Geometry.watches` or `in_place`, for one cycle: why a TB that had left by itself, or
+        waits for room, is not brought back; what is saved of the kernel stays so.
     ended : engine_result, in
         The engine's command was this kernel's, and has ended. Not in a cycle with a command.
     done, present, saved, launching, outstanding : Signal, in
@@ -114,7 +114,7 @@ class KernelSlot(wiring.Component):
             "running": In(self.geometry.context_entries), "grace_left": Out(32),
             "state": Out(KernelState), "error": Out(CommandError),
             "switched": Out(data.StructLayout({"valid": 1, "kind": Switch})),
-            **{name: Out(1) for name in outputs}, **({"lost": In(1)} if g.watches else {}),
+            **{name: Out(1) for name in outputs}, **({"lost": In(CommandError)} if g.watches or g.in_place else {}),
         })
 
     def elaborate(self, platform):
@@ -155,10 +155,11 @@ class KernelSlot(wiring.Component):
                 self._resume_ends(m)
             with m.Else():
                 self._preempt_ends(m)
-        if self.geometry.watches:
-            with m.Elif(self.lost & (state == KernelState.RUNNING)):
+        if self.geometry.watches or self.geometry.in_place:
+            with m.Elif((self.lost != CommandError.NONE)
+                        & ((state == KernelState.RUNNING) | self.wants & ~self.mine)):
                 self._stay(m)
-                m.d.sync += self.error.eq(CommandError.BAD_IMAGE)
+                m.d.sync += [self.error.eq(self.lost), self.wants.eq(0)]
                 m.d.comb += self.resumed.eq(1)
         # Of one of several SMs, what is left may end on others.
         leftover = 1 if self.geometry.has_uncore else self.others

@@ -1,0 +1,66 @@
+"""What memory has refused the engine of each kernel: a pause before the next try, and an end."""
+
+from amaranth.hdl import Module, Mux, Signal
+from amaranth.lib import wiring
+from amaranth.lib.wiring import In, Out
+
+from ..arch.geometry import Geometry
+
+__all__ = ["AGAIN_CYCLES", "TRIES", "MemoryRefusals"]
+
+AGAIN_CYCLES = 256
+"""Cycles for which what memory has refused is not tried again."""
+TRIES = 8
+"""Tries in a row that memory refuses before it is given up."""
+
+
+class MemoryRefusals(wiring.Component):
+    """Has what the engine does of its own accord for a kernel pause after memory has refused it,
+    and gives it up after `TRIES` of these in a row.
+
+    The pauses of all kernels end together, `AGAIN_CYCLES` after the last refusal of any. So one
+    lasts `AGAIN_CYCLES` at least, and that for each kernel at most.
+
+    Parameters
+    ----------
+    g : Geometry
+
+    Attributes
+    ----------
+    refused, done : Signal(kernel_slots), in
+        Vectors: something of the kernel was refused; was done.
+    forget : Signal(kernel_slots), in
+        Vector: what was refused of the kernel does not count any more.
+    pausing : Signal(kernel_slots), out
+        Vector: nothing is to be tried of these kernels, from the cycle after `refused` on.
+    given_up : Signal(kernel_slots), out
+        Vector, in the cycle of `refused`: that was the last try. The next one is the first again.
+    """
+
+    refused: Signal
+    done: Signal
+    forget: Signal
+    pausing: Signal
+    given_up: Signal
+
+    def __init__(self, g: Geometry):
+        self.geometry = g
+        super().__init__({name: flow(g.kernel_slots) for name, flow in (
+            ("refused", In), ("done", In), ("forget", In), ("pausing", Out), ("given_up", Out))})
+
+    def elaborate(self, platform):
+        m = Module()
+        left = Signal(range(AGAIN_CYCLES))
+        with m.If(self.refused.any()):
+            m.d.sync += left.eq(AGAIN_CYCLES - 1)
+        with m.Elif(left != 0):
+            m.d.sync += left.eq(left - 1)
+        m.d.sync += self.pausing.eq(Mux(left == 0, 0, self.pausing) & ~self.forget | self.refused)
+        for k in range(self.geometry.kernel_slots):
+            tries = Signal(range(TRIES), name=f"tries_{k}")
+            m.d.comb += self.given_up[k].eq(self.refused[k] & (tries == TRIES - 1))
+            with m.If(self.forget[k] | self.done[k] | self.given_up[k]):
+                m.d.sync += tries.eq(0)
+            with m.Elif(self.refused[k]):
+                m.d.sync += tries.eq(tries + 1)
+        return m

@@ -1,0 +1,214 @@
+"""What memory refuses the engine and what finds no room are remembered apart: each is tried again, and ends."""
+
+import pytest
+
+from caesura.hw.arch.commands import Command, KernelState
+from caesura.hw.arch.faults import CommandError
+from caesura.hw.device.memory_refusals import AGAIN_CYCLES, TRIES, MemoryRefusals
+from support.hw.command_driver import G, drive
+from support.hw.simulation import component
+from support.hw.stream_bench import simulate
+
+YIELDS = G.replace(watches=3, entries=6)
+BUS_ERROR, BAD_IMAGE = CommandError.BUS_ERROR, CommandError.BAD_IMAGE
+
+
+def test_a_pause_and_an_end():
+    dut = component(MemoryRefusals, G)
+
+    async def refuse(ctx, vector):
+        ctx.set(dut.refused, vector)
+        given_up = ctx.get(dut.given_up)
+        await ctx.tick()
+        ctx.set(dut.refused, 0)
+        assert ctx.get(dut.pausing) & vector == vector
+        return given_up
+
+    async def pause(ctx):
+        cycles = 0
+        while ctx.get(dut.pausing):
+            await ctx.tick()
+            cycles += 1
+        return cycles
+
+    async def bench(ctx):
+        for _ in range(2):  # the end makes it begin anew
+            for n in range(TRIES):
+                assert await refuse(ctx, 0b010) == (0b010 if n == TRIES - 1 else 0)
+                assert await pause(ctx) == AGAIN_CYCLES
+        for n in range(2 * TRIES):  # never so many in a row
+            assert not await refuse(ctx, 0b001)
+            await pause(ctx)
+            if n % (TRIES - 1) == TRIES - 2:
+                done = (dut.done, dut.forget)[n > TRIES]
+                ctx.set(done, 0b001)
+                await ctx.tick()
+                ctx.set(done, 0)
+        await refuse(ctx, 0b001)
+        await ctx.tick().repeat(100)
+        await refuse(ctx, 0b100)
+        assert ctx.get(dut.pausing) == 0b101 and await pause(ctx) == AGAIN_CYCLES
+
+    simulate(dut, bench, cycles=20_000)
+
+
+async def _wakes(ctx, dut, driver, kernel=0):
+    """A kernel runs, and a TB of it that is away is to come back; the engine is asked to, and takes it."""
+    if driver.state(kernel) == KernelState.IDLE:
+        await driver.command(Command.START, kernel)
+    ctx.set(dut.next[kernel], 0b10)
+    await driver.takes(kernel, 1, yields=1, spared=0b111101)
+
+
+def _idle(ctx, dut):
+    return not ctx.get(dut.engine.valid)
+
+
+def test_a_wake_that_memory_refuses_is_tried_again_though_nobody_leaves():
+    """The SM is empty, so no TB will ever leave it; meanwhile others are launched."""
+    async def scenario(ctx, dut, driver):
+        await _wakes(ctx, dut, driver)
+        await driver.command(Command.START, 1)
+        assert not ctx.get(dut.eligible), "fresh TBs wait for those that come back"
+        for n in range(3):
+            await driver.result(BUS_ERROR, left=1)
+            await ctx.tick()
+            cycles = 0
+            while _idle(ctx, dut):
+                assert ctx.get(dut.eligible) == 0b011 and not ctx.get(dut.tried)
+                await ctx.tick()
+                cycles += 1
+            assert cycles == AGAIN_CYCLES, f"retry {n}"
+            await driver.takes(0, 1, yields=1)
+        await driver.result()
+        ctx.set(dut.next[0], 0)
+        await ctx.tick().repeat(2)
+        assert ctx.get(dut.eligible) == 0b011 and driver.errors(0) == CommandError.NONE
+
+    drive(scenario, YIELDS)
+
+
+def test_a_wake_that_finds_no_room_waits_until_a_tb_leaves():
+    async def scenario(ctx, dut, driver):
+        await _wakes(ctx, dut, driver)
+        await driver.result(left=1)
+        for _ in range(2 * AGAIN_CYCLES):
+            await ctx.tick()
+            assert _idle(ctx, dut) and ctx.get(dut.tried) and not ctx.get(dut.eligible)
+        ctx.set(dut.room, 1)
+        await ctx.tick()
+        ctx.set(dut.room, 0)
+        await driver.takes(0, 1, yields=1)
+
+    drive(scenario, YIELDS)
+
+
+def test_a_wake_that_memory_always_refuses_ends():
+    """After so many tries the kernel is preempted, with the error, and holds up nobody."""
+    async def scenario(ctx, dut, driver):
+        ctx.set(dut.saved, 0b001)
+        await _wakes(ctx, dut, driver)
+        await driver.command(Command.START, 1)
+        for n in range(TRIES):
+            await driver.result(BUS_ERROR, left=1)
+            if n < TRIES - 1:
+                await driver.ends()
+                assert driver.state(0) == KernelState.RUNNING
+                while _idle(ctx, dut):
+                    await ctx.tick()
+                await driver.takes(0, 1, yields=1)
+        await driver.ends("resumed")
+        assert (driver.state(0), driver.errors(0)) == (KernelState.PREEMPTED, BUS_ERROR)
+        assert ctx.get(dut.eligible) == 0b010
+        await driver.command(Command.RESUME, 0)
+        await driver.takes(0, 1, yields=0, again=0)
+
+    drive(scenario, YIELDS)
+
+
+def test_kernels_pause_by_themselves():
+    async def scenario(ctx, dut, driver):
+        await _wakes(ctx, dut, driver)
+        await driver.result(BUS_ERROR, left=1)
+        await ctx.tick()
+        await _wakes(ctx, dut, driver, 1)
+        await driver.result()
+        await ctx.tick()
+        ctx.set(dut.next[1], 0)
+        while _idle(ctx, dut):
+            await ctx.tick()
+        await driver.takes(0, 1, yields=1)
+
+    drive(scenario, YIELDS)
+
+
+@pytest.mark.parametrize("how", ["withdrawn", "killed", "failed"])
+def test_what_a_pass_leaves_that_has_not_looked_for_room_does_not_make_the_next_one_wait(how):
+    async def scenario(ctx, dut, driver):
+        await driver.bring(0, KernelState.RESUMING)
+        if how == "withdrawn":
+            await driver.command(Command.ABORT)
+        if how == "killed":
+            await driver.command(Command.KILL)
+        await driver.result(BUS_ERROR if how == "failed" else CommandError.NONE, left=1)
+        await ctx.tick().repeat(3)
+        if how == "killed":
+            ctx.set(dut.saved, 0)
+            await _wakes(ctx, dut, driver)
+        else:
+            assert driver.state(0) == KernelState.PREEMPTED
+            await driver.command(Command.RESUME)
+            await driver.takes(0, 1)
+
+    drive(scenario, YIELDS)
+
+
+def test_a_bad_image_ends_at_once():
+    async def scenario(ctx, dut, driver):
+        ctx.set(dut.saved, 0b001)
+        await _wakes(ctx, dut, driver)
+        await driver.result(BAD_IMAGE, left=1)
+        await driver.ends("resumed")
+        assert (driver.state(0), driver.errors(0)) == (KernelState.PREEMPTED, BAD_IMAGE)
+
+    drive(scenario, YIELDS)
+
+
+def _stays(ctx, dut, owners):
+    """Something of TBs of these kernels stays on the SM, a row each."""
+    for row, kernel in enumerate(owners):
+        ctx.set(dut.staying.rows[row].what.kernel, kernel)
+    ctx.set(dut.staying.evictable, (1 << len(owners)) - 1)
+
+
+def test_evictions_pause_by_kernel_and_end_the_resume_that_waits_for_them():
+    """A resume waits for the room that evictions of two kernels make; memory always refuses that of the first."""
+    async def scenario(ctx, dut, driver):
+        await driver.bring(2, KernelState.RESUMING)
+        await driver.command(Command.START, 0)
+        _stays(ctx, dut, [0, 1])
+        ctx.set(dut.evict, 0b11)
+        await driver.result(left=1)
+        await ctx.tick()
+        await driver.takes(0, 0, evict=1, staying=0)
+        await driver.result(BUS_ERROR)
+        await ctx.tick()
+        await driver.takes(1, 0, evict=1, staying=1)  # the other one does not wait for it
+        await driver.result()
+        ctx.set(dut.evict, 0b01)
+        await ctx.tick()
+        for _ in range(TRIES - 1):
+            assert driver.state(2) == KernelState.RESUMING and not ctx.get(dut.eligible)
+            while _idle(ctx, dut):
+                await ctx.tick()
+            await driver.takes(0, 0, evict=1, staying=0)
+            await driver.result(BUS_ERROR)
+            assert driver.events() == ({"resumed"} if _ == TRIES - 2 else set())
+            await ctx.tick()
+        assert (driver.state(2), driver.errors(2)) == (KernelState.PREEMPTED, BUS_ERROR)
+        assert ctx.get(dut.eligible) == 0b001, "fresh TBs of others are launched where they find room"
+        await driver.command(Command.RESUME, 2)
+        await driver.takes(2, 1, again=0)
+
+    assert G.in_place
+    drive(scenario)

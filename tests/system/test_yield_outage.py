@@ -1,0 +1,86 @@
+"""Memory fails for a moment, or for good, while a thread block that has left by itself is brought back."""
+
+import functools
+
+import numpy as np
+import pytest
+
+from caesura import open_device
+from caesura.hw.arch.commands import KernelState
+from caesura.hw.arch.faults import CommandError
+from caesura.hw.arch.geometry import preset
+from caesura.hw.device.memory_refusals import AGAIN_CYCLES, TRIES
+from caesura.sim.memory import ErrorRange
+from caesura.software.driver import CommandRefused
+from support.sim.queues import DEVICE
+from support.sim.stirring import Stirring
+from support.sim.yields import images
+
+TINY = preset("tiny").replace(watches=3, entries=6)
+MEMORY = 1 << 22
+kernels = functools.cache(images)
+
+
+class Alone:
+    """Consumers of which all but those that are away have ended: their SM is empty, or has one that waits."""
+
+    def __init__(self, device):
+        self.device, self.count, loaded = device, 3 * device.geometry.sms, device.load(kernels().values())
+        self.flags = device.zeros(32 * self.count, np.uint32)
+        self.out = device.zeros((self.count, 16), np.uint32)
+        self.launch = loaded["consumer"](self.count, 16, [self.flags, self.out, 128])
+        device.advance(3000)
+        for tb in device.resident_tbs(self.launch):
+            self.write(tb)
+        device.advance(3000)
+        self.left = [tb for tb in range(self.count) if not self.flags.get()[32 * tb]]
+        assert self.left and not device.resident_tbs(self.launch) and device.read("kernel[0].away") != 0
+
+    def write(self, tb):
+        flags = self.flags.get()
+        flags[32 * tb] = 1000 + tb
+        self.flags.set(flags)
+
+    def fails(self):
+        for sm in range(self.device.geometry.sms):
+            start = self.launch.ccb_of(sm)
+            self.device.transport.add_error_range(ErrorRange(start, start + self.launch.ccb_bytes))
+
+    def check(self):
+        self.device.wait(self.launch, 20_000)
+        assert (self.out.get() == 1000 + np.arange(self.count)[:, None] + np.arange(16)).all()
+
+
+@pytest.fixture(params=[pytest.param(TINY, marks=pytest.mark.full), DEVICE], ids=["one SM", "two SMs"])
+def device(request):
+    with open_device("rtl", request.param, memory_bytes=MEMORY) as device:
+        yield device
+
+
+def test_a_thread_block_comes_back_after_an_outage_to_an_empty_sm(device):
+    """Nobody leaves the SM after the refusal, so it must be tried again without that."""
+    work = Alone(device)
+    work.fails()
+    for tb in work.left:
+        work.write(tb)
+    device.advance(3 * AGAIN_CYCLES // 2)
+    device.transport.clear_error_ranges()
+    assert work.launch.state is KernelState.RUNNING
+    work.check()
+
+
+def test_memory_that_never_answers_well_ends_it_and_holds_up_nobody(device):
+    """A neighbour is launched meanwhile; the kernel is preempted, with the error, and comes back when memory works."""
+    work = Alone(device)
+    work.fails()
+    for tb in work.left:
+        work.write(tb)
+    device.advance(AGAIN_CYCLES // 2)
+    Stirring(device, 1).finishes()
+    device.advance(2 * TRIES * AGAIN_CYCLES)
+    assert work.launch.state is KernelState.PREEMPTED and work.launch.outcome is CommandError.BUS_ERROR
+    with pytest.raises(CommandRefused):
+        device.resume(work.launch)
+    device.transport.clear_error_ranges()
+    device.resume(work.launch)
+    work.check()
