@@ -107,7 +107,7 @@ def test_commands_in_the_wrong_state_are_refused():
     bench = ControlBench(G, duration=(200, 200))
 
     async def main(bench, ctx):
-        for command, error in [((0, 0), CommandError.UNKNOWN), ((8, 0), CommandError.UNKNOWN),
+        for command, error in [((0, 0), CommandError.UNKNOWN), ((max(Command) + 1, 0), CommandError.UNKNOWN),
                                ((Command.START, 3), CommandError.UNKNOWN),
                                ((Command.PREEMPT, 0), CommandError.NOT_RUNNING),
                                ((Command.RESUME, 0), CommandError.NOT_RUNNING)]:

@@ -219,7 +219,7 @@ def test_a_launch_whose_preempt_has_failed_keeps_its_slot():
         with pytest.raises(CommandRefused):
             device.preempt(work.launch)
         assert work.launch.state is KernelState.PREEMPTED
-        with pytest.raises(DriverError, match="its last command failed; resume or kill it"):
+        with pytest.raises(DriverError, match="on SM 1 it is running; preempt it there too"):
             device.release_slot(work.launch)
         device.transport.clear_error_ranges()
         device.resume(work.launch)

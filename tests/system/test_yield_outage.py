@@ -30,16 +30,15 @@ class Alone:
         self.out = device.zeros((self.count, 16), np.uint32)
         self.launch = loaded["consumer"](self.count, 16, [self.flags, self.out, 128])
         device.advance(3000)
-        for tb in device.resident_tbs(self.launch):
+        for tb in (resident := device.resident_tbs(self.launch)):
             self.write(tb)
         device.advance(3000)
-        self.left = [tb for tb in range(self.count) if not self.flags.get()[32 * tb]]
+        self.left = [tb for tb in range(self.count) if tb not in resident]
         assert self.left and not device.resident_tbs(self.launch) and device.read("kernel[0].away") != 0
 
     def write(self, tb):
-        flags = self.flags.get()
-        flags[32 * tb] = 1000 + tb
-        self.flags.set(flags)
+        """Set the flag of one, and no other's."""
+        self.device.write_memory(self.flags.address + 128 * tb, (1000 + tb).to_bytes(4, "little"))
 
     def fails(self):
         for sm in range(self.device.geometry.sms):

@@ -189,6 +189,7 @@ class ControlUnit(wiring.Component):
             m.d.comb += [self.report.adopted.eq(engine.adopted),
                          self.report.accepted.eq(registers.command.valid & ~commands.refused),
                          self.report.errors.eq(commands.errors),
+                         self.report.recorded.eq(commands.recorded),
                          self.report.switched.eq(commands.switched),
                          self.report.fault.eq(registers.event.fault),
                          self.report.share.eq(registers.bus_share.beats)]
@@ -337,6 +338,7 @@ class ControlUnit(wiring.Component):
         wiring.connect(m, engine.admit, admission.admit)
         m.d.comb += [
             commands.result.eq(engine.result), commands.saved.eq(engine.kept),
+            commands.in_memory.eq(engine.recorded),
             commands.flushing.eq(engine.flushing), commands.room.eq(
                 completion.remove.any()
                 | (engine.staying.release.any() if self.geometry.in_place else 0)),
@@ -374,6 +376,7 @@ class ControlUnit(wiring.Component):
         for k in range(self.geometry.kernel_slots):
             m.d.comb += [values[f"kernel[{k}].state"].state.eq(commands.states[k]),
                          values[f"kernel[{k}].state"].error.eq(commands.errors[k]),
+                         values[f"kernel[{k}].state"].recorded.eq(commands.recorded[k]),
                          values[f"kernel[{k}].launched"].value.eq(grid.launched[k]),
                          values[f"kernel[{k}].completed"].value.eq(completion.completed[k]),
                          values[f"kernel[{k}].faults"].value.eq(faults.faults[k])]

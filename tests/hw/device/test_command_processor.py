@@ -22,9 +22,10 @@ ANSWERS = {  # in the order of the states
     Command.HASTEN: (NOT_RUNNING, NOT_RUNNING, NONE, NOT_RUNNING, NOT_RUNNING, NOT_RUNNING, BUSY, BUSY),
     Command.KILL: (NOT_RUNNING, NONE, NONE, NONE, NONE, NOT_RUNNING, BUSY, NONE),
     Command.ADOPT: (NONE, BUSY, BUSY, NOT_RUNNING, BUSY, NONE, BUSY, BUSY),
+    Command.RELEASE: (NOT_RUNNING, BUSY, BUSY, NONE, BUSY, NOT_RUNNING, BUSY, BUSY),
 }
 AFTER = {Command.START: RUNNING, Command.PREEMPT: PREEMPTING, Command.RESUME: RESUMING, Command.KILL: KILLING,
-         Command.ADOPT: ADOPTING}
+         Command.ADOPT: ADOPTING, Command.RELEASE: KILLING}
 
 
 @pytest.mark.parametrize("op, state", [*itertools.product(ANSWERS, KernelState)])
@@ -32,6 +33,7 @@ def test_each_command_in_each_state(op, state):
     async def scenario(ctx, dut, driver):
         await driver.bring(1, state)
         ctx.set(dut.present, 0b010)  # TBs of it run, so that a preempt has something to save
+        ctx.set(dut.in_memory, 0b010 if op is Command.RELEASE else 0)
         error = ANSWERS[op][state]
         await driver.command(op, 1, error)
         assert ctx.get(dut.error) == error
@@ -120,6 +122,7 @@ def test_a_restart_that_the_machine_cannot_is_refused():
 def test_a_preempted_kernel_of_which_nothing_runs_cannot_be_preempted():
     async def scenario(ctx, dut, driver):
         await driver.bring(1, PREEMPTED)
+        ctx.set(dut.in_memory, 0b010)
         await driver.command(Command.PREEMPT, 1, NOT_RUNNING)
         ctx.set(dut.present, 0b101)
         await driver.command(Command.PREEMPT, 1, NOT_RUNNING)
@@ -131,7 +134,8 @@ def test_a_preempted_kernel_of_which_nothing_runs_cannot_be_preempted():
 
 
 @pytest.mark.parametrize("fields, taken", [({}, True), ({"checkpoint": 1}, False), ({"in_place": 1}, False)])
-def test_but_for_one_whose_last_command_has_failed_since_its_record_is_to_be_written(fields, taken):
+@pytest.mark.parametrize("error", [NONE, CommandError.BUS_ERROR])
+def test_but_for_one_whose_record_is_to_be_written(fields, taken, error):
     async def scenario(ctx, dut, driver):
         await driver.bring(1, RUNNING)
         ctx.set(dut.present, 0b010)
@@ -139,18 +143,36 @@ def test_but_for_one_whose_last_command_has_failed_since_its_record_is_to_be_wri
         await driver.takes(1, 0)
         ctx.set(dut.saved, 0b010)
         ctx.set(dut.present, 0)
-        await driver.result(CommandError.BUS_ERROR)
+        await driver.result(error)
         await driver.ends("preempted")
-        assert (driver.state(1), driver.errors(1)) == (PREEMPTED, CommandError.BUS_ERROR)
+        assert (driver.state(1), driver.errors(1)) == (PREEMPTED, error)
         await driver.command(Command.PREEMPT, 1, NONE if taken else NOT_RUNNING, **fields)
         if taken:
             await driver.takes(1, 0)
             await driver.result()
             await driver.ends("preempted")
             assert (driver.state(1), driver.errors(1)) == (PREEMPTED, NONE)
+            ctx.set(dut.in_memory, 0b010)
             await driver.command(Command.PREEMPT, 1, NOT_RUNNING)
 
     drive(scenario, G.replace(in_place=True, checkpoints=True))
+
+
+def test_a_slot_is_released_only_if_memory_holds_all_of_the_kernel():
+    async def scenario(ctx, dut, driver):
+        await driver.bring(1, PREEMPTED)
+        ctx.set(dut.in_memory, 0b101)  # of others
+        assert ctx.get(dut.recorded) == 0
+        await driver.command(Command.RELEASE, 1, CommandError.NOT_IN_MEMORY)
+        assert driver.state(1) == PREEMPTED
+        ctx.set(dut.in_memory, 0b111)
+        assert ctx.get(dut.recorded) == 0b010
+        await driver.command(Command.RELEASE, 1)
+        assert driver.state(1) == KILLING and ctx.get(dut.kill) == 0b010
+        await driver.ends("killed")
+        assert driver.state(1) == IDLE
+
+    drive(scenario)
 
 
 def test_the_engine_gets_the_command_once_no_tb_is_half_launched():

@@ -62,7 +62,12 @@ def test_both_put_states_in_the_same_order():
     assert STATE_ORDER == golden.STATE_ORDER and {*STATE_ORDER} == {*KernelState} - {KernelState.IDLE}
 
 
-@pytest.mark.parametrize("op", [op for op in Command if op is not Command.ABORT])
+def set_recorded(ctx, dut, vector):
+    for i in range(G.sms):
+        ctx.set(dut.recorded[i], (vector >> i & 1) << KERNEL)
+
+
+@pytest.mark.parametrize("op", [op for op in Command if op not in (Command.ABORT, Command.RELEASE)])
 def test_a_command_goes_to_the_sms_that_can_take_it(op):
     async def process(ctx, dut):
         for states in itertools.product(KernelState, repeat=3):
@@ -75,6 +80,28 @@ def test_a_command_goes_to_the_sms_that_can_take_it(op):
                 goes = [not why and mask >> i & 1 and state not in REFUSED[op] for i, state in enumerate(states)]
                 assert passed == [word(op) if go else None for go in goes], states
                 assert error is (why or (CommandError.NONE if any(goes) else CommandError.NOT_RUNNING))
+
+    run(process)
+
+
+def test_a_release_is_for_all_or_none():
+    """It goes to every SM that has any of the kernel, whatever is written, if memory holds all of that."""
+    async def process(ctx, dut):
+        given = word(Command.RELEASE)
+        for states in itertools.product(KernelState, repeat=3):
+            set_states(ctx, dut, states)
+            for recorded in range(8):
+                whole = golden.common_state(states)
+                vector = sum(1 << i for i, state in enumerate(states)
+                             if recorded >> i & 1 and state is KernelState.PREEMPTED)
+                set_recorded(ctx, dut, vector)
+                mine = sum(1 << i for i, state in enumerate(states) if state is not KernelState.IDLE)
+                why = REFUSED[Command.RELEASE].get(whole, CommandError.NONE)
+                if not why and vector != mine:
+                    why = CommandError.NOT_IN_MEMORY
+                passed, error = await command(ctx, dut, given, 0b010)
+                assert error is why, (states, recorded)
+                assert passed == [given if not why and mine >> i & 1 else None for i in range(3)]
 
     run(process)
 

@@ -182,6 +182,7 @@ def test_faults_are_those_of_the_first_sm_that_has_one_and_states_those_of_its_m
         for members, expected in ((0b111, KernelState.PREEMPTED), (0b011, KernelState.RUNNING),
                                   (0b010, KernelState.FINISHED), (0, KernelState.IDLE)):
             ctx.set(dut.members[1], members)
-            assert state.unpack(await sms.read("kernel[1].state")) == {"state": expected, "error": 0}
+            assert state.unpack(await sms.read("kernel[1].state")) == {
+                "state": expected, "error": 0, "recorded": 0}
 
     run(component(RegisterFanOut, G), process)

@@ -437,7 +437,7 @@ _ENGINE = {
         _bookkeeping("complete completes valid request issued count number error", _COMMAND),
     ),
     "control.engine.saved": (
-        _descriptor("saved_# generations[] extents[] records",
+        _descriptor("saved_# generations[] extents[] records recorded",
                     "which entries can be resumed, and whether the record may be believed; set by a commit or an "
                     "adoption, ended by a demotion or a start"),
         _descriptor("bases_# sides_# base_sides_# increments_# checksums[]",

@@ -41,7 +41,7 @@ NEXT = {KernelState.PREEMPTING: (KernelState.RUNNING, KernelState.PREEMPTED, Ker
         KernelState.ADOPTING: (KernelState.IDLE, KernelState.PREEMPTED)}
 """States to which one may go by itself in the cycle in which a command is written."""
 WEIGHTS = {Command.START: 6, Command.PREEMPT: 6, Command.RESUME: 5, Command.ABORT: 2, Command.HASTEN: 1,
-           Command.KILL: 1, Command.ADOPT: 2}
+           Command.KILL: 1, Command.ADOPT: 2, Command.RELEASE: 3}
 
 
 class _Kernel:
@@ -51,6 +51,7 @@ class _Kernel:
         self.bench, self.slot = bench, slot
         self.arrays = StirArrays(bench, code, block * blocks, words)
         self.started = self.killed = False
+        self.released = False  # it has no slot since, and is to come back from memory
         self.ready = self.judged = False
         self.loaded = bench.load(slot, code, (blocks,), (block,), self.arrays.arguments)
         self.ccb_end = self.loaded.ccb_base + context.ccb_bytes(bench.geometry, self.loaded.area_bytes)
@@ -189,6 +190,8 @@ class Schedules:
         expected = {REFUSED[op].get(state, CommandError.NONE) for state in (before, *NEXT.get(before, ()))}
         if op is Command.PREEMPT and before is KernelState.PREEMPTED:
             expected.add(CommandError.NOT_RUNNING)
+        if op is Command.RELEASE and CommandError.NONE in expected:
+            expected.add(CommandError.NOT_IN_MEMORY)
         if refused:
             assert error in expected - {CommandError.NONE}, (op, before, error)
             return False
@@ -196,6 +199,8 @@ class Schedules:
         assert CommandError.NONE in expected, (op, before)
         if op is Command.START:
             kernel.started, kernel.judged, kernel.ready = True, kernel.ready, False
+        if op in (Command.START, Command.KILL, Command.RELEASE):
+            kernel.released = op is Command.RELEASE
         if op is Command.KILL:
             kernel.killed = True
         return True
@@ -205,13 +210,16 @@ class Schedules:
             self.transport.advance(cycles)
 
     def finish(self) -> None:
-        """Resume what is preempted until every kernel has ended."""
+        """Resume what is preempted, and adopt what was released, until every kernel has ended."""
         passed, states = 0, [self.state(kernel, in_no_time=False) for kernel in self.kernels]
-        while any(state not in ENDED for state in states):
+        while any(state not in ENDED or kernel.released and state is KernelState.IDLE
+                  for kernel, state in zip(self.kernels, states, strict=True)):
             assert passed < LIMIT, f"after {passed} cycles: {[state.name for state in states]}"
             for kernel, state in zip(self.kernels, states, strict=True):
                 if state is KernelState.PREEMPTED:
                     self.bench.command(Command.RESUME, kernel.slot, scramble=self.scramble)
+                elif kernel.released and state is KernelState.IDLE:
+                    self.bench.command(Command.ADOPT, kernel.slot)
             passed += self.transport.advance(200)
             states = [self.state(kernel, in_no_time=False) for kernel in self.kernels]
         status = self.bench.peek("status")

@@ -32,6 +32,9 @@ class Command(enum.IntEnum):
     ADOPT = 7
     """The kernel is taken over from memory: the record in its CCB says how far it was when it was
     preempted, whichever machine did that; a resume brings it back."""
+    RELEASE = 8
+    """The kernel slot is given up, as by a kill, if memory holds all of the kernel and its record:
+    an adoption brings it back, into any slot. Else the command is refused."""
 
 
 class KernelState(enum.IntEnum):
@@ -95,11 +98,15 @@ REFUSED: dict[Command, dict[KernelState, CommandError]] = {
                      _ADOPTING: _BUSY},
     Command.KILL: {_IDLE: _NOT_RUNNING, _FINISHED: _NOT_RUNNING, _KILLING: _BUSY},
     Command.ADOPT: _START,
+    Command.RELEASE: {_IDLE: _NOT_RUNNING, _RUNNING: _BUSY, _PREEMPTING: _BUSY, _RESUMING: _BUSY,
+                      _FINISHED: _NOT_RUNNING, _KILLING: _BUSY, _ADOPTING: _BUSY},
 }
-"""Why a command is refused in a state of its kernel; in the other states it is taken. In
-`KernelState.PREEMPTED` a preempt is also refused, as `CommandError.NOT_RUNNING`, if no TB of the
-kernel is on the SM, unless it is neither in place nor a checkpoint and something stays there, which
-it evicts, or the last command has ended with an error: then it writes the kernel's record anew."""
+"""Why a command is refused in a state of its kernel; in the other states it is taken.
+
+In `KernelState.PREEMPTED` it counts whether the kernel is *recorded*: its record is in memory, and
+nothing of it has run since. A release is refused as `CommandError.NOT_IN_MEMORY` if it is not. A
+preempt is refused as `CommandError.NOT_RUNNING` if no TB of the kernel is on the SM and it is, or
+the preempt is in place or a checkpoint; else it evicts what stays, and writes the record."""
 
 STATE_ORDER = (_KILLING, _PREEMPTING, _RESUMING, _ADOPTING, _PREEMPTED, _RUNNING, _FINISHED)
 """Of the states of a kernel on several SMs, the first of these that any has is the kernel's; so it

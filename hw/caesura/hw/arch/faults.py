@@ -61,3 +61,5 @@ class CommandError(enum.IntEnum):
     the TBs concerned stay where they were."""
     ABORTED = 8
     """The preempt or resume was withdrawn; nothing is lost."""
+    NOT_IN_MEMORY = 9
+    """Memory does not hold all of the kernel, with its record: preempt it once more, as a whole."""

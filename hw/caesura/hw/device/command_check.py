@@ -27,11 +27,8 @@ class CommandCheck(wiring.Component):
     states : array of KernelState, in
     present : Signal(kernel_slots), in
         Vector: a TB of the kernel is on the SM.
-    stays : Signal(kernel_slots), in
-        Vector: something of preempted TBs of the kernel is.
-    failed : Signal(kernel_slots), in
-        Vector: the last command of the kernel has ended with an error, so its record may not be in
-        memory.
+    recorded : Signal(kernel_slots), in
+        Vector: the kernel is preempted, and all of it is in memory, with its record.
     error : CommandError, out
         `NONE` if it is taken.
     accepted, refused : Signal(1), out
@@ -45,8 +42,7 @@ class CommandCheck(wiring.Component):
     kernels: data.View
     states: data.View
     present: Signal
-    stays: Signal
-    failed: Signal
+    recorded: Signal
     error: Signal
     accepted: Signal
     refused: Signal
@@ -58,9 +54,9 @@ class CommandCheck(wiring.Component):
             "command": In(command_write()), "grace": In(32),
             "kernels": In(data.ArrayLayout(kernel_info(g), g.kernel_slots)),
             "states": In(data.ArrayLayout(KernelState, g.kernel_slots)),
-            "present": In(g.kernel_slots), "stays": In(g.kernel_slots),
-            "failed": In(g.kernel_slots), "error": Out(CommandError), "accepted": Out(1),
-            "refused": Out(1), "size": Out(footprint(g)),
+            "present": In(g.kernel_slots), "recorded": In(g.kernel_slots),
+            "error": Out(CommandError), "accepted": Out(1), "refused": Out(1),
+            "size": Out(footprint(g)),
         })
 
     def elaborate(self, platform):
@@ -99,12 +95,13 @@ class CommandCheck(wiring.Component):
                 if op in (Command.START, Command.ADOPT):
                     m.d.comb += self.error.eq(
                         Mux(fits, CommandError.NONE, CommandError.TOO_LARGE))
+        recorded = self.recorded.bit_select(command.kernel, 1)
+        if op == Command.RELEASE:
+            with m.If((state == KernelState.PREEMPTED) & ~recorded):
+                m.d.comb += self.error.eq(CommandError.NOT_IN_MEMORY)
         if op == Command.PREEMPT:
             here = self.present.bit_select(command.kernel, 1)
-            left = self.failed.bit_select(command.kernel, 1)  # its record is to be written
-            if self.geometry.in_place:  # it is to be evicted
-                left |= self.stays.bit_select(command.kernel, 1)
-            here |= left & ~command.in_place & ~command.checkpoint
+            here |= ~recorded & ~command.in_place & ~command.checkpoint
             with m.If((state == KernelState.PREEMPTED) & ~here):
                 m.d.comb += self.error.eq(CommandError.NOT_RUNNING)
             strange = command.mechanism > max(mechanisms_of(self.geometry))

@@ -48,7 +48,9 @@ class CommandProcessor(wiring.Component):
 
     What has stayed on the SM of preempted TBs is evicted between commands when it is in the way of
     others, without a change of its kernel's state; all of it by a preempt that is not in place,
-    which is taken for that even if no TB of the kernel is on the SM.
+    which is taken for that even if no TB of the kernel is on the SM. So is one that is to write the
+    kernel's record: a preempt of some TBs, or one that memory refused, has left none. Only a kernel
+    that has one can be released.
 
     A killed kernel is idle, and its slot and its memory are free, when its TBs have left the table
     and memory has answered everything that was asked on its behalf.
@@ -71,6 +73,8 @@ class CommandProcessor(wiring.Component):
         Vector: every TB of the kernel has been launched and completed.
     present, saved : Signal(kernel_slots), in
         Vectors: a TB of the kernel is resident; one is saved.
+    in_memory : Signal(kernel_slots), in
+        Vector: the record of the kernel is in memory, and nothing of it has run since.
     running : array of Signal(context_entries), in
         Vector a kernel: entries of its TBs on the SM that have been started.
     launching : struct, in
@@ -102,6 +106,8 @@ class CommandProcessor(wiring.Component):
     states, errors : arrays, out
         `KernelState` of each kernel; the `CommandError` with which its last preempt or resume
         ended.
+    recorded : Signal(kernel_slots), out
+        Vector: kernels in state PREEMPTED that are `in_memory`.
     busy : Signal, out
         A preempt, resume or kill is in progress.
     error : CommandError, out
@@ -133,6 +139,7 @@ class CommandProcessor(wiring.Component):
     done: Signal
     present: Signal
     saved: Signal
+    in_memory: Signal
     running: data.View
     launching: data.View
     room: Signal
@@ -151,6 +158,7 @@ class CommandProcessor(wiring.Component):
     footprints: data.View
     states: data.View
     errors: data.View
+    recorded: Signal
     busy: Signal
     error: Signal
     finished: Signal
@@ -177,6 +185,7 @@ class CommandProcessor(wiring.Component):
                if g.watches else {}),
             "kernels": In(data.ArrayLayout(kernel_info(g), slots)),
             "done": In(slots), "present": In(slots), "saved": In(slots),
+            "in_memory": In(slots), "recorded": Out(slots),
             "running": In(data.ArrayLayout(g.context_entries, slots)),
             "launching": In(data.StructLayout({"valid": 1, "kernel": below(slots)})),
             "room": In(1), "outstanding": In(1),
@@ -211,10 +220,10 @@ class CommandProcessor(wiring.Component):
             aside = aside | queue.aside
         m.d.comb += [
             check.command.eq(command), check.grace.eq(self.grace), check.kernels.eq(self.kernels),
-            check.stays.eq(Cat((self.staying.registers[k] | self.staying.lines[k]).any()
-                               for k in range(g.kernel_slots)) if g.in_place else 0),
             check.states.eq(self.states), check.present.eq(self.present),
-            check.failed.eq(Cat(slot.error != CommandError.NONE for slot in slots)),
+            self.recorded.eq(self.in_memory & Cat(slot.state == KernelState.PREEMPTED
+                                                  for slot in slots)),
+            check.recorded.eq(self.recorded),
             self.refused.eq(check.refused), launching.eq(
                 self.launching.valid << self.launching.kernel),
             self.busy.eq(Cat(slot.state == each for slot in slots for each in BUSY_STATES).any()),

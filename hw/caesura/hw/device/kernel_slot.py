@@ -114,7 +114,8 @@ class KernelSlot(wiring.Component):
             "running": In(self.geometry.context_entries), "grace_left": Out(32),
             "state": Out(KernelState), "error": Out(CommandError),
             "switched": Out(data.StructLayout({"valid": 1, "kind": Switch})),
-            **{name: Out(1) for name in outputs}, **({"lost": In(CommandError)} if g.watches or g.in_place else {}),
+            **{name: Out(1) for name in outputs},
+            **({"lost": In(CommandError)} if g.watches or g.in_place else {}),
         })
 
     def elaborate(self, platform):
@@ -142,7 +143,7 @@ class KernelSlot(wiring.Component):
             self._abort(m)
         with m.Elif(takes.hasten):
             m.d.sync += self.hasty.eq(1)
-        with m.Elif(takes.kill):
+        with m.Elif(takes.kill | takes.release):
             m.d.sync += [state.eq(KernelState.KILLING), self.waits.eq(0), self.wants.eq(0),
                          self.adopts.eq(0)]
         with m.Elif(self.ended.valid & (state != KernelState.KILLING)):

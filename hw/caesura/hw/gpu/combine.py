@@ -4,6 +4,7 @@ from amaranth.hdl import Cat, Module, Mux, Signal, Value
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
+from ..arch.commands import KernelState
 from ..arch.geometry import Geometry
 from ..arch.registers import Combine, register_map
 from ..lib.bits import lowest, select
@@ -66,14 +67,18 @@ class Combiner(wiring.Component):
         return m
 
     def _state(self, m, words):
-        """The state that comes first, and the first error that is one."""
+        """The state that comes first, the first error that is one; recorded on all that have any of
+        the kernel."""
         fields = register_map()["kernel[0].state"].fields
         states = [_field(word, fields["state"]) for word in words]
         state = common_state(m, states, self.chosen, "state")
         errors = [_field(word, fields["error"]) for word in words]
         wrong = Cat(error != 0 for error in errors) & self.said
+        there = Cat(each != KernelState.IDLE for each in states)
+        lacking = there & ~Cat(_field(word, fields["recorded"]) for word in words)
         return (Value.cast(state) << fields["state"].low
-                | select(lowest(wrong), errors) << fields["error"].low)
+                | select(lowest(wrong), errors) << fields["error"].low
+                | (there.any() & ~lacking.any()) << fields["recorded"].low)
 
     def _status(self, words):
         """Busy if any is; TBs and warps added up, as far as they fit; no error."""

@@ -22,8 +22,9 @@ class CommandFanOut(wiring.Component):
     for what it remembers of commands.
 
     A start or an adoption is for all SMs that are written, and refused if the kernel is not free on
-    every SM of the device. An abort of a preempt has SMs that have saved their TBs already resume
-    them.
+    every SM of the device. A release is for all SMs of the device whatever is written, and refused
+    if the kernel is not recorded on each SM that has any of it. An abort of a preempt has SMs that
+    have saved their TBs already resume them.
 
     Parameters
     ----------
@@ -39,6 +40,8 @@ class CommandFanOut(wiring.Component):
         SMs that it is for.
     states : array of array of KernelState, in
         By SM and kernel.
+    recorded : array of Signal(kernel_slots), in
+        By SM, vector: the kernel is preempted, and all of it is in memory.
     accepted : Signal(sms), in
         Vector: SMs that take what they are passed, in this cycle.
     targets : Signal(sms), out
@@ -62,6 +65,7 @@ class CommandFanOut(wiring.Component):
     word: Signal
     mask: Signal
     states: View
+    recorded: View
     accepted: Signal
     targets: Signal
     words: View
@@ -78,6 +82,7 @@ class CommandFanOut(wiring.Component):
         super().__init__({
             "valid": In(1), "asked": In(1), "word": In(32), "mask": In(g.sms),
             "states": In(data.ArrayLayout(states, g.sms)), "accepted": In(g.sms),
+            "recorded": In(data.ArrayLayout(g.kernel_slots, g.sms)),
             "targets": Out(g.sms), "words": Out(data.ArrayLayout(32, g.sms)),
             "error": Out(CommandError), "refused": Out(1), "refusing": Out(g.sms),
             "took": Out(data.ArrayLayout(g.sms, g.kernel_slots)),
@@ -97,8 +102,13 @@ class CommandFanOut(wiring.Component):
             m.d.comb += state.eq(pick([self.states[i][k] for k in range(g.kernel_slots)],
                                       command.kernel))
         begins = (command.op == Command.START) | (command.op == Command.ADOPT)
+        releases = command.op == Command.RELEASE
         everyone = (1 << g.sms) - 1
-        state = common_state(m, states, Mux(begins, everyone, self.mask), "state")
+        mask = Signal(g.sms)
+        m.d.comb += mask.eq(Mux(releases, everyone, self.mask))
+        state = common_state(m, states, Mux(begins, everyone, mask), "state")
+        lacking = Cat((own != KernelState.IDLE) & ~self.recorded[i].bit_select(command.kernel, 1)
+                      for i, own in enumerate(states)).any()
         known = command.kernel < g.kernel_slots
         error = Signal(CommandError)
         suitable = Signal(g.sms)
@@ -112,6 +122,8 @@ class CommandFanOut(wiring.Component):
                         ~Cat(own == each for each in REFUSED[op]).any() for own in states))
             with m.Default():
                 m.d.comb += error.eq(CommandError.UNKNOWN)
+        with m.If(releases & (state == KernelState.PREEMPTED) & lacking):
+            m.d.comb += error.eq(CommandError.NOT_IN_MEMORY)
         with m.If(~known | ~self.mask.any()):
             m.d.comb += error.eq(CommandError.UNKNOWN)
         took = pick([self.took[k] for k in range(g.kernel_slots)], command.kernel)
@@ -120,7 +132,7 @@ class CommandFanOut(wiring.Component):
             m.d.comb += saved.eq(took & Cat(own == KernelState.PREEMPTED for own in states))
         again = pick([each.as_value() for each in back], command.kernel)
         m.d.comb += self.targets.eq(Mux(
-            self.valid & (error == CommandError.NONE), self.mask & (suitable | saved), 0))
+            self.valid & (error == CommandError.NONE), mask & (suitable | saved), 0))
         m.d.comb += [self.words[i].eq(Mux(saved[i], again, self.word)) for i in range(g.sms)]
         m.d.comb += self.refused.eq(self.valid & self.asked & ~self.accepted.any())
         with m.If(self.valid & self.asked):

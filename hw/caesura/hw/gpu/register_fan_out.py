@@ -113,6 +113,7 @@ class RegisterFanOut(wiring.Component):
                 sm.address.eq(access.address), sm.write_data.eq(access.data),
                 sm.write.eq(access.write & access.sms[i]),
                 combiner.words[i].eq(sm.read_data), commands.states[i].eq(report.states),
+                commands.recorded[i].eq(report.recorded),
                 commands.accepted[i].eq(report.accepted), events.states[i].eq(report.states),
                 events.errors[i].eq(report.errors), events.switched[i].eq(report.switched),
                 events.faults[i].eq(report.fault)]

@@ -116,6 +116,8 @@ class ReportPort(wiring.Signature):
     states, errors : array, out
         `KernelState` of each kernel slot, and the `CommandError` with which its last preempt or
         resume ended.
+    recorded : Signal(kernel_slots), out
+        Vector: kernels that are preempted, and all of which is in memory, with the record.
     switched : switch_event, out
         A preempt or resume has ended well.
     idle : Signal(kernel_slots), out
@@ -139,7 +141,7 @@ class ReportPort(wiring.Signature):
         super().__init__({
             "states": Out(data.ArrayLayout(KernelState, slots)),
             "errors": Out(data.ArrayLayout(CommandError, slots)), "idle": Out(slots),
-            "switched": Out(switch_event(g)),
+            "recorded": Out(slots), "switched": Out(switch_event(g)),
             "start": Out(slots), "adopted": Out(adoption(g)), "accepted": Out(1),
             "fault": Out(1), "grids": Out(data.ArrayLayout(grid_size(), slots)),
             "share": Out(register_map()["bus_share"].fields["beats"].width)})

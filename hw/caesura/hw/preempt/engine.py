@@ -132,6 +132,8 @@ class PreemptEngine(wiring.Component):
     kept : Signal(kernel_slots), out
         Vector: a TB of the kernel is saved, or its record stands in memory: a resume has to come
         before it runs again. TBs that are `away` do not count.
+    recorded : Signal(kernel_slots), out
+        Vector: kernels whose record is in memory, and nothing of which has run since.
     away : array of Signal(context_entries), in
         With `Geometry.watches`. Vector a kernel: entries of TBs that have left by themselves.
     ended : preemption.entry_event, in
@@ -170,6 +172,7 @@ class PreemptEngine(wiring.Component):
     plan_request: data.View
     plan: data.View
     kept: Signal
+    recorded: Signal
     away: data.View
     ended: data.View
     progress: data.View
@@ -195,7 +198,8 @@ class PreemptEngine(wiring.Component):
             "plan_request": Out(plan_request(g)), "plan": In(plan(g)),
             **({"away": In(data.ArrayLayout(g.context_entries, g.kernel_slots))} if g.watches
                else {}),
-            "kept": Out(g.kernel_slots), "ended": In(entry_event(g)),
+            "kept": Out(g.kernel_slots), "recorded": Out(g.kernel_slots),
+            "ended": In(entry_event(g)),
             "progress": In(data.ArrayLayout(kernel_progress(), g.kernel_slots)),
             "adopted": Out(adoption(g)),
             "launch": Out(WarpLaunchPort(g)), "core": Out(PreemptionPort(g)),
@@ -501,7 +505,9 @@ class PreemptEngine(wiring.Component):
             writer.kernel.eq(self.kernels[kernel]), writer.progress.eq(self.progress[kernel]),
             writer.saved.eq(saved.saved), writer.sides.eq(saved.sides),
             writer.generations.eq(generations.crc),
-            saved.recorded.eq(sequencer.write), saved.voided.eq(sequencer.voided),
+            saved.recording.eq(sequencer.write), saved.written.eq(sequencer.written),
+            saved.voiding.eq(sequencer.void), saved.voided.eq(sequencer.voided),
+            self.recorded.eq(saved.recorded),
             saved.tally.eq(save.done),
         ]
 

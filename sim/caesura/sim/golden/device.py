@@ -28,6 +28,12 @@ def common_state(states: Sequence[KernelState]) -> KernelState:
     return next((each for each in STATE_ORDER if each in states), KernelState.IDLE)
 
 
+def _recorded(sms: Sequence[tuple[KernelState, int]]) -> bool:
+    """Return whether a kernel with these states, recorded or not, is that on each SM that has any of it."""
+    mine = [recorded for state, recorded in sms if state is not KernelState.IDLE]
+    return bool(mine) and all(mine)
+
+
 def combined(register: Register, words: Sequence[int], said: Sequence[bool]) -> int:
     """Return what a device reads where its SMs read `words`, for those SMs that count; errors of a state are those of
     the SMs that `said` marks. Of a status the error is left out."""
@@ -41,7 +47,8 @@ def combined(register: Register, words: Sequence[int], said: Sequence[bool]) -> 
         case Combine.STATE:
             fields = [register.unpack(word) for word in words]
             error = next((f["error"] for f, its in zip(fields, said, strict=True) if its and f["error"]), 0)
-            return register.pack(state=common_state([KernelState(f["state"]) for f in fields]), error=error)
+            return register.pack(state=common_state([KernelState(f["state"]) for f in fields]), error=error,
+                                 recorded=_recorded([(KernelState(f["state"]), f["recorded"]) for f in fields]))
         case Combine.STATUS:
             fields = [register.unpack(word) for word in words]
             return register.pack(busy=max((f["busy"] for f in fields), default=0), **{
@@ -103,6 +110,10 @@ class GoldenDevice:
     def errors(self, kernel: int) -> list[CommandError]:
         """Return how the last preempt, resume or adoption of a kernel slot has ended, by SM."""
         return [sm.machine.kernels[kernel].error for sm in self._sms]
+
+    def recorded(self, kernel: int) -> list[bool]:
+        """Return whether a kernel is preempted and all of it in memory, by SM."""
+        return [sm.machine.kernels[kernel].in_memory for sm in self._sms]
 
     def read_register(self, address: int) -> int:
         """Return the 32-bit register at a byte address (`hw.arch.registers.device_register_map`)."""
@@ -187,10 +198,14 @@ class GoldenDevice:
         if fields["op"] not in list(Command) or slot >= self.geometry.kernel_slots or not mask:
             return CommandError.UNKNOWN
         op, states = Command(fields["op"]), self.states(slot)
+        if op is Command.RELEASE:
+            mask = [*range(self.geometry.sms)]
         begins = op in (Command.START, Command.ADOPT)
         state = common_state(states if begins else [states[sm] for sm in mask])
         if error := REFUSED[op].get(state):
             return error
+        if op is Command.RELEASE and not _recorded([*zip(states, self.recorded(slot), strict=True)]):
+            return CommandError.NOT_IN_MEMORY
         targets = {sm: fields for sm in mask if states[sm] not in REFUSED[op]}
         if op is Command.ABORT and state is KernelState.PREEMPTING:
             targets |= {sm: self._back[slot] for sm in mask
@@ -219,7 +234,8 @@ class GoldenDevice:
             self._back[slot] = dict.fromkeys(fields, 0) | {
                 "op": Command.RESUME, "kernel": slot, "scramble": fields["scramble"], "gang": fields["gang"]}
         started = {Command.PREEMPT: KernelState.PREEMPTING, Command.RESUME: KernelState.RESUMING,
-                   Command.KILL: KernelState.KILLING, Command.ADOPT: KernelState.ADOPTING}
+                   Command.KILL: KernelState.KILLING, Command.RELEASE: KernelState.KILLING,
+                   Command.ADOPT: KernelState.ADOPTING}
         if op in started:  # it may be over already
             self._before[slot].add(started[op])
         return CommandError.NONE

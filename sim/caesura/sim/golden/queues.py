@@ -299,10 +299,11 @@ class GoldenQueues:
 
     def _leave(self, flight: _Flight, host: QueueHost) -> bool:
         """Have a kernel that is saved leave its slot; what has stayed on the SMs first."""
-        if flight.bound or any(host.errors(flight.slot)):
+        if flight.bound:
             flight.bound = False
             return host.give(kernel=flight.slot, **self._policy("queue_preempts", whole=True))
-        flight.away = host.give(op=Command.KILL, kernel=flight.slot)
+        flight.away = host.give(op=Command.RELEASE, kernel=flight.slot)
+        flight.bound = not flight.away  # memory does not hold all of it: preempt it once more
         return flight.away
 
     # Packets

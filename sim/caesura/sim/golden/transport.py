@@ -83,7 +83,8 @@ class GoldenTransport:
         """Return what the machine says of a kernel slot."""
         kernel, (counts, _, what) = self.machine.kernels[index], name.partition("_")
         if name == "state":
-            return self._map["kernel[0].state"].pack(state=kernel.state, error=kernel.error)
+            return self._map["kernel[0].state"].pack(state=kernel.state, error=kernel.error,
+                                                     recorded=kernel.in_memory)
         if what == "stay":
             return sum(1 << row.tb.entry for row in self.machine.stays(kernel) if getattr(row.stay, counts))
         if counts in ("profile", "switches") and not self.geometry.profile:
@@ -178,8 +179,10 @@ class GoldenTransport:
         if error := REFUSED[Command(op)].get(kernel.state):
             return error
         if (op == Command.PREEMPT and kernel.state is KernelState.PREEMPTED and not machine.resident(kernel)
-                and (in_place or checkpoint or not (machine.stays(kernel) or kernel.error))):
+                and (in_place or checkpoint or kernel.recorded)):
             return CommandError.NOT_RUNNING
+        if op == Command.RELEASE and not kernel.recorded:
+            return CommandError.NOT_IN_MEMORY
         random = self._random if scramble else None
         match Command(op):
             case Command.START:
@@ -196,7 +199,7 @@ class GoldenTransport:
                 preemption.abort(kernel)
             case Command.HASTEN:
                 preemption.hasten(kernel)
-            case Command.KILL:
+            case Command.KILL | Command.RELEASE:
                 preemption.kill(kernel)
         return CommandError.NONE
 

@@ -87,6 +87,7 @@ _MEANING = {
     CommandError.BAD_IMAGE: "the saved context is not what was saved: something has written there since; thread blocks "
                             "that were not restored stay saved",
     CommandError.BUS_ERROR: "the memory answered with an error; thread blocks not yet saved stay on the SM",
+    CommandError.NOT_IN_MEMORY: "memory does not hold all of the kernel; preempt it once more, as a whole",
     CommandError.ABORTED: "it was aborted; thread blocks without room stay saved, all others run",
 }
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Mapping, Sequence
 
 from caesura.hw.arch.commands import Command
@@ -153,10 +154,17 @@ class Launcher:
         return launch
 
     def refused(self, launch: Launch) -> None:
-        """An adoption has ended badly: the launch is none, and memory stays as it is."""
-        del self.launches[launch.slot]
+        """An adoption has ended badly, or not: the launch is none, and memory stays as it is."""
+        self.vacate(launch)
         launch.held = []
         self.slots.give_back(launch)
+
+    def vacate(self, launch: Launch) -> None:
+        """Undo an adoption: some SMs may have the launch, or may be about to, others not. Memory stays as it is."""
+        del self.launches[launch.slot]
+        self.slots.closing.add(launch.slot)
+        with contextlib.suppress(CommandRefused):  # by all of them, if none has any of it
+            self.command(Command.KILL, launch)
 
     @staticmethod
     def _check_image(device: DeviceMemory, block: DescriptorBlock, handle: int, image: KernelImage) -> None:

@@ -326,7 +326,7 @@ class Preemption:
         if launch.state is KernelState.RESUMING:
             self._wait("abort", launch, (KernelState.RESUMING,), limit)
         if (error := launch.outcome) not in (CommandError.NONE, CommandError.ABORTED):
-            raise CommandRefused(f"abort of kernel {launch.kernel.image.name!r}", error, state=launch.known_state())
+            raise self._failed("abort", launch, error)
 
     @whole
     def hasten(self, launch: Launch) -> None:
@@ -365,16 +365,32 @@ class Preemption:
         """Take a launch over from memory of an owner; see `Device.adopt`."""
         limit = whole_number(max_cycles, "max_cycles")
         launch = self._launcher.adopt(device, handle, image)
-        self._wait("adopt", launch, (KernelState.ADOPTING,), limit)
-        if error := launch.outcome:
+        try:
+            self._wait("adopt", launch, (KernelState.ADOPTING,), limit)
+            if error := launch.outcome:
+                raise CommandRefused(f"adopt of kernel {image.name!r} at {handle:#x}", error, _NOT_ADOPTED.get(error))
+        except BaseException:
             self._launcher.refused(launch)
-            raise CommandRefused(f"adopt of kernel {image.name!r} at {handle:#x}", error, _NOT_ADOPTED.get(error))
+            raise
         return launch
 
     def _finish(self, what: str, launch: Launch, state: KernelState, max_cycles: int) -> None:
         self._wait(what, launch, (state,), max_cycles)
         if error := launch.outcome:
-            raise CommandRefused(f"{what} of kernel {launch.kernel.image.name!r}", error, state=launch.known_state())
+            raise self._failed(what, launch, error)
+
+    def _failed(self, what: str, launch: Launch, error: CommandError) -> CommandRefused:
+        """Return what is raised where a command has ended badly; of several SMs some may have carried it out."""
+        command = f"{what} of kernel {launch.kernel.image.name!r}"
+        if not self._host.geometry.has_uncore:
+            return CommandRefused(command, error, state=launch.known_state())
+        states = []
+        for sm in range(self._host.geometry.sms):
+            with self._host.of_sm(sm):
+                fields = self._host.fields(f"kernel[{launch.slot}].state")
+            state = KernelState(fields["state"]).name.lower()
+            states.append(f"{state} on SM {sm}{' (failed)' if fields['error'] else ''}")
+        return CommandRefused(f"{command}, now {', '.join(states)}; preempt, resume or kill the rest", error)
 
     def _wait(self, what: str, launch: Launch, states: Collection[KernelState], max_cycles: int) -> None:
         """Let time pass while a launch is in one of some states."""

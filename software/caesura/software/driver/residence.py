@@ -21,8 +21,9 @@ __all__ = ["Residence"]
 class Residence:
     """Takes kernel slots from preempted launches, and gives them one when they are wanted again.
 
-    A launch that has been preempted stands in memory whole, with a record by which any machine takes it over
-    (docs/preemption.md, Taken over from memory). So its slot can be killed, and the launch be adopted into another.
+    A launch that has been preempted as a whole stands in memory, with a record by which any machine takes it over
+    (docs/preemption.md, Taken over from memory). So its slot can be released, and the launch be adopted into another.
+    Whether memory holds all of it the machine knows: it says so in the state of the slot, and refuses a release if not.
 
     Parameters
     ----------
@@ -70,7 +71,10 @@ class Residence:
         """Take the slot of a preempted launch that can do without; return whether there was one."""
         for launch in [*self._slots.launches.values()]:
             if not self.bound(launch):
-                self._leave(launch, DEFAULT_CYCLES)
+                try:
+                    self._leave(launch, DEFAULT_CYCLES)
+                except CommandRefused:
+                    continue
                 return True
         return False
 
@@ -80,10 +84,14 @@ class Residence:
             return "which arrays its addresses come from is not in memory, and bounds are checked here"
         if launch.state is not KernelState.PREEMPTED:
             return f"it is {launch.state.name.lower()}; preempt it first"
-        if launch.outcome:
-            return "its last command failed; resume or kill it"
+        if self._host.fields(f"kernel[{launch.slot}].state")["recorded"]:
+            return ""
+        return self._missing(launch)
+
+    def _missing(self, launch: Launch) -> str:
+        """Return what of a preempted launch is not in memory."""
+        path = f"kernel[{launch.slot}]"
         for sm in range(self._host.geometry.sms):
-            path = f"kernel[{launch.slot}]"
             with self._host.of_sm(sm):
                 state = KernelState(self._host.fields(f"{path}.state")["state"])
                 stays = self._host.geometry.in_place and any(
@@ -92,15 +100,18 @@ class Residence:
                 return "some of it is still on the SM; preempt it without in_place"
             if state not in (KernelState.PREEMPTED, *ENDED):
                 return f"on SM {sm} it is {state.name.lower()}; preempt it there too"
-        return ""
+        if launch.outcome:
+            return "its last command failed, and memory does not hold all of it; preempt, resume or kill it"
+        return ("not all of its thread blocks were preempted, so memory does not hold all of it; preempt it once more, "
+                "as a whole")
 
     def _leave(self, launch: Launch, max_cycles: int) -> None:
-        """Have a launch leave its slot, which is killed; what is in memory stays."""
+        """Have a launch leave its slot, which is released; what is in memory stays."""
         slot = launch.slot
         launch.go_away()
         self._slots.away.append(launch)
         try:
-            self._launcher.command(Command.KILL, launch)
+            self._launcher.command(Command.RELEASE, launch)
         except CommandRefused:
             self._slots.away.remove(launch)
             launch.come_back(slot)
@@ -126,11 +137,12 @@ class Residence:
             self._launcher.command(Command.ADOPT, launch)
             passed = self._time.wait_until(lambda: launch.state is not KernelState.ADOPTING, max_cycles, launch)
             if launch.state is KernelState.ADOPTING:
-                raise CycleLimit(f"kernel {name!r} has not been taken from memory after {passed} cycles; it goes on")
+                raise CycleLimit(f"kernel {name!r} has not been taken from memory after {passed} cycles; it is safe "
+                                 "there, so resume it once memory answers")
             if error := launch.outcome:
                 raise CommandRefused(f"kernel {name!r} could not be brought back to a kernel slot", error)
-        except CommandRefused:
-            del self._slots.launches[slot]
+        except BaseException:
+            self._launcher.vacate(launch)
             self._slots.away.append(launch)
             launch.away = left
             raise

@@ -109,15 +109,17 @@ class Scene:
 
     def command(self, op, slot, whole):
         """Give a command to all SMs; return whether one takes it. A preempt of what is saved is taken if some of it is
-        on the SMs."""
+        not in memory, and a release if all is (not `whole`)."""
         to = {Command.PREEMPT: KernelState.PREEMPTING, Command.RESUME: KernelState.RESUMING,
-              Command.KILL: KernelState.KILLING}[op]
+              Command.KILL: KernelState.KILLING, Command.RELEASE: KernelState.KILLING}[op]
         over = {KernelState.IDLE, KernelState.FINISHED, KernelState.KILLING}
         takes = {Command.PREEMPT: {KernelState.RUNNING, KernelState.RESUMING}, Command.RESUME: {KernelState.PREEMPTED},
-                 Command.KILL: {*KernelState} - over}[op]
+                 Command.KILL: {*KernelState} - over,
+                 Command.RELEASE: set() if whole else {KernelState.PREEMPTED}}[op]
         taken = False
         for sm, states in enumerate(self.states):
-            if states[slot] in takes or whole and states[slot] is KernelState.PREEMPTED:
+            if states[slot] in takes or (
+                    whole and op is Command.PREEMPT and states[slot] is KernelState.PREEMPTED):
                 states[slot], self.errors[sm][slot], taken = to, CommandError.NONE, True
         return taken
 
@@ -144,8 +146,7 @@ def check(scene, what, mine):
     assert kernel is not None and kernel.slot == what.slot and not kernel.away
     match op:
         case Command.PREEMPT if what.whole:
-            assert off and mine[q] and not scene.free()
-            assert kernel.bound or any(errors[kernel.slot] for errors in scene.errors)
+            assert off and mine[q] and not scene.free() and kernel.bound
         case Command.PREEMPT:
             assert off and states & {KernelState.RUNNING, KernelState.RESUMING}
             assert not states & {KernelState.PREEMPTING, KernelState.KILLING, KernelState.ADOPTING}
@@ -154,10 +155,9 @@ def check(scene, what, mine):
             assert states <= {KernelState.PREEMPTED, KernelState.FINISHED, KernelState.RUNNING}
         case Command.KILL if kernel.adopting:
             assert any(errors[kernel.slot] for errors in scene.errors)
-        case Command.KILL:
+        case Command.RELEASE:
             assert off and mine[q] and not kernel.bound and not scene.free()
             assert states <= {KernelState.PREEMPTED, KernelState.FINISHED}
-            assert not any(errors[kernel.slot] for errors in scene.errors)
             needs = [p for p in range(G.flights) if scene.kernels[p] and not scene.stuck[p // DEPTH]
                      and (scene.kernels[p].slot is None or scene.kernels[p].away)]
             assert any(scene.priority[p] > scene.priority[q] for p in needs)
@@ -212,7 +212,7 @@ def test_commands_by_priority(seed, slots):
                 scene.stuck[q // DEPTH] |= failed
             if action.valid:
                 kernel = scene.kernels[what.kernel]
-                whole = what.whole and (kernel.stays or scene.failed(kernel))
+                whole = kernel.stays or scene.failed(kernel)
                 taken = scene.command(Command(what.op), what.slot, whole)
                 done = {"valid": 1, "accepted": int(taken), "what": {name: getattr(what, name) for name in (
                     "op", "kernel", "slot", "checkpoint", "whole")}}
@@ -226,10 +226,11 @@ def test_commands_by_priority(seed, slots):
                 elif what.op == Command.RESUME and taken:
                     kernel.back = True
                 elif what.op == Command.KILL:
-                    if kernel.adopting:
-                        scene.stuck[what.kernel // DEPTH] = True
-                        lost |= 1 << what.kernel
-                    kernel.away, kernel.adopting = kernel.away or kernel.adopting or taken, False
+                    scene.stuck[what.kernel // DEPTH] = True
+                    lost |= 1 << what.kernel
+                    kernel.away, kernel.adopting = True, False
+                elif what.op == Command.RELEASE:
+                    kernel.away, kernel.bound = taken, not taken
             elif scene.free():
                 waiting = [q for q, kernel in enumerate(scene.kernels) if kernel and (
                     kernel.slot is None or (kernel.away and back >> q & 1)) and not scene.stuck[q // DEPTH]]
@@ -264,4 +265,5 @@ def test_commands_by_priority(seed, slots):
     simulator.run()
     assert len(ended) > 10
     assert scene.seen >= (
-        {Command.PREEMPT, Command.RESUME, Command.KILL, "whole", "lost"} if slots == 1 else {Command.PREEMPT})
+        {Command.PREEMPT, Command.RESUME, Command.RELEASE, Command.KILL, "whole", "lost"} if slots == 1
+        else {Command.PREEMPT})

@@ -27,16 +27,20 @@ def test_an_entry_is_saved_from_complete_to_demoted():
     dut, rng = component(SavedEntries, G), random.Random(1)
 
     async def bench(ctx):
-        saved, records = {k: {} for k in range(G.kernel_slots)}, set()
+        saved, records, in_memory = {k: {} for k in range(G.kernel_slots)}, set(), set()
         for _ in range(400):
             generation = rng.getrandbits(32)
             kernel, entry, saving = rng.randrange(G.kernel_slots), rng.randrange(G.context_entries), rng.getrandbits(1)
             state, error = rng.choice([State.COMPLETE, State.DEMOTED, State.BASE]), rng.random() < 0.3
             valid = rng.random() < 0.8
             start = 1 << rng.randrange(G.kernel_slots) if rng.random() < 0.02 else 0
-            recorded, voided = rng.random() < 0.1, rng.random() < 0.1
-            for signal, what in ((dut.kernel, kernel), (dut.generation, generation), (dut.recorded, recorded),
-                                 (dut.voided, voided and not recorded), (dut.saving, saving),
+            recording, voided = rng.random() < 0.1, rng.random() < 0.1
+            voiding = not recording and (voided or rng.random() < 0.1)
+            written = not recording and not voiding and kernel in records and rng.random() < 0.3
+            valid = valid and not written
+            for signal, what in ((dut.kernel, kernel), (dut.generation, generation), (dut.recording, recording),
+                                 (dut.written, written), (dut.voiding, voiding),
+                                 (dut.voided, voided and not recording), (dut.saving, saving),
                                  (dut.start, start), (dut.event, {"valid": valid, "entry": entry, "state": state,
                                                                   "error": error})):
                 ctx.set(signal, what)
@@ -45,7 +49,11 @@ def test_an_entry_is_saved_from_complete_to_demoted():
                 saved[kernel][entry] = generation
             elif valid and not error and state == State.DEMOTED:
                 saved[kernel].pop(entry, None)
-            if recorded:
+            if recording or voiding or valid and state == State.DEMOTED:  # whatever becomes of the write
+                in_memory.discard(kernel)
+            elif written:
+                in_memory.add(kernel)
+            if recording:
                 records.add(kernel)
             elif voided or (valid and not error and state == State.DEMOTED):
                 records.discard(kernel)
@@ -53,8 +61,10 @@ def test_an_entry_is_saved_from_complete_to_demoted():
                 if start >> k & 1:
                     saved[k].clear()
                     records.discard(k)
-            for signal in (dut.event.valid, dut.start, dut.recorded, dut.voided):
+                    in_memory.discard(k)
+            for signal in (dut.event.valid, dut.start, dut.recording, dut.written, dut.voiding, dut.voided):
                 ctx.set(signal, 0)
+            assert ctx.get(dut.recorded) == vector(in_memory)
             assert ctx.get(dut.kept) == vector(k for k in saved if saved[k] or k in records)
             for k in range(G.kernel_slots):
                 ctx.set(dut.kernel, k)

@@ -141,7 +141,9 @@ def test_commands_one_after_the_other(name):
         assert not ctx.get(dut.result.valid) and not ctx.get(dut.write)
         failed = rng.random() < 0.3
         ctx.set(dut.write_error, failed)
+        assert not ctx.get(dut.written)
         ctx.set(dut.settled, 1)
+        assert ctx.get(dut.written) == (not failed)
         await ctx.tick()
         ctx.set(dut.write_error, 0)
         ctx.set(dut.settled, 0)

@@ -41,17 +41,18 @@ class QueuePreemption(wiring.Component):
 
     ::
 
-        runs --preempt--> saved --kill--> away          while a queue with a higher priority has
+        runs --preempt--> saved -release-> away         while a queue with a higher priority has
           ^                 |               |           a kernel that runs or wants to
           +-----resume------+ <---adopt-----+           when none has any more
 
     A kernel that is saved keeps its kernel slot until one of a higher priority needs it: then the
-    slot is killed, and what memory holds of the kernel is adopted into another slot later (`back`).
-    One that has stayed on the SMs in part, or that memory refused, is preempted once more before
-    that, as a whole. What others have preempted they resume. Kernels of a queue that is stopped
-    keep their slots, and run to their ends. Those of one queue have one priority, so they do not
-    preempt each other. One that could not be resumed keeps its slot as well, and is resumed once
-    more when its queue begins to go on.
+    slot is released, and what memory holds of the kernel is adopted into another slot later
+    (`back`). One that memory does not hold whole, since some has stayed on the SMs or a write was
+    refused, is preempted once more before that, as a whole: the SMs refuse its release. What others
+    have preempted they resume. Kernels of a queue that is stopped keep their slots, and run to
+    their ends. Those of one queue have one priority, so they do not preempt each other. One that
+    could not be resumed keeps its slot as well, and is resumed once more when its queue begins to
+    go on.
 
     Parameters
     ----------
@@ -146,11 +147,11 @@ class QueuePreemption(wiring.Component):
         mine = Signal(g.flights)  # preempted by this block, which resumes it
         tried = Signal(g.flights)  # a command was refused
         due = Signal(g.flights)  # to be checkpointed
-        bound = Signal(g.flights)  # some of it may be on the SMs: its slot is not killed
+        bound = Signal(g.flights)  # some of it may not be in memory: its slot is not released
         resuming = Signal(g.flights)  # its resume has not been seen to end
         broken = Signal(g.flights)  # or has failed
         chosen = {name: Signal(g.flights, name=name) for name in (
-            "unadopt", "kill", "evict", "preempt", "resume", "checkpoint")}
+            "unadopt", "release", "evict", "preempt", "resume", "checkpoint")}
         off, needed = self._compare(m, wants)
         for f in range(g.flights):
             q = f // g.queue_capacity
@@ -210,8 +211,8 @@ class QueuePreemption(wiring.Component):
                 & ~anywhere[KernelState.RESUMING] & ~off & ~self.adopting[f]
                 & ~resuming[f] & ~broken[f]),
             yields.eq(mine[f] & self.saved[f] & off & needed & ~self.adopting[f]),
-            chosen["kill"][f].eq(yields & ~failed & ~bound[f]),
-            chosen["evict"][f].eq(yields & (failed | bound[f])),
+            chosen["release"][f].eq(yields & ~bound[f]),
+            chosen["evict"][f].eq(yields & bound[f]),
             chosen["checkpoint"][f].eq(due[f] & here & anywhere[KernelState.RUNNING] & ~moves
                                        & ~anywhere[KernelState.RESUMING] & ~off),
         ]
@@ -244,7 +245,7 @@ class QueuePreemption(wiring.Component):
 
     def _choose(self, m, chosen):
         """Show one of the commands: what frees something comes first."""
-        commands = {"unadopt": Command.KILL, "kill": Command.KILL, "evict": Command.PREEMPT,
+        commands = {"unadopt": Command.KILL, "release": Command.RELEASE, "evict": Command.PREEMPT,
                     "preempt": Command.PREEMPT, "resume": Command.RESUME,
                     "checkpoint": Command.PREEMPT}
         what = self.action.what
@@ -285,8 +286,8 @@ class QueuePreemption(wiring.Component):
                         with m.If(self.adopting[f]):  # it may be on no SM: then nobody takes this
                             m.d.sync += [self.away[f].eq(1), self.adopting[f].eq(0)]
                             m.d.comb += self.lost[f].eq(1)
-                        with m.Elif(done.accepted):
-                            m.d.sync += self.away[f].eq(1)
+                    with m.Case(Command.RELEASE):
+                        m.d.sync += [self.away[f].eq(done.accepted), bound[f].eq(~done.accepted)]
             with m.If(self.brought[f]):
                 m.d.sync += [self.away[f].eq(0), self.adopting[f].eq(1), mine[f].eq(1),
                              tried[f].eq(0)]

@@ -70,8 +70,9 @@ class SavedEntries(wiring.Component):
         Entry `select` of such a kernel, or that of its base, says this.
     adopted : in
         Its entries count from now on.
-    recorded, voided : Signal, in
-        The kernel's record begins to be written; it is acknowledged that it is void.
+    recording, written, voiding, voided : Signal, in
+        The kernel's record begins to be written; it is acknowledged; it begins to be made void; it
+        is acknowledged that it is.
     start : Signal(kernel_slots), in
         Vector: the kernel begins anew; none of its entries is saved.
     ended : in
@@ -84,6 +85,9 @@ class SavedEntries(wiring.Component):
         those of them to which there is a second image on the other side.
     stands : Signal, out
         The record of the kernel may be believed.
+    recorded : Signal(kernel_slots), out
+        Vector: kernels whose record is in memory, whole, and nothing of which has been asked to
+        run since.
     away : array of Signal(context_entries), in
         With `Geometry.watches`. Vector a kernel: entries of TBs that have left by themselves.
     kept : Signal(kernel_slots), out
@@ -115,7 +119,9 @@ class SavedEntries(wiring.Component):
     arrived_base: Signal
     found: data.View
     adopted: data.View
-    recorded: Signal
+    recording: Signal
+    written: Signal
+    voiding: Signal
     voided: Signal
     start: Signal
     ended: data.View
@@ -128,6 +134,7 @@ class SavedEntries(wiring.Component):
     without_lines: Signal
     completed: Signal
     stands: Signal
+    recorded: Signal
     away: data.View
     kept: Signal
     select: Signal
@@ -151,10 +158,11 @@ class SavedEntries(wiring.Component):
             "event": In(head_event(g)), "tally": In(save_tally(g)),
             "adopts": In(1), "record_sides": In(g.context_entries),
             "arrived": In(1), "arrived_base": In(1), "found": In(found_entry(g)),
-            "adopted": In(adoption(g)), "recorded": In(1), "voided": In(1),
+            "adopted": In(adoption(g)), "recording": In(1), "written": In(1),
+            "voiding": In(1), "voided": In(1),
             "start": In(g.kernel_slots), "ended": In(entry_event(g)),
             **{name: Out(g.context_entries) for name in _Sets.NAMES}, "stands": Out(1),
-            "kept": Out(g.kernel_slots),
+            "kept": Out(g.kernel_slots), "recorded": Out(g.kernel_slots),
             **({"away": In(data.ArrayLayout(g.context_entries, g.kernel_slots))} if g.watches
                else {}),
             "select": In(tb), "select_base": In(1), "listed": Out(32), "listed_crc": Out(32),
@@ -181,7 +189,13 @@ class SavedEntries(wiring.Component):
         records = Signal(g.kernel_slots)
         this = Const(1) << self.kernel
         m.d.comb += self.stands.eq(records.bit_select(self.kernel, 1))
-        with m.If(self.recorded | self.adopted.valid):
+        # Whatever becomes of the write of a head, memory may hold it.
+        ends = (self.recording | self.voiding
+                | event.valid & (event.state == State.DEMOTED))
+        m.d.sync += self.recorded.eq((self.recorded & ~Mux(ends, this, 0)
+                                      | Mux(self.written | self.adopted.valid, this, 0))
+                                     & ~self.start)
+        with m.If(self.recording | self.adopted.valid):
             m.d.sync += records.eq((records | this) & ~self.start)
         with m.Elif(self.voided | demoted):
             m.d.sync += records.eq(records & ~this & ~self.start)

@@ -93,6 +93,8 @@ class Sequencer(wiring.Component):
         The `GenerationsChecksum`.
     write, void : Signal, out; busy : Signal, in
         The `KernelRecordWriter`.
+    written : Signal, out
+        The kernel's record is in memory.
     voided : Signal, out
         The kernel's record is void.
     write_error : Signal, in
@@ -144,6 +146,7 @@ class Sequencer(wiring.Component):
     checked: Signal
     write: Signal
     void: Signal
+    written: Signal
     busy: Signal
     voided: Signal
     write_error: Signal
@@ -171,7 +174,8 @@ class Sequencer(wiring.Component):
             "adopted": In(adoption(g)), "record_generation": In(32),
             **{name: In(1) for name in ("withdraw", "gone", "released", "saved", "stands",
                                         "checked", "busy", "write_error")},
-            **{name: Out(1) for name in ("check", "write", "void", "voided")},
+            **{name: Out(1) for name in ("check", "write", "void", "written",
+                                         "voided")},
             "draining": In(1), "hasten": In(1),
             "cancel": In(1), "flush": Out(1), "settled": In(1),
         })
@@ -342,6 +346,7 @@ class Sequencer(wiring.Component):
             with m.If(self.write_error):
                 m.d.sync += error.eq(CommandError.BUS_ERROR)
             with m.If(~self.busy & self.settled):
+                m.d.comb += self.written.eq(~self.write_error)
                 m.next = "END"
             with m.If(self.cancel):
                 m.next = "FLUSH"

@@ -297,6 +297,11 @@ class Kernel:
         return bool(self.taken) or self.recorded
 
     @property
+    def in_memory(self) -> bool:
+        """It is preempted, and all of it is in memory, with its record."""
+        return self.state is KernelState.PREEMPTED and self.recorded
+
+    @property
     def taken(self) -> set[int]:
         """The entries of TBs that are saved and have not left by themselves."""
         return self.saved.keys() - self.left.keys()
