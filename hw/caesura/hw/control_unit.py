@@ -66,7 +66,7 @@ class ControlUnit(wiring.Component):
         What the inspect registers look at.
     parameters, uniform_parameters : ParameterPort, in
         Words of a kernel's parameters, for `ExecutePipeline` and `FrontEnd`.
-    cycle : Signal(32), out
+    cycle : Signal(64), out
         Cycles since reset.
     clear : out
         A warp is put into its slot in this cycle.
@@ -120,7 +120,7 @@ class ControlUnit(wiring.Component):
             "residency": Out(ResidencyPort(g)), "core": Out(PreemptionPort(g)),
             "inspect": Out(WarpWindow(g)),
             "parameters": In(ParameterPort(g)), "uniform_parameters": In(ParameterPort(g)),
-            "cycle": Out(32),
+            "cycle": Out(64),
             "clear": Out(payload.warp_clear(g)),
             "clear_lines": Out(payload.line_range(g)),
             "reports": In(payload.fault_reports(g)),

@@ -105,8 +105,18 @@ def test_special_registers_of_a_three_dimensional_block():
                     Special.TID_X: linear % 3, Special.TID_Y: linear // 3 % 2, Special.TID_Z: linear // 6,
                     Special.NTID_X: 3, Special.NTID_Y: 2, Special.NTID_Z: 3, Special.CTAID_X: 1,
                     Special.CTAID_Y: 0, Special.CTAID_Z: 0, Special.NCTAID_X: 2, Special.NCTAID_Y: 1,
-                    Special.NCTAID_Z: 3}[special]
+                    Special.NCTAID_Z: 3, Special.CLOCK_HIGH: 0}[special]
                 assert int(warp.registers[0][lane]) == expected, (special, linear)
+
+
+@pytest.mark.parametrize("name", ["s2r", "us2r"])
+def test_both_words_of_the_clock(name):
+    code = [word(name, d=0, imm=Special.CLOCK), word(name, d=1, imm=Special.CLOCK_HIGH), word("exit")]
+    bench, warp = single_warp(code)
+    bench.transport.machine.cycle = (5 << 32) - 1
+    bench.transport.advance(2)
+    words = warp.uniforms[:2] if name[0] == "u" else warp.registers[:2, 0]
+    assert words.tolist() == [0, 5]
 
 
 def test_parameters_are_words_of_the_parameter_space():

@@ -317,7 +317,8 @@ class Size(enum.IntEnum):
 class Special(enum.IntEnum):
     """Special registers, read by ``s2r``. Those of `VOLATILE_SPECIALS` are volatile:
     a migrated TB may see them change. `SMID` is the number of the SM on its device, `NSMID` that
-    of the device's SMs."""
+    of the device's SMs. `CLOCK` and `CLOCK_HIGH` are the words of the count of cycles since
+    reset."""
 
     LANEID = 0
     WARPID = 1
@@ -330,6 +331,7 @@ class Special(enum.IntEnum):
     NTID_X = 8
     NTID_Y = 9
     NTID_Z = 10
+    CLOCK_HIGH = 11
     CTAID_X = 12
     CTAID_Y = 13
     CTAID_Z = 14
@@ -338,7 +340,7 @@ class Special(enum.IntEnum):
     NCTAID_Z = 18
 
 
-VOLATILE_SPECIALS = frozenset({Special.SMID, Special.NSMID, Special.CLOCK})
+VOLATILE_SPECIALS = frozenset({Special.SMID, Special.NSMID, Special.CLOCK, Special.CLOCK_HIGH})
 """Special registers that may change while a TB is away, or as it runs."""
 UNIFORM_SPECIALS = frozenset(s for s in Special if not s.name.startswith(("LANEID", "TID_")))
 """Special registers that are the same in all lanes of a warp: those that ``us2r`` reads."""

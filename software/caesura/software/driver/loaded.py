@@ -8,9 +8,9 @@ from dataclasses import replace
 
 import numpy as np
 
-from caesura.hw.arch.geometry import INSTRUCTION_BYTES
+from caesura.hw.arch.geometry import INSTRUCTION_BYTES, SEGMENT_BYTES
 from caesura.software.compiler import KernelImage, Parameter
-from caesura.software.compiler.ir.variables import EVICTION, Binding, eviction_words
+from caesura.software.compiler.ir.variables import EVICTION, LAUNCH, Binding, eviction_words
 from caesura.software.compiler.preemption.restartable import Spoilers, spoilers
 
 from .arguments import number_bytes
@@ -168,8 +168,14 @@ class LoadedKernel:
         """Names of the texture references that it reads."""
         return {binding.name for binding in self.image.bindings if binding.kind == "texture"}
 
-    def parameter_words(self, arguments: Sequence) -> list[int]:
+    def parameter_words(self, arguments: Sequence, dynamic_shared: int = 0) -> list[int]:
         """Return the parameter space as 32-bit words.
+
+        Parameters
+        ----------
+        arguments : sequence
+        dynamic_shared : int
+            Bytes of shared memory besides those that the kernel declares.
 
         Raises
         ------
@@ -189,12 +195,18 @@ class LoadedKernel:
         for parameter, value in zip(parameters, arguments, strict=True):
             space[parameter.offset:parameter.offset + parameter.size] = self._bytes(parameter, value)
         for binding in self.image.bindings:
-            words = self._bound(binding, arguments)
+            words = self._bound(binding, arguments, dynamic_shared)
             space[binding.offset:binding.offset + 4 * len(words)] = np.array(words, "<u4").tobytes()
         return [int.from_bytes(space[k:k + 4], "little") for k in range(0, size, 4)]
 
-    def _bound(self, binding: Binding, arguments: Sequence) -> tuple[int, ...]:
+    def _bound(self, binding: Binding, arguments: Sequence, dynamic_shared: int) -> tuple[int, ...]:
         """Return the words of a binding."""
+        if binding.kind == LAUNCH:
+            total = -(-(self.image.shared_bytes + dynamic_shared) // SEGMENT_BYTES) * SEGMENT_BYTES
+            g, grid = self.device.geometry, next(self.device.grid_numbers)
+            cycle = round((1000 / g.clock_mhz if g.clock_mhz else 1) * (1 << 32))
+            halves = (x >> k & 0xFFFF_FFFF for x in (grid, cycle) for k in (0, 32))
+            return (dynamic_shared, total, g.max_block_warps, *halves)
         if binding.kind == EVICTION:
             return ticket_of(arguments, self.data).words
         if binding.kind == "global":
@@ -240,6 +252,6 @@ class AdoptedKernel(LoadedKernel):
         bare = replace(image, constants=b"", symbols=(), global_bytes=0, global_data=b"", relocations=())
         super().__init__(device, image, ModuleData(device, bare), code)
 
-    def parameter_words(self, arguments: Sequence) -> list[int]:
+    def parameter_words(self, arguments: Sequence, dynamic_shared: int = 0) -> list[int]:
         """Raise a `LaunchError`."""
         raise LaunchError(f"kernel {self.name!r} was adopted with a launch; load it to launch it again")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import itertools
 from collections.abc import Callable, Sequence
 from typing import Protocol
 
@@ -84,6 +85,8 @@ class DeviceMemory:
     system, heap : Region
     users : callable
         Returns who uses memory of the device now, of any owner.
+    grid_numbers : iterator of int
+        Numbers of the owner's grids, those of kernels that ask for it.
     name : str
         Of the owner, in messages.
     launch_limit : int or None
@@ -96,6 +99,7 @@ class DeviceMemory:
     def __init__(self, host: HostInterface, system: Region, heap: Region):
         self.host, self.system, self.heap = host, system, heap
         self.users: Callable[[], Sequence[MemoryUser]] = list
+        self.grid_numbers = itertools.count(1)
 
     @property
     def code_names(self) -> dict[int, str]:

@@ -55,7 +55,7 @@ def pointers_of(kernel: LoadedKernel, arguments: Sequence) -> Pointers:
             flag, record = ticket_of(arguments, kernel.data).words
             found(binding.offset, flag, "the flag of an eviction")
             found(binding.offset + 4, record, "the record of an eviction")
-        else:
+        elif binding.kind == "texture":
             array = kernel.data.textures[binding.name]
             found(binding.offset, array.address, f"the array of texture {binding.name}")
     return Pointers(names, pointers)

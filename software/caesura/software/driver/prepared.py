@@ -67,8 +67,8 @@ class PreparedLaunch:
             If it is not possible: arguments, block or sizes, or its module has been unloaded.
         """
         g, code_base = kernel.device.geometry, kernel.address
-        words = kernel.parameter_words(arguments)
         shared = kernel.image.shared_bytes + whole_number(shared_bytes, "shared_bytes")
+        words = kernel.parameter_words(arguments, shared - kernel.image.shared_bytes)
         threads = check_fit(g, kernel.image, grid, block, shared)
         entries = check_entries(g, kernel.image, whole_number(entries, "entries"))
         pointers = pointers_of(kernel, arguments) if monitor_of(kernel.device.transport) else None

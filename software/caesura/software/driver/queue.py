@@ -329,8 +329,8 @@ class Queue:
         g, image = self._device.geometry, kernel.image
         check_kernel(self._device, kernel)
         grid, block = triple(grid, "grid"), triple(block, "block")
-        words = kernel.parameter_words(arguments)
         shared = image.shared_bytes + whole_number(shared_bytes, "shared_bytes")
+        words = kernel.parameter_words(arguments, shared - image.shared_bytes)
         threads = check_fit(g, image, grid, block, shared)
         if (-(-threads // g.warp_size) > self._warps or shared > self._shared or image.registers > self._registers
                 or image.all_local_bytes > self._local):

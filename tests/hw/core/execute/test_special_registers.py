@@ -30,6 +30,21 @@ def test_three_dimensional_blocks():
             assert (value == expected).all()
 
 
+def test_both_words_of_the_clock():
+    dut = ScalarSource(preset("ecp5"))
+
+    async def bench(ctx):
+        ctx.set(dut.cycle, 0x1234_5678_9ABC_DEF0)
+        for special, expected in ((Special.CLOCK, 0x9ABC_DEF0), (Special.CLOCK_HIGH, 0x1234_5678)):
+            ctx.set(dut.operation, {"alu": AluOp.S2R, "imm": special})
+            await ctx.delay(1e-9)
+            assert ctx.get(dut.value) == expected
+
+    sim = Simulator(dut)
+    sim.add_testbench(bench)
+    sim.run()
+
+
 def test_hardware_matches_model_at_a_beat_a_cycle():
     g = preset("ecp5").replace(warps=32)
     dut, rng = ThreadIndex(g), np.random.default_rng(2)

@@ -43,6 +43,8 @@ TESTS = {
     AluOp.SETP_LT_U: lambda a, b: a < b, AluOp.SETP_LE_U: lambda a, b: a <= b,
     AluOp.SETP_GT_U: lambda a, b: a > b, AluOp.SETP_GE_U: lambda a, b: a >= b,
 }
+HIGH = 0x8000_0007
+"""Upper word of the clock."""
 OPERATIONS = sorted({op.alu for op in OPCODES if op.unit is Unit.UNIFORM if op.alu is not None})
 SPECIAL_WORDS = (0, 1, 31, 32, 33, 0x7FFF_FFFF, 0x8000_0000, 0xFFFF_FFFF)
 
@@ -185,13 +187,15 @@ class UnitBench:
 
     @staticmethod
     def special(number, tb, kernel, block_warp):
-        """None for the clock, which the bench reads when the operation executes."""
+        """None for the lower word of the clock, which the bench reads when the operation executes."""
         if number not in UNIFORM_SPECIALS or number == Special.SMID:
             return 0
         if number == Special.NSMID:
             return 1
         if number == Special.CLOCK:
             return None
+        if number == Special.CLOCK_HIGH:
+            return HIGH
         if number == Special.WARPID:
             return block_warp
         name, _, axis = Special(number).name.rpartition("_")
@@ -211,7 +215,7 @@ class UnitBench:
                 offered = self.operation()
                 ctx.set(dut.op.payload, offered[0])
             ctx.set(dut.op.valid, offered is not None)
-            ctx.set(dut.cycle, 1000 + self.now)
+            ctx.set(dut.cycle, HIGH << 32 | 1000 + self.now)
             taken = offered is not None and ctx.get(dut.op.ready)
             self.collect(ctx)
             if offered is not None and taken:

@@ -73,7 +73,7 @@ class ExecutePipeline(wiring.Component):
         To the memory units.
     parameters : ParameterPort, out
         Words of a kernel's parameters.
-    cycle : Signal(32), in
+    cycle : Signal(64), in
         What ``s2r`` of the clock reads.
     sm_index : Signal(SM_BITS), in
         What it reads of the SM's number; only with `Geometry.has_uncore`.
@@ -111,7 +111,7 @@ class ExecutePipeline(wiring.Component):
             "tbs": In(data.ArrayLayout(payload.tb_info(g), g.tb_slots)),
             "issue": In(IssuePort(g, (row.name for row in SIDE_UNITS))),
             **{f"{row.name}_access": Out(MemoryAccessPort(g, row.words)) for row in MEMORY_UNITS},
-            "parameters": Out(ParameterPort(g)), "cycle": In(32), **sm_number(g),
+            "parameters": Out(ParameterPort(g)), "cycle": In(64), **sm_number(g),
             "clear": In(payload.warp_clear(g)),
             "state": In(RegisterStatePort(g)),
             "fault": Out(payload.fault_report(g)),

@@ -67,7 +67,7 @@ class ScalarSource(wiring.Component):
         super().__init__({
             "kernels": In(data.ArrayLayout(kernel_info(g), g.kernel_slots)),
             "tbs": In(data.ArrayLayout(tb_info(g), g.tb_slots)),
-            "cycle": In(32), **sm_number(g), "operation": In(operation(g)),
+            "cycle": In(64), **sm_number(g), "operation": In(operation(g)),
             "param_select": Out(data.StructLayout({"kernel": below(g.kernel_slots),
                                                    "word": below(g.param_words)})),
             "param_value": In(32), "value": Out(32), "fault": Out(1),
@@ -95,7 +95,8 @@ class ScalarSource(wiring.Component):
     def _specials(self):
         """Return the special registers that are the same in all lanes."""
         op, g = self.operation, self.geometry
-        found = {Special.WARPID: op.block_warp, Special.CLOCK: self.cycle, Special.NSMID: g.sms,
+        found = {Special.WARPID: op.block_warp, Special.CLOCK: self.cycle[:32],
+                 Special.CLOCK_HIGH: self.cycle[32:], Special.NSMID: g.sms,
                  Special.SMID: self.sm_index if g.has_uncore else 0}
         for first, rows, name, number in (
             (Special.NTID_X, self.kernels, "block", op.kernel),

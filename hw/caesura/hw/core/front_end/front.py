@@ -81,7 +81,7 @@ class FrontEnd(wiring.Component):
         Constants for uniform registers.
     parameters : ParameterPort, out
         Words of a kernel's parameters.
-    cycle : Signal(32), in
+    cycle : Signal(64), in
         What ``us2r`` of the clock reads.
     sm_index : Signal(SM_BITS), in
         What it reads of the SM's number; only with `Geometry.has_uncore`.
@@ -145,7 +145,7 @@ class FrontEnd(wiring.Component):
             **{f"{row.name}_completion": In(CompletionPort(g, row.completions, row.remote))
                for row in MEMORY_UNITS},
             "constant": In(stream.Signature(payload.uniform_write(g))),
-            "parameters": Out(ParameterPort(g)), "cycle": In(32), **sm_number(g),
+            "parameters": Out(ParameterPort(g)), "cycle": In(64), **sm_number(g),
             "fault": Out(payload.fault_report(g)), "icache_port": Out(ReadPort(g)),
             **({"yields": Out(YieldPort(g))} if g.watches else {}),
             "trace": Out(data.StructLayout({

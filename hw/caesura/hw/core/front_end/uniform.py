@@ -75,7 +75,7 @@ class UniformUnit(wiring.Component):
         below = payload.below
         super().__init__({
             "kernels": In(data.ArrayLayout(payload.kernel_info(g), g.kernel_slots)),
-            "tbs": In(data.ArrayLayout(payload.tb_info(g), g.tb_slots)), "cycle": In(32),
+            "tbs": In(data.ArrayLayout(payload.tb_info(g), g.tb_slots)), "cycle": In(64),
             **sm_number(g),
             "param_select": Out(data.StructLayout({"kernel": below(g.kernel_slots),
                                                    "word": below(g.param_words)})),

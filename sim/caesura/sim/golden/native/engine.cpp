@@ -18,6 +18,7 @@ u32 special_register(const Machine& m, const Warp& w, u32 number, int lane) {
         case Special::SMID: return m.number;
         case Special::NSMID: return m.sms;
         case Special::CLOCK: return u32(m.cycle);
+        case Special::CLOCK_HIGH: return u32(m.cycle >> 32);
         case Special::TID_X: return linear % x;
         case Special::TID_Y: return linear / x % y;
         case Special::TID_Z: return linear / (x * y);

@@ -39,7 +39,7 @@ def special_register(warp: Warp, number: int, sm: Sm) -> np.ndarray:
         linear = lane + np.uint32(warp.index * size)
         return (linear % x, linear // x % y, linear // (x * y))[number - Special.TID_X].astype(np.uint32)
     values = {Special.WARPID: warp.index, Special.SMID: sm.number, Special.NSMID: sm.g.sms,
-              Special.CLOCK: sm.cycle & 0xFFFF_FFFF}
+              Special.CLOCK: sm.cycle & 0xFFFF_FFFF, Special.CLOCK_HIGH: sm.cycle >> 32 & 0xFFFF_FFFF}
     for first, triple in ((Special.NTID_X, kernel.block), (Special.CTAID_X, warp.tb.ctaid),
                           (Special.NCTAID_X, kernel.grid)):
         values |= {first + axis: value for axis, value in enumerate(triple)}

@@ -37,7 +37,7 @@ from ..image.kernel_image import KernelImage, PreemptionPoint
 from ..image.origin_table import OriginRow
 from ..image.validate import RANGES
 from ..ir.spaces import MAX_CONSTANT_BYTES, MAX_GLOBAL_BYTES
-from ..ir.variables import EVICTION, Binding, Parameter, Relocation, Symbol
+from ..ir.variables import EVICTION, LAUNCH, Binding, Parameter, Relocation, Symbol
 from ..source import is_line
 from .syntax import parse_number
 
@@ -186,8 +186,8 @@ def _relocation(draft: Draft, _: str, rest: str) -> None:
 
 
 def _binding(draft: Draft, _: str, rest: str) -> None:
-    kind, name, offset = _parts(rest, 3, ".bind global|texture|eviction name offset",
-                                first=("global", "texture", EVICTION))
+    kind, name, offset = _parts(rest, 3, ".bind global|texture|eviction|launch name offset",
+                                first=("global", "texture", EVICTION, LAUNCH))
     draft.add("bindings", Binding(kind, "" if name == "-" else name, _natural(offset)))
 
 

@@ -15,7 +15,7 @@ from caesura.hw.arch.isa import VECTOR_WORDS
 
 from ..errors import ImageError
 from ..ir.spaces import MAX_CONSTANT_BYTES, MAX_GLOBAL_BYTES, MAX_LOCAL_BYTES, MAX_SHARED_BYTES
-from ..ir.variables import EVICTION, Binding, Parameter, Relocation, Symbol
+from ..ir.variables import EVICTION, LAUNCH, Binding, Parameter, Relocation, Symbol
 from ..origins import Origin
 from ..source import is_line
 from .kernel_image import KernelImage, PreemptionPoint
@@ -147,7 +147,7 @@ def _check_lists(check: _Checker, image: KernelImage) -> None:
         check.integer(relocation.addend, "relocations.addend", -(1 << 63), (1 << 64) - 1)
         check.integer(relocation.shift, "relocations.shift", 0, 63)
     for binding in image.bindings:
-        check.choice(binding.kind, "bindings.kind", ("global", "texture", EVICTION))
+        check.choice(binding.kind, "bindings.kind", ("global", "texture", EVICTION, LAUNCH))
         check.text(binding.name, "bindings.name")
         check.within(binding, "bindings", 4 * binding.words, MAX_PARAMETER_BYTES)
         check.need(binding.offset % 4 == 0, "bindings.offset", "a multiple of 4", binding.offset)

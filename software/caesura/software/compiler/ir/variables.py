@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-__all__ = ["EVICTION", "Parameter", "Symbol", "Relocation", "Binding", "eviction_words"]
+__all__ = ["EVICTION", "LAUNCH", "Parameter", "Symbol", "Relocation", "Binding", "eviction_words"]
 
-EVICTION = "eviction"
-"""Kind of a `Binding`."""
+EVICTION, LAUNCH = "eviction", "launch"
+"""Kinds of a `Binding`."""
 
 
 @dataclass(frozen=True)
@@ -104,7 +104,9 @@ class Binding:
         ``"global"``: a word with the address of the module's global variables. ``"texture"``: three words of a
         one-dimensional texture: address of the linear memory, texels, 32-bit channels of a texel. ``"eviction"``:
         addresses of two words in memory that nothing else of the kernel leads to: the flag at which its thread blocks
-        leave, and the one that those write which do (`preemption.eviction_check`).
+        leave, and the one that those write which do (`preemption.eviction_check`). ``"launch"``: what the launch is:
+        bytes of dynamic and of all shared memory, warp numbers; in two words each, the low one first, the number of
+        the grid, and the nanoseconds of a cycle times 2**32.
     name : str
         Of the texture.
     offset : int
@@ -118,7 +120,7 @@ class Binding:
     @property
     def words(self) -> int:
         """32-bit words it takes."""
-        return {"texture": 3, EVICTION: 2}.get(self.kind, 1)
+        return {"texture": 3, EVICTION: 2, LAUNCH: 7}.get(self.kind, 1)
 
 
 def eviction_words(bindings: Iterable[Binding]) -> Binding | None:

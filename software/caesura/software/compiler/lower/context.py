@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from typing import Any
 
 from ..errors import CompileError, nearest
 from ..ir.kernel import Imm, Kernel, Pred, Reg, Routine, Use
-from ..ir.variables import Binding, Parameter
+from ..ir.variables import LAUNCH, Binding, Parameter
 from ..ptx.scopes import as_written, of_range
 from ..ptx.syntax import AddressOf, Name, Negated, Number, Operand, Variable
 from ..ptx.types import KINDS, REGISTER_TYPES, UNUSED_TYPES, width_of
 from .builder import Builder
-from .special_registers import PREDEFINED, read_predefined
+from .special_registers import OF_LAUNCH, PREDEFINED, read_of_launch, read_predefined
 
 __all__ = ["Context"]
 
@@ -191,9 +192,11 @@ class Context(Builder):
         if self.type_of(name) is None:
             if name in PREDEFINED:
                 return read_predefined(self, name, bits)
+            if name in OF_LAUNCH:
+                return read_of_launch(self, name, bits, functools.partial(self.bound, self.binding(LAUNCH)))
             if name.startswith("%"):
                 raise self.error(f"{name} is neither declared nor a known special register",
-                                 nearest(name, PREDEFINED, "the special registers that docs/ptx.md lists"))
+                                 nearest(name, (*PREDEFINED, *OF_LAUNCH), "those that docs/ptx.md lists"))
             if name in self.elsewhere:
                 space = self.elsewhere[name]
                 raise self.error(f"the address of {name}, which is in .{space}, is not supported",
