@@ -6,6 +6,7 @@ import pytest
 from caesura import open_device
 from caesura.hw.arch.context import Mechanism
 from caesura.hw.arch.geometry import preset
+from caesura.sim.golden.transport import GoldenTransport
 from caesura.software.compiler import assemble, compile_ptx, disassemble
 from caesura.software.compiler.codegen.elf import read_elf, write_elf
 from support.sim.queues import DEVICE
@@ -108,6 +109,7 @@ def test_time_passes_while_a_kernel_is_away(backend):
 def test_the_upper_word_of_the_clock_changes_as_a_kernel_runs(start):
     with open_device("golden", "gtx480", memory_bytes=1 << 22) as device:
         module = device.load(compile_ptx(PTX).values())
+        assert isinstance(device.transport, GoldenTransport)
         device.transport.machine.cycle = start
         out = device.zeros(BLOCKS * THREADS * ROUNDS * 3, np.uint64)
         nanoseconds = 1000 / 700

@@ -101,8 +101,9 @@ def _printable(text: str, most: int = _SHOWN) -> str:
 
 
 def nearest(name: str, known: Sequence[str], rest: str) -> str:
-    """Return those of the `known` names that are written most like `name`, and the `rest`, for a message."""
-    return ", ".join((*difflib.get_close_matches(name, known, 4), rest))
+    """Return those of the `known` names that are written like `name` and begin alike, and the `rest`, for a message."""
+    close = difflib.get_close_matches(name, [x for x in known if x[:2] == name[:2]], 4, 0.7)
+    return ", ".join((*close, rest))
 
 
 class ImageError(InputError):

@@ -43,6 +43,7 @@ def source_text(raw: bytes, name: str) -> str:
     what = of_file(raw)
     if what:
         raise CompileError(what, name)
+    raw = raw.rstrip(b"\0")  # C's end of a text
     before, zero, _ = raw.partition(b"\0")
     if zero:
         lines = before.split(b"\n")

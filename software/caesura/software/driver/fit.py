@@ -54,6 +54,9 @@ def check_fit(g: Geometry, code: KernelImage, grid: Size, block: Size, shared: i
         raise LaunchError(f"{where}: compiled for at most {code.max_threads} threads a TB (.maxntid)")
     if code.required_block and tuple(block) != tuple(code.required_block):
         raise LaunchError(f"{where}: compiled for blocks of {code.required_block} (.reqntid)")
+    if code.barrier_threads and -(-threads // 32) * 32 != code.barrier_threads:
+        raise LaunchError(f"{where}: {threads} threads, its barriers are for {code.barrier_threads}; a barrier for "
+                          "part of the thread block is not supported")
     if code.registers > g.regs_per_thread:
         raise LaunchError(f"{where}: {code.registers} registers a thread, this SM ({g.name}) has "
                           f"{g.regs_per_thread}; compile for fewer")

@@ -45,7 +45,8 @@ __all__ = ["Draft", "read_directive", "show_directives", "show_point"]
 
 _NUMBERS = {".registers": "registers", ".predicates": "predicates", ".shared": "shared_bytes",
             ".local": "local_bytes", ".spilled": "spill_bytes", ".routinelocal": "routine_bytes",
-            ".stack": "stack_depth", ".maxthreads": "max_threads", ".globals": "global_bytes"}
+            ".stack": "stack_depth", ".maxthreads": "max_threads", ".barrierthreads": "barrier_threads",
+            ".globals": "global_bytes"}
 _BYTES = {".const": ("constants", MAX_CONSTANT_BYTES, "a constant bank has"),
           ".global": ("global_data", MAX_GLOBAL_BYTES, "the global variables have")}
 _BYTES_A_LINE = 32

@@ -50,8 +50,8 @@ def emit(kernel: Kernel, placed: Iterable[PlacedPoint] = ()) -> KernelImage:
         stack_depth=stack_depth(kernel, flow, meet), parameters=kernel.parameters, max_threads=kernel.max_threads,
         local_bytes=kernel.local_bytes, spill_bytes=kernel.spill_bytes, constants=kernel.constants,
         symbols=kernel.symbols, global_bytes=kernel.global_bytes, global_data=kernel.global_data,
-        relocations=kernel.relocations, bindings=kernel.bindings,
-        required_block=kernel.required_block, lines=tuple(lines), source=kernel.source,
+        relocations=kernel.relocations, bindings=kernel.bindings, required_block=kernel.required_block,
+        barrier_threads=kernel.barrier_threads, lines=tuple(lines), source=kernel.source,
         points=tuple(sorted((_point(p, starts) for p in placed), key=lambda point: point.pc)))
 
 

@@ -79,6 +79,8 @@ class KernelImage:
         Most threads of a TB (from ``.maxntid``/``.reqntid``), 0 if not given.
     required_block : tuple of int or None
         From ``.reqntid``.
+    barrier_threads : int
+        Threads of a TB, rounded up to a multiple of 32, as its barriers with a count have it; 0 if none has.
     lines : tuple of int
         Source line (PTX) of each instruction word, 0 where there is none.
     source : str
@@ -122,6 +124,7 @@ class KernelImage:
     traps: tuple[int, ...] = field(default=(), repr=False)
     routine_bytes: int = 0
     spill_bytes: int = 0
+    barrier_threads: int = 0
 
     @property
     def words(self) -> tuple[int, ...]:

@@ -76,7 +76,7 @@ def lift(image: KernelImage) -> Lifted:
     kernel = Kernel(image.name, parameters=image.parameters, shared_bytes=image.shared_bytes,
                     local_bytes=image.local_bytes, spill_bytes=image.spill_bytes, constants=image.constants,
                     symbols=image.symbols, bindings=image.bindings, max_threads=image.max_threads,
-                    required_block=image.required_block, source=image.source)
+                    required_block=image.required_block, barrier_threads=image.barrier_threads, source=image.source)
     meet: dict[str, str | None] = {}
     for pc, instruction in enumerate(instructions):
         if pc in labels:

@@ -24,8 +24,8 @@ __all__ = ["RANGES", "check_facts"]
 
 RANGES = {"registers": (1, MAX_REGISTERS), "predicates": (0, PREDICATES), "shared_bytes": (0, MAX_SHARED_BYTES),
           "local_bytes": (0, MAX_LOCAL_BYTES), "routine_bytes": (0, MAX_LOCAL_BYTES),
-          "spill_bytes": (0, MAX_LOCAL_BYTES), "stack_depth": (1, 64),
-          "max_threads": (0, MAX_BLOCK_THREADS), "global_bytes": (0, MAX_GLOBAL_BYTES)}
+          "spill_bytes": (0, MAX_LOCAL_BYTES), "stack_depth": (1, 64), "max_threads": (0, MAX_BLOCK_THREADS),
+          "barrier_threads": (0, MAX_BLOCK_THREADS), "global_bytes": (0, MAX_GLOBAL_BYTES)}
 """Least and greatest value of each number of an image."""
 MAX_PARAMETER_BYTES = 1 << 16
 _MOST_LINE = (1 << 31) - 1

@@ -262,6 +262,7 @@ class Kernel:
     bindings : tuple of Binding
     max_threads : int
     required_block : tuple of int or None
+    barrier_threads : int
     source : str
     routines : list of Routine
         What it calls.
@@ -283,6 +284,7 @@ class Kernel:
     bindings: tuple[Binding, ...] = ()
     max_threads: int = 0
     required_block: tuple[int, int, int] | None = None
+    barrier_threads: int = 0
     source: str = "<ptx>"
     routines: list[Routine] = field(default_factory=list)
     flow: tuple[list, networkx.DiGraph] | None = field(default=None, init=False, repr=False)

@@ -217,6 +217,12 @@ class Context(Builder):
             return constant
         return self.flushed(value) if flush else value
 
+    def constant(self, number: Number) -> int:
+        """Return an integer constant of an instruction."""
+        if number.value is None:
+            raise self.error(f"floating-point constant {number.text}", "integer constants")
+        return number.value
+
     def _constant(self, number: Number, bits: int, type: str) -> Imm:
         if type in ("f32", "f64"):
             pattern = number.double if bits == 64 else number.single
@@ -225,9 +231,7 @@ class Context(Builder):
             return Imm(pattern)
         if number.exact == bits and type[:1] == "b":
             return Imm((number.double if bits == 64 else number.single) or 0)
-        if number.value is None:
-            raise self.error(f"floating-point constant {number.text}", "integer constants")
-        return Imm(number.value & (1 << max(bits, 32)) - 1)
+        return Imm(self.constant(number) & (1 << max(bits, 32)) - 1)
 
     def _address(self, name: str, bits: int, offset: int = 0) -> Use:
         """Return the address of a variable, plus an offset."""

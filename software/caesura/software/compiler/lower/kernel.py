@@ -14,6 +14,7 @@ from ..errors import CompileError, nearest
 from ..ir.cfg import drop_unreachable
 from ..ir.kernel import TRUE, Kernel, Pred, Routine
 from ..ir.variables import Parameter
+from ..ptx.instruction_set import reason_of
 from ..ptx.scopes import as_written
 from ..ptx.syntax import Function, Instruction, Label, Module, Name, Pair
 from ..ptx.types import REGISTER_TYPES
@@ -108,6 +109,16 @@ def lower(module: Module, function: Function, routines: Callable[[str], Routine]
     return kernel
 
 
+def _unknown(ctx: Context) -> CompileError:
+    """Return the error for an instruction that nothing lowers: why, or which it may have been meant to be."""
+    opcode = ctx.instruction.opcode
+    reason = reason_of(opcode)
+    if reason:
+        return ctx.error(f"instruction {opcode} is not supported: {reason}")
+    return ctx.error(f"there is no instruction {opcode}",
+                     nearest(ctx.instruction.base, supported_opcodes(), "all that docs/ptx.md lists"))
+
+
 def _parameters(ctx: Context, function: Function) -> tuple[Parameter, ...]:
     placed, offset = [], 0
     for variable in function.parameters:
@@ -159,8 +170,7 @@ def _statements(ctx: Context, function: Function) -> None:
         ctx.instruction, ctx.guard = statement, None
         lower_one = handler(statement)
         if lower_one is None:
-            raise ctx.error(f"instruction {statement.opcode} is not supported",
-                            nearest(statement.base, supported_opcodes(), "all that docs/ptx.md lists"))
+            raise _unknown(ctx)
         if statement.guard is not None:
             ctx.guard = Pred(ctx.dest(Name(statement.guard.name), REGISTER_TYPES["pred"]), statement.guard.negated)
             if statement.operands and isinstance(statement.operands[0], Pair):  # may overwrite its own guard

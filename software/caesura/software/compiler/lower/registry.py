@@ -10,7 +10,7 @@ from ..ptx.types import DATA_TYPES, WIDTHS
 from .context import Context
 
 __all__ = ["lowers", "lowers_f32", "lowers_f64", "handler", "supported_opcodes", "integer_type", "data_type",
-           "check_modifiers", "take_operands"]
+           "check_modifiers", "take_operands", "without_policy", "CACHE_HINT"]
 
 Handler = Callable[[Context], None]
 _HANDLERS: dict[str, Handler] = {}
@@ -77,10 +77,23 @@ def check_modifiers(ctx: Context, allowed: set[str], modifiers: list[str]) -> No
 
 def take_operands(ctx: Context, count: int) -> tuple[Operand, ...]:
     """Return the operands, of which there must be `count`."""
-    operands = ctx.instruction.operands
+    operands = without_policy(ctx)
     if len(operands) != count:
         raise ctx.error(f"{len(operands)} operands where {count} belong")
     return operands
+
+
+CACHE_HINT = "L2::cache_hint"
+"""Modifier of a memory access whose last operand is a cache policy, which has no effect."""
+
+
+def without_policy(ctx: Context) -> tuple[Operand, ...]:
+    """Return the operands but for a cache policy."""
+    operands = ctx.instruction.operands
+    if CACHE_HINT not in ctx.instruction.modifiers or not operands:
+        return operands
+    ctx.value(operands[-1], 64, "b64")
+    return operands[:-1]
 
 
 def integer_type(ctx: Context, widths: tuple[int, ...], position: int = -1) -> str:

@@ -43,6 +43,7 @@ def parse(text: str, filename: str = "<ptx>", plain: bool = True) -> Module:
     CompileError
         If the text is not PTX; with line, column and the text of the line.
     """
+    text = text.rstrip("\0")
     lines = read_lines(text)
     try:
         return dataclasses.replace(_read(text, filename, plain), lines=lines)

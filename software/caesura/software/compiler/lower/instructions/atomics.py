@@ -10,7 +10,7 @@ from ...ir.kernel import Imm, Pred, Reg, Terminator
 from ...ptx.syntax import Address, Name
 from ...ptx.types import width_of
 from ..context import Context
-from ..registry import check_modifiers, lowers, take_operands
+from ..registry import CACHE_HINT, check_modifiers, lowers, take_operands
 from ..spaces import SPACES, each_space
 from .memory import address_base
 
@@ -59,6 +59,8 @@ def _modifiers(ctx: Context) -> tuple[str, str, str, str]:
     found = {"space": "", "order": "", "operation": "", "scope": ""}
     *modifiers, type = ctx.instruction.modifiers or [""]
     for modifier in modifiers:
+        if modifier == CACHE_HINT:
+            continue
         kind = ("order" if modifier in _ORDERS else "scope" if modifier in _SCOPES else
                 "space" if modifier in SPACES else "operation" if modifier in _OPERATIONS else "")
         if not kind or found[kind]:

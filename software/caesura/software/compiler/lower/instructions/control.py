@@ -2,21 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import math
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+
+from caesura.hw.arch.geometry import MAX_BLOCK_THREADS
 
 from ...ir.kernel import Imm, Pred, Terminator
 from ...ptx.inline import CALL, ENTER, RETURN, YIELD
 from ...ptx.syntax import Address, Name, Number, Operand
 from ..context import Context
 from ..registry import check_modifiers, lowers
+from ..special_registers import read_predefined
 from ..variables import REDUCTION
 from .memory import address_base
 
 __all__: list[str] = []
 
-_BARRIERS = ("bar.sync, barrier.sync and their .red.popc.u32, .red.and.pred, .red.or.pred with a constant id 0 to 15, "
-             "bar.warp.sync")
+_BARRIERS = ("bar.sync, barrier.sync and their .red.popc.u32, .red.and.pred, .red.or.pred with a constant id 0 to 15 "
+             "and all threads of the block, bar.warp.sync")
+_WARP = 32
+"""Threads of a warp of PTX, of which the count of a barrier is a multiple."""
 
 
 @lowers("bra")
@@ -101,11 +107,37 @@ def _barrier(ctx: Context) -> None:
         return
     if modifiers != ["sync"]:
         raise ctx.error("barrier operation is not supported", _BARRIERS)
-    if len(ins.operands) != 1:
-        raise ctx.error("a barrier for part of the thread block is not supported", _BARRIERS)
+    if len(ins.operands) not in (1, 2):
+        raise ctx.error(f"{len(ins.operands)} operands where 1 or 2 belong", _BARRIERS)
     name = _barrier_name(ctx, ins.operands[0])
     with _in_all_lanes(ctx):
+        _check_count(ctx, ins.operands[1:])
         ctx.emit(name)
+
+
+def _rounded(threads: int) -> int:
+    return -(-threads // _WARP) * _WARP
+
+
+def _check_count(ctx: Context, count: Sequence[Operand]) -> None:
+    """Make sure that a barrier's count of threads, where there is one, is the whole thread block: a constant here if
+    the kernel says how large its blocks are, else at launch; a register as it executes, by a trap."""
+    kernel = ctx.kernel
+    for operand in count:
+        if not isinstance(operand, Number):
+            sizes = [read_predefined(ctx, f"%ntid.{axis}", 32) for axis in "xyz"]
+            threads = ctx.op("imul.lo", ctx.op("imul.lo", sizes[0], sizes[1]), sizes[2])
+            above = [ctx.op("iadd", x, Imm(_WARP - 1)) for x in (threads, ctx.value(operand, 32, "u32"))]
+            ctx.guard = ctx.test("setp.gt.u", ctx.op("xor", *above), Imm(_WARP - 1))
+            ctx.emit("trap")
+            ctx.guard = None
+            continue
+        threads = _rounded(ctx.constant(operand))
+        wanted = _rounded(math.prod(kernel.required_block)) if kernel.required_block else kernel.barrier_threads
+        if threads != (wanted or threads) or not 0 < threads <= MAX_BLOCK_THREADS:
+            raise ctx.error("a barrier for part of the thread block is not supported",
+                            f"a count of {wanted}, all threads of the block" if wanted else _BARRIERS)
+        kernel.barrier_threads = threads
 
 
 def _barrier_name(ctx: Context, number: Operand) -> str:
@@ -132,12 +164,13 @@ def _reduction(ctx: Context, kind: str) -> None:
     The first barrier is for those who still read the word of the last reduction.
     """
     operands = ctx.instruction.operands
-    if len(operands) != 3:
-        raise ctx.error("a barrier for part of the thread block is not supported", _BARRIERS)
+    if len(operands) not in (3, 4):
+        raise ctx.error(f"{len(operands)} operands where 3 or 4 belong", _BARRIERS)
     dest, barrier = ctx.dest(operands[0], 32 if kind == "popc" else 1), _barrier_name(ctx, operands[1])
-    predicate = ctx.pred(operands[2])
+    predicate = ctx.pred(operands[-1])
     where, zero, one, count = Imm(ctx.symbols[REDUCTION]), ctx.r(), ctx.r(), ctx.r()
     with _in_all_lanes(ctx):
+        _check_count(ctx, operands[2:-1])
         ctx.emit("mov", (zero,), (Imm(0),))
         ctx.emit("mov", (one,), (Imm(1),))
         ctx.emit(barrier)
@@ -172,11 +205,22 @@ def _yield(ctx: Context) -> None:
     ctx.emit("bar.yield")
 
 
-@lowers("trap")
+@lowers("trap", "brkpt")
 def _trap(ctx: Context) -> None:
+    """Nobody would let a thread go on that ``brkpt`` suspends: it traps."""
+    check_modifiers(ctx, set(), ctx.instruction.modifiers)
     ctx.emit("trap")
 
 
-@lowers("nanosleep", "pmevent", "prefetch", "prefetchu")
+@lowers("nanosleep", "pmevent", "prefetch", "prefetchu", "discard", "applypriority")
 def _nothing(ctx: Context) -> None:
-    """Hints: no effect on results."""
+    """Hints: no effect on results. What ``discard`` leaves is open until it is written: it stays as it is."""
+
+
+@lowers("createpolicy")
+def _policy(ctx: Context) -> None:
+    """A cache policy is a number that only hints take."""
+    modifiers = ctx.instruction.modifiers
+    if modifiers[:1] not in (["fractional"], ["range"], ["cvt"]) or modifiers[-1] != "b64":
+        raise ctx.error("not a known cache policy", "createpolicy.fractional, .range, .cvt with .b64")
+    ctx.emit("mov.64", (ctx.dest(ctx.instruction.operands[0], 64),), (Imm(0),))

@@ -7,7 +7,7 @@ from ...ptx.syntax import Address, Name, Vector, left_out
 from ...ptx.types import DATA_TYPES, REGISTER_TYPES, width_of
 from ..checked_addresses import checked_base
 from ..context import Context
-from ..registry import lowers
+from ..registry import lowers, without_policy
 from ..spaces import SPACES, each_space
 
 __all__ = ["address_base"]
@@ -35,10 +35,11 @@ def _access(ctx: Context) -> None:
     if type not in DATA_TYPES:
         raise ctx.error(f"type .{type} is not supported", "types ." + ", .".join(DATA_TYPES))
     store = ins.base == "st"
-    address = ins.operands[0 if store else 1] if len(ins.operands) == 2 else None
+    operands = without_policy(ctx)
+    address = operands[0 if store else 1] if len(operands) == 2 else None
     if not isinstance(address, Address) or (store and space in ("param", "const")):
         raise ctx.error("not a known memory access", _SUPPORTED)
-    data = _items(ctx, ins.operands[1 if store else 0], count)
+    data = _items(ctx, operands[1 if store else 0], count)
     if count * width_of(type) > 128:
         raise ctx.error(f"{count * width_of(type)}-bit access is not supported", "at most 128 bits")
     if space == "param":
