@@ -2,13 +2,13 @@
 
 import itertools
 
-import networkx
 import numpy as np
 import pytest
 
 from caesura.sim import open_device
 from caesura.software.compiler import compile_ptx
 from caesura.software.compiler.analysis.dominance import reconvergence
+from caesura.software.compiler.ir.digraph import DiGraph
 from support.software.ptx_bench import HEAD
 
 THREADS, ROUNDS = 64, 5
@@ -72,13 +72,13 @@ def test_lanes_meet_in_every_round_however_the_loop_is_laid_out(leave):
 
 
 def test_where_lanes_meet_in_a_loop_without_an_end():
-    flow = networkx.DiGraph([("before", "left"), ("before", "right"), ("left", "head"), ("right", "head"),
-                             ("head", "odd"), ("head", "even"), ("odd", "meet"), ("even", "meet"), ("meet", "head"),
-                             ("odd", "turn"), ("turn", "head")])
+    flow = DiGraph([("before", "left"), ("before", "right"), ("left", "head"), ("right", "head"),
+                    ("head", "odd"), ("head", "even"), ("odd", "meet"), ("even", "meet"), ("meet", "head"),
+                    ("odd", "turn"), ("turn", "head")])
     for order in (list(flow), list(flow)[::-1]):
-        ordered = networkx.DiGraph()
-        ordered.add_nodes_from(order)
-        ordered.add_edges_from(flow.edges)
+        ordered = DiGraph()
+        ordered.add_nodes(order)
+        ordered.add_edges(flow.edges())
         meet = reconvergence(ordered)
         assert meet == {"before": "head", "left": "head", "right": "head", "head": "head", "odd": "head",
                         "even": "meet", "meet": "head", "turn": "head"}
@@ -86,8 +86,8 @@ def test_where_lanes_meet_in_a_loop_without_an_end():
 
 def test_where_lanes_meet_with_an_end_for_some():
     """The lanes that go to the end come from before the loop; who is in the loop meets in it."""
-    flow = networkx.DiGraph([("entry", "end"), ("entry", "head"), ("head", "a"), ("head", "b"), ("a", "c"), ("b", "c"),
-                             ("c", "head")])
+    flow = DiGraph([("entry", "end"), ("entry", "head"), ("head", "a"), ("head", "b"), ("a", "c"), ("b", "c"),
+                    ("c", "head")])
     meet = reconvergence(flow)
     assert meet["head"] == "c" and meet["c"] == "head"
     assert meet["entry"] == "end"  # nobody comes there but those who go there at once

@@ -17,8 +17,6 @@ from __future__ import annotations
 import dataclasses
 import functools
 
-import networkx
-
 from caesura.hw.arch.geometry import MAX_REGISTERS
 
 from .analysis.calls import summarise
@@ -26,6 +24,7 @@ from .codegen.block_layout import lay_out
 from .errors import CompileError
 from .ir.cfg import graph as flow_graph
 from .ir.cfg import words
+from .ir.digraph import is_acyclic
 from .ir.kernel import Kernel, Op, Routine, Summary
 from .ir.spec import is_convergent, is_memory, is_pure, verify
 from .library import routine as library_function
@@ -144,7 +143,7 @@ def _only_computes(body: Kernel) -> bool:
     """Whether the code may be called; it is then as long as its longest path at most."""
     ends = [block.ops[-1:] for block in body.blocks if not block.end.targets]
     returns = len(ends) == 1 and [op.name for op in ends[0]] == ["bru"]
-    return returns and networkx.is_directed_acyclic_graph(flow_graph(body)) and all(
+    return returns and is_acyclic(flow_graph(body)) and all(
         op.name in ("enter", "bru") or is_pure(op) and not is_memory(op) and not is_convergent(op) and op.name != "s2r"
         for op in body.ops())
 

@@ -12,10 +12,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 
-import networkx
-
 from ..ir.cfg import by_label
 from ..ir.cfg import graph as flow_graph
+from ..ir.digraph import topological_order
 from ..ir.kernel import Block, Call, Kernel, Op, Reg, Summary
 from .dominance import reconvergence
 from .liveness import Liveness, liveness
@@ -51,12 +50,12 @@ def summarise(body: Kernel, words: Mapping[str, int]) -> Summary:
     entry = body.blocks[0].label
     last = next(block for block in body.blocks if not block.end.targets)
     address = frozenset(last.ops[-1].read())
-    order = list(networkx.topological_sort(flow))
+    order = topological_order(flow)
     killed: dict[str, frozenset[Reg]] = {}
     least: dict[str, int] = {}
     most: dict[str, int] = {}
     for label in order:
-        before = list(flow.predecessors(label))
+        before = list(flow.pred[label])
         kept = [killed[other] for other in before]
         killed[label] = frozenset(reg for op in blocks[label].ops for reg in op.killed()).union(
             kept[0].intersection(*kept[1:]) if kept else ())

@@ -6,9 +6,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
-import networkx
-
 from ..ir.cfg import neighbours
+from ..ir.digraph import DiGraph
 
 __all__ = ["Analysis", "solve"]
 
@@ -37,7 +36,7 @@ class Analysis(Generic[Fact]):
     transfer: Callable[[str, Fact], Fact]
 
 
-def solve(analysis: Analysis[Fact], graph: networkx.DiGraph) -> tuple[dict[str, Fact], dict[str, Fact]]:
+def solve(analysis: Analysis[Fact], graph: DiGraph) -> tuple[dict[str, Fact], dict[str, Fact]]:
     """Solve to the least fixed point.
 
     Returns

@@ -20,10 +20,9 @@ from bisect import bisect_left
 from collections.abc import Sequence
 from typing import NamedTuple
 
-import networkx
-
 from ..ir.cfg import graph as flow_graph
 from ..ir.cfg import memoized
+from ..ir.digraph import DiGraph
 from ..ir.kernel import Kernel, Op, Reg
 from .dominance import dominators_of
 
@@ -50,7 +49,7 @@ class DominatorTree:
         Blocks that a block dominates immediately, in layout order.
     """
 
-    def __init__(self, graph: networkx.DiGraph):
+    def __init__(self, graph: DiGraph):
         parents = dominators_of(graph)
         entry = next(iter(graph))
         self.children: dict[str, list[str]] = {label: [] for label in parents}
@@ -76,7 +75,7 @@ class DominatorTree:
 
 
 @memoized
-def _tree(graph: networkx.DiGraph) -> DominatorTree:
+def _tree(graph: DiGraph) -> DominatorTree:
     return DominatorTree(graph)
 
 

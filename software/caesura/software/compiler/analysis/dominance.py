@@ -8,12 +8,14 @@
 
 from __future__ import annotations
 
-import networkx
+from typing import Any
 
 from ..ir.cfg import graph as flow_graph
-from ..ir.cfg import induced, memoized
+from ..ir.cfg import memoized
+from ..ir.digraph import DiGraph, induced
+from ..ir.digraph import immediate_dominators as find_dominators
 from ..ir.kernel import Kernel
-from .loops import entry_of
+from .loops import cycles, entry_of
 
 __all__ = ["immediate_dominators", "dominators_of", "reconvergence"]
 
@@ -26,14 +28,14 @@ def immediate_dominators(kernel: Kernel) -> dict[str, str]:
 
 
 @memoized
-def dominators_of(graph: networkx.DiGraph) -> dict[str, str]:
+def dominators_of(graph: DiGraph) -> dict[str, str]:
     """Return the immediate dominators in a control-flow graph, whose first node is the entry."""
     entry = next(iter(graph))
-    return {**networkx.immediate_dominators(graph, entry), entry: entry}
+    return find_dominators(graph, entry)
 
 
 @memoized
-def reconvergence(graph: networkx.DiGraph) -> dict[str, str | None]:
+def reconvergence(graph: DiGraph) -> dict[str, str | None]:
     """Return where the lanes that leave a node on different edges meet again, None if nowhere.
 
     That is its immediate post-dominator (Fung et al., MICRO 2007), with these cases:
@@ -49,11 +51,11 @@ def reconvergence(graph: networkx.DiGraph) -> dict[str, str | None]:
     remaining = list(graph)
     while remaining:
         part = induced(graph, remaining)
-        ends = [node for node in remaining if part.out_degree(node) == 0]
+        ends = [node for node in remaining if not part.succ[node]]
         header = None if ends else _last_header(part)
-        final = ends[-1:] if header is None else list(part.predecessors(header))
-        reverse = networkx.DiGraph([*((_END, node) for node in final), *((b, a) for a, b in part.edges if b != header)])
-        parents = networkx.immediate_dominators(reverse, _END)
+        final = ends[-1:] if header is None else list(part.pred[header])
+        reverse: DiGraph[Any] = DiGraph([*((_END, node) for node in final), *((b, a) for a, b in part.edges() if b != header)])
+        parents = find_dominators(reverse, _END)
         for node in remaining:
             if node in parents:
                 result[node] = header if parents[node] is _END else parents[node]
@@ -61,9 +63,9 @@ def reconvergence(graph: networkx.DiGraph) -> dict[str, str | None]:
     return result
 
 
-def _last_header(graph: networkx.DiGraph) -> str:
+def _last_header(graph: DiGraph) -> str:
     """Return the header of the last loop, in the graph's order, that no edge leaves."""
     places = {node: k for k, node in enumerate(graph)}
-    closed = [loop for loop in networkx.strongly_connected_components(graph)
-              if all(target in loop for node in loop for target in graph.successors(node))]
+    closed = [loop for loop in cycles(graph)
+              if all(target in loop for node in loop for target in graph.succ[node])]
     return entry_of(graph, max(closed, key=lambda loop: max(places[node] for node in loop)))

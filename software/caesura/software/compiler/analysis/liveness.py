@@ -13,9 +13,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-import networkx
-
 from ..ir.cfg import graph as flow_graph
+from ..ir.digraph import DiGraph
 from ..ir.kernel import Block, Kernel, Op, Reg
 from .dataflow import Analysis, solve
 
@@ -59,7 +58,7 @@ def _read_condition(block: Block, live: set[Reg]) -> None:
         live.add(block.end.condition.reg)
 
 
-def liveness(kernel: Kernel, graph: networkx.DiGraph | None = None) -> Liveness:
+def liveness(kernel: Kernel, graph: DiGraph | None = None) -> Liveness:
     """Compute the liveness of every register in `kernel` (over its control-flow graph, if at hand)."""
     graph = flow_graph(kernel) if graph is None else graph
     gen: dict[str, frozenset[Reg]] = {}

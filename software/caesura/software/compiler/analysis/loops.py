@@ -9,17 +9,17 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator
-
-import networkx
+from typing import Any
 
 from ..ir.cfg import graph as flow_graph
 from ..ir.cfg import memoized
+from ..ir.digraph import DiGraph
 from ..ir.kernel import Kernel
 
 __all__ = ["cycles", "entry_of", "loops_of", "loop_depth"]
 
 
-def cycles(graph: networkx.DiGraph, nodes: Collection[str] | None = None) -> Iterator[set[str]]:
+def cycles(graph: DiGraph[Any], nodes: Collection[Any] | None = None) -> Iterator[set[Any]]:
     """Yield the strongly connected components that contain a cycle, of the subgraph on `nodes`.
 
     The time is that for `nodes` alone, however large the graph. Components come in the reverse of the order in which
@@ -72,7 +72,7 @@ def _position(path: list[str], node: str) -> int:
     return position
 
 
-def entry_of(graph: networkx.DiGraph, loop: set[str]) -> str:
+def entry_of(graph: DiGraph, loop: set[str]) -> str:
     """Return the loop's header: the first of its nodes, in the graph's order, entered from outside."""
     entered = [node for node in loop if not loop.issuperset(graph.pred[node])]
     if len(entered) == 1:
@@ -87,7 +87,7 @@ def loops_of(kernel: Kernel) -> dict[str, frozenset[int]]:
 
 
 @memoized
-def _loops(graph: networkx.DiGraph) -> dict[str, frozenset[int]]:
+def _loops(graph: DiGraph) -> dict[str, frozenset[int]]:
     found: dict[str, set[int]] = {label: set() for label in graph}
     pending = list(cycles(graph))
     count = 0

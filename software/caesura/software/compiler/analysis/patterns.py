@@ -24,13 +24,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-import networkx
-
 from caesura.hw.arch.isa import BY_NAME, Opcode
 from caesura.hw.arch.operations import UNIFORM_SPECIALS, AluOp, Space, Special
 from caesura.hw.arch.patterns import SMALLEST_PAG
 
 from ..ir.cfg import graph as flow_graph
+from ..ir.digraph import DiGraph
 from ..ir.kernel import Block, Call, Imm, Kernel, Op, Pred, Reg, Use
 from ..ir.spec import is_atomic, is_memory
 from .dataflow import Analysis, solve
@@ -88,7 +87,7 @@ class Patterns:
 class _Transfer:
     """The effect of blocks and operations on shapes."""
 
-    def __init__(self, kernel: Kernel, graph: networkx.DiGraph, meet: dict[str, str | None],
+    def __init__(self, kernel: Kernel, graph: DiGraph, meet: dict[str, str | None],
                  block: tuple[int, int, int] | None, warp_size: int):
         self._blocks = {b.label: b for b in kernel.blocks}
         self._entry = kernel.blocks[0].label
@@ -201,14 +200,14 @@ def _merge(a: Fact, b: Fact) -> Fact:
     return result
 
 
-def patterns(kernel: Kernel, graph: networkx.DiGraph | None = None, meet: dict[str, str | None] | None = None,
+def patterns(kernel: Kernel, graph: DiGraph | None = None, meet: dict[str, str | None] | None = None,
              block: tuple[int, int, int] | None = None, warp_size: int = 32) -> Patterns:
     """Find the registers known to be uniform or strided in `kernel` (stage ``machine``).
 
     Parameters
     ----------
     kernel : Kernel
-    graph : networkx.DiGraph, optional
+    graph : DiGraph, optional
         Its control-flow graph, if at hand.
     meet : dict, optional
         Reconvergence point of each branch, if at hand.

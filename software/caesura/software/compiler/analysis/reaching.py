@@ -15,9 +15,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-import networkx
-
 from ..ir.cfg import graph as flow_graph
+from ..ir.digraph import DiGraph
 from ..ir.kernel import Block, Kernel, Op, Reg
 from .dataflow import Analysis, solve
 from .definitions import Place
@@ -83,7 +82,7 @@ class _Numbering:
             bits ^= low
 
 
-def use_def_chains(kernel: Kernel, graph: networkx.DiGraph | None = None) -> UseDefChains:
+def use_def_chains(kernel: Kernel, graph: DiGraph | None = None) -> UseDefChains:
     """Compute the use-def and def-use chains of `kernel`, at any stage (over its control-flow graph, if at hand)."""
     graph = flow_graph(kernel) if graph is None else graph
     numbering = _Numbering(kernel)

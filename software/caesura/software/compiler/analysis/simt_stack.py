@@ -19,10 +19,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-import networkx
-
 from caesura.hw.arch.geometry import PRESETS
 
+from ..ir.digraph import DiGraph
 from ..ir.kernel import Call, Kernel
 
 __all__ = ["divergent_blocks", "divergent_paths", "stack_depth"]
@@ -30,7 +29,7 @@ __all__ = ["divergent_blocks", "divergent_paths", "stack_depth"]
 _MOST_SPLITS = max(g.warp_size for g in PRESETS.values()) - 1
 
 
-def divergent_blocks(graph: networkx.DiGraph, starts: Iterable[str], end: str | None) -> set[str]:
+def divergent_blocks(graph: DiGraph, starts: Iterable[str], end: str | None) -> set[str]:
     """Return the blocks on paths from `starts` that have not come to `end`: where lanes are apart."""
     found: set[str] = set()
     pending = list(starts)
@@ -38,30 +37,30 @@ def divergent_blocks(graph: networkx.DiGraph, starts: Iterable[str], end: str | 
         label = pending.pop()
         if label != end and label not in found:
             found.add(label)
-            pending += graph.successors(label)
+            pending += graph.succ[label]
     return found
 
 
-def divergent_paths(flow: networkx.DiGraph, label: str, meet: str | None) -> Iterator[tuple[set[str], set[str]]]:
+def divergent_paths(flow: DiGraph, label: str, meet: str | None) -> Iterator[tuple[set[str], set[str]]]:
     """Yield, for each side of a divergent branch, the blocks that its lanes run through, and where others wait then.
 
     Parameters
     ----------
-    flow : networkx.DiGraph
+    flow : DiGraph
         Control-flow graph.
     label : str
         The block that ends with the branch.
     meet : str or None
         Its reconvergence point.
     """
-    targets = list(flow.successors(label))
+    targets = list(flow.succ[label])
     end = set() if meet is None else {meet}
     for target in targets:
         if target != meet:
             yield divergent_blocks(flow, [target], meet), end.union(targets) - {target}
 
 
-def stack_depth(kernel: Kernel, graph: networkx.DiGraph, meet: dict[str, str | None]) -> int:
+def stack_depth(kernel: Kernel, graph: DiGraph, meet: dict[str, str | None]) -> int:
     """Return a bound of the SIMT stack entries a warp needs, exact for a warp that diverges wherever it can.
 
     A state is a block and the reconvergence point of the top entry; it is reached with a depth. States are followed in

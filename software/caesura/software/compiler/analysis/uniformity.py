@@ -33,12 +33,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-import networkx
-
 from caesura.hw.arch.isa import UNIFORM_SPECIALS
 
 from ..ir.cfg import by_label
 from ..ir.cfg import graph as flow_graph
+from ..ir.digraph import DiGraph
 from ..ir.kernel import Kernel, Op, Reg
 from ..ir.spec import is_atomic, is_convergent
 from .dominance import reconvergence
@@ -58,7 +57,7 @@ class Uniformity:
         The warp-uniform ones, vector registers and predicates.
     divergent : frozenset of str
         Blocks whose branch can diverge.
-    flow : networkx.DiGraph
+    flow : DiGraph
     meet : dict of str to str or None
     live : Liveness
         What they were found with.
@@ -66,7 +65,7 @@ class Uniformity:
 
     registers: frozenset[Reg]
     divergent: frozenset[str]
-    flow: networkx.DiGraph
+    flow: DiGraph
     meet: Mapping[str, str | None]
     live: Liveness
 

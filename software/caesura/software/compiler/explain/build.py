@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-import networkx
-
 from caesura.hw.arch.context import HEADER_WORDS, STACK_WORDS
 from caesura.hw.arch.encoding import decode
 from caesura.hw.arch.encodings import Encoding, encoded_words, row_words
@@ -22,6 +20,7 @@ from ..analysis.shapes import RANDOM
 from ..codegen.disassemble import code_labels, instruction_text
 from ..image.kernel_image import KernelImage
 from ..image.lift import Lifted, lift
+from ..ir.digraph import DiGraph
 from ..ir.kernel import Block, Reg
 from ..preemption.extended_liveness import BodyLiveness, body_liveness
 from ..preemption.idempotence import Idempotence, idempotence
@@ -57,7 +56,7 @@ class _Explanation:
         self._lifted: Lifted = lift(image)
         self._kernel = self._lifted.kernel
         self._bodies = body_liveness(self._lifted)
-        self._flow: networkx.DiGraph = self._bodies[0].flow
+        self._flow: DiGraph = self._bodies[0].flow
         self._patterns = patterns(self._kernel, self._flow, self._lifted.meet, block, geometry.warp_size)
         warp = geometry.warp_size
         group = warp if block is None else pattern_group(block[0], warp)

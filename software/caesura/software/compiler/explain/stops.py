@@ -6,13 +6,11 @@ import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
-import networkx
-
 from ..analysis.calls import instruction_count
 from ..analysis.dataflow import Analysis, solve
 from ..analysis.loops import cycles
 from ..ir.cfg import graph as flow_graph
-from ..ir.cfg import induced
+from ..ir.digraph import DiGraph, induced, reachable, topological_order
 from ..ir.kernel import Block, Call, Kernel, Op
 from ..preemption.intervals import is_preemption_point
 
@@ -52,13 +50,13 @@ class Stops(NamedTuple):
         return seen._replace(may_end=True, least=1) if op.name == "exit" else seen
 
 
-def stops(kernel: Kernel, graph: networkx.DiGraph, words: dict[str, int]) -> dict[str, list[Stops]]:
+def stops(kernel: Kernel, graph: DiGraph, words: dict[str, int]) -> dict[str, list[Stops]]:
     """Return what lies before each operation of each block, and last, before its terminator.
 
     Parameters
     ----------
     kernel : Kernel
-    graph : networkx.DiGraph
+    graph : DiGraph
         Its control-flow graph.
     words : dict of str to int
         Instruction words of each block, the terminator's included if it has one.
@@ -121,7 +119,7 @@ def routine_stops(body: Kernel, words: dict[str, int], behind: Sequence[Stops]) 
     after = Stops(frozenset().union(*(stop.points for stop in behind)), any(stop.may_end for stop in behind),
                   min(least, default=None), None if None in most else max(x for x in most if x is not None))
     found: dict[str, list[Stops]] = {}
-    for label in reversed(list(networkx.topological_sort(flow_graph(body)))):
+    for label in reversed(topological_order(flow_graph(body))):
         block = blocks[label]
         ahead = [found[target][0] for target in block.end.targets] or [after]
         last = ahead[0]._replace(least=None if after.least is None else min(x.least or 0 for x in ahead),
@@ -135,7 +133,7 @@ def _whole(distance: float) -> int | None:
     return None if distance == math.inf else int(distance)
 
 
-def _longest(blocks: dict[str, Block], graph: networkx.DiGraph, first: dict[str, int | None], words: dict[str, int]
+def _longest(blocks: dict[str, Block], graph: DiGraph, first: dict[str, int | None], words: dict[str, int]
              ) -> dict[str, int | None]:
     """Return the most instructions from the start of each block to a point or the end, None if there is no bound."""
     plain = induced(graph, [label for label in graph if first[label] is None])
@@ -144,9 +142,9 @@ def _longest(blocks: dict[str, Block], graph: networkx.DiGraph, first: dict[str,
     most: dict[str, int | None] = {label: index + taken[label] for label, index in first.items() if index is not None}
     for cycle in cycles(plain):
         for label in cycle:
-            most.update(dict.fromkeys((label, *networkx.ancestors(plain, label))))
+            most.update(reachable(plain, label, backward=True))
     rest = induced(plain, [label for label in plain if label not in most])
-    for label in reversed(list(networkx.topological_sort(rest))):
+    for label in reversed(topological_order(rest)):
         far = [most[target] for target in blocks[label].end.targets]
         most[label] = words[label] + taken[label] + max((x for x in far if x is not None), default=0)
     return most

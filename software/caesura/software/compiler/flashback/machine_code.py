@@ -69,7 +69,7 @@ def _code_blocks(lifted: Lifted, geometry: Geometry, diverged: bool) -> tuple[Co
     written, start = written_spaces(lifted.kernel), lifted.start
     found = []
     for body in body_liveness(lifted):
-        after = {start[label]: tuple(start[to] for to in body.flow.successors(label)) for label in body.flow}
+        after = {start[label]: tuple(start[to] for to in body.flow.succ[label]) for label in body.flow}
         depths = loop_depths(after)
         for block in body.kernel.blocks:
             waiting = frozenset(map(register, body.waiting[block.label])) if diverged else frozenset()

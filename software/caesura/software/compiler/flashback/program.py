@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
-import networkx
-
+from ..analysis.loops import cycles
+from ..ir.digraph import DiGraph
 from .blocks import Block, FlashbackError, Register
 from .costs import Costs
 
@@ -96,19 +96,13 @@ def loop_depths(successors: Mapping[int, Iterable[int]]) -> dict[int, int]:
     A loop is a strongly connected part with an edge in it; loops within it are those that are left without its entries
     (of a part that several edges enter, all of them). So it is defined for graphs that are not reducible, too.
     """
-    graph = networkx.DiGraph()
-    graph.add_nodes_from(successors)
-    graph.add_edges_from((node, after) for node, afters in successors.items() for after in afters)
+    graph = DiGraph((node, after) for node, afters in successors.items() for after in afters)
     depths = dict.fromkeys(successors, 0)
-    pending = [graph]
+    pending = list(cycles(graph))
     while pending:
-        part = pending.pop()
-        for nodes in networkx.strongly_connected_components(part):
-            inner = part.subgraph(nodes)
-            if not inner.number_of_edges():
-                continue
-            for node in nodes:
-                depths[node] += 1
-            entries = {node for node in nodes if any(before not in nodes for before in graph.predecessors(node))}
-            pending.append(inner.subgraph(nodes - (entries or {min(nodes)})))
+        nodes = pending.pop()
+        for node in nodes:
+            depths[node] += 1
+        entries = {node for node in nodes if any(before not in nodes for before in graph.pred[node])}
+        pending += cycles(graph, nodes - (entries or {min(nodes)}))
     return depths

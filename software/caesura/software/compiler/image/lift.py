@@ -15,8 +15,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import networkx
-
 from caesura.hw.arch.encoding import Instruction, decode
 from caesura.hw.arch.geometry import PC_NONE
 from caesura.hw.arch.isa import PT
@@ -24,6 +22,7 @@ from caesura.hw.arch.isa import PT
 from ..analysis.calls import summarise
 from ..errors import ImageError
 from ..ir.cfg import graph as flow_graph
+from ..ir.digraph import DiGraph, induced, is_acyclic, reachable
 from ..ir.kernel import Block, Imm, Kernel, Op, Pred, Reg, Routine, Terminator
 from ..ir.spec import is_convergent, is_memory, is_pure
 from .kernel_image import KernelImage
@@ -113,12 +112,12 @@ def _take_routines(lifted: Lifted) -> None:
     kernel = lifted.kernel
     targets = sorted({op.imm for op in kernel.ops() if op.name == "call"})
     flow = flow_graph(kernel)
-    owner: dict[str, str] = dict.fromkeys([kernel.blocks[0].label, *networkx.descendants(flow, kernel.blocks[0].label)],
+    owner: dict[str, str] = dict.fromkeys(reachable(flow, kernel.blocks[0].label),
                                           "the kernel")
     summaries = {}
     for number, target in enumerate(targets):
         entry = f"L{target}"
-        inside = {entry, *networkx.descendants(flow, entry)}
+        inside = reachable(flow, entry)
         shared = sorted(lifted.start[label] for label in inside if label in owner)
         if shared:
             raise ImageError(f"kernel {kernel.name}, pc {shared[0]}: belongs to the routine at {target} and to "
@@ -148,7 +147,7 @@ def _take_routines(lifted: Lifted) -> None:
                 block.ops[index] = summary.call(number, op.line)
 
 
-def _problem(routine: Routine, addresses: set[Reg], flow: networkx.DiGraph) -> str:
+def _problem(routine: Routine, addresses: set[Reg], flow: DiGraph) -> str:
     """Return what keeps code from being a routine."""
     body = routine.body
     returns = [op for op in body.ops() if op.name == "bru"]
@@ -157,7 +156,7 @@ def _problem(routine: Routine, addresses: set[Reg], flow: networkx.DiGraph) -> s
             return f"may only compute, without {op.name}"
     if len(returns) != 1 or sum(not block.end.targets for block in body.blocks) != 1:
         return f"returns at {len(returns)} places instead of one, or does not always return"
-    if not networkx.is_directed_acyclic_graph(flow.subgraph([block.label for block in body.blocks])):
+    if not is_acyclic(induced(flow, [block.label for block in body.blocks])):
         return "has a loop"
     if addresses != set(returns[0].uses):
         return f"returns to {returns[0].uses[0]}, its calls write {', '.join(map(str, sorted(addresses)))}"

@@ -1,21 +1,20 @@
-"""The control-flow graph of a kernel as a networkx graph of labels, and its small everyday changes."""
+"""The control-flow graph of a kernel as a graph of labels, and its small everyday changes."""
 
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Sequence
 from typing import TypeVar
 
-import networkx
-
+from .digraph import DiGraph, postorder
 from .kernel import Block, Kernel
 
-__all__ = ["graph", "memoized", "neighbours", "induced", "by_label", "words", "reverse_postorder", "drop_unreachable"]
+__all__ = ["graph", "memoized", "neighbours", "by_label", "words", "reverse_postorder", "drop_unreachable"]
 
 Result = TypeVar("Result")
 
 
-def graph(kernel: Kernel) -> networkx.DiGraph:
+def graph(kernel: Kernel) -> DiGraph:
     """Return the control-flow graph, which is not to be changed; its nodes are the labels, in layout order.
 
     As long as blocks and their targets stay as they are it is the same one, with what was found out about it
@@ -23,20 +22,20 @@ def graph(kernel: Kernel) -> networkx.DiGraph:
     """
     shape = [(block.label, block.end.targets) for block in kernel.blocks]
     if kernel.flow is None or kernel.flow[0] != shape:
-        result = networkx.DiGraph()
-        result.add_nodes_from(label for label, _ in shape)
-        result.add_edges_from((label, target) for label, targets in shape for target in targets)
+        result = DiGraph()
+        result.add_nodes(label for label, _ in shape)
+        result.add_edges((label, target) for label, targets in shape for target in targets)
         kernel.flow = shape, result
     return kernel.flow[1]
 
 
-def memoized(find: Callable[[networkx.DiGraph], Result]) -> Callable[[networkx.DiGraph], Result]:
+def memoized(find: Callable[[DiGraph], Result]) -> Callable[[DiGraph], Result]:
     """Decorate a function of a control-flow graph whose result, not to be changed either, is kept with the graph."""
     key = f"{find.__module__}.{find.__qualname__}"
 
     @functools.wraps(find)
-    def found(graph: networkx.DiGraph) -> Result:
-        kept = graph.graph
+    def found(graph: DiGraph) -> Result:
+        kept = graph.facts
         if key not in kept:
             kept[key] = find(graph)
         return kept[key]
@@ -45,19 +44,10 @@ def memoized(find: Callable[[networkx.DiGraph], Result]) -> Callable[[networkx.D
 
 
 @memoized
-def neighbours(graph: networkx.DiGraph) -> tuple[dict[str, tuple[str, ...]], dict[str, tuple[str, ...]]]:
+def neighbours(graph: DiGraph) -> tuple[dict[str, tuple[str, ...]], dict[str, tuple[str, ...]]]:
     """Return the predecessors and the successors of each node."""
-    return ({node: tuple(graph.predecessors(node)) for node in graph},
-            {node: tuple(graph.successors(node)) for node in graph})
-
-
-def induced(graph: networkx.DiGraph, nodes: Collection[str]) -> networkx.DiGraph:
-    """Return the subgraph on `nodes` as a graph of its own, in the order of `graph` whatever the order of `nodes`."""
-    kept = set(nodes)
-    result = networkx.DiGraph()
-    result.add_nodes_from(node for node in graph if node in kept)
-    result.add_edges_from((a, b) for a in result for b in graph.successors(a) if b in kept)
-    return result
+    return ({node: tuple(graph.pred[node]) for node in graph},
+            {node: tuple(graph.succ[node]) for node in graph})
 
 
 def by_label(kernel: Kernel) -> dict[str, Block]:
@@ -84,8 +74,8 @@ def reverse_postorder(kernel: Kernel) -> list[str]:
 
 
 @memoized
-def _reverse_postorder(graph: networkx.DiGraph) -> list[str]:
-    return list(networkx.dfs_postorder_nodes(graph, next(iter(graph))))[::-1]
+def _reverse_postorder(graph: DiGraph) -> list[str]:
+    return postorder(graph, next(iter(graph)))[::-1]
 
 
 def drop_unreachable(kernel: Kernel) -> bool:

@@ -24,8 +24,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-import networkx
-
+from .digraph import DiGraph
 from .variables import Binding, Parameter, Relocation, Symbol
 
 __all__ = ["Reg", "Imm", "Pred", "TRUE", "FALSE", "Use", "Op", "Summary", "Call", "Terminator", "Block",
@@ -287,7 +286,7 @@ class Kernel:
     barrier_threads: int = 0
     source: str = "<ptx>"
     routines: list[Routine] = field(default_factory=list)
-    flow: tuple[list, networkx.DiGraph] | None = field(default=None, init=False, repr=False)
+    flow: tuple[list, DiGraph] | None = field(default=None, init=False, repr=False)
     _next: dict[str, int] = field(default_factory=dict, repr=False)
 
     def fresh(self, kind: str) -> Reg:

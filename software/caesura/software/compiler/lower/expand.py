@@ -10,9 +10,8 @@ import dataclasses
 from collections import Counter
 from collections.abc import Callable, Sequence
 
-import networkx
-
 from ..errors import CompileError
+from ..ir.digraph import DiGraph, is_acyclic, topological_order
 from ..library import Routine, routine, routine_of
 from ..ptx.inline import ENTER, MOST_STATEMENTS, RETURN, Inliner, Statement, callable_signature
 from ..ptx.parameter_addresses import resolve_parameter_addresses
@@ -86,8 +85,8 @@ def _uses(functions: dict[str, Function], statements: Sequence[Statement]) -> Co
 
     found = called(statements)
     inside = {name: called(function.statements) for name, function in functions.items()}
-    graph = networkx.DiGraph((a, b) for a, callees in inside.items() for b in callees)
-    for name in networkx.topological_sort(graph) if networkx.is_directed_acyclic_graph(graph) else ():
+    graph = DiGraph((a, b) for a, callees in inside.items() for b in callees)
+    for name in topological_order(graph) if is_acyclic(graph) else ():
         for callee, count in inside[name].items():
             found[callee] += found[name] * count
     return found

@@ -71,7 +71,7 @@ def _sweep(kernel: Kernel) -> bool:
 
 def _side(side: Block, before: Block, flow) -> str | None:
     """Return where `side` goes on, if only `before` leads to it and its code may be converted."""
-    alone = len(side.end.targets) == 1 and list(flow.predecessors(side.label)) == [before.label]
+    alone = len(side.end.targets) == 1 and list(flow.pred[side.label]) == [before.label]
     legal = 0 < len(side.ops) <= LONGEST and all(map(_convertible, side.ops))
     return side.end.targets[0] if alone and legal else None
 

@@ -64,7 +64,7 @@ def _merge_chains(kernel: Kernel) -> bool:
     for block in kernel.blocks:
         while block.label not in merged and len(block.end.targets) == 1:
             follower = blocks[block.end.targets[0]]
-            if follower is block or follower.label == entry or flow.in_degree(follower.label) != 1:
+            if follower is block or follower.label == entry or len(flow.pred[follower.label]) != 1:
                 break
             block.ops += follower.ops
             block.end = follower.end

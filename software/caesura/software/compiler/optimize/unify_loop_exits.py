@@ -9,11 +9,10 @@ latest, and the loop ends for the warp when its last lane leaves.
 
 from __future__ import annotations
 
-import networkx
-
 from ..analysis.dominance import reconvergence
 from ..analysis.loops import cycles, entry_of
 from ..ir.cfg import graph as flow_graph
+from ..ir.digraph import DiGraph
 from ..ir.kernel import FALSE, TRUE, Block, Imm, Kernel, Op, Pred, Reg, Terminator
 
 __all__ = ["unify_loop_exits"]
@@ -33,14 +32,14 @@ def unify_loop_exits(kernel: Kernel) -> bool:
     return changed
 
 
-def _find(flow: networkx.DiGraph) -> list[set[str]]:
+def _find(flow: DiGraph) -> list[set[str]]:
     """Return the outermost loops in which lanes can part without meeting again inside them; no two share a block."""
     meet = reconvergence(flow)
     found: list[set[str]] = []
     pending = list(cycles(flow))
     while pending:
         loop = pending.pop()
-        exits = {t for label in loop for t in flow.successors(label) if t not in loop}
+        exits = {t for label in loop for t in flow.succ[label] if t not in loop}
         if exits and any(_parts(label, flow, loop, meet) for label in loop):
             found.append(loop)
         else:
@@ -48,14 +47,14 @@ def _find(flow: networkx.DiGraph) -> list[set[str]]:
     return found
 
 
-def _parts(label: str, flow: networkx.DiGraph, loop: set[str], meet: dict[str, str | None]) -> bool:
-    targets = list(flow.successors(label))
+def _parts(label: str, flow: DiGraph, loop: set[str], meet: dict[str, str | None]) -> bool:
+    targets = list(flow.succ[label])
     if len(targets) != 2 or meet[label] in loop:
         return False
     return [t for t in targets if t not in loop] != [meet[label]]
 
 
-def _rewrite(kernel: Kernel, flow: networkx.DiGraph, loop: set[str]) -> None:
+def _rewrite(kernel: Kernel, flow: DiGraph, loop: set[str]) -> None:
     header = entry_of(flow, loop)
     inside = [block for block in kernel.blocks if block.label in loop]
     leads = [header, *dict.fromkeys(t for block in inside for t in block.end.targets if t not in loop)]

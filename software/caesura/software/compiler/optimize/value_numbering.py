@@ -65,7 +65,7 @@ class _Numbering:
             pending.append((label, region, len(self._undo)))
             self._block(self._blocks[label])
             for child in reversed(self._known.tree.children[label]):
-                alone = list(self._flow.predecessors(child)) == [label]
+                alone = list(self._flow.pred[child]) == [label]
                 pending.append((child, region if alone else child, -1))
 
     def _block(self, block: Block) -> None:

@@ -14,13 +14,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-import networkx
-
 from ..analysis.calls import with_callers
 from ..analysis.liveness import Liveness, liveness
 from ..analysis.simt_stack import divergent_blocks
 from ..image.lift import Lifted
 from ..ir.cfg import graph as flow_graph
+from ..ir.digraph import DiGraph
 from ..ir.kernel import Block, Kernel, Op, Reg
 
 __all__ = ["BodyLiveness", "body_liveness", "waiting_registers"]
@@ -34,26 +33,26 @@ class BodyLiveness:
     ----------
     kernel : Kernel
         Its blocks; in a routine the return reads what is live behind any of the calls.
-    flow : networkx.DiGraph
+    flow : DiGraph
     live : Liveness
     waiting : dict of str to frozenset of Reg
         What lanes that wait elsewhere may need, in a routine those that wait for a call too.
     """
 
     kernel: Kernel
-    flow: networkx.DiGraph
+    flow: DiGraph
     live: Liveness
     waiting: dict[str, frozenset[Reg]]
 
 
-def waiting_registers(kernel: Kernel, graph: networkx.DiGraph, live_in: dict[str, frozenset[Reg]],
+def waiting_registers(kernel: Kernel, graph: DiGraph, live_in: dict[str, frozenset[Reg]],
                       meet: dict[str, str | None]) -> dict[str, frozenset[Reg]]:
     """Return, for each block, what lanes that wait elsewhere while a warp is in it may still need.
 
     Parameters
     ----------
     kernel : Kernel
-    graph : networkx.DiGraph
+    graph : DiGraph
         Its control-flow graph.
     live_in : dict
         Liveness at the start of each block.

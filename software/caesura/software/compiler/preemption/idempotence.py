@@ -29,8 +29,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import networkx
-
 from caesura.hw.arch.operations import Space
 
 from ..analysis.alias import Addresses, MemoryAccess
@@ -38,6 +36,7 @@ from ..analysis.dataflow import Analysis, solve
 from ..analysis.definitions import Place
 from ..analysis.reaching import UseDefChains, use_def_chains
 from ..ir.cfg import graph as flow_graph
+from ..ir.digraph import DiGraph
 from ..ir.kernel import Kernel, Op
 from ..ir.spec import is_convergent
 
@@ -150,14 +149,14 @@ def _either(a: Loads, b: Loads) -> Loads:
     return a[0] | b[0], a[1] | b[1]
 
 
-def idempotence(kernel: Kernel, graph: networkx.DiGraph | None = None, definitions: UseDefChains | None = None,
+def idempotence(kernel: Kernel, graph: DiGraph | None = None, definitions: UseDefChains | None = None,
                 restrict: bool = False) -> Idempotence:
     """Find the idempotent regions of `kernel` (stage ``machine``), and whether it is idempotent as a whole.
 
     Parameters
     ----------
     kernel : Kernel
-    graph : networkx.DiGraph, optional
+    graph : DiGraph, optional
         Its control-flow graph, if at hand.
     definitions : UseDefChains, optional
         Its use-def chains, if at hand.
@@ -177,7 +176,7 @@ def idempotence(kernel: Kernel, graph: networkx.DiGraph | None = None, definitio
     return Idempotence(cuts, before, _spoiler(kernel, graph, addresses, restrict))
 
 
-def _spoiler(kernel: Kernel, graph: networkx.DiGraph, addresses: Addresses, restrict: bool
+def _spoiler(kernel: Kernel, graph: DiGraph, addresses: Addresses, restrict: bool
              ) -> tuple[Place, Place | None] | None:
     """Return what keeps the kernel from being idempotent."""
     for block in kernel.blocks:

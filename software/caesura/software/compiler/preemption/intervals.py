@@ -8,11 +8,9 @@
 
 from __future__ import annotations
 
-import networkx
-
 from ..analysis.calls import instruction_count
 from ..ir.cfg import graph as flow_graph
-from ..ir.cfg import induced
+from ..ir.digraph import find_cycle, induced, topological_order
 from ..ir.kernel import Block, Kernel, Op
 
 __all__ = ["InvalidCode", "is_preemption_point", "longest_interval"]
@@ -41,14 +39,13 @@ def longest_interval(kernel: Kernel) -> int:
             if op.name == "pp" and (k + 1 == len(block.ops) or block.ops[k + 1].name != "pp.div"):
                 raise InvalidCode(f"{kernel.name}, block {block.label}: pp without pp.div")
     plain = induced(flow, [b.label for b in kernel.blocks if not any(map(is_preemption_point, b.ops))])
-    if not networkx.is_directed_acyclic_graph(plain):
-        cycle = [a for a, _ in networkx.find_cycle(plain)]
+    if cycle := find_cycle(plain):
         raise InvalidCode(f"{kernel.name}: no preemption point in the loop {' -> '.join(cycle)}")
     blocks = {block.label: block for block in kernel.blocks}
     leaving = {label: _runs(blocks[label])[-1] for label in flow if label not in plain}
     longest = 0
-    for label in (*networkx.topological_sort(plain), *leaving):
-        before = max((leaving[x] for x in flow.predecessors(label)), default=0)
+    for label in (*topological_order(plain), *leaving):
+        before = max((leaving[x] for x in flow.pred[label]), default=0)
         runs = _runs(blocks[label])
         longest = max(longest, before + runs[0], *runs[1:]) if len(runs) > 1 else max(longest, before + runs[0])
         if label in plain:

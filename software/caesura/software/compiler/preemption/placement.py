@@ -17,8 +17,6 @@ import itertools
 from collections.abc import Callable, Collection
 from typing import NamedTuple
 
-import networkx
-
 from caesura.hw.arch.geometry import Geometry
 from caesura.hw.arch.isa import liveness_vector
 
@@ -26,8 +24,9 @@ from ..analysis.calls import instruction_count
 from ..analysis.dominance import reconvergence
 from ..analysis.liveness import liveness
 from ..analysis.loops import cycles, entry_of
-from ..ir.cfg import by_label, induced
+from ..ir.cfg import by_label
 from ..ir.cfg import graph as flow_graph
+from ..ir.digraph import DiGraph, induced, lexicographical_order, topological_order
 from ..ir.kernel import Block, Kernel, Op, Reg
 from .extended_liveness import waiting_registers
 from .intervals import is_preemption_point
@@ -131,26 +130,26 @@ class _Placement:
         Such a cycle is a path from the header back to it; a block is on all of them if no edge leads past it.
         """
         inner = loop - {header}
-        forward = networkx.DiGraph([(a, b) for a in loop for b in self._flow.successors(a) if b in inner])
-        order = list(networkx.lexicographical_topological_sort(forward)) or [header]
+        forward = DiGraph([(a, b) for a in loop for b in self._flow.succ[a] if b in inner])
+        order = lexicographical_order(forward) or [header]
         position = {label: k for k, label in enumerate(order)} | {header: len(order)}
         reached, found = 0, []
         for k, label in enumerate(order):
             if reached <= k:
                 found.append(label)
-            reached = max(reached, *(position[t] for t in self._flow.successors(label) if t in loop))
+            reached = max(reached, *(position[t] for t in self._flow.succ[label] if t in loop))
         return found
 
     # Rule 2
 
     def _limit_paths(self) -> None:
         plain = [label for label in self._flow if not self._cut(label)]
-        order = list(networkx.topological_sort(induced(self._flow, plain)))
+        order = topological_order(induced(self._flow, plain))
         inside = set(plain)
         cut = [label for label in self._flow if label not in inside]
         leaving = {label: self._after_last_point(self._blocks[label]) for label in cut}
         for label in (*order, *cut):
-            run = max((leaving[before] for before in self._flow.predecessors(label)), default=0)
+            run = max((leaving[before] for before in self._flow.pred[label]), default=0)
             run = self._walk(self._blocks[label], run)
             leaving[label] = run
 

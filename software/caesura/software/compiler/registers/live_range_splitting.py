@@ -214,7 +214,7 @@ class _Splitter:
 
     def _shared(self, label: str) -> bool:
         """Whether a block is reached on several edges, or an edge and from outside."""
-        return self._flow.in_degree(label) > (label != self._kernel.blocks[0].label)
+        return len(self._flow.pred[label]) > (label != self._kernel.blocks[0].label)
 
     def _copies(self, block: Block, target: str) -> list[Op]:
         ends, starts = self._ends[block.label], self._starts[target]

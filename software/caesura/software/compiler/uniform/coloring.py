@@ -11,19 +11,18 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 
-import networkx
-
 from caesura.hw.arch.geometry import UNIFORMS
 
 from ..analysis.liveness import liveness
 from ..analysis.loops import loop_depth
 from ..analysis.simt_stack import divergent_paths
+from ..ir.digraph import DiGraph
 from ..ir.kernel import Kernel, Reg
 
 __all__ = ["color_uniform"]
 
 
-def color_uniform(kernel: Kernel, flow: networkx.DiGraph, meet: Mapping[str, str | None],
+def color_uniform(kernel: Kernel, flow: DiGraph, meet: Mapping[str, str | None],
                   divergent: Collection[str]) -> tuple[dict[Reg, Reg], list[Reg]]:
     """Give the uniform registers of `kernel` (kind ``u``) places.
 
@@ -69,7 +68,7 @@ def _interference(kernel: Kernel, flow, meet, divergent) -> dict[Reg, set[Reg]]:
     return near
 
 
-def _waiting(kernel: Kernel, flow: networkx.DiGraph, meet: Mapping[str, str | None],
+def _waiting(kernel: Kernel, flow: DiGraph, meet: Mapping[str, str | None],
              live_in: Mapping[str, Collection[Reg]], divergent: Collection[str]) -> dict[str, set[Reg]]:
     """Return, for each block, the uniform registers that waiting lanes need while a warp is in it."""
     live = {label: {reg for reg in registers if reg.kind in "uU"} for label, registers in live_in.items()}
