@@ -54,7 +54,8 @@ def reconvergence(graph: DiGraph) -> dict[str, str | None]:
         ends = [node for node in remaining if not part.succ[node]]
         header = None if ends else _last_header(part)
         final = ends[-1:] if header is None else list(part.pred[header])
-        reverse: DiGraph[Any] = DiGraph([*((_END, node) for node in final), *((b, a) for a, b in part.edges() if b != header)])
+        reverse: DiGraph[Any] = DiGraph([(_END, node) for node in final])
+        reverse.add_edges((b, a) for a, b in part.edges() if b != header)
         parents = find_dominators(reverse, _END)
         for node in remaining:
             if node in parents:
