@@ -9,6 +9,9 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import functools
+import os
+import sys
 import threading
 import time
 from collections.abc import Iterator
@@ -30,6 +33,8 @@ LINE_SECONDS = 10.0
 """Time between two lines where there is no terminal."""
 WORTH_SECONDS = 2.0
 """A shorter step leaves no line."""
+_FORCING = {"FORCE_COLOR", "TTY_COMPATIBLE"}
+"""Variables of the environment that may make a terminal of anything."""
 
 
 class Progress(Protocol):
@@ -57,14 +62,15 @@ class Display:
 
     Parameters
     ----------
-    console : rich.console.Console
-        If it is a terminal, the step is a live line at its bottom.
+    console : rich.console.Console, optional
+        If it is a terminal, the step is a live line at its bottom. That of standard error unless one is given, made
+        when something is written: most work is too short for that.
     every : float
         Seconds between two lines elsewhere.
     """
 
-    def __init__(self, console: Console, every: float = LINE_SECONDS):
-        self._console, self._every = console, every
+    def __init__(self, console: Console | None = None, every: float = LINE_SECONDS):
+        self._given, self._every = console, every
         self._opened = time.monotonic()
         self._step = _Step("", self._opened)  # replaced as a whole: another thread draws it
         self._rate: _Rate | None = None
@@ -90,6 +96,18 @@ class Display:
         line = f"{clock(time.monotonic() - step.begun):>6}  {step}" if step.text else ""
         return Text(line, no_wrap=True, overflow="ellipsis", style="dim")
 
+    @functools.cached_property
+    def _console(self) -> Console:
+        from rich.console import Console
+
+        return self._given or Console(stderr=True)
+
+    def _is_live(self) -> bool:
+        """Whether the console is a terminal; where it can be none it is not made."""
+        if self._given is None and not _FORCING & os.environ.keys() and not (sys.stderr and sys.stderr.isatty()):
+            return False
+        return self._console.is_terminal and not self._console.is_dumb_terminal
+
     def _finish(self) -> None:
         """End the step; leave a line if it took long."""
         step, now = self._step, time.monotonic()
@@ -103,7 +121,7 @@ class Display:
     @contextlib.contextmanager
     def shown(self) -> Iterator[Display]:
         """Show what is reported as long as the context lasts."""
-        if self._console.is_terminal and not self._console.is_dumb_terminal:
+        if self._is_live():
             from rich.live import Live
 
             with Live(self, console=self._console, refresh_per_second=8, transient=True, redirect_stdout=False):
@@ -191,9 +209,7 @@ def display() -> Iterator[Progress]:
     if shown is not None:
         yield shown
         return
-    from rich.console import Console
-
-    with Display(Console(stderr=True)).shown() as shown:
+    with Display().shown() as shown:
         token = _current.set(shown)
         try:
             yield shown

@@ -7,11 +7,12 @@ import enum
 import functools
 from dataclasses import dataclass
 from pathlib import Path
-
-from systemrdl.compiler import RDLCompiler
-from systemrdl.node import FieldNode, RegNode
+from typing import TYPE_CHECKING
 
 from .geometry import Geometry
+
+if TYPE_CHECKING:
+    from systemrdl.node import FieldNode
 
 __all__ = ["Combine", "Field", "Register", "register_map", "device_register_map", "RDL_PATH",
            "GPU_RDL_PATH", "DEVICE_ADDRESS_BITS", "ADDRESS_BITS", "IDENTIFICATION",
@@ -144,6 +145,9 @@ def device_register_map() -> dict[str, Register]:
 
 
 def _read(source: Path) -> dict[str, Register]:
+    from systemrdl.compiler import RDLCompiler  # takes longer to import than to compile a kernel
+    from systemrdl.node import FieldNode, RegNode
+
     compiler = RDLCompiler()
     compiler.compile_file(str(source))
     top = compiler.elaborate().top

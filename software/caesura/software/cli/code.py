@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 from click.shell_completion import CompletionItem
@@ -21,9 +22,6 @@ from caesura.software.compiler import (
     read_source,
     stored_module,
 )
-from caesura.software.compiler.amdgpu import AssemblyError
-from caesura.software.compiler.codegen.assemble import assemble
-from caesura.software.compiler.codegen.disassemble import disassemble
 from caesura.software.compiler.codegen.elf import write_elf
 from caesura.software.compiler.flashback.kinds import ROUTINES
 from caesura.software.compiler.image.origin_table import origin_rows
@@ -41,6 +39,9 @@ from .common import (
 )
 from .machine import geometry_option
 from .outputs import OUTPUT, write_bytes
+
+if TYPE_CHECKING:
+    from caesura.software.compiler.amdgpu import AssemblyError
 
 __all__ = ["compile_command", "asm_command", "disasm_command", "kernel_option", "refusals_json", "report_refusals"]
 
@@ -223,6 +224,8 @@ def compile_command(source, output, show, names, registers, geometry: Geometry |
 @json_option
 def asm_command(source, output, check, as_json):
     """Assemble native code."""
+    from caesura.software.compiler import assemble
+
     images = assemble(read_source(source), str(source), check)
     _write({image.name: image for image in images}, output, as_json, False)
 
@@ -234,6 +237,8 @@ def asm_command(source, output, check, as_json):
 @json_option
 def disasm_command(image, as_text, check, as_json):
     """Disassemble an ELF kernel image, with the registers live at each instruction."""
+    from caesura.software.compiler import disassemble
+
     images = load_elf(image, check)
     if as_text and not as_json.asked:
         click.echo("\n".join(map(disassemble, images.values())), nl=False)

@@ -8,14 +8,13 @@ from typing import Any
 import click
 
 from caesura.progress import display as progress_lines
-from caesura.software.job import BACKENDS
 from caesura.software.names import alternatives
 from caesura.software.waiting import UNLIMITED, WANTED, waiting_cycles
 
 from .errors import EXIT_FAULT, EXIT_INPUT, EXIT_WRONG, Group
 from .outputs import JSON_FLAG, JsonTarget, check_outputs, json_option
 
-__all__ = ["EXIT_WRONG", "EXIT_INPUT", "EXIT_FAULT", "BACKENDS", "Choice", "Command", "CommandGroup", "Group",
+__all__ = ["EXIT_WRONG", "EXIT_INPUT", "EXIT_FAULT", "Choice", "Command", "CommandGroup", "Group",
            "JsonTarget", "Range", "examples", "progress_lines", "check_option", "json_option", "patience_option",
            "grace_option", "eviction_option"]
 

@@ -22,11 +22,9 @@ import io
 import platform
 import signal
 import sys
-import tempfile
 import threading
 import traceback
 from collections.abc import Iterator
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 import click
@@ -123,6 +121,8 @@ def _report(error: Exception) -> str:
 
 
 def _version() -> str:
+    from importlib.metadata import PackageNotFoundError, version
+
     try:
         return version("caesura")
     except PackageNotFoundError:
@@ -133,5 +133,7 @@ def _crash_file() -> Path:
     """Return a new file among the build results."""
     folder = cache_directory() / "reports"
     folder.mkdir(exist_ok=True)
+    import tempfile
+
     with tempfile.NamedTemporaryFile(dir=folder, prefix="report-", suffix=".txt", delete=False) as file:
         return Path(file.name)

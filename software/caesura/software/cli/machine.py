@@ -9,7 +9,6 @@ from pathlib import Path
 import click
 
 from caesura.hw.arch.geometry import PRESETS, Geometry, preset
-from caesura.software.job import load_geometry
 
 from .common import Choice
 
@@ -21,6 +20,8 @@ def chosen_geometry(preset_name: str | None, path: Path | None) -> Geometry | No
     if preset_name is not None and path is not None:
         raise click.UsageError("--preset and --geometry both name the SM; give one of them")
     if path is not None:
+        from caesura.software.job import load_geometry  # with all of job files
+
         return load_geometry(path)
     return None if preset_name is None else preset(preset_name)
 

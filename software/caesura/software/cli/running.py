@@ -20,14 +20,13 @@ from caesura.hw.arch.errors import InputError
 from caesura.hw.arch.geometry import Geometry, preset
 from caesura.progress import watched
 from caesura.software.compiler.flashback.kinds import ROUTINES
-from caesura.software.job import DEFAULT_CYCLES, JobError, JobFile, PreemptionSpec, load_job
+from caesura.software.job import BACKENDS, DEFAULT_CYCLES, JobError, JobFile, PreemptionSpec, load_job
 from caesura.software.kernels import KERNELS, SIZES
 from caesura.software.names import alternatives
 
 from .board import baud_option, opened_board
 from .build import offer
 from .common import (
-    BACKENDS,
     EXIT_WRONG,
     Choice,
     JsonTarget,

@@ -23,8 +23,6 @@ import struct
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
-from elftools.elf.elffile import ELFFile
-
 from caesura.hw.arch.encoding import decode
 from caesura.hw.arch.geometry import INSTRUCTION_BYTES
 from caesura.hw.arch.isa import VECTOR_WORDS
@@ -167,6 +165,8 @@ _Shared = dict[str, dict[int, bytes]]
 
 def _sections(file: bytes, name: str) -> list[tuple[str, str, bytes, bytes, _Shared]]:
     """Return name, place, record, code and shared sections of each kernel."""
+    from elftools.elf.elffile import ELFFile  # takes long to import: files are written without it
+
     try:
         elf = ELFFile(io.BytesIO(file))
         data = {section.name: section.data() for section in elf.iter_sections()}

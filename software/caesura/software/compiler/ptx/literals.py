@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-import numpy as np
+import math
+import struct
 
 from .syntax import Number
 
@@ -10,6 +11,7 @@ __all__ = ["literal"]
 
 _DIGITS = 66
 """Most characters of an integer that fits 64 bits, behind its leading zeros."""
+_QUIET_F32, _QUIET_F64 = 0x7FC0_0000, 0x7FF8_0000_0000_0000
 
 
 def literal(text: str) -> Number:
@@ -24,10 +26,10 @@ def literal(text: str) -> Number:
     prefix = digits[:2].lower()
     if prefix == "0f":
         pattern = int(digits[2:], 16)
-        return Number(text, None, pattern, _double(float(np.uint32(pattern).view(np.float32))), 32)
+        return Number(text, None, pattern, _widened(pattern), 32)
     if prefix == "0d":
         pattern = int(digits[2:], 16)
-        return Number(text, None, _single(np.uint64(pattern).view(np.float64)), pattern, 64)
+        return Number(text, None, _narrowed(pattern), pattern, 64)
     if prefix not in ("0x", "0b") and set(digits) & set(".eE"):
         return Number(text, None, _single(float(text)), _double(float(text)))
     value = _integer(digits)
@@ -49,10 +51,28 @@ def _integer(digits: str) -> int:
 
 def _single(value: float) -> int:
     """Return a number's bits as f32, rounded to nearest even; beyond the range it is infinite."""
-    with np.errstate(over="ignore", invalid="ignore"):
-        return int(np.float32(value).view(np.uint32))
+    return _narrowed(_double(value))
 
 
 def _double(value: float) -> int:
-    with np.errstate(invalid="ignore"):
-        return int(np.float64(value).view(np.uint64))
+    return struct.unpack("<Q", struct.pack("<d", value))[0]
+
+
+def _widened(pattern: int) -> int:
+    """Return the bits of an f32 as those of an f64; a NaN keeps sign and payload, and is quiet."""
+    value, = struct.unpack("<f", struct.pack("<I", pattern))
+    if math.isnan(value):
+        return (pattern >> 31) << 63 | _QUIET_F64 | (pattern & 0x007F_FFFF) << 29
+    return _double(value)
+
+
+def _narrowed(pattern: int) -> int:
+    """Return the bits of an f64 as those of an f32, likewise."""
+    value, = struct.unpack("<d", struct.pack("<Q", pattern))
+    sign = (pattern >> 63) << 31
+    if math.isnan(value):
+        return sign | _QUIET_F32 | (pattern >> 29 & 0x007F_FFFF)
+    try:
+        return struct.unpack("<I", struct.pack("<f", value))[0]
+    except OverflowError:
+        return sign | 0x7F80_0000
