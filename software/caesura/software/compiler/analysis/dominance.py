@@ -12,10 +12,10 @@ from typing import Any
 
 from ..ir.cfg import graph as flow_graph
 from ..ir.cfg import memoized
-from ..ir.digraph import DiGraph, induced
+from ..ir.digraph import DiGraph, cycles, induced
 from ..ir.digraph import immediate_dominators as find_dominators
 from ..ir.kernel import Kernel
-from .loops import cycles, entry_of
+from .loops import entry_of
 
 __all__ = ["immediate_dominators", "dominators_of", "reconvergence"]
 

@@ -8,68 +8,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
-from typing import Any
-
 from ..ir.cfg import graph as flow_graph
 from ..ir.cfg import memoized
-from ..ir.digraph import DiGraph
+from ..ir.digraph import DiGraph, cycles
 from ..ir.kernel import Kernel
 
-__all__ = ["cycles", "entry_of", "loops_of", "loop_depth"]
-
-
-def cycles(graph: DiGraph[Any], nodes: Collection[Any] | None = None) -> Iterator[set[Any]]:
-    """Yield the strongly connected components that contain a cycle, of the subgraph on `nodes`.
-
-    The time is that for `nodes` alone, however large the graph. Components come in the reverse of the order in which
-    they can be passed, and in the same order each time (Tarjan, SIAM J. Computing 1972).
-    """
-    inside = set(graph) if nodes is None else set(nodes)
-    index: dict[str, int] = {}
-    low: dict[str, int] = {}
-    path: list[str] = []
-    on_path: set[str] = set()
-    for root in graph if nodes is None else sorted(inside):
-        if root in index:
-            continue
-        work = [(root, iter(graph.succ[root]))]
-        index[root] = low[root] = len(index)
-        path.append(root)
-        on_path.add(root)
-        while work:
-            node, following = work[-1]
-            for other in following:
-                if other not in inside:
-                    continue
-                if other not in index:
-                    index[other] = low[other] = len(index)
-                    path.append(other)
-                    on_path.add(other)
-                    work.append((other, iter(graph.succ[other])))
-                    break
-                if other in on_path:
-                    low[node] = min(low[node], index[other])
-            else:
-                work.pop()
-                if work:
-                    parent = work[-1][0]
-                    low[parent] = min(low[parent], low[node])
-                if low[node] == index[node]:
-                    start = _position(path, node)
-                    component = set(path[start:])
-                    del path[start:]
-                    on_path -= component
-                    if len(component) > 1 or node in graph.succ[node]:
-                        yield component
-
-
-def _position(path: list[str], node: str) -> int:
-    """Return where `node` is in `path`, seen from its end."""
-    position = len(path) - 1
-    while path[position] != node:
-        position -= 1
-    return position
+__all__ = ["entry_of", "loops_of", "loop_depth"]
 
 
 def entry_of(graph: DiGraph, loop: set[str]) -> str:

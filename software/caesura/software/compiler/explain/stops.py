@@ -8,9 +8,8 @@ from typing import NamedTuple
 
 from ..analysis.calls import instruction_count
 from ..analysis.dataflow import Analysis, solve
-from ..analysis.loops import cycles
 from ..ir.cfg import graph as flow_graph
-from ..ir.digraph import DiGraph, induced, reachable, topological_order
+from ..ir.digraph import DiGraph, cycles, induced, reachable, topological_order
 from ..ir.kernel import Block, Call, Kernel, Op
 from ..preemption.intervals import is_preemption_point
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
-from ..analysis.loops import cycles
-from ..ir.digraph import DiGraph
+from ..ir.digraph import DiGraph, cycles
 from .blocks import Block, FlashbackError, Register
 from .costs import Costs
 

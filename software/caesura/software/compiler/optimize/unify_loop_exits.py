@@ -10,9 +10,9 @@ latest, and the loop ends for the warp when its last lane leaves.
 from __future__ import annotations
 
 from ..analysis.dominance import reconvergence
-from ..analysis.loops import cycles, entry_of
+from ..analysis.loops import entry_of
 from ..ir.cfg import graph as flow_graph
-from ..ir.digraph import DiGraph
+from ..ir.digraph import DiGraph, cycles
 from ..ir.kernel import FALSE, TRUE, Block, Imm, Kernel, Op, Pred, Reg, Terminator
 
 __all__ = ["unify_loop_exits"]

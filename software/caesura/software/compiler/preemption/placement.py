@@ -23,10 +23,10 @@ from caesura.hw.arch.isa import liveness_vector
 from ..analysis.calls import instruction_count
 from ..analysis.dominance import reconvergence
 from ..analysis.liveness import liveness
-from ..analysis.loops import cycles, entry_of
+from ..analysis.loops import entry_of
 from ..ir.cfg import by_label
 from ..ir.cfg import graph as flow_graph
-from ..ir.digraph import DiGraph, induced, lexicographical_order, topological_order
+from ..ir.digraph import DiGraph, cycles, induced, lexicographical_order, topological_order
 from ..ir.kernel import Block, Kernel, Op, Reg
 from .extended_liveness import waiting_registers
 from .intervals import is_preemption_point
