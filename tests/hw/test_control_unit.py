@@ -519,9 +519,8 @@ def test_identification_counters_and_parameters():
         ctx.set(bench.engine.counters.save_cycles, 1234)
         ctx.set(bench.engine.counters.restore_bytes, 4321)
         assert await bench.read(ctx, "save_cycles") == 1234 and await bench.read(ctx, "restore_bytes") == 4321
-        await bench.write(ctx, "kernel[2].param[9]", 0xABCD)
-        ctx.set(dut.parameters.select, {"kernel": 2, "word": 9})
-        assert ctx.get(dut.parameters.value) == 0xABCD
+        await bench.write(ctx, "kernel[2].param_bytes", 0xABCC)
+        assert ctx.get(dut.kernels[2].param_bytes) == await bench.read(ctx, "kernel[2].param_bytes") == 0xABCC
         await bench.write(ctx, "kernel[1].code_base", 0x1280)
         assert ctx.get(dut.kernels[1].code_base) == ctx.get(bench.engine.kernels[1].code_base) == 0x1280
 

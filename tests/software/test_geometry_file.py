@@ -73,7 +73,6 @@ def test_numbers_may_be_whole_where_they_need_not(write):
     ("base = 'tiny'\nbytes_per_cycle = 1e-9", ["key 'bytes_per_cycle'", "1/64"]),
     ("base = 'tiny'\nclock_mhz = -1", ["key 'clock_mhz'", "above 0"]),
     ("base = 'tiny'\nmemory_latency = 100000000", ["key 'memory_latency'", "4096"]),
-    ("base = 'tiny'\nparam_words = 65", ["key 'param_words'", "1 to 64"]),
     ("base = 'tiny'\nicache_lines = 6", ["key 'icache_lines'", "power of two", "6"]),
     ("base = 'tiny'\nload_queue = 1", ["key 'load_queue'", "2 to 256"]),
     ("base = 'tiny'\nname = 'gtx480'", ["key 'name'", "'gtx480' is a preset"]),

@@ -33,9 +33,9 @@ def invoke(*arguments):
 
 def test_the_table_has_every_register_once():
     printed = invoke().output
-    for path in (*ONCE, "sms", "sm_read", "kernel[0].code_base", "kernel[0].param[0]"):
+    for path in (*ONCE, "sms", "sm_read", "kernel[0].code_base", "kernel[0].window_base[0]"):
         assert len(re.findall(rf"{MAP[path].address:#06x}\s+{re.escape(path)}\s", printed)) == 1
-    assert "kernel[1]" not in printed and "param[1]" not in printed
+    assert "kernel[1]" not in printed and "window_base[1]" not in printed
     assert re.search(r"13:8\s+resident\s+TBs resident", printed)
 
 

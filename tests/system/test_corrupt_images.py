@@ -86,7 +86,7 @@ def taken(seeds, check=True):
 def run(machine, seed, image, **how):
     """Run an image whose pointers are those of its window, and whose numbers are small."""
     words = cell(machine).window, 1 + seed * 7 % 300
-    return cell(machine).attack(image, params=words * (TINY.param_words // 2), **how)
+    return cell(machine).attack(image, params=words * 32, **how)
 
 
 def harm(first, count):

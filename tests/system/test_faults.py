@@ -51,11 +51,11 @@ PROGRAMS = {
                                      word("bar.pp.3", live=0), word("bra", target=START + 6, reconv=START + 6),
                                      word("bar.pp.4", live=0)), None, None),
     Fault.TRAP: (program(word("trap")), START, None),
-    Fault.PARAM_BOUND: (program(word("ldp", d=2, imm=4 * TINY.param_words)), START, 4 * TINY.param_words),
+    Fault.PARAM_BOUND: (program(word("ldp", d=2, imm=4)), START, 4),
 }
 BOUNDS = {
     "misaligned parameter": word("ldp", d=2, imm=6), "parameter below": word("ldp", d=2, imm=-4),
-    "uniform parameter": word("uldp", d=2, imm=4 * TINY.param_words),
+    "uniform parameter": word("uldp", d=2, imm=128), "parameter far above": word("ldp", d=2, imm=1 << 16),
     "local": word("ld.local.b32", d=2, no_base=1, imm=64),
     "misaligned uniform parameter": word("uldp", d=2, imm=7), "constant": word("ld.const.b32", d=2, no_base=1, imm=64),
 }

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from caesura.hw.arch.context import CCB_ENTRY, Mechanism, ccb_bytes, entry_address, from_words
+from caesura.hw.arch.faults import Fault
 from caesura.hw.arch.geometry import PREDICATES, UNIFORMS, preset
 from caesura.hw.arch.isa import Special
 from caesura.sim.golden.transport import GoldenTransport
@@ -28,7 +29,7 @@ EXIT = word("exit")
 
 
 @BACK_ENDS
-def test_parameters_of_the_last_kernel_in_the_slot_read_as_zero(transport):
+def test_parameters_of_the_last_kernel_in_the_slot_are_out_of_reach(transport):
     device = Device(transport(TINY, memory_bytes=1 << 18))
     secret = KernelImage("secret", (EXIT,), 4,
                          parameters=(Parameter("a", "u64", 0, 8), Parameter("b", "u64", 8, 8)))
@@ -39,9 +40,10 @@ def test_parameters_of_the_last_kernel_in_the_slot_read_as_zero(transport):
     first = module["secret"](1, 8, (0x1234, 0x5EC2E7))
     device.wait(first, LIMIT)
     second = module["spy"](1, 8, (output,))
-    device.wait(second, LIMIT)
+    with pytest.raises(KernelFault):
+        device.wait(second, LIMIT)
     assert second.slot == first.slot
-    assert output.get()[0] == 0
+    assert second.fault is not None and second.fault.kind is Fault.PARAM_BOUND and output.get()[0] == 7
 
 
 @BACK_ENDS

@@ -290,7 +290,6 @@ def test_options_that_do_not_go_together_are_refused(job, no_simulator, argument
     (["run", "heartwall", "--preset", "ecp5"], ["8 warps x", "register file of 256"]),
     (["run", "lud_diagonal", "--preset", "tiny", "--at", "5", "--with", "vecadd"], ["'vecadd'", "256 threads"]),
     (["run", "pathfinder", "--geometry", "shared_bytes = 1024"], ["2048 bytes of shared memory", "(my) has 1024"]),
-    (["run", "pathfinder", "--geometry", "param_words = 2"], ["bytes of parameters", "has 8"]),
     (["run", "pathfinder", "--geometry", "stack_depth = 2"], ["SIMT stack", "has 2 entries"]),
     (["run", "pathfinder", "--geometry", "kernel_slots = 1", "--at", "5"], ["nest 2 kernels", "1 kernel slots"]),
     (["run", "pathfinder", "--geometry", "regs_per_thread = 8\nregisters = 32"], ["8 warps x", "register file of 32"]),
@@ -317,7 +316,7 @@ def test_job_files_that_name_one_another_are_refused(job, tmp_path):
 @pytest.mark.parametrize("changes", [
     "lanes = 4", "lanes = 16", "warp_size = 16\nlanes = 8", "warp_size = 8\nlanes = 4\nsfu_lanes = 1",
     "warps = 11\ntb_slots = 3\nregisters = 256", "shared_bytes = 3072\nstack_depth = 6", "regs_per_thread = 8",
-    "bus_bytes = 4\nbytes_per_cycle = 0.5\nkernel_slots = 2\nwindows = 1", "param_words = 11",
+    "bus_bytes = 4\nbytes_per_cycle = 0.5\nkernel_slots = 2\nwindows = 1", "constant_lines = 2",
 ])
 def test_odd_geometries_run_and_preempt(tmp_path, changes):
     path = tmp_path / "odd [1].toml"

@@ -24,7 +24,7 @@ from .dispatch.tb_table import TbTable
 from .dispatch.watch_table import WatchTable
 from .dispatch.yield_unit import YieldUnit
 from .interfaces import payloads as payload
-from .interfaces.core_ports import HostPort, ParameterPort, ResidencyPort
+from .interfaces.core_ports import HostPort, ResidencyPort
 from .interfaces.gpu_ports import ReportPort, TbSupplyPort, written_event
 from .interfaces.port import Port
 from .interfaces.preemption import activity, counters
@@ -64,8 +64,6 @@ class ControlUnit(wiring.Component):
         The engine's side of the core.
     inspect : WarpWindow, out
         What the inspect registers look at.
-    parameters, uniform_parameters : ParameterPort, in
-        Words of a kernel's parameters, for `ExecutePipeline` and `FrontEnd`.
     cycle : Signal(64), out
         Cycles since reset.
     clear : out
@@ -93,8 +91,6 @@ class ControlUnit(wiring.Component):
     residency: Port
     core: Port
     inspect: Port
-    parameters: Port
-    uniform_parameters: Port
     cycle: Signal
     clear: data.View
     clear_lines: data.View
@@ -119,7 +115,6 @@ class ControlUnit(wiring.Component):
             "tbs": Out(data.ArrayLayout(payload.tb_info(g), g.tb_slots)),
             "residency": Out(ResidencyPort(g)), "core": Out(PreemptionPort(g)),
             "inspect": Out(WarpWindow(g)),
-            "parameters": In(ParameterPort(g)), "uniform_parameters": In(ParameterPort(g)),
             "cycle": Out(64),
             "clear": Out(payload.warp_clear(g)),
             "clear_lines": Out(payload.line_range(g)),
@@ -245,10 +240,6 @@ class ControlUnit(wiring.Component):
               for name in ("patience", "grace", "spared", "newcomer")),
             table.write.eq(registers.table_write), table.select.eq(registers.table_select),
             registers.table_data.eq(table.read_data),
-            table.param_select.eq(self.parameters.select),
-            self.parameters.value.eq(table.param_value),
-            table.uniform_param_select.eq(self.uniform_parameters.select),
-            self.uniform_parameters.value.eq(table.uniform_param_value),
             *(event[name].eq(getattr(commands, name))
               for name in ("finished", "preempted", "resumed", "killed", "adopted", "refused")),
         ]

@@ -268,8 +268,7 @@ class Sm(wiring.Component):
                 (control.residency, front.residency), (control.inspect, front.inspect),
                 (control.core.stop, front.stop), (control.core.warps, front.state),
                 (control.core.registers, execute.state), (control.core.shared, shared.state),
-                (front.parameters, control.uniform_parameters),
-                (execute.parameters, control.parameters), (front.execute, execute.issue),
+                (front.execute, execute.issue),
                 (constant.uniform, front.constant),
                 *((getattr(execute, f"{name}_access"), unit.access)
                   for name, unit in units.items()),
@@ -292,7 +291,7 @@ class Sm(wiring.Component):
             *(block.tbs.eq(control.tbs) for block in (front, execute, load_store, shared)),
             *(control.reports[source].eq(block.fault) for source, block in (
                 ("load_store", load_store), ("shared", shared), ("constant", constant),
-                ("execute", execute), ("front", front))),
+                ("front", front))),
         ]
         self._trace(m, control, front, execute, load_store, shared)
         if self.observed:

@@ -19,7 +19,7 @@ from caesura.software.compiler import KernelImage
 from caesura.software.compiler.preemption.restartable import reason, spoilers
 from caesura.software.driver import CycleLimit, Device, DriverError, Launch, LaunchError, PreemptReport, Switches
 from caesura.software.driver.bounds import GUARD_BYTES
-from caesura.software.driver.fit import check_fit, check_parameters
+from caesura.software.driver.fit import check_fit
 from caesura.software.driver.module import Kernel
 from caesura.software.driver.preemption import check_options
 from caesura.software.job import DEFAULT_CYCLES, JobError, PreemptionSpec, Verdict, compare
@@ -366,7 +366,6 @@ def check_task(task: Task, others: Mapping[Running, Work], g: Geometry) -> None:
         for work in (task.work, *others.values()):
             job = work.job
             check_fit(g, work.image, job.grid, job.block, work.image.shared_bytes + job.shared_bytes)
-            check_parameters(g, work.image)
     except LaunchError as error:
         raise JobError(f"{task.where}: {error}") from None
     if _depth(task.preemptions) > g.kernel_slots:

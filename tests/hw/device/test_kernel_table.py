@@ -11,7 +11,7 @@ from caesura.hw.device.kernel_table import KernelTable, descriptor_words
 from caesura.hw.device.register_block import KERNEL_BASE, KERNEL_STRIDE
 from support.hw.stream_bench import simulate
 
-G = preset("tiny").replace(kernel_slots=3, param_words=20, windows=3)
+G = preset("tiny").replace(kernel_slots=3, windows=3)
 
 
 def run(bench, g=G):
@@ -29,7 +29,7 @@ def writable():
 
 def exists(register, slot, g=G):
     name, _, number = register.path.split(".")[1].rstrip("]").partition("[")
-    limit = {"param": G.param_words, "window_base": G.windows, "window_end": G.windows}.get(name, 1)
+    limit = {"window_base": G.windows, "window_end": G.windows}.get(name, 1)
     return register.exists(g) and slot < G.kernel_slots and int(number or 0) < limit
 
 
@@ -74,7 +74,7 @@ def test_descriptors_hold_every_field():
 
             kernel = ctx.get(dut.kernels[k])
             for name in ("code_base", "code_words", "grid_x", "grid_y", "grid_z", "reciprocal_x", "reciprocal_y",
-                         "shared_bytes", "ccb_base", "area_bytes", "local_base"):
+                         "shared_bytes", "ccb_base", "area_bytes", "local_base", "param_base", "param_bytes"):
                 assert kernel[name] == field(name), name
             for axis in "xyz":
                 assert kernel[f"block_{axis}"] == field("block", axis)
@@ -83,20 +83,6 @@ def test_descriptors_hold_every_field():
             for w in range(G.windows):
                 assert kernel.windows[w].base == field(f"window_base[{w}]")
                 assert kernel.windows[w].end == field(f"window_end[{w}]")
-
-    run(bench)
-
-
-def test_parameters_are_read_combinationally():
-    async def bench(dut, ctx):
-        expected = await write_all(dut, ctx, 3)
-        for k in range(G.kernel_slots):
-            for word in range(G.param_words):
-                other = G.kernel_slots - 1 - k, G.param_words - 1 - word
-                ctx.set(dut.param_select, {"kernel": k, "word": word})
-                ctx.set(dut.uniform_param_select, {"kernel": other[0], "word": other[1]})
-                assert ctx.get(dut.param_value) == expected[f"kernel[{k}].param[{word}]"]
-                assert ctx.get(dut.uniform_param_value) == expected[f"kernel[{other[0]}].param[{other[1]}]"]
 
     run(bench)
 

@@ -55,7 +55,7 @@ def test_hardware_driven_registers_read_their_fields_one_cycle_later():
 
 def test_kernel_slots_are_passed_through_with_one_cycle_latency():
     async def bench(dut, ctx):
-        for path in ("kernel[0].code_base", "kernel[1].param[5]", "kernel[2].window_end[7]", "kernel[7].param[63]"):
+        for path in ("kernel[0].code_base", "kernel[1].param_bytes", "kernel[2].window_end[7]", "kernel[7].param_base"):
             register = MAP[path]
             ctx.set(dut.address, register.address)
             ctx.set(dut.write_data, 0xDEADBEEF)

@@ -31,7 +31,7 @@ def launch(transport, words, warps=1, before=lambda: None):
     bench = Bench(transport)
     g = transport.geometry
     image = KernelImage("k", tuple(words), REGISTERS, shared_bytes=252, local_bytes=64, constants=bytes(range(256)))
-    bench.load(0, image, (2,), (warps * g.warp_size,), params=[ARRAY] * g.param_words, area_bytes=128)
+    bench.load(0, image, (2,), (warps * g.warp_size,), params=[ARRAY] * 64, area_bytes=128)
     before()
     bench.start(0)
     transport.machine.manage()

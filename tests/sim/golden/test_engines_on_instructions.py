@@ -31,7 +31,7 @@ def started(g, code, registers=64, warps=1, blocks=1, shared=252, **options):
     for transport in pair.transports:
         transport.write_memory(0x8000, np.random.default_rng(1).bytes(0x8000))
         bench = Bench(transport)
-        bench.load(0, image, (blocks,), (warps * g.warp_size,), params=range(100, 100 + g.param_words),
+        bench.load(0, image, (blocks,), (warps * g.warp_size,), params=range(100, 164),
                    area_bytes=128, **options)
         bench.start(0)
         transport.machine.manage()
@@ -42,9 +42,7 @@ def computing(rng, op):
     """Return a word of an operation that does not fault."""
     instruction = random_instruction(rng, op)
     fields = dict(instruction.fields)
-    if op.alu is AluOp.LDP:
-        fields["imm"] = 4 * rng.randrange(GTX480.param_words)
-    elif op.alu is AluOp.S2R:
+    if op.alu is AluOp.S2R:
         fields["imm"] = rng.randrange(24)
     elif op.format is Format.I and rng.random() < 0.5:
         fields["imm"] = rng.randrange(40)
@@ -121,7 +119,9 @@ FAULTS = {
     "atomic": (word("red.global.add.b32", a=1, imm=0x7F80, b=2), Fault.GLOBAL_WINDOW),
     "shared atomic": (word("atom.shared.add.b32", d=3, a=1, imm=200, b=2), Fault.SHARED_BOUND),
     "parameter": (word("ldp", d=2, imm=256), Fault.PARAM_BOUND),
-    "uniform parameter": (word("uldp", d=2, imm=2), Fault.PARAM_BOUND),
+    "uniform parameter": (word("uldp", d=2, imm=256), Fault.PARAM_BOUND),
+    "odd parameter": (word("ldp", d=2, imm=2), Fault.MISALIGNED),
+    "odd uniform parameter": (word("uldp", d=2, imm=6), Fault.MISALIGNED),
     "pp alone": (word("pp", live=0), None),
 }
 

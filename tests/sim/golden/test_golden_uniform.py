@@ -7,7 +7,7 @@ import pytest
 from caesura.hw.arch.faults import Fault
 from caesura.hw.arch.geometry import UNIFORMS
 from caesura.hw.arch.isa import OPCODES, UNIFORM_SPECIALS, AluOp, Format, Special, Unit
-from support.sim.machine_code import GEOMETRY, field, start, word
+from support.sim.machine_code import field, start, word
 from support.sim.plain_integers import VALUES, WORD, reference
 
 
@@ -19,7 +19,7 @@ def run(*words, **options):
     return tb.warps[0]
 
 
-ARITHMETIC = [op for op in OPCODES if op.unit is Unit.UNIFORM and op.alu not in (None, AluOp.S2R, AluOp.LDP)]
+ARITHMETIC = [op for op in OPCODES if op.unit is Unit.UNIFORM and op.alu not in (None, AluOp.S2R)]
 
 
 @pytest.mark.parametrize("op", ARITHMETIC, ids=lambda op: op.name)
@@ -69,7 +69,7 @@ def test_specials_and_parameters():
 
 
 def test_parameter_beyond_the_space_faults():
-    bench, _ = start(word("uldp", d=0, imm=4 * GEOMETRY.param_words))
+    bench, _ = start(word("uldp", d=0, imm=8), params=(1, 2))
     bench.transport.advance(1)
     assert bench.fault().kind is Fault.PARAM_BOUND
 

@@ -33,7 +33,7 @@ def float_reference(op, a, b, c, pa, pb):
     return (None, bool(value)) if op.name.startswith("FSETP") else (value, None)
 
 
-ALU = [op for op in OPCODES if op.unit is Unit.ALU and op.alu not in (AluOp.S2R, AluOp.LDP, AluOp.BALLOT)]
+ALU = [op for op in OPCODES if op.unit is Unit.ALU and op.alu not in (AluOp.S2R, AluOp.BALLOT)]
 
 
 @pytest.mark.parametrize("op", ALU, ids=lambda op: op.name)

@@ -90,7 +90,7 @@ def test_grid_is_walked_x_fastest():
     ([word("bra", target=99, reconv=1)], Fault.FETCH_BOUND, 99),
     ([word("nop"), word("trap")], Fault.TRAP, 1),
     ([word("ldp", d=0, imm=4 * 64)], Fault.PARAM_BOUND, 0),
-    ([word("ldp", d=0, imm=2)], Fault.PARAM_BOUND, 0),
+    ([word("ldp", d=0, imm=2)], Fault.MISALIGNED, 0),
     ([word("s2r", d=0, imm=Special.LANEID), word("setp.lt.u.i", pd=0, a=0, imm=3),
       word("bra", target=4, reconv=5, guard=0), word("nop"), word("bar.pp.0"), word("nop")],
      Fault.BARRIER_DIVERGENT, 4),

@@ -26,7 +26,7 @@ WIDE = preset("ecp5")  # 32 threads on 8 lanes
 GEOMETRIES = {
     "tiny": preset("tiny"),
     "wide": WIDE.replace(warps=6, registers=128),
-    "two beats, slow": WIDE.replace(warp_size=16, warps=3, registers=64, alu_latency=8, param_words=5),
+    "two beats, slow": WIDE.replace(warp_size=16, warps=3, registers=64, alu_latency=8),
 }
 CHECKED = quick(("tiny", "wide", "two beats, slow"), ["two beats, slow"])
 BLOCKS = [(8, 2, 1), (5, 3, 2), (1, 7, 3), (16, 1, 1)]
@@ -48,7 +48,8 @@ def control_bundle(i: Instruction) -> dict:
         "d": i.get("d"), "a": i.get("a"), "b": i.get("b"), "c": i.get("c"),
         "reads_a": "a" in operands or ("mem" in operands and not i.get("no_base")), "reads_b": "b" in operands,
         "reads_c": "c" in operands, "reads_d": "data" in operands, "writes_d": bool(i.writes),
-        "data_registers": op.data_registers, "no_base": i.get("no_base"), "use_imm": "imm" in operands,
+        "data_registers": op.data_registers, "no_base": i.get("no_base") or "param" in operands,
+        "use_imm": "imm" in operands,
         "imm": i.get("imm") & WORD, "pd": i.get("pd"), "writes_pd": bool(i.predicate_writes),
     }
 
@@ -64,7 +65,6 @@ class Model:
         self.predicates = np.zeros((g.warps, 8, g.warp_size), bool)
         self.predicates[:, PT] = True
         self.written = np.zeros((g.warps, 7), bool)
-        self.params = rng.integers(0, 1 << 32, (g.kernel_slots, g.param_words), dtype=np.uint32)
 
     def write(self, warp: int, register: int, mask: np.ndarray, value: np.ndarray):
         self.registers[warp, register][mask] = value[mask]
@@ -101,8 +101,6 @@ class Model:
         assert alu is not None
         if alu is AluOp.S2R:
             value = self.special(i.get("imm"), warp)
-        elif alu is AluOp.LDP:
-            value = np.full(self.g.warp_size, self.params[warp % 4, i.get("imm") // 4])
         elif alu is AluOp.BALLOT:
             value = np.full(self.g.warp_size, bits(mask & pa), np.uint32)
         else:
@@ -161,7 +159,7 @@ class Bench:
         self.writes = {name: deque() for name in MEMORY_PORTS.values()}    # beats to write back
         self.places = dict.fromkeys(SIDE_PORTS, 1)
         self.traced = []                                       # (cycle, register write)
-        self.trace_predicates, self.faults, self.throttled = [], [], 0
+        self.trace_predicates, self.throttled = [], 0
         self.stall = 0.0                                       # how often a memory unit is not ready
         self.saved_warp = self.wanted = self.saving = None     # warp, register beat and words read all the time
         self.saves = 0
@@ -192,7 +190,7 @@ class Bench:
         return 16 * warp % self.g.registers
 
     def drive(self):
-        """Start a cycle: drive what memory units and parameters answer."""
+        """Start a cycle: drive what memory units answer."""
         ctx, dut = self.ctx, self.dut
         for name in MEMORY_PORTS.values():
             access = getattr(dut, f"{name}_access")
@@ -201,8 +199,6 @@ class Bench:
             ctx.set(port.valid, bool(queue))
             if queue:
                 ctx.set(port.payload, queue[0])
-        select = ctx.get(dut.parameters.select)
-        ctx.set(dut.parameters.value, int(self.model.params[select.kernel][select.word % self.g.param_words]))
         ctx.set(dut.issue.op.valid, 0)
         self.wanted = None
         ctx.set(dut.state.read.valid, self.saved_warp is not None)
@@ -252,8 +248,6 @@ class Bench:
             self.traced.append((self.cycle, ctx.get(dut.trace_write.write)))
         if ctx.get(dut.trace_predicate.valid):
             self.trace_predicates.append((self.cycle, ctx.get(dut.trace_predicate.write)))
-        if ctx.get(dut.fault.valid):
-            self.faults.append(ctx.get(dut.fault))
 
     @staticmethod
     def check_beat(expected: dict[str, Any], got: Any):
@@ -277,7 +271,7 @@ class Bench:
         return bool(ready and self.places.get(i.op.unit, 1)
                     and not (i.op.unit == Unit.ALU and self.ctx.get(self.dut.issue.throttle)))
 
-    def issue(self, warp: int, i: Instruction, mask: np.ndarray, fault: bool = False):
+    def issue(self, warp: int, i: Instruction, mask: np.ndarray):
         """Offer an instruction in this cycle (the pipeline must be ready) and apply it to the model."""
         model, ctx = self.model, self.ctx
         pa, pb = (model.predicates[warp, i.get(x)] ^ bool(i.get(f"{x}_not")) for x in ("pa", "pb"))
@@ -291,13 +285,14 @@ class Bench:
             self.places[i.op.unit] -= 1
         if i.op.unit in MEMORY_PORTS:
             self.memory(warp, i, mask)
-        elif not fault:
+        else:
             model.execute(i, warp, mask)
 
     def memory(self, warp: int, i: Instruction, mask: np.ndarray):
         """Note the beats of a memory instruction; a load's data comes back a while later, in two parts."""
         g, model, name = self.g, self.model, MEMORY_PORTS[i.op.unit]
-        base = 0 if i.get("no_base") else model.registers[warp, i.get("a")].astype(np.uint64)
+        based = "mem" in i.op.operands and not i.get("no_base")
+        base = model.registers[warp, i.get("a")].astype(np.uint64) if based else 0
         address = (base + np.uint64(i.get("imm") & WORD)) + np.zeros(g.warp_size, np.uint64) & np.uint64(WORD)
         registers = dict(enumerate(i.get("d") + k for k in range(i.op.data_registers))) if i.op.store else {}
         if i.op.is_atomic:

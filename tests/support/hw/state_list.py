@@ -137,7 +137,6 @@ _FRONT = {
     ),
     "front.uniform": (
         _transient("op busy stage_# valid_# in_flight beat", _UNIFORM),
-        _transient("fault", "a report on its way: its TB ends"),
     ),
     "front.uniform.queue": (
         _transient(" ".join(f"fifo.{name}" for name in _FIFO.split()), _UNIFORM),
@@ -162,7 +161,7 @@ _FRONT = {
 
 _EXECUTE = {
     "execute": (
-        _transient("stage_# faulty is_float_# integer_result_# integer_predicate_#", _QUIET),
+        _transient("stage_# is_float_# integer_result_# integer_predicate_#", _QUIET),
     ),
     "execute.operands": (
         _transient("slot full beat left finished arriving bank_# load_# read_# shown_# operand_# "
@@ -340,9 +339,9 @@ _DISPATCH = {
         _bookkeeping("counts", "read by software alone; how often a kernel was switched, and how"),
     ),
     "control.kernel_table": (
-        _descriptor("kernels params[] mirror[]",
+        _descriptor("kernels mirror[]",
                     "written by the driver before a start; constant until the end"),
-        _bookkeeping("params[].read0 mirror[].read0 from_params from_mirror",
+        _bookkeeping("mirror[].read0 from_mirror",
                      "the bus's read register"),
     ),
     "control.commands": (
@@ -401,7 +400,7 @@ _DISPATCH = {
         _bookkeeping("held", "which of two streams has been offered"),
     ),
     "control.faults": (
-        _transient("load_store_fault shared_fault constant_fault execute_fault front_fault",
+        _transient("load_store_fault shared_fault constant_fault front_fault",
                    "reports on their way: their TBs end"),
         _transient("killed forsaken",
                    "a TB that is killed is not completed; cleared when it leaves"),

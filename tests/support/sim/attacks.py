@@ -132,10 +132,10 @@ def _spaces() -> Iterator[Attack]:
                            ("uniform load", f"umov.i U5, {at:#x}\nuld.const.b32 U6, [U5]")):
             yield Attack(f"constant {name} at {at:#x}", image(text), Fault.CONSTANT_BOUND)
     yield Attack("across the end of the constants", image("mov.i R5, 16\nld.const.b64 R8, [R5]"), Fault.CONSTANT_BOUND)
-    for at in (4 * TINY.param_words, 4 * TINY.param_words + 128, 0x8000_0000, 0xFFFF_FFFC, 2):
+    for at in (8, 136, 252, 0x1_0000, 0x8000_0000, 0xFFFF_FFFC):
         for name in ("ldp R8,", "uldp U8,"):
             yield Attack(f"{name} at {at:#x}", image(f"{name} param[{at}]"), Fault.PARAM_BOUND)
-    yield Attack("parameters that it was not given", image("ldp R8, param[8]\nldp R9, param[252]"), None)
+    yield Attack("odd parameter", image("ldp R8, param[2]"), Fault.MISALIGNED)
 
 
 def _code() -> Iterator[Attack]:

@@ -222,7 +222,7 @@ class Cell:
         if loaded.local_end > loaded.local_base:  # as the driver does
             self.transport.write_memory(loaded.local_base, bytes(loaded.local_end - loaded.local_base))
         if params is None:
-            bench.set("kernel[1].param[1]", self._address(place, loaded))
+            self.transport.write_memory(loaded.param_base + 4, self._address(place, loaded).to_bytes(4, "little"))
         before = self._memory()
         bench.start(0)
         self.transport.advance(LEAD)
@@ -243,6 +243,7 @@ class Cell:
 
     def _address(self, place: str, loaded: Loaded) -> int:
         own = {"own code": loaded.code_base, "own context": loaded.ccb_base, "own constants": loaded.const_base,
+               "own parameters": loaded.param_base,
                "own local memory": loaded.local_base, "window": self.window}
         address = (self.places | own)[place.removeprefix("words to ")]
         return (address - loaded.code_base) // 8 if place.startswith("words to ") else address

@@ -66,8 +66,7 @@ class _Kernel:
         self.bench.transport.write_memory(record, bytes(CCB_RECORD.size // 8))
         self.arrays.rounds, self.killed, self.ready = rounds, False, True
         self.arrays.clear()
-        for k, word in enumerate(self.arrays.arguments):
-            self.bench.set(f"kernel[{self.slot}].param[{k}]", word)
+        self.bench.transport.write_memory(self.loaded.param_base, np.array(self.arrays.arguments, "<u4").tobytes())
 
     @property
     def own(self) -> list[tuple[int, int]]:

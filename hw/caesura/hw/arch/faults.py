@@ -33,7 +33,7 @@ class Fault(enum.IntEnum):
     BUS_ERROR = 11
     """The memory answered a load, store or fetch with an error."""
     PARAM_BOUND = 12
-    """``ldp`` beyond the parameter space, or its offset is not a multiple of 4."""
+    """``ldp`` beyond the kernel's parameters."""
     LOCAL_BOUND = 13
     """Local access beyond the thread's local memory."""
     CONSTANT_BOUND = 14

@@ -31,8 +31,8 @@ MIN_REGISTERS = 8
 with fewer there are kernels that no spilling makes room for."""
 MAX_SHARED_BYTES = (1 << 20) - SEGMENT_BYTES
 """Bytes of shared memory: those of a TB are counted in 20 bits."""
-MAX_PARAM_WORDS = 64
-"""Words of a kernel's parameters for which the register map has room."""
+MAX_PARAM_BYTES = (1 << 16) - WORD_BYTES
+"""Bytes of a kernel's parameters: they are counted in 16 bits."""
 PREDICATES = 7
 """Writable predicate registers; number 7 reads as true."""
 UNIFORMS = 32
@@ -102,8 +102,6 @@ class Geometry:
         Entries of each warp's SIMT stack, the top included.
     kernel_slots : int
         Kernels the SM can hold descriptors of.
-    param_words : int
-        32-bit words of each kernel's parameter space.
     windows : int
         Global-memory windows of each kernel.
     alu_latency : int
@@ -163,7 +161,6 @@ class Geometry:
     constant_lines: int = 16
     stack_depth: int = 16
     kernel_slots: int = 4
-    param_words: int = 64
     windows: int = 2
     alu_latency: int = 6
     unit_queue: int = 2
@@ -223,8 +220,6 @@ class Geometry:
                   f"{name} must be a power of two from 2 to 4096, not {lines}")
         check(2 <= self.stack_depth <= 64, f"stack_depth must be 2 to 64, not {self.stack_depth}")
         check(1 <= self.kernel_slots <= 8, f"kernel_slots must be 1 to 8, not {self.kernel_slots}")
-        check(1 <= self.param_words <= MAX_PARAM_WORDS,
-              f"param_words must be 1 to {MAX_PARAM_WORDS}, not {self.param_words}")
         check(1 <= self.windows <= 8, f"windows must be 1 to 8, not {self.windows}")
         for name, least, most in (("alu_latency", 6, 64), ("unit_queue", 1, 64),
                                   ("load_queue", 2, 256), ("atomic_queue", 2, 256)):

@@ -248,7 +248,6 @@ _ALU_ROWS: tuple[tuple[AluOp, str, str, str, str], ...] = (
     (AluOp.SETP_GT_U, "setp.gt.u", "pd a b", "pd a imm", "pd = unsigned a > b"),
     (AluOp.SETP_GE_U, "setp.ge.u", "pd a b", "pd a imm", "pd = unsigned a >= b"),
     (AluOp.S2R, "s2r", "", "d sreg", "d = special register"),
-    (AluOp.LDP, "ldp", "", "d param", "d = parameter word at byte offset imm (a multiple of 4)"),
     (AluOp.PAND, "pand", "pd pa pb", "", "pd = pa & pb"),
     (AluOp.POR, "por", "pd pa pb", "", "pd = pa | pb"),
     (AluOp.PXOR, "pxor", "pd pa pb", "", "pd = pa ^ pb"),
@@ -323,7 +322,7 @@ def _alu_opcodes():
             yield Opcode(name, int(op), Format.R, Unit.ALU,
                          tuple(register.split()), semantics, alu=op)
         if immediate:
-            suffix = "" if op in (AluOp.S2R, AluOp.LDP) else ".i"
+            suffix = "" if op is AluOp.S2R else ".i"
             yield Opcode(name + suffix, 0x80 | op, Format.I, Unit.ALU, tuple(immediate.split()),
                          _with_immediate(semantics) if suffix else semantics, alu=op)
 
@@ -420,7 +419,10 @@ _UNIFORM_OPS = (
     AluOp.IMAD_LO, AluOp.AND, AluOp.OR, AluOp.XOR, AluOp.NOT, AluOp.SHL, AluOp.SHR_U, AluOp.SHR_S,
     AluOp.IMIN_S, AluOp.IMIN_U, AluOp.IMAX_S, AluOp.IMAX_U, AluOp.SETP_EQ, AluOp.SETP_NE,
     AluOp.SETP_LT_S, AluOp.SETP_LE_S, AluOp.SETP_GT_S, AluOp.SETP_GE_S, AluOp.SETP_LT_U,
-    AluOp.SETP_LE_U, AluOp.SETP_GT_U, AluOp.SETP_GE_U, AluOp.S2R, AluOp.LDP)
+    AluOp.SETP_LE_U, AluOp.SETP_GT_U, AluOp.SETP_GE_U, AluOp.S2R)
+
+
+_PARAMETER_WORD = "d = parameter word at byte offset imm (a multiple of 4)"
 
 
 def _uniform_opcodes():
@@ -438,11 +440,15 @@ def _uniform_opcodes():
     yield Opcode("uld.const.b32", 0x340 | 0x3f, Format.M, Unit.CONSTANT, ("ud", "mem"),
                  "once a warp: d = 4-byte constant load at a + imm; the base is a uniform register",
                  space=Space.CONSTANT, size=Size.B32)
+    yield Opcode("uldp", 0x340 | 0x3e, Format.M, Unit.CONSTANT, ("ud", "param"),
+                 f"once a warp: {_PARAMETER_WORD}", space=Space.PARAMETER, size=Size.B32)
 
 
 def _memory_opcodes():
     units = {Space.SHARED: Unit.SHARED, Space.CONSTANT: Unit.CONSTANT}
-    for space in Space:
+    yield Opcode("ldp", 0x100 | Space.PARAMETER << 4 | Size.B32, Format.M, Unit.CONSTANT,
+                 ("d", "param"), _PARAMETER_WORD, space=Space.PARAMETER, size=Size.B32)
+    for space in (Space.GLOBAL, Space.SHARED, Space.LOCAL, Space.CONSTANT):
         unit = units.get(space, Unit.GLOBAL)
         where = space.name.lower() if space is not Space.CONSTANT else "const"
         for size in Size:

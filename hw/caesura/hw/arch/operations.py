@@ -65,7 +65,6 @@ class AluOp(enum.IntEnum):
     SETP_GT_U = 40
     SETP_GE_U = 41
     S2R = 42
-    LDP = 43
     CLZ = 44
     POPC = 45
     BALLOT = 46
@@ -290,6 +289,8 @@ class Space(enum.IntEnum):
     """Private to a thread: byte offset in its `local_bytes`; 8, 16 or 32 bits an access."""
     CONSTANT = 3
     """Byte offset in the kernel's constant bank; loads only."""
+    PARAMETER = 4
+    """Byte offset in the kernel's parameters; loads only."""
 
 
 class Size(enum.IntEnum):

@@ -12,7 +12,7 @@ import enum
 from amaranth.lib import data
 
 __all__ = ["PACKET_BYTES", "PACKET_WORDS", "PacketType", "VendorFormat", "HEADER", "DISPATCH",
-           "BARRIER_AND", "VENDOR_PACKET", "DEPENDENCIES", "KERNEL_OBJECT", "KERNEL_OBJECT_MAGIC",
+           "BARRIER_AND", "VENDOR_PACKET", "DEPENDENCIES", "KERNEL_OBJECT", "KERNARG_ALIGNMENT", "KERNEL_OBJECT_MAGIC",
            "SIGNAL_BYTES", "SIGNAL_VALUE", "SIGNAL_START", "SIGNAL_END", "QueueError",
            "QueueState"]
 
@@ -83,11 +83,13 @@ KERNEL_OBJECT = data.StructLayout({
     "registers": 32,                                        # word 3: of a thread
     "const_base": 32, "const_bytes": 32,                    # words 4 and 5
     "trap_base": 32,                                        # word 6
-    "kernarg_words": 32,                                    # word 7
+    "kernarg_words": 32,                                    # word 7: of its parameters
     "reserved": 8 * 32,
 })
 """A loaded kernel, whatever it is launched with; 64 bytes at a multiple of 64."""
 
+KERNARG_ALIGNMENT = 16
+"""Of the parameters of a dispatch, which stay where they are while its kernel runs: HSA's least."""
 SIGNAL_BYTES = 64
 """Bytes of a signal; it lies at a multiple of this."""
 SIGNAL_VALUE = 8

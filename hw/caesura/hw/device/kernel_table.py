@@ -1,4 +1,4 @@
-"""Kernel slots: descriptors in flip-flops, parameter spaces in memory."""
+"""Kernel slots: descriptors in flip-flops."""
 
 from amaranth.hdl import Cat, Module, Signal
 from amaranth.lib import data, memory, wiring
@@ -9,10 +9,12 @@ from ..arch.registers import Field, register_map
 from ..interfaces.payloads import below, kernel_info
 from .register_block import KERNEL_BASE, table_select, table_write
 
-__all__ = ["KernelTable", "descriptor_words", "PARAM_WORD"]
+__all__ = ["KernelTable", "descriptor_words"]
 
-PARAM_WORD = (register_map()["kernel[0].param[0]"].address - KERNEL_BASE) >> 2
-"""First word of the parameter space in a kernel slot."""
+_PREFIX = "kernel[0]."
+_WORD_BITS = max((register.address - KERNEL_BASE >> 2).bit_length() for path, register
+                 in register_map().items() if path.startswith(_PREFIX) and register.writable)
+"""Bits of the number of a word of a slot that software writes."""
 
 
 def descriptor_words(g: Geometry) -> dict[int, list[tuple[Field, tuple]]]:
@@ -23,11 +25,10 @@ def descriptor_words(g: Geometry) -> dict[int, list[tuple[Field, tuple]]]:
     not exist, nor does ``trap_base`` without `Geometry.traps`, nor what the geometry lacks
     (`Register.exists`).
     """
-    prefix = "kernel[0]."
     words = {}
     for path, register in register_map().items():
-        name, _, number = path.removeprefix(prefix).rstrip("]").partition("[")
-        if not path.startswith(prefix) or not register.writable or name == "param":
+        name, _, number = path.removeprefix(_PREFIX).rstrip("]").partition("[")
+        if not path.startswith(_PREFIX) or not register.writable:
             continue
         if number and int(number) >= g.windows or name == "trap_base" and not g.traps:
             continue
@@ -50,9 +51,8 @@ class KernelTable(wiring.Component):
     """Storage behind the writable registers of the kernel slots.
 
     Descriptors are read by the whole SM at once and stand in flip-flops; what software reads back
-    comes from a memory that mirrors the writes. Slots, windows and parameters beyond the geometry
-    read 0 and are not written. A reset clears the descriptors that the hardware uses, but neither
-    mirror nor parameters.
+    comes from a memory that mirrors the writes. Slots and windows beyond the geometry read 0 and
+    are not written. A reset clears the descriptors that the hardware uses, but not the mirror.
 
     Timing
     ------
@@ -66,76 +66,42 @@ class KernelTable(wiring.Component):
         `read_data` follows `select` by one cycle.
     kernels : array of kernel_info, out
         The descriptors; a write is visible one cycle later.
-    param_select, uniform_param_select : struct, in
-        Parameter words wanted: by the lanes, by the uniform data path.
-    param_value, uniform_param_value : Signal(32), out
-        These words of the kernels, combinational.
     """
 
     write: data.View
     select: data.View
     read_data: Signal
     kernels: data.View
-    param_select: data.View
-    param_value: Signal
-    uniform_param_select: data.View
-    uniform_param_value: Signal
 
     def __init__(self, g: Geometry):
         self.geometry = g
-        param = data.StructLayout({"kernel": below(g.kernel_slots), "word": below(g.param_words)})
         super().__init__({
             "write": In(table_write()),
             "select": In(table_select()),
             "read_data": Out(32),
             "kernels": Out(data.ArrayLayout(kernel_info(g), g.kernel_slots)),
-            "param_select": In(param), "param_value": Out(32),
-            "uniform_param_select": In(param), "uniform_param_value": Out(32),
         })
 
     def elaborate(self, platform):
         m = Module()
-        slots, words = self.geometry.kernel_slots, self.geometry.param_words
-        slot_bits, word_bits = below(slots).width, below(words).width
-        m.submodules.mirror = mirror = memory.Memory(shape=32,
-                                                     depth=PARAM_WORD << slot_bits, init=[])
-        m.submodules.params = params = memory.Memory(shape=32,
-                                                     depth=1 << slot_bits + word_bits, init=[])
-
-        def in_params(place):
-            return ((place.word >= PARAM_WORD) & (place.word < PARAM_WORD + words)
-                    & (place.kernel < slots))
-
-        def param_address(place):
-            return Cat(place.word[:word_bits], place.kernel[:slot_bits])
+        slots = self.geometry.kernel_slots
+        slot_bits = below(slots).width
+        m.submodules.mirror = mirror = memory.Memory(shape=32, depth=1 << slot_bits + _WORD_BITS,
+                                                     init=[])
 
         def mirror_address(place):
-            return Cat(place.word[:PARAM_WORD.bit_length() - 1], place.kernel[:slot_bits])
+            return Cat(place.word[:_WORD_BITS], place.kernel[:slot_bits])
 
-        store = params.write_port()
-        load = params.read_port()
-        m.d.comb += [
-            store.addr.eq(param_address(self.write)), store.data.eq(self.write.data),
-            store.en.eq(self.write.valid & in_params(self.write)),
-            load.addr.eq(param_address(self.select)), load.en.eq(1),
-        ]
-        for select, value in ((self.param_select, self.param_value),
-                              (self.uniform_param_select, self.uniform_param_value)):
-            use = params.read_port(domain="comb")
-            m.d.comb += [use.addr.eq(Cat(select.word, select.kernel)), value.eq(use.data)]
         store = mirror.write_port()
         back = mirror.read_port()
         m.d.comb += [store.addr.eq(mirror_address(self.write)),
                      back.addr.eq(mirror_address(self.select)), back.en.eq(1)]
         self._write_descriptors(m, store)
 
-        from_params = Signal()
         from_mirror = Signal()
-        m.d.sync += [from_params.eq(in_params(self.select)),
-                     from_mirror.eq((self.select.word < PARAM_WORD) & (self.select.kernel < slots))]
-        with m.If(from_params):
-            m.d.comb += self.read_data.eq(load.data)
-        with m.Elif(from_mirror):
+        m.d.sync += from_mirror.eq(~self.select.word[_WORD_BITS:].any()
+                                   & (self.select.kernel < slots))
+        with m.If(from_mirror):
             m.d.comb += self.read_data.eq(back.data)
         return m
 

@@ -10,7 +10,7 @@ from ..arch.registers import ADDRESS_BITS as REGISTER_ADDRESS_BITS
 from . import payloads as payload
 from .preemption_port import WarpLaunchPort
 
-__all__ = ["HostPort", "ResidencyPort", "ParameterPort", "PredicatePort", "IssuePort",
+__all__ = ["HostPort", "ResidencyPort", "PredicatePort", "IssuePort",
            "MemoryAccessPort", "CompletionPort"]
 
 
@@ -70,23 +70,6 @@ class ResidencyPort(wiring.Signature):
         super().__init__({"launch": Out(WarpLaunchPort(g)), "free": Out(g.warps),
                           "kill": Out(g.warps), "forget": Out(g.warps),
                           "losable": In(g.warps), "lingering": In(1), "invalidate": Out(1)})
-
-
-class ParameterPort(wiring.Signature):
-    """Reads a word of a kernel's parameters. Combinational; directions are the reader's.
-
-    Attributes
-    ----------
-    select : out
-        A kernel slot and a word.
-    value : Signal(32), in
-        The word.
-    """
-
-    def __init__(self, g: Geometry):
-        super().__init__({"select": Out(data.StructLayout({
-            "kernel": payload.below(g.kernel_slots), "word": payload.below(g.param_words)})),
-            "value": In(32)})
 
 
 class PredicatePort(wiring.Signature):

@@ -45,7 +45,7 @@ GENERATION_BITS = 2
 """Bits of a warp slot's generation, which tells the accesses of its warp from those of warps that
 were forgotten there."""
 
-FAULT_SOURCES = ("load_store", "shared", "constant", "execute", "front")
+FAULT_SOURCES = ("load_store", "shared", "constant", "front")
 """Blocks that report faults; of those in the same cycle the first is recorded."""
 
 
@@ -113,8 +113,7 @@ def uniform_op(g: Geometry) -> data.StructLayout:
     return data.StructLayout({
         "alu": AluOp, "warp": below(g.warps),
         "tb": below(g.tb_slots), "kernel": below(g.kernel_slots),
-        "block_warp": below(g.max_block_warps), "pc": PC_BITS,
-        "d": 5, "writes_u": 1, "pd": 3, "writes_pd": 1,
+        "block_warp": below(g.max_block_warps), "d": 5, "writes_u": 1, "pd": 3, "writes_pd": 1,
         "imm": 32, "a": 32, "b": 32, "c": 32, "mask": g.warp_size,
     })
 
@@ -236,6 +235,7 @@ def kernel_info(g: Geometry) -> data.StructLayout:
         "threads": 11, "registers": 7, "warps": 6, "shared_bytes": 20,
         "ccb_base": ADDRESS_BITS, "area_bytes": 32, "local_base": ADDRESS_BITS, "local_bytes": 16,
         "const_base": ADDRESS_BITS, "const_bytes": 17,
+        "param_base": ADDRESS_BITS, "param_bytes": 16,
         "windows": data.ArrayLayout(window, g.windows),
     })
 

@@ -1,18 +1,24 @@
-"""What a device reads and writes for the packets of its queues: kernel objects, arguments, signals."""
+"""What a device reads and writes for the packets of its queues: kernel objects, signals."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from typing import Protocol
 
-import numpy as np
 from amaranth.lib import data
 
 from caesura.hw.arch.commands import KernelState
 from caesura.hw.arch.faults import CommandError
 from caesura.hw.arch.footprint import local_region_bytes
 from caesura.hw.arch.geometry import SEGMENT_BYTES, Geometry
-from caesura.hw.arch.packets import SIGNAL_BYTES, SIGNAL_END, SIGNAL_START, SIGNAL_VALUE, QueueError
+from caesura.hw.arch.packets import (
+    KERNARG_ALIGNMENT,
+    SIGNAL_BYTES,
+    SIGNAL_END,
+    SIGNAL_START,
+    SIGNAL_VALUE,
+    QueueError,
+)
 from caesura.hw.arch.registers import register_map
 
 __all__ = ["PacketError", "QueueHost", "count_down", "fetch", "met", "slot_words"]
@@ -108,7 +114,7 @@ def slot_words(host: QueueHost, register: Callable[[str], int], packet: data.Con
     warps = -(-threads // g.warp_size)
     places = {name: register_map()[f"kernel[0].{name}"].fields for name in ("block", "sizes")}
     if (block[2] >> places["block"]["z"].width or packet.group_bytes % 4 or packet.private_bytes % 4
-            or packet.kernarg_address % 4
+            or packet.kernarg_address % KERNARG_ALIGNMENT
             or g.tb_slots * local_region_bytes(g, warps, packet.private_bytes) > register("local_stride")):
         raise PacketError(QueueError.BAD_PACKET)
     words = {
@@ -120,6 +126,7 @@ def slot_words(host: QueueHost, register: Callable[[str], int], packet: data.Con
                   | found.registers << places["sizes"]["registers"].low),
         "shared_bytes": packet.group_bytes, "local_bytes": packet.private_bytes, "area_bytes": register("area_bytes"),
         "const_base": found.const_base, "const_bytes": found.const_bytes,
+        "param_base": packet.kernarg_address & 0xFFFF_FFFF, "param_bytes": 4 * found.kernarg_words,
         "window_base[0]": register("window_base"), "window_end[0]": register("window_end"),
     }
     for window in range(1, g.windows):
@@ -128,7 +135,7 @@ def slot_words(host: QueueHost, register: Callable[[str], int], packet: data.Con
         words["trap_base"] = found.trap_base
     if g.spare_entries:
         words["entries"] = 0
-    theirs = {name for name in words if name.startswith(("code", "const", "trap"))}
+    theirs = {name for name in words if name.startswith(("code", "const", "trap", "param_bytes"))}
     beyond = {name for name, word in words.items()
               if name not in places and word >> register_map()[f"kernel[0].{name}"].fields["value"].width}
     if beyond - theirs:
@@ -136,7 +143,4 @@ def slot_words(host: QueueHost, register: Callable[[str], int], packet: data.Con
     if (beyond & theirs or found.registers >> places["sizes"]["registers"].width
             or found.code_base % SEGMENT_BYTES or found.const_base % SEGMENT_BYTES):
         raise PacketError(QueueError.BAD_OBJECT)
-    given = min(found.kernarg_words, g.param_words)
-    raw = fetch(host, packet.kernarg_address & 0xFFFF_FFFF, 4 * given) if given else b""
-    parameters = [*np.frombuffer(raw, "<u4").tolist(), *[0] * (g.param_words - given)]
-    return words | {f"param[{k}]": value for k, value in enumerate(parameters)}
+    return words

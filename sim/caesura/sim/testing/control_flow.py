@@ -23,9 +23,9 @@ _UNIFORM_VALUES = {
 """Those of the uniform data path that `random_control_flow` uses; the immediate forms are called the same."""
 
 
-def stored(kind: str, address: int) -> int:
-    """Return the word that ``uldp`` (`kind` is "param") or ``uld.const`` ("const") finds at a byte offset."""
-    return int.from_bytes(hashlib.sha256(f"{kind} {address}".encode()).digest()[:4], "little") % 2**(address // 4 % 33)
+def stored(address: int) -> int:
+    """Return the word that ``uldp`` or ``uld.const`` finds at a byte offset."""
+    return int.from_bytes(hashlib.sha256(f"const {address}".encode()).digest()[:4], "little") % 2**(address // 4 % 33)
 
 
 class ReferenceWarp:
@@ -106,9 +106,7 @@ class ReferenceWarp:
         """Return the result of an instruction that writes a uniform register, or of a uniform comparison."""
         op, get = instruction.op, instruction.get
         if op.unit is Unit.CONSTANT:
-            return stored("const", self.immediate(instruction))
-        if op.name == "uldp":
-            return stored("param", get("imm"))
+            return stored(self.immediate(instruction))
         if op.name == "call":
             return self.pc + 1
         b = get("imm") if op.name.endswith(".i") else self.uniform(get("b"))

@@ -22,7 +22,7 @@ from caesura.hw.core.execution_units import EXECUTION_UNITS, MEMORY_UNITS
 from caesura.hw.core.front_end.front import FrontEnd
 from caesura.sim.events import Simulator
 
-from .control_flow import ReferenceWarp, stored
+from .control_flow import ReferenceWarp
 
 __all__ = ["FrontEndBench", "CODE_BASE"]
 
@@ -283,7 +283,6 @@ class FrontEndBench:
             number = select[name]
             value = full if number == PT else self.visible[select.warp][number]
             ctx.set(getattr(dut.execute.predicates, name), value)
-        ctx.set(dut.parameters.value, stored("param", 4 * ctx.get(dut.parameters.select.word)))
         ctx.set(dut.execute.uniform_predicate.ready, self.smooth or self.random.random() < 0.5)
         after += self._uniforms(ctx)
         self._check(ctx, ready, throttle)

@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from caesura.hw.arch import context
 from caesura.hw.arch.commands import Command, KernelState
 from caesura.hw.arch.context import Mechanism
@@ -34,8 +36,8 @@ class Loaded:
     warps : int
         Of a TB.
     code_base, ccb_base, area_bytes : int
-    local_base, local_end, const_base : int
-        Local memory of all TBs, and the constant bank.
+    local_base, local_end, const_base, param_base : int
+        Local memory of all TBs, the constant bank, the parameters.
     """
 
     slot: int
@@ -47,6 +49,7 @@ class Loaded:
     local_base: int
     local_end: int
     const_base: int
+    param_base: int
 
 
 @dataclass(frozen=True)
@@ -177,6 +180,7 @@ class Bench:
         regions = (entries or g.tb_slots) * region
         local_base = self.allocate(regions) if region else 0
         const_base = self.store(image.constants)
+        param_base = self.store(np.array([word & 0xFFFF_FFFF for word in params], "<u4").tobytes())
         windows = [(0, transport.memory_bytes)] if windows is None else list(windows)
         whole = {"code_base": code_base, "code_words": len(image.words), "trap_base": image.trap_base,
                  "grid_x": grid[0], "grid_y": grid[1], "grid_z": grid[2],
@@ -184,17 +188,16 @@ class Bench:
                  "reciprocal_y": -(-RECIPROCAL_ONE // block[1]), "shared_bytes": shared, "ccb_base": ccb_base,
                  "area_bytes": area, "local_base": local_base, "local_bytes": image.all_local_bytes,
                  "const_base": const_base, "const_bytes": len(image.constants),
+                 "param_base": param_base, "param_bytes": 4 * len(params),
                  **({"entries": entries} if g.spare_entries else {})}
         for w in range(g.windows):
             whole[f"window_base[{w}]"], whole[f"window_end[{w}]"] = windows[w] if w < len(windows) else (0, 0)
-        for i in range(g.param_words):
-            whole[f"param[{i}]"] = params[i] & 0xFFFF_FFFF if i < len(params) else 0
         for name, value in whole.items():
             self.set(f"kernel[{slot}].{name}", value)
         self.set(f"kernel[{slot}].block", x=block[0], y=block[1], z=block[2])
         self.set(f"kernel[{slot}].sizes", threads=threads, registers=image.registers, warps=warps)
         return Loaded(slot, image, warps, code_base, ccb_base, area, local_base, local_base + regions,
-                      const_base)
+                      const_base, param_base)
 
     def state(self, slot: int) -> KernelState:
         """Return the state of a kernel slot."""

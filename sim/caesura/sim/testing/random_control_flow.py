@@ -21,7 +21,6 @@ class _Builder:
         self.rng = random.Random(seed)
         self.code: list[Instruction] = []
         self.registers = min(g.regs_per_thread, 8)
-        self.param_words = g.param_words
         self.left = size
         self.callable = _ROUTINES
         self.calls: list[tuple[int, int]] = []
@@ -100,7 +99,7 @@ class _Builder:
                            "uldp", "uld.const.b32"))
         fields = {"pd" if "setp" in name else "d": uniform()}
         if name == "uldp":
-            fields["imm"] = 4 * rng.randrange(self.param_words)
+            fields["imm"] = 4 * rng.randrange(64)
         elif name == "uld.const.b32":
             fields |= {"a": uniform(), "imm": 4 * rng.randrange(64)}
         elif name.endswith(".i"):

@@ -7,9 +7,10 @@ A block lies in front of the launch's context control block, in the same allocat
     1  `VERSION`                          5  register words
     2  CRC-32 of the block, with 0 here   6  ranges of memory
     3  geometry hash                      7  TB slots of an SM, and 2**16 for each SM but the first
+                                          8  bytes of the parameters
 
 Then the registers of the kernel slot in the order of their addresses, as many as software writes, then address and size
-of each range. The rest is zeros.
+of each range, zeros up to a multiple of 128, and the parameters, which the SMs read here. The rest is zeros.
 """
 
 from __future__ import annotations
@@ -27,11 +28,11 @@ from caesura.hw.arch.registers import Register, register_map
 from .errors import DriverError
 from .transport import Transport
 
-__all__ = ["MAGIC", "VERSION", "DescriptorBlock", "block_bytes"]
+__all__ = ["MAGIC", "VERSION", "DescriptorBlock", "block_bytes", "parameter_offset"]
 
 MAGIC = int.from_bytes(b"CBLK", "little")
-VERSION = 1
-_HEAD_WORDS = 8
+VERSION = 2
+_HEAD_WORDS = 9
 _CRC = slice(2 * WORD_BYTES, 3 * WORD_BYTES)
 
 
@@ -39,7 +40,7 @@ _CRC = slice(2 * WORD_BYTES, 3 * WORD_BYTES)
 def _registers(g: Geometry) -> dict[str, Register]:
     """Return the registers of a kernel slot that software writes, by name, in the order of their addresses."""
     slot, found = "kernel[0].", {}
-    most = {"param": g.param_words, "window_base": g.windows, "window_end": g.windows}
+    most = {"window_base": g.windows, "window_end": g.windows}
     for path, register in register_map().items():
         name = path.removeprefix(slot)
         array, _, index = name.removesuffix("]").partition("[")
@@ -54,10 +55,18 @@ def _slots(g: Geometry) -> int:
     return (g.sms - 1) << 16 | g.spare_entries << 8 | g.tb_slots
 
 
-def block_bytes(g: Geometry, ranges: int) -> int:
-    """Return the bytes of a block that names so many ranges of memory."""
-    words = _HEAD_WORDS + len(_registers(g)) + 2 * ranges
-    return -(-words * WORD_BYTES // SEGMENT_BYTES) * SEGMENT_BYTES
+def _whole(size: int) -> int:
+    return -(-size // SEGMENT_BYTES) * SEGMENT_BYTES
+
+
+def parameter_offset(g: Geometry, ranges: int) -> int:
+    """Return where the parameters begin in a block that names so many ranges of memory: a multiple of 128."""
+    return _whole(WORD_BYTES * (_HEAD_WORDS + len(_registers(g)) + 2 * ranges))
+
+
+def block_bytes(g: Geometry, ranges: int, parameters: int) -> int:
+    """Return the bytes of a block that names so many ranges of memory, with so many bytes of parameters."""
+    return parameter_offset(g, ranges) + _whole(parameters)
 
 
 @dataclass(frozen=True)
@@ -71,10 +80,13 @@ class DescriptorBlock:
     ranges : sequence of (int, int)
         Address and size of the memory that the launch uses beside its context and its local memory: code, constants,
         variables, arrays.
+    parameters : bytes
+        Whole words.
     """
 
     registers: Mapping[str, int]
     ranges: Sequence[tuple[int, int]]
+    parameters: bytes
 
     def field(self, name: str, field: str = "value") -> int:
         """Return a field of a register."""
@@ -82,11 +94,12 @@ class DescriptorBlock:
 
     def pack(self, g: Geometry) -> bytes:
         """Return the block as it stands in memory."""
-        size, names = block_bytes(g, len(self.ranges)), _registers(g)
-        words = [MAGIC, VERSION, 0, g.hash, size, len(names), len(self.ranges), _slots(g)]
+        at, names = parameter_offset(g, len(self.ranges)), _registers(g)
+        size = block_bytes(g, len(self.ranges), len(self.parameters))
+        words = [MAGIC, VERSION, 0, g.hash, size, len(names), len(self.ranges), _slots(g), len(self.parameters)]
         words += [self.registers.get(name, 0) for name in names]
         words += [number for place in self.ranges for number in place]
-        raw = bytearray(np.array(words, "<u4").tobytes().ljust(size, b"\0"))
+        raw = bytearray((np.array(words, "<u4").tobytes().ljust(at, b"\0") + self.parameters).ljust(size, b"\0"))
         raw[_CRC] = zlib.crc32(raw).to_bytes(WORD_BYTES, "little")
         return bytes(raw)
 
@@ -101,10 +114,10 @@ class DescriptorBlock:
         """
         g = transport.geometry
         where = f"no launch can be adopted from {handle:#x}"
-        if handle % SEGMENT_BYTES or not 0 <= handle <= transport.memory_bytes - block_bytes(g, 0):
+        if handle % SEGMENT_BYTES or not 0 <= handle <= transport.memory_bytes - block_bytes(g, 0, 0):
             raise DriverError(f"{where}: that is no address of a descriptor block; give Launch.handle of the launch")
         head = np.frombuffer(transport.read_memory(handle, _HEAD_WORDS * WORD_BYTES), "<u4").tolist()
-        magic, version, crc, geometry_hash, size, registers, ranges, slots = head
+        magic, version, crc, geometry_hash, size, registers, ranges, slots, given = head
         if magic != MAGIC:
             raise DriverError(f"{where}: there is no descriptor block; give Launch.handle of a launch that has not "
                               "ended, and the memory as it was left")
@@ -114,7 +127,8 @@ class DescriptorBlock:
         if (geometry_hash, slots) != (g.hash, _slots(g)):
             raise DriverError(f"{where}: it was launched on another geometry than {g.name!r}; open a device of "
                               "that one")
-        if registers != len(_registers(g)) or size != block_bytes(g, ranges) or handle + size > transport.memory_bytes:
+        right = registers == len(_registers(g)) and size == block_bytes(g, ranges, given)
+        if not right or handle + size > transport.memory_bytes:
             raise DriverError(f"{where}: its descriptor block is damaged: {size} bytes for {ranges} ranges")
         raw = bytearray(transport.read_memory(handle, size))
         raw[_CRC] = bytes(WORD_BYTES)
@@ -122,6 +136,6 @@ class DescriptorBlock:
             raise DriverError(f"{where}: its descriptor block is damaged: something has written over it since the "
                               "launch")
         words = np.frombuffer(raw, "<u4")[_HEAD_WORDS:].tolist()
-        places = words[registers:registers + 2 * ranges]
+        places, at = words[registers:registers + 2 * ranges], parameter_offset(g, ranges)
         return cls(dict(zip(_registers(g), words, strict=False)),
-                   tuple(zip(places[::2], places[1::2], strict=True)))
+                   tuple(zip(places[::2], places[1::2], strict=True)), bytes(raw[at:at + given]))

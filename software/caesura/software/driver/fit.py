@@ -10,7 +10,7 @@ from caesura.software.compiler.ir.spaces import MAX_LOCAL_BYTES
 
 from .errors import LaunchError
 
-__all__ = ["check_block", "check_entries", "check_fit", "check_parameters"]
+__all__ = ["check_block", "check_entries", "check_fit"]
 
 Size = tuple[int, int, int]
 
@@ -91,20 +91,6 @@ def check_entries(g: Geometry, code: KernelImage, entries: int) -> int:
         raise LaunchError(f"kernel {code.name!r}: {entries} entries are wanted, this SM ({g.name}) has "
                           f"{g.context_entries}; choose fewer, or a geometry with more `entries`")
     return entries or (g.context_entries if code.yields else g.tb_slots)
-
-
-def check_parameters(g: Geometry, code: KernelImage) -> int:
-    """Return the bytes of a kernel's parameter space, whole words.
-
-    Raises
-    ------
-    LaunchError
-        If the SM has less.
-    """
-    size = -(-code.parameter_bytes // 4) * 4
-    if size > 4 * g.param_words:
-        raise LaunchError(f"kernel {code.name!r} needs {size} bytes of parameters, this SM has {4 * g.param_words}")
-    return size
 
 
 def _where(name: str, block: Size) -> str:

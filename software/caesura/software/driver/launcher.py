@@ -5,15 +5,18 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Callable, Mapping, Sequence
 
+import numpy as np
+
 from caesura.hw.arch.commands import Command
 from caesura.hw.arch.context import area_bound, ccb_bytes
 from caesura.hw.arch.faults import CommandError
+from caesura.hw.arch.geometry import WORD_BYTES
 from caesura.software.compiler import KernelImage
 from caesura.software.compiler.judge import judge
 
 from .arguments import whole_number
 from .bounds import monitor_of
-from .descriptor_block import DescriptorBlock, block_bytes
+from .descriptor_block import DescriptorBlock, block_bytes, parameter_offset
 from .errors import CommandRefused, DriverError, LaunchError, LaunchLimit
 from .host_interface import HostInterface
 from .kernel_slots import KernelSlots
@@ -99,7 +102,8 @@ class Launcher:
         self._check_limit(device)
         slot = self.slots.take()
         area = area_bound(g, prepared.warps(g), kernel.image.registers, prepared.shared_bytes)
-        front = block_bytes(g, len(prepared.held))
+        parameters = np.array(prepared.words, "<u4").tobytes()
+        front = block_bytes(g, len(prepared.held), len(parameters))
         handle = device.system.allocate(front + g.sms * ccb_bytes(g, area, prepared.entries))
         launch = Launch(device, kernel, slot, prepared.grid, prepared.block, prepared.shared_bytes, handle,
                         handle + front, area, self.launches, prepared.entries)
@@ -108,7 +112,8 @@ class Launcher:
             self.slots.forget(launch)
             self._take_local(launch)
             registers = self._registers(launch, prepared)
-            left = DescriptorBlock(registers, [(memory.address, memory.size) for memory in prepared.held])
+            held = [(memory.address, memory.size) for memory in prepared.held]
+            left = DescriptorBlock(registers, held, parameters)
             device.transport.write_memory(handle, left.pack(g))
             self.describe(launch, registers)
             if (monitor := monitor_of(device.transport)) and prepared.pointers:
@@ -191,8 +196,9 @@ class Launcher:
         held = [device.claim(address, size) for address, size in block.ranges]
         code = next((memory for memory in held if memory.address == value("code_base")), None)
         ccb, area = value("ccb_base"), value("area_bytes")
-        if code is None or ccb != handle + block_bytes(g, len(held)):
-            raise DriverError(f"the descriptor block at {handle:#x} does not name its own code and context")
+        own = handle + block_bytes(g, len(held), len(block.parameters)), handle + parameter_offset(g, len(held))
+        if (code is None or (ccb, value("param_base")) != own or value("param_bytes") != len(block.parameters)):
+            raise DriverError(f"the descriptor block at {handle:#x} does not name its own code, parameters and context")
         grid = value("grid_x"), value("grid_y"), value("grid_z")
         size = value("block", "x"), value("block", "y"), value("block", "z")
         launch = Launch(device, AdoptedKernel(device, image, code), slot, grid, size, value("shared_bytes"), handle,
@@ -241,6 +247,8 @@ class Launcher:
             "area_bytes": launch.area_bytes,
             "local_base": launch.local_base, "local_bytes": code.all_local_bytes,
             "const_base": prepared.const_base, "const_bytes": launch.kernel.bank.size,
+            "param_base": launch.handle + parameter_offset(g, len(prepared.held)),
+            "param_bytes": WORD_BYTES * len(prepared.words),
             "window_base[0]": heap.base, "window_end[0]": heap.end,
         }
         for window in range(1, g.windows):
@@ -252,8 +260,7 @@ class Launcher:
         plain["block"] = self.host.pack("kernel[0].block", x=launch.block[0], y=launch.block[1], z=launch.block[2])
         plain["sizes"] = self.host.pack("kernel[0].sizes", threads=prepared.threads, registers=code.registers,
                                         warps=prepared.warps(g))
-        params, words = range(g.param_words), prepared.words  # all: a former kernel's must not be readable
-        return plain | {f"param[{k}]": words[k] if k < len(words) else 0 for k in params}
+        return plain
 
     def describe(self, launch: Launch, registers: Mapping[str, int]) -> None:
         """Write the registers of a kernel slot: all the same on each SM, but for where it saves TBs."""

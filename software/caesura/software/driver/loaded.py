@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from caesura.hw.arch.geometry import INSTRUCTION_BYTES, SEGMENT_BYTES
+from caesura.hw.arch.geometry import INSTRUCTION_BYTES, SEGMENT_BYTES, WORD_BYTES
 from caesura.software.compiler import KernelImage, Parameter
 from caesura.software.compiler.ir.variables import EVICTION, LAUNCH, Binding, eviction_words
 from caesura.software.compiler.preemption.restartable import Spoilers, spoilers
@@ -17,7 +17,6 @@ from .arguments import number_bytes
 from .arrays import DeviceArray
 from .constants import ConstantBank
 from .errors import LaunchError
-from .fit import check_parameters
 from .memory import DeviceMemory
 from .regions import Allocation
 from .textures import Texture, texture_words
@@ -180,7 +179,7 @@ class LoadedKernel:
         Raises
         ------
         LaunchError
-            If the arguments do not match the parameters, or need more words than the SM has.
+            If the arguments do not match the parameters.
         """
         parameters = self.image.parameters
         if not isinstance(arguments, Sequence):
@@ -190,7 +189,7 @@ class LoadedKernel:
             names = ", ".join(f"{p.type} {p.name}" for p in parameters) or "none"
             raise LaunchError(f"kernel {self.image.name!r} takes {len(parameters)} arguments ({names}), "
                               f"{len(arguments)} given")
-        size = check_parameters(self.device.geometry, self.image)
+        size = -(-self.image.parameter_bytes // WORD_BYTES) * WORD_BYTES
         space = bytearray(size)
         for parameter, value in zip(parameters, arguments, strict=True):
             space[parameter.offset:parameter.offset + parameter.size] = self._bytes(parameter, value)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from caesura.hw.arch.geometry import Geometry
 from caesura.software.compiler import CompileError, CompileOptions
 from caesura.software.driver import LaunchError
-from caesura.software.driver.fit import check_block, check_fit, check_parameters
+from caesura.software.driver.fit import check_block, check_fit
 
 from .job import Job, ShippedKernel
 
@@ -27,7 +27,6 @@ def check_job(kernel: ShippedKernel, g: Geometry, job: Job) -> None:
     check_block(g, kernel.name, job.grid, job.block)
     image = kernel.image(CompileOptions(max_registers=g.regs_per_thread))
     check_fit(g, image, job.grid, job.block, image.shared_bytes + job.shared_bytes)
-    check_parameters(g, image)
 
 
 def refusal(kernel: ShippedKernel, g: Geometry, job: Job) -> str:

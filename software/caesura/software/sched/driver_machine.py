@@ -17,7 +17,7 @@ import numpy as np
 from caesura.hw.arch.commands import KernelState
 from caesura.hw.arch.context import Mechanism
 from caesura.software.driver import CommandRefused, Device, DeviceArray, Kernel, Launch
-from caesura.software.driver.fit import check_fit, check_parameters
+from caesura.software.driver.fit import check_fit
 from caesura.software.driver.inspection import Inspection
 from caesura.software.driver.simulated_time import SimulatedTime
 from caesura.software.driver.time_slices import uninterrupted
@@ -117,7 +117,6 @@ class DriverMachine:
         if not 0 <= queue < len(self._specs):
             raise MachineError(f"there is no queue {queue}; this machine has {len(self._specs)}")
         check_fit(self.geometry, work.image, work.grid, work.block, work.image.shared_bytes + work.shared_bytes)
-        check_parameters(self.geometry, work.image)
         if memory_of is not None and (memory_of.work is not work or not memory_of.done):
             raise MachineError("memory can be had of an earlier submission of the same work that has ended")
         if memory_of is not None and memory_of not in self._arrays:

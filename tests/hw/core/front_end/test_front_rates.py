@@ -5,7 +5,6 @@ import itertools
 import pytest
 
 from caesura.hw.arch.encoding import Instruction
-from caesura.hw.arch.faults import Fault
 from caesura.hw.arch.geometry import preset
 from caesura.hw.core.front_end.uniform import UniformUnit
 from caesura.sim.testing.front_end import CODE_BASE
@@ -133,35 +132,3 @@ def test_comparisons_wait_while_the_uniform_unit_is_full():
 
     bench.run(test)
     assert max(seen) == UniformUnit.LATENCY and len(bench.retired) == TINY.warps * len(program)
-
-
-def test_a_parameter_fault_is_reported_and_ends_the_warp():
-    program = [make("uldp", d=1, imm=4 * TINY.param_words), make("uiadd", d=2, a=1, b=1), make("exit")]
-    other = [make("trap")]
-    for delay in (1, 2, 3):  # the other fault comes before, with and after the uniform unit's
-        bench = FrontEndBench(TINY, [program, [make("nop")] * delay + other], smooth=True, seed=delay)
-
-        async def test(ctx, bench=bench, delay=delay):
-            bench.set_up(ctx)
-            await bench.launch(ctx, 0, 0, (2,))
-            await bench.launch(ctx, 1, 1, (1,))
-            await bench.wait(ctx, lambda: len(bench.faults) == 2, 200)
-            assert sorted(bench.faults) == [(Fault.TRAP, 1, delay), (Fault.PARAM_BOUND, 2, 0)]
-            for _ in range(20):
-                await bench.cycle(ctx)
-            assert len(bench.faults) == 2
-            await bench.pulse(ctx, "kill", 0b110)
-            await bench.exited(ctx, (1, 2), 50)
-
-        bench.pending_uniforms = _Ignored(TINY.warps)  # the faulted load never writes
-        bench.run(test)
-
-
-class _Ignored(list):
-    """Uniform writes that nobody waits for."""
-
-    def __init__(self, warps):
-        super().__init__([None] * warps)
-
-    def __setitem__(self, index, value):
-        pass

@@ -6,12 +6,10 @@ from typing import Any
 import pytest
 
 from caesura.hw.arch.encoding import Instruction
-from caesura.hw.arch.faults import Fault
 from caesura.hw.arch.geometry import UNIFORMS, preset
 from caesura.hw.arch.isa import OPCODES, UNIFORM_SPECIALS, AluOp, Special, Unit
 from caesura.hw.core.front_end.uniform import UniformUnit
 from caesura.hw.core.front_end.uniform_registers import UniformRegisters
-from caesura.sim.testing.control_flow import stored
 from support.hw.scalars import pair_values, written_uniforms
 from support.hw.simulation import Simulator
 
@@ -61,7 +59,7 @@ def simulate(dut, bench):
 
 
 def test_every_operation_is_judged_and_the_model_agrees():
-    assert {*JUDGE, *TESTS, AluOp.S2R, AluOp.LDP} == set(OPERATIONS)
+    assert {*JUDGE, *TESTS, AluOp.S2R} == set(OPERATIONS)
     rng = random.Random(1)
     for op in OPERATIONS:
         for _ in range(60):
@@ -158,7 +156,7 @@ class UnitBench:
 
     def __init__(self, g, seed, stall):
         self.g, self.dut, self.rng, self.stall = g, UniformUnit(g), random.Random(seed), stall
-        self.expected, self.latencies, self.faults, self.now = [], [], [], 0
+        self.expected, self.latencies, self.now = [], [], 0
         self.beat, self.busy = 0, set()
 
     def operation(self):
@@ -169,21 +167,16 @@ class UnitBench:
         tb, kernel, block_warp = rng.randrange(g.tb_slots), rng.randrange(g.kernel_slots), rng.randrange(4)
         warp = rng.choice([w for w in range(g.warps) if w not in self.busy])
         fields = {"alu": op, "warp": warp, "tb": tb, "kernel": kernel, "block_warp": block_warp,
-                  "pc": rng.getrandbits(20), "d": rng.randrange(UNIFORMS), "pd": rng.randrange(7),
+                  "d": rng.randrange(UNIFORMS), "pd": rng.randrange(7),
                   "writes_u": op not in TESTS, "writes_pd": op in TESTS and rng.random() < 0.9,
                   "mask": rng.getrandbits(g.warp_size) | 1}
-        fault = False
         if op is AluOp.S2R:
             b = rng.choice([*Special, 7, 40, WORD - 1])
             value = self.special(b, tb, kernel, block_warp)
-        elif op is AluOp.LDP:
-            b = rng.choice((4 * rng.randrange(g.param_words), 4 * rng.randrange(2 * g.param_words), 6, operand(rng)))
-            fault = b % 4 != 0 or b >= 4 * g.param_words
-            value = stored("param", b) + kernel
         else:
             value = JUDGE[op](a, b, c) if op in JUDGE else TESTS[op](a, b)
         fields |= {"a": a, "b": b, "c": c, "imm": b}
-        return fields, None if value is None else value % WORD, fault
+        return fields, None if value is None else value % WORD
 
     @staticmethod
     def special(number, tb, kernel, block_warp):
@@ -219,12 +212,10 @@ class UnitBench:
             taken = offered is not None and ctx.get(dut.op.ready)
             self.collect(ctx)
             if offered is not None and taken:
-                fields, value, fault = offered
+                fields, value = offered
                 if fields["writes_u"] or fields["writes_pd"]:
                     self.busy.add(fields["warp"])
-                    self.expected.append((self.now, fields, 1001 + self.now if value is None else value, fault))
-                if fault:
-                    self.faults.append((self.now + 2, fields))
+                    self.expected.append((self.now, fields, 1001 + self.now if value is None else value))
                 offered = None
             await ctx.tick()
             self.now += 1
@@ -232,26 +223,18 @@ class UnitBench:
     def collect(self, ctx):
         """Drive the outputs' ready, and judge what they offer."""
         g, dut = self.g, self.dut
-        select = ctx.get(dut.param_select)
-        ctx.set(dut.param_value, stored("param", 4 * select.word) + select.kernel)
         for port in (dut.result, dut.predicate):
             ctx.set(port.ready, self.rng.random() >= self.stall)
-        report = ctx.get(dut.fault)
-        due = [fields for at, fields in self.faults if at == self.now]
-        assert report.valid == len(due)
-        for fields in due:
-            assert (report.kind, report.warp, report.pc, report.address) == (
-                Fault.PARAM_BOUND, fields["warp"], fields["pc"], fields["b"])
         assert not (ctx.get(dut.result.valid) and ctx.get(dut.predicate.valid))
         for port in (dut.result, dut.predicate):
             if not ctx.get(port.valid):
                 continue
-            begun, fields, value, fault = self.expected[0]
+            begun, fields, value = self.expected[0]
             out = ctx.get(port.payload)
             assert out.warp == fields["warp"]
             if port is dut.result:
-                assert fields["writes_u"] and (out.register, out.keep) == (fields["d"], not fault)
-                assert fault or out.data == value, fields
+                assert fields["writes_u"] and (out.register, out.keep) == (fields["d"], 1)
+                assert out.data == value, fields
                 last = True
             else:
                 lanes = fields["mask"] >> self.beat * g.lanes & (1 << g.lanes) - 1
@@ -275,7 +258,7 @@ def test_results_of_random_operations(g, seed, stall):
         await bench.run(ctx, 450)
 
     simulate(bench.dut, test)
-    assert len(bench.latencies) > 70 and bench.faults
+    assert len(bench.latencies) > 70
     assert min(bench.latencies) == UniformUnit.LATENCY
     if g.beats == 1 and not stall:
         assert set(bench.latencies) == {UniformUnit.LATENCY} and len(bench.latencies) > 360

@@ -13,7 +13,7 @@ from support.hw.simulation import Simulator, component
 
 pytestmark = pytest.mark.depends_on("hw/arch", "hw/lib/bits.py", "hw/core/units/integer", "sim/events")
 
-OPS = [op for op in AluOp if op not in (AluOp.S2R, AluOp.LDP, AluOp.BALLOT) and not op.is_float]
+OPS = [op for op in AluOp if op not in (AluOp.S2R, AluOp.BALLOT) and not op.is_float]
 FIELDS = (AluOp.BFE_U, AluOp.BFE_S, AluOp.BFI)
 CORNERS = [0, 1, 2, 31, 32, 33, 0x7F, 0x80, 0xFFFF, 0x8000, 0x1_0000, 0x7FFF_FFFF, 1 << 31, 0x8000_0001, 0xFFFF_FFFF]
 WORD = 0xFFFF_FFFF

@@ -6,7 +6,7 @@
     cycle 1   OperandCollector reads the banks of RegisterFile and the valid bits
               (more cycles on conflicts)
     cycle 2   bank data -> operand registers;
-              ScalarSource gives immediates, parameters, special registers
+              ScalarSource gives immediates, special registers
     cycle 3   operands -> IntegerUnit stage 1, FloatUnit stage 1    or  a memory unit, or F64Unit,
                                                          SpecialFunctionUnit, ExchangeUnit
     cycle 4                           stage 2,           stage 2
@@ -27,11 +27,10 @@ from amaranth.hdl import Const, Module, Signal
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
-from ...arch.faults import Fault
 from ...arch.geometry import Geometry
 from ...arch.isa import PT, AluOp, Unit
 from ...interfaces import payloads as payload
-from ...interfaces.core_ports import IssuePort, MemoryAccessPort, ParameterPort
+from ...interfaces.core_ports import IssuePort, MemoryAccessPort
 from ...interfaces.gpu_ports import sm_number
 from ...interfaces.port import Port
 from ...interfaces.preemption_port import RegisterStatePort
@@ -71,8 +70,6 @@ class ExecutePipeline(wiring.Component):
         unit.
     global_access, shared_access, constant_access : MemoryAccessPort, out
         To the memory units.
-    parameters : ParameterPort, out
-        Words of a kernel's parameters.
     cycle : Signal(64), in
         What ``s2r`` of the clock reads.
     sm_index : Signal(SM_BITS), in
@@ -83,8 +80,6 @@ class ExecutePipeline(wiring.Component):
     state : RegisterStatePort, in
         Reads and writes of registers and predicates. `restore_write` is taken when nobody else
         writes.
-    fault : payloads.fault_report, out
-        `Fault.PARAM_BOUND`.
     trace_write, trace_predicate : out
         For simulations: beats written to registers, but by restores, and to predicates.
     """
@@ -95,12 +90,10 @@ class ExecutePipeline(wiring.Component):
     global_access: Port
     shared_access: Port
     constant_access: Port
-    parameters: Port
     cycle: Signal
     sm_index: Signal
     clear: data.View
     state: Port
-    fault: data.View
     trace_write: data.View
     trace_predicate: data.View
 
@@ -111,10 +104,9 @@ class ExecutePipeline(wiring.Component):
             "tbs": In(data.ArrayLayout(payload.tb_info(g), g.tb_slots)),
             "issue": In(IssuePort(g, (row.name for row in SIDE_UNITS))),
             **{f"{row.name}_access": Out(MemoryAccessPort(g, row.words)) for row in MEMORY_UNITS},
-            "parameters": Out(ParameterPort(g)), "cycle": In(64), **sm_number(g),
+            "cycle": In(64), **sm_number(g),
             "clear": In(payload.warp_clear(g)),
             "state": In(RegisterStatePort(g)),
-            "fault": Out(payload.fault_report(g)),
             "trace_write": Out(data.StructLayout({"valid": 1, "write": payload.register_write(g)})),
             "trace_predicate": Out(data.StructLayout({"valid": 1,
                                                       "write": payload.predicate_write(g)})),
@@ -139,13 +131,12 @@ class ExecutePipeline(wiring.Component):
                      self.issue.throttle.eq(write_back.throttle | predicate_back.throttle)]
 
         m.d.comb += self.issue.holding.eq(operands.holding)
-        faulty = self._scalars_and_fault(m, operands)
-        stage = self._stages(m, operands.output, faulty)
+        self._scalars(m, operands)
+        stage = self._stages(m, operands.output)
         result, predicate = self._results(m, operands)
         tested = predicate_back.result
         m.d.comb += [
             write_back.result.valid.eq(stage.valid & stage.writes_d),
-            write_back.result.kept.eq(~stage.faulty),
             write_back.result.write.eq(self._register_write(m, stage, result)),
             tested.valid.eq(stage.valid & stage.writes_pd & (stage.pd != PT)),
             tested.write.warp.eq(stage.warp),
@@ -249,35 +240,25 @@ class ExecutePipeline(wiring.Component):
             if row.writes_predicates:
                 wiring.connect(m, block.predicate, getattr(predicate_back, f"{row.name}_predicate"))
 
-    def _scalars_and_fault(self, m, operands):
-        """Give operand b its constants; report parameter faults;
-        return "faulty", beside the operands."""
+    def _scalars(self, m, operands):
+        """Give operand b its constants."""
         m.submodules.scalars = scalars = ScalarSource(self.geometry)
-        op = operands.output.payload.operation
-        faulty = Signal()
         m.d.comb += [
             scalars.kernels.eq(self.kernels),
             scalars.tbs.eq(self.tbs), scalars.cycle.eq(self.cycle),
             *([scalars.sm_index.eq(self.sm_index)] if self.geometry.has_uncore else []),
             scalars.operation.eq(operands.arriving),
-            self.parameters.select.eq(scalars.param_select),
-            scalars.param_value.eq(self.parameters.value), operands.immediate.eq(scalars.value),
-            self.fault.valid.eq(operands.output.valid & faulty & (op.beat == 0)),
-            self.fault.kind.eq(Fault.PARAM_BOUND), self.fault.warp.eq(op.warp),
-            self.fault.pc.eq(op.pc), self.fault.address.eq(op.imm),
+            operands.immediate.eq(scalars.value),
         ]
-        with m.If(operands.arriving_last):
-            m.d.sync += faulty.eq(scalars.fault & (operands.arriving.unit == Unit.ALU))
-        return faulty
 
-    def _stages(self, m, output, faulty):
+    def _stages(self, m, output):
         """Carry what write back needs beside the lanes; return it as it is at write back."""
         g, op = self.geometry, output.payload.operation
         names = ("warp", "base", "d", "writes_d", "pd", "writes_pd", "beat", "last", "mask")
-        layout = data.StructLayout({"valid": 1, "faulty": 1}
+        layout = data.StructLayout({"valid": 1}
                                    | {name: operation(g)[name].shape for name in names})
         stage = Signal(layout)
-        m.d.comb += [stage.valid.eq(output.valid & (op.unit == Unit.ALU)), stage.faulty.eq(faulty)]
+        m.d.comb += stage.valid.eq(output.valid & (op.unit == Unit.ALU))
         m.d.comb += [stage[name].eq(op[name]) for name in names]
         return delayed(m, "stage", stage, g.alu_latency - 1)
 

@@ -1,5 +1,4 @@
-"""What ``s2r``, ``ldp`` and ``ballot`` read: special registers, the kernel's parameters, the vector
-of lanes.
+"""What ``s2r`` and ``ballot`` read: special registers, the vector of lanes.
 
 A value that is the same in all lanes becomes operand b, which the lanes pass on (`ScalarSource`);
 the thread index within the block is computed beside the lanes (`ThreadIndex`) and replaces their
@@ -12,7 +11,7 @@ from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import exact_log2
 
-from ...arch.geometry import WORD_BYTES, Geometry
+from ...arch.geometry import Geometry
 from ...arch.isa import AluOp, Special
 from ...interfaces.gpu_ports import sm_number
 from ...interfaces.payloads import below, kernel_info, tb_info
@@ -43,13 +42,9 @@ class ScalarSource(wiring.Component):
     sm_index : Signal(SM_BITS), in
         The number of the SM on its device; only with `Geometry.has_uncore`, else it is 0.
     operation : in
-        ``ldp``: parameter word at byte offset `imm`; ``s2r``: special register `imm`, 0 if it is
-        one of a lane or there is none; ``ballot``: its field `ballot`; any other operation: `imm`.
-    param_select, param_value : out, in
-        Parameter read, combinational.
+        ``s2r``: special register `imm`, 0 if it is one of a lane or there is none; ``ballot``: its
+        field `ballot`; any other operation: `imm`.
     value : Signal(32), out
-    fault : Signal(1), out
-        The operation is an ``ldp`` beyond the parameter space or misaligned.
     """
 
     kernels: data.View
@@ -57,31 +52,20 @@ class ScalarSource(wiring.Component):
     cycle: Signal
     sm_index: Signal
     operation: data.View
-    param_select: data.View
-    param_value: Signal
     value: Signal
-    fault: Signal
 
     def __init__(self, g: Geometry):
         self.geometry = g
         super().__init__({
             "kernels": In(data.ArrayLayout(kernel_info(g), g.kernel_slots)),
             "tbs": In(data.ArrayLayout(tb_info(g), g.tb_slots)),
-            "cycle": In(64), **sm_number(g), "operation": In(operation(g)),
-            "param_select": Out(data.StructLayout({"kernel": below(g.kernel_slots),
-                                                   "word": below(g.param_words)})),
-            "param_value": In(32), "value": Out(32), "fault": Out(1),
+            "cycle": In(64), **sm_number(g), "operation": In(operation(g)), "value": Out(32),
         })
 
     def elaborate(self, platform):
         m = Module()
         op, offset = self.operation, self.operation.imm
-        m.d.comb += [self.param_select.kernel.eq(op.kernel), self.param_select.word.eq(offset[2:])]
-        with m.If(op.alu == AluOp.LDP):
-            m.d.comb += [self.value.eq(self.param_value),
-                         self.fault.eq((offset >= self.geometry.param_words * WORD_BYTES)
-                                       | offset[:2].any())]
-        with m.Elif(op.alu == AluOp.S2R):
+        with m.If(op.alu == AluOp.S2R):
             with m.Switch(offset):
                 for special, value in self._specials().items():
                     with m.Case(special):

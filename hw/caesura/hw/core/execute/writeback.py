@@ -48,8 +48,7 @@ class WriteBack(wiring.Component):
     Attributes
     ----------
     result : in
-        Beat of an ALU result, taken in the cycle of `valid`; unless `kept` it releases its register
-        without writing it.
+        Beat of an ALU result, taken in the cycle of `valid`.
     global_write, shared_write, constant_write, f64_write, sfu_write, exchange_write : in stream
     restore_write : in stream
         Beats of the `WRITERS` and of the preemption unit.
@@ -90,7 +89,7 @@ class WriteBack(wiring.Component):
         self.geometry = g
         write, warp = register_write(g), below(g.warps)
         super().__init__({
-            "result": In(data.StructLayout({"valid": 1, "kept": 1, "write": write})),
+            "result": In(data.StructLayout({"valid": 1, "write": write})),
             **{f"{name}_write": In(stream.Signature(write)) for name in WRITERS},
             "restore_write": In(stream.Signature(write)),
             "accepting": In(1), "throttle": Out(1),
@@ -122,7 +121,7 @@ class WriteBack(wiring.Component):
             self.trace.valid.eq(valid & ~restoring),
             self.trace.write.eq(chosen), self.trace.write.data.eq(masked),
             self.release.warp.eq(chosen.warp), self.release.register.eq(chosen.register),
-            self.release.valid.eq((valid | self.result.valid) & chosen.release & ~restoring),
+            self.release.valid.eq(valid & chosen.release & ~restoring),
         ]
         return m
 
@@ -137,7 +136,7 @@ class WriteBack(wiring.Component):
                      arbiter.requests.eq(Mux(result.valid | restore.valid & overdue.over, 0,
                                              waiting))]
         with m.If(result.valid):
-            m.d.comb += [chosen.eq(result.write), valid.eq(result.kept)]
+            m.d.comb += [chosen.eq(result.write), valid.eq(1)]
         for number, unit in enumerate(streams):
             with m.Elif(arbiter.grant[number]):
                 m.d.comb += [chosen.eq(unit.payload), valid.eq(1), unit.ready.eq(1)]

@@ -20,7 +20,7 @@ _ROW = data.StructLayout({
     "known": 1, "unit": Unit, "alu": AluOp, "space": Space, "size": Size, "store": 1, "atomic": 1,
     "data_registers": 3, "barrier": 4, "pair_a": 1, "pair_b": 1,
     "pair_c": 1, "ua": 1, "ub": 1, "uc": 1, "ud": 1,
-    "form": len(Format), "guarded": 1, "use_imm": 1, "mem": 1,
+    "form": len(Format), "guarded": 1, "use_imm": 1, "mem": 1, "param": 1,
     "a": 1, "b": 1, "c": 1, "data": 1, "d": 1, "pa": 1, "pb": 1, "pd": 1,
     "is_bra": 1, "is_exit": 1, "is_bar": 1, "is_pp": 1,
     "is_pp_div": 1, "is_membar": 1, "is_trap": 1,
@@ -41,7 +41,7 @@ def _row(op: Opcode) -> data.Const:
         "data_registers": op.data_registers, "barrier": op.barrier or 0,
         "form": 1 << _ORDER.index(op.format), "guarded": op.is_guarded, "all_lanes": op.all_lanes,
         "use_imm": "imm" in FIELDS[op.format], "is_bar": op.barrier is not None}
-    row |= {name: 1 for name in op.operands if name in ("mem", "a", "b", "c", "data", "d", "pa",
+    row |= {name: 1 for name in op.operands if name in ("mem", "param", "a", "b", "c", "data", "d", "pa",
                                                         "pb", "pd", "ua", "ub", "uc", "ud")}
     row |= {f"pair_{name}": 1 for name in op.pairs if name in op.operands and name != "d"}
     if op.name in _NAMED:
@@ -104,7 +104,7 @@ class Decoder(wiring.Component):
             out.guard.eq(Mux(row.guarded, self._field("guard", row), PT)),
             out.guard_not.eq(row.guarded & self._field("guard_not", row)),
             out.imm.eq(Mux(row.atomic, offset, self.word[:32])),
-            out.no_base.eq(row.mem & self._field("no_base", row)),
+            out.no_base.eq(row.mem & self._field("no_base", row) | row.param),
             out.b_uniform.eq(row.b & register_form & self.word[low_b]),
             out.base_uniform.eq(row.mem & ~out.no_base
                                 & (self._field("base_uniform", row) | row.ud)),

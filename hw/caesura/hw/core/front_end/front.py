@@ -20,13 +20,12 @@ from amaranth.lib.wiring import In, Out
 from ...arch.faults import Fault
 from ...arch.geometry import PC_BITS, Geometry
 from ...interfaces import payloads as payload
-from ...interfaces.core_ports import CompletionPort, IssuePort, ParameterPort, ResidencyPort
+from ...interfaces.core_ports import CompletionPort, IssuePort, ResidencyPort
 from ...interfaces.gpu_ports import sm_number
 from ...interfaces.observation import cache_lookup, observation
 from ...interfaces.port import Port
 from ...interfaces.preemption_port import StopPort, WarpStatePort, WarpWindow
 from ...interfaces.yielding import YieldPort
-from ...lib.bits import one_hot
 from ...memory.ports import ReadInterface, ReadPort
 from ..execution_units import MEMORY_UNITS, SIDE_UNITS
 from .barriers import BarrierUnit
@@ -79,8 +78,6 @@ class FrontEnd(wiring.Component):
         Of `LoadStore`, `SharedMemory` and `ConstantUnit`.
     constant : stream of payloads.uniform_write, in
         Constants for uniform registers.
-    parameters : ParameterPort, out
-        Words of a kernel's parameters.
     cycle : Signal(64), in
         What ``us2r`` of the clock reads.
     sm_index : Signal(SM_BITS), in
@@ -104,7 +101,7 @@ class FrontEnd(wiring.Component):
     A warp has one write of a uniform register outstanding at most: whatever touches its uniform
     registers waits for it (`UniformUnit.LATENCY` cycles). A global atomic waits for the warp's
     global loads, stores and atomics, and they wait for it. Faults are reported one cycle after the
-    instruction would have issued (of ``uldp`` three), one a cycle; a faulted warp issues nothing
+    instruction would have issued, one a cycle; a faulted warp issues nothing
     more, and is ``stop.exited`` only once it is killed. A barrier mismatch is reported with the PC
     of the barrier that one of the waiting warps is at.
     """
@@ -121,7 +118,6 @@ class FrontEnd(wiring.Component):
     shared_completion: Port
     constant_completion: Port
     constant: stream.Interface
-    parameters: Port
     cycle: Signal
     sm_index: Signal
     fault: data.View
@@ -145,7 +141,7 @@ class FrontEnd(wiring.Component):
             **{f"{row.name}_completion": In(CompletionPort(g, row.completions, row.remote))
                for row in MEMORY_UNITS},
             "constant": In(stream.Signature(payload.uniform_write(g))),
-            "parameters": Out(ParameterPort(g)), "cycle": In(64), **sm_number(g),
+            "cycle": In(64), **sm_number(g),
             "fault": Out(payload.fault_report(g)), "icache_port": Out(ReadPort(g)),
             **({"yields": Out(YieldPort(g))} if g.watches else {}),
             "trace": Out(data.StructLayout({
@@ -176,7 +172,7 @@ class FrontEnd(wiring.Component):
         self._uniform(m, issue, uniforms, uniform)
         self._launch(m, issue, stack, table, uniform)
         self._barriers(m, barriers, issue, stack, table)
-        self._report(m, barriers, issue, stack, table, uniform)
+        self._report(m, barriers, issue, stack, table)
         self._views(m, stack, table)
         self._forget(m, generations, fetch, scoreboard, outstanding, uniforms)
 
@@ -313,8 +309,6 @@ class FrontEnd(wiring.Component):
             uniform.kernels.eq(self.kernels),
             uniform.tbs.eq(self.tbs), uniform.cycle.eq(self.cycle),
             *([uniform.sm_index.eq(self.sm_index)] if self.geometry.has_uncore else []),
-            self.parameters.select.eq(uniform.param_select),
-            uniform.param_value.eq(self.parameters.value),
             uniforms.clear.valid.eq(init.valid & init.ready),
             uniforms.clear.warp.eq(init.payload.warp),
             uniforms.restore.eq(self.state.restore_uniform),
@@ -333,7 +327,7 @@ class FrontEnd(wiring.Component):
         m.d.comb += [
             init.ready.eq(~stack.busy), push.ready.eq(~stack.busy & ~init.valid),
             starting.eq(init.valid | push.valid),
-            issue.hold.eq(stack.busy | starting | uniform.fault.valid),
+            issue.hold.eq(stack.busy | starting),
             table.init.eq(init.payload), table.init_valid.eq(init.valid & init.ready),
             table.start.eq(launch.start), table.free.eq(self.residency.free),
             table.kill.eq(self.residency.kill),
@@ -372,23 +366,18 @@ class FrontEnd(wiring.Component):
         m.d.comb += [mine.eq(theirs)
                      for mine, theirs in zip(barriers.barriers, table.barriers, strict=True)]
 
-    def _report(self, m: Module, barriers, issue, stack, table, uniform):
-        """Fault reports: the uniform unit's (nothing issues in that cycle), the issue stage's,
-        a barrier mismatch."""
-        warps, fault = self.geometry.warps, issue.faults.any()
-        mismatch = barriers.mismatch.any() & ~fault & ~uniform.fault.valid
+    def _report(self, m: Module, barriers, issue, stack, table):
+        """Fault reports: the issue stage's, a barrier mismatch."""
+        fault = issue.faults.any()
+        mismatch = barriers.mismatch.any() & ~fault
         report = Signal.like(self.fault)
-        with m.If(uniform.fault.valid):
-            m.d.comb += [report.eq(uniform.fault),
-                         table.faults.eq(one_hot(uniform.fault.warp, warps))]
-        with m.Else():
-            m.d.comb += [
-                report.valid.eq(mismatch | fault),
-                table.faults.eq(Mux(mismatch, barriers.mismatch, issue.faults)),
-                report.kind.eq(Mux(mismatch, Fault.BARRIER_MISMATCH, issue.fault.kind)),
-                report.warp.eq(Mux(mismatch, barriers.mismatch_index, issue.warp)),
-                report.pc.eq(Mux(mismatch, stack.waiter_pc - 1, issue.fault.pc)),
-            ]
+        m.d.comb += [
+            report.valid.eq(mismatch | fault),
+            table.faults.eq(Mux(mismatch, barriers.mismatch, issue.faults)),
+            report.kind.eq(Mux(mismatch, Fault.BARRIER_MISMATCH, issue.fault.kind)),
+            report.warp.eq(Mux(mismatch, barriers.mismatch_index, issue.warp)),
+            report.pc.eq(Mux(mismatch, stack.waiter_pc - 1, issue.fault.pc)),
+        ]
         m.d.sync += self.fault.eq(report)
 
     def _views(self, m: Module, stack, table):

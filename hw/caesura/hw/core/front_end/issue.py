@@ -361,7 +361,7 @@ class IssueStage(wiring.Component):
         m.d.comb += [
             select.warp.eq(self.warp), select.a.eq(op.a), select.b.eq(op.b), select.c.eq(op.c),
             self.uniform_op.valid.eq(send & (op.unit == Unit.UNIFORM)), out.warp.eq(self.warp),
-            out.pc.eq(self.top.pc), out.mask.eq(execute), out.a.eq(self.uniform_a),
+            out.mask.eq(execute), out.a.eq(self.uniform_a),
             out.b.eq(Mux(op.is_call, self.top.pc + 1, Mux(op.use_imm, op.imm, self.uniform_b))),
             out.c.eq(self.uniform_c),
         ]

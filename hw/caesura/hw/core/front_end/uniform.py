@@ -5,7 +5,7 @@
     cycle 0   IssueStage reads U[a], U[b], U[c]; a uniform instruction transfers (vector and memory
               instructions that use a uniform register get it as their immediate, and go elsewhere)
     cycle 1   ScalarSource -> operand b; IntegerUnit stage 1
-    cycle 2   stage 2   (a fault of ``uldp`` is reported)
+    cycle 2   stage 2
     cycle 3   stage 3
     cycle 4   result -> queue
     cycle 5   queue -> UniformRegisters, or beats of a predicate write
@@ -17,7 +17,6 @@ from amaranth.hdl import Module, Mux, Signal
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
-from ...arch.faults import Fault
 from ...arch.geometry import UNIFORMS, Geometry
 from ...arch.isa import AluOp
 from ...interfaces import payloads as payload
@@ -34,10 +33,10 @@ __all__ = ["UniformUnit"]
 class UniformUnit(wiring.Component):
     """Executes the instructions of the uniform data path: an operation a cycle, in order.
 
-    The arithmetic is `IntegerLane`'s. ``us2r`` and ``uldp`` read what ``s2r`` and ``ldp`` read
-    (`ScalarSource`). A register can be read `LATENCY` cycles after the operation was taken (later
-    while a restore writes); a predicate is offered as `beats` beats, the first one `LATENCY` - 1
-    cycles after. An ``uldp`` that faults writes nothing.
+    The arithmetic is `IntegerLane`'s. ``us2r`` reads what ``s2r`` reads (`ScalarSource`). A
+    register can be read `LATENCY` cycles after the operation was taken (later while a restore
+    writes); a predicate is offered as `beats` beats, the first one `LATENCY` - 1
+    cycles after.
 
     Parameters
     ----------
@@ -45,28 +44,23 @@ class UniformUnit(wiring.Component):
 
     Attributes
     ----------
-    kernels, tbs, cycle, sm_index, param_select, param_value
+    kernels, tbs, cycle, sm_index
         As in `ScalarSource`.
     op : in stream
         `payloads.uniform_op`; `ready` depends on registers only.
     result : out stream
-        `payloads.uniform_write`; without `keep` after a fault.
+        `payloads.uniform_write`, with `keep`.
     predicate : out stream
         `payloads.predicate_write`: every lane of the mask gets the result.
-    fault : out
-        `payloads.fault_report`, two cycles after the operation was taken.
     """
 
     kernels: data.View
     tbs: data.View
     cycle: Signal
     sm_index: Signal
-    param_select: data.View
-    param_value: Signal
     op: stream.Interface
     result: stream.Interface
     predicate: stream.Interface
-    fault: data.View
 
     LATENCY = 3 + IntegerLane.LATENCY
 
@@ -76,16 +70,12 @@ class UniformUnit(wiring.Component):
         super().__init__({
             "kernels": In(data.ArrayLayout(payload.kernel_info(g), g.kernel_slots)),
             "tbs": In(data.ArrayLayout(payload.tb_info(g), g.tb_slots)), "cycle": In(64),
-            **sm_number(g),
-            "param_select": Out(data.StructLayout({"kernel": below(g.kernel_slots),
-                                                   "word": below(g.param_words)})),
-            "param_value": In(32), "op": In(stream.Signature(payload.uniform_op(g))),
+            **sm_number(g), "op": In(stream.Signature(payload.uniform_op(g))),
             "result": Out(stream.Signature(payload.uniform_write(g))),
             "predicate": Out(stream.Signature(payload.predicate_write(g))),
-            "fault": Out(payload.fault_report(g)),
         })
         self._entry = data.StructLayout({"warp": below(g.warps), "d": range(UNIFORMS),
-                                         "writes_u": 1, "keep": 1, "pd": 3, "writes_pd": 1,
+                                         "writes_u": 1, "pd": 3, "writes_pd": 1,
                                          "mask": g.warp_size, "value": 32, "test": 1})
 
     @staticmethod
@@ -95,7 +85,7 @@ class UniformUnit(wiring.Component):
         Parameters
         ----------
         op : AluOp
-            Of a uniform instruction; ``S2R`` and ``LDP`` pass operand b, the value that they read.
+            Of a uniform instruction; ``S2R`` passes operand b, the value that it reads.
         a, b, c : int
             32-bit operands.
 
@@ -104,7 +94,7 @@ class UniformUnit(wiring.Component):
         tuple of int and bool
             0 and False where the operation has none.
         """
-        name = AluOp.MOV if op in (AluOp.S2R, AluOp.LDP) else op
+        name = AluOp.MOV if op is AluOp.S2R else op
         value, test = IntegerLane.compute(name, np.uint32(a), np.uint32(b),
                                           np.uint32(c), False, False)
         return int(value[0]), bool(test[0])
@@ -138,19 +128,13 @@ class UniformUnit(wiring.Component):
             source.imm.eq(op.b), scalars.operation.eq(source), scalars.kernels.eq(self.kernels),
             scalars.tbs.eq(self.tbs), scalars.cycle.eq(self.cycle),
             *([scalars.sm_index.eq(self.sm_index)] if self.geometry.has_uncore else []),
-            self.param_select.eq(scalars.param_select),
-            scalars.param_value.eq(self.param_value), integer.op.eq(op.alu), integer.valid.eq(busy),
+            integer.op.eq(op.alu), integer.valid.eq(busy),
             integer.a[0].eq(op.a), integer.b[0].eq(scalars.value), integer.c[0].eq(op.c),
         ]
-        m.d.sync += self.fault.valid.eq(busy & scalars.fault)
-        with m.If(busy):
-            m.d.sync += [self.fault.kind.eq(Fault.PARAM_BOUND), self.fault.warp.eq(op.warp),
-                         self.fault.pc.eq(op.pc), self.fault.address.eq(op.b)]
         valid = busy
         stage = Signal(self._entry)
         m.d.comb += [stage[name].eq(op[name])
                      for name in ("warp", "d", "writes_u", "pd", "writes_pd", "mask")]
-        m.d.comb += stage.keep.eq(~scalars.fault)
         for number in range(IntegerLane.LATENCY):
             later = Signal(self._entry, name=f"stage_{number + 1}")
             still = Signal(name=f"valid_{number + 1}")
@@ -169,7 +153,7 @@ class UniformUnit(wiring.Component):
         mask = Signal(g.lanes)
         m.d.comb += [
             self.result.valid.eq(queue.valid & entry.writes_u), result.warp.eq(entry.warp),
-            result.register.eq(entry.d), result.keep.eq(entry.keep), result.data.eq(entry.value),
+            result.register.eq(entry.d), result.keep.eq(1), result.data.eq(entry.value),
             self.predicate.valid.eq(queue.valid & entry.writes_pd), predicate.warp.eq(entry.warp),
             predicate.predicate.eq(entry.pd), predicate.beat.eq(beat),
             predicate.last.eq(beat == g.beats - 1),

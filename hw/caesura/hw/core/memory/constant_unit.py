@@ -1,4 +1,4 @@
-"""Constant loads: lanes that read the same address are served together, from the constant cache.
+"""Loads of constants and parameters: lanes that read one address are served together, from a cache.
 
 ::
 
@@ -14,7 +14,7 @@ from amaranth.utils import exact_log2
 
 from ...arch.faults import Fault
 from ...arch.geometry import ADDRESS_BITS, PC_BITS, WORD_BYTES, Geometry
-from ...arch.isa import Size
+from ...arch.isa import Size, Space
 from ...interfaces import payloads as payload
 from ...interfaces.core_ports import CompletionPort, MemoryAccessPort
 from ...interfaces.observation import cache_lookup
@@ -33,7 +33,7 @@ HIT_LATENCY = 4
 """Cycles from the last beat of a load on `op` until its first register beat is offered, if nothing
 is ahead of it and its lines are in the cache."""
 OFFSET_BITS = 16
-"""Bits of an offset in a constant bank (of at most 64 KB)."""
+"""Bits of an offset in a constant bank (of at most 64 KB) or in parameters."""
 _WORD_BITS, _ROW_BITS = exact_log2(WORD_BYTES), exact_log2(ROW_BYTES)
 
 
@@ -41,12 +41,12 @@ def _pass(g: Geometry) -> data.StructLayout:
     """A pass on its way to the result: lanes `take` of a beat that read at `offset`.
 
     `first` and `complete` mark the first and last pass of a beat, `start` and `final` those of the
-    instruction. `kind` is the instruction's fault. With nothing in `take` there is nothing to look
-    up.
+    instruction. `parameter` tells a parameter from a constant. `kind` is the instruction's fault.
+    With nothing in `take` there is nothing to look up.
     """
     return data.StructLayout({
         "warp": payload.below(g.warps), "base": payload.physical(g),
-        "kernel": payload.below(g.kernel_slots),
+        "kernel": payload.below(g.kernel_slots), "parameter": 1,
         "pc": PC_BITS, "register": 6, "beat": payload.below(g.beats),
         "last": 1, "mask": g.lanes, "size": Size,
         "uniform": 1, "kind": Fault, "start": 1, "first": 1,
@@ -56,18 +56,19 @@ def _pass(g: Geometry) -> data.StructLayout:
 
 
 class ConstantUnit(wiring.Component):
-    """Executes constant loads, one pass a cycle.
+    """Executes loads of constants and of parameters, one pass a cycle.
 
     A pass serves the lanes of a beat that read the same address as its lowest lane that is left. A
     load of one address thus takes ``beats`` cycles a register, one of n addresses a beat n times as
     many. Its first register beat comes `HIT_LATENCY` cycles after its last beat on `op`.
     Instructions complete in order; a miss holds up those behind it. Addresses are offsets in the
-    kernel's constant bank at `const_base`, whose low 7 bits are ignored.
+    kernel's constant bank at `const_base`, whose low 7 bits are ignored, or in its parameters at
+    `param_base`, whose low 4 bits are.
 
     A load into a uniform register (`writes_u`) gives one `uniform_write`: what its lanes, which all
     read the same address, get.
 
-    Faults: MISALIGNED, else CONSTANT_BOUND, each at its lowest lane and with the offset, before
+    Faults: MISALIGNED, else CONSTANT_BOUND or PARAM_BOUND, each at its lowest lane and with the offset, before
     anything is read; BUS_ERROR with the memory address, at the lowest lane whose line failed.
     Registers are released all the same, after the report, with empty masks (a uniform register
     without `keep`).
@@ -149,12 +150,15 @@ class ConstantUnit(wiring.Component):
         return m
 
     def _bound(self, m, queue):
-        """Find the lanes of the beat on `op` that reach beyond the kernel's constant bank."""
+        """Find the lanes of the beat on `op` that reach beyond the kernel's constant bank, or beyond
+        its parameters."""
         op = self.access.op.payload
         limit = Signal(signed(18))
         size = Signal(17)
         with m.If(self.access.op.valid):
-            m.d.comb += [size.eq(pick([kernel.const_bytes for kernel in self.kernels], op.kernel)),
+            sizes = (pick([kernel[name] for kernel in self.kernels], op.kernel)
+                     for name in ("param_bytes", "const_bytes"))
+            m.d.comb += [size.eq(Mux(op.space == Space.PARAMETER, *sizes)),
                          limit.eq(size - 1 - extra_bytes(op.size)),
                          queue.beyond.eq(Cat(op.address[i] > limit
                                              for i in range(self.geometry.lanes)))]
@@ -202,10 +206,12 @@ class ConstantUnit(wiring.Component):
                 with m.If(beat == g.beats - 1):
                     m.d.sync += k.eq(Mux(last, 0, k + 1))
             m.d.sync += [looked[name].eq(op[name])
-                         for name in ("warp", "base", "kernel", "pc", "size", "kind", "generation")]
+                         for name in ("warp", "base", "kernel", "parameter", "pc", "size", "generation")]
             m.d.sync += [
                 looked.register.eq(op.d | k), looked.beat.eq(beat),
                 looked.last.eq(beat == g.beats - 1),
+                looked.kind.eq(Mux(op.parameter & (op.kind == Fault.CONSTANT_BOUND),
+                                   Fault.PARAM_BOUND, op.kind)),
                 looked.mask.eq(Mux(bad, 0, mask)),
                 looked.uniform.eq(op.writes_u), looked.start.eq(~begun),
                 looked.first.eq(~started), looked.complete.eq(ends),
@@ -217,17 +223,19 @@ class ConstantUnit(wiring.Component):
     def _look_up(self, m, cache, looked, looking, free, found, finding, space, spoiled):
         """Look the pass up until its line has come; report faults."""
         address = Signal(ADDRESS_BITS)
-        base = Signal(ADDRESS_BITS)
+        base = Signal(ADDRESS_BITS - _ROW_BITS)  # rows
         wanted = Signal()
         moves = Signal()
         failed = Signal()
         stale = Signal()
         with m.If(looking):
-            look_up(m, base, [kernel.const_base for kernel in self.kernels], looked.kernel)
+            bases = [Mux(looked.parameter, kernel.param_base[_ROW_BITS:],
+                         kernel.const_base[7:] << 7 - _ROW_BITS) for kernel in self.kernels]
+            look_up(m, base, bases, looked.kernel)
             m.d.comb += [stale.eq(is_stale(self.completion.generations, looked)),
                          wanted.eq(looked.take.any() & ~(spoiled & ~looked.start) & ~stale),
-                         address.eq(Cat(looked.address[:7],
-                                        base[7:] + looked.address[7:OFFSET_BITS]))]
+                         address.eq(Cat(looked.address[:_ROW_BITS],
+                                        base + looked.address[_ROW_BITS:OFFSET_BITS]))]
         m.d.comb += [
             cache.request.valid.eq(wanted & space),
             cache.request.address.eq(address), failed.eq(cache.error),

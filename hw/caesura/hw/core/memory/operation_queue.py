@@ -25,7 +25,7 @@ def queued(g: Geometry, slots: int) -> data.StructLayout:
     return data.StructLayout({
         "warp": below(g.warps), "tb": below(g.tb_slots), "kernel": below(g.kernel_slots),
         "base": payload.physical(g), "pc": PC_BITS, "d": 6, "writes_u": 1, "size": Size, "store": 1,
-        "atomic": 1, "function": 4, "writes_d": 1, "local": 1,
+        "atomic": 1, "function": 4, "writes_d": 1, "local": 1, "parameter": 1,
         "kind": Fault, "fault_address": ADDRESS_BITS, "slot": below(slots),
         "generation": payload.GENERATION_BITS,
     })
@@ -160,6 +160,7 @@ class OperationQueue(wiring.Component):
                      write.data.fault_address.eq(now.address), write.data.slot.eq(write_slot),
                      read.addr.eq(read_slot), self.head.op.eq(read.data)]
         m.d.comb += [write.data.local.eq(op.space == Space.LOCAL),
+                     write.data.parameter.eq(op.space == Space.PARAMETER),
                      write.data.generation.eq(generation_of(self.generations, op.warp))]
         m.d.comb += [write.data[name].eq(op[name])
                      for name in ("warp", "tb", "kernel", "base", "pc", "d", "writes_d", "writes_u",

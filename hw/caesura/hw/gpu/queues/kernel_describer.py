@@ -1,25 +1,25 @@
 """Kernel describer: writes the registers of a kernel slot from a packet."""
 
-from amaranth.hdl import Cat, Module, Mux, Signal, Value
+from amaranth.hdl import Cat, Module, Signal, Value
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.data import View
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import exact_log2
 
 from ...arch.geometry import SEGMENT_BYTES, Geometry
-from ...arch.packets import DISPATCH, KERNEL_OBJECT
+from ...arch.packets import DISPATCH, KERNARG_ALIGNMENT, KERNEL_OBJECT
 from ...arch.registers import ADDRESS_BITS as REGISTER_ADDRESS_BITS
 from ...arch.registers import register_map
 from ...interfaces.payloads import below
 from ...lib.bits import one_hot
 from ...lib.divider import Divider
-from ...memory.word_reader import read_word, words_job
 from .queue_registers import queue_setup
 
 __all__ = ["KernelDescriber", "register_write"]
 
 RECIPROCAL_BITS = 20
 OFFSET_BITS = exact_log2(SEGMENT_BYTES)
+KERNARG_BITS = exact_log2(KERNARG_ALIGNMENT)
 
 
 def register_write(g: Geometry) -> data.StructLayout:
@@ -29,13 +29,13 @@ def register_write(g: Geometry) -> data.StructLayout:
 
 class KernelDescriber(wiring.Component):
     """Divides, then writes a register a cycle: those that all SMs have alike, then where each saves
-    and has its local memory, then the parameters from memory, and zeros behind them.
+    and has its local memory. The parameters stay where the packet says.
 
     ::
 
         begin --> DIVIDE <--> DIVIDED --> JUDGE --> DESCRIBE --> CONTEXTS --> LOCALS
                                             |                                   |
-                             done <---------+--- ZEROS <-- ARGUMENTS <-- PARAMETERS
+                             done <---------+-----------------------------------+
 
     HSA counts the threads of a grid, of blocks of any shape: five divisions of 34 cycles give the
     thread blocks in x, y, z and the reciprocals that an SM finds threads with.
@@ -62,11 +62,7 @@ class KernelDescriber(wiring.Component):
     wrong, strange : Signal, out
         With `done`: nothing was written, since the packet has a shape that no grid has, or blocks
         larger than the SM takes, or the kernel object numbers that no kernel has.
-    failed : Signal, out
-        With `done`: the parameters could not be read.
     registers : stream of register_write, out
-    job, word : streams, out and in
-        Of a `WordReader`.
     """
 
     packet: View
@@ -78,10 +74,7 @@ class KernelDescriber(wiring.Component):
     done: Signal
     wrong: Signal
     strange: Signal
-    failed: Signal
     registers: stream.Interface
-    job: stream.Interface
-    word: stream.Interface
 
     def __init__(self, g: Geometry):
         self.geometry = g
@@ -89,8 +82,7 @@ class KernelDescriber(wiring.Component):
             "packet": In(DISPATCH), "found": In(KERNEL_OBJECT), "setup": In(queue_setup()),
             "slot": In(below(g.kernel_slots)), "place": In(below(g.queue_capacity)),
             "begin": In(1), "done": Out(1), "wrong": Out(1), "strange": Out(1),
-            "failed": Out(1), "registers": Out(stream.Signature(register_write(g))),
-            "job": Out(stream.Signature(words_job())), "word": In(stream.Signature(read_word())),
+            "registers": Out(stream.Signature(register_write(g))),
         })
 
     def elaborate(self, platform):
@@ -109,7 +101,6 @@ class KernelDescriber(wiring.Component):
             self._judge(m, words, wrong)
             self._write_common(m, words)
             self._write_places(m)
-            self._write_parameters(m)
         return m
 
     def _shape(self, m, threads) -> Value:
@@ -136,7 +127,8 @@ class KernelDescriber(wiring.Component):
     def _judge(self, m, words, wrong):
         """Refuse what the registers do not take."""
         packet, found, places = self.packet, self.found, register_map()
-        theirs = [name for name in words if name.startswith(("code", "const", "trap"))]
+        theirs = [name for name in words
+                  if name.startswith(("code", "const", "trap", "param_bytes"))]
 
         def beyond(name):
             width = places[f"kernel[0].{name}"].fields["value"].width
@@ -151,7 +143,7 @@ class KernelDescriber(wiring.Component):
                     beyond(name) for name in words
                     if name not in ("block", "sizes", *theirs)).any()
                     | packet.group_bytes[:2].any() | packet.private_bytes[:2].any()
-                    | packet.kernarg_address[:2].any()),
+                    | packet.kernarg_address[:KERNARG_BITS].any()),
                 self.strange.eq(found.registers[registers:].any()
                                 | Cat(beyond(name) for name in theirs).any()
                                 | found.code_base[:OFFSET_BITS].any()
@@ -205,7 +197,8 @@ class KernelDescriber(wiring.Component):
             "reciprocal_x": reciprocals[0], "reciprocal_y": reciprocals[1],
             "sizes": sizes, "shared_bytes": packet.group_bytes, "area_bytes": setup.area_bytes,
             "local_bytes": packet.private_bytes, "const_base": found.const_base,
-            "const_bytes": found.const_bytes, "window_base[0]": setup.window_base,
+            "const_bytes": found.const_bytes, "param_base": packet.kernarg_address[:32],
+            "param_bytes": found.kernarg_words << 2, "window_base[0]": setup.window_base,
             "window_end[0]": setup.window_end,
         }
         for window in range(1, g.windows):
@@ -248,7 +241,7 @@ class KernelDescriber(wiring.Component):
         offset = Signal(32)
         for state, name, first, stride, then in (
                 ("CONTEXTS", "ccb_base", setup.ccb_base, setup.ccb_stride, "LOCALS"),
-                ("LOCALS", "local_base", setup.local_base, setup.local_stride, "PARAMETERS")):
+                ("LOCALS", "local_base", setup.local_base, setup.local_stride, "IDLE")):
             with m.State(state):
                 here = passed == self.place
                 with m.If(here):
@@ -260,38 +253,4 @@ class KernelDescriber(wiring.Component):
                         with m.If(here):
                             m.d.sync += [passed.eq(0), offset.eq(0)]
                             m.next = then
-
-    def _write_parameters(self, m):
-        """Read parameters as they are written; the last words are zeros."""
-        g, found, word = self.geometry, self.found, self.word
-        everyone = (1 << g.sms) - 1
-        count = Signal(range(g.param_words + 1))
-        given = Signal(range(g.param_words + 1))
-        broken = Signal()
-        m.d.comb += given.eq(Mux(found.kernarg_words > g.param_words, g.param_words,
-                                 found.kernarg_words))
-        with m.State("PARAMETERS"):
-            m.d.sync += [count.eq(0), broken.eq(0)]
-            with m.If(given == 0):
-                m.next = "ZEROS"
-            with m.Else():
-                m.d.comb += [self.job.valid.eq(1), self.job.payload.words.eq(given),
-                             self.job.payload.address.eq(self.packet.kernarg_address[:32])]
-                with m.If(self.job.ready):
-                    m.next = "ARGUMENTS"
-        with m.State("ARGUMENTS"):
-            with m.If(word.valid):
-                self._write(m, "param[0]", word.payload.data, everyone, count)
-            m.d.comb += word.ready.eq(self.registers.ready)
-            with m.If(word.valid & word.ready):
-                m.d.sync += [count.eq(count + 1), broken.eq(broken | word.payload.error)]
-                with m.If(word.payload.last):
-                    m.next = "ZEROS"
-        with m.State("ZEROS"):
-            with m.If(broken | (count == g.param_words)):
-                m.d.comb += [self.done.eq(1), self.failed.eq(broken)]
-                m.next = "IDLE"
-            with m.Else():
-                self._write(m, "param[0]", 0, everyone, count)
-                with m.If(self.registers.ready):
-                    m.d.sync += count.eq(count + 1)
+                            m.d.comb += self.done.eq(then == "IDLE")

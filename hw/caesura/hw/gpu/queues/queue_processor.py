@@ -383,15 +383,12 @@ class QueueProcessor(wiring.Component):
 
         self._read(m, reader, "OBJECT", packet.kernel_object[:32], PACKET_WORDS, self.object, check)
         with m.State("DESCRIBE"):
-            self._lend(m, (describer.registers, self.registers), (describer.job, reader.job),
-                       (reader.word, describer.word))
+            self._lend(m, (describer.registers, self.registers))
             with m.If(describer.done):
                 with m.If(describer.wrong):
                     self._fail(m, QueueError.BAD_PACKET)
                 with m.Elif(describer.strange):
                     self._fail(m, QueueError.BAD_OBJECT)
-                with m.Elif(describer.failed):
-                    self._fail(m, QueueError.BUS_ERROR)
                 with m.Else():
                     m.next = "START"
 

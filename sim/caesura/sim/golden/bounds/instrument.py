@@ -32,11 +32,11 @@ def instrument(checker: BoundsChecker, operation: Operation, sm: Sm, kernel: Ker
         operation.atomic = CheckedAtomic(checker, instruction, sm, kernel)
         return
     op = instruction.op
-    if op.space is not None and "ud" not in op.operands:
+    if op.space is Space.PARAMETER:
+        operation.run = _parameter(checker, instruction, kernel.index, operation.run)
+    elif op.space is not None and "ud" not in op.operands:
         make = _store if op.store else _load
         operation.run = make(checker, instruction, sm, operation.run)
-    elif op.alu is AluOp.LDP:
-        operation.run = _parameter(checker, instruction, kernel.index, operation.run)
     elif op.unit is Unit.UNIFORM or "ud" in op.operands:
         operation.run = _uniform(instruction, operation.run)
     elif op.alu is AluOp.SEL:

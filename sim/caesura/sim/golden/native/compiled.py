@@ -84,7 +84,7 @@ class Compiled:
         for name, array in (("memory", machine.memory), ("warps", self._warps), ("blocks", self._blocks),
                             ("kernels", self._kernels)):
             state[name] = _address(array)
-        state["memory_bytes"], state["param_words"] = len(machine.memory), g.param_words
+        state["memory_bytes"] = len(machine.memory)
         state["number"], state["sms"] = machine.number, g.sms
         state["stack_depth"], state["trace_room"] = g.stack_depth, len(self._trace)
         state["trace"] = _address(self._trace) if machine.recorder else 0
@@ -226,12 +226,13 @@ class Compiled:
         """Take a kernel that was loaded since; nothing of it is decoded for the engine."""
         record, descriptor = self._kernels[kernel.index], kernel.descriptor
         words = min(descriptor.code_words, len(self.machine.memory) // INSTRUCTION_BYTES)
-        operations, params = np.zeros(words, OPERATION), np.array(kernel.params, np.uint32)
-        self._decoded[kernel.index] = descriptor, operations, params
-        record["operations"], record["params"], record["code_words"] = _address(operations), _address(params), words
+        operations = np.zeros(words, OPERATION)
+        self._decoded[kernel.index] = descriptor, operations
+        record["operations"], record["code_words"] = _address(operations), words
         record["trap_base"] = descriptor.trap_base
         record["shared_bytes"], record["local_bytes"] = kernel.shared_bytes, descriptor.local_bytes
         record["const_base"], record["const_bytes"] = descriptor.const_base, descriptor.const_bytes
+        record["param_base"], record["param_bytes"] = descriptor.param_base, descriptor.param_bytes
         record["block"], record["grid"], record["windows"] = kernel.block, kernel.grid, len(kernel.windows)
         for number, window in enumerate(kernel.windows):
             record["window"][number] = window

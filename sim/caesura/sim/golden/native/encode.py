@@ -16,12 +16,12 @@ _NAMES = OPERATION.names
 UNDECODED = (0,) * len(_NAMES)
 """The row of an instruction that was never met."""
 _SPECIAL_ALU = {
-    AluOp.LDP: Handler.PARAMETER, AluOp.S2R: Handler.SPECIAL, AluOp.SEL: Handler.SELECT, AluOp.BALLOT: Handler.BALLOT,
+    AluOp.S2R: Handler.SPECIAL, AluOp.SEL: Handler.SELECT, AluOp.BALLOT: Handler.BALLOT,
     AluOp.IADDC: Handler.CHAIN, AluOp.ISUBC: Handler.CHAIN, AluOp.PAND: Handler.LOGIC, AluOp.POR: Handler.LOGIC,
     AluOp.PXOR: Handler.LOGIC,
 }
 _UNIFORM = {Handler.VALUE: Handler.UNIFORM_VALUE, Handler.TEST: Handler.UNIFORM_TEST,
-            Handler.PARAMETER: Handler.UNIFORM_PARAMETER, Handler.SPECIAL: Handler.UNIFORM_SPECIAL}
+            Handler.SPECIAL: Handler.UNIFORM_SPECIAL}
 _CONTROL = {kind: Handler[kind.name] for kind in Kind if kind.name in
             ("BRANCH", "EXIT", "NOP", "BARRIER", "PP", "PP_DIV", "TRAP", "CALL", "BRU", "REJOIN")}
 

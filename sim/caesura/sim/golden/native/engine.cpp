@@ -30,12 +30,6 @@ u32 special_register(const Machine& m, const Warp& w, u32 number, int lane) {
     }
 }
 
-bool parameter(const Machine& m, const Warp& w, u32 offset, u32& value) {
-    if (offset % 4 || offset / 4 >= m.param_words) return false;
-    value = reinterpret_cast<const u32*>(kernel_of(m, block_of(m, w)).params)[offset / 4];
-    return true;
-}
-
 void all(Lanes<u32>& out, u32 value) {
     for (int k = 0; k < W; ++k) out[k] = value;
 }
@@ -58,10 +52,9 @@ void combine(Machine& m, Warp& w, const Operation& op, u32 mask) {
     write_predicate(m, w, mask, op.pd, op.code == AluOp::PAND ? a & b : op.code == AluOp::POR ? a | b : a ^ b);
 }
 
-// Special registers, parameters, and what reads predicates; false if it faults.
+// Special registers, and what reads predicates; false if it faults.
 bool other_vector(Machine& m, Warp& w, const Operation& op, u32 mask, const u32* a, const u32* b) {
     Lanes<u32> out;
-    u32 value;
     switch (op.handler) {
         case Handler::CHAIN: add_with_carry(m, w, op, mask, a, b); return true;
         case Handler::LOGIC: combine(m, w, op, mask); return true;
@@ -71,10 +64,6 @@ bool other_vector(Machine& m, Warp& w, const Operation& op, u32 mask, const u32*
             break;
         }
         case Handler::BALLOT: all(out, predicate(w, op.pa, op.pa_not) & mask); break;
-        case Handler::PARAMETER:
-            if (!parameter(m, w, op.imm, value)) return false;
-            all(out, value);
-            break;
         default:
             for (int k = 0; k < W; ++k) out[k] = special_register(m, w, op.imm, k);
     }
@@ -135,9 +124,6 @@ bool uniform_path(Machine& m, Warp& w, const Operation& op, u32 mask) {
         case Handler::UNIFORM_TEST:
             write_predicate(m, w, mask, op.pd, integer::test<1>(op.code, &a, &b) ? FULL : 0);
             return true;
-        case Handler::UNIFORM_PARAMETER:
-            if (!parameter(m, w, op.imm, value)) return false;
-            break;
         default: value = special_register(m, w, op.imm, 0);
     }
     write_uniform(m, w, op.d, value);
@@ -152,7 +138,7 @@ bool execute(Machine& m, Warp& w, const Operation& op, u32 mask) {
         case Handler::ATOMIC: return memory::atomic(m, w, op, mask);
         case Handler::UNIFORM_LOAD: return memory::load_uniform(m, w, op);
         case Handler::F64: case Handler::F64_TEST: binary64(m, w, op, mask); return true;
-        case Handler::UNIFORM_VALUE: case Handler::UNIFORM_TEST: case Handler::UNIFORM_PARAMETER:
+        case Handler::UNIFORM_VALUE: case Handler::UNIFORM_TEST:
         case Handler::UNIFORM_SPECIAL: return uniform_path(m, w, op, mask);
         default: return vector(m, w, op, mask);
     }

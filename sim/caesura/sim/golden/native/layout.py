@@ -40,7 +40,6 @@ class Handler(enum.IntEnum):
     SELECT = 5
     BALLOT = 6
     LOGIC = 7
-    PARAMETER = 8
     SPECIAL = 9
     F64 = 10
     F64_TEST = 11
@@ -52,7 +51,6 @@ class Handler(enum.IntEnum):
     ATOMIC = 17
     UNIFORM_VALUE = 18
     UNIFORM_TEST = 19
-    UNIFORM_PARAMETER = 20
     UNIFORM_SPECIAL = 21
     UNIFORM_LOAD = 22
     BRANCH = 23
@@ -128,15 +126,16 @@ BLOCK = _struct(
 and since it was last saved as a base; `pending`: its warps are to stop; `traps`: in its kernel's routines."""
 
 KERNEL = _struct(
-    ("operations", "u8"), ("params", "u8"), ("code_words", "u4"), ("trap_base", "u4"), ("shared_bytes", "u4"),
-    ("const_base", "u4"), ("const_bytes", "u4"), ("local_bytes", "u4"), ("block", "u4", (3,)), ("grid", "u4", (3,)),
+    ("operations", "u8"), ("code_words", "u4"), ("trap_base", "u4"), ("shared_bytes", "u4"),
+    ("const_base", "u4"), ("const_bytes", "u4"), ("param_base", "u4"), ("param_bytes", "u4"), ("local_bytes", "u4"),
+    ("block", "u4", (3,)), ("grid", "u4", (3,)),
     ("windows", "u4"), ("window", "u4", (MAX_WINDOWS, 2)))
 """A kernel slot."""
 
 MACHINE = _struct(
     ("memory", "u8"), ("memory_bytes", "u8"), ("cycle", "u8"), ("retired", "u8"), ("warps", "u8"), ("blocks", "u8"),
     ("kernels", "u8"), ("trace", "u8"), ("watches", "u8"), ("coefficients", "u8"), ("angles", "u8"),
-    ("trace_count", "u4"), ("trace_room", "u4"), ("param_words", "u4"), ("stack_depth", "u4"), ("ordered", "u4"),
+    ("trace_count", "u4"), ("trace_room", "u4"), ("stack_depth", "u4"), ("ordered", "u4"),
     ("number", "u4"), ("sms", "u4"), ("first", "u4"), ("count", "u4"), ("slot", "u4"), ("pc", "u4"),
     ("watch_rows", "u4"), ("table_first", "u4"), ("table_end", "u4"), ("woken", "u4"),
     ("ready", "u4", (MAX_WARPS,)))

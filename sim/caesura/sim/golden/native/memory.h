@@ -73,10 +73,12 @@ inline bool locate(const Machine& m, const Warp& w, const Operation& op, u32 mas
             }
             return below(address, bytes, m.memory_bytes);
         }
-        default:
-            if (!below(address, bytes, kernel.const_bytes)) return false;
-            for (int k = 0; k < W; ++k) address[k] += kernel.const_base;
+        default: {
+            const bool parameter = op.space == Space::PARAMETER;
+            if (!below(address, bytes, parameter ? kernel.param_bytes : kernel.const_bytes)) return false;
+            for (int k = 0; k < W; ++k) address[k] += parameter ? kernel.param_base : kernel.const_base;
             return below(address, bytes, m.memory_bytes);
+        }
     }
 }
 
@@ -188,8 +190,9 @@ inline bool store(Machine& m, Warp& w, const Operation& op, u32 mask) {
 inline bool load_uniform(Machine& m, Warp& w, const Operation& op) {
     const u32 offset = op.imm + (op.from_a == Source::UNIFORM ? uniform(w, op.a) : 0);
     const Kernel& kernel = kernel_of(m, block_of(m, w));
-    const u32 address = offset + kernel.const_base;
-    if (offset % 4 || u64(offset) + 4 > kernel.const_bytes || u64(address) + 4 > m.memory_bytes) return false;
+    const bool parameter = op.space == Space::PARAMETER;
+    const u32 address = offset + (parameter ? kernel.param_base : kernel.const_base);
+    if (offset % 4 || u64(offset) + 4 > (parameter ? kernel.param_bytes : kernel.const_bytes) || u64(address) + 4 > m.memory_bytes) return false;
     write_uniform(m, w, op.d, get<u32>(reinterpret_cast<uint8_t*>(m.memory), address));
     return true;
 }

@@ -1,4 +1,4 @@
-"""Loads and stores: global, shared, local and constant memory."""
+"""Loads and stores: global, shared, local and constant memory, and loads of parameters."""
 
 from __future__ import annotations
 
@@ -26,11 +26,16 @@ def address_of(instruction: Instruction, size: int) -> Read:
     """Return what computes the address of all lanes: a vector or uniform register plus the immediate, or that alone."""
     base = instruction.get("a")
     imm = np.full(size, instruction.get("imm") & _ADDRESS, np.uint32)
-    if instruction.get("no_base"):
+    if _is_absolute(instruction):
         return lambda warp: imm
     if instruction.get("base_uniform"):
         return lambda warp: imm + warp.uniforms[base]
     return lambda warp: warp.registers[base] + imm
+
+
+def _is_absolute(instruction: Instruction) -> bool:
+    """Whether the address is the immediate."""
+    return bool(instruction.get("no_base")) or instruction.op.space is Space.PARAMETER
 
 
 def check_alignment(address: np.ndarray, size: int) -> None:
@@ -134,21 +139,30 @@ def _constant(sm, warp, address, lanes, access, data):
     return sm.views, address
 
 
-_PLACES = {Space.GLOBAL: _global, Space.SHARED: _shared, Space.LOCAL: _local, Space.CONSTANT: _constant}
+def _parameter(sm, warp, address, lanes, access, data):
+    descriptor = warp.tb.kernel.descriptor
+    _check_bound(address, access.bytes, descriptor.param_bytes, Fault.PARAM_BOUND)
+    address = address + np.uint32(descriptor.param_base)
+    _check_present(sm, address)
+    return sm.views, address
+
+
+_PLACES = {Space.GLOBAL: _global, Space.SHARED: _shared, Space.LOCAL: _local, Space.CONSTANT: _constant,
+           Space.PARAMETER: _parameter}
 
 
 def constant_to_uniform(instruction: Instruction, sm: Sm, kernel: Kernel) -> Run:
-    """Build the effect of a constant load into a uniform register."""
+    """Build the effect of a load of a constant or a parameter into a uniform register."""
     op, get = instruction.op, instruction.get
     assert op.size is not None
     base, imm, d, access = get("a"), get("imm"), get("d"), op.size
-    no_base = get("no_base")
+    absolute, place = _is_absolute(instruction), _PLACES[op.space or Space.CONSTANT]
 
     def run(warp, mask):
-        offset = imm if no_base else imm + int(warp.uniforms[base])
+        offset = imm if absolute else imm + int(warp.uniforms[base])
         address = np.array([offset & _ADDRESS], np.uint32)
         check_alignment(address, access.bytes)
-        views, address = _constant(sm, warp, address, None, access, None)
+        views, address = place(sm, warp, address, None, access, None)
         (value,) = load(views, address, access)
         sm.write_uniform(warp, d, int(value[0]))
     return run

@@ -1,31 +1,15 @@
-"""Words that an instruction names by number: special registers, and the kernel's parameters."""
+"""Special registers."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from caesura.hw.arch.faults import Fault
 from caesura.hw.arch.isa import Special
 
-from ..state.faults import WarpFault
-from ..state.kernel import Kernel
 from ..state.sm import Sm
 from ..state.thread_block import Warp
 
-__all__ = ["special_register", "parameter"]
-
-
-def parameter(offset: int, sm: Sm, kernel: Kernel) -> int:
-    """Return the parameter word at byte `offset`.
-
-    Raises
-    ------
-    WarpFault
-        `PARAM_BOUND`, with the offset as its address.
-    """
-    if offset % 4 or offset // 4 >= sm.g.param_words:
-        raise WarpFault(Fault.PARAM_BOUND, offset & 0xFFFF_FFFF)
-    return kernel.params[offset // 4]
+__all__ = ["special_register"]
 
 
 def special_register(warp: Warp, number: int, sm: Sm) -> np.ndarray:

@@ -5,13 +5,13 @@ from __future__ import annotations
 import numpy as np
 
 from caesura.hw.arch.encoding import Instruction
-from caesura.hw.arch.isa import AluOp, Format
+from caesura.hw.arch.isa import Format
 
 from ..state.kernel import Kernel
 from ..state.sm import Sm
 from .operands import Read, Run
 from .operations import TEST, VALUE
-from .special_registers import parameter, special_register
+from .special_registers import special_register
 
 __all__ = ["uniform", "call"]
 
@@ -34,9 +34,6 @@ def uniform(instruction: Instruction, sm: Sm, kernel: Kernel) -> Run:
 
         def run(warp, mask):
             sm.write_predicate(warp, mask, pd, full * bool(test(a(warp), b(warp))[0]))
-    elif op is AluOp.LDP:
-        def run(warp, mask):
-            write(warp, d, parameter(imm, sm, kernel))
     else:
         def run(warp, mask):
             write(warp, d, int(special_register(warp, imm, sm)[0]))

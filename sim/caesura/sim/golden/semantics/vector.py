@@ -12,7 +12,7 @@ from ..state.lanes import lanes_of, mask_of
 from ..state.sm import Sm
 from .operands import Run, operand, predicate
 from .operations import TEST, VALUE, add_with_carry, subtract_with_carry
-from .special_registers import parameter, special_register
+from .special_registers import special_register
 
 __all__ = ["alu"]
 
@@ -35,9 +35,6 @@ def alu(instruction: Instruction, sm: Sm, kernel: Kernel) -> Run:
 
         def run(warp, mask):
             write_predicate(warp, mask, pd, mask_of(test(a(warp), b(warp))))
-    elif op.alu is AluOp.LDP:
-        def run(warp, mask):
-            write(warp, mask, d, np.full(size, parameter(get("imm"), sm, kernel), np.uint32))
     elif op.alu is AluOp.S2R:
         def run(warp, mask):
             write(warp, mask, d, special_register(warp, get("imm"), sm))

@@ -36,8 +36,9 @@ class Descriptor:
     const_base: int
     const_bytes: int
     entries: int
+    param_base: int
+    param_bytes: int
     windows: tuple[tuple[int, int], ...]
-    params: tuple[int, ...]
 
     @classmethod
     def read(cls, g: Geometry, registers: Mapping[str, Register], values: Mapping[int, int], k: int) -> Descriptor:
@@ -48,13 +49,12 @@ class Descriptor:
             return register.fields[field].extract(values.get(register.address, 0))
 
         single = ("code_base", "code_words", "trap_base", "shared_bytes", "ccb_base", "area_bytes", "local_base",
-                  "local_bytes", "const_base", "const_bytes", "entries")
+                  "local_bytes", "const_base", "const_bytes", "param_base", "param_bytes", "entries")
         return cls(grid=(value("grid_x"), value("grid_y"), value("grid_z")),
                    block=(value("block", "x"), value("block", "y"), value("block", "z")),
                    threads=value("sizes", "threads"), registers=value("sizes", "registers"),
                    warps=value("sizes", "warps"), **{name: value(name) for name in single},
-                   windows=tuple((value(f"window_base[{w}]"), value(f"window_end[{w}]")) for w in range(g.windows)),
-                   params=tuple(value(f"param[{i}]") for i in range(g.param_words)))
+                   windows=tuple((value(f"window_base[{w}]"), value(f"window_end[{w}]")) for w in range(g.windows)))
 
     def fits(self, g: Geometry) -> bool:
         """The sizes are consistent, the grid is not empty, and a TB fits an empty SM."""
@@ -252,7 +252,7 @@ class Kernel:
         self.descriptor = descriptor
         self.grid, self.block = descriptor.grid, tuple(max(n, 1) for n in descriptor.block)
         self.threads, self.registers, self.warps = descriptor.threads, descriptor.registers, descriptor.warps
-        self.shared_bytes, self.params = descriptor.shared_bytes, descriptor.params
+        self.shared_bytes = descriptor.shared_bytes
         self.windows = tuple(w for w in descriptor.windows if w[0] < w[1])
         self.launched = self.completed = self.faults = self.entries = 0
         self.progress.begin()

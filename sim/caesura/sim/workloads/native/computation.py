@@ -6,17 +6,17 @@ from caesura.hw.arch.isa import OPCODES, PT, UNIFORM_SPECIALS, VOLATILE_SPECIALS
 from caesura.sim.workloads import random_float
 
 from . import doubles
-from .operands import CONSTANT_BYTES, DATA_PREDICATES, UNIFORM_TEMPORARY, Operands
+from .operands import CONSTANT_BYTES, DATA_PREDICATES, PARAMETER_WORDS, UNIFORM_TEMPORARY, Operands
 
 __all__ = ["Computation"]
 
 INTEGER = tuple(op for op in OPCODES if op.unit is Unit.ALU and "d" in op.operands and op.alu is not None
-                and not op.alu.is_float and op.alu not in (AluOp.S2R, AluOp.LDP))
+                and not op.alu.is_float and op.alu is not AluOp.S2R)
 TESTS = {prefix: tuple(op for op in OPCODES if op.name.startswith(prefix)) for prefix in ("setp", "fsetp")}
 SPECIAL_FUNCTIONS = tuple(op for op in OPCODES if op.unit is Unit.SFU)
 SHUFFLES = tuple(op for op in OPCODES if op.unit is Unit.EXCHANGE)
 UNIFORM = tuple(op for op in OPCODES if op.unit is Unit.UNIFORM and op.alu is not None
-                or op.space is Space.CONSTANT and "ud" in op.operands)
+                or op.space in (Space.CONSTANT, Space.PARAMETER) and "ud" in op.operands)
 CLAMPS = (0x1F, 0, 0x07, 0x181F, 0x1C1F, 0x1E01, 0x1800, 0x1C03)
 """Operand c of shuffles as compilers write it: segments of 32, 8, 4 or 2 lanes, their first or last lane."""
 STABLE = tuple(s for s in Special if s not in VOLATILE_SPECIALS)
@@ -97,7 +97,7 @@ class Computation(Operands):
         elif "sreg" in op.operands:
             fields["imm"] = rng.choice([s for s in STABLE if s in UNIFORM_SPECIALS])
         elif "param" in op.operands:
-            fields["imm"] = 4 * rng.randrange(self.g.param_words)
+            fields["imm"] = 4 * rng.randrange(PARAMETER_WORDS)
         elif "mem" in op.operands:
             fields |= self._uniform_constant()
         self.emit(op.name, **fields, **self._guard())

@@ -10,13 +10,16 @@ from caesura.hw.arch.isa import PT
 
 from .assembly import Assembly
 
-__all__ = ["Settings", "Operands", "INPUT_BYTES", "CONSTANT_BYTES", "LOCAL_BYTES", "SHARED_SLOT", "COMMON_BYTES",
-           "FIRST_DATA", "COUNTERS", "DATA_PREDICATES", "LOOP_PREDICATE", "IMMEDIATES", "OUTPUT", "INPUT",
+__all__ = ["Settings", "Operands", "INPUT_BYTES", "CONSTANT_BYTES", "PARAMETER_WORDS", "LOCAL_BYTES", "SHARED_SLOT",
+           "COMMON_BYTES", "FIRST_DATA", "COUNTERS",
+           "DATA_PREDICATES", "LOOP_PREDICATE", "IMMEDIATES", "OUTPUT", "INPUT",
            "COMMON", "WARP_OUTPUT", "WARP_SHARED", "UNIFORM_TEMPORARY", "UNIFORM_DATA", "RETURNS", "JUMP",
            "ROUTINE_LEVEL", "ROUTINE_ROOM"]
 
 INPUT_BYTES = 1024
 CONSTANT_BYTES = 1024
+PARAMETER_WORDS = 2
+"""Its parameters: where output and input lie."""
 LOCAL_BYTES = 32
 SHARED_SLOT = 16
 COMMON_BYTES = 128

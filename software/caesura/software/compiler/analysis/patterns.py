@@ -160,7 +160,7 @@ class _Transfer:
             return {}
         if row.alu is AluOp.S2R:
             first = self._special(Special(op.imm))
-        elif row.alu in (AluOp.LDP, AluOp.BALLOT):
+        elif row.alu is AluOp.BALLOT or row.space is Space.PARAMETER:
             first = UNIFORM
         elif is_atomic(op) or is_memory(op) and row.space is Space.LOCAL:
             first = RANDOM

@@ -30,7 +30,7 @@ import numpy as np
 
 from caesura.hw.arch.encoding import Instruction, decode, encode
 from caesura.hw.arch.geometry import PC_NONE, UNIFORMS, WORD_BYTES
-from caesura.hw.arch.isa import FIELDS, LIVE_BITS, OPCODES, PT, AluOp, Format, Opcode
+from caesura.hw.arch.isa import FIELDS, LIVE_BITS, OPCODES, PT, Format, Opcode, Space
 
 from .kernel_image import KernelImage
 
@@ -106,7 +106,7 @@ _ROUTINES_ONLY = _flag(lambda op: op.name == "rejoin" or op.all_lanes)
 _NOP = _flag(lambda op: op.name == "nop")
 _ENDS = _flag(lambda op: op.name in ("exit", "bra", "bru", "trap"))
 _ROUTINE_ENDS = _flag(lambda op: op.name in ("bra", "rejoin", "trap"))
-assert all(op.alu in (AluOp.LDP, None) for op in OPCODES if "param" in op.operands)
+assert all(op.space is Space.PARAMETER for op in OPCODES if "param" in op.operands)
 
 
 class _Words:

@@ -10,7 +10,14 @@ import math
 from collections.abc import Iterable
 from typing import Any
 
-from caesura.hw.arch.geometry import INSTRUCTION_BYTES, MAX_BLOCK_THREADS, MAX_REGISTERS, PC_NONE, PREDICATES
+from caesura.hw.arch.geometry import (
+    INSTRUCTION_BYTES,
+    MAX_BLOCK_THREADS,
+    MAX_PARAM_BYTES,
+    MAX_REGISTERS,
+    PC_NONE,
+    PREDICATES,
+)
 from caesura.hw.arch.isa import VECTOR_WORDS
 
 from ..errors import ImageError
@@ -27,7 +34,6 @@ RANGES = {"registers": (1, MAX_REGISTERS), "predicates": (0, PREDICATES), "share
           "spill_bytes": (0, MAX_LOCAL_BYTES), "stack_depth": (1, 64), "max_threads": (0, MAX_BLOCK_THREADS),
           "barrier_threads": (0, MAX_BLOCK_THREADS), "global_bytes": (0, MAX_GLOBAL_BYTES)}
 """Least and greatest value of each number of an image."""
-MAX_PARAMETER_BYTES = 1 << 16
 _MOST_LINE = (1 << 31) - 1
 _LISTS = {"code": int, "lines": int, "traps": int, "parameters": Parameter, "symbols": Symbol, "bindings": Binding,
           "relocations": Relocation, "points": PreemptionPoint, "origins": Origin, "origin_numbers": int}
@@ -128,7 +134,7 @@ def _check_lists(check: _Checker, image: KernelImage) -> None:
     for parameter in image.parameters:
         check.text(parameter.name, "parameters.name", empty=False)
         check.text(parameter.type, "parameters.type", empty=False)
-        check.within(parameter, "parameters", parameter.size, MAX_PARAMETER_BYTES)
+        check.within(parameter, "parameters", parameter.size, MAX_PARAM_BYTES)
         for field in ("pointer", "texture"):
             value = getattr(parameter, field)
             check.need(type(value) is bool, f"parameters.{field}", "true or false", value)
@@ -149,7 +155,7 @@ def _check_lists(check: _Checker, image: KernelImage) -> None:
     for binding in image.bindings:
         check.choice(binding.kind, "bindings.kind", ("global", "texture", EVICTION, LAUNCH))
         check.text(binding.name, "bindings.name")
-        check.within(binding, "bindings", 4 * binding.words, MAX_PARAMETER_BYTES)
+        check.within(binding, "bindings", 4 * binding.words, MAX_PARAM_BYTES)
         check.need(binding.offset % 4 == 0, "bindings.offset", "a multiple of 4", binding.offset)
     for point in image.points:
         check.integer(point.pc, "points.pc", 0, len(image.code) - 1)

@@ -122,12 +122,12 @@ ROWS: dict[AluOp, dict[str, object]] = {
     AluOp.SETP_LE_U: _A_MINUS_B | {"test": Test.LESS_EQUAL},
     AluOp.SETP_GT_U: _A_MINUS_B | {"test": Test.LESS_EQUAL, "negate": 1},
     AluOp.SETP_GE_U: _A_MINUS_B | {"test": Test.LESS, "negate": 1},
-    AluOp.S2R: _PASS_B, AluOp.LDP: _PASS_B,
+    AluOp.S2R: _PASS_B,
     AluOp.CLZ: {"count": 1, "leading_digit": 1, "leading": 1, "choice": Choice.COUNT},
     AluOp.POPC: {"count": 1, "choice": Choice.COUNT}, AluOp.BALLOT: _PASS_B,
     AluOp.PAND: {"test": Test.AND}, AluOp.POR: {"test": Test.OR}, AluOp.PXOR: {"test": Test.XOR},
 }
 """Controls by operation; what is left out is 0.
 
-`S2R`, `LDP` and `BALLOT` pass operand b, where `special` puts the value.
+`S2R` and `BALLOT` pass operand b, where `special` puts the value.
 """

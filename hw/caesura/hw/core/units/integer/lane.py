@@ -75,7 +75,7 @@ class IntegerLane(wiring.Component):
         Parameters
         ----------
         op : AluOp
-            Any operation but `S2R`, `LDP` and `BALLOT`, whose operands do not come from registers.
+            Any operation but `S2R` and `BALLOT`, whose operands do not come from registers.
         a, b, c : array of uint32
         pa, pb : array of bool
 
