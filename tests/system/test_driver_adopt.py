@@ -275,10 +275,10 @@ def test_a_block_that_was_made_up():
     machine = carried(work.device)
     size = work.launch.ccb_base - work.handle
     good = np.frombuffer(machine.read_memory(work.handle, size), "<u4")
-    names = 8 + list(range(16)).index(10)  # ccb_base, the eleventh register
+    names = 9 + list(range(16)).index(10)  # ccb_base, the eleventh register
     assert good[names] == work.launch.ccb_base
-    lies = ((names, 0, "does not name its own code and context"), (8 + good[5], 0, "do not lie in its"),
-            (8 + good[5] + 1, 1 << 30, "do not lie in its"))
+    lies = ((names, 0, "does not name its own code, parameters and context"), (9 + good[5], 0, "do not lie in its"),
+            (9 + good[5] + 1, 1 << 30, "do not lie in its"))
     for place, value, what in lies:
         words = good.copy()
         words[place], words[2] = value, 0

@@ -12,9 +12,9 @@ import enum
 from amaranth.lib import data
 
 __all__ = ["PACKET_BYTES", "PACKET_WORDS", "PacketType", "VendorFormat", "HEADER", "DISPATCH",
-           "BARRIER_AND", "VENDOR_PACKET", "DEPENDENCIES", "KERNEL_OBJECT", "KERNARG_ALIGNMENT", "KERNEL_OBJECT_MAGIC",
-           "SIGNAL_BYTES", "SIGNAL_VALUE", "SIGNAL_START", "SIGNAL_END", "QueueError",
-           "QueueState"]
+           "BARRIER_AND", "VENDOR_PACKET", "DEPENDENCIES", "KERNEL_OBJECT", "KERNARG_ALIGNMENT",
+           "KERNEL_OBJECT_MAGIC", "SIGNAL_BYTES", "SIGNAL_VALUE", "SIGNAL_START", "SIGNAL_END",
+           "QueueError", "QueueState"]
 
 PACKET_BYTES = 64
 """Bytes of a packet; it lies at a multiple of this."""

@@ -203,18 +203,32 @@ def compile_command(source, output, show, names, registers, geometry: Geometry |
     else:
         with progress_lines() as progress:
             compiled = stored_module(read_source(source), str(source), options, list(names) or None, progress)
-    images = compiled.images
+    refusals = dict(compiled.refusals)
+    images = {name: image for name, image in compiled.images.items()
+              if not (geometry and _beyond(geometry, image, str(source), refusals))}
     if routines:
         from caesura.software.compiler.flashback.traps import with_routines
 
         kind, form = ROUTINES[routines]
         with progress_lines() as progress:
-            images = {}
-            for name, image in compiled.images.items():
+            for name, image in images.items():
                 progress(f"{name}: making its preemption routines")
                 images[name] = with_routines(image, geometry or PRESETS["gtx480"], kind, form=form)
-    _write(images, output, as_json, show, compiled.refusals)
-    sys.exit(report_refusals(compiled.refusals))
+    _write(images, output, as_json, show, refusals)
+    sys.exit(report_refusals(refusals))
+
+
+def _beyond(g: Geometry, image: KernelImage, source: str, refusals: dict[str, CompileError]) -> bool:
+    """Whether no launch of a kernel is possible on an SM; then it is among the refusals, with the reason."""
+    from caesura.software.driver import LaunchError
+    from caesura.software.driver.fit import check_image
+
+    try:
+        check_image(g, image)
+    except LaunchError as error:
+        refusals[image.name] = CompileError(str(error), source)
+        return True
+    return False
 
 
 @click.command("asm", cls=Command, epilog=examples("caesura asm my.s -o my.elf"))

@@ -10,7 +10,7 @@ from caesura.software.compiler.ir.spaces import MAX_LOCAL_BYTES
 
 from .errors import LaunchError
 
-__all__ = ["check_block", "check_entries", "check_fit"]
+__all__ = ["check_block", "check_entries", "check_fit", "check_image"]
 
 Size = tuple[int, int, int]
 
@@ -57,15 +57,40 @@ def check_fit(g: Geometry, code: KernelImage, grid: Size, block: Size, shared: i
     if code.barrier_threads and -(-threads // 32) * 32 != code.barrier_threads:
         raise LaunchError(f"{where}: {threads} threads, its barriers are for {code.barrier_threads}; a barrier for "
                           "part of the thread block is not supported")
-    if code.registers > g.regs_per_thread:
-        raise LaunchError(f"{where}: {code.registers} registers a thread, this SM ({g.name}) has "
-                          f"{g.regs_per_thread}; compile for fewer")
+    check_image(g, code, where)
     warps = -(-threads // g.warp_size)
     if -(-warps * code.registers // REGISTER_BANKS) * REGISTER_BANKS > g.registers:
         raise LaunchError(f"{where}: {warps} warps x {code.registers} vector registers do not fit the register "
                           f"file of {g.registers}")
     if shared > g.shared_bytes:
         raise LaunchError(f"{where}: {shared} bytes of shared memory, this SM ({g.name}) has {g.shared_bytes}")
+    return threads
+
+
+def check_image(g: Geometry, code: KernelImage, where: str = "") -> None:
+    """Check that a kernel can run on an SM at all, whatever it is launched with.
+
+    Parameters
+    ----------
+    g : Geometry
+    code : KernelImage
+    where : str
+        What a message begins with; the kernel's name without it.
+
+    Raises
+    ------
+    LaunchError
+        If no launch of it is possible.
+    """
+    where = where or f"kernel {code.name!r}"
+    if code.required_block:
+        check_block(g, code.name, (1, 1, 1), code.required_block)
+    if code.registers > g.regs_per_thread:
+        raise LaunchError(f"{where}: {code.registers} registers a thread, this SM ({g.name}) has "
+                          f"{g.regs_per_thread}; compile for fewer")
+    if code.shared_bytes > g.shared_bytes:
+        raise LaunchError(f"{where}: {code.shared_bytes} bytes of shared memory, this SM ({g.name}) has "
+                          f"{g.shared_bytes}")
     if not 0 <= code.all_local_bytes <= MAX_LOCAL_BYTES or code.all_local_bytes % 4:
         raise LaunchError(f"{where}: {code.all_local_bytes} bytes of local memory a thread; a multiple of 4 up to "
                           f"{MAX_LOCAL_BYTES} is possible")
@@ -75,7 +100,6 @@ def check_fit(g: Geometry, code: KernelImage, grid: Size, block: Size, shared: i
     if code.yields and not g.watches:
         raise LaunchError(f"{where}: it yields (caesura_yield), and this SM ({g.name}) has no watch table; choose a "
                           "geometry with watches, or wait in a loop without it")
-    return threads
 
 
 def check_entries(g: Geometry, code: KernelImage, entries: int) -> int:

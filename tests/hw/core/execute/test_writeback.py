@@ -34,7 +34,7 @@ def test_alu_goes_before_loads_and_loads_before_restores():
         for number, name in enumerate(SOURCES):
             ctx.set(getattr(dut, name).payload, beat(number))
             ctx.set(getattr(dut, name).valid, 1)
-        ctx.set(dut.result, {"valid": 1, "kept": 1, "write": beat(9)})
+        ctx.set(dut.result, {"valid": 1, "write": beat(9)})
         assert ctx.get(dut.write.register) == 16 + 9
         assert not any(ctx.get(getattr(dut, name).ready) for name in SOURCES)
         ctx.set(dut.result, {"valid": 0})
@@ -57,7 +57,7 @@ def test_a_restore_waits_no_longer_than_it_may(computing):
             ctx.set(getattr(dut, name).valid, 1)
         waited, longest, served, units, comes = 0, 0, 0, 0, computing
         for _ in range(400):
-            ctx.set(dut.result, {"valid": comes, "kept": 1, "write": beat(9)})
+            ctx.set(dut.result, {"valid": comes, "write": beat(9)})
             comes = computing and not ctx.get(dut.throttle)
             taken = ctx.get(dut.restore_write.ready)
             units += sum(ctx.get(getattr(dut, name).ready) for name in SOURCES[:2])
@@ -86,7 +86,7 @@ def test_two_busy_memory_units_take_turns():
 
 def test_throttle_asks_for_a_bubble_every_other_instruction_while_somebody_waits():
     async def bench(ctx, dut):
-        ctx.set(dut.result, {"valid": 1, "kept": 1, "write": beat(9)})
+        ctx.set(dut.result, {"valid": 1, "write": beat(9)})
         assert not ctx.get(dut.throttle)
         for name in SOURCES:
             ctx.set(getattr(dut, name).valid, 1)
@@ -127,14 +127,5 @@ def test_restores_are_not_traced_nor_released():
         ctx.set(dut.restore_write.valid, 1)
         assert ctx.get(dut.write.valid) and ctx.get(dut.flag.valid)
         assert not ctx.get(dut.trace.valid) and not ctx.get(dut.release.valid)
-
-    run(bench)
-
-
-def test_a_refused_result_releases_its_register_and_writes_nothing():
-    async def bench(ctx, dut):
-        ctx.set(dut.result, {"valid": 1, "kept": 0, "write": beat(5)})
-        assert ctx.get(dut.release.valid) and ctx.get(dut.release.register) == 5
-        assert not ctx.get(dut.write.valid) and not ctx.get(dut.flag.valid) and not ctx.get(dut.trace.valid)
 
     run(bench)

@@ -1,4 +1,4 @@
-"""Constant loads, divergent, uniform and faulting, against the bytes of the bank; the passes and fills they take."""
+"""Loads of constants and parameters, divergent, uniform and faulting, against the bytes; the passes and fills."""
 
 import random
 from collections import Counter, deque
@@ -8,7 +8,7 @@ import pytest
 
 from caesura.hw.arch.faults import Fault
 from caesura.hw.arch.geometry import preset
-from caesura.hw.arch.isa import Size
+from caesura.hw.arch.isa import Size, Space
 from caesura.hw.core.memory.constant_unit import HIT_LATENCY, ConstantUnit
 from caesura.sim.testing.memory_ops import Access, PortMemory, RegisterWrites, load_value, random_access
 from support.hw.simulation import Simulator, component
@@ -26,6 +26,8 @@ GEOMETRIES = {
 }
 BANKS = {0: (0x180, 1000), 1: (0x1000, 0x2000)}
 """Address and bytes of the constant bank of each kernel."""
+PARAMETERS = {0: (0x2A50, 1236), 1: (0xC10, 260)}
+"""The same of its parameters: not at the begin of a line."""
 
 
 class Bench:
@@ -42,16 +44,16 @@ class Bench:
         self.faults, self.expected_faults = Counter(), Counter()
         self.cycle, self.op_cycles, self.write_cycles = 0, [], []
 
-    def expect(self, access, uniform=False):
+    def expect(self, access, uniform=False, parameter=False):
         """Note what a load must write and report."""
-        base, size = BANKS[access.kernel]
+        base, size = (PARAMETERS if parameter else BANKS)[access.kernel]
         values = [[None] * self.g.warp_size for _ in range(access.size.registers)]
         beyond = [lane for lane in access.lanes if access.address[lane] + access.size.bytes > size]
         failing = [lane for lane in access.lanes if self.fails((base + access.address[lane]) // 128 * 128)]
         if access.misaligned:
             fault = Fault.MISALIGNED, access.address[access.misaligned[0]]
         elif beyond:
-            fault = Fault.CONSTANT_BOUND, access.address[beyond[0]]
+            fault = Fault.PARAM_BOUND if parameter else Fault.CONSTANT_BOUND, access.address[beyond[0]]
         elif failing:
             fault = Fault.BUS_ERROR, base + access.address[failing[0]]
         else:
@@ -96,18 +98,19 @@ class Bench:
             ctx.set(write.ready, ready)
             ctx.set(uniform.ready, take)
 
-    async def send(self, ctx, access, uniform=False):
+    async def send(self, ctx, access, uniform=False, parameter=False):
         """Send one load when there is room."""
         g, unit = self.g, self.unit
         while not self.credits:
             await ctx.tick()
         self.credits -= 1
-        self.expect(access, uniform)
+        self.expect(access, uniform, parameter)
         for beat in range(g.beats):
             low = beat * g.lanes
             ctx.set(unit.access.op.payload, {
                 "warp": access.warp, "kernel": access.kernel, "base": access.base, "pc": access.pc, "d": access.d,
-                "size": access.size, "writes_u": uniform, "beat": beat, "last": beat == g.beats - 1,
+                "size": access.size, "space": Space.PARAMETER if parameter else Space.CONSTANT, "writes_u": uniform,
+                "beat": beat, "last": beat == g.beats - 1,
                 "mask": access.mask >> low & (1 << g.lanes) - 1, "address": access.address[low:low + g.lanes]})
             ctx.set(unit.access.op.valid, 1)
             *_, ready = await ctx.tick().sample(unit.access.op.ready)
@@ -138,6 +141,9 @@ class Bench:
             for kernel, (base, size) in BANKS.items():
                 ctx.set(self.unit.kernels[kernel].const_base, base)
                 ctx.set(self.unit.kernels[kernel].const_bytes, size)
+            for kernel, (base, size) in PARAMETERS.items():
+                ctx.set(self.unit.kernels[kernel].param_base, base)
+                ctx.set(self.unit.kernels[kernel].param_bytes, size)
             await test(ctx)
             self.ended = True
 
@@ -168,19 +174,20 @@ def test_random_loads_give_the_bytes_of_the_bank(name, seed):
 
     async def test(ctx):
         for pc in range(50 if g.warp_size == 8 else 25):
-            kernel = rng.randrange(2)
+            kernel, parameter = rng.randrange(2), rng.random() < 0.4 if pc % 25 not in (4, 9) else pc % 25 == 9
+            size = (PARAMETERS if parameter else BANKS)[kernel][1]
             while (access := random_access(rng, g, pc % g.warps, 4 * (pc // g.warps % 4), pc, 0,
-                                           BANKS[kernel][1], odd=0.05)).store:
+                                           size, odd=0.05)).store:
                 pass
             access.kernel = kernel
-            if rng.random() < 0.15:
-                access.address[access.lanes[0]] = BANKS[kernel][1] // 16 * 16 + 16 * rng.randrange(1, 4)
+            if pc % 25 in (4, 9) or rng.random() < 0.15:
+                access.address[access.lanes[0]] = -(-size // 16) * 16 + 16 * rng.randrange(3)
             uniform = rng.random() < 0.2
             if uniform:
                 access.size, access.mask = Size.B32, 1 << rng.randrange(g.warp_size)
             if (access.warp, access.d) in [(a.warp, a.d) for a, *_ in bench.loads]:
                 await bench.settle(ctx)
-            await bench.send(ctx, access, uniform)
+            await bench.send(ctx, access, uniform, parameter)
             if rng.random() < 0.1:
                 ctx.set(bench.unit.invalidate, 1)
                 await ctx.tick()
@@ -189,7 +196,8 @@ def test_random_loads_give_the_bytes_of_the_bank(name, seed):
 
     bench.run(test)
     kinds = {fault[0] for fault in bench.faults}
-    assert {Fault.MISALIGNED, Fault.CONSTANT_BOUND} <= kinds and (Fault.BUS_ERROR in kinds) == (seed == 1)
+    assert {Fault.MISALIGNED, Fault.CONSTANT_BOUND, Fault.PARAM_BOUND} <= kinds
+    assert (Fault.BUS_ERROR in kinds) == (seed == 1)
 
 
 @pytest.mark.parametrize("name", GEOMETRIES)

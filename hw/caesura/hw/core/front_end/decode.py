@@ -41,8 +41,8 @@ def _row(op: Opcode) -> data.Const:
         "data_registers": op.data_registers, "barrier": op.barrier or 0,
         "form": 1 << _ORDER.index(op.format), "guarded": op.is_guarded, "all_lanes": op.all_lanes,
         "use_imm": "imm" in FIELDS[op.format], "is_bar": op.barrier is not None}
-    row |= {name: 1 for name in op.operands if name in ("mem", "param", "a", "b", "c", "data", "d", "pa",
-                                                        "pb", "pd", "ua", "ub", "uc", "ud")}
+    row |= {name: 1 for name in op.operands if name in (
+        "mem", "param", "a", "b", "c", "data", "d", "pa", "pb", "pd", "ua", "ub", "uc", "ud")}
     row |= {f"pair_{name}": 1 for name in op.pairs if name in op.operands and name != "d"}
     if op.name in _NAMED:
         row[_NAMED[op.name]] = 1

@@ -68,8 +68,9 @@ class ConstantUnit(wiring.Component):
     A load into a uniform register (`writes_u`) gives one `uniform_write`: what its lanes, which all
     read the same address, get.
 
-    Faults: MISALIGNED, else CONSTANT_BOUND or PARAM_BOUND, each at its lowest lane and with the offset, before
-    anything is read; BUS_ERROR with the memory address, at the lowest lane whose line failed.
+    Faults: MISALIGNED, else CONSTANT_BOUND or PARAM_BOUND, each at its lowest lane and with the
+    offset, before anything is read; BUS_ERROR with the memory address, at the lowest lane whose
+    line failed.
     Registers are released all the same, after the report, with empty masks (a uniform register
     without `keep`).
 
@@ -150,8 +151,8 @@ class ConstantUnit(wiring.Component):
         return m
 
     def _bound(self, m, queue):
-        """Find the lanes of the beat on `op` that reach beyond the kernel's constant bank, or beyond
-        its parameters."""
+        """Find the lanes of the beat on `op` that reach beyond the kernel's constants or its
+        parameters."""
         op = self.access.op.payload
         limit = Signal(signed(18))
         size = Signal(17)
@@ -206,7 +207,8 @@ class ConstantUnit(wiring.Component):
                 with m.If(beat == g.beats - 1):
                     m.d.sync += k.eq(Mux(last, 0, k + 1))
             m.d.sync += [looked[name].eq(op[name])
-                         for name in ("warp", "base", "kernel", "parameter", "pc", "size", "generation")]
+                         for name in ("warp", "base", "kernel", "parameter", "pc", "size",
+                                      "generation")]
             m.d.sync += [
                 looked.register.eq(op.d | k), looked.beat.eq(beat),
                 looked.last.eq(beat == g.beats - 1),

@@ -6,6 +6,8 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
+from caesura.hw.arch.geometry import MAX_PARAM_BYTES
+
 from ..errors import CompileError, nearest
 from ..ir.kernel import Imm, Kernel, Pred, Reg, Routine, Use
 from ..ir.variables import LAUNCH, Binding, Parameter
@@ -90,7 +92,11 @@ class Context(Builder):
             placed = (*((p.offset, p.size) for p in self.parameters.values()),
                       *((b.offset, 4 * b.words) for b in self.bindings.values()))
             end = max((offset + size for offset, size in placed), default=0)
-            self.bindings[kind, name] = Binding(kind, name, -(-end // 4) * 4)
+            made = Binding(kind, name, -(-end // 4) * 4)
+            if made.offset + 4 * made.words > MAX_PARAM_BYTES:
+                raise self.error("the parameters, and the words that the driver passes behind them, take more than "
+                                 f"{MAX_PARAM_BYTES} bytes", "fewer textures")
+            self.bindings[kind, name] = made
         return self.bindings[kind, name]
 
     def bound(self, binding: Binding, word: int = 0) -> Reg:

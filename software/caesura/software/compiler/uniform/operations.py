@@ -12,7 +12,7 @@ from ..ir.spec import UNIFORM_PLACES, machine_opcode
 __all__ = ["is_scalar", "runs_uniform", "misplaced"]
 
 _SCALAR = {op.name.removesuffix(".i")[1:] for op in OPCODES
-           if op.unit is Unit.UNIFORM and op.alu is not None} | {"ld.const.b32"}
+           if op.unit is Unit.UNIFORM and op.alu is not None} | {"ld.const.b32", "ldp"}
 _COMMUTATIVE = ("iadd", "iaddc", "imul.", "imad.", "and", "or", "xor", "imin.", "imax.", "fadd.", "fmul.", "ffma.",
                 "fmin", "fmax", "setp.eq", "setp.ne", "fsetp.eq", "fsetp.ne", "fsetp.num", "fsetp.nan")
 _MIRROR = {"isub": "irsub", "irsub": "isub",
