@@ -115,7 +115,7 @@ class Bench:
         (self.atomics if atomic else self.stores if access.store else self.loads).append((access, values))
 
     def translated(self, access):
-        """Local offsets become global addresses (docs/sm.md, Constant and local memory)."""
+        """Local offsets become global addresses (docs/sm.md, Constants, parameters and local memory)."""
         if access.space is not Space.LOCAL:
             return access
         size = self.g.warp_size
