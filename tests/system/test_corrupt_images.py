@@ -20,7 +20,7 @@ from caesura.software.compiler.flashback.traps import with_routines
 from caesura.software.compiler.image.code_check import find_problem
 from caesura.software.compiler.judge import judge
 from caesura.software.driver import LaunchError
-from caesura.software.driver.fit import check_fit, check_parameters
+from caesura.software.driver.fit import check_fit
 from caesura.software.kernels import KERNELS
 from support.selection import quick
 from support.sim.cell import THREADS, TINY, Cell
@@ -76,7 +76,6 @@ def taken(seeds, check=True):
             if not check and find_problem(image) is None:
                 continue
             check_fit(TINY, image, (1, 1, 1), (THREADS, 1, 1), image.shared_bytes)
-            check_parameters(TINY, image)
         except (ImageError, LaunchError):
             continue
         if image.shared_bytes <= TINY.shared_bytes // 2 and image.all_local_bytes <= 256:
