@@ -47,6 +47,15 @@ def test_every_form(forms):
     check(cases, A, B, INDEX, SHARED, MODULE)
 
 
+@pytest.mark.full
+@pytest.mark.parametrize("seed", range(3, 43, 2))
+@pytest.mark.parametrize("forms", GROUPS, ids=lambda forms: "".join(forms[0].opcodes[:1]))
+def test_every_form_on_many_operands(forms, seed):
+    cases = [(scoped(form.text), form.bits, form.meaning) for form in forms]
+    cases[0] = (PRELUDE + cases[0][0], *cases[0][1:])
+    check(cases, patterns(seed, COUNT), patterns(seed + 1, COUNT), INDEX, SHARED, MODULE)
+
+
 @pytest.mark.parametrize("turn", quick((0, 1), [0]))
 @pytest.mark.parametrize("forms", GROUPS, ids=lambda forms: "".join(forms[0].opcodes[:1]))
 def test_every_form_under_a_guard(forms, turn):
