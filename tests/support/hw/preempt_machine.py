@@ -220,6 +220,7 @@ class Machine:
         self.dut = component(PreemptEngine, g)
         core, launch = self.dut.core, self.dut.launch
         self.streams = {"save_read": core.registers.read, "restore_write": core.registers.restore_write,
+                        "restore_predicate": core.registers.restore_predicate,
                         "warp_init": launch.warp_init, "stack_push": launch.stack_push, "row": core.shared.row}
         latency = latency or g.memory_latency
         self.memory = Memory(g, latency, write_latency or latency, random.Random(seed))
@@ -497,8 +498,8 @@ class Machine:
             self.warps[p.warp].stack.append((p.pc, p.mask, p.reconv))
         if "restore_write" in taken:
             self.write_register(taken["restore_write"])
-        if ctx.get(dut.core.registers.restore_predicate.valid):
-            predicate = ctx.get(dut.core.registers.restore_predicate)
+        if "restore_predicate" in taken:
+            predicate = taken["restore_predicate"]
             self.warps[predicate.warp].predicates[predicate.predicate] = predicate.value
         if ctx.get(dut.core.warps.restore_uniform.valid):
             uniform = ctx.get(dut.core.warps.restore_uniform)

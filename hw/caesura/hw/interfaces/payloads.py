@@ -338,8 +338,8 @@ def uniform_trace(g: Geometry) -> data.StructLayout:
 
 
 def predicate_restore(g: Geometry) -> data.StructLayout:
-    """A write of all lanes of a predicate; `valid` for one cycle."""
-    return data.StructLayout({"valid": 1, "warp": below(g.warps),
+    """A write of all lanes of a predicate."""
+    return data.StructLayout({"warp": below(g.warps),
                               "predicate": range(PREDICATES + 1), "value": g.warp_size})
 
 

@@ -145,8 +145,8 @@ class RegisterStatePort(wiring.Signature):
         A beat of a register; transferred when no instruction reads its bank.
     read_data : payloads.register_data, in
         The beat, one cycle after its transfer; 0 if the register is not valid, unless it `stays`.
-    restore_predicate : payloads.predicate_restore, out
-        Writes all lanes of a predicate, with `valid`.
+    restore_predicate : stream of payloads.predicate_restore, out
+        Writes all lanes of a predicate; transferred when nobody else writes one.
     restore_write : stream of payloads.register_write, out
         Beats of registers, in ascending order; transferred when nobody else writes.
     load : stream of payloads.register_flags, out
@@ -162,7 +162,7 @@ class RegisterStatePort(wiring.Signature):
             "flags": Out(RegisterFlagsPort(g)),
             "read": Out(stream.Signature(payload.register_read(g))),
             "read_data": In(payload.register_data(g)),
-            "restore_predicate": Out(payload.predicate_restore(g)),
+            "restore_predicate": Out(stream.Signature(payload.predicate_restore(g))),
             "restore_write": Out(stream.Signature(payload.register_write(g))),
             "load": Out(stream.Signature(payload.register_flags(g))),
             "clean": Out(g.warps),

@@ -408,7 +408,8 @@ class PreemptEngine(wiring.Component):
         registers = self.core.registers
         wiring.connect(m, restore.warp_init, wiring.flipped(self.launch.warp_init))
         wiring.connect(m, restore.stack_push, wiring.flipped(self.launch.stack_push))
-        wiring.connect(m, restore.restore_write, wiring.flipped(registers.restore_write))
+        for name in ("restore_write", "restore_predicate"):
+            wiring.connect(m, getattr(restore, name), wiring.flipped(getattr(registers, name)))
         m.d.comb += [
             checker.beat.eq(reader.beat.payload),
             checker.taken.eq(reader.beat.valid & reader.beat.ready),
@@ -421,7 +422,6 @@ class PreemptEngine(wiring.Component):
             resume.restore_idle.eq(restore.idle & ~jobs.output.valid),
             resume.read_error.eq(reader.error), adopt.read_error.eq(reader.error),
             entries.clear.eq(resume.begin | adopt.clear), adopt.idle.eq(reader.idle),
-            registers.restore_predicate.eq(restore.restore_predicate),
             self.core.warps.restore_uniform.eq(restore.restore_uniform),
         ]
         for part in (entries, restore):

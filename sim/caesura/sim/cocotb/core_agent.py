@@ -21,9 +21,8 @@ _INPUTS = (
     ("registers", "flags", "predicates_written"), ("registers", "flags", "predicate_value"),
     ("warps", "save", "window", "view"), ("warps", "save", "uniforms_written"), ("warps", "save", "uniform_values"))
 _OUTPUTS = (
-    ("registers", "restore_predicate"), ("registers", "clean"), ("registers", "flags", "warp"),
-    ("registers", "flags", "predicate_select"), ("warps", "restore_uniform"), ("warps", "save", "window", "select"),
-    ("warps", "save", "uniform_select"))
+    ("registers", "clean"), ("registers", "flags", "warp"), ("registers", "flags", "predicate_select"),
+    ("warps", "restore_uniform"), ("warps", "save", "window", "select"), ("warps", "save", "uniform_select"))
 SETTLES = 3
 """Cycles that what a warp has outstanding takes when it is stopped at once."""
 
@@ -59,6 +58,7 @@ class CoreAgent:
         ports, launches, self._clock = core or bench.core, launch or bench.launch, bench.clock
         self.state, self._rng, self.stall = state, bench.generator(), stall
         streams = {"read": ports.at("registers", "read"), "restore_write": ports.at("registers", "restore_write"),
+                   "restore_predicate": ports.at("registers", "restore_predicate"),
                    "row": ports.at("shared", "row"), "warp_init": launches.at("warp_init"),
                    "stack_push": launches.at("stack_push")}
         self._streams = {name: each for name, each in streams.items() if isinstance(each, PortGroup)}
@@ -92,11 +92,6 @@ class CoreAgent:
             if stream.valid.bits and stream.ready.bits:
                 getattr(self, f"_take_{name}")(stream.payload.value)
         outputs = self._outputs
-        if outputs["restore_predicate"].bits & 1:
-            written = outputs["restore_predicate"].value
-            predicates = self.state.warps[written.warp].predicates
-            assert written.predicate not in predicates, f"predicate {written.predicate} is written twice"
-            predicates[written.predicate] = written.value
         if outputs["restore_uniform"].bits & 3:
             written = outputs["restore_uniform"].value
             values = {2 * written.pair + half: written.values[half] for half in range(2) if written.valid >> half & 1}
@@ -141,6 +136,12 @@ class CoreAgent:
     def _take_stack_push(self, push: Any) -> None:
         """An entry of a stack is pushed."""
         self.state.warps[push.warp].stack.append((push.pc, push.mask, push.reconv))
+
+    def _take_restore_predicate(self, written: Any) -> None:
+        """A predicate comes back, once."""
+        predicates = self.state.warps[written.warp].predicates
+        assert written.predicate not in predicates, f"predicate {written.predicate} is written twice"
+        predicates[written.predicate] = written.value
 
     def _take_restore_write(self, write: Any) -> None:
         """A beat of a register is written: of a warp that does not run yet, once and in order."""

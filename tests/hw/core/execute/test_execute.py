@@ -167,11 +167,16 @@ def test_restore_and_save_run_beside_instructions(name):
         restored = 0
         for p in (1, 4):
             bits_ = int(rng.integers(1 << g.warp_size, dtype=np.uint64))
-            bench.ctx.set(dut.state.restore_predicate, {"valid": 1, "warp": warp, "predicate": p, "value": bits_})
+            port = dut.state.restore_predicate
+            bench.ctx.set(port.payload, {"warp": warp, "predicate": p, "value": bits_})
+            bench.ctx.set(port.valid, 1)
+            taken = False
+            while not taken:
+                taken = bench.ctx.get(port.ready)
+                await busy_cycle(p)
             model.predicates[warp, p] = [bits_ >> k & 1 for k in range(g.warp_size)]
             model.written[warp, p] = True
-            await busy_cycle(p)
-        bench.ctx.set(dut.state.restore_predicate, {"valid": 0})
+        bench.ctx.set(dut.state.restore_predicate.valid, 0)
         while beats:
             register, beat = beats[0]
             bench.ctx.set(dut.state.restore_write.payload, beat)
@@ -278,9 +283,12 @@ def test_predicate_reads_are_combinational_and_pt_is_true():
     g, dut = bench.g, bench.dut
 
     async def process():
-        bench.ctx.set(dut.state.restore_predicate, {"valid": 1, "warp": 2, "predicate": 6, "value": 0x5678})
+        port = dut.state.restore_predicate
+        bench.ctx.set(port.payload, {"warp": 2, "predicate": 6, "value": 0x5678})
+        bench.ctx.set(port.valid, 1)
+        assert bench.ctx.get(port.ready), "nobody else writes"
         await bench.tick()
-        bench.ctx.set(dut.state.restore_predicate, {"valid": 0})
+        bench.ctx.set(port.valid, 0)
         bench.ctx.set(dut.issue.predicates.select, {"warp": 2, "guard": 6, "pa": PT, "pb": 5})
         assert bench.ctx.get(dut.issue.predicates.guard) == 0x5678
         assert bench.ctx.get(dut.issue.predicates.pa) == (1 << g.warp_size) - 1

@@ -6,6 +6,7 @@ import pytest
 
 from caesura.hw.arch.geometry import PREDICATES, preset
 from caesura.hw.arch.isa import PT
+from caesura.hw.core.execute.overdue import MOST_WAIT
 from caesura.hw.core.execute.predicates import PREDICATE_WRITERS, PredicateFile, PredicateWriteBack
 from support.hw.simulation import component
 from support.hw.stream_bench import simulate, value
@@ -34,9 +35,10 @@ def test_every_read_gives_what_was_written_since_the_warp_began(name):
                 low, lanes = beat * g.lanes, (1 << g.lanes) - 1
                 write = {"valid": 1, "write": {**writing, "beat": beat, "last": beat == g.beats - 1,
                                                "mask": mask >> low & lanes, "value": bits >> low & lanes}}
-            if rng.random() < 0.2:
-                restore = {"valid": 1, "warp": others.pop(rng.randrange(len(others))),
-                           "predicate": rng.randrange(PREDICATES), "value": rng.getrandbits(g.warp_size)}
+            if not write["valid"] and rng.random() < 0.3:
+                restore = {"valid": 1, "write": {
+                    "warp": others.pop(rng.randrange(len(others))), "predicate": rng.randrange(PREDICATES),
+                    "value": rng.getrandbits(g.warp_size)}}
             if rng.random() < 0.1:
                 clear = {"valid": 1, "warp": rng.choice(others)}
             for port, what in ((dut.write, write), (dut.restore, restore), (dut.clear, clear)):
@@ -55,7 +57,8 @@ def test_every_read_gives_what_was_written_since_the_warp_began(name):
             if clear["valid"]:
                 values = {key: bits_ for key, bits_ in values.items() if key[0] != clear["warp"]}
             if restore["valid"]:
-                values[restore["warp"], restore["predicate"]] = restore["value"]
+                whole = restore["write"]
+                values[whole["warp"], whole["predicate"]] = whole["value"]
             if write["valid"]:
                 beat += 1
                 if beat == g.beats:
@@ -107,3 +110,36 @@ def test_results_of_the_alu_never_wait_and_the_others_take_turns(alu):
         assert all(set(order[at:at + 3]) == set(PREDICATE_WRITERS) for at in range(0, len(order), 3)), "not in turn"
 
     simulate(dut, bench)
+
+
+@pytest.mark.parametrize("alu, units", [(0.0, 0.0), (0.0, 1.0), (0.5, 0.5), (1.0, 0.0), (1.0, 1.0)])
+def test_restores_wait_for_everybody_else_but_not_for_ever(alu, units):
+    """A restored predicate is written in a cycle without a beat: the next one if nobody writes, else before long."""
+    g, rng, count = GEOMETRIES["16x4"], random.Random(f"{alu} {units}"), 40
+    dut, waits = component(PredicateWriteBack, g), []
+    streams = [getattr(dut, f"{name}_predicate") for name in PREDICATE_WRITERS]
+
+    async def bench(ctx):
+        ctx.set(dut.accepting, 1)
+        allowed, waited = True, 0
+        ctx.set(dut.restore.valid, 1)
+        while len(waits) < count:
+            payload = {"warp": len(waits) % g.warps, "predicate": len(waits) % PREDICATES, "value": len(waits)}
+            ctx.set(dut.restore.payload, payload)
+            ctx.set(dut.result, {"valid": allowed and rng.random() < alu, "write": {"warp": 1}})
+            for port in streams:
+                ctx.set(port.valid, rng.random() < units)
+            taken, restored = ctx.get(dut.restore.ready), value(ctx.get(dut.restored))
+            assert restored["valid"] == taken and not (taken and ctx.get(dut.write.valid))
+            assert taken or ctx.get(dut.write.valid), "it waits for nobody"
+            assert not taken or restored["write"] == payload
+            allowed = not ctx.get(dut.throttle)
+            await ctx.tick()
+            waited += 1
+            if taken:
+                waits.append(waited - 1)
+                waited = 0
+
+    simulate(dut, bench, cycles=2000)
+    assert max(waits) <= MOST_WAIT + 2
+    assert max(waits) > 0 or not alu + units

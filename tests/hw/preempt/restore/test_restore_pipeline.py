@@ -175,13 +175,15 @@ class Bench:
         return watch
 
     async def scalars(self, ctx):
-        """Predicates and uniform registers; they are taken in the cycle in which they come."""
-        ports = self.dut.restore_predicate, self.dut.restore_uniform
-        async for _, _, predicate, uniform in ctx.tick().sample(*ports):
-            if predicate.valid:
-                self.predicates.setdefault(predicate.warp, {})[predicate.predicate] = predicate.value
+        """Uniform registers; they are taken in the cycle in which they come."""
+        async for _, _, uniform in ctx.tick().sample(self.dut.restore_uniform):
             if uniform.valid:
                 self.uniforms.setdefault(uniform.warp, {}).update(written_uniforms(uniform))
+
+    async def whole_predicates(self, ctx):
+        while True:
+            written = value(await get(ctx, self.dut.restore_predicate, self.rng, self.stall))
+            self.predicates.setdefault(written["warp"], {})[written["predicate"]] = written["value"]
 
     async def writes(self, ctx):
         g = self.g
@@ -300,7 +302,7 @@ class Bench:
             await scenario(ctx)
 
         simulate(dut, bench, watches=[
-            self.offer, self.warps(), self.pushes(), self.scalars, self.writes, self.lines,
+            self.offer, self.warps(), self.pushes(), self.scalars, self.whole_predicates, self.writes, self.lines,
             *map(steady, (dut.warp_init, dut.stack_push, dut.row, dut.restore_write))])
 
 
@@ -399,7 +401,7 @@ def test_a_record_takes_the_cycles_of_its_words(predicates, uniforms, depth, cod
 
     async def bench(ctx):
         ctx.set(dut.accepted, accepted)
-        for port in (dut.warp_init, dut.stack_push, dut.restore_write, dut.row):
+        for port in (dut.warp_init, dut.stack_push, dut.restore_write, dut.restore_predicate, dut.row):
             ctx.set(port.ready, 1)
         ctx.set(dut.crc.valid, 1)
         words = [word for image in images for word in image.stream(rng)]

@@ -24,7 +24,7 @@ class State:
             return sorted(rng.sample(range(of), which)) if isinstance(which, int) else which
 
         warp, full = rng.randrange(G.warps), (1 << G.warp_size) - 1
-        self.predicates = [{"valid": 1, "warp": warp, "predicate": p, "value": rng.randint(0, full)}
+        self.predicates = [{"warp": warp, "predicate": p, "value": rng.randint(0, full)}
                            for p in chosen(predicates, PREDICATES)]
         self.uniforms = [{"warp": warp, "register": u, "value": rng.getrandbits(32)}
                          for u in chosen(uniforms, UNIFORMS)]
@@ -47,14 +47,19 @@ def run(states, rng, stall, words_stall=None):
     pushes = [push for state in states for push in state.stack]
 
     async def watch(ctx):
-        ports = dut.restore_predicate, dut.restore_uniform, dut.stack_push.valid & dut.stack_push.ready
+        port = dut.restore_predicate
+        ports = port.valid & port.ready, port.payload, dut.restore_uniform, dut.stack_push.valid & dut.stack_push.ready
         cycle = 0
-        async for _, _, predicate, uniform, pushed in ctx.tick().sample(*ports):
+        async for _, _, taken, predicate, uniform, pushed in ctx.tick().sample(*ports):
             cycle += 1
-            times.extend([cycle] * bool(predicate.valid | uniform.valid | pushed))
-            scalars["predicate"] += [value(predicate)] * predicate.valid
+            times.extend([cycle] * bool(taken | uniform.valid | pushed))
+            scalars["predicate"] += [value(predicate)] * taken
             scalars["uniform"] += [{"warp": uniform.warp, "register": register, "value": word}
                                    for register, word in written_uniforms(uniform).items()]
+
+    async def predicates(ctx):
+        for _ in range(sum(len(state.predicates) for state in states)):
+            await get(ctx, dut.restore_predicate, rng, stall)
 
     async def sink(ctx):
         for number, push in enumerate(pushes):
@@ -63,8 +68,8 @@ def run(states, rng, stall, words_stall=None):
 
     simulate(dut, put_all(dut.job, [state.job for state in states], rng, stall),
              put_all(dut.words, [chunk for state in states for chunk in state.chunks], rng,
-                     stall if words_stall is None else words_stall), sink,
-             watches=[steady(dut.stack_push), watch])
+                     stall if words_stall is None else words_stall), sink, predicates,
+             watches=[steady(dut.stack_push), steady(dut.restore_predicate), watch])
     assert scalars == {name: [each for state in states for each in getattr(state, name + "s")] for name in scalars}
     return times[-1] - times[0] + 1
 

@@ -189,13 +189,14 @@ class ExecutePipeline(wiring.Component):
         flags = self.state.flags
         wiring.connect(m, wiring.flipped(self.issue.uniform_predicate),
                        write_back.uniform_predicate)
+        wiring.connect(m, wiring.flipped(self.state.restore_predicate), write_back.restore)
         wiring.connect(m, wiring.flipped(self.issue.predicates), predicates.read)
         m.d.comb += [
             predicates.write.eq(written), self.trace_predicate.eq(written),
             released.valid.eq(written.valid & written.write.last),
             released.warp.eq(written.write.warp),
             released.predicate.eq(written.write.predicate),
-            predicates.restore.eq(self.state.restore_predicate),
+            predicates.restore.eq(write_back.restored),
             predicates.clear.valid.eq(self.clear.valid), predicates.clear.warp.eq(self.clear.warp),
             predicates.save_warp.eq(flags.warp),
             predicates.save_select.eq(flags.predicate_select),

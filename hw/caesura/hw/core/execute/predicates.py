@@ -12,6 +12,7 @@ from ...interfaces.payloads import below, predicate_restore, predicate_write, wa
 from ...interfaces.port import Port
 from ...lib.vectors import RoundRobin
 from ..execution_units import EXECUTION_UNITS
+from .overdue import Overdue
 from .writeback import hold_back
 
 __all__ = ["PredicateFile", "PredicateWriteBack", "PREDICATE_WRITERS"]
@@ -25,11 +26,17 @@ def _valid_write(g: Geometry) -> data.StructLayout:
     return data.StructLayout({"valid": 1, "write": predicate_write(g)})
 
 
-class PredicateWriteBack(wiring.Component):
-    """Chooses one predicate beat to write each cycle; combinational.
+def _valid_restore(g: Geometry) -> data.StructLayout:
+    """A predicate put back, or none."""
+    return data.StructLayout({"valid": 1, "write": predicate_restore(g)})
 
-    ALU results cannot wait; the other units take turns. While one of them waits for an ALU result,
-    `throttle` holds back one ALU instruction in two.
+
+class PredicateWriteBack(wiring.Component):
+    """Chooses one predicate beat, or one restored predicate, to write each cycle; combinational.
+
+    ALU results cannot wait; then come the other units (in turn), then the preemption unit's
+    restores, which go before the units once they have waited for `MOST_WAIT` cycles. While one of
+    these waits for an ALU result, `throttle` holds back one ALU instruction in two.
 
     Attributes
     ----------
@@ -37,26 +44,32 @@ class PredicateWriteBack(wiring.Component):
         Beat of an ALU result, taken in the cycle of `valid`.
     f64_predicate, exchange_predicate, uniform_predicate : in stream
         Beats of the `PREDICATE_WRITERS`.
+    restore : in stream
+        Whole predicates of the preemption unit.
     accepting : Signal(1), in
         The pipeline can take an instruction in this cycle.
     throttle : Signal(1), out
         Issue no ALU instruction in this cycle.
-    write : out
-        Beat for the predicate file.
+    write, restored : out
+        For the predicate file: a beat, or a whole predicate; never both.
     """
 
     result: data.View
     f64_predicate: stream.Interface
     exchange_predicate: stream.Interface
     uniform_predicate: stream.Interface
+    restore: stream.Interface
     accepting: Signal
     throttle: Signal
     write: data.View
+    restored: data.View
 
     def __init__(self, g: Geometry):
         super().__init__({
             "result": In(_valid_write(g)), "accepting": In(1),
             "throttle": Out(1), "write": Out(_valid_write(g)),
+            "restore": In(stream.Signature(predicate_restore(g))),
+            "restored": Out(_valid_restore(g)),
             **{f"{name}_predicate": In(stream.Signature(predicate_write(g)))
                for name in PREDICATE_WRITERS},
         })
@@ -66,9 +79,15 @@ class PredicateWriteBack(wiring.Component):
         m.submodules.arbiter = arbiter = RoundRobin(len(PREDICATE_WRITERS))
         streams = [getattr(self, f"{name}_predicate") for name in PREDICATE_WRITERS]
         waiting = Cat(unit.valid for unit in streams)
+        m.submodules.overdue = overdue = Overdue()
+        restore, restored = self.restore, self.restored
         m.d.comb += [
-            arbiter.requests.eq(Mux(self.result.valid, 0, waiting)), self.write.eq(self.result),
-            self.throttle.eq(hold_back(m, self.result.valid, waiting.any(), self.accepting))]
+            overdue.waits.eq(restore.valid & ~restore.ready),
+            arbiter.requests.eq(Mux(self.result.valid | restore.valid & overdue.over, 0, waiting)),
+            restore.ready.eq(~self.result.valid & ~arbiter.valid), self.write.eq(self.result),
+            restored.valid.eq(restore.valid & restore.ready), restored.write.eq(restore.payload),
+            self.throttle.eq(hold_back(m, self.result.valid, waiting.any() | restore.valid,
+                                       self.accepting))]
         for number, unit in enumerate(streams):
             with m.If(arbiter.grant[number]):
                 m.d.comb += [self.write.valid.eq(1),
@@ -89,7 +108,7 @@ class PredicateFile(wiring.Component):
     write : in
         Beat to be written; visible from the next cycle.
     restore : in
-        Whole predicate written by the preemption unit, to another warp than `write`.
+        Whole predicate put back, in a cycle without `write`: the memories have one write port.
     clear : in
         Makes the predicates of a warp unwritten.
     save_warp, save_select, save_value : in, out
@@ -113,7 +132,7 @@ class PredicateFile(wiring.Component):
         super().__init__({
             "read": In(PredicatePort(g)),
             "write": In(_valid_write(g)),
-            "restore": In(predicate_restore(g)),
+            "restore": In(_valid_restore(g)),
             "clear": In(warp_event(g)),
             "save_warp": In(warp), "save_select": In(number), "save_value": Out(g.warp_size),
             "written": Out(PREDICATES),
@@ -121,9 +140,15 @@ class PredicateFile(wiring.Component):
 
     def elaborate(self, platform):
         m = Module()
-        g, valid, write = self.geometry, self.write.valid, self.write.write
+        g, write, restore = self.geometry, self.write.write, self.restore
+        valid = self.write.valid
         m.submodules.values = self.values = Memory(shape=g.warp_size, depth=8 * g.warps, init=[])
-        select_row, save_row, write_row, restore_row = self._written_rows(m)
+        # The place that is written in this cycle.
+        place = Signal(data.StructLayout({"predicate": len(write.predicate),
+                                          "warp": len(write.warp)}))
+        m.d.comb += [place[name].eq(Mux(restore.valid, restore.write[name], write[name]))
+                     for name in ("predicate", "warp")]
+        select_row, save_row, write_row = self._written_rows(m, place)
         m.d.comb += self.written.eq(save_row)
 
         for name in ("guard", "pa", "pb"):
@@ -131,18 +156,16 @@ class PredicateFile(wiring.Component):
                        getattr(self.read, name))
         self._read(m, self.save_warp, self.save_select, save_row, self.save_value)
         old = Signal(g.warp_size)
-        self._read(m, write.warp, write.predicate, write_row, old)
+        self._read(m, place.warp, place.predicate, write_row, old)
 
         port = self.values.write_port(granularity=g.lanes)
         lanes = Signal(g.lanes)
         m.d.comb += [
             lanes.eq(old.word_select(write.beat, g.lanes) & ~write.mask | write.value & write.mask),
-            port.addr.eq(Cat(write.predicate, write.warp)), port.data.eq(lanes.replicate(g.beats)),
-            port.en.eq(valid << write.beat if g.beats > 1 else valid),
+            port.addr.eq(place),
+            port.data.eq(Mux(restore.valid, restore.write.value, lanes.replicate(g.beats))),
+            port.en.eq(Mux(restore.valid, ~0, valid << write.beat if g.beats > 1 else valid)),
         ]
-        port = self.values.write_port()
-        m.d.comb += [port.addr.eq(Cat(self.restore.predicate, self.restore.warp)),
-                     port.data.eq(self.restore.value), port.en.eq(self.restore.valid)]
         return m
 
     def _read(self, m, warp, predicate, row, value):
@@ -154,26 +177,26 @@ class PredicateFile(wiring.Component):
         with m.Else():
             m.d.comb += value.eq(Mux(row.bit_select(predicate, 1), port.data, 0))
 
-    def _written_rows(self, m):
-        """Keep the written bits; return those of the selected, saved, written and restored warp."""
-        warps, write, restore = self.geometry.warps, self.write.write, self.restore
-        finished = self.write.valid & write.last
+    def _written_rows(self, m, place):
+        """Keep the written bits; return those of the selected and saved warp, and of the `place`
+        that is written."""
+        warps = self.geometry.warps
+        finished = self.write.valid & self.write.write.last | self.restore.valid
         fresh = Signal(warps, init=(1 << warps) - 1)
         m.submodules.written = memory = Memory(shape=8, depth=warps, init=[])
         rows = []
         for name, warp in (("select", self.read.select.warp), ("save", self.save_warp),
-                           ("write", write.warp), ("restore", restore.warp)):
+                           ("write", place.warp)):
             port = memory.read_port(domain="comb")
             row = Signal(8, name=f"{name}_row")
             m.d.comb += [port.addr.eq(warp), row.eq(Mux(fresh.bit_select(warp, 1), 0, port.data))]
             rows.append(row)
         cleared = Signal(warps)
         used = Signal(warps)
-        for source, row, done in ((write, rows[2], finished), (restore, rows[3], restore.valid)):
-            port = memory.write_port()
-            m.d.comb += [port.addr.eq(source.warp),
-                         port.data.eq(row | (Const(1, 1) << source.predicate)), port.en.eq(done)]
-        m.d.comb += [cleared.eq(self.clear.valid << self.clear.warp),
-                     used.eq(finished << write.warp | restore.valid << restore.warp)]
+        port = memory.write_port()
+        m.d.comb += [
+            port.addr.eq(place.warp), port.en.eq(finished),
+            port.data.eq(rows[2] | (Const(1, 1) << place.predicate)),
+            cleared.eq(self.clear.valid << self.clear.warp), used.eq(finished << place.warp)]
         m.d.sync += fresh.eq(fresh & ~used | cleared)
         return rows

@@ -91,7 +91,7 @@ class RestorePipeline(wiring.Component):
     kept: data.View
     mask: Signal
     stack_push: stream.Interface
-    restore_predicate: data.View
+    restore_predicate: stream.Interface
     restore_uniform: data.View
     restore_write: stream.Interface
     row: stream.Interface
@@ -112,7 +112,7 @@ class RestorePipeline(wiring.Component):
             "load": Out(stream.Signature(register_flags(g))),
             "kept": Out(staying_warp(g)), "mask": In(MAX_REGISTERS),
             "stack_push": Out(stream.Signature(stack_push(g))),
-            "restore_predicate": Out(predicate_restore(g)),
+            "restore_predicate": Out(stream.Signature(predicate_restore(g))),
             "restore_uniform": Out(uniform_restore(g)),
             "restore_write": Out(stream.Signature(register_write(g))),
             "row": Out(stream.Signature(row_access(g))),
@@ -137,6 +137,7 @@ class RestorePipeline(wiring.Component):
                 (parser.load, wiring.flipped(self.load)),
                 (state.stack_push, wiring.flipped(self.stack_push)),
                 (rows.restore_write, wiring.flipped(self.restore_write)),
+                (state.restore_predicate, wiring.flipped(self.restore_predicate)),
                 (rows.row, wiring.flipped(self.row)), (parser.state, state.job),
                 (parser.state_words, state.words),
                 (parser.expansion, expander.job), (parser.expansion_words, expander.words),
@@ -144,14 +145,14 @@ class RestorePipeline(wiring.Component):
                 (parser.parsed, completion.parsed)):
             wiring.connect(m, one, other)
         waiting = Cat(port.valid & ~port.ready
-                      for port in (rows.restore_write, rows.row, state.stack_push))
+                      for port in (rows.restore_write, rows.row, state.stack_push,
+                                   state.restore_predicate))
         m.d.comb += [
             parser.accepted.eq(self.accepted), parser.words.eq(self.words),
             self.kept.eq(parser.kept), parser.mask.eq(self.mask),
             parser.level.eq(self.level), self.take.eq(parser.take), parser.failed.eq(self.failed),
             parser.quiet.eq(~waiting.any() & ~rows.pending.any()),
             parser.settled.eq(completion.parsed.ready & ~completion.pending.any()),
-            self.restore_predicate.eq(state.restore_predicate),
             self.restore_uniform.eq(state.restore_uniform),
             completion.pending.eq(state.pending | expander.pending | rows.pending),
             completion.failed.eq(self.failed), self.done.eq(completion.done),

@@ -57,16 +57,16 @@ class StateWriter(wiring.Component):
         A `warp_state` with at least one stack entry.
     words : stream, in
         The words of the jobs, in order, in chunks that jobs may not share.
-    restore_predicate, restore_uniform : out
+    restore_predicate : stream, out; restore_uniform : out
     stack_push : stream, out
-        To the core.
+        To the core. While a predicate waits, nothing behind it is written.
     pending : Signal(2), out
         Banks of which something is not written yet.
     """
 
     job: stream.Interface
     words: stream.Interface
-    restore_predicate: data.View
+    restore_predicate: stream.Interface
     restore_uniform: data.View
     stack_push: stream.Interface
     pending: Signal
@@ -76,7 +76,7 @@ class StateWriter(wiring.Component):
         super().__init__({
             "job": In(stream.Signature(warp_state(g))),
             "words": In(stream.Signature(word_beat(g.chunk_words))),
-            "restore_predicate": Out(predicate_restore(g)),
+            "restore_predicate": Out(stream.Signature(predicate_restore(g))),
             "restore_uniform": Out(uniform_restore(g)),
             "stack_push": Out(stream.Signature(stack_push(g))), "pending": Out(2),
         })
@@ -95,7 +95,7 @@ class StateWriter(wiring.Component):
 
         job = Signal(warp_state(g))  # what is left of the warp in hand
         words, level = Value.cast(unpacker.words), unpacker.level
-        predicate, push = self.restore_predicate, self.stack_push
+        predicate, push = self.restore_predicate.payload, self.stack_push
         lowest = Signal(range(UNIFORMS // 2))  # pair of uniform registers
         pair = Signal(2)  # those of it to be written
         own = Signal()  # they are
@@ -131,21 +131,23 @@ class StateWriter(wiring.Component):
         # The last predicate goes with the first uniform registers, the last of these with a stack
         # entry.
         has_predicate = job.predicates.any()
+        written = self.restore_predicate.valid & self.restore_predicate.ready
+        goes_on = ~has_predicate | self.restore_predicate.ready
         predicates, uniforms = without_lowest(job.predicates), without_lowest_pair(job.uniforms)
         values = Mux(has_predicate, words[32:], words)
         repeated = self._uniforms(m, job, own, lowest, pair,
                                   Cat(values[:32], Mux(pair[0], values[32:64], values[:32])))
         m.d.comb += [
-            predicate.valid.eq(has_predicate & (level != 0)),
-            own.eq(~predicates.any() & (level >= before) & job.uniforms.any()),
+            self.restore_predicate.valid.eq(has_predicate & (level != 0)),
+            own.eq(goes_on & ~predicates.any() & (level >= before) & job.uniforms.any()),
             before.eq(has_predicate + count),
-            push.valid.eq((job.depth != 0) & ~predicates.any() & ~uniforms.any() & ~repeated.any()
-                          & there),
+            push.valid.eq((job.depth != 0) & goes_on & ~predicates.any() & ~uniforms.any()
+                          & ~repeated.any() & there),
             pushed.eq(push.valid & push.ready), over.eq(pushed & (job.depth == 1)),
-            unpacker.take.eq(Mux(pushed, through, predicate.valid + Mux(own, count, 0))),
+            unpacker.take.eq(Mux(pushed, through, written + Mux(own, count, 0))),
             Cat(entry, further).eq(words >> (before << 5)),
         ]
-        with m.If(predicate.valid):
+        with m.If(written):
             m.d.sync += job.predicates.eq(predicates)
         with m.If(own):
             m.d.sync += job.uniforms.eq(uniforms)
