@@ -33,8 +33,8 @@ LAYERS = {
         "codegen", "flashback", "amdgpu", "explain",
         "compiled judge passes routines", "pipeline", "kernel_cache"),
     "caesura.software.driver": (
-        "transport bounds errors closed_transport host_interface display lock time_slices descriptor_block switches "
-        "board",
+        "transport bounds errors wanted closed_transport host_interface display lock time_slices descriptor_block "
+        "switches board",
         "regions memory arrays",
         "arguments fit textures variables constants tickets loaded",
         "launch pointers prepared events kernel_slots launcher patience",

@@ -51,9 +51,14 @@ def open_transport(backend: str = "rtl", geometry: Geometry | str = "gtx480", me
         multiple of 4096 up to 4 GiB.
     """
     if isinstance(geometry, str):
-        geometry = preset(geometry)
-    if backend not in BACKENDS:
-        raise InputError(f"no back end {backend!r}; there are {', '.join(BACKENDS)}")
+        try:
+            geometry = preset(geometry)
+        except InputError as error:
+            raise InputError(f"geometry: {error}") from None
+    if not isinstance(geometry, Geometry):
+        raise InputError(f"geometry must be a Geometry or the name of a preset, not {geometry!r}")
+    if not isinstance(backend, str) or backend not in BACKENDS:
+        raise InputError(f"backend: no back end {backend!r}; there are {', '.join(BACKENDS)}")
     if not options.get("check_bounds", True):
         del options["check_bounds"]
     elif "check_bounds" in options and backend != "golden":

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import dataclasses
 import hashlib
+import math
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from .errors import InputError
@@ -61,6 +63,22 @@ MAX_BLOCK_THREADS = 1024
 
 def _is_power_of_two(value: int) -> bool:
     return value > 0 and value & (value - 1) == 0
+
+
+def _is_whole(value: object) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
+def _is_number(value: object) -> bool:
+    return _is_whole(value) or isinstance(value, float) and math.isfinite(value)
+
+
+_KINDS: dict[str, tuple[Callable[[object], bool], str]] = {
+    "int": (_is_whole, "a whole number"), "float": (_is_number, "a number"),
+    "float | None": (lambda value: value is None or _is_number(value), "a number or None"),
+    "bool": (lambda value: isinstance(value, bool), "True or False"),
+    "str": (lambda value: isinstance(value, str), "a text")}
+"""What a size has to be, by its type."""
 
 
 @dataclass(frozen=True)
@@ -187,6 +205,10 @@ class Geometry:
             if not condition:
                 raise InputError(f"geometry {self.name!r}: {text}")
 
+        for field in dataclasses.fields(self):
+            holds, wanted = _KINDS[str(field.type)]
+            value = getattr(self, field.name)
+            check(holds(value), f"{field.name} must be {wanted}, not {value!r}")
         check(self.warp_size in (8, 16, 32), f"warp_size must be 8, 16 or 32, not {self.warp_size}")
         check(self.lanes >= 4 and self.warp_size % self.lanes == 0 and _is_power_of_two(self.lanes),
               f"lanes must be a power of two from 4 that divides warp_size, not {self.lanes}")
@@ -364,5 +386,5 @@ def preset(name: str) -> Geometry:
     """
     try:
         return PRESETS[name]
-    except KeyError:
-        raise InputError(f"no preset {name!r}; there are {', '.join(PRESETS)}") from None
+    except (KeyError, TypeError):
+        raise InputError(f"no preset {name!r} (name); there are {', '.join(PRESETS)}") from None

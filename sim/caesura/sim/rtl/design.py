@@ -7,6 +7,7 @@ derives from: the geometry, our hardware sources and the tools that read them.
 from __future__ import annotations
 
 import functools
+import json
 from collections.abc import Callable
 from importlib.metadata import version
 from pathlib import Path
@@ -21,7 +22,7 @@ from caesura.hw.gpu.uncore import Uncore
 from caesura.hw.sm import ObservedSm, Sm
 from caesura.progress import Progress, display
 
-from .device_ports import device_ports_header
+from . import device_ports
 from .prebuilt import prebuilt_text
 
 __all__ = ["design_text", "design_texts", "hardware_sources"]
@@ -63,9 +64,21 @@ def design_texts(g: Geometry, design: Callable[[Geometry], wiring.Component], pr
     if design is not machine or not g.has_uncore:
         return design_text(g, one if design is machine else design, progress), (), ()
     sm = design_text(g.replace(sms=2), one, progress)
+    text, header = json.loads(_kept(f"uncore-{_header_source()}", g, lambda: _uncore_texts(g)))
+    return text, (("sm", sm),), (("device_ports.h", header),)
+
+
+@functools.cache
+def _header_source() -> str:
+    """Return the hash of what makes the header of a device."""
+    return digest([Path(device_ports.__file__).read_text()])
+
+
+def _uncore_texts(g: Geometry) -> str:
+    """Return the SystemVerilog of an uncore and the header of its ports, as JSON; an uncore is made for them alone, and
+    elaborated, since Amaranth warns of one that is not."""
     uncore = Uncore(g)
-    text = _kept("uncore", g, lambda: export.systemverilog(uncore, reset=False))
-    return text, (("sm", sm),), (("device_ports.h", device_ports_header(uncore)),)
+    return json.dumps([export.systemverilog(uncore, reset=False), device_ports.device_ports_header(uncore)])
 
 
 def design_text(g: Geometry, design: Callable[[Geometry], wiring.Component], progress: Progress) -> str:

@@ -7,6 +7,7 @@ import math
 from collections.abc import Callable, Collection, Iterator, Sequence
 from typing import TypeVar
 
+from caesura.hw.arch.errors import InputError
 from caesura.hw.arch.geometry import MAX_BLOCK_THREADS
 from caesura.software.names import alternatives
 
@@ -26,6 +27,20 @@ from .routines import Leaves
 __all__ = ["compile_ptx", "compile_module", "compile_function", "entries", "run_passes"]
 
 Result = TypeVar("Result")
+
+
+def _check_arguments(text: object, filename: object, options: object, kernels: object) -> None:
+    """Refuse what is no text, no options or no names."""
+    names = (isinstance(kernels, Collection) and not isinstance(kernels, str)
+             and all(isinstance(each, str) for each in kernels))
+    for name, value, right, wanted in (
+            ("text", text, isinstance(text, str), "PTX, a text"),
+            ("filename", filename, isinstance(filename, str), "a text"),
+            ("options", options, options is None or isinstance(options, CompileOptions), "CompileOptions or None"),
+            ("kernels", kernels, kernels is None or names,
+             "a collection of names of kernels, or None")):
+        if not right:
+            raise InputError(f"{name} must be {wanted}, not {repr(value)[:80]}")
 
 
 def compile_ptx(text: str, filename: str = "<ptx>", options: CompileOptions | None = None,
@@ -53,6 +68,7 @@ def compile_ptx(text: str, filename: str = "<ptx>", options: CompileOptions | No
         If the text is not PTX, has no kernel of a name, or a kernel uses something that is not supported, or needs
         too many registers.
     """
+    _check_arguments(text, filename, options, kernels)
     images = {}
     for name, found in _each(text, filename, kernels, lambda module, f: compile_function(module, f, options)):
         if isinstance(found, CompileError):

@@ -10,10 +10,10 @@ from numpy.typing import DTypeLike
 
 from caesura.software.compiler import CompileOptions, KernelImage, read_source
 
-from .arguments import whole_number
+from .arguments import triple, whole_number
 from .arrays import DeviceArray
 from .core import DeviceCore
-from .errors import DriverError
+from .errors import Closed, DriverError, OutOfMemory
 from .launch import Launch
 from .launcher import LaunchingDevice
 from .loaded import LoadedKernel
@@ -22,6 +22,7 @@ from .queue import Queue
 from .regions import Region
 from .simulated_time import DEFAULT_CYCLES
 from .streams import Stream
+from .wanted import ADDRESS, FLAG, MANY_NAMES, PATH, TEXT, a, checked, many, optional, shown
 
 __all__ = ["AddressSpace"]
 
@@ -49,8 +50,13 @@ class AddressSpace(LaunchingDevice):
 
     def array(self, values) -> DeviceArray:
         """Return a device array with a copy of a numpy array."""
-        values = np.asarray(values)
-        array = DeviceArray(self, values.shape, values.dtype, clear=False)
+        given, values = values, np.asarray(values)
+        try:
+            array = DeviceArray(self, values.shape, values.dtype, clear=False)
+        except (Closed, OutOfMemory):
+            raise
+        except DriverError as error:
+            raise DriverError(f"values: {error}: {shown(given)}") from None
         array.set(values)
         return array
 
@@ -58,10 +64,12 @@ class AddressSpace(LaunchingDevice):
         """Return a device array of zeros."""
         return DeviceArray(self, shape, dtype)
 
+    @checked(clear=FLAG)
     def empty(self, shape, dtype: DTypeLike = np.float64, *, clear: bool = True) -> DeviceArray:
         """Return a device array for results: zeros unless `clear` is False, then whatever the memory holds."""
         return DeviceArray(self, shape, dtype, clear)
 
+    @checked(address=ADDRESS)
     def array_at(self, address: int, shape, dtype: DTypeLike = np.float64) -> DeviceArray:
         """Return a device array over memory that is held already: an array of a launch that was adopted. The memory
         stays as long as any of them.
@@ -77,9 +85,11 @@ class AddressSpace(LaunchingDevice):
             raise DriverError(f"no array begins at {address:#x}; give the address of one that a launch holds")
         array = DeviceArray(self, shape, dtype, clear=False, memory=memory)
         if array.nbytes > memory.size:
-            raise DriverError(f"the array at {address:#x} has {memory.size:,} bytes, {array.nbytes:,} are wanted")
+            raise DriverError(f"the array at {address:#x} has {memory.size:,} bytes, {array.nbytes:,} are wanted for "
+                              f"shape {shown(shape)} of {array.dtype}")
         return array
 
+    @checked(images=many(KernelImage), check=FLAG)
     def load(self, images: Iterable[KernelImage], check: bool = True) -> Module:
         """Put compiled kernels into device memory.
 
@@ -96,6 +106,7 @@ class AddressSpace(LaunchingDevice):
         """
         return Module(self, images, check)
 
+    @checked(path=PATH, kernels=optional(MANY_NAMES), eviction_check=FLAG)
     def load_ptx(self, path: str | Path, kernels: Collection[str] | None = None, *,
                  eviction_check: bool = False) -> Module:
         """Compile a PTX file for this SM, or take from the cache what has been compiled before, and load it.
@@ -120,11 +131,14 @@ class AddressSpace(LaunchingDevice):
 
     # Kernels
 
+    @checked(kernel=a(LoadedKernel))
     def launch(self, kernel: LoadedKernel, grid, block, arguments: Sequence, shared_bytes: int = 0,
                entries: int = 0) -> Launch:
         """Start a kernel; see `Kernel.__call__`."""
-        return self.launcher.start(kernel, grid, block, arguments, shared_bytes, entries)
+        return self.launcher.start(kernel, triple(grid, "grid"), triple(block, "block"), arguments, shared_bytes,
+                                   entries)
 
+    @checked(kernels=many(LoadedKernel))
     def queue(self, kernels: Iterable[LoadedKernel], block_threads: int, *, shared_bytes: int = 0, packets: int = 16,
               priority: int = 0, capacity: int = 1) -> Queue:
         """Return a hardware queue that nobody has (docs/device.md), until it is ended (`Queue.end`). With the first,
@@ -153,6 +167,7 @@ class AddressSpace(LaunchingDevice):
         return self._core.queues.make(self, tuple(kernels), block_threads, shared_bytes, packets, priority,
                                        capacity)
 
+    @checked(name=TEXT)
     def stream(self, priority: int = 0, name: str = "") -> Stream:
         """Return a new stream: kernels, copies, events and calls that are carried out in order (docs/python.md).
 

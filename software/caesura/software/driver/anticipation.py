@@ -9,7 +9,7 @@ from caesura.hw.arch.context import Mechanism
 from .arguments import whole_number
 from .estimate import TbEstimate
 from .launch import Launch
-from .preemption import Preemption, PreemptReport
+from .preemption import Preemption, PreemptReport, check_options
 from .simulated_time import SimulatedTime
 
 __all__ = ["SETTLED_INSTRUCTIONS", "Anticipation", "Anticipator"]
@@ -58,6 +58,7 @@ class Anticipator:
         """Let a launch run until it is due, and save bases; see `Device.anticipate`."""
         announced, settled = whole_number(cycles, "cycles"), whole_number(settled, "settled")
         limit = whole_number(max_cycles, "max_cycles")
+        check_options(launch.device.geometry, mechanism, {"patience": patience})
         clock = launch.device.transport
         start, step = clock.cycle, -(-announced // LOOKS)
         reports: list[PreemptReport] = []

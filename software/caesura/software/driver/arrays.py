@@ -10,9 +10,10 @@ import numpy as np
 
 from caesura.hw.arch.errors import InputError
 
-from .errors import DriverError
+from .errors import DriverError, OutOfMemory
 from .memory import DeviceMemory
 from .regions import Allocation
+from .wanted import shown
 
 __all__ = ["DeviceArray", "convert"]
 
@@ -34,10 +35,10 @@ def _element(dtype) -> np.dtype:
     """Return an element type of device memory: of numbers, or structures of them."""
     try:
         element = np.dtype(dtype).newbyteorder("<")
-    except TypeError:
-        raise DriverError(f"a device array holds numbers; there is no type {dtype!r} of them") from None
+    except (TypeError, ValueError):
+        raise DriverError(f"dtype: a device array holds numbers; there is no type {shown(dtype)} of them") from None
     if not element.itemsize or not _holds_numbers(element):
-        raise DriverError(f"a device array holds numbers, not {np.dtype(dtype)}")
+        raise DriverError(f"dtype: a device array holds numbers, not {np.dtype(dtype)}")
     return element
 
 
@@ -65,7 +66,8 @@ def convert(given: np.ndarray, dtype: np.dtype) -> np.ndarray:
     except (OverflowError, TypeError, ValueError):
         kept = False
     if not kept:
-        raise InputError(f"not all values can be held by a device array of {dtype}; convert them first")
+        raise InputError(f"not all values can be held by a device array of {dtype}; convert them first: "
+                         f"{shown(given if given.ndim else given.item())}")
     return values
 
 
@@ -105,7 +107,10 @@ class DeviceArray:
         self.device = device
         self.label = ""
         self.nbytes = math.prod(self.shape) * self.dtype.itemsize
-        self._memory: Allocation | None = device.reserve(self.nbytes) if memory is None else memory
+        try:
+            self._memory: Allocation | None = device.reserve(self.nbytes) if memory is None else memory
+        except OutOfMemory as error:
+            raise OutOfMemory(f"{error} (for shape {shown(shape)} of {self.dtype})") from None
         if clear:
             device.clear(self._memory.address, self.nbytes)
 

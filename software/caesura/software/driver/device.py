@@ -24,6 +24,7 @@ from .simulated_time import DEFAULT_CYCLES, Observer
 from .streams import Task
 from .tenant import Tenant
 from .transport import Transport
+from .wanted import ADDRESS, FLAG, TEXT, WHOLE, WHOLES, WORD, a, checked, many, optional
 
 __all__ = ["Device"]
 
@@ -95,18 +96,22 @@ class Device(AddressSpace):
 
     # Registers
 
+    @checked(path=TEXT)
     def read(self, path: str) -> int:
         """Return a register by path, for example ``"kernel[0].state"``."""
         return self.host.read(path)
 
+    @checked(path=TEXT)
     def peek(self, path: str) -> int | None:
         """Return a register without time passing, None on a machine that cannot (Amaranth's simulator)."""
         return self.host.peek(path)
 
+    @checked(path=TEXT, value=optional(WORD))
     def write(self, path: str, value: int | None = None, **fields: int) -> None:
         """Write a register as a whole or by fields."""
         self.host.write(path, value, **fields)
 
+    @checked(path=TEXT)
     def fields(self, path: str) -> dict[str, int]:
         """Return a register's fields."""
         return self.host.fields(path)
@@ -132,6 +137,7 @@ class Device(AddressSpace):
         """Return the driver's own state (launches, allocations), to go with a snapshot of the machine."""
         return self.launcher.host_state(), self._preemption.host_state()
 
+    @checked(state=a(tuple))
     def set_host_state(self, state: tuple) -> None:
         """Put back what `host_state` returned."""
         launcher, preemption = state
@@ -140,6 +146,7 @@ class Device(AddressSpace):
 
     # Tenants and streams
 
+    @checked(memory_bytes=WORD, system_bytes=optional(WORD), name=TEXT)
     def tenant(self, memory_bytes: int, *, system_bytes: int | None = None, launches: int | None = None,
                name: str = "") -> Tenant:
         """Return a new tenant: an owner of memory of its own, which no kernel of another owner reaches.
@@ -192,6 +199,7 @@ class Device(AddressSpace):
         self._core.streams.priorities.set(self.geometry, mechanism, how)
         self._core.queues.preempt_by(self._core.streams.priorities.by)
 
+    @checked(tasks=many(Task))
     def wait_any(self, tasks: Iterable[Task], max_cycles: int = DEFAULT_CYCLES) -> Task:
         """Let time pass until one of some tasks of streams is over, and return it.
 
@@ -228,6 +236,7 @@ class Device(AddressSpace):
         """
         return self._time.advance(cycles)
 
+    @checked(launch=a(Launch))
     def run(self, launch: Launch, cycles: int) -> int:
         """Let `cycles` cycles pass, fewer if a launch finishes; return the cycles passed. A fault is left to `wait`.
 
@@ -238,6 +247,7 @@ class Device(AddressSpace):
         """
         return self._time.run(launch, cycles)
 
+    @checked(launch=a(Launch))
     def wait(self, launch: Launch, max_cycles: int = DEFAULT_CYCLES) -> int:
         """Let time pass until a launch has finished; return the cycles passed.
 
@@ -256,6 +266,8 @@ class Device(AddressSpace):
 
     # Preemption
 
+    @checked(launch=a(Launch), restart=FLAG, incremental=FLAG, in_place=FLAG, newcomer=optional(a(Launch)),
+             trap=FLAG, tbs=optional(WHOLES), scramble=FLAG)
     def preempt(self, launch: Launch, mechanism: Mechanism | str = Mechanism.LIVE, *,
                 patience: int | str | None = None, grace: int | str = 0, restart: bool = False,
                 incremental: bool = False, in_place: bool = False, newcomer: Launch | None = None, trap: bool = False,
@@ -319,6 +331,8 @@ class Device(AddressSpace):
                                        newcomer=newcomer, trap=trap)
         return self._preemption.finish_preempt(launch, limit)
 
+    @checked(launch=a(Launch), restart=FLAG, incremental=FLAG, in_place=FLAG, newcomer=optional(a(Launch)),
+             trap=FLAG, tbs=optional(WHOLES), scramble=FLAG)
     def begin_preempt(self, launch: Launch, mechanism: Mechanism | str = Mechanism.LIVE, *,
                       patience: int | str | None = None, grace: int | str = 0, restart: bool = False,
                       incremental: bool = False, in_place: bool = False, newcomer: Launch | None = None,
@@ -330,6 +344,7 @@ class Device(AddressSpace):
                                        scramble=scramble, incremental=incremental, in_place=in_place,
                                        newcomer=newcomer, trap=trap)
 
+    @checked(launch=a(Launch), tbs=optional(WHOLES), scramble=FLAG)
     def checkpoint(self, launch: Launch, mechanism: Mechanism | str = Mechanism.LIVE, *,
                    patience: int | str | None = None, tbs: Iterable[int] | None = None, scramble: bool = False,
                    max_cycles: int = DEFAULT_CYCLES) -> PreemptReport | None:
@@ -342,6 +357,7 @@ class Device(AddressSpace):
         self.begin_checkpoint(launch, mechanism, patience=patience, tbs=tbs, scramble=scramble)
         return self._preemption.finish_preempt(launch, limit)
 
+    @checked(launch=a(Launch), tbs=optional(WHOLES), scramble=FLAG)
     def begin_checkpoint(self, launch: Launch, mechanism: Mechanism | str = Mechanism.LIVE, *,
                          patience: int | str | None = None, tbs: Iterable[int] | None = None,
                          scramble: bool = False) -> None:
@@ -349,6 +365,7 @@ class Device(AddressSpace):
         self._preemption.begin_preempt(launch, mechanism, patience=patience, tbs=tbs, scramble=scramble,
                                        checkpoint=True)
 
+    @checked(launch=a(Launch), settled=WHOLE, scramble=FLAG)
     def anticipate(self, launch: Launch, cycles: int, mechanism: Mechanism | str = Mechanism.LIVE, *,
                    patience: int | str | None = None, settled: int = SETTLED_INSTRUCTIONS, scramble: bool = False,
                    max_cycles: int = DEFAULT_CYCLES) -> Anticipation:
@@ -376,11 +393,13 @@ class Device(AddressSpace):
         return self._core.anticipator.anticipate(launch, cycles, mechanism, patience=patience, settled=settled,
                                             scramble=scramble, max_cycles=max_cycles)
 
+    @checked(launch=a(Launch))
     def resident_tbs(self, launch: Launch) -> list[int]:
         """Return the launch ids of the thread blocks of a launch that are on the SM, the oldest first. It takes the
         cycles of some register accesses a warp slot."""
         return self._preemption.resident_tbs(launch)
 
+    @checked(launch=a(Launch))
     def estimate(self, launch: Launch) -> Estimate:
         """Estimate how long a launch would hold the SM if it were drained, or switched.
 
@@ -399,11 +418,13 @@ class Device(AddressSpace):
         """
         return self._preemption.estimate(launch)
 
+    @checked(launch=a(Launch))
     def finish_preempt(self, launch: Launch, max_cycles: int = DEFAULT_CYCLES) -> PreemptReport | None:
         """Wait for the end of a preempt or a checkpoint that was begun; returns and raises what `preempt` does. Also a
         `DriverError` if none was, or the launch was resumed or killed since."""
         return self._preemption.finish_preempt(launch, max_cycles)
 
+    @checked(launch=a(Launch), gang=FLAG)
     def resume(self, launch: Launch, *, gang: bool = False, max_cycles: int = DEFAULT_CYCLES) -> ResumeReport:
         """Bring a preempted launch back; it runs on as time passes.
 
@@ -427,16 +448,19 @@ class Device(AddressSpace):
         self._preemption.begin_resume(launch, gang=gang)
         return self._preemption.finish_resume(launch, limit)
 
+    @checked(launch=a(Launch), gang=FLAG)
     def begin_resume(self, launch: Launch, *, gang: bool = False) -> None:
         """Ask for what `resume` does, without waiting for it. Until all its TBs have room, no fresh TB of any launch
         is started."""
         self._preemption.begin_resume(launch, gang=gang)
 
+    @checked(launch=a(Launch))
     def finish_resume(self, launch: Launch, max_cycles: int = DEFAULT_CYCLES) -> ResumeReport:
         """Wait for the end of a resume that was begun; returns and raises what `resume` does. Also a `DriverError` if
         none was, or the launch was preempted since."""
         return self._preemption.finish_resume(launch, max_cycles)
 
+    @checked(launch=a(Launch))
     def abort(self, launch: Launch, max_cycles: int = DEFAULT_CYCLES) -> None:
         """Withdraw a preempt or a resume that is under way, and wait for it.
 
@@ -452,6 +476,7 @@ class Device(AddressSpace):
         """
         self._preemption.abort(launch, max_cycles)
 
+    @checked(launch=a(Launch))
     def hasten(self, launch: Launch) -> None:
         """Have a preempt that is under way wait no longer: warps stop at their next instruction.
 
@@ -462,6 +487,7 @@ class Device(AddressSpace):
         """
         self._preemption.hasten(launch)
 
+    @checked(launch=a(Launch))
     def kill(self, launch: Launch, max_cycles: int = DEFAULT_CYCLES) -> None:
         """End a launch, whatever it does: running, being preempted or resumed, or preempted. One that has ended stays
         as it is.
@@ -476,6 +502,7 @@ class Device(AddressSpace):
         """
         self._preemption.kill(launch, max_cycles)
 
+    @checked(launch=a(Launch))
     def release_slot(self, launch: Launch, max_cycles: int = DEFAULT_CYCLES) -> None:
         """Take the kernel slot of a preempted launch, which is in memory as a whole; whatever is asked of it next gives
         it one again. A launch that finds all slots in use does so to the first that can do without.
@@ -489,6 +516,7 @@ class Device(AddressSpace):
         """
         self._preemption.release_slot(launch, max_cycles)
 
+    @checked(launch=a(Launch), parts=WHOLES)
     def move(self, launch: Launch, parts: Sequence[int], max_cycles: int = DEFAULT_CYCLES) -> None:
         """Have thread blocks of a preempted launch come back on other SMs: each SM takes what another has saved, with
         its local memory. The launch loses its kernel slot (`release_slot`).
@@ -509,6 +537,7 @@ class Device(AddressSpace):
         """
         self._preemption.move(launch, parts, max_cycles)
 
+    @checked(handle=ADDRESS, image=a(KernelImage))
     def adopt(self, handle: int, image: KernelImage, max_cycles: int = DEFAULT_CYCLES) -> Launch:
         """Take over from memory a launch that another device has preempted, after which its machine ended; memory,
         and nothing else, is as it was left.
@@ -536,6 +565,7 @@ class Device(AddressSpace):
         """
         return self._preemption.adopt(self, handle, image, max_cycles)
 
+    @checked(launch=a(Launch))
     def context(self, launch: Launch) -> Contexts:
         """Return the saved TBs of a preempted launch, a list: PCs, masks, registers, sizes of every warp.
 

@@ -35,6 +35,7 @@ from .memory import DeviceMemory
 from .queue import Flight, Queue, Queued
 from .simulated_time import DEFAULT_CYCLES
 from .tickets import Flag, Ticket, Ticketed
+from .wanted import FLAG, a, checked, many, optional
 
 __all__ = ["Piece", "ResetReport", "Work", "kill_bound"]
 
@@ -169,6 +170,7 @@ class Work:
 
     # Launches
 
+    @checked(kernel=a(LoadedKernel), queue=optional(a(Queue)), barrier=FLAG)
     def launch(self, kernel: LoadedKernel, grid, block, arguments: Sequence, shared_bytes: int = 0, *,
                queue: Queue | None = None, barrier: bool = False) -> Piece:
         """Start a kernel, or put it into a queue.
@@ -193,6 +195,7 @@ class Work:
         self._require_clear()
         if kernel.device is not self._device:
             raise DriverError(f"kernel {kernel.name!r} is on another device; load it on this one")
+        self._check_queue(queue)
         piece = Piece(kernel, triple(grid, "grid"), triple(block, "block"), arguments, shared_bytes, queue, barrier)
         kernel.parameter_words(arguments)
         spoiler = kernel.spoilers.apart if kernel.apart(arguments) else kernel.spoilers.always
@@ -205,6 +208,12 @@ class Work:
         self._add(piece)
         return piece
 
+    def _check_queue(self, queue: Queue | None) -> None:
+        """Refuse a queue of another device."""
+        if queue is not None and queue.host is not self._host:
+            raise DriverError(f"queue {queue.number} is of another device; make one on this one")
+
+    @checked(queue=a(Queue), after=many(Piece))
     def barrier(self, queue: Queue, after: Sequence[Piece]) -> Piece:
         """Put a packet into a queue that completes when all of up to five pieces in queues have.
 
@@ -216,6 +225,7 @@ class Work:
             As by `Queue.barrier`.
         """
         self._require_clear()
+        self._check_queue(queue)
         for piece in after:
             if piece.queue is None:
                 raise DriverError(f"a barrier waits for packets of queues; kernel {piece.name!r} was started in a "
@@ -252,6 +262,7 @@ class Work:
 
     # Taken off the device
 
+    @checked(withdraw=FLAG)
     def reset(self, *, withdraw: bool = False, max_cycles: int = DEFAULT_CYCLES) -> ResetReport:
         """Take all launches off the device; memory stays as it is. `relaunch` runs again what did not end.
 

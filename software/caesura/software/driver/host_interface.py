@@ -8,6 +8,7 @@ from typing import cast
 
 from caesura.hw.arch.geometry import Geometry
 from caesura.hw.arch.registers import Register, device_register_map, register_map
+from caesura.software.names import alternatives
 
 from .closed_transport import ClosedTransport
 from .errors import DriverError
@@ -72,20 +73,28 @@ class HostInterface:
         if end := getattr(machine, "close", None):
             end()
 
+    def _register(self, path: str) -> Register:
+        """Return a register by its path, or say which was probably meant."""
+        try:
+            return self._registers[path]
+        except KeyError:
+            raise DriverError(f"path {path!r} leads to no register of {self.geometry.name}; "
+                              f"{alternatives(path, self._registers)}") from None
+
     @whole
     def read(self, path: str) -> int:
         """Return a register by path, for example ``"kernel[0].state"``."""
-        return self.transport.read_register(self._registers[path].address)
+        return self.transport.read_register(self._register(path).address)
 
     @whole
     def peek(self, path: str) -> int | None:
         """Return a register without time passing, None on a machine that cannot (Amaranth's simulator)."""
-        return self.transport.peek_register(self._registers[path].address)
+        return self.transport.peek_register(self._register(path).address)
 
     @whole
     def write(self, path: str, value: int | None = None, **fields: int) -> None:
         """Write a register as a whole or by fields."""
-        register = self._registers[path]
+        register = self._register(path)
         word = register.pack(**fields) if value is None else value
         self.transport.write_register(register.address, word)
         self._held[path] = word
@@ -131,13 +140,13 @@ class HostInterface:
 
     def pack(self, path: str, **fields: int) -> int:
         """Return a register's value with the given fields, the rest 0."""
-        return self._registers[path].pack(**fields)
+        return self._register(path).pack(**fields)
 
     def fields(self, path: str) -> dict[str, int]:
         """Return a register's fields."""
-        return self._registers[path].unpack(self.read(path))
+        return self._register(path).unpack(self.read(path))
 
     def peek_fields(self, path: str) -> dict[str, int] | None:
         """Return a register's fields without time passing, None on a machine that cannot."""
         value = self.peek(path)
-        return None if value is None else self._registers[path].unpack(value)
+        return None if value is None else self._register(path).unpack(value)

@@ -22,6 +22,7 @@ from .regions import Allocation
 from .textures import Texture, texture_words
 from .tickets import Ticket, ticket_of
 from .variables import Bank, GlobalVariables
+from .wanted import shown
 
 __all__ = ["AdoptedKernel", "LoadedKernel", "ModuleData", "code_bytes"]
 
@@ -182,9 +183,9 @@ class LoadedKernel:
             If the arguments do not match the parameters.
         """
         parameters = self.image.parameters
-        if not isinstance(arguments, Sequence):
+        if not isinstance(arguments, Sequence) or isinstance(arguments, (str, bytes)):
             raise LaunchError(f"kernel {self.image.name!r}: the arguments must be a list, one for each parameter, "
-                              f"not {type(arguments).__name__}")
+                              f"not {shown(arguments)}")
         if len(arguments) != len(parameters):
             names = ", ".join(f"{p.type} {p.name}" for p in parameters) or "none"
             raise LaunchError(f"kernel {self.image.name!r} takes {len(parameters)} arguments ({names}), "

@@ -16,6 +16,7 @@ from .host_interface import HostInterface
 from .lock import FairLock, whole
 from .regions import Allocation, Region
 from .transport import Transport
+from .wanted import ADDRESS, BYTES, checked
 
 __all__ = ["DeviceMemory", "MemoryUser", "SYSTEM_BASE", "heap_region", "split_memory"]
 
@@ -121,6 +122,7 @@ class DeviceMemory:
         """Of the device."""
         return self.host.lock
 
+    @checked(address=ADDRESS, data=BYTES)
     @whole
     def write_memory(self, address: int, data: bytes) -> None:
         """Write memory that running kernels may look at; thread blocks that wait for it to change come back.

@@ -17,6 +17,7 @@ from .launcher import LaunchingDevice
 from .loaded import LoadedKernel, ModuleData
 from .textures import texture_words
 from .variables import Variable
+from .wanted import TEXT, a, checked
 
 __all__ = ["Module", "Kernel"]
 
@@ -86,6 +87,7 @@ class Module(Mapping[str, "Kernel"]):
         return {name: Variable(data.globals, symbol) for data in reversed(self._data)
                 for name, symbol in data.globals.symbols.items()}
 
+    @checked(name=TEXT)
     def symbol(self, name: str, dtype=None) -> Variable:
         """Return a constant or global variable by name, to be read and written by the host.
 
@@ -107,6 +109,7 @@ class Module(Mapping[str, "Kernel"]):
             raise LaunchError(f"{len(found) or 'no'} variables {name!r} in this module; there are {known}")
         return found[0]
 
+    @checked(name=TEXT, array=a(DeviceArray))
     def bind_texture(self, name: str, array: DeviceArray) -> None:
         """Let a texture reference (``.global .texref``) read an array, from the next launch on.
 
@@ -129,6 +132,7 @@ class Module(Mapping[str, "Kernel"]):
         for kernel in users:
             kernel.data.textures[name] = array
 
+    @checked(name=TEXT)
     def __getitem__(self, name: str) -> Kernel:
         try:
             return self.kernels[name]

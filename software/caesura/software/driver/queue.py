@@ -35,6 +35,7 @@ from .lock import FairLock, whole
 from .memory import DeviceMemory
 from .regions import Allocation
 from .simulated_time import DEFAULT_CYCLES, SimulatedTime
+from .wanted import FLAG, a, checked, many, optional
 
 __all__ = ["Flight", "Queue", "Queued"]
 
@@ -209,9 +210,15 @@ class Queue:
         if whole_number(capacity, "capacity") not in range(1, g.queue_capacity + 1):
             raise DriverError(f"capacity must be 1 to {g.queue_capacity}, the queue_capacity of this machine "
                               f"({g.name}), not {capacity}")
+        if whole_number(block_threads, "block_threads") > g.warps * g.warp_size:
+            raise DriverError(f"block_threads must be up to {g.warps * g.warp_size}, the threads of an SM of this "
+                              f"machine ({g.name}), not {block_threads}")
+        if whole_number(shared_bytes, "shared_bytes") > g.shared_bytes:
+            raise DriverError(f"shared_bytes must be up to {g.shared_bytes}, the shared memory of an SM of this "
+                              f"machine ({g.name}), not {shared_bytes}")
         self._packets, self._places, self._capacity = packets, capacity, capacity
-        self._warps = -(-whole_number(block_threads, "block_threads") // g.warp_size)
-        self._shared = max(whole_number(shared_bytes, "shared_bytes"), *(each.image.shared_bytes for each in kernels))
+        self._warps = -(-block_threads // g.warp_size)
+        self._shared = max(shared_bytes, *(each.image.shared_bytes for each in kernels))
         self._registers = max(kernel.image.registers for kernel in kernels)
         self._local = max(kernel.image.all_local_bytes for kernel in kernels)
         area = area_bound(g, self._warps, self._registers, self._shared)
@@ -299,6 +306,7 @@ class Queue:
 
     # Packets
 
+    @checked(kernel=a(LoadedKernel), barrier=FLAG)
     @whole
     def launch(self, kernel: LoadedKernel, grid, block, arguments: Sequence, shared_bytes: int = 0, *,
                barrier: bool = False) -> Queued:
@@ -350,6 +358,7 @@ class Queue:
         self.fit_window()
         return self._put(image.name, PacketType.DISPATCH | barrier << _BARRIER_BIT | 3 << 16, packet, held, kernel)
 
+    @checked(after=many(Queued), any_of=FLAG, barrier=FLAG)
     def barrier(self, after: Sequence[Queued], any_of: bool = False, *, barrier: bool = False) -> Queued:
         """Put a packet into the queue that completes when all of up to five others have, of any queue; or, with
         `any_of`, when one of them has. What is behind it waits for that. With `barrier` it waits for all before it in
@@ -441,6 +450,7 @@ class Queue:
         signalled = next((each.index for each in self._queued if not each.done), self._written - self._first)
         return max(signalled, self._host.read(f"queue[{self.number}].read_index") - self._first)
 
+    @checked(queued=optional(a(Queued)))
     def wait(self, queued: Queued | None = None, max_cycles: int = DEFAULT_CYCLES) -> None:
         """Let time pass until a packet has completed, or all that are in the queue.
 
@@ -452,6 +462,9 @@ class Queue:
             If it takes longer than `max_cycles`.
         """
         passed, limit = 0, whole_number(max_cycles, "max_cycles")
+        if queued is not None and queued.queue is not self:
+            where = "another queue" if queued.queue.host is self._host else "a queue of another device"
+            raise DriverError(f"queued: packet {queued.index} ({queued.name}) is of {where}; wait for it there")
         wanted = [queued] if queued else self._queued
         while not all(each.done for each in wanted):
             if self._left:

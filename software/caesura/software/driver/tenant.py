@@ -15,6 +15,7 @@ from .partition import Partition
 from .regions import Region
 from .simulated_time import DEFAULT_CYCLES
 from .transport import Transport
+from .wanted import a, checked
 
 __all__ = ["Tenant"]
 
@@ -107,18 +108,25 @@ class Tenant(AddressSpace):
             raise Closed(f"{self.name} is being closed, and begins nothing more; if its close was cut short, close it "
                          "again")
 
+    @checked(launch=a(Launch))
     def wait(self, launch: Launch, max_cycles: int = DEFAULT_CYCLES) -> int:
         """Let time pass until a launch of its own has finished; see `Device.wait`."""
+        limit = whole_number(max_cycles, "max_cycles")
         self._check_own(launch)
-        return self._core.time.wait(launch, max_cycles)
+        return self._core.time.wait(launch, limit)
 
+    @checked(launch=a(Launch))
     def kill(self, launch: Launch, max_cycles: int = DEFAULT_CYCLES) -> None:
         """End a launch of its own, whatever it does; see `Device.kill`."""
+        limit = whole_number(max_cycles, "max_cycles")
         self._check_own(launch)
-        self._core.preemption.kill(launch, max_cycles)
+        self._core.preemption.kill(launch, limit)
 
     def _check_own(self, launch: Launch) -> None:
         self.require_open()
+        if launch.device.host is not self.host:
+            raise DriverError(f"the launch of kernel {launch.kernel.image.name!r} was launched on another device than "
+                              f"{self.name}")
         if launch.device is not self:
             raise DriverError(f"the launch of kernel {launch.kernel.image.name!r} is of {launch.device.name}, not of "
                               f"{self.name}")

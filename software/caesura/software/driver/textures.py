@@ -6,6 +6,7 @@ import numpy as np
 
 from .arrays import DeviceArray
 from .errors import LaunchError
+from .wanted import a, checked
 
 __all__ = ["Texture", "texture_words"]
 
@@ -48,6 +49,7 @@ class Texture:
         If the array can be no texture.
     """
 
+    @checked(array=a(DeviceArray))
     def __init__(self, array: DeviceArray):
         self.array = array
         words = texture_words(array, "texture")

@@ -13,6 +13,7 @@ from .errors import DriverError, LaunchError
 from .lock import FairLock, whole
 from .memory import DeviceMemory
 from .regions import Allocation
+from .wanted import WHOLE, checked, shown
 
 __all__ = ["Bank", "GlobalVariables", "Variable", "relocated", "symbols_of"]
 
@@ -155,7 +156,11 @@ class Variable:
         self._bank, self._symbol = bank, symbol
         self.name = symbol.name
         own = f"{_LETTERS[symbol.type[0]]}{int(symbol.type[1:]) // 8}"
-        self.dtype = np.dtype(own if dtype is None else dtype).newbyteorder("<")
+        try:
+            self.dtype = np.dtype(own if dtype is None else dtype).newbyteorder("<")
+        except (TypeError, ValueError):
+            raise LaunchError(f"dtype: there is no type {shown(dtype)} of the elements of {bank.what} {self.name!r}"
+                              ) from None
         if self.dtype.hasobject or not self.dtype.itemsize or symbol.size % self.dtype.itemsize:
             raise LaunchError(f"{bank.what} {self.name!r} of {symbol.size} bytes is no whole number of {self.dtype}")
         self.count = symbol.size // self.dtype.itemsize
@@ -181,6 +186,7 @@ class Variable:
         """Of the device."""
         return self._bank.device.lock
 
+    @checked(first=WHOLE)
     @whole
     def set(self, values, first: int = 0) -> None:
         """Copy a number or an array to the elements from `first` on.
@@ -196,7 +202,7 @@ class Variable:
         given = np.atleast_1d(np.asarray(values))
         converted = convert(given, self.dtype)
         if given.ndim != 1 or first < 0 or first + len(converted) > self.count:
-            raise InputError(f"{given.size} values at {first} do not fit the {self.count} elements of "
+            raise InputError(f"{given.size} values, first at {first}, do not fit the {self.count} elements of "
                              f"{self._bank.what} {self.name!r}")
         if self._bank.in_use():
             raise DriverError(f"{self._bank.what} {self.name!r} belongs to a kernel that has not finished, or waits in "

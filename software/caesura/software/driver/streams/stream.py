@@ -14,6 +14,7 @@ from ..launcher import Launcher
 from ..loaded import LoadedKernel
 from ..memory import DeviceMemory
 from ..simulated_time import DEFAULT_CYCLES
+from ..wanted import TEXT, Wanted, a, checked
 from .task import Action, Call, KernelTask, Task, TaskState, Wait
 
 __all__ = ["Event", "Stream"]
@@ -66,6 +67,7 @@ class Event(Action):
         """When all before it had ended, as far as the host has seen: None until then, or if it never came to that."""
         return self.ended if self.state is TaskState.DONE else None
 
+    @checked(other=Wanted("an Event", lambda value: isinstance(value, Event)))
     def since(self, other: Event) -> int:
         """Return the cycles from another event to this one.
 
@@ -132,6 +134,7 @@ class Stream:
 
     # What can be put in
 
+    @checked(kernel=a(LoadedKernel))
     def launch(self, kernel: LoadedKernel, grid, block, arguments: Sequence, shared_bytes: int = 0) -> KernelTask:
         """Launch a kernel when all before it has ended; see `Kernel.__call__`.
 
@@ -143,12 +146,14 @@ class Stream:
             has ended.
         """
         self._check_open()
+        self._check_device(kernel.device, f"kernel {kernel.image.name!r}")
         if kernel.device is not self.owner:
             raise DriverError(f"kernel {kernel.image.name!r} is of {kernel.device.name}, the stream of "
                               f"{self.owner.name}; use one of its own")
         return self._put(KernelTask(self, self._streams.launcher, kernel, triple(grid, "grid"), triple(block, "block"),
                                     arguments, shared_bytes))
 
+    @checked(array=a(DeviceArray))
     def copy_to(self, array: DeviceArray, values) -> Task:
         """Copy a numpy array to a device array, as `DeviceArray.set`; the values are those of now. The array's memory
         stays until the task has ended.
@@ -161,11 +166,13 @@ class Stream:
         self._check_array(array)
         return self._put(Action(self, "copy to the device", array.writer(values)))
 
+    @checked(array=a(DeviceArray))
     def copy_from(self, array: DeviceArray) -> Task:
         """Copy a device array, whose memory stays until then; the result of the task is a numpy array."""
         self._check_array(array)
         return self._put(Action(self, "copy from the device", array.reader()))
 
+    @checked(name=TEXT)
     def call(self, function: Callable[[], Any], name: str = "") -> Task:
         """Call a function of the host, without arguments, which may use the device, put more into streams, and wait for
         others. The thread calls it that is first to see that it is its turn: this one, or any that waits.
@@ -189,6 +196,7 @@ class Stream:
         self._check_open()
         return self._put(Event(self))
 
+    @checked(awaited=a(Task))
     def wait_event(self, awaited: Task) -> Task:
         """Have what is put in from now on wait for an event, or any other task, of another stream of the device."""
         self._check_open()
@@ -207,8 +215,13 @@ class Stream:
         if self.closed:
             raise DriverError(f"the stream {self.name} has been closed; make another")
 
+    def _check_device(self, device: DeviceMemory, what: str) -> None:
+        if device.host is not self.host:
+            raise DriverError(f"{what} is on another device than the stream {self.name}; use one of its own")
+
     def _check_array(self, array: DeviceArray) -> None:
         self._check_open()
+        self._check_device(array.device, "the array")
         if array.device is not self.owner:
             raise DriverError(f"the array is of {array.device.name}, the stream of {self.owner.name}; use one of its "
                               "own")

@@ -10,7 +10,7 @@ from typing import Any
 
 from ..arguments import whole_number
 from ..bounds import monitor_of
-from ..errors import CycleLimit
+from ..errors import CycleLimit, DriverError
 from ..launcher import Launcher
 from ..lock import FairLock, whole
 from ..memory import DeviceMemory
@@ -135,6 +135,11 @@ class Streams:
     def wait_any(self, tasks: Iterable[Task], max_cycles: int = DEFAULT_CYCLES) -> Task:
         """Let time pass until one of some tasks is over, and return it; see `Device.wait_any`."""
         tasks = list(tasks)
+        if not tasks:
+            raise DriverError("tasks: there is none to wait for; give one or more")
+        for task in tasks:
+            if task.stream.host is not self.launcher.host:
+                raise DriverError(f"tasks: {task.name} is of another device; wait for it there")
         passed = self.wait_until(lambda: any(task.over for task in tasks), max_cycles)
         for task in tasks:
             if task.over:

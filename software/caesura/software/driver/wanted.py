@@ -1,0 +1,126 @@
+"""What public calls want of their arguments: each is looked at before anything happens.
+
+::
+
+    @checked(launch=a(Launch), gang=FLAG)
+    def resume(self, launch, *, gang=False): ...
+
+An argument that is none gets one message with the call, the argument, what is wanted, and what was given. Numbers that
+have messages of their own (`arguments.whole_number`) are not named here.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import operator
+import os
+from collections.abc import Callable, Collection, Iterable, Sequence
+from typing import Any, NamedTuple, ParamSpec, TypeVar
+
+import numpy as np
+
+from .errors import DriverError
+
+__all__ = ["ADDRESS", "BYTES", "FLAG", "MANY_NAMES", "PATH", "TEXT", "WHOLE", "WHOLES", "WORD", "Wanted", "a",
+           "checked", "many", "optional", "shown"]
+
+Arguments = ParamSpec("Arguments")
+Result = TypeVar("Result")
+_SHOWN = 80
+"""Characters of a value that a message shows."""
+_ADDRESSES = 1 << 32
+
+
+class Wanted(NamedTuple):
+    """What an argument has to be.
+
+    Attributes
+    ----------
+    what : str
+        In words, behind "must be".
+    holds : callable
+        Whether a value is one.
+    """
+
+    what: str
+    holds: Callable[[Any], bool]
+
+
+def shown(value: object) -> str:
+    """Return a value as messages show it: its first characters."""
+    try:
+        text = repr(value)
+    except Exception:  # of an object that is not whole
+        text = f"an object of type {type(value).__name__}"
+    return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}..."
+
+
+def _whole(value: object) -> bool:
+    try:
+        return not isinstance(value, (bool, np.bool_)) and operator.index(value) >= 0  # pyright: ignore
+    except TypeError:
+        return False
+
+
+FLAG = Wanted("True or False", lambda value: isinstance(value, (bool, np.bool_)))
+TEXT = Wanted("a text", lambda value: isinstance(value, str))
+PATH = Wanted("the path of a file", lambda value: isinstance(value, (str, os.PathLike)))
+WHOLE = Wanted("a whole number from 0", _whole)
+ADDRESS = Wanted(f"an address from 0 to {_ADDRESSES - 1:#x}", lambda value: _whole(value) and value < _ADDRESSES)
+WORD = Wanted("a word from 0 to 0xffffffff", lambda value: _whole(value) and value < _ADDRESSES)
+WHOLES = Wanted("a list of whole numbers from 0", lambda value: isinstance(value, Iterable) and not isinstance(
+    value, (str, bytes)) and (not isinstance(value, Collection) or all(map(_whole, value))))
+BYTES = Wanted("bytes", lambda value: isinstance(value, (bytes, bytearray, memoryview)))
+MANY_NAMES = Wanted("a collection of texts", lambda value: isinstance(value, Collection) and not isinstance(
+    value, (str, bytes)) and all(isinstance(each, str) for each in value))
+
+
+def _named(kind: type) -> str:
+    name = kind.__name__
+    return f"{'an' if name[0] in 'AEIOU' else 'a'} {name}"
+
+
+def a(kind: type) -> Wanted:
+    """Return what an object of a class is."""
+    return Wanted(_named(kind), lambda value: isinstance(value, kind))
+
+
+def many(kind: type, ordered: bool = False) -> Wanted:
+    """Return what several objects of a class are; an iterator's are not looked at, since that would use them up."""
+    def holds(value: object) -> bool:
+        if not isinstance(value, Sequence if ordered else Iterable) or isinstance(value, (str, bytes)):
+            return False
+        return not isinstance(value, Collection) or all(isinstance(each, kind) for each in value)
+
+    return Wanted(f"a list of objects of {kind.__name__}", holds)
+
+
+def optional(wanted: Wanted) -> Wanted:
+    """Return the same, or None."""
+    return Wanted(f"{wanted.what}, or None", lambda value: value is None or wanted.holds(value))
+
+
+def checked(**wanted: Wanted) -> Callable[[Callable[Arguments, Result]], Callable[Arguments, Result]]:
+    """Have a call look at its arguments, by their names, before it begins.
+
+    Raises
+    ------
+    DriverError
+        By the call, if one is not what is wanted.
+    """
+    def decorate(function: Callable[Arguments, Result]) -> Callable[Arguments, Result]:
+        names = [*inspect.signature(function).parameters]
+        assert wanted.keys() <= {*names}, f"{function.__qualname__} has no {wanted.keys() - {*names}}"
+
+        @functools.wraps(function)
+        def call(*given: Arguments.args, **named: Arguments.kwargs) -> Result:
+            for name, value in (*zip(names, given, strict=False), *named.items()):
+                if (want := wanted.get(name)) is not None and not want.holds(value):
+                    raise DriverError(f"{function.__name__.strip('_')}: {name} must be {want.what}, not "
+                                      f"{shown(value)}")
+            return function(*given, **named)
+
+        return call
+
+    return decorate
