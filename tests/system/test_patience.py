@@ -5,7 +5,7 @@ import dataclasses
 import numpy as np
 import pytest
 
-from caesura.hw.arch.context import Mechanism
+from caesura.hw.arch.context import Capability, Mechanism
 from caesura.hw.arch.encoding import Instruction, encode
 from caesura.hw.arch.isa import Special
 from caesura.sim import open_device
@@ -18,7 +18,8 @@ from caesura.sim.testing.tiny_run import TINY, neighbour, work
 from caesura.sim.workloads.everywhere import Campaign, totals
 from caesura.software.compiler import KernelImage, Parameter
 from caesura.software.driver import CycleLimit, DriverError, preemption
-from caesura.software.driver.patience import SHARE, default_patience
+from caesura.software.driver import patience as patience_module
+from caesura.software.driver.patience import SHARE, bus_share
 from caesura.software.waiting import UNLIMITED
 from support.selection import quick
 
@@ -158,7 +159,7 @@ def test_what_is_live_at_the_last_point_is_not_enough_for_a_warp_stopped_elsewhe
 
 def test_the_default_follows_what_the_launch_holds_of_the_sm(device, monkeypatch):
     share = 8 * SHARE  # of so small an SM the default one is no cycle
-    monkeypatch.setattr(preemption, "default_patience", lambda launch: default_patience(launch, share))
+    monkeypatch.setattr(preemption, "default_patience", lambda launch, mechanism: bus_share(launch, share))
     kernel, output = native(device, ENDLESS, 16), device.zeros(16, np.int32)
     found = []
     for grid in (1, 2):
@@ -170,6 +171,20 @@ def test_the_default_follows_what_the_launch_holds_of_the_sm(device, monkeypatch
         assert saved.patience == int(share * saved.occupied_bytes / TINY.bytes_per_cycle)
         assert device.read("patience") == saved.patience
     assert found[1] == 2 * found[0] > 0
+
+
+@pytest.mark.parametrize("mechanism", WAITING, ids=lambda m: m.name)
+def test_the_default_is_no_cycle_with_mechanisms_that_compress(mechanism, monkeypatch):
+    monkeypatch.setattr("caesura.software.driver.patience.SHARE", 8 * SHARE)
+    with open_device("golden", TINY.replace(queues=1), 1 << 18) as device:
+        launch = native(device, ENDLESS, 16)(2, 16, [device.zeros(16, np.int32)])
+        device.advance(100)
+        monkeypatch.setattr(patience_module, "bus_share", lambda launch: 17)
+        waits = 0 if mechanism.has(Capability.COMPRESSES) else 17
+        assert device.preempt(launch, mechanism, max_cycles=5_000).patience == device.read("patience") == waits
+        device.queue([launch.kernel], 16)
+        device.preempt_by(mechanism)
+        assert (device.read("patience") == 0) == mechanism.has(Capability.COMPRESSES)
 
 
 @pytest.mark.parametrize("patience", [-1, 1.5, "forever", True, 0xFFFF_FFFF, "12"])

@@ -13,7 +13,7 @@ from caesura.sim.bench.patience import Task, measure, print_report, run, summary
 from caesura.sim.report import patience as report
 from caesura.sim.testing.tiny_run import TINY, work
 from caesura.software.cli import main
-from caesura.software.driver.patience import SHARE, default_patience
+from caesura.software.driver.patience import SHARE, bus_share, default_patience
 from caesura.software.waiting import UNLIMITED
 from support.sim.tiny_launch import tiny_launch
 
@@ -111,8 +111,9 @@ def test_markdown_has_a_column_for_each_share(tmp_path):
 def test_the_default_is_a_share_of_what_is_resident():
     _, launch = tiny_launch(work(), 50, "golden")
     occupied = launch.resident_tbs * launch.occupied_tb_bytes / TINY.bytes_per_cycle
-    assert occupied > 0 and default_patience(launch) == int(occupied * SHARE)
-    assert default_patience(launch, Fraction(3)) == int(3 * occupied)
+    assert occupied > 0 and default_patience(launch, Mechanism.LIVE) == int(occupied * SHARE)
+    assert bus_share(launch, Fraction(3)) == int(3 * occupied)
+    assert default_patience(launch, Mechanism.LIVE_CP) == default_patience(launch, Mechanism.LIVE_TB) == 0
 
 
 @pytest.mark.parametrize("given", ["many", "1/0", "-1", "1001"])

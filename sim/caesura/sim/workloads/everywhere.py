@@ -30,7 +30,7 @@ from caesura.sim.scenario import PreemptionResult, Work, differences, interrupt,
 from caesura.sim.workloads.random_native import NativeProgram
 from caesura.software.compiler import KernelImage
 from caesura.software.driver import Device, DeviceArray, Launch
-from caesura.software.driver.patience import default_patience
+from caesura.software.driver.patience import bus_share
 from caesura.software.driver.regions import Allocation
 from caesura.software.driver.transport import Transport
 from caesura.software.kernels.job import Job
@@ -205,7 +205,7 @@ class Campaign:
         """Return the patience that a preempt of the kernel, as it is now, is to be given."""
         if not mechanism.has(Capability.STOPS_AT_POINTS):
             return None
-        return default_patience(self._launch, patience) if isinstance(patience, Fraction) else patience
+        return bus_share(self._launch, patience) if isinstance(patience, Fraction) else patience
 
     def _traps(self, mechanism: Mechanism) -> bool:
         return bool(self.work.image.traps) and mechanism.has(Capability.STOPS_AT_POINTS)

@@ -68,8 +68,8 @@ class Waiting(click.ParamType):
 
 patience_option = click.option(
     "--patience", type=Waiting(),
-    help="Cycles of drain after which warps stop where they are, rather than at a preemption point  [default: follows "
-         "what the kernel holds of the SM]")
+    help="Cycles of drain after which warps stop where they are, rather than at a preemption point  [default: 0 with "
+         "mechanisms that compress; else it follows what the kernel holds of the SM]")
 grace_option = click.option(
     "--grace", type=Waiting(),
     help="Cycles that thread blocks are given to run to their end before the rest is stopped and saved  [default: 0]")

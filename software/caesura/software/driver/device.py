@@ -282,8 +282,9 @@ class Device(AddressSpace):
             Or its name: ``"occupied"``, ``"live"``, ``"live+cp"``, ``"live+tb"``.
         patience : int or str, optional
             Cycles of drain after which warps that have not got to a preemption point stop where they are, and are saved
-            with all registers they have written; ``"unlimited"`` to wait for ever. Follows what the launch holds of the
-            SM unless given (docs/python.md). Of a mechanism that waits for points only.
+            with all registers they have written; ``"unlimited"`` to wait for ever. Unless given it is 0 with mechanisms
+            that compress, and follows with others what the launch holds of the SM (docs/python.md). Of a mechanism that
+            waits for points only.
         grace : int or str
             Cycles that thread blocks are given to run to their end, while no fresh ones are launched; those that have
             not ended by then are saved. ``"unlimited"`` to wait for all of them (draining: Tanasic et al.; Chimera).

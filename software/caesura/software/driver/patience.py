@@ -4,22 +4,31 @@ from __future__ import annotations
 
 from fractions import Fraction
 
+from caesura.hw.arch.context import Capability, Mechanism
 from caesura.hw.arch.geometry import Geometry
 
 from .launch import Launch
 
-__all__ = ["SHARE", "default_patience", "whole_sm_patience"]
+__all__ = ["SHARE", "bus_share", "default_patience", "whole_sm_patience"]
 
 SHARE = Fraction(1, 512)
 """Of the time that the bus takes for everything the resident TBs have allocated; measured (docs/patience.md)."""
 
 
-def default_patience(launch: Launch, share: Fraction = SHARE) -> int:
+def default_patience(launch: Launch, mechanism: Mechanism) -> int:
     """Return the default patience of a preempt, in cycles.
 
-    A share of what it costs at least to stop at once and save all that is allocated: the registers and shared memory of
-    the resident TBs over the bytes that the memory takes in a cycle. So a preempt waits the longer, the more it may
-    save by it, and waiting in vain costs little next to the save.
+    0 with a mechanism that compresses: what is dead where a warp stands is compressed too, so that it has little to win
+    by going on to a point. With others it is a share of what it costs to stop at once and save all that is allocated.
+    """
+    return 0 if mechanism.has(Capability.COMPRESSES) else bus_share(launch)
+
+
+def bus_share(launch: Launch, share: Fraction = SHARE) -> int:
+    """Return a share of the bus time for all that is allocated, in cycles: the registers and shared memory of the
+    resident TBs over the bytes that the memory takes in a cycle.
+
+    So a preempt waits the longer, the more it may save by it, and waiting in vain costs little next to the save.
 
     Parameters
     ----------
@@ -31,6 +40,8 @@ def default_patience(launch: Launch, share: Fraction = SHARE) -> int:
     return int(float(share) * occupied / launch.device.geometry.bytes_per_cycle)
 
 
-def whole_sm_patience(g: Geometry, share: Fraction = SHARE) -> int:
-    """Return the same for an SM of which everything is allocated: the patience of who does not know what will be."""
-    return int(float(share) * (g.registers * g.vector_bytes + g.shared_bytes) / g.bytes_per_cycle)
+def whole_sm_patience(g: Geometry, mechanism: Mechanism) -> int:
+    """Return the default for an SM of which everything is allocated: for preempts of launches not known yet."""
+    if mechanism.has(Capability.COMPRESSES):
+        return 0
+    return int(float(SHARE) * (g.registers * g.vector_bytes + g.shared_bytes) / g.bytes_per_cycle)

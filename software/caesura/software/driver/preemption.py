@@ -191,7 +191,7 @@ class Preemption:
                               "resumed with one, so give the same")
         if mechanism.has(Capability.STOPS_AT_POINTS):
             if patience is None:  # a routine ends soon
-                patience = UNLIMITED if trap else default_patience(launch)
+                patience = UNLIMITED if trap else default_patience(launch, mechanism)
             self._host.write("patience", waiting_cycles(patience))
         self._host.hold("grace", waiting_cycles(grace) or 0)
         self._host.hold_each("spared", self._others(launch, tbs))

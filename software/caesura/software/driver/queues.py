@@ -99,8 +99,8 @@ class Queues:
         self._host.write("queue_checkpoints", mechanism=mechanism, scramble=flags["scramble"])
         if mechanism.has(Capability.STOPS_AT_POINTS):
             patience = given.get("patience")
-            self._host.write("patience", waiting_cycles(whole_sm_patience(self._host.geometry) if patience is None
-                                                        else patience))
+            self._host.write("patience", waiting_cycles(whole_sm_patience(self._host.geometry, mechanism)
+                                                        if patience is None else patience))
         self._host.hold("grace", waiting_cycles(given.get("grace", 0)) or 0)
 
     def _remove(self, queue: Queue) -> None:
