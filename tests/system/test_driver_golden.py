@@ -113,7 +113,7 @@ def test_compressed_context_reads_as_the_uncompressed_one(name):
         w = work(name)
         launch, _ = start_job(device, device.load([w.image])[name], w.job)
         device.advance(150)
-        if device.preempt(launch, mechanism):
+        if device.preempt(launch, mechanism, patience=None if mechanism is Mechanism.OCCUPIED else "unlimited"):
             found[mechanism] = device.context(launch)
     for tb, packed in (both for mechanism in (Mechanism.LIVE_CP, Mechanism.LIVE_TB) for both in zip(
             found.get(Mechanism.LIVE, []), found.get(mechanism, []), strict=True)):
