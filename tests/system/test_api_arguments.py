@@ -276,6 +276,30 @@ def test_wrong_arguments_are_named_with_what_is_wanted(owner, other):
     assert not wrong, "\n".join(wrong)
 
 
+SETTERS = {("device", "observer"): "None", ("queue", "capacity"): ""}
+"""What programs set, with the kind of value that is right though it looks wrong."""
+
+
+def test_no_setter_is_forgotten():
+    found = {(kind.__name__, name) for kind in CLASSES for name, member in inspect.getmembers(kind)
+             if isinstance(member, property) and member.fset is not None}
+    assert found == {(type(getattr(Scene(), subject)).__name__, name) for subject, name in SETTERS}
+
+
+@pytest.mark.parametrize("subject, name", SETTERS)
+def test_what_is_set_is_named_too(subject, name):
+    scene, wrong = Scene(), []
+    for label, value in NOT.items():
+        try:
+            setattr(getattr(scene, subject), name, value)
+            error = None
+        except Exception as found:
+            error = found
+        if label != SETTERS[subject, name] and (why := wanted(error, name, value)):
+            wrong.append(f"{subject}.{name} = {label}: {why}")
+    assert not wrong, "\n".join(wrong)
+
+
 def others():
     for owner, name, parameter in trials():
         if parameter in OTHERS or parameter in MANY_OTHERS:

@@ -24,7 +24,7 @@ from .simulated_time import DEFAULT_CYCLES, Observer
 from .streams import Task
 from .tenant import Tenant
 from .transport import Transport
-from .wanted import ADDRESS, FLAG, TEXT, WHOLE, WHOLES, WORD, a, checked, many, optional
+from .wanted import ADDRESS, FLAG, TEXT, WHOLE, WHOLES, WORD, Wanted, a, checked, many, optional
 
 __all__ = ["Device"]
 
@@ -223,6 +223,7 @@ class Device(AddressSpace):
         return self._time.observer
 
     @observer.setter
+    @checked(observer=optional(Wanted("a function of a launch and a cycle", callable)))
     def observer(self, observer: Observer | None) -> None:
         self._time.observer = observer
 
