@@ -44,7 +44,7 @@ REFUSED = (
     ("bar.arrive 1, 64;", "split barrier"), ("@%p1 bar.arrive 1, 64;", "split barrier"),
     ("redux.sync.add.s32 %r1, %r2, %r3;", "reduction of a warp"),
     ("barrier.cluster.arrive;", "cluster"), ("mov.u32 %r1, %cluster_ctaid.x;", "cluster"),
-    ("add.f16 %h1, %h2, %h3;", "less than 32 bits"), ("fma.rn.bf16x2 %r1, %r2, %r3, %r4;", "less than 32 bits"))
+    ("cvt.rna.tf32.f32 %r1, %f1;", "matrix products"), ("cvt.rn.f16x2.e4m3x2 %r1, %rs1;", "matrix products"))
 
 
 @pytest.mark.parametrize(("statement", "what"), REFUSED)

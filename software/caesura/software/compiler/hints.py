@@ -25,8 +25,8 @@ HINTS: tuple[tuple[str, str, str], ...] = (
     (r"^(?:@!?\S+ )?redux\b", "a reduction of a warp", "reduce with __shfl_xor_sync in five steps"),
     (r"\bbarrier\.cluster|\bmapa\b|%cluster|%is_explicit_cluster|::cluster|\bgetctarank\b",
      "a cluster of thread blocks", "exchange data in global memory, between launches"),
-    (r"\.(?:b?f16(?:x2)?|tf32|e\dm\d(?:x2)?)\b", "arithmetic of less than 32 bits",
-     "compute in float; convert where data are loaded and stored, or on the host"),
+    (r"\.(?:tf32|e\dm\d(?:x[24])?|ue\dm\d(?:x2)?|s2f6x2)\b", "arithmetic of formats for matrix products",
+     "compute in float, or in f16 and bf16"),
     (r"^(?:@!?\S+ )?(?:alloca|stacksave|stackrestore)\b", "an array on the stack of a size unknown to the compiler",
      "take an array of constant size"),
 )

@@ -6,15 +6,16 @@ from collections.abc import Callable
 
 from ..ptx.inline import CALL, ENTER, RETURN, YIELD
 from ..ptx.syntax import Instruction, Operand
-from ..ptx.types import DATA_TYPES, WIDTHS
+from ..ptx.types import DATA_TYPES, HALF_TYPES, WIDTHS
 from .context import Context
 
-__all__ = ["lowers", "lowers_f32", "lowers_f64", "handler", "supported_opcodes", "integer_type", "data_type",
-           "check_modifiers", "take_operands", "without_policy", "CACHE_HINT"]
+__all__ = ["lowers", "lowers_f32", "lowers_f64", "lowers_half", "handler", "supported_opcodes", "integer_type",
+           "data_type", "check_modifiers", "take_operands", "without_policy", "CACHE_HINT"]
 
 Handler = Callable[[Context], None]
 _HANDLERS: dict[str, Handler] = {}
 _FLOAT_HANDLERS: dict[str, dict[str, Handler]] = {"f32": {}, "f64": {}}
+_HALF_HANDLERS: dict[str, Handler] = {}
 
 
 def _register(table: dict[str, Handler], opcodes: tuple[str, ...]) -> Callable[[Handler], Handler]:
@@ -40,9 +41,16 @@ def lowers_f64(*opcodes: str) -> Callable[[Handler], Handler]:
     return _register(_FLOAT_HANDLERS["f64"], opcodes)
 
 
+def lowers_half(*opcodes: str) -> Callable[[Handler], Handler]:
+    """Register a function for those instructions of the given base opcodes that have a type of `HALF_TYPES`."""
+    return _register(_HALF_HANDLERS, opcodes)
+
+
 def handler(instruction: Instruction) -> Handler | None:
     """Return the function for an instruction, None if there is none."""
     base = instruction.base
+    if base in _HALF_HANDLERS and any(m in HALF_TYPES for m in instruction.modifiers[-2:]):
+        return _HALF_HANDLERS[base]
     for type, handlers in _FLOAT_HANDLERS.items():
         if type in instruction.modifiers[-2:] and base in handlers:
             return handlers[base]
@@ -52,7 +60,8 @@ def handler(instruction: Instruction) -> Handler | None:
 
 
 def _float_types(base: str) -> tuple[str, ...]:
-    return tuple(type for type, handlers in _FLOAT_HANDLERS.items() if base in handlers)
+    found = tuple(type for type, handlers in _FLOAT_HANDLERS.items() if base in handlers)
+    return (*found, *HALF_TYPES) if base in _HALF_HANDLERS else found
 
 
 def _only_float(ctx: Context) -> None:
@@ -63,7 +72,7 @@ def _only_float(ctx: Context) -> None:
 
 def supported_opcodes() -> list[str]:
     """Return the supported base opcodes, without those of `ptx.inline`, which no PTX has."""
-    found = {*_HANDLERS, *_FLOAT_HANDLERS["f32"], *_FLOAT_HANDLERS["f64"]}
+    found = {*_HANDLERS, *_HALF_HANDLERS, *_FLOAT_HANDLERS["f32"], *_FLOAT_HANDLERS["f64"]}
     return sorted(found - {CALL, ENTER, RETURN, YIELD})
 
 

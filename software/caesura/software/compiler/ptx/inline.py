@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable, Mapping
 from ..errors import CompileError
 from .scopes import as_written, of_range
 from .syntax import Address, Arguments, Function, Guard, Instruction, Label, Name, Number, Operand, Variable, renamed
+from .types import HALF_TYPES
 
 __all__ = ["CALL", "ENTER", "MOST_STATEMENTS", "RETURN", "YIELD", "Inliner", "Statement", "callable_signature",
            "speculatable"]
@@ -55,6 +56,12 @@ def _yielding(site: Instruction) -> Function:
                   for v, p in zip(variables, parameters, strict=True))
     waits = dataclasses.replace(site, opcode=YIELD, operands=tuple(Name(v.name) for v in variables))
     return Function("func", YIELDING, parameters, {}, variables, (*loads, waits), site.line)
+
+
+def _move(variable: Variable) -> str:
+    """Return the opcode that moves a value of a variable's type."""
+    bits = HALF_TYPES.get(variable.type)
+    return f"mov.{variable.type}" if bits is None else f"mov.b{bits}"
 
 
 def speculatable(function: Function) -> bool:
@@ -144,7 +151,7 @@ class Inliner:
 
     def expand(self, function: Function, results: tuple[Operand | None, ...], arguments: tuple[Operand, ...],
                site: Instruction, at_site: bool = False,
-               move: Callable[[Variable], str] = lambda variable: f"mov.{variable.type}") -> list[Statement]:
+               move: Callable[[Variable], str] | None = None) -> list[Statement]:
         """Return the body of `function` with its parameters bound.
 
         Parameters
@@ -156,9 +163,10 @@ class Inliner:
             In whose place it stands; its guard holds for all of it.
         at_site : bool
             Give the statements line, column and text of `site` instead of their own.
-        move : callable
+        move : callable, optional
             Opcode that moves a value to or from a parameter.
         """
+        move = move or _move
         if function.name in self._open:
             raise self._error(site, f"recursive call of {function.name}", "functions that do not call themselves")
         if self._left is not None:

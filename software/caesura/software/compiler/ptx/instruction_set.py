@@ -46,7 +46,6 @@ class Section:
     refused: Mapping[str, str] = field(default_factory=dict)
 
 
-_HALF = "no arithmetic of 16 bits"
 _CLUSTERS = "no clusters of thread blocks"
 _BULK = "no engine that copies by itself"
 _ACROSS = "no memory of several devices"
@@ -58,13 +57,12 @@ SECTIONS: tuple[Section, ...] = (
             "brev bfe bfi szext bmsk dp4a dp2a"),
     Section("9.7.2", "Extended precision", "add.cc addc sub.cc subc mad.cc madc"),
     Section("9.7.3", "Floating point", "testp copysign add.f32 sub.f32 mul.f32 fma mad.f32 div.f32 abs.f32 neg.f32 "
-            "min.f32 max.f32 rcp rcp.approx.ftz.f64 sqrt rsqrt rsqrt.approx.ftz.f64 sin cos lg2 ex2",
-            refused={"no unit for it; compute it from ex2": "tanh"}),
-    Section("9.7.4", "Half precision", refused={
-        _HALF: "add.f16 sub.f16 mul.f16 fma.f16 neg.f16 abs.f16 min.f16 max.f16 tanh.f16 ex2.f16"}),
-    Section("9.7.5", "Mixed precision", refused={_HALF: "add.f32.f16 sub.f32.f16 fma.f32.f16"}),
+            "min.f32 max.f32 rcp rcp.approx.ftz.f64 sqrt rsqrt rsqrt.approx.ftz.f64 sin cos lg2 ex2 tanh"),
+    Section("9.7.4", "Half precision", "add.f16 sub.f16 mul.f16 fma.f16 neg.f16 abs.f16 min.f16 max.f16 "
+            "tanh.f16 ex2.f16"),
+    Section("9.7.5", "Mixed precision", "add.f32.f16 sub.f32.f16 fma.f32.f16"),
     Section("9.7.6", "Comparison and selection", "set setp selp slct"),
-    Section("9.7.7", "Comparison of half precision", refused={_HALF: "set.f16 setp.f16"}),
+    Section("9.7.7", "Comparison of half precision", "set.f16 setp.f16"),
     Section("9.7.8", "Logic and shift", "and or xor not cnot lop3 shf shl shr"),
     Section("9.7.9", "Data movement and conversion", "mov shfl shfl.sync prmt ld ld.global.nc ldu st isspacep cvta cvt "
             "cvt.pack", "prefetch prefetchu applypriority discard createpolicy",

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-__all__ = ["REGISTER_TYPES", "UNUSED_TYPES", "KINDS", "WIDTHS", "DATA_TYPES", "DECLARED_WIDTHS", "OPAQUE_TYPES",
-           "ROUNDINGS", "width_of"]
+__all__ = ["REGISTER_TYPES", "UNUSED_TYPES", "KINDS", "WIDTHS", "DATA_TYPES", "DECLARED_WIDTHS", "HALF_TYPES",
+           "OPAQUE_TYPES", "ROUNDINGS", "width_of"]
 
 WIDTHS: dict[str, int] = {f"{letter}{bits}": bits for letter in "bus" for bits in (8, 16, 32, 64)}
 """Integer type to bits."""
@@ -15,9 +15,11 @@ OPAQUE_TYPES = ("texref", "samplerref", "surfref")
 """Types of variables that are no memory."""
 ROUNDINGS = ("rn", "rz", "rm", "rp")
 """Rounding modifiers: to nearest even, to zero, down, up."""
-REGISTER_TYPES: dict[str, int] = {"pred": 1, **DATA_TYPES}
+HALF_TYPES: dict[str, int] = {"f16": 16, "f16x2": 32, "bf16": 16, "bf16x2": 32}
+"""Types of one or two floating-point numbers of 16 bits, to bits."""
+REGISTER_TYPES: dict[str, int] = {"pred": 1, **DATA_TYPES, **HALF_TYPES}
 """Types a register that is used can have, to bits; a predicate has 1."""
-UNUSED_TYPES = ("f16", "f16x2", "bf16", "bf16x2", "tf32", "b128")
+UNUSED_TYPES = ("tf32", "b128")
 """Further types that registers may be declared with, as long as nothing uses them."""
 KINDS: dict[int, str] = {1: "p", 8: "r", 16: "r", 32: "r", 64: "w"}
 """Declared bits to register kind; what lies above a value of 8 or 16 bits in its register is undefined."""

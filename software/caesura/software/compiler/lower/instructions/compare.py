@@ -8,21 +8,21 @@ from ...ptx.types import DATA_TYPES, width_of
 from ..context import Context
 from ..registry import check_modifiers, data_type, integer_type, lowers, lowers_f32, lowers_f64, take_operands
 
-__all__: list[str] = []
+__all__ = ["COMBINE", "FLOAT_TESTS", "comparison", "modifiers_of"]
 
 _TESTS = ("eq", "ne", "lt", "le", "gt", "ge")
 _UNSIGNED = {"lo": "lt", "ls": "le", "hi": "gt", "hs": "ge"}
-_FLOAT_TESTS = (*_TESTS, "equ", "neu", "ltu", "leu", "gtu", "geu", "num", "nan")
-_COMBINE = ("and", "or", "xor")
+FLOAT_TESTS = (*_TESTS, "equ", "neu", "ltu", "leu", "gtu", "geu", "num", "nan")
+COMBINE = ("and", "or", "xor")
 
 
 @lowers("setp")
 @lowers_f32("setp")
 @lowers_f64("setp")
 def _setp(ctx: Context) -> None:
-    test, combine = _modifiers(ctx, 1)
+    test, combine = modifiers_of(ctx, 1)
     operands = take_operands(ctx, 4 if combine else 3)
-    name, uses = _comparison(ctx, test, operands[1:3])
+    name, uses = comparison(ctx, test, operands[1:3])
     first, second = _destinations(ctx, operands[0])
     if not combine and second is None:
         ctx.emit(name, (first,), uses)
@@ -40,21 +40,21 @@ def _setp(ctx: Context) -> None:
         ctx.emit("pand", (dest,), (Pred(result), TRUE))
 
 
-def _modifiers(ctx: Context, types: int) -> tuple[str, str]:
+def modifiers_of(ctx: Context, types: int) -> tuple[str, str]:
     """Return the comparison and how its outcome is combined with a predicate; `types` type modifiers follow."""
     modifiers = ctx.instruction.modifiers
     type = modifiers[-1] if modifiers else ""
     test, *others = [m for m in modifiers[:-types] if m != "ftz" or type != "f32"] or [""]
     floating = type in ("f32", "f64")
-    tests = _FLOAT_TESTS if floating else (*_TESTS, *_UNSIGNED)
-    if test not in tests or len(others) > 1 or any(x not in _COMBINE for x in others):
+    tests = FLOAT_TESTS if floating else (*_TESTS, *_UNSIGNED)
+    if test not in tests or len(others) > 1 or any(x not in COMBINE for x in others):
         what = type if floating else "integer"
         raise ctx.error(f"not an {what} comparison",
                         f".{', .'.join(tests)}, with .and, .or or .xor, on {what if floating else 'integer types'}")
     return test, others[0] if others else ""
 
 
-def _comparison(ctx: Context, test: str, operands: tuple[Operand, ...]) -> tuple[str, tuple[Use, ...]]:
+def comparison(ctx: Context, test: str, operands: tuple[Operand, ...]) -> tuple[str, tuple[Use, ...]]:
     """Return the operation that compares two operands of the instruction's last type, and its operands."""
     type = ctx.instruction.modifiers[-1]
     if type in ("f32", "f64"):
@@ -91,12 +91,12 @@ def _selp(ctx: Context) -> None:
 @lowers_f32("set")
 @lowers_f64("set")
 def _set(ctx: Context) -> None:
-    test, combine = _modifiers(ctx, 2)
+    test, combine = modifiers_of(ctx, 2)
     true = {"u32": 0xFFFF_FFFF, "s32": 0xFFFF_FFFF, "f32": 0x3F80_0000}.get(ctx.instruction.modifiers[-2])
     if true is None:
         raise ctx.error(f"result type .{ctx.instruction.modifiers[-2]} is not supported", "types .u32, .s32, .f32")
     operands = take_operands(ctx, 4 if combine else 3)
-    name, uses = _comparison(ctx, test, operands[1:3])
+    name, uses = comparison(ctx, test, operands[1:3])
     outcome = ctx.p()
     ctx.emit(name, (outcome,), uses)
     if combine:

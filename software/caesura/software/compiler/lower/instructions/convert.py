@@ -9,13 +9,13 @@ from ..context import Context
 from ..registry import check_modifiers, lowers, lowers_f32, lowers_f64, take_operands
 from . import packed
 
-__all__: list[str] = []
+__all__ = ["INTEGERS", "converted", "destination", "source_operand", "unit_interval", "write"]
 
-_INTEGERS = tuple(f"{letter}{bits}" for bits in (8, 16, 32, 64) for letter in "su")
+INTEGERS = tuple(f"{letter}{bits}" for bits in (8, 16, 32, 64) for letter in "su")
 _FLOATS = {"f32": "f", "f64": "d"}
 _INTEGRAL = {f"{mode}i": mode for mode in ROUNDINGS}
 _SUPPORTED = ("cvt between integer types, and between f32, f64 and "
-              f"{', '.join(_INTEGERS)} with its rounding modifier; .sat; .ftz with f32")
+              f"{', '.join(INTEGERS)} with its rounding modifier; .sat; .ftz with f32")
 
 
 @lowers("cvt")
@@ -29,7 +29,7 @@ def _integers(ctx: Context) -> None:
         raise ctx.error("conversion is not supported", _SUPPORTED)
     to, source = types
     d, a = take_operands(ctx, 2)
-    dest, dest_bits = _destination(ctx, d, to)
+    dest, dest_bits = destination(ctx, d, to)
     value, bits, signed = _source(ctx, a, source)
     if options:
         value, bits, signed = _saturated(ctx, value, source, to), width_of(to), to[0] == "s"
@@ -42,7 +42,7 @@ def _integers(ctx: Context) -> None:
         value = ctx.extend(value, bits, signed)
     if to_bits < dest_bits:
         value = ctx.extend(value, to_bits, to_signed)
-    _write(ctx, dest, value, to_signed)
+    write(ctx, dest, value, to_signed)
 
 
 def _saturated(ctx: Context, value: Use, source: str, to: str) -> Use:
@@ -72,7 +72,7 @@ def _saturated(ctx: Context, value: Use, source: str, to: str) -> Use:
 @lowers_f64("cvt")
 def _floating(ctx: Context) -> None:
     options, types = ctx.instruction.modifiers[:-2], ctx.instruction.modifiers[-2:]
-    if len(types) != 2 or not {*types} <= {*_INTEGERS, *_FLOATS}:
+    if len(types) != 2 or not {*types} <= {*INTEGERS, *_FLOATS}:
         raise ctx.error("conversion is not supported", _SUPPORTED)
     to, source = types
     to_float, from_float = to in _FLOATS, source in _FLOATS
@@ -84,23 +84,23 @@ def _floating(ctx: Context) -> None:
     if len(chosen) > 1 or (not chosen and modes and to != source):
         raise ctx.error("one rounding modifier belongs here", "." + ", .".join(modes))
     d, a = take_operands(ctx, 2)
-    dest, _ = _destination(ctx, d, to)
-    value = _operand(ctx, a, source)
+    dest, _ = destination(ctx, d, to)
+    value = source_operand(ctx, a, source)
     flush, mode = "ftz" in options, chosen[0] if chosen else ""
     if flush and source == "f32":
         value = ctx.flushed(value)
-    value = _converted(ctx, value, to, source, mode)
+    value = converted(ctx, value, to, source, mode)
     if to == "f32" and flush and source == "f64":
         value = ctx.flushed(value)
     if to_float and "sat" in options:
-        value = _unit_interval(ctx, value, to)
+        value = unit_interval(ctx, value, to)
     if isinstance(value, Reg) and value.kind == "w":
         ctx.emit("mov.64", (dest,), (value,))
     else:
-        _write(ctx, dest, value, to[0] == "s")
+        write(ctx, dest, value, to[0] == "s")
 
 
-def _operand(ctx: Context, a: Operand, type: str) -> Use:
+def source_operand(ctx: Context, a: Operand, type: str) -> Use:
     """Return the source in a register of its own width, integers below 32 bits extended."""
     value, bits, signed = _source(ctx, a, type)
     if bits == 64:
@@ -118,7 +118,7 @@ def _wide(ctx: Context, value: Use) -> Reg:
     return constant
 
 
-def _converted(ctx: Context, value: Use, to: str, source: str, mode: str) -> Use:
+def converted(ctx: Context, value: Use, to: str, source: str, mode: str) -> Use:
     """Return the value converted; an integer is clamped to the range of its type.
 
     Of a NaN it is 0, but, where one of the types has 64 bits, the least of a signed type of this width.
@@ -145,7 +145,7 @@ def _converted(ctx: Context, value: Use, to: str, source: str, mode: str) -> Use
     return _operation(ctx, "sel.64" if wide else "sel", least, result, Pred(unordered), wide=wide)
 
 
-def _unit_interval(ctx: Context, value: Use, type: str) -> Use:
+def unit_interval(ctx: Context, value: Use, type: str) -> Use:
     """Return a floating-point value clamped to 0 .. 1, a NaN as +0."""
     if type == "f32":
         return _operation(ctx, "fsat", value)
@@ -159,7 +159,7 @@ def _operation(ctx: Context, name: str, *uses: Use, wide: bool = False) -> Reg:
     return result
 
 
-def _destination(ctx: Context, d: Operand, type: str) -> tuple[Reg, int]:
+def destination(ctx: Context, d: Operand, type: str) -> tuple[Reg, int]:
     """Return the destination register and its bits, which are at least those of `type`."""
     if not isinstance(d, Name):
         raise ctx.error("the destination must be a register")
@@ -189,7 +189,7 @@ def _source(ctx: Context, a: Operand, type: str) -> tuple[Use, int, bool]:
     return ctx.value(a, declared), bits, signed
 
 
-def _write(ctx: Context, dest: Reg, value: Use, signed: bool) -> None:
+def write(ctx: Context, dest: Reg, value: Use, signed: bool) -> None:
     """Write a 32-bit value to `dest`, extended if that has 64 bits."""
     if dest.kind == "w":
         _widen(ctx, dest, value, 32, signed)
