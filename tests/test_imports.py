@@ -37,7 +37,7 @@ LAYERS = {
         "switches board",
         "regions memory arrays",
         "arguments fit textures variables constants tickets loaded",
-        "launch pointers prepared events kernel_slots launcher patience",
+        "launch pointers prepared adopted events kernel_slots launcher patience",
         "module context saved_context inspection estimate simulated_time residence overlaps preemption",
         "anticipation queue streams",
         "queues core address_space partition eviction",

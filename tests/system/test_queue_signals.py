@@ -114,6 +114,7 @@ def test_a_signal_where_there_is_no_memory_holds_up_its_queue_alone(backend, bar
     with Signals(backend, capacity=2) as work:
         before = work.put(0, 0)
         packet = work.queues[0].barrier([]) if barrier else work.put(0, 1)
+        work.device.write(f"queue[{work.queues[0].number}].system_end", 2 * MEMORY)
         work.spoil(0, packet, BEYOND)
         behind = work.put(0, 2)
         others = [work.put(1, 3 + k) for k in range(4)]

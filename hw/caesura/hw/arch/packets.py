@@ -121,10 +121,11 @@ class QueueError(enum.IntEnum):
     NONE = 0
     BAD_PACKET = 1
     """Of a type that is not taken, of a shape that no grid has, with numbers that the registers of
-    a kernel slot do not hold, a signal that is not aligned, or more local memory than its queue was
-    given."""
+    a kernel slot do not hold, a signal that is not aligned, arguments or a signal outside the
+    memory that its queue was given, or more local memory than that."""
     BAD_OBJECT = 2
-    """Its kernel object is none, or has numbers that the registers of a kernel slot do not hold."""
+    """Its kernel object is none, has numbers that the registers of a kernel slot do not hold, or
+    lies outside the memory that its queue was given, as its code or constants may."""
     REFUSED = 3
     """No SM takes the kernel: a thread block of it does not fit, for example."""
     BUS_ERROR = 4

@@ -12,7 +12,7 @@ from amaranth.lib import data
 
 from caesura.hw.arch.commands import Command, KernelState
 from caesura.hw.arch.faults import CommandError
-from caesura.hw.arch.geometry import Geometry
+from caesura.hw.arch.geometry import INSTRUCTION_BYTES, WORD_BYTES, Geometry
 from caesura.hw.arch.packets import (
     BARRIER_AND,
     DEPENDENCIES,
@@ -110,6 +110,11 @@ class _Queue:
         if nothing waits for that."""
         places = [place + 1 for place in sorted(self.flights) if self.flights[place].owing]
         return places[0] if places else None if self.barrier is None else 0
+
+    def outside(self, address: int, size: int) -> bool:
+        """Return whether bytes lie outside the memory that the queue was given, if there are any."""
+        first = address & 0xFFFF_FFFF
+        return bool(size) and not self.word("system_base") <= first <= first + size <= self.word("system_end")
 
     def discards(self, place: int) -> bool:
         """Return whether a kernel in flight that has no slot is to be dropped."""
@@ -341,7 +346,9 @@ class GoldenQueues:
         place = queue.word("base") + (index & (1 << queue.word("size")) - 1) * PACKET_BYTES
         raw = int.from_bytes(fetch(host, place, PACKET_BYTES), "little")
         packet = data.Const(DISPATCH, raw)
-        if packet.header.type != PacketType.INVALID and packet.completion_signal % SIGNAL_BYTES:
+        signal = packet.completion_signal & 0xFFFF_FFFF
+        if packet.header.type != PacketType.INVALID and (signal % SIGNAL_BYTES or signal and queue.outside(
+                signal, SIGNAL_BYTES)):
             raise PacketError(QueueError.BAD_PACKET)
         return raw, packet
 
@@ -380,7 +387,7 @@ class GoldenQueues:
 
     def _dispatch(self, queue: _Queue, back: int | None, packet: data.Const, host: QueueHost) -> bool:
         """Start the kernel of a packet, or adopt that of the place that it comes back to."""
-        if packet.kernel_object % PACKET_BYTES:
+        if packet.kernel_object % PACKET_BYTES or queue.outside(packet.kernel_object, PACKET_BYTES):
             raise PacketError(QueueError.BAD_OBJECT)
         free = self._free(host)
         queue.roomless = not free
@@ -391,6 +398,11 @@ class GoldenQueues:
             fetch(host, packet.kernel_object & 0xFFFF_FFFF, PACKET_BYTES), "little"))
         if found.magic != KERNEL_OBJECT_MAGIC:
             raise PacketError(QueueError.BAD_OBJECT)
+        if (queue.outside(found.code_base, INSTRUCTION_BYTES * found.code_words)
+                or queue.outside(found.const_base, found.const_bytes)):
+            raise PacketError(QueueError.BAD_OBJECT)
+        if queue.outside(packet.kernarg_address, WORD_BYTES * found.kernarg_words):
+            raise PacketError(QueueError.BAD_PACKET)
         words, sms = slot_words(host, queue.word, packet, found), host.geometry.sms
         place = next(k for k in range(queue.places) if k not in queue.flights) if back is None else back
         for sm in range(sms):

@@ -71,6 +71,8 @@ class Launch:
         No two of its arguments can lead to the same memory; False where that is not known.
     away : Away or None
         What its slot knew of it, while it is preempted and has none (`Device.release_slot`).
+    registers : mapping of str to int
+        What its kernel slot was told, by name: the driver's own record, from which it comes back to a slot.
     held : list of Allocation
         Memory that it uses: arguments, code, variables. It lets go when it is seen to have finished.
     fault : FaultRecord or None
@@ -91,6 +93,7 @@ class Launch:
         self.scrambled: set[bool] = set()
         self.fault: FaultRecord | None = None
         self.apart = False
+        self.registers: Mapping[str, int] = {}
         self.held: list[Allocation] = []
         self.away: Away | None = None
         self._former = Away(0, 0, 0, None)

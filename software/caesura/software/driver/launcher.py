@@ -14,6 +14,7 @@ from caesura.hw.arch.geometry import WORD_BYTES
 from caesura.software.compiler import KernelImage
 from caesura.software.compiler.judge import judge
 
+from .adopted import check_registers, prepared_again
 from .arguments import whole_number
 from .bounds import monitor_of
 from .descriptor_block import DescriptorBlock, block_bytes, parameter_offset
@@ -111,7 +112,7 @@ class Launcher:
         try:
             self.slots.forget(launch)
             self._take_local(launch)
-            registers = self._registers(launch, prepared)
+            launch.registers = registers = self._registers(launch, prepared, kernel.bank.size)
             held = [(memory.address, memory.size) for memory in prepared.held]
             left = DescriptorBlock(registers, held, parameters)
             device.transport.write_memory(handle, left.pack(g))
@@ -148,7 +149,10 @@ class Launcher:
         self._check_limit(device)
         launch = self._reserve(device, block, self.slots.take(), handle, image)
         try:
-            self.describe(launch, block.registers)
+            prepared = prepared_again(device, launch, block, image)
+            launch.registers = self._registers(launch, prepared, len(image.constants))
+            check_registers(block, launch.registers, handle)
+            self.describe(launch, launch.registers)
             self.command(Command.ADOPT, launch)
         except BaseException:
             launch.held = []
@@ -236,7 +240,7 @@ class Launcher:
             raise DriverError(f"this launch of kernel {launch.kernel.image.name!r} has finished, and its slot holds "
                               "another launch; launch the kernel again")
 
-    def _registers(self, launch: Launch, prepared: PreparedLaunch) -> dict[str, int]:
+    def _registers(self, launch: Launch, prepared: PreparedLaunch, const_bytes: int) -> dict[str, int]:
         """Return the words of a launch's registers by name, in the order in which they are written."""
         code, heap, g = launch.kernel.image, launch.device.heap, self.host.geometry
         plain = {
@@ -246,7 +250,7 @@ class Launcher:
             "shared_bytes": -(-launch.shared_bytes // 4) * 4, "ccb_base": launch.ccb_base,
             "area_bytes": launch.area_bytes,
             "local_base": launch.local_base, "local_bytes": code.all_local_bytes,
-            "const_base": prepared.const_base, "const_bytes": launch.kernel.bank.size,
+            "const_base": prepared.const_base, "const_bytes": const_bytes,
             "param_base": launch.handle + parameter_offset(g, len(prepared.held)),
             "param_bytes": WORD_BYTES * len(prepared.words),
             "window_base[0]": heap.base, "window_end[0]": heap.end,

@@ -244,7 +244,8 @@ class Queue:
                 "base": self._ring.address, "size": packets.bit_length() - 1, "write_index": self._written,
                 "ccb_base": self._contexts.address, "ccb_stride": ccb_bytes(g, area), "area_bytes": area,
                 "local_base": self._locals.address if self._locals else 0, "local_stride": local,
-                "window_base": heap.base, "window_end": heap.end, "capacity": capacity}.items():
+                "window_base": heap.base, "window_end": heap.end, "capacity": capacity,
+                "system_base": self._device.system.base, "system_end": self._device.system.end}.items():
             self._host.write(f"queue[{number}].{name}", value)
         self._host.write(f"queue[{number}].control", enable=1, priority=priority)
 

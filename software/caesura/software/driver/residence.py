@@ -8,7 +8,6 @@ from caesura.hw.arch.commands import Command, KernelState
 
 from .arguments import whole_number
 from .bounds import monitor_of
-from .descriptor_block import DescriptorBlock
 from .errors import CommandRefused, CycleLimit, DriverError
 from .launch import ENDED, Launch
 from .launcher import Launcher
@@ -126,14 +125,13 @@ class Residence:
     @whole
     def come_back(self, launch: Launch, max_cycles: int = DEFAULT_CYCLES) -> None:
         """Give a launch that has no slot one, as preempted as it was."""
-        registers = DescriptorBlock.read(self._host.transport, launch.handle).registers
         left, slot = launch.away, self._slots.take()
         launch.come_back(slot)
         self._slots.launches[slot] = launch
         self._slots.away.remove(launch)
         name = launch.kernel.image.name
         try:
-            self._launcher.describe(launch, registers)
+            self._launcher.describe(launch, launch.registers)
             self._launcher.command(Command.ADOPT, launch)
             passed = self._time.wait_until(lambda: launch.state is not KernelState.ADOPTING, max_cycles, launch)
             if launch.state is KernelState.ADOPTING:

@@ -9,7 +9,7 @@ from amaranth.utils import exact_log2
 
 from ...arch.commands import Command, KernelState
 from ...arch.faults import CommandError
-from ...arch.geometry import ADDRESS_BITS, Geometry
+from ...arch.geometry import ADDRESS_BITS, INSTRUCTION_BYTES, WORD_BYTES, Geometry
 from ...arch.packets import (
     BARRIER_AND,
     DEPENDENCIES,
@@ -54,9 +54,9 @@ class QueueProcessor(wiring.Component):
 
     ::
 
-            CHOOSE --> ASK --+--> OBJECT --> DESCRIBE --> START
-          ^ |            +--> DEPEND --> PASSED         |
-          | +-> COMMAND --> SETTLE          |           v
+            CHOOSE --> ASK --+--> OBJECT --> REACH --> DESCRIBE --> START
+          ^ |            +--> DEPEND --> PASSED                   |
+          | +-> COMMAND --> SETTLE          |                     v
           +<-------------------+------- COMPLETE <-- (a kernel has finished)
 
     `QueueStates` says what is next: what has completed goes first, then commands of
@@ -237,6 +237,11 @@ class QueueProcessor(wiring.Component):
         bits = exact_log2(self.geometry.queue_capacity)
         return self.flight[:bits] if bits else Const(0, 1)
 
+    def _outside(self, address, size):
+        """Return whether bytes lie outside the memory that the queue in hand was given."""
+        first = address[:ADDRESS_BITS]
+        return (first < self.setup.system_base) | (first + size > self.setup.system_end)
+
     # Reading
 
     def _read(self, m, reader, name, address, words, into, then, fail=None):
@@ -289,7 +294,9 @@ class QueueProcessor(wiring.Component):
                 m.next = "CHOOSE"
             with m.Elif((self.comes_back & (header.type != PacketType.DISPATCH))
                         | ((header.type != PacketType.INVALID)
-                           & _misplaced(packet.completion_signal))):
+                           & (_misplaced(packet.completion_signal) | (
+                               (packet.completion_signal[:ADDRESS_BITS] != 0)
+                               & self._outside(packet.completion_signal, SIGNAL_BYTES))))):
                 self._fail(m, QueueError.BAD_PACKET)
             with m.Elif(~self.comes_back & header.barrier & (count != 0)
                         & (header.type != PacketType.INVALID)):
@@ -299,7 +306,8 @@ class QueueProcessor(wiring.Component):
                     with m.Case(PacketType.INVALID):
                         self._give_way(m, Wait.LATER)
                     with m.Case(PacketType.DISPATCH):
-                        with m.If(_misplaced(packet.kernel_object)):
+                        with m.If(_misplaced(packet.kernel_object)
+                                  | self._outside(packet.kernel_object, PACKET_BYTES)):
                             self._fail(m, QueueError.BAD_OBJECT)
                         with m.Elif(queues.free.any()):
                             self._judge(m)
@@ -378,6 +386,19 @@ class QueueProcessor(wiring.Component):
             with m.If(found.magic != KERNEL_OBJECT_MAGIC):
                 self._fail(m, QueueError.BAD_OBJECT)
             with m.Else():
+                m.d.sync += reach.eq(0)
+                m.next = "REACH"
+
+        # What the object and the packet name lies where the queue's owner has such things.
+        reach = Signal(range(3))
+        places = Array([found.code_base, found.const_base, packet.kernarg_address[:ADDRESS_BITS]])
+        sizes = Array([found.code_words << exact_log2(INSTRUCTION_BYTES), found.const_bytes,
+                       found.kernarg_words << exact_log2(WORD_BYTES)])
+        with m.State("REACH"):
+            m.d.sync += reach.eq(reach + 1)
+            with m.If((sizes[reach] != 0) & self._outside(places[reach], sizes[reach])):
+                self._fail(m, Mux(reach == 2, QueueError.BAD_PACKET, QueueError.BAD_OBJECT))
+            with m.Elif(reach == 2):
                 m.d.comb += describer.begin.eq(1)
                 m.next = "DESCRIBE"
 

@@ -13,7 +13,7 @@ from .in_flight import flight
 __all__ = ["QueueRegisters", "queue_policy", "queue_setup", "queue_status"]
 
 WRITTEN = ("base", "size", "write_index", "ccb_base", "ccb_stride", "area_bytes", "local_base",
-           "local_stride", "window_base", "window_end", "capacity")
+           "local_stride", "window_base", "window_end", "capacity", "system_base", "system_end")
 
 
 def queue_setup() -> data.StructLayout:
