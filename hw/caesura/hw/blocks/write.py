@@ -10,6 +10,7 @@ from ..arch.errors import InputError
 from ..arch.geometry import Geometry
 from .catalogue import block
 from .header import header
+from .licence import command_line, licence
 from .names import identifier
 from .netlist import netlist
 from .ports import ports_of
@@ -86,8 +87,9 @@ def export_block(wanted: str, g: Geometry, *, parameters: Mapping[str, int] | No
         inner = netlist(component, name, ports)
         timing = Timing(of.make(g, given), ports)
     head = header(of, g, of.values(g, given), timing)
-    text = f"{head}\n{named(waived(top, NAMES_OF_VECTORS))}\n{named(waived(inner, WAIVERS))}"
+    by = licence(command_line(wanted, g, given, name, flat, observe))
+    text = f"{by}\n{head}\n{named(waived(top, NAMES_OF_VECTORS))}\n{named(waived(inner, WAIVERS))}"
     if structures is None or not structures.typedefs:
         return Exported(name, text)
-    comment = f"// Types of the ports of {name}.\n\n"
+    comment = f"{licence()}\n// Types of the ports of {name}.\n\n"
     return Exported(name, text, structures.package, structures.text(comment))
