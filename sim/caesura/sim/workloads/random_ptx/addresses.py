@@ -1,8 +1,8 @@
 """Random address arithmetic in PTX, and what the accesses at the addresses read and leave.
 
-Each thread has a slot of `SLOT` bytes in each memory and reads and changes only that. An address is linear in the
-thread's number: random steps of 32 and of 64 bits build it, with constants far beyond the memory that cancel modulo
-2**32, the size of an address (docs/ptx.md).
+Each thread has a slot of `SLOT` bytes in each memory and reads and changes only that. Some threads read the first one
+of a table of constants. An address is linear in the thread's number. Random steps of 32 and of 64 bits build it, with
+constants far beyond the memory that cancel modulo 2**32, the size of an address (docs/ptx.md).
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class RandomAddresses:
         The kernel ``k(MEMORY, OUT)``: ``threads`` slots that it starts from, and where each thread puts a row of
         `row` bytes: an u64 for each access (what it read, 0 for none), then its slots of the memories.
     memory : bytes
-        What the slots of every memory hold at first.
+        What the slots of every memory hold at first, and those in constants.
     expected : list of bytes
         Row of each thread.
     """
@@ -61,7 +61,7 @@ class RandomAddresses:
         rng = self._rng = random.Random(self.seed)
         self.memory = rng.randbytes(self.threads * SLOT)
         self._slots = {space: [bytearray(self.memory[i * SLOT:(i + 1) * SLOT]) for i in range(self.threads)]
-                       for space in _MEMORIES}
+                       for space in (*_MEMORIES, "const")}
         self._results: list[list[int]] = []
         body = [self._access(k) for k in range(self.accesses)]
         self.text = self._kernel(body)
@@ -77,21 +77,24 @@ class RandomAddresses:
 
     def _access(self, k: int) -> str:
         rng = self._rng
-        space = rng.choice((*_MEMORIES, "global"))
+        space = rng.choice((*_MEMORIES, "global", "const"))
         generic = rng.random() < 0.3
         where = "" if generic else f".{space}"
-        kind = rng.choice(("ld", "st", "atom", "red", "red") if space != "local" else ("ld", "st"))
+        kind = rng.choice(("ld", "st", "atom", "red", "red") if space in ("global", "shared") else
+                          ("ld", "st") if space == "local" else ("ld",))
         bits = rng.choice((32, 64) if kind in ("atom", "red") else (8, 16, 32, 64))
         count = rng.choice((1, 1, 2, 4)) if kind in ("ld", "st") and bits < 64 else 1
         first = rng.randrange(SLOT * 8 // (bits * count)) * (bits * count // 8)
         offset = rng.choice((0, 0, _constant(rng), _constant(rng))) if rng.random() < 0.8 else -_constant(rng)
-        address, register = self._address(space, generic, first - offset)
+        uniform = space == "const" and rng.random() < 0.4
+        address, register = self._address(space, generic, first - offset, "%ctaid.x" if uniform else "%i32")
         shown = f"[{register}{offset:+d}]" if offset else f"[{register}]"
         value = rng.getrandbits(bits)
         old = [int.from_bytes(slot[first:first + bits // 8], "little") for slot in self._slots[space]]
         read = [0] * self.threads
         if kind == "ld":
-            code, read = self._load(where, bits, count, first, shown, space)
+            slots = self._slots[space][:1] * self.threads if uniform else self._slots[space]
+            code, read = self._load(where, bits, count, first, shown, slots)
         elif kind == "st":
             code = self._store(where, bits, count, first, shown, space)
         else:
@@ -103,14 +106,15 @@ class RandomAddresses:
         done = f" st.global.u64 [%out+{8 * k}], %res;"
         return f"{{ mov.u64 %res, 0; {address} {code}{done} }}"
 
-    def _load(self, where: str, bits: int, count: int, first: int, shown: str, space: str) -> tuple[str, list[int]]:
+    def _load(self, where: str, bits: int, count: int, first: int, shown: str,
+              slots: list[bytearray]) -> tuple[str, list[int]]:
         letter, size = self._rng.choice("us"), bits // 8
         registers = [f"%x{n + 1}" for n in range(count)]
         vector = f"{{{', '.join(registers)}}}" if count > 1 else registers[0]
         code = f"ld{where}{f'.v{count}' if count > 1 else ''}.{letter}{bits} {vector}, {shown};"
         code += "".join(f" mul.lo.u64 %res, %res, 31; add.u64 %res, %res, {r};" for r in registers)
         read = []
-        for slot in self._slots[space]:
+        for slot in slots:
             total = 0
             for n in range(count):
                 at = first + n * size
@@ -148,12 +152,12 @@ class RandomAddresses:
 
     # An address
 
-    def _address(self, space: str, generic: bool, wanted: int) -> tuple[str, str]:
-        """Return statements, and the register that holds ``base + SLOT * i + wanted`` modulo 2**32."""
+    def _address(self, space: str, generic: bool, wanted: int, index: str) -> tuple[str, str]:
+        """Return statements, and the register that holds ``base + SLOT * index + wanted`` modulo 2**32."""
         rng = self._rng
         wide = generic or space == "global" or rng.random() < 0.5
         base = {"global": "%base"}.get(space, f"%{space[0]}{'g' if generic else ''}{'' if wide else '32'}")
-        scale, constant, code = 1, 0, "mov.u32 %v, %i32;"
+        scale, constant, code = 1, 0, f"mov.u32 %v, {index};"
         for _ in range(rng.randrange(5)):
             step, scale, constant = self._step(32, "%v", scale, constant)
             code += step
@@ -213,20 +217,23 @@ class RandomAddresses:
                 results.append(f"ld.{space}.u64 %x1, [{base}+{8 * n}]; "
                                f"st.global.u64 [%out+{8 * self.accesses + m * SLOT + 8 * n}], %x1;")
         lines = "\n    ".join([*copies, *body, *results])
+        table = ", ".join(map(str, self.memory))
         return f""".version 8.0
 .target sm_75
 .address_size 64
+.const .align 16 .b8 const_slots[{SLOT * self.threads}] = {{{table}}};
 .visible .entry k(.param .u64 MEMORY, .param .u64 OUT)
 {{
     .shared .align 16 .b8 shared_slots[{SLOT * self.threads}];
     .local .align 16 .b8 local_slots[{SLOT * self.threads}];
-    .reg .b32 %i32, %v, %a32, %w1, %w2, %s32, %l32;
-    .reg .b64 %i64, %base, %slot, %out, %res, %a, %s, %l, %sg, %lg, %mys, %myl, %x1, %x2, %x3, %x4, %xw;
+    .reg .b32 %i32, %v, %a32, %w1, %w2, %s32, %l32, %c32;
+    .reg .b64 %i64, %base, %slot, %out, %res, %a, %s, %l, %c, %sg, %lg, %cg, %mys, %myl, %x1, %x2, %x3, %x4, %xw;
     ld.param.u64 %base, [MEMORY]; ld.param.u64 %out, [OUT];
     mov.u32 %i32, %tid.x; cvt.u64.u32 %i64, %i32;
     mul.lo.u64 %a, %i64, {self.row}; add.u64 %out, %out, %a;
     mov.u32 %s32, shared_slots; mov.u32 %l32, local_slots; mov.u64 %s, shared_slots; mov.u64 %l, local_slots;
-    cvta.shared.u64 %sg, %s; cvta.local.u64 %lg, %l;
+    mov.u32 %c32, const_slots; mov.u64 %c, const_slots;
+    cvta.shared.u64 %sg, %s; cvta.local.u64 %lg, %l; cvta.const.u64 %cg, %c;
     mul.lo.u64 %a, %i64, {SLOT}; add.u64 %slot, %base, %a; add.u64 %mys, %s, %a; add.u64 %myl, %l, %a;
     {lines}
     ret;
