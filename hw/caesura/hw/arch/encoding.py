@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from .geometry import UNIFORMS
 from .isa import BY_CODE, BY_NAME, FIELDS, PT, Format, Opcode
@@ -106,6 +108,50 @@ class Instruction:
         return (self.get("pd"),) if "pd" in self.op.operands and self.get("pd") != PT else ()
 
 
+class _Places(NamedTuple):
+    """Where the words of an opcode have what.
+
+    Attributes
+    ----------
+    fields : tuple of (str, int, int)
+        Name, lowest bit and mask of each field, but for one whose bits another has.
+    groups : tuple of (str, int)
+        Fields that name several registers, and how many.
+    always : tuple of str
+        Fields that name uniform registers.
+    b, address : bool
+        Fields ``b`` and ``a`` do if the word says so.
+    """
+
+    fields: tuple[tuple[str, int, int], ...]
+    groups: tuple[tuple[str, int], ...]
+    always: tuple[str, ...]
+    b: bool
+    address: bool
+
+    def uniforms(self, instruction: Instruction) -> list[str]:
+        """Return the fields of an instruction that name uniform registers."""
+        found = list(self.always)
+        if self.b and instruction.get("b_uniform"):
+            found.append("b")
+        if self.address and (instruction.get("base_uniform") or "ud" in instruction.op.operands
+                             and not instruction.get("no_base")):
+            found.append("a")
+        return found
+
+
+@functools.cache
+def _places(code: int) -> _Places:
+    op = BY_CODE[code]
+    unused = ("d" if "pd" in op.operands else "pd") if op.format is Format.I else ""
+    fields = tuple((name, low, (1 << width) - 1) for name, (low, width) in FIELDS[op.format].items()
+                   if name != unused)
+    groups = (("d", op.data_registers), *((x, 2) for x in op.pairs if x in op.operands))
+    return _Places(fields, tuple((name, group) for name, group in groups if group > 1),
+                   tuple(name for name in "dabc" if "u" + name in op.operands),
+                   "ub" not in op.operands, "mem" in op.operands and "ua" not in op.operands)
+
+
 def encode(instruction: Instruction) -> int:
     """Return the 64-bit word.
 
@@ -127,26 +173,17 @@ def encode(instruction: Instruction) -> int:
             raise ValueError(f"{op.name}: imm = {value} does not fit {width} bits with a sign")
         if not 0 <= value < 1 << width:
             raise ValueError(f"{op.name}: {name} = {value} does not fit {width} bits")
-    for name, (low, width) in layout.items():
-        if (name == "pd" and op.format is Format.I) and "pd" not in op.operands:
-            continue  # shares its bits with d
-        if name == "d" and op.format is Format.I and "pd" in op.operands:
-            continue
-        word |= (instruction.get(name) & (1 << width) - 1) << low
-    groups = {"d": op.data_registers} | {x: 2 for x in op.pairs if x in op.operands}
-    for name, group in groups.items():
-        if group > 1 and instruction.get(name) % group:
-            raise ValueError(f"{op.name}: register {instruction.get(name)} is not a multiple of "
-                             f"{group}")
-    if "b" in op.pairs and instruction.get("b_uniform"):
+    get, places = instruction.get, _places(op.code)
+    for name, low, mask in places.fields:
+        word |= (get(name) & mask) << low
+    for name, group in places.groups:
+        if get(name) % group:
+            raise ValueError(f"{op.name}: register {get(name)} is not a multiple of {group}")
+    if "b" in op.pairs and get("b_uniform"):
         raise ValueError(f"{op.name}: a pair of registers cannot be uniform")
-    for name in "dabc":
-        uniform = "u" + name in op.operands or name == "b" and instruction.get("b_uniform") or (
-            name == "a" and "mem" in op.operands
-            and (instruction.get("base_uniform")
-                 or "ud" in op.operands and not instruction.get("no_base")))
-        if uniform and instruction.get(name) >= UNIFORMS:
-            raise ValueError(f"{op.name}: there is no uniform register {instruction.get(name)}")
+    for name in places.uniforms(instruction):
+        if get(name) >= UNIFORMS:
+            raise ValueError(f"{op.name}: there is no uniform register {get(name)}")
     return word
 
 
@@ -161,11 +198,7 @@ def decode(word: int) -> Instruction:
     op = BY_CODE.get(word >> 54)
     if op is None:
         raise ValueError(f"illegal opcode {word >> 54:#05x} in word {word:#018x}")
-    fields = {}
-    for name, (low, width) in FIELDS[op.format].items():
-        if op.format is Format.I and name == ("d" if "pd" in op.operands else "pd"):
-            continue
-        fields[name] = word >> low & (1 << width) - 1
+    fields = {name: word >> low & mask for name, low, mask in _places(op.code).fields}
     if op.is_atomic and fields["imm"] >> 23:
         fields["imm"] -= 1 << 24
     return Instruction(op, fields)

@@ -66,14 +66,12 @@ def liveness(kernel: Kernel, graph: DiGraph | None = None) -> Liveness:
     for block in kernel.blocks:
         read: set[Reg] = set()
         killed: set[Reg] = set()
-        for op in block.ops:
-            for reg in op.read():
-                if reg not in killed:
-                    read.add(reg)
-            killed.update(op.killed())
-        condition = block.end.condition
-        if condition is not None and condition.reg is not None and condition.reg not in killed:
-            read.add(condition.reg)
+        _read_condition(block, read)
+        for op in reversed(block.ops):
+            if gone := op.killed():
+                killed.update(gone)
+                read.difference_update(gone)
+            read.update(op.read())
         gen[block.label], kill[block.label] = frozenset(read), frozenset(killed)
     analysis = Analysis(forward=False, start=frozenset(), merge=frozenset.union,
                         transfer=lambda node, after: gen[node] | (after - kill[node]))

@@ -332,10 +332,9 @@ class Kernel:
         """
         changed = False
         for block in self.blocks:
-            ops: list[Op] = []
-            for op in block.ops:
-                new = replacement(op)
-                changed |= new is not None
-                ops += [op] if new is None else new
-            block.ops = ops
+            made = list(map(replacement, block.ops))
+            if made.count(None) < len(made):
+                changed = True
+                block.ops = [op for old, new in zip(block.ops, made, strict=True)
+                             for op in ((old,) if new is None else new)]
         return changed
