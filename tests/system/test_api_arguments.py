@@ -276,6 +276,11 @@ def test_wrong_arguments_are_named_with_what_is_wanted(owner, other):
     assert not wrong, "\n".join(wrong)
 
 
+def test_a_module_is_a_mapping_whatever_is_looked_for():
+    module = Scene().module
+    assert 5 not in module and None not in module and module.get(1.5) is None and "fill" in module
+
+
 SETTERS = {("device", "observer"): "None", ("queue", "capacity"): ""}
 """What programs set, with the kind of value that is right though it looks wrong."""
 

@@ -17,7 +17,7 @@ from .launcher import LaunchingDevice
 from .loaded import LoadedKernel, ModuleData
 from .textures import texture_words
 from .variables import Variable
-from .wanted import TEXT, a, checked
+from .wanted import TEXT, a, checked, shown
 
 __all__ = ["Module", "Kernel"]
 
@@ -132,8 +132,9 @@ class Module(Mapping[str, "Kernel"]):
         for kernel in users:
             kernel.data.textures[name] = array
 
-    @checked(name=TEXT)
     def __getitem__(self, name: str) -> Kernel:
+        if not isinstance(name, str):  # a `KeyError`, as `in` and `get` expect
+            raise NoSuchKernel(f"name must be a text, not {shown(name)}")
         try:
             return self.kernels[name]
         except KeyError:

@@ -13,7 +13,7 @@ from .errors import DriverError, LaunchError
 from .lock import FairLock, whole
 from .memory import DeviceMemory
 from .regions import Allocation
-from .wanted import WHOLE, checked, shown
+from .wanted import INTEGER, checked, shown
 
 __all__ = ["Bank", "GlobalVariables", "Variable", "relocated", "symbols_of"]
 
@@ -186,7 +186,7 @@ class Variable:
         """Of the device."""
         return self._bank.device.lock
 
-    @checked(first=WHOLE)
+    @checked(first=INTEGER)
     @whole
     def set(self, values, first: int = 0) -> None:
         """Copy a number or an array to the elements from `first` on.

@@ -22,8 +22,8 @@ import numpy as np
 
 from .errors import DriverError
 
-__all__ = ["ADDRESS", "BYTES", "FLAG", "MANY_NAMES", "PATH", "TEXT", "WHOLE", "WHOLES", "WORD", "Wanted", "a",
-           "checked", "many", "optional", "shown"]
+__all__ = ["ADDRESS", "BYTES", "FLAG", "INTEGER", "MANY_NAMES", "PATH", "TEXT", "WHOLE", "WHOLES", "WORD", "Wanted",
+           "a", "checked", "many", "optional", "shown"]
 
 Arguments = ParamSpec("Arguments")
 Result = TypeVar("Result")
@@ -63,10 +63,16 @@ def _whole(value: object) -> bool:
         return False
 
 
+def _integer(value: object) -> bool:
+    return isinstance(value, (int, np.integer)) and not isinstance(value, bool)
+
+
 FLAG = Wanted("True or False", lambda value: isinstance(value, (bool, np.bool_)))
 TEXT = Wanted("a text", lambda value: isinstance(value, str))
 PATH = Wanted("the path of a file", lambda value: isinstance(value, (str, os.PathLike)))
 WHOLE = Wanted("a whole number from 0", _whole)
+INTEGER = Wanted("a whole number from 0", _integer)
+"""For calls that have a message of their own about one below 0."""
 ADDRESS = Wanted(f"an address from 0 to {_ADDRESSES - 1:#x}", lambda value: _whole(value) and value < _ADDRESSES)
 WORD = Wanted("a word from 0 to 0xffffffff", lambda value: _whole(value) and value < _ADDRESSES)
 WHOLES = Wanted("a list of whole numbers from 0", lambda value: isinstance(value, Iterable) and not isinstance(
