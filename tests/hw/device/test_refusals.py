@@ -126,6 +126,40 @@ def test_a_wake_that_memory_always_refuses_ends():
     drive(scenario, YIELDS)
 
 
+@pytest.mark.parametrize("how", ["started again", "resumed"])
+def test_refusals_are_forgotten_with(how):
+    async def scenario(ctx, dut, driver):
+        ctx.set(dut.saved, 0b001)
+        for _ in range(2):  # so often in all, but not in a row
+            await _wakes(ctx, dut, driver)
+            for n in range(TRIES - 1):
+                await driver.result(BUS_ERROR, left=1)
+                await driver.ends()
+                if n < TRIES - 2:
+                    while _idle(ctx, dut):
+                        await ctx.tick()
+                    await driver.takes(0, 1, yields=1)
+            ctx.set(dut.next[0], 0)
+            if how == "started again":
+                await driver.command(Command.KILL)
+                await ctx.tick().repeat(2)
+            else:
+                ctx.set(dut.present, 1)
+                await driver.command(Command.PREEMPT)
+                await driver.takes(0, 0)
+                ctx.set(dut.present, 0)
+                await driver.result()
+                await ctx.tick()
+                await driver.command(Command.RESUME)
+                await driver.takes(0, 1, yields=0)
+                await driver.result()
+                await ctx.tick()
+                assert driver.state(0) == KernelState.RUNNING
+        assert driver.errors(0) == CommandError.NONE
+
+    drive(scenario, YIELDS)
+
+
 def test_kernels_pause_by_themselves():
     async def scenario(ctx, dut, driver):
         await _wakes(ctx, dut, driver)
