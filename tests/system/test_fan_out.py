@@ -12,6 +12,7 @@ from caesura.hw.arch.faults import CommandError
 from caesura.sim.memory import ErrorRange
 from caesura.software.driver import CommandRefused
 from support.hw.stir import image, stirred
+from support.sim.fan_out import FanOutCampaign
 from support.sim.queues import DEVICE
 from support.sim.stirring import BLOCK, BLOCKS, Stirring
 
@@ -215,3 +216,12 @@ def test_kill(device, failing, moment):
     device.transport.clear_error_ranges()
     assert set(states(device, work.launch)) == {KernelState.IDLE}
     all_slots_are_usable(device)
+
+
+@pytest.mark.parametrize("sms, seed", [
+    (2, 0), *(pytest.param(sms, seed, marks=pytest.mark.full) for sms in (2, 4) for seed in range(1, 200))])
+def test_random_commands_while_memory_fails_on_some_sms(sms, seed):
+    """Three launches, four kernel slots: none is lost, whatever some SMs carry out and others do not."""
+    with open_device("rtl", DEVICE.replace(sms=sms), memory_bytes=MEMORY) as device:
+        campaign = FanOutCampaign(device, seed)
+        campaign.run()

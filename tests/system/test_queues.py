@@ -204,7 +204,8 @@ def test_a_kernel_of_a_queue_can_be_preempted(queues):
     for mechanism in Mechanism:
         work.device.write("command", op=Command.PREEMPT, kernel=slot, mechanism=mechanism)
         work.device.advance(1500)
-        assert work.device.fields(f"kernel[{slot}].state") == {"state": KernelState.PREEMPTED, "error": 0}
+        assert work.device.fields(f"kernel[{slot}].state") == {
+            "state": KernelState.PREEMPTED, "error": 0, "recorded": 1}
         assert not packet.done and work.queue.state is QueueState.PREEMPTED
         work.device.write("command", op=Command.RESUME, kernel=slot)
         work.device.advance(700)

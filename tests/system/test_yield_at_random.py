@@ -5,7 +5,7 @@ import pytest
 
 from caesura.hw.arch.geometry import preset
 from caesura.sim.rtl.transport import RtlTransport
-from support.sim.yield_campaign import Campaign
+from support.sim.yield_campaign import Campaign, OutageCampaign
 
 QUICK, FULL = (0, 1, 2, 3, 92, 178), range(206)
 """In the last two the watch table is full, and those that wait for their turn could keep others from theirs."""
@@ -35,5 +35,13 @@ def test_many_of_them(seed, spare):
 @pytest.mark.parametrize("seed", range(200))
 def test_on_the_rtl(seed):
     campaign = Campaign(seed, True, RtlTransport, RTL)
+    campaign.run()
+    campaign.check()
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("seed", range(1500))
+def test_while_memory_refuses_contexts(seed):
+    campaign = OutageCampaign(seed, RTL)
     campaign.run()
     campaign.check()

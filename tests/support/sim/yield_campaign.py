@@ -5,15 +5,18 @@ import random
 
 import numpy as np
 
+from caesura.hw.arch import context
 from caesura.hw.arch.commands import KernelState
 from caesura.hw.arch.context import Mechanism
 from caesura.hw.arch.geometry import preset
 from caesura.sim.golden.transport import GoldenTransport
+from caesura.sim.memory import ErrorRange
+from caesura.sim.rtl.transport import RtlTransport
 from caesura.sim.testing.launch import Bench, argument_words
 
 from .yields import expected, images, order
 
-__all__ = ["Campaign", "geometry"]
+__all__ = ["Campaign", "OutageCampaign", "geometry"]
 
 TINY = preset("tiny")
 kernels = functools.cache(images)
@@ -43,11 +46,14 @@ class Campaign:
         self.after = order(rng, *self.sizes)
         total = sum(self.sizes)
         self.done, self.out = bench.allocate(total * self.stride), bench.allocate(4 * total * self.threads)
+        self.contexts = []  # where each kernel's lie in memory
         for slot, (first, count) in enumerate(((0, self.sizes[0]), (self.sizes[0], self.sizes[1]))):
             names = bench.store(np.array(self.after[first:first + count], np.int32).tobytes())
-            bench.load(slot, kernels()["graph"], (count,), (self.threads,), argument_words(
+            loaded = bench.load(slot, kernels()["graph"], (count,), (self.threads,), argument_words(
                 kernels()["graph"], names, self.done + first * self.stride,
                 self.out + 4 * first * self.threads, self.stride, rng.randint(1, 200)), entries=entries)
+            self.contexts.append((loaded.ccb_base, loaded.ccb_base + context.ccb_bytes(
+                self.g, loaded.area_bytes, entries)))
 
     def run(self):
         """Run both, with what comes to mind meanwhile; a deadlock ends by a limit."""
@@ -89,3 +95,34 @@ class Campaign:
         assert (got == out.ravel()).all()
         assert not self.bench.fault() and [self.bench.get(f"kernel[{k}].away") for k in (0, 1)] == [0, 0]
         return sum(self.bench.get(f"kernel[{k}].yields") for k in (0, 1))
+
+
+class OutageCampaign(Campaign):
+    """The same on the RTL, where memory also refuses the contexts of a kernel or of both for a while: reads, writes, or
+    what stands in some part of them. No command is given meanwhile."""
+
+    OUTAGES = (1, 10, 100, 300, 1000, 5000)
+    """Cycles; in the last a wake-up is given up."""
+
+    def __init__(self, seed, g):
+        super().__init__(seed, True, RtlTransport, g)
+        self.outages = self.given_up = 0
+
+    def disturb(self, slot):
+        rng = self.rng
+        if rng.random() < 0.4:
+            return super().disturb(slot)
+        for start, end in rng.choice((self.contexts, self.contexts[:1], self.contexts[1:])):
+            reads, writes = rng.choice(((True, False), (False, True), (True, True)))
+            first = rng.choice((start, start, rng.randrange(start, end, 128)))
+            self.transport.add_error_range(ErrorRange(first, end, reads, writes))
+        if rng.random() < 0.7:  # somebody is called
+            self.bench.set("notify_begin", self.done)
+            self.bench.set("notify_end", self.done + sum(self.sizes) * self.stride)
+        self.transport.advance(rng.choice(self.OUTAGES))
+        self.transport.clear_error_ranges()
+        self.outages += 1
+        for slot in (0, 1):
+            if self.bench.state(slot) is KernelState.PREEMPTED:
+                self.given_up += 1
+                self.bench.resume(slot, limit=50_000)
