@@ -111,7 +111,7 @@ class OutageCampaign(Campaign):
     def disturb(self, slot):
         rng = self.rng
         if rng.random() < 0.4:
-            return super().disturb(slot)
+            return self.command(slot)
         for start, end in rng.choice((self.contexts, self.contexts[:1], self.contexts[1:])):
             reads, writes = rng.choice(((True, False), (False, True), (True, True)))
             first = rng.choice((start, start, rng.randrange(start, end, 128)))
@@ -126,3 +126,13 @@ class OutageCampaign(Campaign):
             if self.bench.state(slot) is KernelState.PREEMPTED:
                 self.given_up += 1
                 self.bench.resume(slot, limit=50_000)
+
+    def command(self, slot):
+        """Give a command. A preempt saves the others of a TB that is parked since its heads were refused, and says so;
+        a resume brings all back."""
+        try:
+            super().disturb(slot)
+        except RuntimeError as error:
+            if "BUS_ERROR" not in str(error) or not self.outages or self.bench.state(slot) is not KernelState.PREEMPTED:
+                raise
+            self.bench.resume(slot, limit=50_000)
