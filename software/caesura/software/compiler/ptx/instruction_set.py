@@ -72,8 +72,7 @@ SECTIONS: tuple[Section, ...] = (
             "cp.async cp.async.commit_group cp.async.wait_group cp.async.wait_all", refused={
         _BULK: "cp.async.bulk cp.reduce.async.bulk cp.async.bulk.prefetch cp.async.bulk.tensor "
                "cp.reduce.async.bulk.tensor cp.async.bulk.prefetch.tensor cp.async.bulk.commit_group "
-               "cp.async.bulk.wait_group tensormap.replace",
-        _ACROSS: "multimem.cp.async.bulk multimem.cp.reduce.async.bulk"}),
+               "cp.async.bulk.wait_group tensormap.replace"}),
     Section("9.7.10", "Textures", "tex", refused={_TEXTURE: "tld4 txq istypep"}),
     Section("9.7.11", "Surfaces", refused={"no surfaces": "suld sust sured suq"}),
     Section("9.7.12", "Control flow", "bra brx.idx call ret exit"),
