@@ -186,7 +186,7 @@ def test_fences(fence):
 
 
 @pytest.mark.parametrize(("body", "message"), [
-    ("atom.global.add.f16 %r8, [%rd1], %r3;", r"type \.f16"),
+    ("atom.global.add.f16 %r8, [%rd1], %r3;", "operation is not supported"),
     ("atom.local.add.u32 %r8, [%rd1], %r3;", r"\.local"),
     ("red.global.exch.b32 [%rd1], %r3;", "not supported"),
     ("atom.global.u32 %r8, [%rd1], %r3;", "operation is missing"),

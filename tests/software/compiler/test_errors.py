@@ -304,7 +304,7 @@ def test_the_page_names_every_instruction():
 
 @pytest.mark.parametrize("statement, what", [
     ("mma.sync.aligned.m8n8k4.row.col.f32.f16.f16.f32 %f1, %f2, %f3, %f1;", "is not supported"),
-    ("atom.global.cas.b16 %rs1, [%rd1], %rs2, %rs3;", "type .b16 is not supported"),
+    ("atom.global.exch.b16 %rs1, [%rd1], %rs2;", "type .b16 is not supported"),
     ("atom.local.add.u32 %r1, [%rd1], 1;", "atomics on .local memory are not supported"),
     ("bar.arrive 0, 64;", "barrier operation is not supported"),
     ("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%r1], [%rd1], 16, [%r2];", "not a known copy"),

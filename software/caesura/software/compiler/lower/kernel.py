@@ -31,6 +31,7 @@ from .instructions import (  # noqa: F401 - they register the handlers
     convert,
     floating,
     half_arithmetic,
+    half_atomics,
     half_compare,
     half_convert,
     lanes,

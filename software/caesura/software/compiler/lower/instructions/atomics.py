@@ -6,12 +6,15 @@ An operation with ``.release`` has a `membar` before it, one with ``.acquire`` o
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from ...ir.kernel import Imm, Pred, Reg, Terminator
 from ...ptx.syntax import Address, Name
 from ...ptx.types import width_of
 from ..context import Context
 from ..registry import CACHE_HINT, check_modifiers, lowers, take_operands
 from ..spaces import SPACES, each_space
+from .half_atomics import compare_and_swap_16
 from .memory import address_base
 
 __all__: list[str] = []
@@ -22,18 +25,21 @@ _SAME = {"b32", "u32", "s32", "b64", "u64", "s64"}
 _OPERATIONS: dict[str, tuple[set[str], str]] = {
     "add": ({"u32", "s32", "u64", "s64", "f32", "f64"}, "add"), "min": ({"u32", "s32", "u64", "s64"}, "min"),
     "max": ({"u32", "s32", "u64", "s64"}, "max"), "and": (_SAME, "and"), "or": (_SAME, "or"), "xor": (_SAME, "xor"),
-    "exch": (_SAME, "exch"), "cas": (_SAME, "cas"), "inc": ({"u32"}, "inc"),
+    "exch": (_SAME, "exch"), "cas": ({*_SAME, "b16"}, "cas"), "inc": ({"u32"}, "inc"),
     "dec": ({"u32"}, "dec"),
 }
 """PTX operation: its types, and the stem of the machine's name."""
 _SUPPORTED = ("atom and red of .global, .shared and generic addresses with .add (32 and 64 bits, .f32, .f64), .min, "
-              ".max, .and, .or, .xor, .exch, .cas (32 and 64 bits), .inc, .dec (.u32)")
+              ".max, .and, .or, .xor, .exch, .cas (32 and 64 bits, .cas of 16), .inc, .dec (.u32)")
 
 
 @lowers("atom", "red")
 def _atomic(ctx: Context) -> None:
     ins = ctx.instruction
     space, order, operation, type = _modifiers(ctx)
+    if type == "b16":
+        _in_order(ctx, order, lambda: compare_and_swap_16(ctx, space))
+        return
     returns = ins.base == "atom"
     operands = list(take_operands(ctx, (2 if operation == "cas" else 1) + 1 + returns))
     dest = operands.pop(0) if returns else None
@@ -44,12 +50,17 @@ def _atomic(ctx: Context) -> None:
     result = None if dest is None or dest == Name("_") else ctx.dest(dest, bits)
     sources = [_source(ctx, value, bits, type) for value in values]
     base, offset = address_base(ctx, space, address)
+    if space:
+        _in_order(ctx, order, lambda: _in_space(ctx, space, base, offset, operation, type, result, sources))
+    else:
+        _in_order(ctx, order, lambda: _generic(ctx, address, base, offset, operation, type, result, sources))
+
+
+def _in_order(ctx: Context, order: str, access: Callable[[], None]) -> None:
+    """Emit an access, with what an order wants around it."""
     if order in ("release", "acq_rel"):
         ctx.emit("membar")
-    if space:
-        _in_space(ctx, space, base, offset, operation, type, result, sources)
-    else:
-        _generic(ctx, address, base, offset, operation, type, result, sources)
+    access()
     if order in ("acquire", "acq_rel"):
         ctx.emit("membar")
 

@@ -22,8 +22,8 @@ from ...ir.kernel import Imm, Pred, Reg, Use
 from ...ptx.syntax import Name, Operand
 from ..context import Context
 
-__all__ = ["HALVES", "Half", "flushed", "half_of", "joined", "narrowed", "op", "odd_sum", "rounded", "singles", "test",
-           "write"]
+__all__ = ["HALVES", "Half", "flushed", "half_of", "joined", "narrowed", "op", "odd_sum", "rounded", "singles",
+           "singles_of", "test", "write"]
 
 _SIGN, _MAGNITUDE = 0x8000_0000, 0x7FFF_FFFF
 _UP, _DOWN = Imm(0x7780_0000), Imm(0x0780_0000)
@@ -102,9 +102,13 @@ def write(ctx: Context, operand: Operand, bits: int, value: Use, type: str = "")
 
 def singles(ctx: Context, half: Half, operand: Operand, flush: bool = False) -> list[Use]:
     """Return the numbers in an operand as f32, the low one first; subnormal f16 as zeros if `flush`."""
-    value = ctx.value(operand, half.bits, f"b{half.bits}")
-    found: list[Use] = [(_from_brain if half.brain else _from_f16)(ctx, value, high) for high in range(half.count)]
+    found = singles_of(ctx, half, ctx.value(operand, half.bits, f"b{half.bits}"))
     return [flushed(ctx, x) for x in found] if flush else found
+
+
+def singles_of(ctx: Context, half: Half, value: Use) -> list[Use]:
+    """Return the numbers in a register as f32, the low one first."""
+    return [(_from_brain if half.brain else _from_f16)(ctx, value, high) for high in range(half.count)]
 
 
 def _from_brain(ctx: Context, word: Use, high: int) -> Use:
