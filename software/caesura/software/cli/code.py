@@ -17,7 +17,6 @@ from caesura.software.compiler import (
     CompileError,
     CompileOptions,
     KernelImage,
-    listing,
     load_elf,
     read_source,
     stored_module,
@@ -127,6 +126,8 @@ def _write(images: Mapping[str, KernelImage], output: Path | None, as_json: Json
     if as_json.instead:
         return
     if show or not output:
+        from caesura.software.compiler import listing
+
         for image in images.values():
             click.echo(listing(image))
     else:

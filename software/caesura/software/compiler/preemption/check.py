@@ -11,7 +11,6 @@ from ..ir.kernel import Kernel
 from .extended_liveness import body_liveness
 from .intervals import InvalidCode, longest_interval
 from .placement import saving
-from .routine_check import check_routines
 
 __all__ = ["check_code", "check_image"]
 
@@ -84,6 +83,8 @@ def _check_words(image: KernelImage) -> Kernel:
                 raise InvalidCode(f"{image.name}, pc {lifted.start[block.label] + index}: {op.name} does not save "
                                   f"{', '.join(missing)}")
     if image.traps:
+        from .routine_check import check_routines  # most images have none
+
         check_routines(image, lifted, bodies)
     depth = stack_depth(kernel, whole.flow, lifted.meet)
     if depth > image.stack_depth:
