@@ -1,5 +1,6 @@
 """Tasks here and in processes of their own: results by index, progress, failures."""
 
+import contextlib
 import os
 import signal
 import subprocess
@@ -78,13 +79,18 @@ if __name__ == "__main__":
 """)
     environment = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}
     parent = subprocess.Popen([sys.executable, str(script), "bench"], env=environment, start_new_session=True)
-    children = sleepers(tmp_path)
-    begin = time.monotonic()
-    parent.send_signal(how)
-    assert parent.wait(timeout=30) == {signal.SIGTERM: 143, signal.SIGKILL: -9, signal.SIGINT: 130}[how]
-    while not all(map(ended, children)):
-        assert time.monotonic() - begin < 30
-        time.sleep(0.05)
+    try:
+        children = sleepers(tmp_path)
+        begin = time.monotonic()
+        parent.send_signal(how)
+        assert parent.wait(timeout=30) == {signal.SIGTERM: 143, signal.SIGKILL: -9, signal.SIGINT: 130}[how]
+        while not all(map(ended, children)):
+            assert time.monotonic() - begin < 30
+            time.sleep(0.05)
+    finally:
+        with contextlib.suppress(ProcessLookupError):  # what has not ended does not outlive the test
+            os.killpg(parent.pid, signal.SIGKILL)
+        parent.wait()
 
 
 def test_a_failure_is_raised_or_what_the_caller_makes_of_it():
