@@ -213,6 +213,16 @@ def test_a_kernel_of_a_queue_can_be_preempted(queues):
     assert work.counted() == [144]
 
 
+def test_a_packet_is_no_launch(queues):
+    """What takes launches says so."""
+    work = queues()
+    packet = work.put()
+    for command in (work.device.preempt, work.device.resume, work.device.kill, work.device.release_slot):
+        with pytest.raises(DriverError, match="launch must be a Launch, not Queued"):
+            command(packet)
+    packet.wait()
+
+
 def header(kind):
     return int(kind | 3 << 16).to_bytes(4, "little")
 

@@ -49,6 +49,26 @@ def test_who_is_urgent_waits_for_thread_blocks_unless_they_are_taken_off(name):
         assert found[way] < alone < found["none"] and found[way] < found["drain"]
 
 
+@pytest.mark.parametrize("way", [name for name, way in WAYS.items() if way.idempotent])
+def test_a_work_that_would_run_twice_is_refused_where_it_may_have_to_leave(way):
+    """By its image, before anything runs; where nothing is more urgent, and in ways that save, it is taken."""
+    made = machine("golden")
+    saxpy, vecadd = make_work("saxpy", TINY, 3)[0], make_work("vecadd", TINY, 3)[0]
+    scheduler = PriorityScheduler(made, WAYS[way], {0: 1, 1: 1})
+    with pytest.raises(MachineError, match=f"'saxpy' of priority 0 may have to leave, and way '{way}' has its thread "
+                                           "blocks begin anew: .*; choose a way that saves them"):
+        scheduler.submit(saxpy, 0)
+    with pytest.raises(MachineError, match="'saxpy' of priority 0"):
+        scheduler.run([Arrival(0, vecadd, 1), Arrival(10, saxpy, 0)])
+    made.close()
+    for how, priority in ((way, 1), ("live+cp", 0)):
+        made, done = machine("golden"), []
+        PriorityScheduler(made, WAYS[how], {0: 1, 1: 1}, finished=done.append).run(
+            [Arrival(0, saxpy, priority), Arrival(300, vecadd, 1 - priority)])
+        assert len(done) == 2 and sum(wrong(made, request.signal) for request in done) == 0
+        made.close()
+
+
 @pytest.mark.parametrize("name", ["golden", "model"])
 def test_of_three_priorities_the_highest_goes_first_and_nothing_is_lost(name):
     made = machine(name)

@@ -44,3 +44,4 @@ class DeviceCore:
         self.queues = Queues(self.launcher, self.time)
         self.streams = Streams(self.launcher, self.time, self.preemption)
         self.time.pump, self.time.busy = self.streams.pump, lambda: self.streams.busy
+        self.time.behind = lambda: self.streams.behind

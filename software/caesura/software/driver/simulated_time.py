@@ -40,6 +40,8 @@ class SimulatedTime:
         Called after each event: something else may begin.
     busy : callable
         Whether `pump` has anything to wait for.
+    behind : callable
+        Whether an event has been taken, in whatever thread, that `pump` has not looked at: no time passes before.
     """
 
     def __init__(self, launcher: Launcher, inspection: Inspection):
@@ -48,6 +50,7 @@ class SimulatedTime:
         self.observer: Observer | None = None
         self.pump: Callable[[], None] | None = None
         self.busy: Callable[[], bool] = lambda: False
+        self.behind: Callable[[], bool] = lambda: False
         self._observed = 0.0
         self._slices = TimeSlices()
 
@@ -102,7 +105,8 @@ class SimulatedTime:
         def step(asked: int) -> int:
             lock = self._host.lock
             with lock.turn, lock, uninterrupted():
-                return 0 if taken is not None and taken != self._events.taken else call(asked)
+                late = taken is not None and (taken != self._events.taken or self.behind())
+                return 0 if late else call(asked)
 
         def after() -> bool:
             if self.observer:

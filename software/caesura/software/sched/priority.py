@@ -9,6 +9,9 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 
 from caesura.hw.arch.context import Mechanism
+from caesura.software.compiler import KernelImage
+from caesura.software.compiler.errors import ImageError
+from caesura.software.compiler.preemption.restartable import reason, spoilers
 from caesura.software.waiting import UNLIMITED
 
 from .machine import Event, EventKind, Machine, MachineError, PreemptWay, QueueSpec, Signal, Work, WorkState
@@ -32,7 +35,7 @@ class Way:
     newcomer : bool
         In place, for the works that arrive (Lin et al. III-A).
     idempotent : bool
-        Only for kernels of which TBs can begin anew.
+        Only for kernels of which TBs can begin anew; others are refused where they may have to leave.
     """
 
     name: str
@@ -123,7 +126,8 @@ class PriorityScheduler:
     Raises
     ------
     MachineError
-        If the machine does not have such queues.
+        If the machine does not have such queues. Also, when a work comes whose TBs cannot begin anew, if it may have
+        to leave for another and the way would have it run twice.
     """
 
     def __init__(self, machine: Machine, way: Way, capacity: dict[int, int], lead: int = 0,
@@ -132,17 +136,38 @@ class PriorityScheduler:
         self._queues = {priority: machine.queue(QueueSpec(priority, capacity[priority])) for priority in capacity}
         self._capacity = capacity
         self._requests: list[Request] = []
+        self._once: dict[int, str] = {}  # by number of an image: why its TBs cannot begin anew
+        self._images: list[KernelImage] = []
 
     # What comes
 
     def submit(self, work: Work, priority: int) -> Request:
         """Take a work now."""
-        if priority not in self._queues:
-            raise MachineError(f"there is no priority {priority}; this scheduler has {sorted(self._queues)}")
+        self._check(work, priority)
         request = Request(work, priority, self.machine.cycle)
         self._requests.append(request)
         self._review()
         return request
+
+    def _check(self, work: Work, priority: int) -> None:
+        """Refuse a work of a priority that there is not, or that would be run twice, and not be right."""
+        if priority not in self._queues:
+            raise MachineError(f"there is no priority {priority}; this scheduler has {sorted(self._queues)}")
+        if self.way.idempotent and priority < max(self._queues) and (why := self._why_once(work.image)):
+            raise MachineError(f"work {work.name!r} of priority {priority} may have to leave, and way "
+                               f"{self.way.name!r} has its thread blocks begin anew: {why}; choose a way that saves "
+                               "them, such as 'live+cp'")
+
+    def _why_once(self, image: KernelImage) -> str:
+        """Return why TBs of a kernel cannot begin anew; empty if they can. Arrays of a work do not overlap."""
+        if id(image) not in self._once:
+            try:
+                spoiler = spoilers(image).apart
+                self._once[id(image)] = "" if spoiler is None else reason(spoiler)
+            except ImageError as error:  # machine code of the user's own
+                self._once[id(image)] = f"what it may overwrite is not known: {error}"
+            self._images.append(image)  # or another could have its number
+        return self._once[id(image)]
 
     def announce(self) -> None:
         """Something urgent is about to come: save bases of what would have to leave, if this way has any."""
@@ -186,8 +211,7 @@ class PriorityScheduler:
 
     def _take(self, arrival: Arrival) -> None:
         """An arrival counts from the cycle that it was for: the scheduler may have been busy."""
-        if arrival.priority not in self._queues:
-            raise MachineError(f"there is no priority {arrival.priority}; this scheduler has {sorted(self._queues)}")
+        self._check(arrival.work, arrival.priority)
         self._requests.append(Request(arrival.work, arrival.priority, arrival.cycle))
         self._review()
 

@@ -8,9 +8,12 @@ import weakref
 from collections.abc import Callable, Iterable
 from typing import Any
 
+from caesura.hw.arch.commands import KernelState
+
 from ..arguments import whole_number
 from ..bounds import monitor_of
 from ..errors import CycleLimit, DriverError
+from ..launch import ENDED
 from ..launcher import Launcher
 from ..lock import FairLock, whole
 from ..memory import DeviceMemory
@@ -52,6 +55,7 @@ class Streams:
         self._open: weakref.WeakValueDictionary[int, Stream] = weakref.WeakValueDictionary()
         self._kept: dict[int, Stream] = {}  # those with something to do or to tell: whoever drops them
         self._turns, self._made = 0, 0
+        self._seen = 0  # events taken before the last look
         self._pumping = False
         self._calls: dict[Call, int] = {}  # that are being carried out, and the thread of each
         launcher.more_users.append(self.waiting_kernels)
@@ -126,10 +130,11 @@ class Streams:
             passed += self._time.wait_until(lambda: done() or not self._moves(), limit - passed, None)
             if done() or passed >= limit:
                 return passed
-            calls = [] if self.lock.mine else self._awaited()
-            if not calls:
+            goes_on, call = self._outlook(nested=self.lock.mine)
+            if not goes_on:
                 return passed
-            calls[0].returned.wait(CALL_SECONDS)
+            if call is not None:
+                call.returned.wait(CALL_SECONDS)
             _ = self.launcher.host.transport.cycle  # `Closed` if the device is
 
     def wait_any(self, tasks: Iterable[Task], max_cycles: int = DEFAULT_CYCLES) -> Task:
@@ -159,8 +164,25 @@ class Streams:
 
     @whole
     def _moves(self) -> bool:
-        """Return whether a kernel runs, of a stream or not, so that time changes something."""
-        return any(not launch.ended for launch in self.launcher.launches.values()) or bool(self._kernels())
+        """Return whether a kernel runs, of a stream or not, or is being switched, so that time changes something."""
+        still = (*ENDED, KernelState.PREEMPTED)
+        return any(launch.state not in still for launch in [*self.launcher.launches.values()])
+
+    @property
+    @whole
+    def behind(self) -> bool:
+        """An event has been taken since the last look at what it is that has ended."""
+        return not self._pumping and self.busy and self.launcher.slots.events.taken != self._seen
+
+    @whole
+    def _outlook(self, nested: bool) -> tuple[bool, Call | None]:
+        """Return whether something can still come, of an event that nobody has taken, of time, or of a function that
+        another thread carries out; and that one, where nothing else does."""
+        self.launcher.slots.events.take()
+        if self.behind or self._moves():
+            return True, None
+        calls = [] if nested else self._awaited()
+        return bool(calls), calls[0] if calls else None
 
     # What is done when time has passed
 
@@ -195,13 +217,15 @@ class Streams:
         try:
             again = True
             while again:
+                self._seen = self.launcher.slots.events.taken
                 while self._step():
                     pass
                 if take and (due := self._due()):
                     self._calls[due[0]] = threading.get_ident()
                     return due[0]
                 self.priorities.keep(self._kernels(), self._waiting())
-                again = any(task.over for stream in self._busy for task in stream.tasks)
+                again = (any(task.over for stream in self._busy for task in stream.tasks)
+                         or self.launcher.slots.events.taken != self._seen)  # taken while a kernel came back
         finally:
             self._pumping = False
         return None
