@@ -38,7 +38,7 @@ LAYERS = {
         "regions memory arrays",
         "arguments fit textures variables constants tickets loaded",
         "launch pointers prepared adopted events kernel_slots launcher patience",
-        "module context saved_context inspection estimate simulated_time residence overlaps preemption",
+        "module context saved_context inspection estimate simulated_time residence overlaps preempt_options preemption",
         "anticipation queue streams",
         "queues core address_space partition eviction",
         "tenant device"),

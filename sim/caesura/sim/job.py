@@ -21,7 +21,7 @@ from caesura.software.driver import CycleLimit, Device, DriverError, Launch, Lau
 from caesura.software.driver.bounds import GUARD_BYTES
 from caesura.software.driver.fit import check_fit
 from caesura.software.driver.module import Kernel
-from caesura.software.driver.preemption import check_options
+from caesura.software.driver.preempt_options import check_options
 from caesura.software.job import DEFAULT_CYCLES, JobError, PreemptionSpec, Verdict, compare
 from caesura.software.kernels import Job
 

@@ -9,7 +9,8 @@ from caesura.hw.arch.context import Mechanism
 from .arguments import whole_number
 from .estimate import TbEstimate
 from .launch import Launch
-from .preemption import Preemption, PreemptReport, check_options
+from .preempt_options import check_options
+from .preemption import Preemption, PreemptReport
 from .simulated_time import SimulatedTime
 
 __all__ = ["SETTLED_INSTRUCTIONS", "Anticipation", "Anticipator"]

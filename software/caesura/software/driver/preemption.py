@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, cast
 from weakref import WeakKeyDictionary
 
 from caesura.hw.arch.commands import Command, KernelState
-from caesura.hw.arch.context import Capability, Mechanism, mechanisms_of
+from caesura.hw.arch.context import Capability, Mechanism
 from caesura.hw.arch.faults import CommandError
-from caesura.hw.arch.geometry import Geometry
 from caesura.software.compiler import KernelImage
-from caesura.software.waiting import UNLIMITED, WANTED, waiting_cycles
+from caesura.software.waiting import UNLIMITED, waiting_cycles
 
 from .arguments import whole_number
 from .context import Contexts
@@ -25,11 +24,20 @@ from .lock import FairLock, whole
 from .memory import DeviceMemory
 from .overlaps import Overlaps
 from .patience import default_patience
+from .preempt_options import (
+    check_checkpoints,
+    check_grace,
+    check_in_place,
+    check_patience,
+    check_restart,
+    check_trap,
+    named_mechanism,
+)
 from .residence import Residence
 from .saved_context import read_context
 from .simulated_time import DEFAULT_CYCLES, SimulatedTime
 
-__all__ = ["Preemption", "PreemptReport", "ResumeReport", "check_options"]
+__all__ = ["Preemption", "PreemptReport", "ResumeReport"]
 
 
 @dataclass(frozen=True)
@@ -168,20 +176,20 @@ class Preemption:
                       trap: bool = False) -> None:
         """Ask for a preempt or a checkpoint; see `Device.begin_preempt` and `Device.begin_checkpoint`."""
         self._launcher.check_device(launch)
-        mechanism = _mechanism(mechanism, launch.device.geometry)
-        _check_patience(mechanism, patience)
-        _check_grace(launch.device.geometry, grace)
+        mechanism = named_mechanism(mechanism, launch.device.geometry)
+        check_patience(mechanism, patience)
+        check_grace(launch.device.geometry, grace)
         if restart:
-            _check_restart(launch)
+            check_restart(launch)
         if checkpoint or incremental:
-            _check_checkpoints(launch, scramble, "incremental" if incremental else "")
+            check_checkpoints(launch, scramble, "incremental" if incremental else "")
         in_place = in_place or newcomer is not None
         if in_place:
-            _check_in_place(launch, {"restart": restart, "incremental": incremental})
+            check_in_place(launch, {"restart": restart, "incremental": incremental})
         if newcomer is not None:
             self._check_newcomer(launch, newcomer)
         if trap:
-            _check_trap(launch, mechanism, restart)
+            check_trap(launch, mechanism, restart)
         state = launch.state
         if state is KernelState.FINISHED:
             return
@@ -416,108 +424,8 @@ def _room_for(newcomer: Launch | None) -> dict[str, int]:
     return {"kernel": newcomer.slot, "tbs": min(-(-left // g.sms), g.tb_slots, g.warps // newcomer.warps_per_tb)}
 
 
-_NOT_IN_PLACE = "{} does not go with in_place, or a newcomer: what stays on the SM is whole; give one"
 _NOT_ADOPTED = {
     CommandError.BAD_IMAGE: "memory does not hold it as a preempt has left it: it was not preempted, it ran again "
                             "since, or something has written there; launch the kernel again",
     CommandError.BUS_ERROR: "the memory answered with an error",
 }
-
-
-def check_options(g: Geometry, mechanism: Mechanism | str, how: Mapping[str, Any]) -> None:
-    """Check how launches that are not known yet are to be preempted.
-
-    Raises
-    ------
-    DriverError
-        If there is no such mechanism or option, or the machine has none.
-    """
-    chosen = _mechanism(mechanism, g)
-    known = {"patience", "grace", "incremental", "in_place", "trap", "scramble"}
-    if unknown := set(how) - known:
-        raise DriverError(f"no option {sorted(unknown)[0]!r} of preempts that nobody asks for one by one; there are "
-                          f"{', '.join(sorted(known))}")
-    _check_patience(chosen, how.get("patience"))
-    _check_grace(g, how.get("grace", 0))
-    for option, there in (("incremental", g.checkpoints), ("in_place", g.in_place), ("trap", g.traps)):
-        if how.get(option) and not there:
-            raise DriverError(f"this machine ({g.name}) has no {option}: its geometry says so; leave it out")
-    if how.get("in_place") and how.get("incremental"):
-        raise DriverError(_NOT_IN_PLACE.format("incremental"))
-    if how.get("trap"):
-        _check_stops_at_points(chosen, False)
-
-
-def _mechanism(given: Mechanism | str, g: Geometry) -> Mechanism:
-    try:
-        mechanism = Mechanism.of(given) if isinstance(given, str) else Mechanism(given)
-    except ValueError:
-        names = ", ".join(repr(m.label) for m in Mechanism)
-        raise DriverError(f"no mechanism {given!r}; there are {names}") from None
-    if mechanism not in mechanisms_of(g):
-        raise DriverError(f"this machine ({g.name}) has no mechanism {mechanism.label!r}: its geometry says "
-                          "tb_compressor = false; choose another mechanism")
-    return mechanism
-
-
-def _check_patience(mechanism: Mechanism, given: int | str | None) -> None:
-    if given is None:
-        return
-    if not mechanism.has(Capability.STOPS_AT_POINTS):
-        raise DriverError(f"mechanism {mechanism.label!r} does not wait for preemption points: it takes no patience; "
-                          "leave it out, or choose another mechanism")
-    if waiting_cycles(given) is None:
-        raise DriverError(f"patience {given!r}: {WANTED}")
-
-
-def _check_grace(g: Geometry, given: int | str) -> None:
-    if waiting_cycles(given) is None:
-        raise DriverError(f"grace {given!r}: {WANTED}")
-    if waiting_cycles(given) and not g.grace:
-        raise DriverError(f"this machine ({g.name}) gives no grace: its geometry says grace = false; leave it out")
-
-
-def _check_restart(launch: Launch) -> None:
-    name, g = launch.kernel.image.name, launch.device.geometry
-    if not g.restart:
-        raise DriverError(f"this machine ({g.name}) cannot restart thread blocks: its geometry says restart = false; "
-                          "leave it out")
-    if launch.not_restartable:
-        raise DriverError(f"the thread blocks of kernel {name!r} cannot begin anew: {launch.not_restartable}; leave "
-                          "restart out")
-
-
-def _check_checkpoints(launch: Launch, scramble: bool, option: str) -> None:
-    g = launch.device.geometry
-    if not g.checkpoints:
-        what = "saves no increments" if option else "takes no checkpoints"
-        raise DriverError(f"this machine ({g.name}) {what}: its geometry says checkpoints = false; "
-                          + (f"leave {option} out" if option else "preempt the launch instead"))
-    if option and launch.scrambled - {scramble}:
-        raise DriverError("a base of this launch may have been saved with another `scramble`; a launch is resumed with "
-                          "one, so give the same")
-
-
-def _check_trap(launch: Launch, mechanism: Mechanism, restart: bool) -> None:
-    g, image = launch.device.geometry, launch.kernel.image
-    if not g.traps:
-        raise DriverError(f"this machine ({g.name}) has no traps: its geometry says traps = false; leave trap out")
-    _check_stops_at_points(mechanism, restart)
-    if not image.traps:
-        raise DriverError(f"kernel {image.name!r} has no preemption routines to trap into; compile it with them "
-                          "(caesura compile --routines), or leave trap out")
-
-
-def _check_stops_at_points(mechanism: Mechanism, restart: bool) -> None:
-    if not mechanism.has(Capability.STOPS_AT_POINTS) or restart:
-        raise DriverError(f"{'restart' if restart else f'mechanism {mechanism.label!r}'} does not go with trap: its "
-                          "warps stop at once, and not in a routine; leave it out")
-
-
-def _check_in_place(launch: Launch, others: dict[str, bool]) -> None:
-    g = launch.device.geometry
-    if not g.in_place:
-        raise DriverError(f"this machine ({g.name}) keeps nothing in place: its geometry says in_place = false; leave "
-                          "in_place and newcomer out")
-    for name in (name for name, given in others.items() if given):
-        raise DriverError(_NOT_IN_PLACE.format(name))

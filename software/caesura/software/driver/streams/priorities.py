@@ -13,7 +13,8 @@ from caesura.hw.arch.geometry import Geometry
 
 from ..errors import CommandRefused, NoSlot
 from ..launch import Launch
-from ..preemption import Preemption, check_options
+from ..preempt_options import check_options
+from ..preemption import Preemption
 from .task import KernelTask
 
 __all__ = ["Priorities"]
