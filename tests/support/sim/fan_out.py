@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from typing import Any
 
 from caesura.hw.arch.commands import KernelState
 from caesura.hw.arch.faults import CommandError
@@ -40,6 +41,7 @@ class FanOutCampaign:
 
     def __init__(self, device: Device, seed: int, launches: int = 3):
         self.device, self.rng = device, random.Random(seed)
+        self.transport: Any = device.transport  # that of the RTL: its memory can refuse
         self.work = [Stirring(device, self.rng.randint(2, 30), seed=n + 1) for n in range(launches)]
         self.failed = self.released = 0
 
@@ -50,7 +52,7 @@ class FanOutCampaign:
                 if self.rng.random() < 0.3:
                     start = work.launch.ccb_of(sm)
                     way = self.rng.choice(((True, False), (False, True), (True, True)))
-                    self.device.transport.add_error_range(ErrorRange(start, start + work.launch.ccb_bytes, *way))
+                    self.transport.add_error_range(ErrorRange(start, start + work.launch.ccb_bytes, *way))
 
     def command(self) -> None:
         """Give one launch a command, and wait for its end."""
@@ -93,7 +95,7 @@ class FanOutCampaign:
                 self.refuse()
             self.command()
             self.device.advance(self.rng.choice((0, 50, 300)))
-            self.device.transport.clear_error_ranges()
+            self.transport.clear_error_ranges()
         for work in self.work:
             for _ in range(4):
                 if work.launch.state is KernelState.PREEMPTED:

@@ -2,6 +2,7 @@
 
 import functools
 import random
+from typing import Any
 
 import numpy as np
 
@@ -32,13 +33,13 @@ def geometry(rng):
 class Campaign:
     """Two kernels of TBs of which most wait for another one; those of the first also for TBs of the second."""
 
-    def __init__(self, seed, spare=False, machine=GoldenTransport, g=None):
+    def __init__(self, seed, spare=False, machine: Any = GoldenTransport, g=None):
         self.rng = rng = random.Random(seed)
         self.g, entries = g or geometry(rng), 0
         if spare:  # more of them may be away than there are TB slots
             self.g = self.g if g else self.g.replace(entries=12)
             entries = rng.randint(self.g.tb_slots, self.g.context_entries)
-        self.transport = machine(self.g, 1 << 18)
+        self.transport: Any = machine(self.g, 1 << 18)
         self.bench = bench = Bench(self.transport)
         most = entries or self.g.tb_slots
         self.sizes = [rng.randint(1, most), rng.randint(1, most)]
