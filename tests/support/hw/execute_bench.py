@@ -46,7 +46,8 @@ def control_bundle(i: Instruction) -> dict:
         "size": op.size or 0, "store": op.store, "atomic": op.is_atomic,
         **{f"pair_{x}": x in op.pairs and x in operands for x in "abc"},
         "d": i.get("d"), "a": i.get("a"), "b": i.get("b"), "c": i.get("c"),
-        "reads_a": "a" in operands or ("mem" in operands and not i.get("no_base")), "reads_b": "b" in operands,
+        "reads_a": "a" in operands or ("mem" in operands and not i.get("no_base") and "ud" not in operands),
+        "reads_b": "b" in operands, "writes_u": "ud" in operands,
         "reads_c": "c" in operands, "reads_d": "data" in operands, "writes_d": bool(i.writes),
         "data_registers": op.data_registers, "no_base": i.get("no_base") or "param" in operands,
         "use_imm": "imm" in operands,
@@ -291,7 +292,8 @@ class Bench:
     def memory(self, warp: int, i: Instruction, mask: np.ndarray):
         """Note the beats of a memory instruction; a load's data comes back a while later, in two parts."""
         g, model, name = self.g, self.model, MEMORY_PORTS[i.op.unit]
-        based = "mem" in i.op.operands and not i.get("no_base")
+        once = "ud" in i.op.operands  # one beat, of all lanes
+        based = "mem" in i.op.operands and not i.get("no_base") and not once
         base = model.registers[warp, i.get("a")].astype(np.uint64) if based else 0
         address = (base + np.uint64(i.get("imm") & WORD)) + np.zeros(g.warp_size, np.uint64) & np.uint64(WORD)
         registers = dict(enumerate(i.get("d") + k for k in range(i.op.data_registers))) if i.op.store else {}
@@ -299,14 +301,15 @@ class Bench:
             high = 1 if i.op.pairs else 0
             used = [x for x in "bc" if x in i.op.operands]
             registers = {"bc".index(x) + 2 * k: i.get(x) + k for x in used for k in range(1 + high)}
-        for beat in range(g.beats):
-            lanes = [lane for lane in range(g.lanes) if mask[beat * g.lanes + lane]]
+        given = np.ones_like(mask) if once else mask
+        for beat in [g.beats - 1] if once else range(g.beats):
+            lanes = [lane for lane in range(g.lanes) if given[beat * g.lanes + lane]]
             self.expected[name].append({
                 "warp": warp, "tb": model.home(warp)[1], "kernel": warp % 4, "base": self.base(warp),
                 "pc": self.cycle, "d": i.get("d"), "size": int(i.op.size or 0), "store": int(i.op.store), "beat": beat,
                 "atomic": int(i.op.is_atomic), "space": int(i.op.space or 0), "writes_d": int(bool(i.writes)),
                 "block_warp": model.home(warp)[2],
-                "last": int(beat == g.beats - 1), "mask": bits(mask[beat * g.lanes:][:g.lanes]),
+                "last": int(beat == g.beats - 1), "mask": bits(given[beat * g.lanes:][:g.lanes]), "writes_u": int(once),
                 "address": {lane: int(address[beat * g.lanes + lane]) for lane in lanes},
                 "data": {(k, lane): int(model.registers[warp, r][beat * g.lanes + lane])
                          for k, r in registers.items() for lane in lanes},

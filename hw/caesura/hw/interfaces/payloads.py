@@ -125,7 +125,8 @@ def memory_op(g: Geometry, words: int = 4) -> data.StructLayout:
     each lane (of a local access the offset in the thread's local memory). `data[k]` is register
     ``d + k`` of each lane (stores only); of an atomic, `data` is b, c, high word of b, high word of
     c, `function` the `isa.AtomicOp` and `writes_d` says that it returns what was there. `writes_u`:
-    a constant load into uniform register `d`. A unit that only loads takes 0 `words`: there is no
+    a constant load into uniform register `d`, of which only the last beat comes, with all its
+    lanes. A unit that only loads takes 0 `words`: there is no
     `data`.
     """
     stored = {"data": data.ArrayLayout(data.ArrayLayout(32, g.lanes), words)} if words else {}

@@ -11,7 +11,7 @@ from caesura.hw.core.execute.overdue import MOST_WAIT
 from support.hw.execute_bench import CHECKED, GEOMETRIES, MEMORY_PORTS, SIDE_PORTS, Bench
 
 ALU = [op for op in OPCODES if op.unit == Unit.ALU]
-MEMORY = [op for op in OPCODES if op.unit in MEMORY_PORTS and "ud" not in op.operands]
+MEMORY = [op for op in OPCODES if op.unit in MEMORY_PORTS]
 SIDE = [op for op in OPCODES if op.unit in SIDE_PORTS]
 
 
@@ -21,6 +21,8 @@ def random_instruction(rng, g) -> Instruction:
     op = table[rng.integers(len(table))]
     pick = {name: int(rng.integers(16)) for name in "dabc"}
     fields = {name: pick[name] & ~1 if name in op.pairs else pick[name] for name in "abc" if name in op.operands}
+    if "ud" in op.operands:
+        fields["d"] = pick["d"]
     if "d" in op.operands or "data" in op.operands:
         fields["d"] = pick["d"] - pick["d"] % max(1, op.data_registers)
     if "mem" in op.operands:

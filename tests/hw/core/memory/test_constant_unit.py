@@ -105,13 +105,16 @@ class Bench:
             await ctx.tick()
         self.credits -= 1
         self.expect(access, uniform, parameter)
-        for beat in range(g.beats):
+        mask, address = access.mask, access.address
+        if uniform:  # one beat of all lanes
+            mask, address = (1 << g.warp_size) - 1, [address[access.lanes[0]]] * g.warp_size
+        for beat in [g.beats - 1] if uniform else range(g.beats):
             low = beat * g.lanes
             ctx.set(unit.access.op.payload, {
                 "warp": access.warp, "kernel": access.kernel, "base": access.base, "pc": access.pc, "d": access.d,
                 "size": access.size, "space": Space.PARAMETER if parameter else Space.CONSTANT, "writes_u": uniform,
                 "beat": beat, "last": beat == g.beats - 1,
-                "mask": access.mask >> low & (1 << g.lanes) - 1, "address": access.address[low:low + g.lanes]})
+                "mask": mask >> low & (1 << g.lanes) - 1, "address": address[low:low + g.lanes]})
             ctx.set(unit.access.op.valid, 1)
             *_, ready = await ctx.tick().sample(unit.access.op.ready)
             ctx.set(unit.access.op.valid, 0)

@@ -123,7 +123,8 @@ class OperandCollector(wiring.Component):
             self.valid_warp.eq(slot.warp),
         ]
         with m.If(self.issue.ready):
-            m.d.sync += [full.eq(self.issue.valid), beat.eq(0),
+            once = self.issue.payload.op.writes_u
+            m.d.sync += [full.eq(self.issue.valid), beat.eq(Mux(once, g.beats - 1, 0)),
                          left.eq(self._needed(self.issue.payload.op))]
         with m.Elif(~stall & complete & last):
             m.d.sync += full.eq(0)
@@ -219,5 +220,6 @@ class OperandCollector(wiring.Component):
         values |= {name: slot[name]
                    for name in ("warp", "tb", "kernel", "block_warp", "base", "pc")}
         values |= {name: slot[name].word_select(beat, lanes) for name in ("mask", "pa", "pb")}
+        values["mask"] |= spread(op.writes_u, lanes)
         values |= {"beat": beat, "last": last, "ballot": slot.mask & slot.pa}
         return [self.arriving[name].eq(value) for name, value in values.items()]

@@ -65,8 +65,8 @@ class ConstantUnit(wiring.Component):
     kernel's constant bank at `const_base`, whose low 7 bits are ignored, or in its parameters at
     `param_base`, whose low 4 bits are.
 
-    A load into a uniform register (`writes_u`) gives one `uniform_write`: what its lanes, which all
-    read the same address, get.
+    A load into a uniform register (`writes_u`) comes as one beat, the last one, and gives one
+    `uniform_write`: what its lanes, which all read the same address, get.
 
     Faults: MISALIGNED, else CONSTANT_BOUND or PARAM_BOUND, each at its lowest lane and with the
     offset, before anything is read; BUS_ERROR with the memory address, at the lowest lane whose
@@ -168,6 +168,7 @@ class ConstantUnit(wiring.Component):
         """Take the oldest instruction apart into passes:
         register by register, beat by beat, address by address."""
         g, op = self.geometry, queue.head.op
+        turn = Signal(range(g.beats))
         beat = Signal(range(g.beats))  # whose lanes are in hand
         k = Signal(2)  # register of a group
         started = Signal()  # a pass of this beat was taken
@@ -182,6 +183,7 @@ class ConstantUnit(wiring.Component):
         last = Signal()  # last pass of the instruction
         offset = Signal(OFFSET_BITS)
         offsets = [Signal(OFFSET_BITS, name=f"offset_{i}") for i in range(g.lanes)]
+        m.d.comb += beat.eq(Mux(op.writes_u, g.beats - 1, turn))
         with m.If(queue.head.valid):
             look_up(m, mask, [queue.mask.word_select(b, g.lanes) for b in range(g.beats)], beat)
             for i, mine in enumerate(offsets):
@@ -203,7 +205,7 @@ class ConstantUnit(wiring.Component):
         with m.If(go):
             m.d.sync += [begun.eq(~last), started.eq(~ends), rest.eq(left & ~take)]
             with m.If(ends):
-                m.d.sync += beat.eq(Mux(beat == g.beats - 1, 0, beat + 1))
+                m.d.sync += turn.eq(Mux(beat == g.beats - 1, 0, turn + 1))
                 with m.If(beat == g.beats - 1):
                     m.d.sync += k.eq(Mux(last, 0, k + 1))
             m.d.sync += [looked[name].eq(op[name])
