@@ -422,7 +422,8 @@ def test_every_size_of_a_geometry_names_what_is_wrong():
     assert not wrong, "\n".join(wrong)
 
 
-@pytest.mark.parametrize("value", [None, 1.5, "nonsense", 99, -1, object()], ids=str)
+@pytest.mark.parametrize(
+    "value", [None, 1.5, "nonsense", 99, -1, 2 ** 64, pytest.param(object(), id="object")], ids=repr)
 def test_there_is_no_such_mechanism(value):
     with pytest.raises((TypeError, ValueError)) as refused:
         caesura.Mechanism.of(value)
