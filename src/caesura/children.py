@@ -10,7 +10,7 @@ import sys
 __all__ = ["end_with_parent"]
 
 _PR_SET_PDEATHSIG = 1
-"""Of prctl(2): the signal that the kernel sends when the parent ends; more exactly, the thread that started this."""
+"""Option of prctl(2): the signal that the kernel sends when the parent ends, or rather the thread that started this."""
 _prctl = ctypes.CDLL(None).prctl if sys.platform == "linux" else None
 
 

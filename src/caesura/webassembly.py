@@ -1,8 +1,8 @@
 """Yosys, nextpnr and other programs of YoWASP packages: WebAssembly, compiled once for a machine, and run.
 
-What is compiled lies where YoWASP looks for it, in the user's cache, so that all checkouts of a user share it. The lock
-lies there too: two checkouts that begin at once wait for each other. A program that a signal ends, as happens when a
-file it has mapped is written over by somebody else, is run once more.
+The compiled file lies where YoWASP looks for it, in the user's cache, so that all checkouts of a user share it. The
+lock lies there too: of two checkouts that begin at once one waits for the other. A program that a signal ends is run
+once more. That happens when another process writes over a file that the program has mapped.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _COMMAND = sys.executable, "-P", str(Path(__file__).with_name("webassembly_progr
 _TRIES = 2
 """Times that a program is run which a signal ends."""
 _WANTED = {-signal.SIGINT, -signal.SIGTERM, -signal.SIGHUP}
-"""Exit codes of what somebody wants to end."""
+"""Exit codes of programs that were told to end."""
 _KEPT = 200
 """Lines of a program's output that are kept."""
 

@@ -90,7 +90,7 @@ def other():
 
 NOT = {"None": None, "float": 1.5, "text": "nonsense", "object": object(), "negative": -1, "huge": 1 << 70,
        "list": [object()]}
-"""What is no object of ours, nor a flag."""
+"""Values that are neither objects of the driver nor flags."""
 WRONG = {
     "object": NOT,
     "flag": {k: v for k, v in NOT.items()},

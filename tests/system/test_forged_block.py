@@ -1,5 +1,5 @@
-"""Descriptor blocks that lie under a right checksum: a launch without a slot does not come back by what they say, and
-one that is taken over is refused unless all that they say is what its launch would have."""
+"""Descriptor blocks that lie under a right checksum. A launch without a slot does not come back by what they say. A
+takeover is refused unless all that they say is what the launch would have."""
 
 from dataclasses import replace
 
@@ -61,7 +61,7 @@ def test_a_launch_without_a_slot_comes_back_by_the_drivers_own_record(what):
 
 def test_a_block_that_says_anything_else_than_its_launch_is_not_taken_over():
     """Each register but the arguments, with several words each: it is refused, and nothing is held or changed. Other
-    local memory, also the owner's and nobody else's, is refused by the machine, when it is to bring the launch back."""
+    local memory, also free memory of the owner, is refused by the machine, when it is to bring the launch back."""
     work = Stirring(open_device("golden", TINY, memory_bytes=MEMORY), 4)
     work.device.advance(900)
     work.device.preempt(work.launch)

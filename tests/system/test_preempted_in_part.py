@@ -1,5 +1,5 @@
-"""A launch preempted in part keeps its kernel slot: nobody takes what memory does not hold, neither the driver nor a
-command written past it, whether the rest still runs or has ended by itself."""
+"""A launch preempted in part keeps its kernel slot, whether the rest still runs or has ended by itself. Neither the
+driver nor a command written past it takes what memory does not hold."""
 
 import pytest
 

@@ -1,5 +1,5 @@
-"""What packets of a tenant's queue name lies in the tenant's own memory: kernel objects, code, constants, arguments and
-signals elsewhere are refused, and nothing there is read, run or changed."""
+"""Packets of a tenant's queue name only the tenant's own memory. Kernel objects, code, constants, arguments and signals
+elsewhere are refused, and nothing there is read, run or changed."""
 
 import numpy as np
 import pytest
@@ -71,7 +71,8 @@ class Tenants:
 
 @pytest.mark.parametrize("backend", ["golden", "rtl"])
 def test_a_packet_that_names_anothers_memory_is_refused(backend):
-    """Of each thing the other tenant's own, which is right there; then bob's window, and the end of his memory."""
+    """Each thing is the other tenant's own, which is right there; then it lies in bob's window, or just outside his
+    system memory."""
     with Tenants(backend) as work:
         before, done = work.memory_of(work.alice), 0
         packet = work.put()

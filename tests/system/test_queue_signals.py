@@ -56,7 +56,7 @@ class Signals:
 @pytest.mark.parametrize("barrier", [False, True])
 @pytest.mark.parametrize(("reads", "writes"), [(True, True), (True, False), (False, True)])
 def test_a_signal_that_memory_refuses_for_a_while_completes_once(reads, writes, barrier):
-    """Who waits for it waits that long; nothing behind it in its queue begins, the other queue goes on."""
+    """A barrier that waits for it waits that long; nothing behind it in its queue begins, the other queue goes on."""
     with Signals("rtl") as work:
         packet = work.queues[0].barrier([]) if barrier else work.put(0, 0)
         behind = work.put(0, 1)

@@ -657,7 +657,7 @@ def test_an_end_that_another_thread_has_seen_is_looked_at_before_time_passes(gol
 @pytest.mark.parametrize(("threads", "rounds"), quick([(16, 25)] * 4 + [(8, 8)], [(8, 8)]))
 @pytest.mark.parametrize("calls", [False, True])
 def test_threads_with_streams_take_no_more_time_than_their_kernels(threads, rounds, calls):
-    """Of several priorities, with functions of the host or without: no time passes in which nothing runs."""
+    """Streams have several priorities, and functions of the host or none. No time passes in which nothing runs."""
     errors = []
     with open_device("golden", "tiny", memory_bytes=MEMORY) as device:
         add = device.load([compile_ptx(ADD)["add"]])["add"]

@@ -57,7 +57,7 @@ def device(request):
 
 
 def test_a_thread_block_comes_back_after_an_outage_to_an_empty_sm(device):
-    """Nobody leaves the SM after the refusal, so it must be tried again without that."""
+    """No thread block leaves the SM after the refusal, so it must be tried again without that."""
     work = Alone(device)
     work.fails()
     for tb in work.left:

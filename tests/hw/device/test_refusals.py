@@ -104,7 +104,7 @@ def test_a_wake_that_finds_no_room_waits_until_a_tb_leaves():
 
 
 def test_a_wake_that_memory_always_refuses_ends():
-    """After so many tries the kernel is preempted, with the error, and holds up nobody."""
+    """After so many tries the kernel is preempted, with the error, and holds up no other."""
     async def scenario(ctx, dut, driver):
         ctx.set(dut.saved, 0b001)
         await _wakes(ctx, dut, driver)

@@ -1,4 +1,4 @@
-"""The watch table against a plain model: a write wakes whoever watches its segment, and nobody else."""
+"""The watch table against a plain model: a write wakes those that watch its segment, and no others."""
 
 import random
 

@@ -102,7 +102,7 @@ async def offer(ctx, stream, payloads, rng, rest):
 @pytest.mark.timeout(300)
 @pytest.mark.parametrize("stall", quick([0.0, 0.3, 0.8], (0.3,)))
 def test_buses_of_all_sms_share_a_memory_that_lets_them_wait(stall):
-    """Each reads what it has written, whoever else waits, in both directions of every channel."""
+    """Each reads what it has written, whichever others wait, in both directions of every channel."""
     dut = component(Uncore, G)
     memories = Memories(dut.axi, f"memory {stall}", stall)
     masters = [Master(G, axi, SIZE, f"{n} {stall}", 24, stall)

@@ -45,7 +45,8 @@ def test_the_start_of_ptxas_is_not_counted():
 
 
 def test_the_verdict_follows_the_limit():
-    """Of the geometric mean, which two kernels as far above as below it do not move, and of each of the largest."""
+    """The geometric mean has a limit, and so has each of the largest kernels. Two kernels as far above as below it
+    do not move the mean."""
     assert judge([row("a", LIMIT * 0.99, 2.0)], 1.0)["met"]
     assert not judge([row("a", LIMIT * 1.01, 2.0)], 1.0)["met"]
     small = [row("a", LIMIT * 1.9, 2.0), row("b", LIMIT / 2, 2.0)]

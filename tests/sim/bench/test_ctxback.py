@@ -51,7 +51,7 @@ def test_mean_by_loops_counts_instructions_in_loops_ten_times():
 
 
 def test_flashback_over_the_least_is_told_by_normalised_sizes_and_by_bytes():
-    """Of two kernels of unlike size the measures differ; the paper takes the first (CTXBack V-A)."""
+    """The measures differ where two kernels have unlike sizes; the paper takes the first (CTXBack V-A)."""
     result = ctxback.run(PRESETS["gtx480"], ["relu", "dot"], isa="gfx906")
     for objective in ctxback.Objective:
         rows = [row for row in result["rows"] if row["objective"] == objective.value]

@@ -117,7 +117,7 @@ class OutageCampaign(Campaign):
             reads, writes = rng.choice(((True, False), (False, True), (True, True)))
             first = rng.choice((start, start, rng.randrange(start, end, 128)))
             self.transport.add_error_range(ErrorRange(first, end, reads, writes))
-        if rng.random() < 0.7:  # somebody is called
+        if rng.random() < 0.7:  # some TBs are called
             self.bench.set("notify_begin", self.done)
             self.bench.set("notify_end", self.done + sum(self.sizes) * self.stride)
         self.transport.advance(rng.choice(self.OUTAGES))

@@ -89,7 +89,7 @@ KERNEL_OBJECT = data.StructLayout({
 """A loaded kernel, whatever it is launched with; 64 bytes at a multiple of 64."""
 
 KERNARG_ALIGNMENT = 16
-"""Of the parameters of a dispatch, which stay where they are while its kernel runs: HSA's least."""
+"""Alignment of a dispatch's parameters, HSA's least; they stay in place while its kernel runs."""
 SIGNAL_BYTES = 64
 """Bytes of a signal; it lies at a multiple of this."""
 SIGNAL_VALUE = 8
@@ -120,12 +120,12 @@ class QueueError(enum.IntEnum):
 
     NONE = 0
     BAD_PACKET = 1
-    """Of a type that is not taken, of a shape that no grid has, with numbers that the registers of
-    a kernel slot do not hold, a signal that is not aligned, arguments or a signal outside the
-    memory that its queue was given, or more local memory than that."""
+    """Its type is not taken, or no grid has its shape. Or a number does not fit the registers of a
+    kernel slot, or its signal is not aligned. Or its arguments or signal lie outside the memory
+    that its queue was given, or it asks for more local memory than that."""
     BAD_OBJECT = 2
-    """Its kernel object is none, has numbers that the registers of a kernel slot do not hold, or
-    lies outside the memory that its queue was given, as its code or constants may."""
+    """Its kernel object is none, or has numbers that do not fit the registers of a kernel slot. Or
+    the object, its code or its constants lie outside the memory that its queue was given."""
     REFUSED = 3
     """No SM takes the kernel: a thread block of it does not fit, for example."""
     BUS_ERROR = 4

@@ -1,5 +1,5 @@
-"""What a netlist says of a block's timing: which outputs follow inputs within a cycle, whether
-registers cut a bus from all else, and how many registers lie at least between a stream in and one
+"""A block's timing, found in its netlist: which outputs follow inputs within a cycle, and whether
+registers cut a bus from all else. Also how many registers lie at least between a stream in and one
 out."""
 
 from __future__ import annotations

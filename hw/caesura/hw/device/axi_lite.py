@@ -65,8 +65,8 @@ class AxiLitePort(wiring.Signature):
 
 
 READS_HELD = 3
-"""Words that wait to be taken, with the one that is being read: one comes in each cycle though a
-place is free only in the cycle after its word has gone."""
+"""Words that wait to be taken, with the one that is being read. A word comes in each cycle, though
+a place is free only in the cycle after its word has gone."""
 
 
 class AxiLiteHost(wiring.Component):

@@ -308,7 +308,7 @@ class CommandProcessor(wiring.Component):
         with m.If(self.result.valid):
             m.d.sync += [concluding.eq(1), result.eq(self.result)]
         # What a pass leaves behind that is withdrawn or dropped, or has failed, says nothing of
-        # room: who comes after it must not wait for some.
+        # room: the next pass must not wait for some.
         m.d.comb += [ended.eq(result), ended.valid.eq(concluding & left & ~comes),
                      queue.ended.valid.eq(ended.valid),
                      queue.ended.left.eq(result.left & ~withdrawn & ~self.cancel

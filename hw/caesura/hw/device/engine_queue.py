@@ -36,10 +36,10 @@ class EngineQueue(wiring.Component):
     preempt waits; those of a kernel that are ready to come back are brought back in passes when it
     is its turn, as by a resume.
 
-    Want of room and a refusal by memory are remembered apart. Who has found no room waits until a
-    TB has left the SM. What memory has refused, an eviction or a TB that comes back by itself, is
-    tried again after a pause, `memory_refusals.TRIES` times (`MemoryRefusals`); then those who
-    have waited for it are `given_up`.
+    Want of room and a refusal by memory are remembered apart. A kernel that has found no room waits
+    until a TB has left the SM. Memory may refuse an eviction, or a TB that comes back by itself.
+    That is tried again after a pause, `memory_refusals.TRIES` times (`MemoryRefusals`); then the
+    kernels that have waited for it are `given_up`.
 
     Attributes
     ----------

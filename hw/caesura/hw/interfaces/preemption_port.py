@@ -146,7 +146,7 @@ class RegisterStatePort(wiring.Signature):
     read_data : payloads.register_data, in
         The beat, one cycle after its transfer; 0 if the register is not valid, unless it `stays`.
     restore_predicate : stream of payloads.predicate_restore, out
-        Writes all lanes of a predicate; transferred when nobody else writes one.
+        Writes all lanes of a predicate; transferred when no instruction writes one.
     restore_write : stream of payloads.register_write, out
         Beats of registers, in ascending order; transferred when nobody else writes.
     load : stream of payloads.register_flags, out

@@ -60,7 +60,7 @@ class QueueHost(Protocol):
         ...
 
     def write_signal(self, address: int, data: bytes) -> None:
-        """Write memory and wake who waits for that; a `ValueError` if they are not all there."""
+        """Write memory and wake thread blocks that wait for it; a `ValueError` if it is not all there."""
         ...
 
 

@@ -1,9 +1,9 @@
 """What a descriptor block says, judged: it lies in memory, where others may have written it.
 
 Nothing in it is believed. Each register of the kernel slot that follows from the kernel, the shape of the launch and
-the owner's memory must be the one that a launch would have; each address that does not follow must lie in memory that
-the block names, and the launch holds (`DeviceMemory.claim`): the owner's, and nobody else's. Only the arguments are
-free. Where they lead the windows say, which are the owner's.
+the owner's memory must be the one that a launch would have. Each other address must lie in memory that the block names
+and the launch holds (`DeviceMemory.claim`): in the owner's, where nothing else lies. Only the arguments are free. The
+windows, which are the owner's, bound them.
 """
 
 from __future__ import annotations

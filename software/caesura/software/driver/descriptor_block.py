@@ -9,8 +9,8 @@ A block lies in front of the launch's context control block, in the same allocat
     3  geometry hash                      7  TB slots of an SM, and 2**16 for each SM but the first
                                           8  bytes of the parameters
 
-Then the registers of the kernel slot in the order of their addresses, as many as software writes, then address and size
-of each range, zeros up to a multiple of 128, and the parameters, which the SMs read here. The rest is zeros.
+The registers of the kernel slot follow in the order of their addresses, as many as software writes. Then come address
+and size of each range, zeros up to a multiple of 128, and the parameters, which the SMs read here. The rest is zeros.
 """
 
 from __future__ import annotations

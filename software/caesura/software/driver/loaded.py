@@ -129,8 +129,8 @@ class LoadedKernel:
         return [memory for memory in (*found, *(array.memory for array in arrays)) if memory is not None]
 
     def apart(self, arguments: Sequence) -> bool:
-        """Return whether memory that is written through one of these arguments cannot be reached by another one: each
-        that is wide enough for an address lies in an array of its own, or in one that all of them only read."""
+        """Return whether memory that is written through one of these arguments cannot be reached by another one. Then
+        each that is wide enough for an address lies in an array of its own, or in one that all of them only read."""
         found: dict[int, list[int]] = {}
         for parameter, value in zip(self.image.parameters, arguments, strict=True):
             if isinstance(value, (Texture, DeviceArray)):

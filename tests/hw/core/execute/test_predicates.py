@@ -114,7 +114,7 @@ def test_results_of_the_alu_never_wait_and_the_others_take_turns(alu):
 
 @pytest.mark.parametrize("alu, units", [(0.0, 0.0), (0.0, 1.0), (0.5, 0.5), (1.0, 0.0), (1.0, 1.0)])
 def test_restores_wait_for_everybody_else_but_not_for_ever(alu, units):
-    """A restored predicate is written in a cycle without a beat: the next one if nobody writes, else before long."""
+    """A restored predicate is written in a cycle without a beat: the next one if none writes, else before long."""
     g, rng, count = GEOMETRIES["16x4"], random.Random(f"{alu} {units}"), 40
     dut, waits = component(PredicateWriteBack, g), []
     streams = [getattr(dut, f"{name}_predicate") for name in PREDICATE_WRITERS]

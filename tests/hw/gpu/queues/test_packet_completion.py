@@ -70,7 +70,7 @@ class Bench:
             first = (strobe & -strobe).bit_length() - 1
             assert strobe >> first == 0xFF, "a word of 64 bits"
             bad = self.fails()
-            if not bad or self.rng.random() < 0.5:  # nobody knows whether a refused write was done
+            if not bad or self.rng.random() < 0.5:  # a refused write may have been done
                 self.words[request.address + first] = value >> 8 * first & WORD
             self.events.append(("wrote", request.address + first, bad))
             ctx.set(port.ack.payload.error, bad)

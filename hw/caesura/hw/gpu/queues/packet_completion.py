@@ -29,10 +29,10 @@ class PacketCompletion(wiring.Component):
     The value is changed as atomics are, with its segment owned at the point of order; it is done in
     the cycle in which memory acknowledges that. Where memory answers with an error before the value
     was written nothing has been counted, and all is to be done once more later: it is `refused`.
-    Of a value whose write was answered with an error nobody knows which one memory has. The segment
-    stays owned, and the same value is written until memory acknowledges it, or with `give_up`. The
-    times are written before: a signal that cannot be written at all is refused there, and holds
-    nobody up.
+    If the write of the value is answered with an error, memory may hold the old value or the new
+    one. The segment stays owned then, and the same value is written until memory acknowledges it,
+    or until `give_up`. The times are written before: a signal that cannot be written at all is
+    refused there, and holds no other up.
 
     Parameters
     ----------
@@ -122,7 +122,7 @@ class PacketCompletion(wiring.Component):
         m.next = "IDLE"
 
     def _give(self, m, written):
-        """Nobody owns the segment any more; the signal is as it is to be if it was `written`."""
+        """The segment has no owner any more; the signal is as it is to be if it was `written`."""
         segment = self.order.give.segment
         m.d.comb += self.order.give.valid.eq(1)
         m.d.sync += self.insists.eq(0)

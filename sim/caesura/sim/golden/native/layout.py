@@ -139,10 +139,9 @@ MACHINE = _struct(
     ("number", "u4"), ("sms", "u4"), ("first", "u4"), ("count", "u4"), ("slot", "u4"), ("pc", "u4"),
     ("watch_rows", "u4"), ("table_first", "u4"), ("table_end", "u4"), ("woken", "u4"),
     ("ready", "u4", (MAX_WARPS,)))
-"""The machine: `ready` is a ring of warp slots, `ordered` says that atomics follow a trace, `number` is the SM's
-of the device's `sms`, `slot` and `pc` are of
-the instruction that stopped the engine; `watches` are the words of `Watches`, `woken`: a row of the SM's own watch
-table, `table_first` to `table_end`, has fired."""
+"""The machine. `ready` is a ring of warp slots, `ordered` says that atomics follow a trace. `number` is the SM's, of
+`sms` on the device. `slot` and `pc` are those of the instruction that stopped the engine. `watches` are the words of
+`Watches`; `woken` says that a row of the SM's own watch table, `table_first` to `table_end`, has fired."""
 
 _STRUCTS = {"Operation": OPERATION, "Warp": WARP, "Block": BLOCK, "Kernel": KERNEL, "Machine": MACHINE, "Record": TRACE}
 _ENUMS = (Handler, Source, Status, AluOp, F64Op, SfuOp, ExchangeOp, AtomicOp, Space, Size, Special)

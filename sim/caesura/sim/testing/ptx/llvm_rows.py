@@ -246,7 +246,7 @@ def _conversions() -> Iterator[Row]:
 
 
 def _integer(e: Emitter, value: str, type: str, name: str, to: str, sign: str) -> str:
-    """Of a NaN 0; if a type has 64 bits what has only the highest bit set."""
+    """A NaN gives 0, or only the highest bit if a type has 64 bits."""
     target = LLVM_TYPES[to]
     found = e.call(f"llvm.fpto{sign}i.sat.{target}.{name}", target, f"{type} {value}")
     if (type, target) == ("float", "i32"):

@@ -97,7 +97,7 @@ class KernelImage:
     routine_bytes : int
         Local memory of a thread that these routines use, behind the kernel's own, a multiple of 4.
     spill_bytes : int
-        Of its local memory, what holds values for which there was no register.
+        Bytes of its local memory for values that found no register.
     """
 
     name: str

@@ -30,7 +30,7 @@ class DiGraph(Generic[Node]):
     succ, pred : dict of Node to dict of Node to None
         The nodes behind and before each, in the order of their edges.
     facts : dict
-        What was found out about the graph, for those who keep that.
+        Facts that analyses have found about the graph and keep here.
     """
 
     def __init__(self, edges: Iterable[tuple[Node, Node]] = ()):

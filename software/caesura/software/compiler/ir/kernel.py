@@ -249,7 +249,7 @@ class Kernel:
     local_bytes : int
         Local memory of a thread.
     spill_bytes : int
-        Of it, what holds values for which there was no register.
+        Bytes of it for values that found no register.
     constants : bytes
         The module's constant bank.
     global_bytes : int

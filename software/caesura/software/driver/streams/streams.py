@@ -176,7 +176,7 @@ class Streams:
 
     @whole
     def _outlook(self, nested: bool) -> tuple[bool, Call | None]:
-        """Return whether something can still come, of an event that nobody has taken, of time, or of a function that
+        """Return whether something can still come, of an event that no thread has taken, of time, or of a function that
         another thread carries out; and that one, where nothing else does."""
         self.launcher.slots.events.take()
         if self.behind or self._moves():

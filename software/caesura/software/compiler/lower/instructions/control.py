@@ -120,8 +120,9 @@ def _rounded(threads: int) -> int:
 
 
 def _check_count(ctx: Context, count: Sequence[Operand]) -> None:
-    """Make sure that a barrier's count of threads, where there is one, is the whole thread block: a constant here if
-    the kernel says how large its blocks are, else at launch; a register as it executes, by a trap."""
+    """Make sure that a barrier's count of threads, where there is one, is the whole thread block. A constant is
+    checked here if the kernel says how large its blocks are, else at launch. A register is checked as it executes, by a
+    trap."""
     kernel = ctx.kernel
     for operand in count:
         if not isinstance(operand, Number):
@@ -207,7 +208,7 @@ def _yield(ctx: Context) -> None:
 
 @lowers("trap", "brkpt")
 def _trap(ctx: Context) -> None:
-    """Nobody would let a thread go on that ``brkpt`` suspends: it traps."""
+    """``brkpt`` traps: no debugger would let a suspended thread go on."""
     check_modifiers(ctx, set(), ctx.instruction.modifiers)
     ctx.emit("trap")
 

@@ -1,7 +1,7 @@
 """Lowering of atomics on numbers of 16 bits, and of compare-and-swap of 16 bits (PTX ISA 9.7.13.5, 9.7.13.6).
 
-The machine swaps words: each is a loop of compare-and-swaps on the word around the number, until nobody came between.
-A vector is its elements one after the other, as PTX allows.
+The machine swaps words. Each atomic is a loop of compare-and-swaps on the word around the number, until no other write
+came between. A vector is its elements one after the other, as PTX allows.
 """
 
 from __future__ import annotations

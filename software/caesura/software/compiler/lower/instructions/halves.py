@@ -34,7 +34,7 @@ _TO_INTEGER = 0x06C0_0000
 """Added to the bits of 2^e they are 1.5 * 2^(e + 13): the last bit of f32 is then that of an f16 with exponent e."""
 _EXPONENT, _INFINITY = 0x7F80_0000, 0x7C00_0000
 _NAN = 0x7FFF
-"""What is not a number, of both formats."""
+"""NaN, in both formats."""
 
 
 @dataclass(frozen=True)

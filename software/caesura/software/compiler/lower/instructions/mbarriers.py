@@ -120,8 +120,8 @@ def _bytes(ctx: Context) -> None:
 
 
 def _update(ctx: Context, address: Operand, change: Reg, state: Reg | None) -> None:
-    """Add to a barrier, end the phase if nothing is left of it, and return the barrier before; a loop until nobody
-    came in between. Lanes outside the guard go around."""
+    """Add to a barrier, end the phase if nothing is left of it, and return the barrier before. This is a loop until no
+    other write came in between; lanes outside the guard go around it."""
     base, offset = shared_address(ctx, address, "mbarrier")
     guard, ctx.guard = ctx.guard, None
     line, done, again = ctx.instruction.line, ctx.fresh_label("arrived"), ctx.fresh_label("again")
