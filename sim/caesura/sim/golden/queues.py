@@ -252,9 +252,14 @@ class GoldenQueues:
         states = set(host.states(flight.slot))
         return not flight.away and KernelState.PREEMPTED in states and states <= {KernelState.PREEMPTED, *_OVER}
 
+    @staticmethod
+    def _roomless(queue: _Queue) -> bool:
+        """Return whether a queue waits for a kernel slot, and for no completion that memory refuses."""
+        return queue.roomless and queue.barrier is None and not any(each.owing for each in queue.flights.values())
+
     def _wants(self, queue: _Queue, host: QueueHost) -> bool:
         """Return whether a queue has a kernel that runs, or is to."""
-        return queue.roomless and not queue.stuck or any(
+        return self._roomless(queue) and not queue.stuck or any(
             not flight.owing and (not queue.stuck if flight.away else not _OVER.issuperset(host.states(flight.slot))
             and (flight.mine and not flight.broken or not self._saved(flight, host)))
             for flight in queue.flights.values())
@@ -298,9 +303,10 @@ class GoldenQueues:
 
     def _needed(self, queue: _Queue, host: QueueHost) -> bool:
         """Return whether a queue with a higher priority finds no kernel slot."""
-        return any(other.control("priority") > queue.control("priority") and not other.stuck and (other.roomless or (
-            any(flight.away for flight in other.flights.values()) and not self._off(other, host)))
-                   for other in self._queues)
+        higher = [other for other in self._queues
+                  if other.control("priority") > queue.control("priority") and not other.stuck]
+        return any(self._roomless(other) or any(flight.away for flight in other.flights.values())
+                   and not self._off(other, host) for other in higher)
 
     def _leave(self, flight: _Flight, host: QueueHost) -> bool:
         """Have a kernel that is saved leave its slot; what has stayed on the SMs first."""

@@ -95,7 +95,8 @@ class QueuePreemption(wiring.Component):
     adopting : Signal(flights), out
         Vector: it is being adopted.
     lost : Signal(flights), out
-        Vector, for one cycle: it could not be adopted, and is away again; or not be resumed.
+        Vector, for one cycle: it could not be adopted, and is away again; or not be resumed, by this
+        block or by the SM itself after it had left the SM to wait.
     dropped : Signal(flights), out
         Vector, for one cycle: it was away, and is discarded.
     """
@@ -227,21 +228,31 @@ class QueuePreemption(wiring.Component):
         with m.If(self.remind.valid & here & (queue.priority < self.remind.priority)):
             m.d.sync += due[f].eq(1)
         with m.If(self.look & kernel.started & ~anywhere[KernelState.RESUMING]):
-            self._resumed(m, f, states, errors, mine, resuming, broken)
+            self._resumed(m, f, here & ~moves, states, errors, mine, resuming, broken)
         was_stuck = Signal(name=f"was_stuck_{f}")
         m.d.sync += was_stuck.eq(queue.stuck)
         with m.If(was_stuck & ~queue.stuck):
             m.d.sync += broken[f].eq(0)
 
-    def _resumed(self, m, f, states, errors, mine, resuming, broken):
-        """See how the resume of a kernel in flight has ended, if it had one."""
+    def _resumed(self, m, f, rests, states, errors, mine, resuming, broken):
+        """See how the resume of a kernel in flight has ended, if it had one.
+
+        A kernel that `rests` in memory for an error, though nobody here had it leave, counts as not
+        resumed: memory has refused too often to bring it back.
+        """
         left = Signal(len(states), name=f"left_{f}")  # SMs where it is not back, for an error
         m.d.comb += left.eq(Cat(
             (state == KernelState.PREEMPTED) & (error != CommandError.NONE)
             & (error != CommandError.ABORTED) for state, error in zip(states, errors, strict=True)))
+        refused = Cat((state == KernelState.PREEMPTED) & (
+            (error == CommandError.BUS_ERROR) | (error == CommandError.BAD_IMAGE))
+            for state, error in zip(states, errors, strict=True)).any()
         with m.If(resuming[f]):
             m.d.sync += [resuming[f].eq(0), broken[f].eq(left.any()), mine[f].eq(left.any())]
             m.d.comb += self.lost[f].eq(left.any())
+        with m.Elif(rests & ~mine[f] & refused):
+            m.d.sync += [broken[f].eq(1), mine[f].eq(1)]
+            m.d.comb += self.lost[f].eq(1)
 
     def _choose(self, m, chosen):
         """Show one of the commands: what frees something comes first."""

@@ -192,13 +192,17 @@ class QueueStates(wiring.Component):
         """Return where a queue's own bits stand in vectors over what is in flight."""
         return slice(q * self.geometry.queue_capacity, (q + 1) * self.geometry.queue_capacity)
 
+    def _unfinished(self, q):
+        """Return whether a completion of a queue waits for memory: nothing else begins there."""
+        return self.owing[self._of(q)].any() | self.passing[q]
+
     def _preempt(self, m, again):
         """Tell `QueuePreemption` how the queues are, and take its commands on."""
         g, preemption = self.geometry, self.preemption
         for q in range(g.queues):
             setup, queue = self.setups[q], preemption.queues[q]
             m.d.comb += [queue.priority.eq(setup.priority),
-                         queue.roomless.eq(self.waits[Wait.ROOM][q]),
+                         queue.roomless.eq(self.waits[Wait.ROOM][q] & ~self._unfinished(q)),
                          queue.stuck.eq(~setup.enable
                                         | (self.errors_kept[q] != QueueError.NONE)),
                          self.discards[self._of(q)].eq(Mux(setup.enable, 0, setup.discard))]
@@ -274,7 +278,7 @@ class QueueStates(wiring.Component):
             setup, status, own = self.setups[q], self.statuses[q], back[self._of(q)]
             some = self.counts[q] != 0
             fresh = ((setup.write_index != status.unstarted) & ~status.full
-                     & ~self.owing[self._of(q)].any() & ~self.passing[q]
+                     & ~self._unfinished(q)
                      & ~self.waits[Wait.LATER][q] & ~(self.waits[Wait.DRAIN][q] & some)
                      & (~self.waits[Wait.ROOM][q] | self.free.any()))
             m.d.comb += [
