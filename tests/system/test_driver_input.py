@@ -301,8 +301,9 @@ def test_two_kernels_that_fault_are_both_told(tiny_device):
 
 def test_file_that_is_no_ptx_is_named(device, tmp_path):
     path = tmp_path / "bad.ptx"
-    for content, what in ((b"\xff\xfe\0", "not a text file"), (b"\xff", "bad.ptx:1:1: syntax error"),
-                          (b"", "no kernel")):
+    for content, what in ((".version 7.0".encode("utf-16"), "not a text file"), (b"\xff\xfe\0v", "not a text file"),
+                          (b"\xff\xfe\0", "bad.ptx:1:1: syntax error"), (b"\xff", "bad.ptx:1:1: syntax error"),
+                          (b"", "no kernel"), (b"\0", "no kernel")):
         path.write_bytes(content)
         with pytest.raises(CompileError, match=what):
             device.load_ptx(path)

@@ -46,13 +46,13 @@ TWO = """.version 7.0
 .visible .entry unsupported()
 {
     .reg .b16 %h<3>;
-    add.f16 %h1, %h2, %h2;
+    wgmma.fence.sync.aligned;
     ret;
 }
 .visible .entry unsupported_too()
 {
     .reg .b16 %h<3>;
-    mul.f16 %h1, %h2, %h2;
+    wgmma.wait_group.sync.aligned 0;
     ret;
 }
 """
@@ -236,7 +236,7 @@ def test_the_kernel_of_a_file_with_several_is_chosen_and_only_it_is_compiled(job
     refused(run("run", source, "--job", job()), "several kernels", "unsupported, unsupported_too, window_sum")
     assert data("run", source, "--job", job(), "--kernel", "window_sum")["correct"]
     assert data("run", source, "--job", job("entry = 'window_sum'\n" + JOB))["correct"]
-    refused(run("run", source, "--job", job(), "--kernel", "unsupported"), "three.ptx:7:", "add.f16")
+    refused(run("run", source, "--job", job(), "--kernel", "unsupported"), "three.ptx:7:", "wgmma.fence")
     refused(run("run", source, "--job", job(), "--kernel", "window"), "did you mean 'window_sum'")
 
 

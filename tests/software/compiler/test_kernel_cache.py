@@ -31,8 +31,7 @@ GOOD = """.visible .entry {0}(.param .u64 out)
 """
 BAD = """.visible .entry {0}()
 {{
-    .reg .b16 %h<3>;
-    add.f16 %h1, %h2, %h2;
+    wgmma.fence.sync.aligned;
     ret;
 }}
 """
@@ -66,16 +65,16 @@ def test_refused_kernels_leave_the_others_and_each_has_its_line():
     assert list(found.images) == ["one", "three"] and list(found.refusals) == ["two", "four"]
     lines = FOUR.splitlines()
     for name, error in found.refusals.items():
-        assert "add.f16" in lines[error.line - 1] and str(error).startswith(f"four.ptx:{error.line}:")
+        assert "wgmma.fence" in lines[error.line - 1] and str(error).startswith(f"four.ptx:{error.line}:")
         assert error.line > next(k for k, line in enumerate(lines, 1) if f".entry {name}" in line)
     alone = compile_ptx(HEAD + GOOD.format("one", 1))["one"]
     assert found.images["one"].code == alone.code
 
 
 def test_a_kernel_asked_for_that_is_refused_raises_and_others_do_not():
-    with pytest.raises(CompileError, match="add.f16"):
+    with pytest.raises(CompileError, match="wgmma.fence"):
         compile_ptx(FOUR)
-    with pytest.raises(CompileError, match="add.f16"):
+    with pytest.raises(CompileError, match="wgmma.fence"):
         compile_ptx(FOUR, kernels=["one", "four"])
     assert list(compile_ptx(FOUR, kernels=["three", "one"])) == ["one", "three"]
     assert list(compile_module(FOUR, kernels=["four"]).refusals) == ["four"]
@@ -92,7 +91,7 @@ def test_a_device_loads_the_kernels_asked_for(cache, tmp_path):
     device.wait(device.load_ptx(path, ["three"])["three"](1, 1, [out]))
     assert out.get().tolist() == [3]
     for kernels in (None, ["two"], ["one", "four"]):
-        with pytest.raises(CompileError, match="four.ptx:.*f16"):
+        with pytest.raises(CompileError, match="four.ptx:.*wgmma.fence"):
             device.load_ptx(path, kernels)
 
 

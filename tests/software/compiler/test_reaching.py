@@ -67,7 +67,7 @@ def paths_backwards(kernel, graph, site, reg):
         else:
             if label == kernel.blocks[0].label:
                 found.add(ENTRY)
-            for before in graph.predecessors(label):
+            for before in graph.pred[label]:
                 if before not in seen:
                     seen.add(before)
                     pending.append(Place(before, len(blocks[before].ops)))
