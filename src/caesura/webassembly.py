@@ -7,6 +7,7 @@ once more. That happens when another process writes over a file that the program
 
 from __future__ import annotations
 
+import importlib.util
 import os
 import shutil
 import signal
@@ -15,7 +16,6 @@ import sys
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
-from importlib.util import find_spec
 from pathlib import Path
 
 import platformdirs
@@ -66,7 +66,7 @@ class Ended:
 
 def installed(package: str) -> bool:
     """Return whether a YoWASP package is there."""
-    return find_spec(package) is not None
+    return importlib.util.find_spec(package) is not None
 
 
 def compiled_folder() -> Path:

@@ -78,7 +78,9 @@ if __name__ == "__main__":
     tool()
 """)
     environment = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}
-    parent = subprocess.Popen([sys.executable, str(script), "bench"], env=environment, start_new_session=True)
+    parent = subprocess.Popen(
+        [sys.executable, str(script), "bench"], env=environment, start_new_session=True,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL))  # a background job's ignores it
     try:
         children = sleepers(tmp_path)
         begin = time.monotonic()
