@@ -235,8 +235,9 @@ _EXECUTE = {
         _context("written[] fresh", "a predicate not written reads as zero",
                  "WARP_HEADER.predicates"),
     ),
-    "execute.predicate_write_back": (_bookkeeping("bubble arbiter.above", "whose turn it is"),),
-    "execute.write_back": (_bookkeeping("bubble arbiter.above overdue.count", "whose turn it is"),),
+    "execute.predicate_write_back execute.write_back": (
+        _bookkeeping("bubble arbiter.above overdue.count", "whose turn it is"),
+    ),
 }
 
 _MEMORY = {
@@ -298,7 +299,7 @@ _MEMORY = {
         _bookkeeping("turn", "whether a row access may take a cycle"),
     ),
     "constant": (
-        _transient("beat k begun started rest looked looking found finding spoiled full once "
+        _transient("turn k begun started rest looked looking found finding spoiled full once "
                    "final owner access__write__payload uniform__payload", _QUIET),
     ),
     "constant.cache": (
@@ -315,6 +316,10 @@ _MEMORY = {
         _transient("axi__araddr axi__arid axi__arlen axi__arvalid axi__awaddr axi__awid axi__awlen "
                    "axi__awvalid axi__wdata axi__wlast axi__wstrb axi__wvalid",
                    "each burst is counted by who asked for it"),
+    ),
+    "bus.r_buffer bus.b_buffer": (
+        _transient("spare full output__payload output__valid",
+                   "beats and acknowledgements of bursts, each counted by who asked for it"),
     ),
     "bus.ar_share bus.aw_share": (
         _bookkeeping("debt", "what save and restore are owed of the bus; any value is a fair start"),
