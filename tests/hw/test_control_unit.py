@@ -485,7 +485,7 @@ def test_simultaneous_faults_end_every_tb_and_count_each_once():
         for _ in range(20):
             await ctx.tick()
         rows = bench.rows(ctx)
-        ports = ("front", "execute", "load_store", "shared")
+        ports = ("front", "constant", "load_store", "shared")
         lowest = [next(s for s in range(8) if row.warps >> s & 1) for row in rows.values()]
         highest = max(s for s in range(8) if rows[0].warps >> s & 1)
         for port, slot in zip(ports, [*lowest, highest], strict=True):

@@ -44,7 +44,8 @@ def test_every_opcode_decodes_as_the_encoding_says():
         if memory:
             assert (out["size"], out["store"], out["space"], out["atomic"]) == (
                 op.size, op.store, op.space, op.is_atomic)
-        based = memory and not instruction.get("no_base")
+        based = memory and "param" not in names and not instruction.get("no_base")
+        assert out["no_base"] == (memory and not based)
         base_uniform = based and (bool(instruction.get("base_uniform")) or scalar)
         b_uniform = "b" in names and bool(instruction.get("b_uniform"))
         assert (out["base_uniform"], out["b_uniform"]) == (base_uniform, b_uniform)

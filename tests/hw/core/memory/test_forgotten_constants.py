@@ -46,12 +46,15 @@ class Bench:
         self.issued += 1
         self.credits -= 1
         self.live.setdefault(access.warp, []).append(issued)
-        for beat in range(g.beats):
+        mask, offsets = access.mask, access.address
+        if uniform:  # one beat of all lanes
+            mask, offsets = (1 << g.warp_size) - 1, [access.address[access.lanes[0]]] * g.warp_size
+        for beat in [g.beats - 1] if uniform else range(g.beats):
             low = beat * g.lanes
             self.beats.append({
                 "warp": access.warp, "base": access.base, "pc": access.pc, "d": access.d, "size": access.size,
                 "writes_u": uniform, "beat": beat, "last": beat == g.beats - 1,
-                "mask": access.mask >> low & (1 << g.lanes) - 1, "address": access.address[low:low + g.lanes]})
+                "mask": mask >> low & (1 << g.lanes) - 1, "address": offsets[low:low + g.lanes]})
 
     def written(self, issued):
         """One register more of a load is complete."""
