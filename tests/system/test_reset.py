@@ -20,6 +20,9 @@ from support.sim.queues import DEVICE
 
 TINY = preset("tiny")
 LIMIT = 60_000
+CHECKED = 400
+"""Cycles from the start of a packet's kernel until its thread blocks have found the flag clear: they read their
+parameters from memory first."""
 
 
 @pytest.fixture(params=["golden", "rtl"])
@@ -397,7 +400,7 @@ def test_the_kernel_ends_just_before_it_is_killed(late, monkeypatch):
         path = f"queue[{line.queue.number}]"
         while line.queue.find(1) is None:
             device.advance(10)
-        device.advance(200)  # its thread blocks have found the flag clear
+        device.advance(CHECKED)
 
         def wait(name):
             """Let the next packet of any queue begin in the slot, if it can."""
@@ -462,7 +465,7 @@ def test_a_kernel_survives_where_the_flag_comes_behind_the_kill():
         device.write("command", op=Command.KILL, kernel=queue.in_flight()[0].slot)
         while queue.find(1) is None:
             device.advance(10)
-        device.advance(200)
+        device.advance(CHECKED)
         chain.work.flag.write(True)
         queue.wait(max_cycles=LIMIT)
         assert not chain.arrays[1].get().any(), "the first was killed"
