@@ -7,6 +7,7 @@ import pytest
 
 from caesura.hw.arch.commands import KernelState
 from caesura.hw.arch.context import area_address, record_address
+from caesura.hw.arch.faults import Fault
 from caesura.hw.arch.packets import PacketType, QueueState
 from caesura.sim.memory import ErrorRange
 from caesura.software.driver import DriverError
@@ -196,14 +197,14 @@ def test_a_kernel_that_is_away_can_be_dropped(backend):
         scene.until(lambda: high.packet.done)
 
 
-@pytest.mark.parametrize("what", ["packet", "object", "arguments", "context"])
+@pytest.mark.parametrize("what", ["packet", "object", "context"])
 def test_memory_that_fails_when_it_comes_back(what):
     """The queue says so, and the kernel comes back when it is enabled again."""
     with Scene("rtl", 1) as scene:
         low, high = away(scene)
         queue = scene.queues[0]
         place = {"packet": queue._ring.address, "object": queue._object(scene.kernel).address,
-                 "arguments": low.packet.held[1].address, "context": queue._contexts.address}[what]
+                 "context": queue._contexts.address}[what]
         scene.device.transport.add_error_range(ErrorRange(place, place + 64))
         scene.until(lambda: high.packet.done)
         scene.until(lambda: queue.state is QueueState.FAILED)
@@ -212,6 +213,27 @@ def test_memory_that_fails_when_it_comes_back(what):
         scene.put(1, rounds=1).packet.wait(max_cycles=LIMIT)  # others go on
         scene.device.transport.clear_error_ranges()
         queue.enable()
+        scene.finish()
+
+
+def test_arguments_that_memory_does_not_give_when_it_comes_back():
+    """The SMs read them where the packet says: a fault of the kernel there. The packet completes, the queue goes on."""
+    with Scene("rtl", 1) as scene:
+        low, high = away(scene)
+        queue, place = scene.queues[0], low.packet.held[1].address
+        scene.device.transport.add_error_range(ErrorRange(place, place + 64))
+        assert not scene.device.read("fault_count")
+        scene.until(lambda: high.packet.done)
+        scene.put(1, rounds=1).packet.wait(max_cycles=LIMIT)  # others go on
+        queue.wait(max_cycles=LIMIT)
+        assert low.packet.done and scene.device.read("fault_count")
+        assert Fault(scene.device.fields("fault_kind")["kind"]) is Fault.BUS_ERROR
+        assert place <= scene.device.read("fault_address") < place + 64
+        with pytest.raises(AssertionError):
+            low.check()
+        scene.work.remove(low)
+        scene.device.transport.clear_error_ranges()
+        scene.put(0, rounds=1)
         scene.finish()
 
 
