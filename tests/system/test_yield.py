@@ -10,7 +10,7 @@ import pytest
 from caesura import open_device
 from caesura.hw.arch.commands import KernelState
 from caesura.hw.arch.geometry import preset
-from caesura.hw.arch.packets import SIGNAL_VALUE
+from caesura.hw.arch.packets import SIGNAL_BYTES, SIGNAL_VALUE
 from caesura.software.driver import DriverError, LaunchError
 from support.sim.queues import DEVICE
 from support.sim.yields import expected, images, order
@@ -222,6 +222,7 @@ def test_a_completion_signal_wakes_those_that_wait(backend):
         loaded = device.load(kernels().values())
         signal, out, other = device.zeros(32, np.uint32), device.zeros((6, 16), np.uint32), device.zeros(64, np.uint32)
         queue = device.queue([loaded["producer"]], 8)
+        device.write(f"queue[{queue.number}].system_end", signal.address + SIGNAL_BYTES)
         queue.stop()
         queue.launch(loaded["producer"], 2, 8, [other, 128, 400])
         device.transport.write_memory(queue._ring.address + 14 * 4, int(signal.address).to_bytes(4, "little"))
