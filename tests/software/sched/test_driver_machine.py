@@ -107,7 +107,7 @@ def test_a_work_is_taken_off_one_sm_of_two(name):
     assert event.kind is E.PREEMPTED and signal.state is WorkState.PREEMPTED
     assert event.cost.tbs == TINY.tb_slots, "those of one SM"
     before = made.progress(signal)[0]
-    made.run_until(made.cycle + 30_000)
+    made.run_until(made.cycle + 40_000)
     assert made.progress(signal)[0] == 12 > before, "the other SM has run all but those that are saved"
     made.resume(signal)
     assert kinds(events(made), signal) == [E.RESUMED, E.FINISHED] and wrong(made, signal) == 0
