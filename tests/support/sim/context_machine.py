@@ -180,8 +180,9 @@ class ContextMachine:
         self.saved = self.memory()
         if isinstance(self.transport, RtlTransport):
             first = self._lines(other.ccb_base, 1)[1]  # a miss in the last line of code reads the next one
-            for start, end in ((0, self.loaded.code_base), (self.own[2][1], other.code_base),
-                               (first, other.local_base), (other.local_end, MEMORY)):
+            mine, its = (self._lines(each.param_base, 1) for each in (self.loaded, other))  # arguments: a line of each
+            for start, end in ((0, self.loaded.code_base), (self.loaded.local_end, mine[0]), (mine[1], other.code_base),
+                               (first, other.local_base), (other.local_end, its[0]), (its[1], MEMORY)):
                 self.transport.add_error_range(ErrorRange(start, end, True, False))
         if rounds:
             self.bench.start(1)
