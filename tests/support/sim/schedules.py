@@ -54,6 +54,7 @@ class _Kernel:
         self.released = False  # it has no slot since, and is to come back from memory
         self.ready = self.judged = False
         self.loaded = bench.load(slot, code, (blocks,), (block,), self.arrays.arguments)
+        self.begun: bytes | None = None  # its arguments in memory, if not those that it was loaded with
         self.ccb_end = self.loaded.ccb_base + context.ccb_bytes(bench.geometry, self.loaded.area_bytes)
 
     def begin(self, rounds: int) -> None:
@@ -66,7 +67,8 @@ class _Kernel:
         self.bench.transport.write_memory(record, bytes(CCB_RECORD.size // 8))
         self.arrays.rounds, self.killed, self.ready = rounds, False, True
         self.arrays.clear()
-        self.bench.transport.write_memory(self.loaded.param_base, np.array(self.arrays.arguments, "<u4").tobytes())
+        self.begun = np.array(self.arrays.arguments, "<u4").tobytes()
+        self.bench.transport.write_memory(self.loaded.param_base, self.begun)
 
     @property
     def own(self) -> list[tuple[int, int]]:
@@ -122,6 +124,7 @@ class Schedules:
         self.transport.restore(self.beginning)
         for kernel in self.kernels:
             kernel.killed = kernel.started = kernel.ready = kernel.judged = False
+            kernel.begun = None
         self.scramble = rng.random() < 0.5
         self.weather(calm=True)
         given = 0
@@ -227,12 +230,16 @@ class Schedules:
 
     def check_memory(self) -> None:
         """Kernels that were started and not killed are complete, and so is one that was killed if it could be taken
-        over from memory and has finished; nothing else has changed."""
+        over from memory and has finished; arguments are as the test wrote them; nothing else has changed."""
         for kernel in self.kernels:
             if kernel.judged and (not kernel.killed or self.state(kernel) is KernelState.FINISHED):
                 kernel.arrays.check()
+        before = bytearray(self.before)
         after = bytearray(self.transport.read_memory(0, self.transport.memory_bytes))
         for kernel in self.kernels:
+            if kernel.begun is not None:
+                start = kernel.loaded.param_base
+                before[start:start + len(kernel.begun)] = kernel.begun
             for start, end in kernel.own if kernel.started else ():
-                after[start:end] = self.before[start:end]
-        assert after == self.before, "something else in memory has changed"
+                after[start:end] = before[start:end]
+        assert after == before, "something else in memory has changed"
