@@ -60,8 +60,11 @@ def test_the_others_run_on_and_no_fresh_ones_begin(device):
     assert report is not None and report.tbs == 1
     device.advance(20_000)
     assert resident(device) == 0 and work.launch.progress[0] == 3 and work.launch.state is KernelState.PREEMPTED
-    with pytest.raises(CommandRefused):  # all that were left have ended
+    report = device.preempt(work.launch)  # all that were left have ended: the record alone is written
+    assert report is not None and report.tbs == 0 and work.launch.state is KernelState.PREEMPTED
+    with pytest.raises(CommandRefused):
         device.preempt(work.launch)
+    assert work.launch.progress[0] == 3
     device.resume(work.launch)
     work.finishes()
 
