@@ -75,7 +75,7 @@ def test_the_context_of_an_increment_is_whole_with_its_base(device):
     entry = device.context(work.launch)[0]
     where = work.launch.ccb_base + 128 * 2 * TINY.tb_slots + 128
     before = device.transport.read_memory(where, 64)
-    device.transport.write_memory(where + 40, bytes(4))
+    device.transport.write_memory(where + 40, bytes(byte ^ 0xFF for byte in before[40:44]))
     with pytest.raises(ContextError, match="checksum"):
         device.context(work.launch)
     device.transport.write_memory(where, before)
