@@ -25,7 +25,7 @@ from .planting import NETLIST, SELECT, SELECT_BITS, Mutated
 
 __all__ = ["FOLDER", "BlockTests"]
 
-FOLDER = ROOT / "tests" / "hw" / "preempt"
+FOLDER = ROOT / "tests" / "hw"
 """Of the tests."""
 
 
@@ -36,22 +36,23 @@ class BlockTests:
     Attributes
     ----------
     file : str
-        Below `tests/hw/preempt`.
+        Below `tests/hw`.
     block : type
-    geometry : Geometry
-        Of the blocks that have the faults; those of other geometries in the file have none.
+    geometry : Geometry, optional
+        Of the blocks that have the faults; those of other geometries in the file have none. None where the block
+        takes no geometry.
     arguments : tuple
         What the block takes besides.
     """
 
     file: str
     block: Callable[..., wiring.Component]
-    geometry: Geometry
+    geometry: Geometry | None
     arguments: tuple[Any, ...] = ()
 
     def component(self) -> wiring.Component:
         """Return the block."""
-        return self.block(self.geometry, *self.arguments)
+        return self.block(*([] if self.geometry is None else [self.geometry]), *self.arguments)
 
     def texts(self) -> list[str]:
         """Return what decides what the tests do, besides the block."""

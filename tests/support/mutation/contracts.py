@@ -55,8 +55,13 @@ def _grouped(code: Value) -> Value:
 
 
 def within(ports: SimpleNamespace, block: wiring.Component) -> list[Value]:
-    """Numbers of entries, TBs, kernels and warps that a block is told are of some that there are."""
-    g: Any = block.geometry  # pyright: ignore[reportAttributeAccessIssue]
+    """Numbers of entries, TBs, kernels and warps that a block is told are of some that there are.
+
+    A block without a geometry is told of none.
+    """
+    g: Any = getattr(block, "geometry", None)
+    if g is None:
+        return []
     limits: dict[str, int] = {
         **{name: g.context_entries for name in ("entry", "select", "ahead", "chosen")},
         "tb": g.tb_slots, "staying": g.tb_slots, "kernel": g.kernel_slots, "warp": g.warps}

@@ -5,7 +5,7 @@
     testbenches <--> signals of the block's ports <--> process <--> netlist in Verilator
                      (in Amaranth's simulator)
 
-The tests are those of `tests/hw/preempt`, unchanged: in Amaranth's simulator stands a block without logic, whose
+The tests are those of `tests/hw`, unchanged: in Amaranth's simulator stands a block without logic, whose
 outputs a process sets to what the netlist gives for the inputs, as soon as one of them changes and at each clock edge.
 """
 
@@ -44,7 +44,7 @@ class Substitute:
     limit : int
         Cycles that a simulation may take.
     ran : list of int
-        Cycles that simulations have taken.
+        Cycles that simulations have taken; 1 of one without a clock.
     """
 
     component: wiring.Component
@@ -119,6 +119,8 @@ def _process(dut: wiring.Component, substitute: Substitute, model: Model, clock:
                 substitute.ran[-1] += 1
                 if substitute.ran[-1] > substitute.limit:
                     raise TooLongError(f"not at an end after {substitute.limit} cycles")
+            else:
+                substitute.ran[-1] = max(substitute.ran[-1], 1)
             for number, value in zip(inputs, bits, strict=True):
                 model.set(number, value)
             show(ctx)
