@@ -133,16 +133,18 @@ def local_address(sm: Sm, warp: Warp, offset: np.ndarray, lanes) -> np.ndarray:
 
 def _constant(sm, warp, address, lanes, access, data):
     descriptor = warp.tb.kernel.descriptor
-    _check_bound(address, access.bytes, descriptor.const_bytes, Fault.CONSTANT_BOUND)
-    address = address + np.uint32(descriptor.const_base)
-    _check_present(sm, address)
-    return sm.views, address
+    return _bank(sm, address, access, descriptor.const_base, descriptor.const_bytes, Fault.CONSTANT_BOUND)
 
 
 def _parameter(sm, warp, address, lanes, access, data):
     descriptor = warp.tb.kernel.descriptor
-    _check_bound(address, access.bytes, descriptor.param_bytes, Fault.PARAM_BOUND)
-    address = address + np.uint32(descriptor.param_base)
+    return _bank(sm, address, access, descriptor.param_base, descriptor.param_bytes, Fault.PARAM_BOUND)
+
+
+def _bank(sm, offset, access, base, size, fault):
+    """Return the memory, and where offsets in what the constant unit reads lie in it."""
+    _check_bound(offset, access.bytes, size, fault)
+    address = offset + np.uint32(base)
     _check_present(sm, address)
     return sm.views, address
 
