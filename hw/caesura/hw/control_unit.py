@@ -211,6 +211,7 @@ class ControlUnit(wiring.Component):
             self.yields.hold.eq(unit.hold), unit.set.eq(watches.set),
             unit.fired.eq(watches.fired), unit.full.eq(watches.full),
             unit.wakes.eq(watches.wakes), unit.running.eq(running),
+            unit.keeping.eq(commands.keeping),
             unit.resuming.eq(commands.resuming_kernels), unit.start.eq(commands.start),
             engine.away.eq(unit.away), commands.stays.eq(unit.stays),
             unit.insert.eq(Mux(tb_table.insert.valid,
@@ -338,6 +339,8 @@ class ControlUnit(wiring.Component):
             completion.discard.eq(commands.discard), engine.discard.eq(commands.discard),
             commands.staying.eq(engine.staying), admission.staying.eq(engine.staying),
             commands.evict.eq(admission.evict),
+            *((commands.hopeless.eq(admission.hopeless), admission.stuck.eq(commands.stuck))
+              if self.geometry.in_place else ()),
             completion.claim.eq(engine.claim), completion.release.eq(engine.release),
             engine.admitted.eq(admission.admitted),
             engine.kernels.eq(self.kernels), engine.resident.eq(completion.resident),

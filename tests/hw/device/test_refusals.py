@@ -208,6 +208,57 @@ def test_a_bad_image_ends_at_once():
     drive(scenario, YIELDS)
 
 
+@pytest.mark.parametrize("refused", [True, False])
+def test_a_save_of_a_yielding_tb_that_memory_refuses_lets_others_go_first(refused):
+    """The TB is offered again and again; a resume of another kernel has its turn all the same."""
+    async def scenario(ctx, dut, driver):
+        await driver.bring(1, KernelState.PREEMPTED)
+        await driver.command(Command.START, 0)
+        ctx.set(dut.leave, {"valid": 1, "kernel": 0, "entry": 2})
+        await driver.takes(0, 0, yields=1, spared=0b111011)
+        await driver.command(Command.RESUME, 1)
+        await driver.result(BUS_ERROR if refused else CommandError.NONE)
+        assert ctx.get(dut.left)
+        await ctx.tick()
+        assert ctx.get(dut.keeping) == (0b001 if refused else 0)
+        if not refused:
+            return
+        ctx.set(dut.leave.valid, 0)  # as the yield unit sees to
+        await driver.takes(1, 1, yields=0)
+        await driver.result()
+        cycles = 2
+        while ctx.get(dut.keeping):
+            await ctx.tick()
+            cycles += 1
+        assert cycles == AGAIN_CYCLES and driver.state(0) == KernelState.RUNNING
+
+    drive(scenario, YIELDS)
+
+
+def test_a_yielding_tb_that_memory_never_saves_ends_in_an_error():
+    """It stays on the SM and runs on; a save that ends well begins the count anew."""
+    async def scenario(ctx, dut, driver):
+        await driver.command(Command.START, 0)
+        ctx.set(dut.present, 0b001)
+        for n in range(2 * TRIES):
+            while ctx.get(dut.keeping):
+                await ctx.tick()
+            assert driver.state(0) == KernelState.RUNNING
+            ctx.set(dut.leave, {"valid": 1, "kernel": 0, "entry": 1})
+            await driver.takes(0, 0, yields=1)
+            ctx.set(dut.leave.valid, 0)
+            await driver.result(CommandError.NONE if n == TRIES - 1 else BUS_ERROR)
+            await driver.ends(*(["resumed"] if n == 2 * TRIES - 1 else []))
+        assert (driver.state(0), driver.errors(0)) == (KernelState.PREEMPTED, BUS_ERROR)
+        await driver.command(Command.RESUME, 0)
+        await driver.takes(0, 1, yields=0, again=0)
+        await driver.result()
+        await driver.ends("resumed")
+        assert driver.state(0) == KernelState.RUNNING and driver.errors(0) == CommandError.NONE
+
+    drive(scenario, YIELDS)
+
+
 def _stays(ctx, dut, owners):
     """Something of TBs of these kernels stays on the SM, a row each."""
     for row, kernel in enumerate(owners):
@@ -215,7 +266,7 @@ def _stays(ctx, dut, owners):
     ctx.set(dut.staying.evictable, (1 << len(owners)) - 1)
 
 
-def test_evictions_pause_by_kernel_and_end_the_resume_that_waits_for_them():
+def test_evictions_pause_by_kernel_and_end_a_resume_that_finds_no_other_room():
     """A resume waits for the room that evictions of two kernels make; memory always refuses that of the first."""
     async def scenario(ctx, dut, driver):
         await driver.bring(2, KernelState.RESUMING)
@@ -237,11 +288,22 @@ def test_evictions_pause_by_kernel_and_end_the_resume_that_waits_for_them():
                 await ctx.tick()
             await driver.takes(0, 0, evict=1, staying=0)
             await driver.result(BUS_ERROR)
-            assert driver.events() == ({"resumed"} if _ == TRIES - 2 else set())
+            assert not driver.events() and not ctx.get(dut.stuck)
             await ctx.tick()
+        assert ctx.get(dut.stuck) == 0b001
+        ctx.set(dut.evict, 0)
+        await driver.takes(2, 1, again=1)  # it looks for room elsewhere
+        await driver.result(left=1)
+        await ctx.tick()
+        for _ in range(3 * AGAIN_CYCLES):  # some TB on the SM may make room
+            assert _idle(ctx, dut) and driver.state(2) == KernelState.RESUMING
+            await ctx.tick()
+        ctx.set(dut.hopeless, 0b100)
+        await driver.ends("resumed")
         assert (driver.state(2), driver.errors(2)) == (KernelState.PREEMPTED, BUS_ERROR)
         assert ctx.get(dut.eligible) == 0b001, "fresh TBs of others are launched where they find room"
         await driver.command(Command.RESUME, 2)
+        assert not ctx.get(dut.stuck)
         await driver.takes(2, 1, again=0)
 
     assert G.in_place

@@ -559,8 +559,10 @@ _IN_PLACE = {
         _bookkeeping("owner", "of the eviction in hand"),
     ),
     "control.commands.queue.eviction_refusals": (_bookkeeping("left pausing tries_#", _REFUSALS),),
+    "control.commands.queue.stuck": (_bookkeeping("left stuck", _REFUSALS),),
     "control.admission": (
         _bookkeeping("evict", "rows that are in the way of somebody; a bit ends with its row"),
+        _bookkeeping("before hopeless vain", "whether anything can make room; cleared whenever a TB leaves or comes"),
     ),
     "control.admission.registers_fit control.admission.lines_fit control.planner.registers.fit "
     "control.planner.lines.fit": (
@@ -597,7 +599,9 @@ _YIELDS: dict[str, tuple[Elements, ...]] = {
         _descriptor("yields", "counts since the start of the kernel"),
     ),
     "control.commands.queue": (_bookkeeping("yielder", _COMMAND),),
-    "control.commands.queue.wake_refusals": (_bookkeeping("left pausing tries_#", _REFUSALS),),
+    "control.commands.queue.wake_refusals control.commands.queue.leave_refusals": (
+        _bookkeeping("left pausing tries_#", _REFUSALS),
+    ),
     "control.registers": (_bookkeeping("notice notify_begin notify_end", "what the host has written last"),),
 }
 

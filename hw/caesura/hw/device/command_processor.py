@@ -62,9 +62,13 @@ class CommandProcessor(wiring.Component):
         The registers of these names, taken with a preempt.
     evict : Signal(tb_slots), in; staying : staying_report, in
         Rows of the staying table that are in the way; the table.
+    hopeless : Signal(kernel_slots), in; stuck : Signal(kernel_slots), out
+        With `Geometry.in_place`, of `Admission` and `EngineQueue`.
     leave : leaving_tb, in; next, stays : arrays, in; leaves, left, woken : Signal, out
         With `Geometry.watches`: the `YieldUnit`'s `leave`, `next`, `stays`, `taken`, `ended` and
         `woken`.
+    keeping : Signal(kernel_slots), out
+        Likewise: its `keeping`.
     running_kernels, resuming_kernels, forget : Signal(kernel_slots), out; tried : Signal, out
         Likewise: kernels in state RUNNING, RESUMING; those that begin anew, are killed or have been
         preempted; TBs that are to come back have found no room since a TB left.
@@ -125,6 +129,9 @@ class CommandProcessor(wiring.Component):
     newcomer: data.View
     evict: Signal
     staying: data.View
+    hopeless: Signal
+    stuck: Signal
+    keeping: Signal
     leave: data.View
     next: data.View
     stays: data.View
@@ -180,9 +187,10 @@ class CommandProcessor(wiring.Component):
                 **dict.fromkeys(("next", "stays"), In(data.ArrayLayout(g.context_entries, slots))),
                 "tried": Out(1),
                 "leaves": Out(1), "left": Out(1),
-                **dict.fromkeys(("woken", "running_kernels", "resuming_kernels", "forget"),
-                                Out(slots))}
+                **dict.fromkeys(("woken", "running_kernels", "resuming_kernels", "forget",
+                                 "keeping"), Out(slots))}
                if g.watches else {}),
+            **({"hopeless": In(slots), "stuck": Out(slots)} if g.in_place else {}),
             "kernels": In(data.ArrayLayout(kernel_info(g), slots)),
             "done": In(slots), "present": In(slots), "saved": In(slots),
             "in_memory": In(slots), "recorded": Out(slots),
@@ -257,7 +265,7 @@ class CommandProcessor(wiring.Component):
         m.d.comb += [
             wakes.eq(Cat(ready.any() for ready in self.next) & self.running_kernels),
             queue.leave.eq(self.leave), queue.ready.eq(self.next), queue.stays.eq(self.stays),
-            self.woken.eq(queue.woken),
+            self.woken.eq(queue.woken), self.keeping.eq(queue.keeping),
             queue.wakes.eq(wakes),
             self.leaves.eq(queue.leaves),
             self.left.eq(ended.valid & queue.aside.any()),
@@ -291,6 +299,7 @@ class CommandProcessor(wiring.Component):
         ]
         if self.geometry.in_place:
             m.d.comb += [queue.evict.eq(self.evict), queue.staying.eq(self.staying),
+                         queue.hopeless.eq(self.hopeless), self.stuck.eq(queue.stuck),
                          write.parameters.newcomer.eq(self.newcomer.kernel),
                          write.parameters.newcomer_tbs.eq(self.newcomer.tbs)]
 

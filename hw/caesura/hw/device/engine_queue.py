@@ -15,7 +15,7 @@ from ..interfaces.staying import staying_report
 from ..interfaces.yielding import leaving_tb
 from ..lib.bits import lowest_number, one_hot
 from ..lib.vectors import RoundRobin
-from .memory_refusals import MemoryRefusals
+from .memory_refusals import MemoryRefusals, StuckKernels
 
 __all__ = ["EngineQueue"]
 
@@ -37,9 +37,11 @@ class EngineQueue(wiring.Component):
     is its turn, as by a resume.
 
     Want of room and a refusal by memory are remembered apart. A kernel that has found no room waits
-    until a TB has left the SM. Memory may refuse an eviction, or a TB that comes back by itself.
-    That is tried again after a pause, `memory_refusals.TRIES` times (`MemoryRefusals`); then the
-    kernels that have waited for it are `given_up`.
+    until a TB has left the SM. Memory may refuse an eviction, or a TB that leaves or comes back by
+    itself. That is tried again after a pause, `memory_refusals.TRIES` times (`MemoryRefusals`).
+    Then the kernel whose TB does not leave or come back is `given_up`. What is not evicted is in
+    nobody's plan for a while (`StuckKernels`); a kernel is given up for that when it can find no
+    room elsewhere, and nothing on the SM can make some.
 
     Attributes
     ----------
@@ -61,6 +63,9 @@ class EngineQueue(wiring.Component):
         Valid only while nothing is `held`.
     evict : Signal(tb_slots), in; staying : staying_report, in
         Vector: rows of the staying table that are in the way of a TB; the table.
+    hopeless : Signal(kernel_slots), in; stuck : Signal(kernel_slots), out
+        With `Geometry.in_place`. Vectors: kernels of which a TB lacks room that only evictions that
+        were given up could make; kernels of which these are.
     leave : leaving_tb, in; wakes : Signal(kernel_slots), in; ready, stays : arrays, in
         With `Geometry.watches`: a TB that is to be saved; kernels that run and of which TBs are to
         be brought back; the entries of these, and those that a resume leaves where they are.
@@ -72,9 +77,11 @@ class EngineQueue(wiring.Component):
         Vector: kernels of which TBs that are to come back have found no room since a TB left.
     pausing : Signal(kernel_slots), out
         Vector: kernels of which memory has refused to bring a TB back that had left by itself.
+    keeping : Signal(kernel_slots), out
+        Vector: kernels of which memory has refused to save a TB that yields; none is to leave.
     given_up : Signal(kernel_slots), out
-        With `Geometry.watches` or `in_place`. Vector, for one cycle: kernels whose TBs are not
-        brought back, though they are to come back, since memory has refused too often.
+        With `Geometry.watches` or `in_place`. Vector: kernels whose TBs do not leave, come back or
+        begin, since memory has refused too often.
     ended : In(valid, left, refused)
         The command in hand has ended; `left`: its pass has left TBs behind for want of room;
         `refused`: by memory.
@@ -102,6 +109,8 @@ class EngineQueue(wiring.Component):
     engine: stream.Interface
     evict: Signal
     staying: data.View
+    hopeless: Signal
+    stuck: Signal
     leave: data.View
     wakes: Signal
     ready: data.View
@@ -111,6 +120,7 @@ class EngineQueue(wiring.Component):
     aside: Signal
     tried: Signal
     pausing: Signal
+    keeping: Signal
     given_up: Signal
     ended: data.View
     taken: Signal
@@ -136,9 +146,11 @@ class EngineQueue(wiring.Component):
             **({"leave": In(leaving_tb(g)), "wakes": In(g.kernel_slots),
                 **dict.fromkeys(("ready", "stays"), In(data.ArrayLayout(g.context_entries,
                                                                         g.kernel_slots))),
-                "leaves": Out(1), **dict.fromkeys(("woken", "aside", "tried", "pausing"),
+                "leaves": Out(1), **dict.fromkeys(("woken", "aside", "tried", "pausing", "keeping"),
                                                   Out(g.kernel_slots))}
                if g.watches else {}),
+            **({"hopeless": In(g.kernel_slots), "stuck": Out(g.kernel_slots)}
+               if g.in_place else {}),
             **({"given_up": Out(g.kernel_slots)} if g.watches or g.in_place else {}),
             "ended": In(data.StructLayout({"valid": 1, "left": 1, "refused": 1})),
             "taken": Out(g.kernel_slots), "held": Out(1), "kernel": Out(kernel),
@@ -181,11 +193,9 @@ class EngineQueue(wiring.Component):
             self.taken.eq(Mux(go, turns.grant, 0)),
             self.mine.eq(Mux(self.held, one_hot(self.kernel, slots) & ~self.evicts, self.taken)),
         ]
-        evicting, given_up, waits = Const(0), Const(0, slots), self.resumes
+        evicting, given_up, changes = Const(0), Const(0, slots), Const(0)
         if self.geometry.in_place:
-            evicting, hopeless = self._evict(m, turns, offered)
-            waits = waits | (self.wakes if self.geometry.watches else 0)
-            given_up = Mux(hopeless, tried & waits, 0)  # they have waited for the eviction
+            evicting, given_up, changes = self._evict(m, turns, offered)
         if self.geometry.watches:
             given_up = given_up | self._yield(m, turns, offered, tried,
                                               self.held | evicting | saves.any())
@@ -200,7 +210,7 @@ class EngineQueue(wiring.Component):
                          self.partial.eq(offered.spared.any() | offered.checkpoint)]
         with m.Elif(self.ended.valid):
             m.d.sync += self.held.eq(0)
-        with m.If(self.room):
+        with m.If(self.room | changes):
             m.d.sync += [moved.eq(1), tried.eq(0)]
         with m.Elif(self.ended.valid & self.ended.left & ~moved):
             m.d.sync += tried.eq((tried | one_hot(self.kernel, slots)) & ~self.first)
@@ -211,18 +221,24 @@ class EngineQueue(wiring.Component):
 
     def _yield(self, m, turns, offered, tried, busy):
         """Offer the TB that yields, unless the engine is `busy`; in its turn bring back those of a
-        kernel that are ready. Return the vector of kernels for which that is given up."""
+        kernel that are ready. Return the vector of kernels for which either is given up."""
         g, leave = self.geometry, self.leave
         m.submodules.wake_refusals = refusals = MemoryRefusals(g)
+        m.submodules.leave_refusals = unsaved = MemoryRefusals(g)
         yielder = Signal(g.kernel_slots)  # the kernel of what leaves or comes back
         now = Signal(g.kernel_slots)  # that of what is handed over in this cycle
         wakes = Signal(g.kernel_slots)
         over = Signal(g.kernel_slots)  # that of TBs that have come back, or have not
+        left = Signal(g.kernel_slots)  # that of one that has left, or has not
         m.d.comb += [wakes.eq(self.wakes & ~tried & ~self.launching & ~self.pausing),
                      over.eq(Mux(self.ended.valid & self.resume, yielder, 0)),
                      refusals.refused.eq(Mux(self.ended.refused, over, 0)),
                      refusals.done.eq(Mux(self.ended.refused, 0, over)),
                      refusals.forget.eq(self.first), self.pausing.eq(refusals.pausing),
+                     left.eq(Mux(self.ended.valid & ~self.resume, yielder, 0)),
+                     unsaved.refused.eq(Mux(self.ended.refused, left, 0)),
+                     unsaved.done.eq(Mux(self.ended.refused, 0, left)),
+                     unsaved.forget.eq(self.first), self.keeping.eq(unsaved.pausing),
                      self.tried.eq(tried), self.aside.eq(yielder | now)]
         with m.If(~busy):
             m.d.comb += [turns.requests.eq(self.resumes & ~tried | self.adopts | wakes),
@@ -253,13 +269,14 @@ class EngineQueue(wiring.Component):
             m.d.sync += yielder.eq(0)
         m.d.comb += self.mine.eq(Mux(self.held, one_hot(self.kernel, g.kernel_slots)
                                      & ~self.evicts & ~yielder, self.taken))
-        return refusals.given_up
+        return refusals.given_up | unsaved.given_up
 
     def _evict(self, m, turns, offered):
         """Offer the lowest row that is to be evicted, before anything else. Return whether one is
-        offered, and whether memory has refused one for the last time."""
+        offered, the vector of kernels that are given up, and whether all try again to find room."""
         g = self.geometry
         m.submodules.eviction_refusals = refusals = MemoryRefusals(g)
+        m.submodules.stuck = stuck = StuckKernels(g)
         chosen = Signal(below(g.tb_slots))
         wanted = Signal()
         owner = Signal(g.kernel_slots)  # of what is evicted
@@ -273,6 +290,8 @@ class EngineQueue(wiring.Component):
             over.eq(Mux(self.ended.valid, owner, 0)), refusals.forget.eq(self.first),
             refusals.refused.eq(Mux(self.ended.refused, over, 0)),
             refusals.done.eq(Mux(self.ended.refused, 0, over)),
+            stuck.given_up.eq(refusals.given_up), stuck.forget.eq(self.first.any()),
+            stuck.idle.eq(~self.held & ~self.engine.valid), self.stuck.eq(stuck.stuck),
         ]
         with m.If(wanted):
             m.d.comb += [
@@ -287,4 +306,6 @@ class EngineQueue(wiring.Component):
                              owner.eq(self.evicts)]
         with m.If(self.ended.valid):
             m.d.sync += owner.eq(0)
-        return wanted, refusals.given_up.any()
+        # When nothing is on its way any more that could make room.
+        given_up = Mux(stuck.idle & stuck.stuck.any(), self.hopeless, 0)
+        return wanted, given_up, stuck.changes

@@ -37,8 +37,8 @@ class KernelSlot(wiring.Component):
     taken : Signal, in
         The engine gets the preempt in this cycle.
     lost : CommandError, in
-        With `Geometry.watches` or `in_place`, for one cycle: why a TB that had left by itself, or
-        waits for room, is not brought back; what is saved of the kernel stays so.
+        With `Geometry.watches` or `in_place`: why a TB that yields cannot leave or come back, or
+        one that is fresh or saved gets no room; what is saved of the kernel stays so.
     ended : engine_result, in
         The engine's command was this kernel's, and has ended. Not in a cycle with a command.
     done, present, saved, launching, outstanding : Signal, in

@@ -1,4 +1,5 @@
-"""What memory has refused the engine of each kernel: a pause before the next try, and an end."""
+"""What memory has refused the engine of each kernel: a pause before the next try, an end, and what
+follows from that for evictions."""
 
 from amaranth.hdl import Module, Mux, Signal
 from amaranth.lib import wiring
@@ -6,12 +7,14 @@ from amaranth.lib.wiring import In, Out
 
 from ..arch.geometry import Geometry
 
-__all__ = ["AGAIN_CYCLES", "TRIES", "MemoryRefusals"]
+__all__ = ["AGAIN_CYCLES", "REST_CYCLES", "TRIES", "MemoryRefusals", "StuckKernels"]
 
 AGAIN_CYCLES = 256
 """Cycles for which what memory has refused is not tried again."""
 TRIES = 8
 """Tries in a row that memory refuses before it is given up."""
+REST_CYCLES = 16 * AGAIN_CYCLES
+"""Cycles without a command after which an eviction that was given up is tried again."""
 
 
 class MemoryRefusals(wiring.Component):
@@ -63,4 +66,56 @@ class MemoryRefusals(wiring.Component):
                 m.d.sync += tries.eq(0)
             with m.Elif(self.refused[k]):
                 m.d.sync += tries.eq(tries + 1)
+        return m
+
+
+class StuckKernels(wiring.Component):
+    """Remembers the kernels of which memory has refused an eviction too often: they are *stuck*.
+
+    What stays of a stuck kernel is in nobody's plan: who wants room looks for some elsewhere. So
+    everybody tries again when a kernel becomes stuck, and when none is stuck any more. That is when
+    a kernel begins or is resumed, or when the engine has had nothing to do for `REST_CYCLES`: by
+    then all have tried that could, and memory may answer well again.
+
+    Parameters
+    ----------
+    g : Geometry
+
+    Attributes
+    ----------
+    given_up : Signal(kernel_slots), in
+        Vector, for one cycle: kernels of which an eviction is given up.
+    forget : Signal(), in
+        No kernel is stuck from the next cycle on, but those that are `given_up` now.
+    idle : Signal(), in
+        The engine has no command, and is offered none.
+    stuck : Signal(kernel_slots), out
+        Vector, one cycle late.
+    changes : Signal(), out
+        `stuck` changes after this cycle.
+    """
+
+    given_up: Signal
+    forget: Signal
+    idle: Signal
+    stuck: Signal
+    changes: Signal
+
+    def __init__(self, g: Geometry):
+        super().__init__({"given_up": In(g.kernel_slots), "forget": In(1), "idle": In(1),
+                          "stuck": Out(g.kernel_slots), "changes": Out(1)})
+
+    def elaborate(self, platform):
+        m = Module()
+        left = Signal(range(REST_CYCLES))
+        over = Signal()
+        after = Signal.like(self.stuck)
+        m.d.comb += [over.eq(self.forget | self.idle & (left == 0)),
+                     after.eq(Mux(over, 0, self.stuck) | self.given_up),
+                     self.changes.eq(after != self.stuck)]
+        m.d.sync += self.stuck.eq(after)
+        with m.If(self.given_up.any()):
+            m.d.sync += left.eq(REST_CYCLES - 1)
+        with m.Elif(self.idle & (left != 0)):
+            m.d.sync += left.eq(left - 1)
         return m

@@ -42,9 +42,11 @@ class Admission(wiring.Component):
     A restored TB goes before fresh ones; if there is no room for it, the answer is that the SM is
     `full`. A fresh TB for which there is no room gives way to the other kernels; its kernel is
     tried again when a TB has left the SM. What stays on the SM of preempted TBs is to be evicted if
-    that makes room for either (Lin et al. III-A; `CheapestFit`). An attempt takes
-    ``max(warps, ranges + 1)`` cycles and a few, or as long as `EntryAllocator` does. A restored TB
-    whose local memory is not that of its entry is answered as `bad`.
+    that makes room for either (Lin et al. III-A; `CheapestFit`), but of kernels that are `stuck`:
+    memory has refused to evict that. A kernel is `hopeless` if that is in the way of a TB of it,
+    and no TB is on the SM that could make room. When `stuck` changes all try again. An attempt
+    takes ``max(warps, ranges + 1)`` cycles and a few, or as long as `EntryAllocator` does. A
+    restored TB whose local memory is not that of its entry is answered as `bad`.
 
     Attributes
     ----------
@@ -73,6 +75,9 @@ class Admission(wiring.Component):
         What stays of preempted TBs. The registers or lines of a restored TB may be there already.
     evict : Signal(tb_slots), out
         Vector: rows of it that are in the way, each until it is evicted.
+    stuck : Signal(kernel_slots), in; hopeless : Signal(kernel_slots), out
+        With `Geometry.in_place`. Vectors: kernels of which nothing can be evicted; kernels of which
+        a TB has found no room since one left the SM, entered it, or `stuck` changed, nor can any.
     registers, lines : arrays of allocation, out
         What is allocated. Only with `Geometry.in_place`.
     clear_lines : struct, out
@@ -107,6 +112,8 @@ class Admission(wiring.Component):
     adopted: data.View
     staying: data.View
     evict: Signal
+    stuck: Signal
+    hopeless: Signal
     registers: data.View
     lines: data.View
     clear_lines: data.View
@@ -143,6 +150,8 @@ class Admission(wiring.Component):
             "clear_lines": Out(line_range(g)),
             "fresh": Out(stream.Signature(fresh_tb(g))),
             **(dict.fromkeys(("blocked", "crowded"), Out(g.kernel_slots)) if g.watches else {}),
+            **({"stuck": In(g.kernel_slots), "hopeless": Out(g.kernel_slots)}
+               if g.in_place else {}),
             "launching": Out(data.StructLayout({"valid": 1, "kernel": kernel})),
         })
 
@@ -158,13 +167,19 @@ class Admission(wiring.Component):
         failed = Signal()
         lost = Signal()
         tables = self._places(m, current, restored, needs, attempt, enter, found, failed, lost)
-        leaving = self.remove.any() | (self.staying.release.any() if g.in_place else 0)
+        leaving = self.remove.any()
         look = Signal()  # for what can be evicted
         looking = Signal()
+        found_out, fits = Const(1), Const(1)
         if g.in_place:
+            before = Signal(g.kernel_slots)
+            vain = Signal()  # only what is stuck is in the way
+            m.d.sync += before.eq(self.stuck)
+            leaving = leaving | self.staying.release.any() | (self.stuck != before)
             m.d.comb += [self.registers.eq(tables[0].table), self.lines.eq(tables[1].table)]
-        found_out = (self._evict(m, needs, look, looking, leaving, *tables) if g.in_place
-                     else Const(1))
+            found_out, fits = self._evict(m, needs, look, looking, leaving, *tables)
+            with m.If(leaving | enter):
+                m.d.sync += self.hopeless.eq(0)
         room = (~self.occupied).any() & (g.warps - self.warp_count >= needs.warps)
         cancelled = ~restored & ~self.eligible.bit_select(current.kernel, 1)
 
@@ -186,6 +201,8 @@ class Admission(wiring.Component):
                 with m.If(self.admit.valid | self.next_valid):
                     m.next = "CHECK"
             with m.State("CHECK"):
+                if g.in_place:
+                    m.d.sync += vain.eq(0)
                 with m.If(~leaving):
                     m.d.sync += freed.eq(0)
                 m.d.comb += attempt.eq(room & ~cancelled)
@@ -212,9 +229,13 @@ class Admission(wiring.Component):
                 with m.State("LOOK"):
                     m.d.comb += looking.eq(1)
                     with m.If(found_out):
+                        m.d.sync += vain.eq(~fits & ~self.occupied.any())
                         m.next = "FULL"
             with m.State("FULL"):
                 m.next = "IDLE"
+                if g.in_place:
+                    with m.If(vain & ~freed & ~leaving):
+                        m.d.sync += self.hopeless.eq(self.hopeless | (Const(1) << current.kernel))
                 with m.If(freed):
                     m.next = "CHECK"
                 with m.Elif(restored):
@@ -355,8 +376,12 @@ class Admission(wiring.Component):
                                               grant.place[name])) for name in "xyz")]
 
     def _evict(self, m: Module, needs, look, looking, leaving, registers, shared):
-        """Find what has to be evicted to make room; return whether it is found or cannot be."""
+        """Find what has to be evicted to make room; return whether it is found or cannot be, and
+        then whether it is found."""
         g = self.geometry
+        movable = Signal(g.tb_slots)
+        m.d.comb += movable.eq(self.staying.evictable & ~Cat(
+            self.stuck.bit_select(row.what.kernel, 1) for row in self.staying.rows))
         fine, searched = [], []
         wanted = Const(0, g.tb_slots)  # rows
         for name, table, size in (("registers", registers, needs.rows),
@@ -372,7 +397,7 @@ class Admission(wiring.Component):
                     row.eq(Mux(entry.owner >= g.tb_slots, 1 << entry.owner >> g.tb_slots, 0)),
                     fit.taken[i].valid.eq(entry.valid), fit.taken[i].start.eq(entry.start),
                     fit.taken[i].size.eq(entry.size),
-                    fit.taken[i].movable.eq((row & self.staying.evictable).any())]
+                    fit.taken[i].movable.eq((row & movable).any())]
                 there = there | Mux(fit.leave[i], row, 0)
             wanted = wanted | Mux(short, there, 0)
             fine.append(~short | fit.fits)
@@ -381,6 +406,5 @@ class Admission(wiring.Component):
         m.d.comb += done.eq(looking & Cat(searched).all())
         # When something leaves, who wanted room tries again, and may need no eviction any more.
         m.d.sync += self.evict.eq((Mux(leaving, 0, self.evict)
-                                   | Mux(done & Cat(fine).all(), wanted, 0))
-                                  & self.staying.evictable)
-        return done
+                                   | Mux(done & Cat(fine).all(), wanted, 0)) & movable)
+        return done, Cat(fine).all()

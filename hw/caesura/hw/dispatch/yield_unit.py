@@ -17,13 +17,14 @@ __all__ = ["YieldUnit"]
 class YieldUnit(wiring.Component):
     """Decides at each ``bar.yield`` that a TB has come to whether it leaves.
 
-    It does, unless its watch has fired, if its kernel runs, or is being resumed, and others want
-    its place: the engine saves it (`leave`), while its barrier is held. Until the engine begins,
-    each of these may change and the barrier is released. If the save fails it is released too. Once
-    the TB has left it is *away*; it is *ready* to be brought back when its watch fires, also while
-    it was being saved. One that watches nothing, or finds the watch table full, waits for its turn:
-    it is ready when a fresh TB has been launched since, or there is none. Ready TBs of a kernel
-    come back one by one, each at the latest after all others.
+    It does, unless its watch has fired, if its kernel runs, or is being resumed, others want its
+    place, and memory has not refused to save one of the kernel of late: the engine saves it
+    (`leave`), while its barrier is held. Until the engine begins, each of these may change and the
+    barrier is released. If the save fails it is released too. Once the TB has left it is *away*; it
+    is *ready* to be brought back when its watch fires, also while it was being saved. One that
+    watches nothing, or finds the watch table full, waits for its turn: it is ready when a fresh TB
+    has been launched since, or there is none. Ready TBs of a kernel come back one by one, each at
+    the latest after all others.
 
     Of what is away nothing is held but its entry: it is saved as any preempted TB is, so a resume
     of the kernel brings it back as well, ready or not.
@@ -43,6 +44,8 @@ class YieldUnit(wiring.Component):
         The `WatchTable`.
     running, resuming : Signal(kernel_slots), in
         Vectors: kernels in state `KernelState.RUNNING`, `KernelState.RESUMING`.
+    keeping : Signal(kernel_slots), in
+        Vector: kernels of which no TB is to leave.
     wanted : Signal, in
         A TB has found no room on the SM since one left it last.
     fresh, launched : Signal, in
@@ -83,6 +86,7 @@ class YieldUnit(wiring.Component):
     wakes: data.View
     running: Signal
     resuming: Signal
+    keeping: Signal
     wanted: Signal
     fresh: Signal
     launched: Signal
@@ -112,7 +116,8 @@ class YieldUnit(wiring.Component):
             "waits": In(g.tb_slots), "hold": Out(g.tb_slots), "set": In(g.tb_slots),
             "fired": In(g.tb_slots), "clear": Out(g.tb_slots), "full": In(1),
             "watch_leaves": Out(data.StructLayout({"valid": 1, "tb": below(g.tb_slots)})),
-            "wakes": In(entries), "running": In(g.kernel_slots), "resuming": In(g.kernel_slots),
+            "wakes": In(entries), **dict.fromkeys(("running", "resuming", "keeping"),
+                                                  In(g.kernel_slots)),
             "wanted": In(1), "stays": Out(entries),
             "fresh": In(1), "launched": In(1),
             "insert": In(g.tb_slots), "remove": In(g.tb_slots), "back": In(entries),
@@ -135,8 +140,8 @@ class YieldUnit(wiring.Component):
         released = Signal(g.tb_slots)
         m.d.comb += [
             willing.eq(self.waits & ~self.fired & ~refused & spread(self.wanted, g.tb_slots)
-                       & Cat((self.running | self.resuming).bit_select(row.kernel, 1)
-                             for row in rows)),
+                       & Cat(((self.running | self.resuming) & ~self.keeping)
+                             .bit_select(row.kernel, 1) for row in rows)),
             self.hold.eq(willing | going), released.eq(self.waits & ~self.hold),
             self.clear.eq(released | self.insert), chosen.eq(lowest(willing)),
             gone.eq(self.remove & going),

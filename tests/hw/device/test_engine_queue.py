@@ -1,0 +1,143 @@
+"""The engine queue against a model, with commands, refusals and want of room at random: each output, in each cycle."""
+
+import random
+
+import pytest
+
+from caesura.hw.arch.geometry import preset
+from caesura.hw.device import memory_refusals
+from caesura.hw.device.engine_queue import EngineQueue
+from support.hw.engine_queue_model import EngineQueueModel
+from support.hw.stream_bench import simulate
+from support.selection import quick
+
+TINY = preset("tiny").replace(kernel_slots=3)
+GEOMETRIES = {"plain": TINY.replace(in_place=False, grace=False), "in place": TINY,
+              "yields": TINY.replace(in_place=False, watches=3, entries=5),
+              "both": TINY.replace(watches=3, entries=5, tb_slots=3)}
+PAUSE, TRIES, REST = 6, 3, 20
+"""What `memory_refusals` says, in this test."""
+VECTORS = ("preempts", "resumes", "adopts", "launching", "graceful", "first")
+OUT_VECTORS = ("taken", "mine", "evicts", "woken", "aside", "tried", "pausing", "keeping", "given_up", "stuck")
+
+
+def bits(kernels):
+    return sum(1 << k for k in kernels)
+
+
+class World:
+    """What comes to an engine queue: long phases in which some things happen often, others never."""
+
+    def __init__(self, g, rng):
+        self.g, self.rng = g, rng
+        self.change()
+
+    def change(self):
+        rng = self.rng
+        self.odds = {name: rng.choice((0, 0.02, 0.3)) for name in (
+            *VECTORS, "room", "wakes", "leave", "evict", "hopeless", "write")}
+        self.odds["first"] = self.odds["room"] = rng.choice((0, 0, 0.01, 0.05))
+        self.refuses, self.left, self.ready = (rng.choice(odds) for odds in ((0, 0.5, 1), (0, 0.5, 1), (0.5, 1)))
+
+    def some(self, name):
+        return {k for k in range(self.g.kernel_slots) if self.rng.random() < self.odds[name]}
+
+    def cycle(self, hand):
+        """Return the inputs of a cycle in which the engine has this command."""
+        g, rng = self.g, self.rng
+        if rng.random() < 0.01:
+            self.change()
+        now = {name: self.some(name) for name in (*VECTORS, "wakes", "hopeless")}
+        for k in range(g.kernel_slots):  # the state of a kernel lets it want one thing at a time
+            for other in rng.sample(("preempts", "resumes", "adopts", "wakes"), 3):
+                now[other].discard(k)
+        entries = [rng.getrandbits(g.context_entries) for _ in range(2 * g.kernel_slots)]
+        resumes = hand is not None and hand["resume"]
+        now |= {"room": int(rng.random() < self.odds["room"]), "engine_ready": int(rng.random() < self.ready),
+                "grace_left": [rng.getrandbits(4) for _ in range(g.kernel_slots)],
+                "evict": rng.getrandbits(g.tb_slots) if rng.random() < self.odds["evict"] else 0,
+                "evictable": rng.getrandbits(g.tb_slots),
+                "owners": [rng.randrange(g.kernel_slots) for _ in range(g.tb_slots)],
+                "leave": (rng.randrange(g.kernel_slots), rng.randrange(g.context_entries))
+                if rng.random() < self.odds["leave"] else None,
+                "ready": entries[:g.kernel_slots], "stays": entries[g.kernel_slots:],
+                "ended": {"left": int(bool(resumes) and rng.random() < self.left),
+                          "refused": int(rng.random() < self.refuses)}
+                if hand is not None and rng.random() < 0.3 else None,
+                "write": self.write() if rng.random() < self.odds["write"] else None}
+        return now
+
+    def write(self):
+        rng, g = self.rng, self.g
+        flags = {name: rng.getrandbits(1) for name in (
+            "scramble", "gang", "restart", "checkpoint", "incremental", "in_place", "trap")}
+        room = {"newcomer": rng.getrandbits(4), "newcomer_tbs": rng.getrandbits(6)} if g.in_place else {}
+        return rng.randrange(g.kernel_slots), {
+            **flags, **room, "mechanism": rng.randrange(4), "patience": rng.getrandbits(32),
+            "spared": rng.choice((0, rng.getrandbits(g.context_entries))), "grace": rng.getrandbits(32)}
+
+
+def apply(ctx, dut, g, now):
+    for name in VECTORS:
+        ctx.set(getattr(dut, name), bits(now[name]))
+    ctx.set(dut.room, now["room"])
+    ctx.set(dut.engine.ready, now["engine_ready"])
+    for k in range(g.kernel_slots):
+        ctx.set(dut.grace_left[k], now["grace_left"][k])
+    ctx.set(dut.ended, {"valid": now["ended"] is not None, **(now["ended"] or {})})
+    kernel, parameters = now["write"] or (0, {"grace": 0})
+    ctx.set(dut.write, {"valid": now["write"] is not None, "kernel": kernel, "grace": parameters["grace"],
+                        "parameters": {name: value for name, value in parameters.items() if name != "grace"}})
+    if g.in_place:
+        ctx.set(dut.evict, now["evict"])
+        ctx.set(dut.staying.evictable, now["evictable"])
+        for t, owner in enumerate(now["owners"]):
+            ctx.set(dut.staying.rows[t].what.kernel, owner)
+        ctx.set(dut.hopeless, bits(now["hopeless"]))
+    if g.watches:
+        ctx.set(dut.wakes, bits(now["wakes"]))
+        ctx.set(dut.leave, dict(zip(("valid", "kernel", "entry"), (1, *now["leave"]) if now["leave"] else (0, 0, 0),
+                                    strict=True)))
+        for k in range(g.kernel_slots):
+            ctx.set(dut.ready[k], now["ready"][k])
+            ctx.set(dut.stays[k], now["stays"][k])
+
+
+@pytest.mark.parametrize("name, seed", quick([(name, seed) for name in GEOMETRIES for seed in range(12)],
+                                             [("plain", 0), ("both", 0)]))
+def test_every_output_in_every_cycle(name, seed, monkeypatch):
+    """Turns, pauses, retries and ends; a world of its own for each seed."""
+    monkeypatch.setattr(memory_refusals, "AGAIN_CYCLES", PAUSE)
+    monkeypatch.setattr(memory_refusals, "TRIES", TRIES)
+    monkeypatch.setattr(memory_refusals, "REST_CYCLES", REST)
+    g, rng = GEOMETRIES[name], random.Random(f"{name} {seed}")
+    dut, model, world = EngineQueue(g), EngineQueueModel(g, PAUSE, TRIES, REST), World(g, rng)
+    seen = dict.fromkeys(OUT_VECTORS, 0)
+
+    async def bench(ctx):
+        for k in range(g.kernel_slots):
+            kernel, parameters = k, world.write()[1]
+            now = {**world.cycle(None), **{name: set() for name in VECTORS}, "wakes": set(), "leave": None, "evict": 0,
+                   "room": 0, "engine_ready": 0, "write": (kernel, parameters)}
+            apply(ctx, dut, g, now)
+            await ctx.tick()
+            model.step(now)
+        for cycle in range(2000):
+            now = world.cycle(model.hand)
+            apply(ctx, dut, g, now)
+            expected = model.outputs(now)
+            payload = expected.pop("payload")
+            assert ctx.get(dut.engine.valid) == expected.pop("engine_valid"), cycle
+            if payload is not None:
+                offered = ctx.get(dut.engine.payload)
+                assert {name: getattr(offered, name) for name in payload} == payload, cycle
+            for name, value in expected.items():
+                if name in OUT_VECTORS:
+                    seen[name] += bool(value)
+                    value = bits(value)
+                assert ctx.get(getattr(dut, name)) == value, (cycle, name)
+            await ctx.tick()
+            model.step(now)
+
+    simulate(dut, bench)
+    assert all(seen[name] for name in OUT_VECTORS if hasattr(dut, name) and (name != "evicts" or g.in_place)), seen
