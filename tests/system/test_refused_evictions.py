@@ -63,9 +63,9 @@ def test_a_resume_that_gets_no_room_ends_in_an_error(device):
     device.advance(900)
     device.preempt(other.launch)
     work = stays(device)
-    with pytest.raises(CommandRefused, match="BUS_ERROR"):
+    with pytest.raises(CommandRefused, match="memory answered with an error"):
         device.resume(other.launch)
-    assert other.launch.state is PREEMPTED
+    assert (other.launch.state, other.launch.outcome) == (PREEMPTED, CommandError.BUS_ERROR)
     device.transport.clear_error_ranges()
     device.resume(other.launch)
     other.finishes()

@@ -1,4 +1,4 @@
-"""Memory fails for a moment, or for good, while a thread block that has left by itself is brought back."""
+"""Memory fails for a moment, or for good, while a thread block leaves by itself, or is brought back."""
 
 import functools
 
@@ -11,7 +11,7 @@ from caesura.hw.arch.faults import CommandError
 from caesura.hw.arch.geometry import preset
 from caesura.hw.device.memory_refusals import AGAIN_CYCLES, TRIES
 from caesura.sim.memory import ErrorRange
-from caesura.software.driver import CommandRefused
+from caesura.software.driver import CommandRefused, CycleLimit
 from support.sim.queues import DEVICE
 from support.sim.stirring import Stirring
 from support.sim.yields import images
@@ -21,20 +21,14 @@ MEMORY = 1 << 22
 kernels = functools.cache(images)
 
 
-class Alone:
-    """Consumers of which all but those that are away have ended: their SM is empty, or has one that waits."""
+class Consumers:
+    """Three thread blocks for each SM, of which two have room; each waits for a flag of its own."""
 
     def __init__(self, device):
         self.device, self.count, loaded = device, 3 * device.geometry.sms, device.load(kernels().values())
         self.flags = device.zeros(32 * self.count, np.uint32)
         self.out = device.zeros((self.count, 16), np.uint32)
         self.launch = loaded["consumer"](self.count, 16, [self.flags, self.out, 128])
-        device.advance(3000)
-        for tb in (resident := device.resident_tbs(self.launch)):
-            self.write(tb)
-        device.advance(3000)
-        self.left = [tb for tb in range(self.count) if tb not in resident]
-        assert self.left and not device.resident_tbs(self.launch) and device.read("kernel[0].away") != 0
 
     def write(self, tb):
         """Set the flag of one, and no other's."""
@@ -48,6 +42,19 @@ class Alone:
     def check(self):
         self.device.wait(self.launch, 20_000)
         assert (self.out.get() == 1000 + np.arange(self.count)[:, None] + np.arange(16)).all()
+
+
+class Alone(Consumers):
+    """Consumers of which all but those that are away have ended: their SM is empty, or has one that waits."""
+
+    def __init__(self, device):
+        super().__init__(device)
+        device.advance(3000)
+        for tb in (resident := device.resident_tbs(self.launch)):
+            self.write(tb)
+        device.advance(3000)
+        self.left = [tb for tb in range(self.count) if tb not in resident]
+        assert self.left and not device.resident_tbs(self.launch) and device.read("kernel[0].away") != 0
 
 
 @pytest.fixture(params=[pytest.param(TINY, marks=pytest.mark.full), DEVICE], ids=["one SM", "two SMs"])
@@ -82,4 +89,48 @@ def test_memory_that_never_answers_well_ends_it_and_holds_up_nobody(device):
         device.resume(work.launch)
     device.transport.clear_error_ranges()
     device.resume(work.launch)
+    work.check()
+
+
+def test_a_thread_block_leaves_after_an_outage(device):
+    """Those that wait on the SM have to leave for those that are called."""
+    work = Consumers(device)
+    work.fails()
+    device.advance(3 * AGAIN_CYCLES)
+    assert not device.read("kernel[0].yields") and work.launch.state is KernelState.RUNNING
+    resident = device.resident_tbs(work.launch)
+    for tb in range(work.count):
+        if tb not in resident:
+            work.write(tb)
+    device.transport.clear_error_ranges()
+    device.advance(5000)
+    assert work.launch.progress[0] == work.count - len(resident)
+    for tb in resident:
+        work.write(tb)
+    work.check()
+
+
+def test_saves_that_memory_never_takes_end_in_an_error_and_hold_up_nobody(device):
+    """Another launch is taken from memory meanwhile; its resume gets the room of thread blocks that end."""
+    other = Stirring(device, 1)
+    device.advance(300)
+    device.preempt(other.launch)
+    device.release_slot(other.launch)
+    work = Consumers(device)
+    work.fails()
+    device.advance(2 * AGAIN_CYCLES)
+    assert work.launch.state is KernelState.RUNNING and other.launch.away is not None
+    with pytest.raises(CycleLimit):
+        device.resume(other.launch, 2 * AGAIN_CYCLES)
+    assert other.launch.away is None and other.launch.state is KernelState.RESUMING
+    device.advance(2 * TRIES * AGAIN_CYCLES)
+    assert work.launch.state is KernelState.PREEMPTED and work.launch.outcome is CommandError.BUS_ERROR
+    for tb in (resident := device.resident_tbs(work.launch)):
+        work.write(tb)
+    assert len(resident) == 2 * device.geometry.sms, "they run on where they are"
+    other.finishes()
+    device.transport.clear_error_ranges()
+    device.resume(work.launch)
+    for tb in range(work.count):
+        work.write(tb)
     work.check()

@@ -318,3 +318,103 @@ def test_a_kernel_that_begins_is_looked_at_though_the_one_before_found_no_room()
         await bench(ctx)
 
     simulate(dut, beside)
+
+
+class Staying:
+    """An SM of which every row of registers is taken: by TBs that run, and by what stays of preempted ones."""
+
+    def __init__(self, ctx, dut, g):
+        self.ctx, self.dut, self.g = ctx, dut, g
+        self.occupied = 0
+        for k in range(g.kernel_slots):
+            ctx.set(dut.kernels[k], {"registers": 4, "warps": 1, "threads": 8, "shared_bytes": 0})
+            ctx.set(dut.footprints[k], {"rows": g.register_rows // 2, "lines": 0})
+
+    async def fill(self, owners):
+        """TBs of these kernels come, and leave again; their registers stay."""
+        ctx, dut, g = self.ctx, self.dut, self.g
+        for row, kernel in enumerate(owners):
+            await self.restored(kernel, entry=row)
+            slot = ctx.get(dut.admitted.tb)
+            ctx.set(dut.staying.move_registers, {"valid": 1, "owner": slot, "to": g.tb_slots + row})
+            ctx.set(dut.staying.rows[row].what, {"kernel": kernel, "entry": row})
+            await ctx.tick()
+            ctx.set(dut.staying.move_registers.valid, 0)
+        ctx.set(dut.staying.evictable, (1 << len(owners)) - 1)
+
+    async def restored(self, kernel, entry=0):
+        """Ask for room for a restored TB; return whether it is told that there is none."""
+        ctx, dut = self.ctx, self.dut
+        ctx.set(dut.admit.payload, {"kernel": kernel, "entry": entry})
+        ctx.set(dut.admit.valid, 1)
+        await ctx.tick().until(dut.admit.ready)
+        ctx.set(dut.admit.valid, 0)
+        await self.until(dut.admitted.valid)
+        return ctx.get(dut.admitted.full)
+
+    async def fresh(self, kernel):
+        """Offer a fresh TB until its kernel is not asked for any more."""
+        ctx, dut = self.ctx, self.dut
+        ctx.set(dut.eligible, 1 << kernel)
+        ctx.set(dut.next, {"kernel": kernel})
+        ctx.set(dut.next_valid, 1)
+        await self.until(~dut.request.bit_select(kernel, 1))
+        ctx.set(dut.next_valid, 0)
+
+    async def until(self, condition):
+        for _ in range(200):
+            if self.ctx.get(condition):
+                return
+            await self.ctx.tick()
+        raise TimeoutError
+
+
+@pytest.mark.parametrize("how", ["restored", "fresh"])
+def test_what_is_stuck_is_in_no_plan_and_who_needs_it_alone_is_hopeless(how):
+    """Rows 0 and 1 are of kernels 0 and 1; kernel 1 or 2 wants the room of one of them."""
+    g = preset("tiny").replace(kernel_slots=3)
+    dut = component(Admission, g)
+
+    async def bench(ctx):
+        sm = Staying(ctx, dut, g)
+
+        async def asks():
+            if how == "fresh":
+                await sm.fresh(2)
+            else:
+                assert await sm.restored(2, entry=1)
+            await ctx.tick().repeat(2)
+            return ctx.get(dut.evict), ctx.get(dut.hopeless)
+
+        async def stuck(kernels):
+            ctx.set(dut.stuck, kernels)
+            await ctx.tick()
+            await ctx.tick()
+            assert not ctx.get(dut.evict) and not ctx.get(dut.hopeless), "all try again"
+            assert not ctx.get(dut.eligible) or ctx.get(dut.request) == 0b100
+
+        await sm.fill([0, 1])
+        assert await asks() == (0b01, 0)
+        await stuck(0b001)
+        assert await asks() == (0b10, 0), "the other row makes room too"
+        await stuck(0b011)
+        assert await asks() == (0, 0b100)
+        await stuck(0b010)
+        assert await asks() == (0b01, 0)
+        await stuck(0b011)
+        ctx.set(dut.occupied, 0b10)  # one that runs may make room yet
+        assert await asks() == (0, 0)
+        ctx.set(dut.occupied, 0)
+        ctx.set(dut.remove, 0b10)
+        await ctx.tick()
+        ctx.set(dut.remove, 0)
+        assert await asks() == (0, 0b100)
+        ctx.set(dut.remove, 0b01)  # it is not, any more, once something leaves
+        await ctx.tick()
+        ctx.set(dut.remove, 0)
+        assert not ctx.get(dut.hopeless)
+        assert await asks() == (0, 0b100)
+        ctx.set(dut.footprints[0].rows, 0)  # or comes in
+        assert not await sm.restored(0, entry=0) and not ctx.get(dut.hopeless)
+
+    simulate(dut, bench)
