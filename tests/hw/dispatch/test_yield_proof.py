@@ -36,7 +36,7 @@ class Judged(wiring.Component):
             "put": In(1), "slot": In(slots), "put_kernel": In(kernels), "put_entry": In(range(G.context_entries)),
             "takes_off": In(1), "off": In(slots), "starts": In(G.tb_slots), "waits": In(G.tb_slots),
             "watch": In(watch_event(G)), "cancel": In(G.warps), "written": In(written_event()), "noticed": In(notice()),
-            "running": In(G.kernel_slots), "resuming": In(G.kernel_slots),
+            **dict.fromkeys(("running", "resuming", "keeping"), In(G.kernel_slots)),
             "wanted": In(1), "fresh": In(1), "launched": In(1),
             "woken": In(G.kernel_slots), "forget": In(G.kernel_slots),
             "takes": In(1), "ends": In(1), "right": Out(1)})
@@ -79,7 +79,7 @@ class Judged(wiring.Component):
         m.d.comb += [
             unit.waits.eq(self.waiting), unit.set.eq(table.set), unit.fired.eq(table.fired), unit.full.eq(table.full),
             unit.wakes.eq(table.wakes), unit.running.eq(self.running), unit.resuming.eq(self.resuming),
-            unit.wanted.eq(self.wanted),
+            unit.keeping.eq(self.keeping), unit.wanted.eq(self.wanted),
             unit.fresh.eq(self.fresh), unit.launched.eq(self.launched), unit.woken.eq(self.woken),
             unit.insert.eq(self.insert), unit.remove.eq(self.remove),
             unit.forget.eq(self.forget), unit.taken.eq(taken), unit.ended.eq(ended),
