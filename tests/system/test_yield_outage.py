@@ -121,7 +121,7 @@ def test_saves_that_memory_never_takes_end_in_an_error_and_hold_up_nobody(device
     device.advance(2 * AGAIN_CYCLES)
     assert work.launch.state is KernelState.RUNNING and other.launch.away is not None
     with pytest.raises(CycleLimit):
-        device.resume(other.launch, 2 * AGAIN_CYCLES)
+        device.resume(other.launch, max_cycles=2 * AGAIN_CYCLES)
     assert other.launch.away is None and other.launch.state is KernelState.RESUMING
     device.advance(2 * TRIES * AGAIN_CYCLES)
     assert work.launch.state is KernelState.PREEMPTED and work.launch.outcome is CommandError.BUS_ERROR
