@@ -71,6 +71,14 @@ def test_limits_of_a_start(bench):
             describe(bench, slot, **changes)
             assert answer(bench, Command.START, slot) is CommandError.TOO_LARGE, changes
             assert progress(bench, slot) == before, changes
+        describe(bench, slot)
+        for name, multiple in (("param_base", 16), ("const_base", 128)):
+            base = bench.get(f"kernel[{slot}].{name}")
+            for off in (multiple // 2, 1):
+                bench.set(f"kernel[{slot}].{name}", base + off)
+                assert answer(bench, Command.START, slot) is CommandError.MISPLACED, name
+                assert progress(bench, slot) == before, name
+            bench.set(f"kernel[{slot}].{name}", base)
     bench.transport.advance(100)
     assert bench.fields("status")["resident"] == 0
     describe(bench, 1, grid=(0xFFFF_FFFF, 0xFFFF, 0xFFFF))

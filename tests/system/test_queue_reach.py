@@ -114,6 +114,47 @@ def test_a_barrier_that_would_count_down_anothers_signal_is_refused(backend):
         assert packet.done and work.memory_of(work.alice) == before
 
 
+@pytest.mark.parametrize("backend", ["golden", "rtl"])
+def test_a_barrier_that_would_wait_for_anothers_signal_is_refused(backend):
+    """The other's signal is 0, so a queue that looked at it would go on."""
+    with Tenants(backend) as work:
+        system = work.bob.system
+        for aim in (work.aims["signal"], work.bob.heap.base, system.end, system.base - 64 & ~63):
+            work.queue.stop()
+            packet = work.queue.barrier([])
+            place = work.place(packet, "signal") - 56 + 8 + 8 * 4
+            work.machine.write_memory(place, aim.to_bytes(4, "little"))
+            work.queue.enable()
+            with pytest.raises(DriverError, match="its packet is none"):
+                work.queue.wait(max_cycles=20_000)
+            work.machine.write_memory(place, bytes(4))
+            work.queue.enable()
+            work.queue.wait(max_cycles=20_000)
+            assert packet.done
+        with pytest.raises(DriverError, match="is of alice, the queue of bob; a queue reads only signals of its owner"):
+            work.queue.barrier([work.theirs])
+
+
+@pytest.mark.parametrize("backend", ["golden", "rtl"])
+@pytest.mark.parametrize(("dispatch", "offset"), [(True, 36), (True, 44), (True, 60), (False, 60), (False, 12),
+                                                  (False, 44)])
+def test_an_address_has_32_bits(backend, dispatch, offset):
+    """Of a kernel object, arguments, signals; of the first and the last signal that a barrier waits for."""
+    with Tenants(backend) as work:
+        work.queue.stop()
+        packet = work.put() if dispatch else work.queue.barrier([work.put()] * 5)
+        place = work.place(packet, "signal") - 56 + offset
+        for bit in (0, 31):
+            work.machine.write_memory(place, (1 << bit).to_bytes(4, "little"))
+            work.queue.enable()
+            with pytest.raises(DriverError, match="its packet is none"):
+                work.queue.wait(max_cycles=20_000)
+        work.machine.write_memory(place, bytes(4))
+        work.queue.enable()
+        work.queue.wait(max_cycles=20_000)
+        assert packet.done and work.output.get()[0] == 9
+
+
 def test_the_window_is_looked_at_to_the_last_byte():
     """What ends with the memory is taken, what ends a byte later is not."""
     with Tenants("golden") as work:

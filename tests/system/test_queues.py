@@ -471,7 +471,10 @@ def test_kernels_and_packets_of_others_are_refused(golden):
         queue.launch(own, 1, 16, [golden.zeros(1, np.uint32), 1])
     with pytest.raises(DriverError, match="kernel 'add' is of the device, the queue of alice"):
         hers.launch(kernel, 1, 16, [alice.zeros(1, np.uint32), 1])
-    hers.barrier([queue.launch(kernel, 1, 16, [golden.zeros(1, np.uint32), 1])]).wait()  # packets of any queue
+    mine = queue.launch(kernel, 1, 16, [golden.zeros(1, np.uint32), 1])
+    with pytest.raises(DriverError, match=r"packet \d+ \(add\) is of the device, the queue of alice; a queue reads"):
+        hers.barrier([mine])
+    golden.queue([kernel], 16).barrier([mine]).wait()  # of any queue of the same owner
 
 
 @pytest.mark.parametrize(("kernels", "options", "why"), [

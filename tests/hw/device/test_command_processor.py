@@ -57,6 +57,12 @@ def test_what_does_not_exist_or_fit_is_refused():
             for op in (Command.START, Command.ADOPT):
                 await driver.command(op, 0, CommandError.TOO_LARGE)
             ctx.set(dut.kernels[0][name], FITTING[name])
+        for name, multiple in (("param_base", 16), ("const_base", 128)):
+            for base in (multiple // 2, 3 * multiple - 1, 1, 0xFFFF_FFFF):
+                ctx.set(dut.kernels[0][name], base)
+                for op in (Command.START, Command.ADOPT):
+                    await driver.command(op, 0, CommandError.MISPLACED)
+            ctx.set(dut.kernels[0][name], 5 * multiple)
         await driver.command(Command.START)
         await driver.command(Command.PREEMPT, 0, CommandError.UNKNOWN, mechanism=max(Mechanism) + 1)
         await driver.command(Command.PREEMPT, 7, CommandError.UNKNOWN)
@@ -369,6 +375,25 @@ def test_what_a_withdrawn_pass_left_behind_gets_another_at_once():
         await driver.result()
         await driver.ends("resumed")
         assert driver.state(1) == RUNNING and driver.errors(1) == NONE
+
+    drive(scenario)
+
+
+def test_an_aborted_eviction_resumes_the_kernel():
+    """It was preempted before, and is not any more."""
+    async def scenario(ctx, dut, driver):
+        await driver.bring(1, PREEMPTED)
+        ctx.set(dut.saved, 0b010)
+        await driver.command(Command.PREEMPT, 1)
+        await driver.takes(1, 0)
+        await driver.command(Command.ABORT, 1)
+        await driver.result()
+        await driver.ends("preempted")
+        assert driver.errors(1) == ABORTED and driver.state(1) == RESUMING
+        await driver.takes(1, 1, again=0)
+        await driver.result()
+        await driver.ends("resumed")
+        assert driver.errors(1) == NONE and driver.state(1) == RUNNING
 
     drive(scenario)
 

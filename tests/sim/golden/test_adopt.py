@@ -341,6 +341,10 @@ def test_a_tb_that_never_fits_is_refused_at_once():
     bench.set("kernel[0].shared_bytes", 2 * TINY.shared_bytes)
     bench.command(Command.ADOPT, 0)
     assert bench.refusal() is CommandError.TOO_LARGE and bench.state(0) is KernelState.IDLE
+    bench.set("kernel[0].shared_bytes", 0)
+    bench.set("kernel[0].param_base", bench.get("kernel[0].param_base") + 4)
+    bench.command(Command.ADOPT, 0)
+    assert bench.refusal() is CommandError.MISPLACED and bench.state(0) is KernelState.IDLE
 
 
 # What is not believed any more

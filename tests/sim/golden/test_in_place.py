@@ -289,6 +289,19 @@ def test_withdrawn(withdrawn):
     finishes(bench, guest)
 
 
+def test_an_aborted_eviction_resumes_the_kernel():
+    """It was preempted before, and is not any more."""
+    bench, guest = running(g=ROOMY.replace(shared_bytes=4096), blocks=2, rounds=30)
+    bench.preempt(0, Mechanism.LIVE, in_place=True)
+    assert bench.state(0) is KernelState.PREEMPTED and machine(bench).stays()
+    bench.command(Command.PREEMPT, 0, Mechanism.LIVE)
+    assert bench.state(0) is KernelState.PREEMPTING
+    bench.command(Command.ABORT, 0)
+    bench.set("event", preempted=1)
+    assert bench.error(0) is CommandError.ABORTED and bench.state(0) is KernelState.RESUMING
+    finishes(bench, guest)
+
+
 @pytest.mark.parametrize("both", [{}, {"restart": True}, {"checkpoint": True}, {"incremental": True}], ids=str)
 def test_refused(both):
     """Where the geometry has it, together with what it does not go with; where it has it not, always."""

@@ -63,3 +63,6 @@ class CommandError(enum.IntEnum):
     """The preempt or resume was withdrawn; nothing is lost."""
     NOT_IN_MEMORY = 9
     """Memory does not hold all of the kernel, with its record: preempt it once more, as a whole."""
+    MISPLACED = 10
+    """The parameters or the constants of the kernel do not lie at multiples of
+    `arch.geometry.ALIGNED`, which the SM reads them at."""

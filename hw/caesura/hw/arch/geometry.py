@@ -18,6 +18,9 @@ __all__ = ["Geometry", "PRESETS", "preset"]
 
 SEGMENT_BYTES = 128
 """Bytes of a memory segment: the unit of coalescing, of shared-memory lines and of cache lines."""
+ALIGNED = {"param_base": 16, "const_base": SEGMENT_BYTES}
+"""Registers of a kernel that the SM takes multiples of alone: a start or an adoption of another is
+refused."""
 WORD_BYTES = 4
 """Bytes of one lane's share of a vector register."""
 CHUNK_WORDS = 4

@@ -2,7 +2,7 @@
 
 Packets and signals are those of HSA (*HSA Platform System Architecture Specification* 1.2, 2.9
 Architected Queuing Language, and AMD's ``amd_signal_t``), little endian; addresses have 64 bits, of
-which the lower 32 count. What a kernel object is HSA leaves open; ours is `KERNEL_OBJECT`.
+which the upper 32 are 0. What a kernel object is HSA leaves open; ours is `KERNEL_OBJECT`.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ from amaranth.lib import data
 
 __all__ = ["PACKET_BYTES", "PACKET_WORDS", "PacketType", "VendorFormat", "HEADER", "DISPATCH",
            "BARRIER_AND", "VENDOR_PACKET", "DEPENDENCIES", "KERNEL_OBJECT", "KERNARG_ALIGNMENT",
-           "KERNEL_OBJECT_MAGIC", "SIGNAL_BYTES", "SIGNAL_VALUE", "SIGNAL_START", "SIGNAL_END",
-           "QueueError", "QueueState"]
+           "KERNEL_OBJECT_MAGIC", "BARRIER_BIT", "SIGNAL_BYTES", "SIGNAL_VALUE",
+           "SIGNAL_START", "SIGNAL_END", "QueueError", "QueueState"]
 
 PACKET_BYTES = 64
 """Bytes of a packet; it lies at a multiple of this."""
@@ -90,6 +90,9 @@ KERNEL_OBJECT = data.StructLayout({
 
 KERNARG_ALIGNMENT = 16
 """Alignment of a dispatch's parameters, HSA's least; they stay in place while its kernel runs."""
+BARRIER_BIT = 1 << 4
+"""Of ``queue[q].control.discard`` and ``queue[q].status.uncertain``: the barrier before the packet
+that is begun next. The bits below are for kernels in flight."""
 SIGNAL_BYTES = 64
 """Bytes of a signal; it lies at a multiple of this."""
 SIGNAL_VALUE = 8
@@ -122,7 +125,8 @@ class QueueError(enum.IntEnum):
     BAD_PACKET = 1
     """Its type is not taken, or no grid has its shape. Or a number does not fit the registers of a
     kernel slot, or its signal is not aligned. Or its arguments or signal lie outside the memory
-    that its queue was given, or it asks for more local memory than that."""
+    that its queue was given, or it asks for more local memory than that. Or a barrier waits for a
+    signal that is not aligned or lies outside. Or an address has bits beyond the lower 32."""
     BAD_OBJECT = 2
     """Its kernel object is none, or has numbers that do not fit the registers of a kernel slot. Or
     the object, its code or its constants lie outside the memory that its queue was given."""
@@ -135,3 +139,6 @@ class QueueError(enum.IntEnum):
     BAD_SIGNAL = 6
     """Memory answers with an error where its completion signal is: it is completed again and again
     until memory takes it, and the queue begins nothing meanwhile."""
+    UNCERTAIN = 7
+    """Memory refused the write of a completion signal's value, and does not say whether it was
+    done. The queue has stopped; register ``status`` says which packets it is of."""

@@ -1,13 +1,14 @@
 """The command check: whether a command is taken in the state its kernel is in."""
 
-from amaranth.hdl import Module, Mux, Signal
+from amaranth.hdl import Cat, Module, Mux, Signal
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
+from amaranth.utils import exact_log2
 
 from ..arch.commands import REFUSED, Command, KernelState
 from ..arch.context import Capability, lacks, mechanisms_of
 from ..arch.faults import CommandError
-from ..arch.geometry import Geometry
+from ..arch.geometry import ALIGNED, Geometry
 from ..dispatch.footprint import NEEDS, Footprint, footprint
 from ..interfaces.payloads import kernel_info
 from .register_block import command_write
@@ -64,10 +65,13 @@ class CommandCheck(wiring.Component):
         g, command = self.geometry, self.command
         m.submodules.footprint = fit = Footprint(g)
         state = Signal(KernelState)
+        misplaced = Signal()  # what the SM reads at multiples only
         with m.Switch(command.kernel):
             for k in range(g.kernel_slots):
                 with m.Case(k):
-                    m.d.comb += state.eq(self.states[k])
+                    m.d.comb += [state.eq(self.states[k]), misplaced.eq(Cat(
+                        self.kernels[k][name][:exact_log2(multiple)].any()
+                        for name, multiple in ALIGNED.items()).any())]
                     m.d.comb += [fit.kernel[name].eq(self.kernels[k][name]) for name in NEEDS]
         m.d.comb += [
             self.size.eq(fit.size),
@@ -77,14 +81,14 @@ class CommandCheck(wiring.Component):
         with m.Switch(command.op):
             for op in Command:
                 with m.Case(op):
-                    self._judge(m, op, state, fit.fits)
+                    self._judge(m, op, state, fit.fits, misplaced)
             with m.Default():
                 m.d.comb += self.error.eq(CommandError.UNKNOWN)
         with m.If(command.kernel >= g.kernel_slots):
             m.d.comb += self.error.eq(CommandError.UNKNOWN)
         return m
 
-    def _judge(self, m, op, state, fits):
+    def _judge(self, m, op, state, fits, misplaced):
         """Judge a command `op` of a kernel in `state`."""
         command = self.command
         with m.Switch(state):
@@ -93,8 +97,9 @@ class CommandCheck(wiring.Component):
                     m.d.comb += self.error.eq(error)
             with m.Default():
                 if op in (Command.START, Command.ADOPT):
-                    m.d.comb += self.error.eq(
-                        Mux(fits, CommandError.NONE, CommandError.TOO_LARGE))
+                    m.d.comb += self.error.eq(Mux(fits, Mux(
+                        misplaced, CommandError.MISPLACED, CommandError.NONE),
+                        CommandError.TOO_LARGE))
         recorded = self.recorded.bit_select(command.kernel, 1)
         if op == Command.RELEASE:
             with m.If((state == KernelState.PREEMPTED) & ~recorded):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from caesura.hw.arch.commands import KernelState
 from caesura.hw.arch.faults import CommandError
-from caesura.hw.arch.geometry import Geometry
+from caesura.hw.arch.geometry import ALIGNED, Geometry
 
 from .execution import Execution
 from .native.compiled import Compiled
@@ -162,24 +162,26 @@ class Machine(Execution):
 
     def start(self, kernel: Kernel, descriptor: Descriptor) -> CommandError:
         """Start a kernel from its descriptor, or return why that can never be; then nothing has changed."""
-        if not self._load(kernel, descriptor):
-            return CommandError.TOO_LARGE
+        if error := self._load(kernel, descriptor):
+            return error
         kernel.state = KernelState.RUNNING
         self.attention = True
         return CommandError.NONE
 
     def adopt(self, kernel: Kernel, descriptor: Descriptor) -> CommandError:
         """Begin to take a kernel over from memory, or return why that can never be; then nothing has changed."""
-        if not self._load(kernel, descriptor):
-            return CommandError.TOO_LARGE
+        if error := self._load(kernel, descriptor):
+            return error
         self.preemption.adopt(kernel)
         return CommandError.NONE
 
-    def _load(self, kernel: Kernel, descriptor: Descriptor) -> bool:
-        """Give a slot another kernel; return whether the kernel can be."""
+    def _load(self, kernel: Kernel, descriptor: Descriptor) -> CommandError:
+        """Give a slot another kernel, or return why there can be none."""
         if not descriptor.fits(self.g):
-            return False
+            return CommandError.TOO_LARGE
+        if any(getattr(descriptor, name) % multiple for name, multiple in ALIGNED.items()):
+            return CommandError.MISPLACED
         self.yielding.forget(kernel)
         kernel.load(descriptor)
         self.decoder.forget(kernel)
-        return True
+        return CommandError.NONE

@@ -13,7 +13,6 @@ from caesura.hw.arch.footprint import local_region_bytes
 from caesura.hw.arch.geometry import SEGMENT_BYTES, Geometry
 from caesura.hw.arch.packets import (
     KERNARG_ALIGNMENT,
-    SIGNAL_BYTES,
     SIGNAL_END,
     SIGNAL_START,
     SIGNAL_VALUE,
@@ -72,12 +71,13 @@ class PacketError(Exception):
         self.error = error
 
 
-def count_down(host: QueueHost, signal: int, start: int = 0, end: int = 0) -> bool:
-    """Write times into a signal, if there is one, and take 1 from its value; return False if memory refuses."""
+def count_down(host: QueueHost, signal: int, times: tuple[int, int] | None = None) -> bool:
+    """Write times into a signal, if there is one, and take 1 from its value; return False if memory refuses. A barrier
+    has no times."""
     if not signal:
         return True
     try:
-        for offset, cycle in ((SIGNAL_START, start), (SIGNAL_END, end)):
+        for offset, cycle in zip((SIGNAL_START, SIGNAL_END), times or (), strict=False):
             host.write_signal(signal + offset, cycle.to_bytes(8, "little"))
         value = int.from_bytes(host.read_memory(signal + SIGNAL_VALUE, 8), "little")
         host.write_signal(signal + SIGNAL_VALUE, (value - 1 & (1 << 64) - 1).to_bytes(8, "little"))
@@ -94,12 +94,18 @@ def fetch(host: QueueHost, address: int, size: int) -> bytes:
         raise PacketError(QueueError.BUS_ERROR) from None
 
 
-def met(host: QueueHost, signals: Sequence[int], one_suffices: bool) -> bool:
-    """Return whether a barrier's signals are 0, or one of them is."""
-    if any(address % SIGNAL_BYTES for address in signals):
-        raise PacketError(QueueError.BAD_PACKET)
-    values = [int.from_bytes(fetch(host, address + SIGNAL_VALUE, 8), "little") for address in signals if address]
-    return not values or 0 in values if one_suffices else not any(values)
+def met(host: QueueHost, signals: Sequence[int], one_suffices: bool, none: Callable[[int], bool]) -> bool:
+    """Return whether a barrier's signals are 0, or one of them is. They are looked at in their order, up to the one
+    that decides; `none` says where no signal can lie."""
+    unmet = False
+    for address in filter(None, signals):
+        if none(address):
+            raise PacketError(QueueError.BAD_PACKET)
+        value = int.from_bytes(fetch(host, address + SIGNAL_VALUE, 8), "little")
+        if bool(value) != one_suffices:
+            return one_suffices
+        unmet = one_suffices
+    return not unmet
 
 
 def slot_words(host: QueueHost, register: Callable[[str], int], packet: data.Const,
@@ -126,7 +132,7 @@ def slot_words(host: QueueHost, register: Callable[[str], int], packet: data.Con
                   | found.registers << places["sizes"]["registers"].low),
         "shared_bytes": packet.group_bytes, "local_bytes": packet.private_bytes, "area_bytes": register("area_bytes"),
         "const_base": found.const_base, "const_bytes": found.const_bytes,
-        "param_base": packet.kernarg_address & 0xFFFF_FFFF, "param_bytes": 4 * found.kernarg_words,
+        "param_base": packet.kernarg_address, "param_bytes": 4 * found.kernarg_words,
         "window_base[0]": register("window_base"), "window_end[0]": register("window_end"),
     }
     for window in range(1, g.windows):

@@ -12,9 +12,10 @@ from amaranth.lib import data
 
 from caesura.hw.arch.commands import Command, KernelState
 from caesura.hw.arch.faults import CommandError
-from caesura.hw.arch.geometry import INSTRUCTION_BYTES, WORD_BYTES, Geometry
+from caesura.hw.arch.geometry import ADDRESS_BITS, INSTRUCTION_BYTES, WORD_BYTES, Geometry
 from caesura.hw.arch.packets import (
     BARRIER_AND,
+    BARRIER_BIT,
     DEPENDENCIES,
     DISPATCH,
     KERNEL_OBJECT,
@@ -28,6 +29,7 @@ from caesura.hw.arch.packets import (
     VendorFormat,
 )
 from caesura.hw.arch.registers import device_register_map
+from caesura.hw.gpu.queues.queue_states import TRIES
 
 from .queue_packets import PacketError, QueueHost, count_down, fetch, met, slot_words
 
@@ -68,6 +70,8 @@ class _Queue:
     of: int = 0
     roomless: bool = False
     held: bool = False
+    tries: int = 0
+    """Looks in a row at the signals of a barrier that memory has refused."""
     barrier: int | None = None
     """The signal of a barrier that has been passed, which memory refuses."""
     flights: dict[int, _Flight] = field(default_factory=dict)
@@ -116,9 +120,19 @@ class _Queue:
         first = address & 0xFFFF_FFFF
         return bool(size) and not self.word("system_base") <= first <= first + size <= self.word("system_end")
 
+    def no_signal(self, address: int) -> bool:
+        """Return whether no signal can lie at an address of 64 bits; 0 stands for none."""
+        return bool(address >> ADDRESS_BITS or address % SIGNAL_BYTES
+                    or address and self.outside(address, SIGNAL_BYTES))
+
     def discards(self, place: int) -> bool:
         """Return whether a kernel in flight that has no slot is to be dropped."""
         return not self.enabled and bool(self.control("discard") >> place & 1)
+
+    @property
+    def discards_barrier(self) -> bool:
+        """The completion of a barrier that memory refuses is to be given up."""
+        return not self.enabled and bool(self.control("discard") & BARRIER_BIT)
 
     def fail(self, error: QueueError, place: int | None) -> None:
         """Stop at the kernel in this place, which was to come back, or at the next packet."""
@@ -203,7 +217,7 @@ class GoldenQueues:
                 for flight in queue.flights.values():
                     flight.broken = False
             return
-        queue.roomless, queue.error, queue.held = False, QueueError.NONE, True
+        queue.roomless, queue.error, queue.held, queue.tries = False, QueueError.NONE, True, 0
         for place in [place for place, flight in queue.flights.items() if flight.away and queue.discards(place)]:
             self._complete(queue, place, host)
         self._complete_again(queue, host)
@@ -233,15 +247,14 @@ class GoldenQueues:
     def _complete(self, queue: _Queue, place: int, host: QueueHost) -> None:
         """Be done with a kernel in flight, unless memory refuses its signal."""
         flight = queue.flights[place]
-        if count_down(host, flight.signal, flight.start, host.cycle) or queue.discards(place):
+        if count_down(host, flight.signal, (flight.start, host.cycle)) or queue.discards(place):
             del queue.flights[place]
         else:
             flight.owing, flight.away, flight.mine, flight.due = True, False, False, False
 
     def _complete_again(self, queue: _Queue, host: QueueHost) -> None:
         """Try again what memory has refused."""
-        if queue.barrier is not None and (count_down(host, queue.barrier) or any(map(queue.discards,
-                                                                                      range(queue.places)))):
+        if queue.barrier is not None and (count_down(host, queue.barrier) or queue.discards_barrier):
             queue.barrier = None
         for place in [place for place, flight in queue.flights.items() if flight.owing]:
             self._complete(queue, place, host)
@@ -352,9 +365,7 @@ class GoldenQueues:
         place = queue.word("base") + (index & (1 << queue.word("size")) - 1) * PACKET_BYTES
         raw = int.from_bytes(fetch(host, place, PACKET_BYTES), "little")
         packet = data.Const(DISPATCH, raw)
-        signal = packet.completion_signal & 0xFFFF_FFFF
-        if packet.header.type != PacketType.INVALID and (signal % SIGNAL_BYTES or signal and queue.outside(
-                signal, SIGNAL_BYTES)):
+        if packet.header.type != PacketType.INVALID and queue.no_signal(packet.completion_signal):
             raise PacketError(QueueError.BAD_PACKET)
         return raw, packet
 
@@ -368,9 +379,8 @@ class GoldenQueues:
             case PacketType.DISPATCH:
                 return self._dispatch(queue, None, packet, host)
             case PacketType.BARRIER_AND | PacketType.BARRIER_OR:
-                barrier = data.Const(BARRIER_AND, raw)
-                if not met(host, [barrier.signals[k] & 0xFFFF_FFFF for k in range(DEPENDENCIES)],
-                            kind == PacketType.BARRIER_OR):
+                signals = [data.Const(BARRIER_AND, raw).signals[k] for k in range(DEPENDENCIES)]
+                if not self._met(queue, signals, kind == PacketType.BARRIER_OR, host):
                     return False
             case PacketType.VENDOR if data.Const(VENDOR_PACKET, raw).format == VendorFormat.CHECKPOINT:
                 for other in self._queues:
@@ -380,9 +390,23 @@ class GoldenQueues:
             case _:
                 raise PacketError(QueueError.BAD_PACKET)
         queue.next = queue.next + 1 & _INDEX
-        signal = data.Const(BARRIER_AND, raw).completion_signal & 0xFFFF_FFFF
+        signal = packet.completion_signal
         queue.barrier = None if count_down(host, signal) else signal
         return True
+
+    @staticmethod
+    def _met(queue: _Queue, signals: list[int], one_suffices: bool, host: QueueHost) -> bool:
+        """Return whether a barrier is passed. A signal that memory refuses is read again later, `TRIES` times."""
+        try:
+            passed = met(host, signals, one_suffices, queue.no_signal)
+        except PacketError as stop:
+            queue.tries += 1
+            if stop.error is QueueError.BUS_ERROR and queue.tries < TRIES:
+                return False
+            queue.tries = 0
+            raise
+        queue.tries = 0
+        return passed
 
     def _return(self, queue: _Queue, place: int, host: QueueHost) -> bool:
         """Bring back a kernel that is away, by its packet."""
@@ -393,6 +417,8 @@ class GoldenQueues:
 
     def _dispatch(self, queue: _Queue, back: int | None, packet: data.Const, host: QueueHost) -> bool:
         """Start the kernel of a packet, or adopt that of the place that it comes back to."""
+        if packet.kernel_object >> ADDRESS_BITS or packet.kernarg_address >> ADDRESS_BITS:
+            raise PacketError(QueueError.BAD_PACKET)
         if packet.kernel_object % PACKET_BYTES or queue.outside(packet.kernel_object, PACKET_BYTES):
             raise PacketError(QueueError.BAD_OBJECT)
         free = self._free(host)
@@ -401,7 +427,7 @@ class GoldenQueues:
             return False
         slot = free[0]
         found = data.Const(KERNEL_OBJECT, int.from_bytes(
-            fetch(host, packet.kernel_object & 0xFFFF_FFFF, PACKET_BYTES), "little"))
+            fetch(host, packet.kernel_object, PACKET_BYTES), "little"))
         if found.magic != KERNEL_OBJECT_MAGIC:
             raise PacketError(QueueError.BAD_OBJECT)
         if (queue.outside(found.code_base, INSTRUCTION_BYTES * found.code_words)
@@ -419,7 +445,7 @@ class GoldenQueues:
         if not host.give(op=Command.START if back is None else Command.ADOPT, kernel=slot):
             raise PacketError(QueueError.REFUSED)
         if back is None:
-            queue.flights[place] = _Flight(queue.next, packet.completion_signal & 0xFFFF_FFFF, host.cycle, slot)
+            queue.flights[place] = _Flight(queue.next, packet.completion_signal, host.cycle, slot)
             queue.next = queue.next + 1 & _INDEX
         else:
             flight = queue.flights[back]

@@ -88,6 +88,8 @@ _MEANING = {
                             "that were not restored stay saved",
     CommandError.BUS_ERROR: "the memory answered with an error; thread blocks not yet saved stay on the SM",
     CommandError.NOT_IN_MEMORY: "memory does not hold all of the kernel; preempt it once more, as a whole",
+    CommandError.MISPLACED: "the parameters of the kernel do not lie at a multiple of 16, or its constants at one of "
+                            "128",
     CommandError.ABORTED: "it was aborted; thread blocks without room stay saved, all others run",
 }
 

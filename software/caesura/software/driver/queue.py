@@ -13,6 +13,7 @@ from caesura.hw.arch.commands import Command
 from caesura.hw.arch.context import area_bound, ccb_bytes
 from caesura.hw.arch.footprint import local_region_bytes
 from caesura.hw.arch.packets import (
+    BARRIER_BIT,
     DEPENDENCIES,
     KERNEL_OBJECT_MAGIC,
     PACKET_BYTES,
@@ -52,9 +53,10 @@ _FAILED = {
     QueueError.BUS_ERROR: "the memory answered with an error",
     QueueError.BAD_CONTEXT: "its kernel was preempted, and what memory holds of it cannot be read; stop and enable the "
                             "queue to try again, or end it",
+    QueueError.UNCERTAIN: "the memory answered with an error at the write of its completion signal, and does not say "
+                          "whether that was done; mend the memory, and stop and enable the queue, or end it",
 }
-
-
+_OF_SIGNALS = QueueError.BAD_SIGNAL, QueueError.UNCERTAIN
 _BARRIER_BIT = 8
 """Of a packet's header."""
 
@@ -361,21 +363,24 @@ class Queue:
 
     @checked(after=many(Queued), any_of=FLAG, barrier=FLAG)
     def barrier(self, after: Sequence[Queued], any_of: bool = False, *, barrier: bool = False) -> Queued:
-        """Put a packet into the queue that completes when all of up to five others have, of any queue; or, with
-        `any_of`, when one of them has. What is behind it waits for that. With `barrier` it waits for all before it in
-        the queue, too.
+        """Put a packet into the queue that completes when all of up to five others have, of any queue of its owner; or,
+        with `any_of`, when one of them has. What is behind it waits for that. With `barrier` it waits for all before it
+        in the queue, too.
 
         Raises
         ------
         LaunchError
             If there are more, or the ring is full.
         DriverError
-            If one is of another device.
+            If one is of another device, or of a queue of another owner.
         """
         for each in after:
             if each.queue.host is not self._host:
                 raise DriverError(f"packet {each.index} ({each.name}) is of a queue of another device; a barrier waits "
                                   "for packets of its own")
+            if each.queue.owner is not self._device:
+                raise DriverError(f"packet {each.index} ({each.name}) is of {each.queue.owner.name}, the queue of "
+                                  f"{self._device.name}; a queue reads only signals of its owner")
             if each.lost:
                 raise DriverError(f"packet {each.index} ({each.name}) never completes: its queue, {each.queue.number}, "
                                   "has been ended")
@@ -474,7 +479,7 @@ class Queue:
                                   "completes; make another queue")
             status = self._status()
             if status["state"] == QueueState.FAILED:
-                at = self._failed(status["of"])
+                at = self._failed(status)
                 name = next((each.name for each in self._queued if each.index == at), "?")
                 raise DriverError(f"queue {self.number} has stopped at packet {at} ({name}): "
                                   f"{_FAILED[QueueError(status['error'])]}")
@@ -490,13 +495,23 @@ class Queue:
         """Return what a message adds if the queue tries to complete a packet, and memory refuses."""
         if status["error"] != QueueError.BAD_SIGNAL:
             return ""
-        at = self._failed(status["of"]) - (not status["of"])
+        at = self._failed(status)
         return (f": the memory answers with an error at the completion signal of packet {at}, which the device writes "
                 "again and again; mend the memory, or end the queue")
 
-    def _failed(self, of: int) -> int:
-        """Return the index of the packet that the queue has failed at."""
-        return self._host.read(f"queue[{self.number}]." + (f"packet[{of - 1}]" if of else "unstarted")) - self._first
+    def _failed(self, status: dict[str, int]) -> int:
+        """Return the index of the packet that the queue has failed at, or whose signal memory refuses."""
+        if of := status["of"]:
+            return self._packet_of(of - 1)
+        return self._packet_of(None) if status["error"] in _OF_SIGNALS else (
+            self._host.read(f"queue[{self.number}].unstarted") - self._first)
+
+    def _packet_of(self, place: int | None) -> int:
+        """Return the index of the packet of a kernel in flight, or of the barrier that has been passed."""
+        path = f"queue[{self.number}]"
+        if place is None:
+            return self._host.read(f"{path}.unstarted") - 1 - self._first
+        return self._host.read(f"{path}.packet[{place}]") - self._first
 
     def _is_left(self, wanted: Sequence[Queued]) -> bool:
         """The queue is stopped, and one of these is away or was not started."""
@@ -567,7 +582,8 @@ class Queue:
             return True
         if self.enabled:
             self.stop()
-        if self.in_flight() or self._status()["state"] == QueueState.RUNNING:
+        status = self._status()
+        if self.in_flight() or status["uncertain"] or status["state"] == QueueState.RUNNING:
             return False
         unstarted = self._host.read(f"queue[{self.number}].unstarted") - self._first
         self._left = _Left(self.completed, unstarted)
@@ -582,7 +598,7 @@ class Queue:
     def _kill_all(self) -> None:
         """Kill the kernels in flight, drop those that have no slot, and give completions up that memory refuses."""
         flights = self.in_flight()
-        self._control(enable=0, discard=(1 << self._places) - 1)
+        self._control(enable=0, discard=(1 << self._places) - 1 | BARRIER_BIT)
         for flight in flights:
             if not flight.away:
                 self._kill(flight)
@@ -631,13 +647,44 @@ class Queue:
                     return True
                 self.transport.advance(LOOK)
         finally:
-            self._control(enable=enabled)
+            if enabled:
+                self._go_on()
         raise CycleLimit(f"queue {self.number} has not dropped its kernel after {SETTLED} cycles: memory has not "
                          "answered what the queue processor asks for")
 
     @whole
     def enable(self) -> None:
-        """Go on after `stop`, or after a failure has been mended."""
+        """Go on after `stop`, or after a failure has been mended. Where the device is uncertain about a completion the
+        signal decides: one that is not 0 is counted down once more.
+
+        Raises
+        ------
+        CycleLimit
+            If memory does not answer the queue processor.
+        """
         self._require_use()
+        self._go_on()
+
+    def _go_on(self) -> None:
         self._control(enable=0)
+        self._settle()
         self._control(enable=1)
+
+    def _settle(self) -> None:
+        """Have packets end whose completion is uncertain and has been counted."""
+        doubtful = self._status()["uncertain"]
+        counted = sum(1 << bit for bit in range(doubtful.bit_length()) if doubtful >> bit & 1 and self._has_ended(
+            self._packet_of(None if 1 << bit == BARRIER_BIT else bit)))
+        if not counted:
+            return
+        self._control(enable=0, discard=counted)
+        for _ in range(SETTLED // LOOK):
+            if not self._status()["uncertain"] & counted:
+                return
+            self.transport.advance(LOOK)
+        raise CycleLimit(f"queue {self.number} has not settled its completions after {SETTLED} cycles: memory has not "
+                         "answered what the queue processor asks for")
+
+    def _has_ended(self, index: int) -> bool:
+        """Return whether the signal of a packet says that it has completed."""
+        return all(each.done for each in self._queued if each.index == index)

@@ -7,11 +7,11 @@ import pytest
 
 from caesura.hw.arch.geometry import preset
 from caesura.hw.arch.packets import SIGNAL_END, SIGNAL_START, SIGNAL_VALUE
-from caesura.hw.gpu.queues.packet_completion import PacketCompletion
+from caesura.hw.gpu.queues.packet_completion import PAUSE_CYCLES, TRIES, PacketCompletion
 from support.hw.simulation import Simulator
 
 G = preset("tiny").replace(sms=2, queues=1)
-PACKETS = 40
+PACKETS = 80
 WORD = (1 << 64) - 1
 
 
@@ -20,7 +20,8 @@ class Bench:
 
     def __init__(self, g, seed):
         self.g, self.rng, self.dut = g, random.Random(seed), PacketCompletion(g)
-        self.words, self.events, self.errors = {}, [], 0.0
+        self.words, self.events, self.errors, self.now = {}, [], 0.0, 0
+        self.asked = []  # when something was read
 
     def fails(self):
         """Return whether memory answers an access with an error."""
@@ -33,6 +34,11 @@ class Bench:
             if values[0]:
                 return values
 
+    async def clock(self, ctx):
+        while True:
+            await ctx.tick()
+            self.now += 1
+
     async def reader(self, ctx):
         dut = self.dut
         while True:
@@ -42,16 +48,17 @@ class Bench:
                 continue
             ctx.set(dut.job.ready, 0)
             assert job.words == 2
-            bad = self.fails()
+            self.asked.append(self.now)
+            bad, value = self.fails(), self.words.get(job.address, 0)
             which = self.rng.choice([(0, 1), (0,), (1,)])
             for k in range(2):
                 await ctx.tick().repeat(self.rng.randrange(1, 8))
-                ctx.set(dut.word.payload, {"data": self.words.get(job.address, 0) >> 32 * k & 0xFFFFFFFF,
-                                           "error": bad and k in which, "last": k})
+                ctx.set(dut.word.payload, {"data": value >> 32 * k & 0xFFFFFFFF, "error": bad and k in which,
+                                           "last": k})
                 ctx.set(dut.word.valid, 1)
                 await self.wait(ctx, dut.word.ready)
                 ctx.set(dut.word.valid, 0)
-            self.events.append(("read", bad))
+            self.events.append(("read", value, bad))
 
     async def writer(self, ctx):
         port = self.dut.write_port
@@ -70,9 +77,10 @@ class Bench:
             first = (strobe & -strobe).bit_length() - 1
             assert strobe >> first == 0xFF, "a word of 64 bits"
             bad = self.fails()
-            if not bad or self.rng.random() < 0.5:  # a refused write may have been done
-                self.words[request.address + first] = value >> 8 * first & WORD
-            self.events.append(("wrote", request.address + first, bad))
+            address, word = request.address + first, value >> 8 * first & WORD
+            done = self.rng.choice((WORD, 0xFFFF_FFFF, 0)) if bad else WORD  # of a write that is refused
+            self.words[address] = self.words.get(address, 0) & ~done | word & done
+            self.events.append(("wrote", address, bad))
             ctx.set(port.ack.payload.error, bad)
             ctx.set(port.ack.valid, 1)
             await self.wait(ctx, port.ack.ready)
@@ -101,74 +109,119 @@ class Bench:
         simulator = Simulator(self.dut)
         simulator.add_clock(1e-6)
         simulator.add_testbench(testbench)
-        for process in (self.reader, self.writer, self.order, *([self.listener] if self.g.watches else [])):
+        for process in (self.clock, self.reader, self.writer, self.order, *([self.listener] if self.g.watches else [])):
             simulator.add_testbench(process, background=True)
         simulator.run()
 
 
-def expected(address, events, gives_up):
-    """Return what should have happened, where memory has answered as `events` say, and whether it was refused."""
-    answers = iter([event[-1] for event in events if event[0] in ("read", "wrote")])
+def expected(address, timed, events, gives_up):
+    """Return what should have happened, where memory has answered as `events` say, and how it ends."""
+    answers = iter([event for event in events if event[0] in ("read", "wrote")])
     found, segment = [], address >> 7
-    for offset in (SIGNAL_START, SIGNAL_END):
-        found.append(("wrote", address + offset, next(answers)))
-        if found[-1][-1]:
-            return found, True
-    found += [("take", segment), ("read", next(answers))]
-    if found[-1][-1]:
-        return [*found, ("give", segment)], True
-    while True:
-        found.append(("wrote", address + SIGNAL_VALUE, next(answers)))
-        if not found[-1][-1] or gives_up:
-            return [*found, ("give", segment)], found[-1][-1]
+
+    def wrote(offset):
+        found.append(("wrote", address + offset, next(answers)[-1]))
+        return not found[-1][-1]
+
+    for offset in (SIGNAL_START, SIGNAL_END) if timed else ():
+        if not wrote(offset):
+            return found, "refused"
+    found += [("take", segment), next(answers)]
+    _, value, bad = found[-1]
+    end = "refused" if bad else "done" if wrote(SIGNAL_VALUE) else "refused" if gives_up else "uncertain"
+    for _ in range(TRIES if end == "uncertain" else 0):
+        found.append(next(answers))
+        _, now, bad = found[-1]
+        if not bad:
+            end = {value - 1 & WORD: "done", value: "refused"}.get(now, end)
+            break
+    return [*found, ("give", segment)], end
 
 
 @pytest.mark.parametrize("width", [4, 16])
 @pytest.mark.parametrize("watches", [0, 3])
 def test_a_signal_is_stamped_and_counted_down_once_by_its_owner(watches, width):
-    """Whatever memory answers: it is refused where nothing was counted, and then the same again; a value that was
-    refused is written until memory has it."""
+    """Whatever memory answers: it is refused where nothing was counted, and then the same again. After a write of the
+    value that was refused memory is asked what it holds. A barrier writes no times."""
     bench = Bench(G.replace(watches=watches, bus_bytes=width, bytes_per_cycle=4), 10 * watches + width)
     dut, rng = bench.dut, bench.rng
-    told, insisted = [], []
+    told, ends, insisted = [], [], []
 
-    async def complete(ctx, address, start, cycle, gives_up):
-        """Return what has happened, and whether it was refused."""
+    async def complete(ctx, **given):
+        """Return what has happened, and how it has ended."""
         said = len(bench.events)
-        for name, value in (("signal", address), ("start", start), ("cycle", cycle), ("give_up", gives_up)):
+        bench.asked.clear()
+        for name, value in given.items():
             ctx.set(getattr(dut, name), value)
         ctx.set(dut.begin, 1)
         await ctx.tick()
         ctx.set(dut.begin, 0)
-        _, refused, insists = await bench.wait(ctx, dut.done, dut.refused, dut.insists)
+        _, refused, uncertain, insists = await bench.wait(ctx, dut.done, dut.refused, dut.uncertain, dut.insists)
         await ctx.tick()
         insisted.append(insists)
-        assert not ctx.get(dut.insists)
-        return [event for event in bench.events[said:] if event[0] != "told"], bool(refused)
+        assert not ctx.get(dut.insists) and not ctx.get(dut.done) and refused >= uncertain
+        assert all(b - a >= PAUSE_CYCLES for a, b in zip(bench.asked[1:], bench.asked[2:], strict=False))
+        return ([event for event in bench.events[said:] if event[0] != "told"],
+                "uncertain" if uncertain else "refused" if refused else "done")
 
     async def testbench(ctx):
         for _ in range(PACKETS):
-            address = rng.choice([0, 64 * rng.randrange(1, 1000)])
+            address, timed = rng.choice([0, 64 * rng.randrange(1, 1000)]), rng.random() < 0.5
             start, cycle = rng.getrandbits(64), rng.getrandbits(64)
-            before = rng.choice([0, 1, rng.getrandbits(64)])
-            bench.errors = rng.choice([0, 0, 0.2, 0.5])
+            before = rng.choice([0, 1, 1 << 32, rng.getrandbits(64)])
+            bench.errors = rng.choice([0, 0, 0.2, 0.5, 0.8])
             bench.words = {address + SIGNAL_VALUE: before}
-            gives_up = bench.errors == 0.5 and rng.random() < 0.5
-            refused, counted = True, False
-            while refused and not (gives_up and counted):
-                events, refused = await complete(ctx, address, start, cycle, gives_up)
+            gives_up = bench.errors >= 0.5 and rng.random() < 0.5
+            end = "refused"
+            while end == "refused":
+                events, end = await complete(ctx, signal=address, timed=timed, start=start, cycle=cycle,
+                                             give_up=gives_up)
                 if not address:
-                    assert not events and not refused
+                    assert not events and end == "done"
                     break
-                assert (events, refused) == expected(address, events, gives_up)
-                counted = any(event[1] == address + SIGNAL_VALUE for event in events)
-            if address and not refused:
-                told.append(address >> 7)
-                assert bench.words == {address + SIGNAL_VALUE: before - 1 & WORD, address + SIGNAL_START: start,
-                                       address + SIGNAL_END: cycle}
+                assert (events, end) == expected(address, timed, events, gives_up)
+                ends.append(end)
+                if end != "refused" or gives_up:
+                    told.append(address >> 7)
+                    break
+            if address and end == "done":
+                times = {address + SIGNAL_START: start, address + SIGNAL_END: cycle} if timed else {}
+                assert bench.words == {address + SIGNAL_VALUE: before - 1 & WORD} | times
         bench.errors = 0
         await ctx.tick().repeat(200)
 
     bench.run(testbench)
     assert [event[1] for event in bench.events if event[0] == "told"] == told * bool(watches)
-    assert any(insisted) and not all(insisted)
+    assert any(insisted) and not all(insisted) and {"done", "refused", "uncertain"} <= set(ends)
+
+
+@pytest.mark.parametrize("gives_up", [False, True])
+def test_a_memory_that_stays_away_holds_the_processor_for_a_bounded_time(gives_up):
+    """The write of the value is refused, and so is every read behind it: `TRIES` reads, and the segment is given back
+    and told. A completion that is given up meanwhile ends at once."""
+    bench = Bench(G.replace(watches=3), 1)
+    dut, address = bench.dut, 0x1000
+
+    async def testbench(ctx):
+        bench.words = {address + SIGNAL_VALUE: 5}
+        ctx.set(dut.signal, address)
+        ctx.set(dut.begin, 1)
+        await ctx.tick()
+        ctx.set(dut.begin, 0)
+        while not any(event[0] == "read" for event in bench.events):
+            await ctx.tick()
+        bench.errors, since = 1.0, bench.now
+        if gives_up:
+            while len(bench.asked) < 4:
+                await ctx.tick()
+            ctx.set(dut.give_up, 1)
+            since = bench.now
+        _, refused, uncertain = await bench.wait(ctx, dut.done, dut.refused, dut.uncertain)
+        assert refused and uncertain == (not gives_up)
+        assert bench.now - since < (30 if gives_up else TRIES * (PAUSE_CYCLES + 30) + 60)
+        await ctx.tick().repeat(100)
+        assert len(bench.asked) == (4 if gives_up else 1 + TRIES)
+        assert [event for event in bench.events if event[0] in ("take", "give", "told")] == [
+            (name, address >> 7) for name in ("take", "give", "told")]
+
+    bench.run(testbench)

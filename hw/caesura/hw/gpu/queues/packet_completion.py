@@ -14,7 +14,13 @@ from ...memory.pair_writer import PairWriter
 from ...memory.ports import WriteInterface, WritePort
 from ...memory.word_reader import read_word, words_job
 
-__all__ = ["PacketCompletion"]
+__all__ = ["PAUSE_CYCLES", "TRIES", "PacketCompletion"]
+
+TRIES = 8
+"""Reads in a row of a value that memory refuses, after a write that it refused, before it is left
+uncertain."""
+PAUSE_CYCLES = 64
+"""Cycles between two of them."""
 
 
 class PacketCompletion(wiring.Component):
@@ -23,16 +29,18 @@ class PacketCompletion(wiring.Component):
     ::
 
         begin --> STAMP --> STAMP_END --> COUNT --> VALUE --> COUNT_DOWN --> done
-                    |           |                     |        ^     |
-                    +-----------+-- done, `refused` --+        +-----+ refused: once more
+                    |           |           ^         |           | refused
+                    +-----------+-----------|---------+           v
+                          `refused`      no times               CHECK <--> PAUSE
 
     The value is changed as atomics are, with its segment owned at the point of order; it is done in
     the cycle in which memory acknowledges that. Where memory answers with an error before the value
     was written nothing has been counted, and all is to be done once more later: it is `refused`.
     If the write of the value is answered with an error, memory may hold the old value or the new
-    one. The segment stays owned then, and the same value is written until memory acknowledges it,
-    or until `give_up`. The times are written before: a signal that cannot be written at all is
-    refused there, and holds no other up.
+    one. The segment stays owned then, and the value is read. The new one completes the packet; the
+    old one says that nothing has been counted. Memory may refuse these reads `TRIES` times, with a
+    pause before each but the first, or hold another value. Then the completion is `uncertain`. So
+    memory holds others up for a bounded time.
 
     Parameters
     ----------
@@ -43,31 +51,38 @@ class PacketCompletion(wiring.Component):
     begin : Signal, in
     signal : Signal(ADDRESS_BITS), in
         Its address, 0 for none. This and `start` are held until `done`.
+    timed : Signal, in
+        Times are written; held as well.
     start : Signal(64), in
         One of the times.
     cycle : Signal(64), in
         Now, the other time.
     give_up : Signal, in
-        A value that memory does not take is not written once more.
+        A value whose write memory has refused is not read.
     done : Signal, out; refused : Signal, out
         For one cycle; the signal is not as it is to be.
+    uncertain : Signal, out
+        With `refused`, unless it was given up: nobody knows whether the value was counted down.
     insists : Signal, out
-        The write of the value was refused, and is repeated.
+        The write of the value was refused, and what memory holds is being read.
     job, word : streams, out and in
         Of a `WordReader`.
     order : OrderPort, out
     write_port : WritePort, out
     wrote : stream of Signal(SEGMENT_BITS), out
-        The segment of a signal that was written; only with `Geometry.watches`.
+        The segment of a signal that was written, or may have been and is not tried again; only
+        with `Geometry.watches`.
     """
 
     begin: Signal
     signal: Signal
+    timed: Signal
     start: Signal
     cycle: Signal
     give_up: Signal
     done: Signal
     refused: Signal
+    uncertain: Signal
     insists: Signal
     job: stream.Interface
     word: stream.Interface
@@ -78,8 +93,9 @@ class PacketCompletion(wiring.Component):
     def __init__(self, g: Geometry):
         self.geometry = g
         super().__init__({
-            "begin": In(1), "signal": In(ADDRESS_BITS), "start": In(64), "cycle": In(64),
-            "give_up": In(1), "done": Out(1), "refused": Out(1), "insists": Out(1),
+            "begin": In(1), "signal": In(ADDRESS_BITS), "timed": In(1), "start": In(64),
+            "cycle": In(64), "give_up": In(1), "done": Out(1), "refused": Out(1),
+            "uncertain": Out(1), "insists": Out(1),
             "job": Out(stream.Signature(words_job())),
             "word": In(stream.Signature(read_word())), "order": Out(OrderPort()),
             "write_port": Out(WritePort(g)),
@@ -100,12 +116,14 @@ class PacketCompletion(wiring.Component):
                 with m.If(self.begin):
                     with m.If(self.signal == 0):
                         m.next = "NOTHING"
-                    with m.Else():
+                    with m.Elif(self.timed):
                         m.next = "STAMP"
-            for name, offset, word, then in (("STAMP", SIGNAL_START, self.start, "STAMP_END"),
-                                             ("STAMP_END", SIGNAL_END, self.cycle, "COUNT")):
-                self._write(m, writer, name, offset, word, partial(self._go, m, then),
-                            partial(self._refuse, m))
+                    with m.Else():
+                        m.next = "COUNT"
+            self._write(m, writer, "STAMP", SIGNAL_START, self.start, partial(self._go, m,
+                        "STAMP_END"), partial(self._refuse, m), ~self.telling)
+            self._write(m, writer, "STAMP_END", SIGNAL_END, self.cycle,
+                        partial(self._go, m, "COUNT"), partial(self._refuse, m))
             self._count(m, writer)
             with m.State("NOTHING"):
                 m.d.comb += self.done.eq(1)
@@ -116,38 +134,47 @@ class PacketCompletion(wiring.Component):
     def _go(m, state):
         m.next = state
 
+    def _tell(self, m):
+        """Say that the signal has been written."""
+        if self.geometry.watches:
+            m.d.sync += [self.telling.eq(1), self.wrote.payload.eq(self.order.give.segment)]
+
     def _refuse(self, m):
-        """Memory does not take it: all is to be done once more."""
+        """Memory does not take it: all is to be done once more, unless it is given up."""
         m.d.comb += [self.done.eq(1), self.refused.eq(1)]
+        with m.If(self.give_up):  # the times may have been written
+            self._tell(m)
         m.next = "IDLE"
 
-    def _give(self, m, written):
-        """The segment has no owner any more; the signal is as it is to be if it was `written`."""
-        segment = self.order.give.segment
+    def _give(self, m):
+        """The segment has no owner any more."""
         m.d.comb += self.order.give.valid.eq(1)
         m.d.sync += self.insists.eq(0)
-        if written:
-            m.d.comb += self.done.eq(1)
-            if self.geometry.watches:
-                m.d.sync += [self.telling.eq(1), self.wrote.payload.eq(segment)]
-            m.next = "IDLE"
-        else:
-            self._refuse(m)
 
-    def _insist(self, m):
-        """Write the value once more, or give up."""
-        with m.If(self.give_up):
-            self._give(m, written=False)
-        with m.Else():
-            m.d.sync += self.insists.eq(1)
-            m.next = "COUNT_DOWN"
+    def _nothing_counted(self, m):
+        self._give(m)
+        self._refuse(m)
 
-    def _write(self, m, writer, name, offset, word, then, refused):
-        """States that write a word, and wait until memory has it or has refused it."""
+    def _counted(self, m):
+        self._give(m)
+        self._tell(m)
+        m.d.comb += self.done.eq(1)
+        m.next = "IDLE"
+
+    def _leave(self, m, uncertain):
+        """The value may have been written or not, and is read no more."""
+        self._give(m)
+        self._tell(m)
+        m.d.comb += [self.done.eq(1), self.refused.eq(1), self.uncertain.eq(uncertain)]
+        m.next = "IDLE"
+
+    def _write(self, m, writer, name, offset, word, then, refused, may=1):
+        """States that write a word, when it `may` be, and wait until memory has it or has refused
+        it."""
         with m.State(name):
-            m.d.comb += [writer.pair.valid.eq(1), writer.pair.payload.data.eq(word),
+            m.d.comb += [writer.pair.valid.eq(may), writer.pair.payload.data.eq(word),
                          writer.pair.payload.address.eq(self.signal + offset)]
-            with m.If(writer.pair.ready):
+            with m.If(may & writer.pair.ready):
                 m.next = f"{name}_ACK"
         with m.State(f"{name}_ACK"):
             with m.If(writer.done):
@@ -156,9 +183,25 @@ class PacketCompletion(wiring.Component):
                 with m.Else():
                     then()
 
+    def _read(self, m, name, words, failed):
+        """States that read the value, and whether that `failed`, and go on to `name`."""
+        job, word = self.job, self.word
+        with m.State(f"{name}_ASK"):
+            m.d.comb += job.valid.eq(1)
+            m.d.sync += failed.eq(0)
+            with m.If(job.ready):
+                m.next = f"{name}_WORDS"
+        with m.State(f"{name}_WORDS"):
+            m.d.comb += word.ready.eq(1)
+            with m.If(word.valid):
+                m.d.sync += [words[0].eq(words[1]), words[1].eq(word.payload.data),
+                             failed.eq(failed | word.payload.error)]
+                with m.If(word.payload.last):
+                    m.next = name
+
     def _count(self, m, writer):
         """Own the signal's segment while its value is read, counted down and written."""
-        order, job, word = self.order, self.job, self.word
+        order, job = self.order, self.job
         segment = self.signal[len(self.signal) - len(order.take.payload):]
         value = [Signal(32, name=f"value_{k}") for k in range(2)]
         failed = Signal()
@@ -169,23 +212,50 @@ class PacketCompletion(wiring.Component):
             with m.If(~self.telling):  # of the one before
                 m.d.comb += order.take.valid.eq(1)
                 with m.If(order.take.ready):
-                    m.next = "ASK"
-        with m.State("ASK"):
-            m.d.comb += job.valid.eq(1)
-            m.d.sync += failed.eq(0)
-            with m.If(job.ready):
-                m.next = "VALUE"
+                    m.next = "VALUE_ASK"
+        self._read(m, "VALUE", value, failed)
         with m.State("VALUE"):
-            m.d.comb += word.ready.eq(1)
-            with m.If(word.valid):
-                m.d.sync += [value[0].eq(value[1]), value[1].eq(word.payload.data),
-                             failed.eq(failed | word.payload.error)]
-                with m.If(word.payload.last):
-                    m.next = "VALUE_READ"
-        with m.State("VALUE_READ"):
             with m.If(failed):
-                self._give(m, written=False)
+                self._nothing_counted(m)
             with m.Else():
                 m.next = "COUNT_DOWN"
-        self._write(m, writer, "COUNT_DOWN", SIGNAL_VALUE, Cat(value) - 1,
-                    partial(self._give, m, written=True), partial(self._insist, m))
+        less = Signal(64)
+        m.d.comb += less.eq(Cat(value) - 1)
+        self._write(m, writer, "COUNT_DOWN", SIGNAL_VALUE, less, partial(self._counted, m),
+                    partial(self._doubt, m))
+        self._check(m, Cat(value), less, failed)
+
+    def _doubt(self, m):
+        """The write of the value was refused: see what memory holds."""
+        with m.If(self.give_up):
+            self._leave(m, uncertain=0)
+        with m.Else():
+            m.d.sync += self.insists.eq(1)
+            m.next = "CHECK_ASK"
+
+    def _check(self, m, value, less, failed):
+        """See whether memory holds the `value` or one `less`."""
+        found = [Signal(32, name=f"found_{k}") for k in range(2)]
+        tries = Signal(range(TRIES))
+        pause = Signal(range(PAUSE_CYCLES))
+        self._read(m, "CHECK", found, failed)
+        with m.State("CHECK"):
+            m.d.sync += [pause.eq(PAUSE_CYCLES - 1), tries.eq(0)]
+            with m.If(self.give_up):
+                self._leave(m, uncertain=0)
+            with m.Elif(failed & (tries != TRIES - 1)):
+                m.d.sync += tries.eq(tries + 1)
+                m.next = "PAUSE"
+            with m.Elif(~failed & (Cat(found) == less)):
+                self._counted(m)
+            with m.Elif(~failed & (Cat(found) == value)):
+                self._nothing_counted(m)
+            with m.Else():
+                self._leave(m, uncertain=1)
+        with m.State("PAUSE"):
+            m.d.sync += pause.eq(pause - 1)
+            with m.If(self.give_up):
+                m.d.sync += tries.eq(0)
+                self._leave(m, uncertain=0)
+            with m.Elif(pause == 0):
+                m.next = "CHECK_ASK"

@@ -48,6 +48,11 @@ def _misplaced(address) -> Value:
     return address[:exact_log2(SIGNAL_BYTES)].any()
 
 
+def _beyond(address) -> Value:
+    """Return whether an address of 64 bits is none that there is."""
+    return address[ADDRESS_BITS:].any()
+
+
 class QueueProcessor(wiring.Component):
     """Begins the packets of each queue in order; queues share the processor and the kernel slots
     that they may use.
@@ -216,9 +221,9 @@ class QueueProcessor(wiring.Component):
         return [self.registers.valid.eq(1), payload.sms.eq((1 << self.geometry.sms) - 1),
                 payload.address.eq(register_map()["command"].address), payload.data.eq(word)]
 
-    def _give_way(self, m, why):
-        """Let others go first."""
-        self._judge(m, waits=1, why=why)
+    def _give_way(self, m, why, fails=0):
+        """Let others go first; it `fails` for memory that has refused a read."""
+        self._judge(m, waits=1, why=why, fails=fails)
         m.next = "CHOOSE"
 
     def _fail(self, m, error):
@@ -294,7 +299,8 @@ class QueueProcessor(wiring.Component):
                 m.next = "CHOOSE"
             with m.Elif((self.comes_back & (header.type != PacketType.DISPATCH))
                         | ((header.type != PacketType.INVALID)
-                           & (_misplaced(packet.completion_signal) | (
+                           & (_misplaced(packet.completion_signal)
+                              | _beyond(packet.completion_signal) | (
                                (packet.completion_signal[:ADDRESS_BITS] != 0)
                                & self._outside(packet.completion_signal, SIGNAL_BYTES))))):
                 self._fail(m, QueueError.BAD_PACKET)
@@ -306,7 +312,9 @@ class QueueProcessor(wiring.Component):
                     with m.Case(PacketType.INVALID):
                         self._give_way(m, Wait.LATER)
                     with m.Case(PacketType.DISPATCH):
-                        with m.If(_misplaced(packet.kernel_object)
+                        with m.If(_beyond(packet.kernel_object) | _beyond(packet.kernarg_address)):
+                            self._fail(m, QueueError.BAD_PACKET)
+                        with m.Elif(_misplaced(packet.kernel_object)
                                   | self._outside(packet.kernel_object, PACKET_BYTES)):
                             self._fail(m, QueueError.BAD_OBJECT)
                         with m.Elif(queues.free.any()):
@@ -338,7 +346,7 @@ class QueueProcessor(wiring.Component):
     def _depend(self, m, reader):
         """Look at one signal after the other."""
         barrier = data.View(BARRIER_AND, Cat(self.packet))
-        address = Signal(32)
+        address = Signal(64)
         value = [Signal(32, name=f"value_{k}") for k in range(2)]
         m.d.comb += address.eq(Array(barrier.signals[k] for k in range(DEPENDENCIES))[
             self.dependency])
@@ -365,11 +373,13 @@ class QueueProcessor(wiring.Component):
         with m.State("DEPEND"):
             with m.If(address == 0):
                 next_one(self.unmet)
-            with m.Elif(_misplaced(address)):
+            with m.Elif(_misplaced(address) | _beyond(address)
+                        | self._outside(address, SIGNAL_BYTES)):
                 self._fail(m, QueueError.BAD_PACKET)
             with m.Else():
                 m.next = "VALUE"
-        self._read(m, reader, "VALUE", address + SIGNAL_VALUE, 2, value, look)
+        self._read(m, reader, "VALUE", address[:ADDRESS_BITS] + SIGNAL_VALUE, 2, value, look,
+                   lambda: self._give_way(m, Wait.LATER, fails=1))
         self.value = value
 
     # A dispatch
@@ -454,14 +464,15 @@ class QueueProcessor(wiring.Component):
     # Completion
 
     def _complete(self, m, reader):
-        """Have the packet's signal changed, and be done with it unless memory refuses. The times of
-        a barrier are 0."""
+        """Have the packet's signal changed, and be done with it unless memory refuses. A barrier
+        writes no times. An uncertain one comes here to be discarded: its signal is left alone."""
         g, completion, queues = self.geometry, self.completion, self.queues
         passes, ends, each = queues.passes, queues.completion, queues.flights
         barrier = data.View(BARRIER_AND, Cat(self.packet))
-        discard = Mux(self.passed, pick(
-            [queues.discards.word_select(q, g.queue_capacity).any() for q in range(g.queues)],
-            self.queue), queues.discards.bit_select(self.flight, 1))
+        discard, uncertain = (Mux(self.passed, barrier.bit_select(self.queue, 1),
+                                  kernel.bit_select(self.flight, 1)) for barrier, kernel in (
+            (queues.barrier_discards, queues.discards),
+            (queues.barrier_uncertain, queues.uncertain)))
         refused = completion.refused & ~discard
         m.d.comb += [
             passes.queue.eq(self.queue),
@@ -469,15 +480,19 @@ class QueueProcessor(wiring.Component):
             completion.signal.eq(Mux(self.passed, pick(
                 [queues.barriers[q] for q in range(g.queues)], self.queue),
                 pick([one.signal for one in each], self.flight))),
-            completion.start.eq(Mux(self.passed, 0, pick([one.start for one in each],
-                                                         self.flight))),
-            completion.cycle.eq(Mux(self.passed, 0, self.cycle)), completion.give_up.eq(discard),
+            completion.timed.eq(~self.passed), completion.cycle.eq(self.cycle),
+            completion.start.eq(pick([one.start for one in each], self.flight)),
+            completion.give_up.eq(discard), ends.uncertain.eq(completion.uncertain),
             ends.barrier.eq(self.passed), ends.queue.eq(self.queue), ends.flight.eq(self.flight),
             ends.refused.eq(Mux(completion.done, refused, completion.insists)),
             ends.done.eq(completion.done & ~refused)]
         with m.State("COMPLETE"):
-            m.d.comb += completion.begin.eq(1)
+            m.d.comb += completion.begin.eq(~uncertain)
             m.next = "COMPLETING"
+            with m.If(uncertain):
+                m.d.comb += ends.done.eq(1)
+                m.d.sync += self.passed.eq(0)
+                m.next = "CHOOSE"
         with m.State("COMPLETING"):
             self._lend(m, (completion.job, reader.job), (reader.word, completion.word))
             with m.If(completion.done):

@@ -31,10 +31,11 @@ def queue_policy() -> data.StructLayout:
 
 
 def queue_status(g: Geometry) -> data.StructLayout:
-    """How far a queue is: `of` what its error is, as of register ``status``; `passing`, a barrier
-    has been passed and has not completed; `full`, it may have no more in flight."""
+    """How far a queue is: `of` what its error is, and `uncertain` completions, as of register
+    ``status``; `passing`, a barrier has been passed and has not completed; `full`, it may have no
+    more in flight."""
     return data.StructLayout({
-        "state": QueueState, "error": QueueError, "of": 3, "away": g.queue_capacity,
+        "state": QueueState, "error": QueueError, "of": 3, "uncertain": 5, "away": g.queue_capacity,
         "passing": 1, "full": 1,
         "read_index": ADDRESS_BITS, "unstarted": ADDRESS_BITS,
         "flights": data.ArrayLayout(flight(g), g.queue_capacity)})

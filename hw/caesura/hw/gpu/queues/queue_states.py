@@ -21,10 +21,12 @@ from .in_flight import InFlight, flight, flight_begin, flight_number
 from .queue_preemption import QueuePreemption, queue_action, queue_demand
 from .queue_registers import queue_policy, queue_setup, queue_status
 
-__all__ = ["AGAIN_CYCLES", "QueueStates", "Wait"]
+__all__ = ["AGAIN_CYCLES", "TRIES", "QueueStates", "Wait"]
 
 AGAIN_CYCLES = 64
 """Cycles after which a packet that cannot go on is looked at again."""
+TRIES = 8
+"""Looks in a row at the signals of a barrier that memory refuses, before its queue stops."""
 
 
 class Wait(enum.IntEnum):
@@ -68,6 +70,12 @@ class QueueStates(wiring.Component):
     discards : Signal(flights), out
         Vector: a kernel that has no slot does not come back, and its packet completes, whatever
         memory answers.
+    barrier_discards : Signal(queues), out
+        Vector: the barrier of a queue that has been passed completes, whatever memory answers.
+    uncertain : Signal(flights), out; barrier_uncertain : Signal(queues), out
+        Vectors: nobody knows whether the signal was counted down. It completes when it is
+        discarded, and its signal is left alone; or is completed anew when its queue, stopped since,
+        goes on.
     chosen : struct, out
         While `valid` a `queue` has a packet to begin, in the place `flight`; it `comes_back`, or is
         the next one. Combinational, as the others are.
@@ -78,7 +86,8 @@ class QueueStates(wiring.Component):
         is begun or ends meanwhile: no stream of short kernels keeps them off.
     verdict : struct, in
         While `valid` the packet in hand of a `queue` `waits`, and `why` (`Wait`); or has failed
-        with an `error`, `of` as of register ``status``; or is a dispatch that has a slot.
+        with an `error`, `of` as of register ``status``; or is a dispatch that has a slot. With
+        `fails` memory has refused a signal that it waits for, which is an error after `TRIES`.
     served : Signal(queues), in
         Vector: the packet of a queue has been begun.
     passes : struct, in
@@ -86,7 +95,7 @@ class QueueStates(wiring.Component):
     completion : struct, in
         What is being completed: the `barrier` of a `queue`, or the kernel `flight`. It is `done`
         for a cycle, unless it was `refused` by memory, also for a cycle or longer: then it is
-        tried again, when others have had their turn.
+        tried again, when others have had their turn. If that is `uncertain` the queue stops.
     advance, begin
         Of `InFlight`.
     """
@@ -112,6 +121,9 @@ class QueueStates(wiring.Component):
     passed: Signal
     barriers: View
     discards: Signal
+    barrier_discards: Signal
+    uncertain: Signal
+    barrier_uncertain: Signal
     passes: View
     completion: View
     advance: Signal
@@ -131,10 +143,12 @@ class QueueStates(wiring.Component):
             "counts": Out(data.ArrayLayout(range(g.queue_capacity + 1), g.queues)),
             "free": Out(g.kernel_slots), "ended": Out(g.flights), "passed": Out(g.queues),
             "barriers": Out(data.ArrayLayout(ADDRESS_BITS, g.queues)), "discards": Out(g.flights),
+            "barrier_discards": Out(g.queues), "uncertain": Out(g.flights),
+            "barrier_uncertain": Out(g.queues),
             "passes": In(data.StructLayout({"valid": 1, "queue": below(g.queues),
                                             "signal": ADDRESS_BITS})),
             "completion": In(data.StructLayout({
-                "done": 1, "refused": 1, "barrier": 1, "queue": below(g.queues),
+                "done": 1, "refused": 1, "uncertain": 1, "barrier": 1, "queue": below(g.queues),
                 "flight": flight_number(g)})),
             "chosen": Out(data.StructLayout({
                 "valid": 1, "queue": below(g.queues), "flight": flight_number(g),
@@ -145,7 +159,8 @@ class QueueStates(wiring.Component):
                                             "priority": queue_demand()["priority"].width})),
             "all_looked_at": In(1),
             "verdict": In(data.StructLayout({"valid": 1, "queue": below(g.queues), "waits": 1,
-                                             "why": Wait, "error": QueueError, "of": 3})),
+                                             "why": Wait, "fails": 1, "error": QueueError,
+                                             "of": 3})),
             "served": In(g.queues), "advance": In(g.queues), "begin": In(flight_begin(g)),
         })
 
@@ -192,6 +207,10 @@ class QueueStates(wiring.Component):
         """Return where a queue's own bits stand in vectors over what is in flight."""
         return slice(q * self.geometry.queue_capacity, (q + 1) * self.geometry.queue_capacity)
 
+    def _doubtful(self, q):
+        """Return whether a completion of a queue is uncertain: the queue has stopped."""
+        return self.uncertain[self._of(q)].any() | self.barrier_uncertain[q]
+
     def _unfinished(self, q):
         """Return whether a completion of a queue waits for memory: nothing else begins there."""
         return self.owing[self._of(q)].any() | self.passing[q]
@@ -203,8 +222,9 @@ class QueueStates(wiring.Component):
             setup, queue = self.setups[q], preemption.queues[q]
             m.d.comb += [queue.priority.eq(setup.priority),
                          queue.roomless.eq(self.waits[Wait.ROOM][q] & ~self._unfinished(q)),
-                         queue.stuck.eq(~setup.enable
+                         queue.stuck.eq(~setup.enable | self._doubtful(q)
                                         | (self.errors_kept[q] != QueueError.NONE)),
+                         self.barrier_discards[q].eq(~setup.enable & setup.discard[-1]),
                          self.discards[self._of(q)].eq(Mux(setup.enable, 0, setup.discard))]
         for f in range(g.flights):
             m.d.comb += [preemption.kernels[f].started.eq(self.flights[f].busy & ~self.gone[f]),
@@ -233,7 +253,8 @@ class QueueStates(wiring.Component):
             has_slot = Signal(name=f"has_slot_{f}")
             m.d.comb += [has_slot.eq(one.busy & ~preemption.away[f] & ~self.gone[f]),
                          self.ended[f].eq((one.busy & self.gone[f]
-                                        & (~self.pause[f] | self.discards[f])) | (
+                                        & (~(self.pause[f] | self.uncertain[f])
+                                           | self.discards[f])) | (
                              has_slot & ~preemption.adopting[f] & over.bit_select(one.slot, 1)))]
             taken.append(Mux(has_slot, one_hot(one.slot, g.kernel_slots), 0))
             with m.If(preemption.dropped[f]):
@@ -246,25 +267,43 @@ class QueueStates(wiring.Component):
         g, completion, end = self.geometry, self.completion, self.in_flight.end
         m.d.comb += [end.valid.eq(completion.done & ~completion.barrier),
                      end.number.eq(completion.flight)]
+        for q in range(g.queues):
+            self._complete_anew(m, q)
         for f in range(g.flights):
             here = ~completion.barrier & (completion.flight == f)
-            self._owe(m, here, self.owing[f], self.pause[f], self.gone[f], again)
+            self._owe(m, here, self.owing[f], self.pause[f], self.uncertain[f], self.gone[f], again)
         for q in range(g.queues):
             here = completion.barrier & (completion.queue == q)
-            self._owe(m, here, self.barrier_owing[q], self.barrier_pause[q], self.passing[q], again)
-            m.d.comb += self.passed[q].eq(self.passing[q] & ~(
-                self.barrier_pause[q] & ~self.discards[self._of(q)].any()))
+            self._owe(m, here, self.barrier_owing[q], self.barrier_pause[q],
+                      self.barrier_uncertain[q], self.passing[q], again)
+            waits = self.barrier_pause[q] | self.barrier_uncertain[q]
+            m.d.comb += self.passed[q].eq(self.passing[q] & (~waits | self.barrier_discards[q]))
             with m.If(self.passes.valid & (self.passes.queue == q)):
                 m.d.sync += [self.passing[q].eq(1), self.barriers[q].eq(self.passes.signal)]
 
-    def _owe(self, m, here, owing, pause, left, again):
+    def _complete_anew(self, m, q):
+        """What was uncertain when a queue was stopped is completed anew when it goes on."""
+        own, enable = self._of(q), self.setups[q].enable
+        known = Signal(self.geometry.queue_capacity, name=f"known_{q}")
+        barrier_known = Signal(name=f"barrier_known_{q}")
+        was_enabled = Signal(name=f"was_enabled_{q}")
+        m.d.sync += was_enabled.eq(enable)
+        with m.If(was_enabled & ~enable):
+            m.d.sync += [known.eq(self.uncertain[own]), barrier_known.eq(self.barrier_uncertain[q])]
+        with m.If(enable & ~was_enabled):
+            m.d.sync += [self.uncertain[own].eq(self.uncertain[own] & ~known),
+                         self.barrier_uncertain[q].eq(self.barrier_uncertain[q] & ~barrier_known)]
+
+    def _owe(self, m, here, owing, pause, uncertain, left, again):
         """Note how the completion in hand goes, if it is `here`; nothing else is `left` of it."""
         with m.If(again):
             m.d.sync += pause.eq(0)
         with m.If(self.completion.refused & here):
             m.d.sync += [left.eq(1), owing.eq(1), pause.eq(1)]
+            with m.If(self.completion.uncertain):
+                m.d.sync += uncertain.eq(1)
         with m.If(self.completion.done & here):
-            m.d.sync += [left.eq(0), owing.eq(0), pause.eq(0)]
+            m.d.sync += [left.eq(0), owing.eq(0), pause.eq(0), uncertain.eq(0)]
 
     def _choose(self, m):
         """Choose a queue, and what is begun or comes back there."""
@@ -283,7 +322,7 @@ class QueueStates(wiring.Component):
                      & (~self.waits[Wait.ROOM][q] | self.free.any()))
             m.d.comb += [
                 pending[q].eq(setup.enable & (self.errors_kept[q] == QueueError.NONE)
-                              & (fresh | own.any())),
+                              & ~self._doubtful(q) & (fresh | own.any())),
                 best[q].eq(pending[q] & ~Cat(
                     pending[p] & (self.setups[p].priority > setup.priority)
                     for p in range(g.queues) if p != q).any())]
@@ -299,8 +338,12 @@ class QueueStates(wiring.Component):
         """Note what became of the packet of a queue."""
         verdict, setup, lost = self.verdict, self.setups[q], self.preemption.lost[self._of(q)]
         error, of = self.errors_kept[q], self.errors_of[q]
+        tries = Signal(range(TRIES), name=f"tries_{q}")
         with m.If(verdict.valid & (verdict.queue == q)):
-            with m.If(verdict.waits):
+            m.d.sync += tries.eq(Mux(verdict.fails, tries + 1, 0))
+            with m.If(verdict.fails & (tries == TRIES - 1)):
+                m.d.sync += [error.eq(QueueError.BUS_ERROR), of.eq(0), tries.eq(0)]
+            with m.Elif(verdict.waits):
                 for why, waits in self.waits.items():
                     with m.If(verdict.why == why):
                         m.d.sync += waits[q].eq(1)
@@ -311,7 +354,9 @@ class QueueStates(wiring.Component):
         with m.If(lost.any()):
             m.d.sync += [error.eq(QueueError.BAD_CONTEXT), of.eq(lowest_number(lost) + 1)]
         with m.If(~setup.enable):
-            m.d.sync += [self.waits[Wait.ROOM][q].eq(0), error.eq(QueueError.NONE)]
+            m.d.sync += [self.waits[Wait.ROOM][q].eq(0), error.eq(QueueError.NONE), tries.eq(0)]
+        with m.If(self.served[q]):
+            m.d.sync += tries.eq(0)
         with m.If(~setup.enable | (self.counts[q] == 0)):
             m.d.sync += self.waits[Wait.DRAIN][q].eq(0)
 
@@ -327,13 +372,18 @@ class QueueStates(wiring.Component):
             status.read_index.eq(self.in_flight.oldest[q]),
             status.flights.eq(self.in_flight.flights[q]),
             status.away.eq(preemption.away[own] | self.gone[own]),
-            status.error.eq(self.errors_kept[q]), status.of.eq(self.errors_of[q])]
-        owing = self.owing[own]
-        with m.If((self.errors_kept[q] == QueueError.NONE)
-                  & (owing.any() | self.barrier_owing[q])):
-            m.d.comb += [status.error.eq(QueueError.BAD_SIGNAL), status.of.eq(
-                Mux(owing.any(), lowest_number(owing) + 1, 0))]
-        with m.If(self.errors_kept[q] != QueueError.NONE):
+            status.error.eq(self.errors_kept[q]), status.of.eq(self.errors_of[q]),
+            status.uncertain[:g.queue_capacity].eq(self.uncertain[own]),
+            status.uncertain[-1].eq(self.barrier_uncertain[q])]
+        owing, uncertain = self.owing[own], self.uncertain[own]
+        with m.If(self.errors_kept[q] == QueueError.NONE):
+            for error, kernels, barrier in (
+                    (QueueError.BAD_SIGNAL, owing, self.barrier_owing[q]),
+                    (QueueError.UNCERTAIN, uncertain, self.barrier_uncertain[q])):
+                with m.If(kernels.any() | barrier):
+                    m.d.comb += [status.error.eq(error), status.of.eq(
+                        Mux(kernels.any(), lowest_number(kernels) + 1, 0))]
+        with m.If((self.errors_kept[q] != QueueError.NONE) | self._doubtful(q)):
             m.d.comb += status.state.eq(QueueState.FAILED)
         with m.Elif((busy & ~(preemption.saved[own] | status.away)).any() | owing.any()
                     | status.passing):
