@@ -61,13 +61,16 @@ class Signals:
     def make_uncertain(self, packet):
         """Have memory fail for the value of a signal between its read and its write, and long after that."""
         machine, value = self.device.transport, packet.signal.address + 8
-        self.until(lambda: self.status(0)["state"] == QueueState.RUNNING)
-        start = machine.snapshot()
-        for at in range(0, 3000, 3):
+        start, steps = machine.snapshot(), 0
+        while self.value(packet):
+            machine.advance(4)
+            steps += 1
+            assert 4 * steps < LIMIT
+        for step in range(steps, max(0, steps - 30), -1):
             machine.restore(start)
-            machine.advance(at)
+            machine.advance(4 * step)
             machine.add_error_range(ErrorRange(value, value + 8))
-            machine.advance(2000)
+            machine.advance(1000)
             if self.status(0)["uncertain"]:
                 return
             machine.clear_error_ranges()

@@ -183,6 +183,7 @@ def test_an_uncertain_completion_is_left_alone_until_its_queue_goes_on_or_it_is_
             assert not again() and not ctx.get(mark) and ctx.get(dut.statuses[0].error) == QueueError.NONE
             return
         ctx.set(dut.setups[0].enable, 1)
+        assert stopped() == (how == "too late")
         ctx.set(dut.all_looked_at, 1)
         for _ in range(300):
             await ctx.tick()

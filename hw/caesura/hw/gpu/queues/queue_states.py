@@ -176,6 +176,8 @@ class QueueStates(wiring.Component):
         self.pause = Signal(g.flights, name="pause")  # until it is tried again
         self.barrier_owing = Signal(g.queues, name="barrier_owing")
         self.barrier_pause = Signal(g.queues, name="barrier_pause")
+        self.doubts = Signal(g.flights, name="doubts")  # `uncertain`, but for those that begin anew
+        self.barrier_doubts = Signal(g.queues, name="barrier_doubts")
         self.errors_kept = [Signal(QueueError, name=f"error_{q}") for q in range(g.queues)]
         self.errors_of = [Signal(3, name=f"error_of_{q}") for q in range(g.queues)]
         again = Signal(range(AGAIN_CYCLES))
@@ -271,11 +273,11 @@ class QueueStates(wiring.Component):
             self._complete_anew(m, q)
         for f in range(g.flights):
             here = ~completion.barrier & (completion.flight == f)
-            self._owe(m, here, self.owing[f], self.pause[f], self.uncertain[f], self.gone[f], again)
+            self._owe(m, here, self.owing[f], self.pause[f], self.doubts[f], self.gone[f], again)
         for q in range(g.queues):
             here = completion.barrier & (completion.queue == q)
             self._owe(m, here, self.barrier_owing[q], self.barrier_pause[q],
-                      self.barrier_uncertain[q], self.passing[q], again)
+                      self.barrier_doubts[q], self.passing[q], again)
             waits = self.barrier_pause[q] | self.barrier_uncertain[q]
             m.d.comb += self.passed[q].eq(self.passing[q] & (~waits | self.barrier_discards[q]))
             with m.If(self.passes.valid & (self.passes.queue == q)):
@@ -290,9 +292,12 @@ class QueueStates(wiring.Component):
         m.d.sync += was_enabled.eq(enable)
         with m.If(was_enabled & ~enable):
             m.d.sync += [known.eq(self.uncertain[own]), barrier_known.eq(self.barrier_uncertain[q])]
-        with m.If(enable & ~was_enabled):
-            m.d.sync += [self.uncertain[own].eq(self.uncertain[own] & ~known),
-                         self.barrier_uncertain[q].eq(self.barrier_uncertain[q] & ~barrier_known)]
+        begins = enable & ~was_enabled
+        m.d.comb += [self.uncertain[own].eq(self.doubts[own] & ~Mux(begins, known, 0)),
+                     self.barrier_uncertain[q].eq(self.barrier_doubts[q] & ~(
+                         begins & barrier_known))]
+        m.d.sync += [self.doubts[own].eq(self.uncertain[own]),
+                     self.barrier_doubts[q].eq(self.barrier_uncertain[q])]
 
     def _owe(self, m, here, owing, pause, uncertain, left, again):
         """Note how the completion in hand goes, if it is `here`; nothing else is `left` of it."""
