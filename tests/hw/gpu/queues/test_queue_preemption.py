@@ -178,7 +178,7 @@ def test_commands_by_priority(seed, slots):
                 for q in range(G.flights):
                     if scene.kernels[q] is None and rng.random() < 0.02:
                         scene.kernels[q] = Kernel(rng.randrange(1, 40))
-                scene.keeps, scene.fail = rng.random() < 0.3, rng.random() < 0.2
+                scene.keeps, scene.fail = rng.random() < 0.3, rng.random() < (0.4 if slots == 1 else 0.2)
             else:
                 scene.keeps = scene.fail = False
             for q in range(G.queues):
