@@ -1,10 +1,16 @@
 """The grid walker: order of the TBs, turns of the kernels."""
 
+import copy
 import functools
 import itertools
+import random
+
+import pytest
 
 from caesura.hw.arch.geometry import preset
 from caesura.hw.device.grid_walker import GridWalker
+from caesura.hw.interfaces.preemption import adoption
+from support.hw.lockstep import lockstep, noise
 from support.hw.stream_bench import simulate
 
 G = preset("tiny").replace(kernel_slots=3)
@@ -73,3 +79,81 @@ def test_nothing_is_offered_without_a_request():
         assert not ctx.get(dut.valid)
 
     run(bench)
+
+
+class Walk:
+    """Where a kernel is in its grid."""
+
+    def __init__(self):
+        self.place, self.launched, self.exhausted = [0, 0, 0], 0, 0
+
+    def adopt(self, progress):
+        self.place = [progress[f"next_{axis}"] for axis in "xyz"]
+        self.launched, self.exhausted = progress["launched"], progress["exhausted"]
+
+    def step(self, grid):
+        self.launched = (self.launched + 1) % (1 << 32)
+        for axis, size in enumerate(grid):
+            if self.place[axis] + 1 != size:
+                self.place[axis] = (self.place[axis] + 1) % (1 << (16 if axis else 32))
+                return
+            self.place[axis] = 0 if axis < 2 else size % (1 << 16)
+        self.exhausted = 1
+
+
+def at_an_end(rng, grid):
+    """Return coordinates, of which each is often the last of its axis."""
+    return {f"next_{axis}": size - 1 if rng.random() < 0.7 else rng.randrange(size)
+            for axis, size in zip("xyz", grid, strict=True)}
+
+
+def walks(dut, rng, cycles):
+    """Yield any inputs, with kernels that are often at the end of a row, a plane or their grid."""
+    g = dut.geometry
+    kernels, last = range(g.kernel_slots), 0
+    walks = [Walk() for _ in kernels]
+    given, grids = None, [[1, 1, 1]] * g.kernel_slots
+    descriptors = [noise(rng, dut.kernels[0].shape()) for _ in kernels]
+    for _ in range(cycles):
+        k = rng.choice(kernels)
+        if rng.random() < 0.2:
+            grids[k] = [rng.choice([1, 2, 3, rng.getrandbits(width) or 1, (1 << width) - 1]) for width in (32, 16, 16)]
+        if rng.random() < 0.1:
+            descriptors[k] = noise(rng, dut.kernels[0].shape())
+        for descriptor, grid in zip(descriptors, grids, strict=True):
+            descriptor |= dict(zip(("grid_x", "grid_y", "grid_z"), grid, strict=True))
+        start = sum(1 << each for each in kernels if rng.random() < 0.02)
+        adopted = noise(rng, adoption(g)) | {"valid": rng.random() < 0.3, "kernel": rng.choice(kernels)}
+        adopted["progress"] |= at_an_end(rng, grids[adopted["kernel"]])
+        advance = {"valid": rng.random() < 0.8, "kernel": rng.choice(kernels)}
+        request = rng.getrandbits(g.kernel_slots)
+        turn = [each % g.kernel_slots for each in range(last + 1, last + 1 + g.kernel_slots)]
+        ready = [each for each in turn if request >> each & 1 and not walks[each].exhausted]
+        outputs = {"valid": bool(ready), "launched": [walk.launched for walk in walks],
+                   "exhausted": sum(walk.exhausted << each for each, walk in enumerate(walks)),
+                   "places": [dict(zip("xyz", walk.place, strict=True)) for walk in walks]}
+        if ready:
+            walk = walks[ready[0]]
+            x, y, z = walk.place
+            outputs["next"] = {name: 0 for name, _ in dut.next.shape()} | {
+                "kernel": ready[0], "launch_id": walk.launched, "ctaid_x": x, "ctaid_y": y, "ctaid_z": z}
+        changed = {} if given == descriptors else {"kernels": descriptors}
+        given = copy.deepcopy(descriptors)
+        yield changed | {"start": start, "adopted": adopted, "request": request,
+               "advance": advance}, outputs
+        for each, walk in enumerate(walks):
+            if start >> each & 1:
+                walk.__init__()
+            elif adopted["valid"] and adopted["kernel"] == each:
+                walk.adopt(adopted["progress"])
+            elif advance["valid"] and advance["kernel"] == each:
+                walk.step(grids[each])
+        if advance["valid"]:
+            last = advance["kernel"]
+
+
+@pytest.mark.parametrize("slots", [1, 2, 3])
+def test_any_inputs_give_what_a_model_gives(slots):
+    g = G.replace(kernel_slots=slots)
+    dut = GridWalker(g)
+    lockstep(dut, walks(dut, random.Random(slots), 400))

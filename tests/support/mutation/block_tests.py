@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import os
 import subprocess
@@ -9,7 +10,7 @@ import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 from amaranth.lib import wiring
@@ -43,12 +44,17 @@ class BlockTests:
         takes no geometry.
     arguments : tuple
         What the block takes besides.
+    more : tuple of str
+        Other files with tests of the block.
     """
 
     file: str
     block: Callable[..., wiring.Component]
     geometry: Geometry | None
     arguments: tuple[Any, ...] = ()
+    more: tuple[str, ...] = ()
+    batch: ClassVar[int] = 60
+    """Faults of one process."""
 
     def component(self) -> wiring.Component:
         """Return the block."""
@@ -56,12 +62,13 @@ class BlockTests:
 
     def texts(self) -> list[str]:
         """Return what decides what the tests do, besides the block."""
-        path = FOLDER / self.file
+        paths = {FOLDER / file for file in (self.file, *self.more)}
         own = [Path(__file__).with_name(name) for name in ("block_tests.py", "cosimulation.py", "run_tests.py")]
-        return [file.read_text() for file in sorted({path, *closure(path), *own})]
+        return [file.read_text() for file in sorted(paths.union(own, *map(closure, paths)))]
 
-    def limit(self, mutated: Mutated, seed: int) -> int:
-        """Return how many cycles a simulation may take with a fault: twice what the longest takes without.
+    def limit(self, mutated: Mutated, seed: int) -> dict[str, Any]:
+        """Return what holds without a fault: how many cycles a simulation may take (twice what the longest takes), and
+        which tests run the netlist.
 
         Raises
         ------
@@ -71,9 +78,9 @@ class BlockTests:
         found = self._run(mutated, [0], 1 << 40)["0"]
         if found["code"] != pytest.ExitCode.OK or not found["cycles"]:
             raise BenchError(f"{self.file} fails on the netlist without a fault, or does not run it:\n{found['log']}")
-        return 2 * found["cycles"] + 100
+        return {"cycles": 2 * found["cycles"] + 100, "tests": found["tests"]}
 
-    def caught(self, mutated: Mutated, numbers: list[int], limit: int, seed: int) -> set[int]:
+    def caught(self, mutated: Mutated, numbers: list[int], limit: dict[str, Any], seed: int) -> set[int]:
         """Return which of some faults the tests notice: one fails, or does not end in time.
 
         Raises
@@ -81,22 +88,30 @@ class BlockTests:
         BenchError
             If tests could not be run.
         """
-        found = self._run(mutated, numbers, limit)
-        for number in numbers:
-            code = found[str(number)]["code"]
-            if code not in (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED, None):
-                raise BenchError(f"{self.file} could not be run:\n{found[str(number)]['log']}")
+        found = self._run(mutated, numbers, limit["cycles"], limit["tests"])
         return {number for number in numbers if found[str(number)]["code"] != pytest.ExitCode.OK}
 
-    def _run(self, mutated: Mutated, numbers: list[int], limit: int) -> dict[str, Any]:
+    def _run(self, mutated: Mutated, numbers: list[int], limit: int, tests: list[str] | None = None) -> dict[str, Any]:
         """Return of each fault pytest's exit code, None if it died or took too long, cycles of the longest simulation,
-        and what was printed."""
+        names of the tests that ran the netlist, and what was printed."""
         ports = ports_of(self.component())
         text = f"{top_module(NETLIST, ports, [(SELECT, SELECT_BITS)])}\n{mutated.netlist}"
         asked = {"text": text, "widths": [*(port.width for port in ports), SELECT_BITS], "faults": numbers,
-                 "limit": limit, "file": self.file, "block": self.block.__name__}
-        done = subprocess.run([sys.executable, "-m", "support.mutation.run_tests"], cwd=ROOT, input=json.dumps(asked),
-                              capture_output=True, text=True, env=os.environ | {"PYTHONPATH": str(ROOT / "tests")})
-        if done.returncode:
-            raise BenchError(f"{self.file} with faults:\n{done.stderr[-3000:]}")
-        return json.loads(done.stdout.splitlines()[-1])
+                 "tests": tests, "limit": limit, "file": self.file, "block": self.block.__name__}
+        server = _server()
+        if server.stdin is None or server.stdout is None:
+            raise BenchError("the process that runs tests has no pipes")
+        server.stdin.write(json.dumps(asked) + "\n")
+        server.stdin.flush()
+        found = json.loads(server.stdout.readline() or '{"error": "the process that runs tests has ended"}')
+        if "error" in found:
+            raise BenchError(f"{self.file} with faults:\n{found['error']}")
+        return found
+
+
+@functools.cache
+def _server() -> subprocess.Popen[str]:
+    """Return the process that runs tests, started once, with all imported that blocks need; it ends with this one."""
+    return subprocess.Popen([sys.executable, "-W", "ignore", "-m", "support.mutation.run_tests"], cwd=ROOT,
+                            stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+                            env=os.environ | {"PYTHONPATH": str(ROOT / "tests")})

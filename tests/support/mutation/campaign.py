@@ -20,8 +20,6 @@ from .targets import Target
 __all__ = ["Result", "campaign"]
 
 CAUGHT = "caught"
-BATCH = 10
-"""Faults of one simulation."""
 
 
 @dataclass(frozen=True)
@@ -82,8 +80,8 @@ def _noticed(target: Target, mutated: Mutated, report: Callable[[str, str], None
     """Return for the number of each fault whether the bench notices it."""
     bench, seed = target.bench, target.seed
     kept = _Kept("noticed", [mutated.text, *bench.texts(), str(seed)])
-    for first in range(0, len(mutated.faults), BATCH):
-        numbers = [fault.number for fault in mutated.faults[first:first + BATCH]]
+    for first in range(0, len(mutated.faults), bench.batch):
+        numbers = [fault.number for fault in mutated.faults[first:first + bench.batch]]
         report(f"faults of the {target.name}", f"{first} of {len(mutated.faults)}")
         if any(str(number) not in kept for number in numbers):
             limit = kept.get("limit", lambda: bench.limit(mutated, seed))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 import re
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
 from amaranth.lib import wiring
 
@@ -36,6 +36,8 @@ class CocotbBench:
     name: str
     parameters: dict[str, Any] = field(default_factory=dict)
     tests: str | None = None
+    batch: ClassVar[int] = 10
+    """Faults of one simulation."""
 
     @property
     def _module(self) -> str:

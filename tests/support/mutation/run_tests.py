@@ -1,8 +1,9 @@
 """Runs the tests of a block on its netlist, once for each of some faults: ``python -m support.mutation.run_tests``
-reads what to run from standard input (`BlockTests`), and writes how each fault went.
+reads what to run from standard input, a line for each block (`BlockTests`), and writes a line with how each fault went.
 
-Each fault has a process of its own, forked when everything is imported and the netlist compiled: what a test that
-fails leaves behind is no other fault's.
+Each block has a process of its own, and each fault, forked when the tests are collected and the netlist compiled: what
+a test that fails leaves behind is no other fault's. Tests that do not run the netlist notice no fault: they are left
+out.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import multiprocessing
 import os
 import sys
 import tempfile
+import traceback
 from typing import Any
 
 import pytest
@@ -32,48 +34,105 @@ _SECONDS = 900
 """That all tests may take with a fault, in whatever they do apart from simulating."""
 
 
-def _main() -> None:
-    """Run the tests once for each fault."""
-    asked = json.load(sys.stdin)
+class _Faults:
+    """What pytest does with the tests that it has collected: all or some of them once for each fault.
+
+    Parameters
+    ----------
+    asked : dict
+        ``faults``, and ``tests``: the only ones to be run, or None.
+    substitute : Substitute
+    """
+
+    def __init__(self, asked: dict[str, Any], substitute: Substitute):
+        self._asked, self._substitute = asked, substitute
+        self.found: dict[int, dict[str, Any]] = {}
+        self._log: list[str] = []
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        """Keep what a test that fails has printed."""
+        if report.failed:
+            self._log.append(f"{report.nodeid}\n{report.longreprtext}")
+
+    def pytest_runtestloop(self, session: pytest.Session) -> bool:
+        """Run the tests, first those of `make test`, in a process for each fault."""
+        if session.testsfailed:
+            raise session.Interrupted("tests could not be collected")
+        only = self._asked["tests"]
+        items = [item for item in session.items if only is None or item.nodeid in only]
+        items.sort(key=lambda item: item.get_closest_marker("full") is not None)
+        context = multiprocessing.get_context("fork")
+        for number in self._asked["faults"]:
+            self._substitute.fault = number
+            ours, theirs = context.Pipe(duplex=False)
+            process = context.Process(target=self._run, args=(session, items, theirs))
+            process.start()
+            theirs.close()
+            result = {"code": None, "cycles": 0, "tests": [], "log": ""}
+            if ours.poll(_SECONDS):
+                with contextlib.suppress(EOFError):  # it has died
+                    result = ours.recv()
+            process.kill()
+            process.join()
+            self.found[number] = result
+        return True
+
+    def _run(self, session: pytest.Session, items: list[pytest.Item], result: Any) -> None:
+        """Run tests until one fails; `tests` of the result are those that ran the netlist."""
+        ran, used = self._substitute.ran, []
+        for item, following in zip(items, [*items[1:], None], strict=True):
+            before = len(ran)
+            item.config.hook.pytest_runtest_protocol(item=item, nextitem=following)
+            if len(ran) > before:
+                used.append(item.nodeid)
+            if session.testsfailed:
+                break
+        code = pytest.ExitCode.TESTS_FAILED if session.testsfailed else pytest.ExitCode.OK
+        result.send({"code": int(code), "cycles": max(ran, default=0), "tests": used,
+                     "log": "\n".join(self._log)[-3000:]})
+        result.close()
+
+
+def _found(asked: dict[str, Any]) -> str:
+    """Run the tests of a block once for each fault; return what is written of it."""
     bench = next(bench for target in TARGETS if isinstance(bench := target.bench, BlockTests)
                  and (bench.file, bench.block.__name__) == (asked["file"], asked["block"]))
     substitute = Substitute(bench.component(), NetlistModel(asked["text"], asked["widths"]), limit=asked["limit"])
     substitute.netlist.library  # noqa: B018 - compiled once, not in each process
     simulation.Simulator = substituted(substitute)
+    faults, log = _Faults(asked, substitute), io.StringIO()
+    with (tempfile.TemporaryDirectory(prefix="caesura-faults-") as folder,
+          contextlib.redirect_stdout(log), contextlib.redirect_stderr(log)):
+        os.environ["CAESURA_CACHE"] = folder  # what passes is not remembered as what passes without a fault
+        code = pytest.main(["-q", "-x", "-p", "no:cacheprovider", "-n", "0", "--timeout", "0", "--rootdir", str(ROOT),
+                            *(str(FOLDER / file) for file in (bench.file, *bench.more))], plugins=[faults])
+    if code != pytest.ExitCode.OK or not faults.found:
+        return json.dumps({"error": f"pytest ended with {code}:\n{log.getvalue()[-3000:]}"})
+    return json.dumps(faults.found)
+
+
+def _answer(asked: dict[str, Any], answer: Any) -> None:
+    """Send what is found of a block, or why nothing is."""
+    try:
+        answer.send(_found(asked))
+    except Exception:
+        answer.send(json.dumps({"error": traceback.format_exc()[-3000:]}))
+
+
+def _main() -> None:
+    """Answer until nothing more is asked."""
     context = multiprocessing.get_context("fork")
-    found = {}
-    for number in asked["faults"]:
-        substitute.fault = number
+    for line in sys.stdin:
         ours, theirs = context.Pipe(duplex=False)
-        process = context.Process(target=_tests, args=(bench, substitute, theirs))
+        process = context.Process(target=_answer, args=(json.loads(line), theirs))
         process.start()
         theirs.close()
-        result = {"code": None, "cycles": 0, "log": ""}
-        if ours.poll(_SECONDS):
-            with contextlib.suppress(EOFError):  # it has died
-                result = ours.recv()
-        process.kill()
+        try:
+            answer = ours.recv()
+        except EOFError:
+            answer = json.dumps({"error": "the process that runs the tests has died"})
         process.join()
-        found[number] = result
-    print(json.dumps(found))
-
-
-def _tests(bench: BlockTests, substitute: Substitute, result: Any) -> None:
-    """Run the tests with the fault that is chosen, in a process of its own: first those of `make test`, and of what
-    they do not notice the others. What passes is not remembered as what passes without a fault."""
-    log = io.StringIO()
-    code = pytest.ExitCode.OK
-    with tempfile.TemporaryDirectory(prefix="caesura-faults-") as folder:
-        os.environ["CAESURA_CACHE"] = folder
-        for chosen in "not full", "full":
-            with contextlib.redirect_stdout(log), contextlib.redirect_stderr(log):
-                code = pytest.main(["-q", "-x", "-p", "no:cacheprovider", "-n", "0", "-m", chosen, "--timeout", "0",
-                                    "--rootdir", str(ROOT), str(FOLDER / bench.file)])
-            if code not in (pytest.ExitCode.OK, pytest.ExitCode.NO_TESTS_COLLECTED):
-                break
-            code = pytest.ExitCode.OK
-    result.send({"code": int(code), "cycles": max(substitute.ran, default=0), "log": log.getvalue()[-3000:]})
-    result.close()
+        print(answer, flush=True)
 
 
 if __name__ == "__main__":

@@ -9,9 +9,37 @@ from typing import Any
 from amaranth.lib import wiring
 
 from caesura.hw.arch.geometry import Geometry, preset
+from caesura.hw.device.axi_lite import AxiLiteHost
+from caesura.hw.device.command_processor import CommandProcessor
 from caesura.hw.device.grid_walker import GridWalker
+from caesura.hw.device.kernel_table import KernelTable
+from caesura.hw.device.register_block import RegisterBlock
+from caesura.hw.device.switch_counters import SwitchCounters
+from caesura.hw.dispatch.admission import Admission
+from caesura.hw.dispatch.allocator import AllocationTable
+from caesura.hw.dispatch.cheapest_fit import CheapestFit
+from caesura.hw.dispatch.completion import Completion
+from caesura.hw.dispatch.entry_allocator import EntryAllocator
+from caesura.hw.dispatch.faults import FaultUnit
 from caesura.hw.dispatch.footprint import Footprint
 from caesura.hw.dispatch.launcher import Launcher
+from caesura.hw.dispatch.room_planner import RangePlanner, RoomPlanner
+from caesura.hw.dispatch.tb_profile import TbProfile
+from caesura.hw.dispatch.tb_table import TbTable
+from caesura.hw.dispatch.warp_slots import WarpSlots
+from caesura.hw.dispatch.watch_table import WatchTable
+from caesura.hw.gpu.combine import Combiner
+from caesura.hw.gpu.command_fan_out import CommandFanOut
+from caesura.hw.gpu.device_events import DeviceEvents
+from caesura.hw.gpu.point_of_order import PointOfOrder
+from caesura.hw.gpu.queues.in_flight import InFlight
+from caesura.hw.gpu.queues.kernel_describer import KernelDescriber
+from caesura.hw.gpu.queues.packet_completion import PacketCompletion
+from caesura.hw.gpu.queues.queue_preemption import QueuePreemption
+from caesura.hw.gpu.queues.queue_states import QueueStates
+from caesura.hw.gpu.register_fan_out import RegisterFanOut
+from caesura.hw.gpu.tb_dispatcher import TbDispatcher
+from caesura.hw.gpu.uncore import Uncore
 from caesura.hw.preempt.in_place.evict_sequencer import EvictSequencer
 from caesura.hw.preempt.in_place.staying_table import StayingTable
 from caesura.hw.preempt.restore.encoding_table import EncodingTable
@@ -67,17 +95,24 @@ class Target:
     seed: int = 1
 
 
+_NAMES: dict[Any, str] = {RangePlanner: "range_planner"}
+"""Of blocks that do not have a module to themselves."""
+
+
 def _tested(file: str, block: Callable[..., wiring.Component], geometry: Geometry | None,
-            arguments: tuple[Any, ...] = (), count: int = 20) -> Target:
-    """Return a block with faults that its tests have to notice, named as its module."""
-    bench = BlockTests(file, block, geometry, arguments)
-    name = block.__module__.rpartition(".")[2]
+            arguments: tuple[Any, ...] = (), count: int = 20, more: tuple[str, ...] = ()) -> Target:
+    """Return a block with faults that its tests have to notice, named as its module; `more` are other files."""
+    bench = BlockTests(file, block, geometry, arguments, more)
+    name = _NAMES.get(block) or block.__module__.rpartition(".")[2]
     return Target(name, bench, count, Contract(lambda ports: within(ports, bench.component())))
 
 
 TINY = preset("tiny")
 SIX = TINY.replace(warps=12, tb_slots=6, kernel_slots=3)
 KERNELS = TINY.replace(kernel_slots=3)
+LAUNCHED = TINY.replace(warps=6, tb_slots=3, kernel_slots=3)
+SMS = TINY.replace(sms=3)
+WATCHED = KERNELS.replace(watches=3, entries=6)
 SIZE = {"warp": 16, "lanes": 4}
 TARGETS: Sequence[Target] = (
     Target("packer", CocotbBench("packer", {"count": 400}), 40, PACKER),
@@ -113,8 +148,42 @@ TARGETS: Sequence[Target] = (
     _tested("preempt/restore/test_expander.py", Expander, TINY.replace(warp_size=32, lanes=16)),
     _tested("preempt/restore/test_record_reader.py", RecordReader, TINY.replace(warps=8, tb_slots=5)),
     _tested("preempt/restore/test_row_writer.py", RowWriter, TINY),
+    _tested("device/test_axi_lite.py", AxiLiteHost, None),
+    _tested("device/test_command_processor.py", CommandProcessor, KERNELS, count=60,
+            more=("device/test_grace.py", "device/test_refusals.py", "device/test_switches.py")),
     _tested("device/test_grid_walker.py", GridWalker, KERNELS),
+    _tested("device/test_kernel_table.py", KernelTable, KERNELS.replace(windows=3)),
+    _tested("device/test_register_block.py", RegisterBlock, KERNELS),
+    _tested("device/test_switches.py", SwitchCounters, KERNELS),
+    _tested("dispatch/test_admission.py", Admission,
+            TINY.replace(warps=11, tb_slots=5, kernel_slots=3, registers=128), count=40),
+    _tested("dispatch/test_allocator.py", AllocationTable, None, (13, 5, 10)),
+    _tested("dispatch/test_cheapest_fit.py", CheapestFit, None, (37, 6)),
+    _tested("dispatch/test_launch_parts.py", Completion, LAUNCHED),
+    _tested("dispatch/test_entry_allocator.py", EntryAllocator, TINY.replace(warps=8, tb_slots=3, kernel_slots=3)),
+    _tested("dispatch/test_fault_unit.py", FaultUnit, TINY.replace(warps=12, tb_slots=6, kernel_slots=3)),
     _tested("dispatch/test_footprint.py", Footprint, TINY),
     _tested("dispatch/test_launcher.py", Launcher, TINY),
+    _tested("dispatch/test_cheapest_fit.py", RangePlanner, None, (20, 4, 4, 4)),
+    _tested("dispatch/test_room_planner.py", RoomPlanner, TINY.replace(tb_slots=3, warps=6, registers=128)),
+    _tested("dispatch/test_tb_profile.py", TbProfile, TINY.replace(tb_slots=4, warps=8)),
+    _tested("dispatch/test_launch_parts.py", TbTable, LAUNCHED),
+    _tested("dispatch/test_launch_parts.py", WarpSlots, TINY),
+    _tested("dispatch/test_watch_table.py", WatchTable, WATCHED),
+    _tested("gpu/test_register_fan_out.py", Combiner, SMS),
+    _tested("gpu/test_command_fan_out.py", CommandFanOut, SMS),
+    _tested("gpu/test_device_events.py", DeviceEvents, SMS),
+    _tested("gpu/test_point_of_order.py", PointOfOrder, SMS),
+    _tested("gpu/test_register_fan_out.py", RegisterFanOut, SMS, count=30),
+    _tested("gpu/test_tb_dispatcher.py", TbDispatcher, SMS, count=30),
+    _tested("gpu/test_uncore.py", Uncore, SMS.replace(queues=1, watches=3)),
+    _tested("gpu/queues/test_in_flight.py", InFlight, TINY.replace(sms=2, queues=3, queue_capacity=2)),
+    _tested("gpu/queues/test_kernel_describer.py", KernelDescriber, TINY.replace(sms=2, queues=1), count=30),
+    _tested("gpu/queues/test_packet_completion.py", PacketCompletion,
+            TINY.replace(sms=2, queues=1, bytes_per_cycle=4)),
+    _tested("gpu/queues/test_queue_preemption.py", QueuePreemption, TINY.replace(sms=2, queues=4, queue_capacity=2),
+            count=30),
+    _tested("gpu/queues/test_queue_states.py", QueueStates,
+            TINY.replace(queues=2, queue_capacity=2, kernel_slots=2, sms=1), count=30),
 )
 """All of them, the small ones first."""

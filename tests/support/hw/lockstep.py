@@ -1,0 +1,55 @@
+"""A block beside a model in Python, cycle by cycle: every output that says something is compared in every cycle."""
+
+from __future__ import annotations
+
+import functools
+import random
+from collections.abc import Iterable
+from typing import Any
+
+from amaranth.hdl import Shape
+from amaranth.lib import data
+
+from .stream_bench import simulate, value
+
+__all__ = ["lockstep", "noise", "number"]
+
+
+def number(rng: random.Random, width: int) -> int:
+    """Return a number of so many bits: one of the least or greatest, of one or two bits, or any."""
+    ones = (1 << width) - 1
+    return rng.choice([0, 1, ones, ones - 1, 1 << rng.randrange(width), 1 << rng.randrange(width) | 1,
+                       rng.getrandbits(width), rng.getrandbits(width), rng.getrandbits(width)]) & ones if width else 0
+
+
+def noise(rng: random.Random, shape: Any) -> Any:
+    """Return what a signal of a shape may hold: numbers as of `number`, lists and dictionaries of them."""
+    if isinstance(shape, data.ArrayLayout):
+        return [noise(rng, shape.elem_shape) for _ in range(shape.length)]
+    if isinstance(shape, data.Layout):
+        return {name: noise(rng, field.shape) for name, field in shape}
+    return number(rng, Shape.cast(shape).width)
+
+
+def lockstep(dut: Any, cycles: Iterable[tuple[dict[str, Any], dict[str, Any]]]) -> None:
+    """Give a block inputs and compare its outputs.
+
+    Parameters
+    ----------
+    dut : wiring.Component
+    cycles : iterable of tuple of dict
+        For each cycle the inputs by name (``item.valid``), and the outputs that follow from them in the same cycle. An
+        output that says nothing is left out.
+    """
+    def signal(name: str) -> Any:
+        return functools.reduce(getattr, name.split("."), dut)
+
+    async def bench(ctx: Any) -> None:
+        for cycle, (inputs, outputs) in enumerate(cycles):
+            for name, given in inputs.items():
+                ctx.set(signal(name), given)
+            seen = {name: value(ctx.get(signal(name))) for name in outputs}
+            assert seen == outputs, f"in cycle {cycle}, with {inputs}"
+            await ctx.tick()
+
+    simulate(dut, bench, cycles=1 << 30)
