@@ -3,9 +3,13 @@
 import functools
 import random
 
-from caesura.hw.arch.geometry import preset
+import pytest
+
+from caesura.hw.arch.geometry import SEGMENT_BYTES, preset
 from caesura.hw.arch.registers import UNLIMITED_PATIENCE, register_map
-from caesura.hw.device.register_block import KERNEL_BASE, RegisterBlock, value_layout
+from caesura.hw.device.register_block import KERNEL_BASE, KERNEL_STRIDE, RegisterBlock, value_layout
+from support.hw.lockstep import lockstep, number
+from support.hw.simulation import component
 from support.hw.stream_bench import simulate
 
 G = preset("tiny").replace(kernel_slots=3)
@@ -150,3 +154,86 @@ def test_inspect_select_is_stored_and_read_only_registers_ignore_writes():
         assert await read(dut, ctx, MAP["status"].address) == 0
 
     run(bench)
+
+
+STORED = ("inspect", "patience", "grace", "spared", "bus_share")
+"""Registers that the block holds itself, besides those of events."""
+
+
+class Model:
+    """What is stored, and what the access of the last cycle reads."""
+
+    def __init__(self, g):
+        stored = STORED + ("newcomer",) * g.in_place + ("notify_begin", "notify_end") * (g.watches > 0)
+        self.g, self.stored = g, {path: MAP[path].reset or 0 for path in stored}
+        self.places = {MAP[path].address // 4: path for path in (*value_layout(g).members, *stored, "event")}
+        self.event, self.read, self.told = 0, 0, 0
+        self.slots = 1 << len(component(RegisterBlock, g).table_select.kernel)
+
+    def outputs(self, given):
+        """What follows from the inputs in the same cycle."""
+        address, data = given["address"], given["write_data"]
+        own = {path: self.stored.get(path, 0) for path in (*STORED, "newcomer")}
+        command = address // 4 == MAP["command"].address // 4 and given["write"]
+        slot, word = address // KERNEL_STRIDE % self.slots, address % KERNEL_STRIDE // 4
+        outputs = own | {
+            "read_data": given["table_data"] if self.read is None else self.read, "event": self.event,
+            "interrupt": self.event != 0,
+            "command": {"valid": command, **{f.name: data >> f.low & (1 << f.width) - 1
+                                             for f in MAP["command"].fields.values()}},
+            "event_clear": self.clears(given), "table_select": {"word": word, "kernel": slot},
+            "table_write": {"valid": given["write"] and address >= KERNEL_BASE, "kernel": slot, "word": word,
+                            "data": data}}
+        if self.g.watches:
+            ends = (self.stored["notify_end"] - 1) % (1 << 32)
+            outputs["notice"] = {"valid": self.told, "first": self.stored["notify_begin"] // SEGMENT_BYTES,
+                                 "last": ends // SEGMENT_BYTES}
+        return outputs
+
+    def clears(self, given):
+        hit = given["write"] and given["address"] // 4 == MAP["event"].address // 4
+        return given["write_data"] & mask("event") if hit else 0
+
+    def step(self, given):
+        """Go on by a cycle."""
+        address, layout = given["address"], value_layout(self.g)
+        path = self.places.get(address // 4)
+        if path is None:
+            self.read = None if address >= KERNEL_BASE else 0
+        elif path in layout.members:
+            self.read = given["values"] >> layout[path].offset & mask(path)
+        else:
+            self.read = self.event if path == "event" else self.stored[path]
+        self.event = self.event & ~self.clears(given) | given["event_set"] & mask("event")
+        self.told = int(path == "notify_end" and given["write"] and given["write_data"] != 0)
+        if given["write"] and path in self.stored:
+            self.stored[path] = given["write_data"] & mask(path)
+
+
+def mask(path):
+    """Bits of a register that mean something."""
+    return sum((1 << field.width) - 1 << field.low for field in MAP[path].fields.values())
+
+
+def accesses(dut, rng, cycles, model):
+    """Yield accesses of all registers, and of addresses that hold none."""
+    addresses = [register.address for register in MAP.values()]
+    some = [MAP[path].address for path in model.places.values() if "[" not in path] + [MAP["command"].address]
+    values = 0
+    for _ in range(cycles):
+        values = rng.getrandbits(value_layout(dut.geometry).size) if rng.random() < 0.1 else values
+        event_set = rng.getrandbits(32) & rng.getrandbits(32) if rng.random() < 0.2 else 0
+        clears = {"address": MAP["event"].address, "write": 1} if rng.random() < 0.1 else {}
+        given = {"address": (rng.choice(rng.choice((addresses, some))) if rng.random() < 0.95 else number(
+                     rng, len(dut.address))) | rng.getrandbits(2),
+                 "write": int(rng.random() < 0.4), "write_data": number(rng, 32), "values": values,
+                 "event_set": event_set, "table_data": rng.getrandbits(32), **clears}
+        yield given, model.outputs(given)
+        model.step(given)
+
+
+@pytest.mark.parametrize("name", ["plain", "watches"])
+def test_any_accesses_give_what_a_model_gives(name):
+    g = {"plain": G, "watches": G.replace(watches=3, entries=6, in_place=False, traps=False)}[name]
+    dut = component(RegisterBlock, g)
+    lockstep(dut, accesses(dut, random.Random(name), 1500, Model(g)))

@@ -7,7 +7,7 @@ import random
 from collections.abc import Iterable
 from typing import Any
 
-from amaranth.hdl import Shape
+from amaranth.hdl import Shape, Value
 from amaranth.lib import data
 
 from .stream_bench import simulate, value
@@ -39,7 +39,7 @@ def lockstep(dut: Any, cycles: Iterable[tuple[dict[str, Any], dict[str, Any]]]) 
     dut : wiring.Component
     cycles : iterable of tuple of dict
         For each cycle the inputs by name (``item.valid``), and the outputs that follow from them in the same cycle. An
-        output that says nothing is left out.
+        output that says nothing is left out; a number stands for all bits of a structure.
     """
     def signal(name: str) -> Any:
         return functools.reduce(getattr, name.split("."), dut)
@@ -47,8 +47,9 @@ def lockstep(dut: Any, cycles: Iterable[tuple[dict[str, Any], dict[str, Any]]]) 
     async def bench(ctx: Any) -> None:
         for cycle, (inputs, outputs) in enumerate(cycles):
             for name, given in inputs.items():
-                ctx.set(signal(name), given)
-            seen = {name: value(ctx.get(signal(name))) for name in outputs}
+                ctx.set(Value.cast(signal(name)) if isinstance(given, int) else signal(name), given)
+            seen = {name: ctx.get(Value.cast(signal(name))) if isinstance(wanted, int) else value(ctx.get(signal(name)))
+                    for name, wanted in outputs.items()}
             assert seen == outputs, f"in cycle {cycle}, with {inputs}"
             await ctx.tick()
 

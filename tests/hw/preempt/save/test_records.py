@@ -70,6 +70,8 @@ class Warp:
     def saved(self, accepted, increment):
         """Registers that have to be saved."""
         clean = self.valid & ~self.dirty if increment else 0
+        if accepted["restart"]:
+            return 0
         if accepted["mechanism"] == Mechanism.OCCUPIED:
             return accepted["allocated"] & ~clean
         live = sum(1 << r for r in self.live(accepted).registers) & ~clean
@@ -79,22 +81,39 @@ class Warp:
         """What is live where the warp stands."""
         return live_at(accepted["mechanism"], self.view["between"], self.view["live_vector"], accepted["registers"])
 
-    def record(self, number, accepted):
-        """Words of the record, without registers."""
+    def record(self, number, accepted, before):
+        """Words of the record, without registers, behind one with uniform registers `before`; and its own."""
         view = self.view
+        if accepted["restart"]:
+            launched = view["launched"]
+            return record_words(number, launched, launched, None, {}, {}, [(0, launched, PC_NONE)]), {}
         scalars = saved_scalars(self.predicates, self.uniforms, self.live(accepted), self.lanes, accepted["scramble"])
-        return record_words(number, view["launched"], view["live"], view["barrier"] if view["waiting"] else None,
-                            *scalars, self.stack)
+        words = record_words(number, view["launched"], view["live"], view["barrier"] if view["waiting"] else None,
+                             *scalars, self.stack, before if accepted["mechanism"] == Mechanism.LIVE_TB else None)
+        return words, scalars[1]
+
+    def share(self, rng, common):
+        """Have uniform registers that are nearly those of the other warps."""
+        kept = [u for u in common if rng.random() < 0.9]
+        others = {u: rng.getrandbits(32) for u in range(UNIFORMS) if rng.random() < 0.1}
+        changed = {u: common[u] if rng.random() < 0.7 else rng.getrandbits(32) for u in kept}
+        self.uniforms = dict(sorted((rng.choice((common, common, {**others, **common}, changed))).items()))
+        self.view |= {"live_vector": ALL_LIVE} if rng.random() < 0.8 else {}
 
 
 class Bench:
     """A record writer, the SM it looks at, and what has come out of it."""
 
-    def __init__(self, g, rng, mechanism, scramble, lines, registers, worst=None):
+    def __init__(self, g, rng, mechanism, scramble, lines, registers, worst=None, restart=0):
         self.g, self.rng, self.dut = g, rng, component(RecordWriter, g)
         self.accepted = {"mechanism": mechanism, "scramble": scramble, "ccb_base": CCB_BASE, "area_bytes": AREA_BYTES,
-                        "registers": registers, "warps": 2, "lines": lines, "allocated": (1 << registers) - 1}
+                        "restart": restart, "registers": registers, "warps": 2, "lines": lines,
+                        "allocated": (1 << registers) - 1}
         self.warps = [Warp(g, rng, registers, worst) for _ in range(g.warps)]
+        if mechanism == Mechanism.LIVE_TB:
+            common = {u: rng.getrandbits(32) for u in range(UNIFORMS) if rng.random() < 0.6}
+            for warp in self.warps:
+                warp.share(rng, common)
         self.places, self.slots = {}, {}
         some = rng.getrandbits(g.shared_lines)
         self.lines_valid = some if worst is None else rng.choice([0, some, (1 << g.shared_lines) - 1])
@@ -200,8 +219,9 @@ class Bench:
         index = row["entry"] + target["side"] * g.tb_slots
         body = entry_address(CCB_BASE, index) + 8 - 8 % g.bus_bytes
         close = self.closes.pop(0)
-        left = {slot for slot in self.slots[tb] if not self.exited >> slot & 1} if not ended else set()
-        numbers, words, listed, registers = [], 0, 0, 0
+        left = {slot for slot in self.slots[tb] if accepted["restart"] or not self.exited >> slot & 1}
+        left = set() if ended else left
+        numbers, words, listed, registers, before = [], 0, 0, 0, {}
         while self.pieces and not self.pieces[0][1]["closes"] and len(numbers) < close["records"]:
             record, tag, stopped = self.pieces.pop(0)
             number = from_words(WARP_HEADER, record[:1])["warp"]
@@ -211,13 +231,14 @@ class Bench:
             if target["registers"] or target["lines"]:
                 assert self.kept.pop(0) == (target["staying"], number, mask & warp.valid)
                 mask = 0 if target["registers"] else mask
-            assert record == warp.record(number, accepted) and stopped >> slot & 1
+            expected, before = warp.record(number, accepted, before)
+            assert record == expected and (stopped | accepted["restart"] * self.exited) >> slot & 1
             assert tag == {"rows": 0, "registers": mask != 0, "closes": 0}
             if mask:
                 item = self.items.pop(0)
                 names = ("warp", "base", "mask", "raw", "scramble", "counted", "of")
                 assert [item[name] for name in names] == [
-                    slot, warp.view["base"], mask, accepted["mechanism"] != Mechanism.LIVE_CP,
+                    slot, warp.view["base"], mask, accepted["mechanism"] < Mechanism.LIVE_CP,
                     accepted["scramble"], warp.view["live"],
                     {"record": len(numbers), "bank": bank}]
                 assert item["valid"] & mask == warp.valid & mask
@@ -256,7 +277,7 @@ class Bench:
             saved &= valid
         if target["increment"]:
             saved &= ~valid | self.lines_dirty >> row["first_line"]
-        if target["lines"] != target["evict"]:
+        if target["lines"] != target["evict"] or self.accepted["restart"]:
             saved = 0
         bitmap, tag, _ = self.pieces.pop(0)
         groups = -(-count // 32)
@@ -364,6 +385,33 @@ def test_what_stays_is_in_no_record_until_it_is_evicted(name, mechanism, scrambl
     bench.run(source)
     bench.check(first, 0)
     bench.check_evicted(second, 1)
+    bench.nothing_left()
+
+
+@pytest.mark.parametrize("name, seed", quick(
+    [(name, seed) for name in GEOMETRIES for seed in range(8)], [("bus of 8", seed) for seed in range(3)]))
+@pytest.mark.parametrize("restart", [0, 1])
+def test_uniform_registers_of_the_warp_before_are_repeated(name, seed, restart):
+    """With any lines; or every warp as it was launched, one that has exited too."""
+    g, rng = GEOMETRIES[name], random.Random(f"{name} {seed} {restart}")
+    mechanism = rng.choice((Mechanism.LIVE_TB, Mechanism.OCCUPIED)) if restart else Mechanism.LIVE_TB
+    lines, registers = rng.choice((g.shared_lines, rng.randint(0, g.shared_lines))), rng.randint(1, g.regs_per_thread)
+    bench = Bench(g, rng, mechanism, not restart and seed % 3 == 2, lines, registers, restart=restart)
+    slots = rng.sample(range(g.warps), g.warps)
+    first = rng.randint(0, g.shared_lines - lines)
+    targets = [bench.target(0, slots, first, seed & 1), bench.target(1, slots, 0, seed >> 1 & 1)]
+    gone = 1 << slots[0]
+
+    async def source(ctx):
+        bench.state(ctx, (1 << g.warps) - 1 & ~gone, gone)
+        for number, target in enumerate(targets):
+            await put(ctx, bench.dut.target, target)
+            while len(bench.closes) <= number:
+                await ctx.tick()
+
+    bench.run(source)
+    for number, target in enumerate(targets):
+        bench.check(target, number)
     bench.nothing_left()
 
 
