@@ -38,11 +38,12 @@ def lockstep(dut: Any, cycles: Iterable[tuple[dict[str, Any], dict[str, Any]]]) 
     ----------
     dut : wiring.Component
     cycles : iterable of tuple of dict
-        For each cycle the inputs by name (``item.valid``), and the outputs that follow from them in the same cycle. An
+        For each cycle the inputs by name (``item.valid``, ``words.2``), and the outputs that follow from them in the same cycle. An
         output that says nothing is left out; a number stands for all bits of a structure.
     """
     def signal(name: str) -> Any:
-        return functools.reduce(getattr, name.split("."), dut)
+        return functools.reduce(lambda value, part: value[int(part)] if part.isdigit() else getattr(value, part),
+                                name.split("."), dut)
 
     async def bench(ctx: Any) -> None:
         for cycle, (inputs, outputs) in enumerate(cycles):
