@@ -6,7 +6,8 @@ import pytest
 
 from caesura.hw.arch.room import first_fit
 from caesura.hw.dispatch.allocator import AllocationTable
-from support.hw.simulation import Simulator
+from support.hw.lockstep import lockstep
+from support.hw.simulation import Simulator, component
 
 
 def test_first_fit_takes_the_lowest_hole():
@@ -120,3 +121,61 @@ def test_a_range_becomes_anothers_though_its_owner_lets_go_in_that_cycle():
     simulator.add_clock(1e-6)
     simulator.add_testbench(bench)
     simulator.run()
+
+
+class Model:
+    """Rows in their places, and a search."""
+
+    def __init__(self, capacity, entries):
+        self.capacity, self.searching, self.size = capacity, False, 0
+        self.rows = [dict.fromkeys(("valid", "owner", "start", "size"), 0) for _ in range(entries)]
+        self.outputs = {"done": 0, "fits": 0, "start": 0}
+
+    def search(self, request):
+        told = self.outputs
+        end = told["start"] + self.size
+        overlaps = [row["start"] + row["size"] for row in self.rows if row["valid"] and self.size
+                    and row["start"] < end and told["start"] < row["start"] + row["size"]]
+        if request["valid"]:
+            self.size, self.searching = request["size"], True
+            told |= {"start": 0, "done": 0}
+        elif self.searching and (end > self.capacity or not overlaps):
+            self.searching = False
+            told |= {"done": 1, "fits": end <= self.capacity}
+        elif self.searching:
+            told["start"] = overlaps[0]
+
+    def step(self, given):
+        insert, move = given["insert"], given["move"]
+        self.search(given["request"])
+        place = next((k for k, row in enumerate(self.rows) if not row["valid"]), None)
+        for row in self.rows:
+            if move["valid"] and row["valid"] and row["owner"] == move["owner"]:
+                row["owner"] = move["to"]
+            elif row["valid"] and given["release"] >> row["owner"] & 1:
+                row["valid"] = 0
+        if insert["valid"] and insert["size"] and place is not None:
+            self.rows[place] = dict(insert)
+
+
+def traffic(rng, capacity, owners, entries, cycles):
+    """Yield ranges that come and go, all entries of the table full or none, and searches at any time."""
+    model = Model(capacity, entries)
+    for cycle in range(cycles):
+        start = rng.randint(0, capacity)
+        size = rng.choice([rng.randint(0, capacity - start), min(1, capacity - start)])
+        filling = cycle // 60 % 2
+        given = {
+            "insert": {"valid": int(rng.random() < (0.8 if filling else 0.3)), "owner": rng.randrange(owners),
+                       "start": start, "size": size},
+            "release": 1 << rng.randrange(owners) if rng.random() < (0.04 if filling else 0.4) else 0,
+            "move": {"valid": int(rng.random() < 0.1), "owner": rng.randrange(owners), "to": rng.randrange(owners)},
+            "request": {"valid": int(rng.random() < 0.2), "size": rng.choice([0, 1, 2, rng.randint(0, capacity)])}}
+        yield given, {**model.outputs, "table": [dict(row) for row in model.rows]}
+        model.step(given)
+
+
+@pytest.mark.parametrize("capacity, owners, entries", [(16, 2, 4), (13, 5, 10)])
+def test_the_table_is_a_models_in_every_cycle(capacity, owners, entries):
+    dut = component(AllocationTable, capacity, owners, entries)
+    lockstep(dut, traffic(random.Random(capacity), capacity, owners, entries, 700))

@@ -38,8 +38,8 @@ def lockstep(dut: Any, cycles: Iterable[tuple[dict[str, Any], dict[str, Any]]]) 
     ----------
     dut : wiring.Component
     cycles : iterable of tuple of dict
-        For each cycle the inputs by name (``item.valid``, ``words.2``), and the outputs that follow from them in the same cycle. An
-        output that says nothing is left out; a number stands for all bits of a structure.
+        For each cycle the inputs by name (``item.valid``, ``words.2``), and the outputs that follow from them in the
+        same cycle. An output that says nothing is left out; a number stands for all bits of a structure.
     """
     def signal(name: str) -> Any:
         return functools.reduce(lambda value, part: value[int(part)] if part.isdigit() else getattr(value, part),
@@ -51,7 +51,8 @@ def lockstep(dut: Any, cycles: Iterable[tuple[dict[str, Any], dict[str, Any]]]) 
                 ctx.set(Value.cast(signal(name)) if isinstance(given, int) else signal(name), given)
             seen = {name: ctx.get(Value.cast(signal(name))) if isinstance(wanted, int) else value(ctx.get(signal(name)))
                     for name, wanted in outputs.items()}
-            assert seen == outputs, f"in cycle {cycle}, with {inputs}"
+            wrong = {name: (seen[name], wanted) for name, wanted in outputs.items() if seen[name] != wanted}
+            assert not wrong, f"in cycle {cycle}, what is there and what ought to be, with {inputs}"
             await ctx.tick()
 
     simulate(dut, bench, cycles=1 << 30)

@@ -46,6 +46,8 @@ class BlockTests:
         What the block takes besides.
     more : tuple of str
         Other files with tests of the block.
+    inside : tuple of str
+        Tests that set registers inside the block, which those of a netlist do not follow: they are left out.
     """
 
     file: str
@@ -53,6 +55,7 @@ class BlockTests:
     geometry: Geometry | None
     arguments: tuple[Any, ...] = ()
     more: tuple[str, ...] = ()
+    inside: tuple[str, ...] = ()
     batch: ClassVar[int] = 60
     """Faults of one process."""
 
@@ -64,7 +67,7 @@ class BlockTests:
         """Return what decides what the tests do, besides the block."""
         paths = {FOLDER / file for file in (self.file, *self.more)}
         own = [Path(__file__).with_name(name) for name in ("block_tests.py", "cosimulation.py", "run_tests.py")]
-        return [file.read_text() for file in sorted(paths.union(own, *map(closure, paths)))]
+        return [*(file.read_text() for file in sorted(paths.union(own, *map(closure, paths)))), *self.inside]
 
     def limit(self, mutated: Mutated, seed: int) -> dict[str, Any]:
         """Return what holds without a fault: how many cycles a simulation may take (twice what the longest takes), and

@@ -41,11 +41,12 @@ class _Faults:
     ----------
     asked : dict
         ``faults``, and ``tests``: the only ones to be run, or None.
+    bench : BlockTests
     substitute : Substitute
     """
 
-    def __init__(self, asked: dict[str, Any], substitute: Substitute):
-        self._asked, self._substitute = asked, substitute
+    def __init__(self, asked: dict[str, Any], bench: BlockTests, substitute: Substitute):
+        self._asked, self._bench, self._substitute = asked, bench, substitute
         self.found: dict[int, dict[str, Any]] = {}
         self._log: list[str] = []
 
@@ -59,7 +60,8 @@ class _Faults:
         if session.testsfailed:
             raise session.Interrupted("tests could not be collected")
         only = self._asked["tests"]
-        items = [item for item in session.items if only is None or item.nodeid in only]
+        items = [item for item in session.items if (only is None or item.nodeid in only)
+                 and item.name.partition("[")[0] not in self._bench.inside]
         items.sort(key=lambda item: item.get_closest_marker("full") is not None)
         context = multiprocessing.get_context("fork")
         for number in self._asked["faults"]:
@@ -100,7 +102,7 @@ def _found(asked: dict[str, Any]) -> str:
     substitute = Substitute(bench.component(), NetlistModel(asked["text"], asked["widths"]), limit=asked["limit"])
     substitute.netlist.library  # noqa: B018 - compiled once, not in each process
     simulation.Simulator = substituted(substitute)
-    faults, log = _Faults(asked, substitute), io.StringIO()
+    faults, log = _Faults(asked, bench, substitute), io.StringIO()
     with (tempfile.TemporaryDirectory(prefix="caesura-faults-") as folder,
           contextlib.redirect_stdout(log), contextlib.redirect_stderr(log)):
         os.environ["CAESURA_CACHE"] = folder  # what passes is not remembered as what passes without a fault

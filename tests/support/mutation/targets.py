@@ -9,7 +9,6 @@ from typing import Any
 from amaranth.lib import wiring
 
 from caesura.hw.arch.geometry import Geometry, preset
-from caesura.hw.device.axi_lite import AxiLiteHost
 from caesura.hw.device.command_processor import CommandProcessor
 from caesura.hw.device.grid_walker import GridWalker
 from caesura.hw.device.kernel_table import KernelTable
@@ -25,6 +24,7 @@ from caesura.hw.dispatch.footprint import Footprint
 from caesura.hw.dispatch.launcher import Launcher
 from caesura.hw.dispatch.room_planner import RangePlanner, RoomPlanner
 from caesura.hw.dispatch.tb_profile import TbProfile
+from caesura.hw.dispatch.tb_supply import TbSupply
 from caesura.hw.dispatch.tb_table import TbTable
 from caesura.hw.dispatch.warp_slots import WarpSlots
 from caesura.hw.dispatch.watch_table import WatchTable
@@ -36,6 +36,7 @@ from caesura.hw.gpu.queues.in_flight import InFlight
 from caesura.hw.gpu.queues.kernel_describer import KernelDescriber
 from caesura.hw.gpu.queues.packet_completion import PacketCompletion
 from caesura.hw.gpu.queues.queue_preemption import QueuePreemption
+from caesura.hw.gpu.queues.queue_registers import QueueRegisters
 from caesura.hw.gpu.queues.queue_states import QueueStates
 from caesura.hw.gpu.register_fan_out import RegisterFanOut
 from caesura.hw.gpu.tb_dispatcher import TbDispatcher
@@ -100,9 +101,11 @@ _NAMES: dict[Any, str] = {RangePlanner: "range_planner"}
 
 
 def _tested(file: str, block: Callable[..., wiring.Component], geometry: Geometry | None,
-            arguments: tuple[Any, ...] = (), count: int = 20, more: tuple[str, ...] = ()) -> Target:
-    """Return a block with faults that its tests have to notice, named as its module; `more` are other files."""
-    bench = BlockTests(file, block, geometry, arguments, more)
+            arguments: tuple[Any, ...] = (), count: int = 20, more: tuple[str, ...] = (),
+            inside: tuple[str, ...] = ()) -> Target:
+    """Return a block with faults that its tests have to notice, named as its module; `more` and `inside` are as of
+    `BlockTests`."""
+    bench = BlockTests(file, block, geometry, arguments, more, inside)
     name = _NAMES.get(block) or block.__module__.rpartition(".")[2]
     return Target(name, bench, count, Contract(lambda ports: within(ports, bench.component())))
 
@@ -149,7 +152,6 @@ TARGETS: Sequence[Target] = (
     _tested("preempt/restore/test_expander.py", Expander, TINY.replace(warp_size=32, lanes=16)),
     _tested("preempt/restore/test_record_reader.py", RecordReader, TINY.replace(warps=8, tb_slots=5)),
     _tested("preempt/restore/test_row_writer.py", RowWriter, TINY),
-    _tested("device/test_axi_lite.py", AxiLiteHost, None),
     _tested("device/test_command_processor.py", CommandProcessor, KERNELS, count=60,
             more=("device/test_grace.py", "device/test_refusals.py", "device/test_switches.py")),
     _tested("device/test_grid_walker.py", GridWalker, KERNELS),
@@ -167,15 +169,17 @@ TARGETS: Sequence[Target] = (
     _tested("dispatch/test_launcher.py", Launcher, TINY),
     _tested("dispatch/test_cheapest_fit.py", RangePlanner, None, (20, 4, 4, 4)),
     _tested("dispatch/test_room_planner.py", RoomPlanner, TINY.replace(tb_slots=3, warps=6, registers=128)),
-    _tested("dispatch/test_tb_profile.py", TbProfile, TINY.replace(tb_slots=4, warps=8)),
+    _tested("dispatch/test_tb_profile.py", TbProfile, TINY.replace(tb_slots=4, warps=8),
+            inside=("test_sums_that_do_not_fit_are_halved", "test_a_tb_that_runs_for_ever_stays_at_the_most")),
+    _tested("dispatch/test_tb_supply.py", TbSupply, SMS),
     _tested("dispatch/test_launch_parts.py", TbTable, LAUNCHED, more=("dispatch/test_launch_models.py",)),
     _tested("dispatch/test_launch_parts.py", WarpSlots, TINY, more=("dispatch/test_launch_models.py",)),
     _tested("dispatch/test_watch_table.py", WatchTable, WATCHED),
     _tested("gpu/test_register_fan_out.py", Combiner, SMS),
-    _tested("gpu/test_command_fan_out.py", CommandFanOut, SMS),
-    _tested("gpu/test_device_events.py", DeviceEvents, SMS),
+    _tested("gpu/test_command_fan_out.py", CommandFanOut, SMS, more=("gpu/test_fan_out_models.py",)),
+    _tested("gpu/test_device_events.py", DeviceEvents, SMS, more=("gpu/test_fan_out_models.py",)),
     _tested("gpu/test_point_of_order.py", PointOfOrder, SMS),
-    _tested("gpu/test_register_fan_out.py", RegisterFanOut, SMS, count=30),
+    _tested("gpu/test_register_fan_out.py", RegisterFanOut, SMS, count=30, more=("gpu/test_fan_out_models.py",)),
     _tested("gpu/test_tb_dispatcher.py", TbDispatcher, SMS, count=30),
     _tested("gpu/test_uncore.py", Uncore, SMS.replace(queues=1, watches=3)),
     _tested("gpu/queues/test_in_flight.py", InFlight, TINY.replace(sms=2, queues=3, queue_capacity=2)),
@@ -184,6 +188,8 @@ TARGETS: Sequence[Target] = (
             TINY.replace(sms=2, queues=1, bytes_per_cycle=4)),
     _tested("gpu/queues/test_queue_preemption.py", QueuePreemption, TINY.replace(sms=2, queues=4, queue_capacity=2),
             count=30),
+    _tested("gpu/queues/test_queue_registers.py", QueueRegisters,
+            SMS.replace(queues=3, queue_capacity=2, kernel_slots=3)),
     _tested("gpu/queues/test_queue_states.py", QueueStates,
             TINY.replace(queues=2, queue_capacity=2, kernel_slots=2, sms=1), count=30),
 )
