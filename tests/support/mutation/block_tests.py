@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import json
 import os
@@ -10,9 +11,12 @@ import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from types import ModuleType
 from typing import Any, ClassVar
+from unittest.mock import patch
 
 import pytest
+from amaranth.hdl import Fragment
 from amaranth.lib import wiring
 
 from caesura.hw.arch.geometry import Geometry
@@ -48,6 +52,8 @@ class BlockTests:
         Other files with tests of the block.
     inside : tuple of str
         Tests that set registers inside the block, which those of a netlist do not follow: they are left out.
+    constants : tuple of tuple
+        Modules, names and values of constants that the tests change while the block is elaborated.
     """
 
     file: str
@@ -56,12 +62,24 @@ class BlockTests:
     arguments: tuple[Any, ...] = ()
     more: tuple[str, ...] = ()
     inside: tuple[str, ...] = ()
+    constants: tuple[tuple[ModuleType, str, int], ...] = ()
     batch: ClassVar[int] = 60
     """Faults of one process."""
 
     def component(self) -> wiring.Component:
         """Return the block."""
-        return self.block(*([] if self.geometry is None else [self.geometry]), *self.arguments)
+        block = self.block(*([] if self.geometry is None else [self.geometry]), *self.arguments)
+        if self.constants:
+            plain = block.elaborate
+
+            def elaborate(platform: Any) -> Fragment:
+                with contextlib.ExitStack() as changed:
+                    for module, name, constant in self.constants:
+                        changed.enter_context(patch.object(module, name, constant))
+                    return Fragment.get(plain(platform), platform)
+
+            block.elaborate = elaborate
+        return block
 
     def texts(self) -> list[str]:
         """Return what decides what the tests do, besides the block."""

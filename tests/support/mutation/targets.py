@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from types import ModuleType
 from typing import Any
 
 from amaranth.lib import wiring
 
 from caesura.hw.arch.geometry import Geometry, preset
+from caesura.hw.device import memory_refusals
 from caesura.hw.device.command_processor import CommandProcessor
+from caesura.hw.device.engine_queue import EngineQueue
 from caesura.hw.device.grid_walker import GridWalker
 from caesura.hw.device.kernel_table import KernelTable
 from caesura.hw.device.register_block import RegisterBlock
@@ -28,6 +31,7 @@ from caesura.hw.dispatch.tb_supply import TbSupply
 from caesura.hw.dispatch.tb_table import TbTable
 from caesura.hw.dispatch.warp_slots import WarpSlots
 from caesura.hw.dispatch.watch_table import WatchTable
+from caesura.hw.dispatch.yield_unit import YieldUnit
 from caesura.hw.gpu.combine import Combiner
 from caesura.hw.gpu.command_fan_out import CommandFanOut
 from caesura.hw.gpu.device_events import DeviceEvents
@@ -102,10 +106,10 @@ _NAMES: dict[Any, str] = {RangePlanner: "range_planner"}
 
 def _tested(file: str, block: Callable[..., wiring.Component], geometry: Geometry | None,
             arguments: tuple[Any, ...] = (), count: int = 20, more: tuple[str, ...] = (),
-            inside: tuple[str, ...] = ()) -> Target:
-    """Return a block with faults that its tests have to notice, named as its module; `more` and `inside` are as of
+            inside: tuple[str, ...] = (), constants: tuple[tuple[ModuleType, str, int], ...] = ()) -> Target:
+    """Return a block with faults that its tests have to notice, named as its module; the last ones are as of
     `BlockTests`."""
-    bench = BlockTests(file, block, geometry, arguments, more, inside)
+    bench = BlockTests(file, block, geometry, arguments, more, inside, constants)
     name = _NAMES.get(block) or block.__module__.rpartition(".")[2]
     return Target(name, bench, count, Contract(lambda ports: within(ports, bench.component())))
 
@@ -154,6 +158,9 @@ TARGETS: Sequence[Target] = (
     _tested("preempt/restore/test_row_writer.py", RowWriter, TINY),
     _tested("device/test_command_processor.py", CommandProcessor, KERNELS, count=60,
             more=("device/test_grace.py", "device/test_refusals.py", "device/test_switches.py")),
+    _tested("device/test_engine_queue.py", EngineQueue, KERNELS.replace(watches=3, entries=5, tb_slots=3), count=40,
+            constants=tuple((memory_refusals, *each) for each in (
+                ("AGAIN_CYCLES", 6), ("TRIES", 3), ("REST_CYCLES", 20)))),
     _tested("device/test_grid_walker.py", GridWalker, KERNELS),
     _tested("device/test_kernel_table.py", KernelTable, KERNELS.replace(windows=3)),
     _tested("device/test_register_block.py", RegisterBlock, KERNELS),
@@ -175,6 +182,8 @@ TARGETS: Sequence[Target] = (
     _tested("dispatch/test_launch_parts.py", TbTable, LAUNCHED, more=("dispatch/test_launch_models.py",)),
     _tested("dispatch/test_launch_parts.py", WarpSlots, TINY, more=("dispatch/test_launch_models.py",)),
     _tested("dispatch/test_watch_table.py", WatchTable, WATCHED),
+    _tested("dispatch/test_yield_unit.py", YieldUnit,
+            TINY.replace(kernel_slots=3, tb_slots=5, warps=6, watches=2, entries=7), count=30),
     _tested("gpu/test_register_fan_out.py", Combiner, SMS),
     _tested("gpu/test_command_fan_out.py", CommandFanOut, SMS, more=("gpu/test_fan_out_models.py",)),
     _tested("gpu/test_device_events.py", DeviceEvents, SMS, more=("gpu/test_fan_out_models.py",)),
