@@ -1,5 +1,6 @@
 """Kernel slots: what software writes is what the hardware sees and software reads back."""
 
+import copy
 import functools
 import random
 
@@ -9,6 +10,8 @@ from caesura.hw.arch.geometry import preset
 from caesura.hw.arch.registers import register_map
 from caesura.hw.device.kernel_table import KernelTable, descriptor_words
 from caesura.hw.device.register_block import KERNEL_BASE, KERNEL_STRIDE
+from support.hw.lockstep import lockstep, number
+from support.hw.simulation import component
 from support.hw.stream_bench import simulate
 
 G = preset("tiny").replace(kernel_slots=3, windows=3)
@@ -96,3 +99,43 @@ def test_the_descriptor_words_cover_kernel_info_exactly(name, entries):
     flat = [(member,) for member in kernel_info(g).members if member != "windows"]
     flat += [("windows", w, end) for w in range(g.windows) for end in ("base", "end")]
     assert sorted(map(str, covered)) == sorted(map(str, flat))
+
+
+def nothing(layout):
+    """What a structure of zeros holds."""
+    return {name: [nothing(field.shape.elem_shape) for _ in range(field.shape.length)]
+            if hasattr(field.shape, "elem_shape") else 0 for name, field in layout}
+
+
+def writes(dut, g, rng, cycles):
+    """Yield writes to any word of any slot, and reads of any."""
+    words, mirror, asked = descriptor_words(g), {}, None
+    kernels = [nothing(dut.kernels[0].shape()) for _ in range(g.kernel_slots)]
+    bits = {name: len(dut.write[name]) for name in ("word", "kernel")}
+
+    def place():
+        word = rng.choice(list(words)) if rng.random() < 0.9 else rng.getrandbits(bits["word"])
+        return {"word": word, "kernel": rng.choice([rng.randrange(g.kernel_slots), rng.getrandbits(bits["kernel"])])}
+
+    for _ in range(cycles):
+        write = place() | {"valid": int(rng.random() < 0.7), "data": number(rng, 32)}
+        select = write if rng.random() < 0.2 else place()
+        select = {name: select[name] for name in ("word", "kernel")}
+        yield {"write": write, "select": select}, {"kernels": copy.deepcopy(kernels), "read_data": asked or 0}
+        asked = mirror.get((select["kernel"], select["word"]))
+        if write["valid"] and write["kernel"] < g.kernel_slots and write["word"] in words:
+            kept = 0
+            for field, path in words[write["word"]]:
+                value = write["data"] >> field.low & (1 << field.width) - 1
+                kept |= value << field.low
+                target = kernels[write["kernel"]]
+                for step in path[:-1]:
+                    target = target[step]
+                target[path[-1]] = value
+            mirror[write["kernel"], write["word"]] = kept
+
+
+@pytest.mark.parametrize("g", [G, G.replace(entries=6, windows=1)], ids=["tiny", "spare entries"])
+def test_any_writes_and_reads_are_those_of_a_model(g):
+    dut = component(KernelTable, g)
+    lockstep(dut, writes(dut, g, random.Random(g.windows), 400))

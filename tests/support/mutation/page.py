@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import textwrap
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -14,7 +15,8 @@ from .campaign import CAUGHT, Result
 from .equivalence import Verdict
 from .targets import TARGETS
 
-__all__ = ["RECORDED", "caught_share", "fault_table", "figures", "record", "recorded", "survivor_table"]
+__all__ = ["RECORDED", "caught_share", "fault_table", "figures", "record", "recorded", "survivor_table",
+           "unrecorded"]
 
 RECORDED = Path(__file__).with_name("recorded.json")
 
@@ -33,7 +35,7 @@ def record(results: Sequence[Result]) -> None:
     kept = {target.name: found.get(target.name) or before[target.name] for target in TARGETS
             if target.name in found or target.name in before}
     write_atomically(RECORDED, json.dumps(kept, indent=1) + "\n")
-    fill({"faults": fault_table(kept), "survivors": survivor_table(kept)})
+    fill({"faults": fault_table(kept), "survivors": survivor_table(kept), "unrecorded": unrecorded(kept)})
 
 
 def recorded() -> dict[str, Any]:
@@ -56,6 +58,13 @@ def fault_table(kept: dict[str, Any]) -> str:
         lines.append(f"| {name} | {sums[0]} | {sums[1]} | {sums[2]} | {sum(len(row['survivors']) for row in rows)} | "
                      f"{100 * caught_share(rows):.1f} % |")
     return "\n".join(lines) + "\n"
+
+
+def unrecorded(kept: dict[str, Any]) -> str:
+    """Return the names of the blocks with faults of which no figures are kept, as Markdown."""
+    names = [f"`{target.name}`" for target in TARGETS if target.name not in kept]
+    text = f"Blocks with faults and tests, and without figures: {', '.join(names) or 'none'}."
+    return textwrap.fill(text, 118, break_on_hyphens=False) + "\n"
 
 
 def survivor_table(kept: dict[str, Any]) -> str:

@@ -97,13 +97,14 @@ LIMITS = {
 
 def entry_of(rng, g, number, **changes):
     """A good entry, the `number`-th of its CCB, but for changes and its checksum."""
-    length = 4 * rng.randint(5 * ROW_WORDS + 1, 0x400)
+    warps, registers, area = (ACCEPTED[name] for name in ("warps", "registers", "area_bytes"))
+    length = 4 * rng.randint(warps * ACCEPTED["row_words"] + 1, 0x400)
     return {**{name: rng.getrandbits(field.width) for name, field in CCB_ENTRY}, "state": State.COMPLETE,
             "version": VERSION, "zero": 0, "geometry_hash": g.hash, "generation": GENERATION + number % g.tb_slots,
-            "register_image": CCB + 128 * (places(g) + 1) + AREA * number, "base_crc": 0, "incremental": 0,
-            "registers_stay": 0, "lines_stay": 0, "none": 0,
-            "live_warps": rng.randint(1, 31), "length": length, "data_bytes": rng.randint(0, length), "registers": 13,
-            "warps": 5, "mechanism": rng.choice(list(Mechanism)), **changes}
+            "register_image": ACCEPTED["ccb_base"] + 128 * (places(g) + 1) + area * number, "base_crc": 0,
+            "incremental": 0, "registers_stay": 0, "lines_stay": 0, "none": 0,
+            "live_warps": rng.randint(1, (1 << warps) - 1), "length": length, "data_bytes": rng.randint(0, length),
+            "registers": registers, "warps": warps, "mechanism": rng.choice(list(Mechanism)), **changes}
 
 
 def sealed(entry, of_base):
@@ -361,3 +362,30 @@ def test_a_machine_without_checkpoints_takes_no_increment(adopt):
     g, rng = G.replace(checkpoints=False, in_place=False), random.Random(8)
     ccb = Ccb(rng, {0, 2, 4}, g=g)
     run((ccb, 0), (ccb.spoiled(2, 0, {"incremental": 1}), 1), (ccb.spoiled(2, 0, {"base_crc": 1}), 1), adopt=adopt, g=g)
+
+
+STRICT = ("version", "zero", "geometry_hash", "register_image", "none", "registers", "warps", "base_crc")
+"""Fields that have one right value."""
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_kernel_of_any_size_has_entries_of_its_own_alone(seed, monkeypatch):
+    """Any bit of what is expected is inverted, in an entry or a base, or the table is as long as the stream, or not."""
+    rng, scenarios = random.Random(f"any size {seed}"), []
+    warps, registers = rng.randint(1, 6), rng.randint(1, 64)
+    for name, size in (("warps", warps), ("registers", registers), ("row_words", row_words(registers)),
+                       ("area_bytes", 128 * rng.randint(32, 1 << 13)), ("ccb_base", 128 * rng.getrandbits(20))):
+        monkeypatch.setitem(ACCEPTED, name, size)
+    for _ in range(12):
+        saved = {k for k in range(G.tb_slots) if rng.random() < 0.8} | {rng.randrange(G.tb_slots)}
+        ccb, place = Ccb(rng, saved, {k for k in saved if rng.random() < 0.5}), rng.choice(sorted(saved))
+        of_base = place in ccb.increments and rng.getrandbits(1)
+        name = rng.choice((*STRICT, *(("generation",) if not of_base else ())))
+        entry = (ccb.bases if of_base else ccb.entries)[place]
+        flipped = entry[name] ^ 1 << rng.randrange(CCB_ENTRY[name].width)
+        live = rng.randint(1, (1 << warps) - 1)
+        table = 4 * live.bit_count() * row_words(registers)
+        scenarios += [(ccb, 0), (ccb.spoiled(place, of_base, {name: flipped}), 1)]
+        scenarios += [(ccb.spoiled(place, of_base, {"live_warps": live, "length": length, "data_bytes": 0}), bad)
+                      for length, bad in ((table, 1), (table + 4, 0))]
+    run(*scenarios)
