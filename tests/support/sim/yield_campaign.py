@@ -104,10 +104,13 @@ class OutageCampaign(Campaign):
 
     OUTAGES = (1, 10, 100, 300, 1000, 5000)
     """Cycles; in the last a wake-up is given up."""
+    RETRY = 1000
+    """Cycles in which a kernel tries a wake-up again that memory refused: its pause and a pass of either kernel."""
 
     def __init__(self, seed, g):
         super().__init__(seed, True, RtlTransport, g)
-        self.outages = self.given_up = 0
+        self.given_up = 0
+        self.refused = set()  # kernels of which memory has refused writes, so that a TB may be parked
 
     def disturb(self, slot):
         rng = self.rng
@@ -117,12 +120,13 @@ class OutageCampaign(Campaign):
             reads, writes = rng.choice(((True, False), (False, True), (True, True)))
             first = rng.choice((start, start, rng.randrange(start, end, 128)))
             self.transport.add_error_range(ErrorRange(first, end, reads, writes))
+            if writes:
+                self.refused.add(self.contexts.index((start, end)))
         if rng.random() < 0.7:  # some TBs are called
             self.bench.set("notify_begin", self.done)
             self.bench.set("notify_end", self.done + sum(self.sizes) * self.stride)
         self.transport.advance(rng.choice(self.OUTAGES))
         self.transport.clear_error_ranges()
-        self.outages += 1
         for slot in (0, 1):
             if self.bench.state(slot) is KernelState.PREEMPTED:
                 self.given_up += 1
@@ -130,10 +134,25 @@ class OutageCampaign(Campaign):
 
     def command(self, slot):
         """Give a command. A preempt saves the others of a TB that is parked since its heads were refused, and says so;
-        a resume brings all back."""
+        a resume brings all back. If it had none to save, since all are away, the kernel runs on."""
         try:
             super().disturb(slot)
         except RuntimeError as error:
-            if "BUS_ERROR" not in str(error) or not self.outages or self.bench.state(slot) is not KernelState.PREEMPTED:
+            if "BUS_ERROR" not in str(error) or slot not in self.refused:
                 raise
+            self.refused.remove(slot)
+            state = self.bench.state(slot)
+            if state is KernelState.PREEMPTED:
+                self.bench.resume(slot, limit=50_000)
+            elif state is KernelState.RUNNING and self.bench.get(f"kernel[{slot}].away"):
+                self.preempt_again(slot)
+            else:
+                raise
+
+    def preempt_again(self, slot):
+        """Preempt a kernel without error once it has brought its parked TB back by itself."""
+        self.transport.advance(self.RETRY)
+        if self.bench.state(slot) is KernelState.RUNNING:
+            self.bench.preempt(slot, Mechanism.LIVE)
+        if self.bench.state(slot) is KernelState.PREEMPTED:
             self.bench.resume(slot, limit=50_000)
