@@ -21,12 +21,12 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from ..ir.cfg import graph as flow_graph
-from ..ir.cfg import memoized
+from ..ir.cfg import kept, memoized
 from ..ir.digraph import DiGraph
 from ..ir.kernel import Kernel, Op, Reg
 from .dominance import dominators_of
 
-__all__ = ["Place", "DominatorTree", "Definitions"]
+__all__ = ["Place", "DominatorTree", "Definitions", "definitions_of"]
 
 
 class Place(NamedTuple):
@@ -171,3 +171,9 @@ class Definitions:
             return bisect_left(indices, at.index) == bisect_left(indices, place.index)
         op = self._single.get(reg)
         return op is not None and self.before(op, at)
+
+
+@kept
+def definitions_of(kernel: Kernel) -> Definitions:
+    """Return the definitions of a kernel, the same as long as it stays as it is."""
+    return Definitions(kernel)

@@ -14,6 +14,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from ..ir.cfg import graph as flow_graph
+from ..ir.cfg import kept
 from ..ir.digraph import DiGraph
 from ..ir.kernel import Block, Kernel, Op, Reg
 from .dataflow import Analysis, solve
@@ -59,8 +60,17 @@ def _read_condition(block: Block, live: set[Reg]) -> None:
 
 
 def liveness(kernel: Kernel, graph: DiGraph | None = None) -> Liveness:
-    """Compute the liveness of every register in `kernel` (over its control-flow graph, if at hand)."""
-    graph = flow_graph(kernel) if graph is None else graph
+    """Return the liveness of every register in `kernel`, over its control-flow graph, or another one."""
+    own = flow_graph(kernel)
+    return _own(kernel) if graph is None or graph is own else _over(kernel, graph)
+
+
+@kept
+def _own(kernel: Kernel) -> Liveness:
+    return _over(kernel, flow_graph(kernel))
+
+
+def _over(kernel: Kernel, graph: DiGraph) -> Liveness:
     gen: dict[str, frozenset[Reg]] = {}
     kill: dict[str, frozenset[Reg]] = {}
     for block in kernel.blocks:

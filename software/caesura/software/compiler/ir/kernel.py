@@ -22,7 +22,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 from .digraph import DiGraph
 from .variables import Binding, Parameter, Relocation, Symbol
@@ -31,11 +31,41 @@ __all__ = ["Reg", "Imm", "Pred", "TRUE", "FALSE", "Use", "Op", "Summary", "Call"
            "Routine", "Kernel"]
 
 
-class Reg(NamedTuple):
-    """A register: kind (see the module) and number."""
+class _Interned:
+    """Objects of a class that are equal are one object: compared and hashed by address, which sets and dictionaries of
+    registers live on. As many are kept as the largest kernel of the process has."""
 
+    __slots__ = ()
+
+    def __setattr__(self, name: str, value: object) -> None:
+        raise AttributeError(f"{type(self).__name__} does not change: {name} is {getattr(self, name)}")
+
+
+class Reg(_Interned):
+    """A register: kind (see the module) and number. They are in order of kind, then of number."""
+
+    __slots__ = ("index", "kind")
     kind: str
     index: int
+    _known: ClassVar[dict[tuple[str, int], Reg]] = {}
+
+    def __new__(cls, kind: str, index: int) -> Reg:
+        found = cls._known.get((kind, index))
+        if found is None:
+            found = object.__new__(cls)
+            object.__setattr__(found, "kind", kind)
+            object.__setattr__(found, "index", index)
+            found = cls._known.setdefault((kind, index), found)  # of two threads one is first
+        return found
+
+    def __lt__(self, other: Reg) -> bool:
+        return self.index < other.index if self.kind == other.kind else self.kind < other.kind
+
+    def __reduce__(self):
+        return Reg, (self.kind, self.index)
+
+    def __repr__(self) -> str:
+        return f"Reg(kind={self.kind!r}, index={self.index})"
 
     def __str__(self) -> str:
         return f"{self.kind}{self.index}" if self.kind in "RPU" else f"%{self.kind}{self.index}"
@@ -50,11 +80,28 @@ class Imm(NamedTuple):
         return str(self.value)
 
 
-class Pred(NamedTuple):
+class Pred(_Interned):
     """A predicate as it is read: register (None = always true) and whether negated."""
 
+    __slots__ = ("negated", "reg")
     reg: Reg | None
-    negated: bool = False
+    negated: bool
+    _known: ClassVar[dict[tuple[Reg | None, bool], Pred]] = {}
+
+    def __new__(cls, reg: Reg | None, negated: bool = False) -> Pred:
+        found = cls._known.get((reg, negated))
+        if found is None:
+            found = object.__new__(cls)
+            object.__setattr__(found, "reg", reg)
+            object.__setattr__(found, "negated", negated)
+            found = cls._known.setdefault((reg, negated), found)
+        return found
+
+    def __reduce__(self):
+        return Pred, (self.reg, self.negated)
+
+    def __repr__(self) -> str:
+        return f"Pred(reg={self.reg!r}, negated={self.negated})"
 
     def __str__(self) -> str:
         return ("!" if self.negated else "") + (str(self.reg) if self.reg else "true")
@@ -267,6 +314,8 @@ class Kernel:
         What it calls.
     flow : tuple or None
         Kept by `ir.cfg.graph`: the control-flow graph last asked for, and what it was made of.
+    facts : tuple or None
+        Kept by `ir.cfg.kept`: the code that was last analysed, and what was found.
     """
 
     name: str
@@ -287,6 +336,7 @@ class Kernel:
     source: str = "<ptx>"
     routines: list[Routine] = field(default_factory=list)
     flow: tuple[list, DiGraph] | None = field(default=None, init=False, repr=False)
+    facts: tuple[list, dict[str, Any]] | None = field(default=None, init=False, repr=False)
     _next: dict[str, int] = field(default_factory=dict, repr=False)
 
     def fresh(self, kind: str) -> Reg:

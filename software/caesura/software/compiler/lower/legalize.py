@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..ir.kernel import Imm, Kernel, Op, Reg, Use
+from ..ir.kernel import Imm, Kernel, Op, Pred, Reg, Use
 from ..ir.spec import WIDE, is_memory
 from .wide import EXPANSIONS, Emitter
 
@@ -84,5 +84,5 @@ def _expand(kernel: Kernel, op: Op, split) -> list[Op]:
 def _rename(ops: list[Op], old: Reg, new: Reg) -> None:
     for op in ops:
         op.defs = tuple(new if d == old else d for d in op.defs)
-        op.uses = tuple(new if u == old else u._replace(reg=new) if getattr(u, "reg", None) == old else u
+        op.uses = tuple(new if u == old else Pred(new, u.negated) if isinstance(u, Pred) and u.reg is old else u
                         for u in op.uses)

@@ -7,7 +7,7 @@ chains of them collapse from the front. A negated operand is the opposite compar
 
 from __future__ import annotations
 
-from ..analysis.definitions import Definitions
+from ..analysis.definitions import Definitions, definitions_of
 from ..ir.kernel import Block, Kernel, Op, Pred, Reg
 
 __all__ = ["chain_conditions"]
@@ -24,7 +24,7 @@ _OPPOSITES = {
 
 def chain_conditions(kernel: Kernel) -> bool:
     """Rewrite the conjunctions and disjunctions of `kernel` (stage ``narrow``); returns whether there were any."""
-    known = Definitions(kernel)
+    known = definitions_of(kernel)
     return any([_Chains(block, known).run() for block in kernel.blocks])
 
 
@@ -60,7 +60,7 @@ class _Chains:
                 made.defs = (op.dest,)
                 made.name = _OPPOSITES[made.name] if use.negated else made.name
                 if made.guard is not None:
-                    made.guard = made.guard._replace(reg=op.dest)
+                    made.guard = Pred(op.dest, made.guard.negated)
         later[0].guard = Pred(op.dest, op.name == "por")
         self._made[op.dest] = earlier + later
         self._gone.add(op)

@@ -11,7 +11,7 @@ value at all of them and nothing else reads the sum, which is then dead. (Otherw
 
 from __future__ import annotations
 
-from ..analysis.definitions import Definitions, Place
+from ..analysis.definitions import Place, definitions_of
 from ..ir.kernel import TRUE, Imm, Kernel, Op, Pred, Reg, Use
 from ..ir.spec import GROUPS, is_memory, offset_fits
 
@@ -21,7 +21,7 @@ __all__ = ["propagate"]
 class _Propagation:
     def __init__(self, kernel: Kernel):
         self._kernel = kernel
-        self._known = Definitions(kernel)
+        self._known = definitions_of(kernel)
         self._folds: dict[Op, bool] = {}
         self._copied = {reg for op in kernel.ops() if op.name in ("mov", "pand") for reg in op.written()}
         self.changed = False

@@ -21,7 +21,7 @@ from collections.abc import Collection
 
 from caesura.hw.arch.isa import BY_NAME, Unit
 
-from ..analysis.definitions import Definitions
+from ..analysis.definitions import Definitions, definitions_of
 from ..analysis.liveness import Liveness, liveness
 from ..ir.cfg import by_label
 from ..ir.cfg import graph as flow_graph
@@ -47,7 +47,7 @@ def convert_ifs(kernel: Kernel) -> bool:
 
 def _sweep(kernel: Kernel) -> bool:
     blocks, flow = by_label(kernel), flow_graph(kernel)
-    known, live = Definitions(kernel), liveness(kernel, flow)
+    known, live = definitions_of(kernel), liveness(kernel, flow)
     gone: set[str] = set()
     for block in kernel.blocks:
         if block.label in gone or block.end.condition is None:

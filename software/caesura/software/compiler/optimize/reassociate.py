@@ -21,7 +21,7 @@ disappears, or nothing else reads ``t``, in the same block. Sums that differ by 
 
 from __future__ import annotations
 
-from ..analysis.definitions import Definitions
+from ..analysis.definitions import definitions_of
 from ..ir.kernel import Imm, Kernel, Op, Reg
 from ..ir.spec import is_memory
 
@@ -35,7 +35,7 @@ _LINEAR = {"iadd", "isub", "shl", "imul.lo", "imad.lo"}
 class _Reassociation:
     def __init__(self, kernel: Kernel):
         self._kernel = kernel
-        self._known = Definitions(kernel)
+        self._known = definitions_of(kernel)
         self._done: set[Op] = set()
         self._addresses: dict[tuple[Reg, int], bool] = {}
 

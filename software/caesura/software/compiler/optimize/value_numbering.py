@@ -26,7 +26,7 @@ from __future__ import annotations
 from typing import Any
 
 from ..analysis import linear_forms
-from ..analysis.definitions import Definitions
+from ..analysis.definitions import definitions_of
 from ..analysis.headroom import Headroom
 from ..analysis.linear_forms import LinearForm
 from ..ir.cfg import by_label
@@ -40,7 +40,7 @@ __all__ = ["is_repeatable", "number_values"]
 
 class _Numbering:
     def __init__(self, kernel: Kernel):
-        self._known = Definitions(kernel)
+        self._known = definitions_of(kernel)
         self._headroom = Headroom(kernel, self._known)
         self._blocks = by_label(kernel)
         self._flow = flow_graph(kernel)

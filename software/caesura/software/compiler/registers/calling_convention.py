@@ -128,5 +128,5 @@ def physical(use: Any, registers: Mapping[Reg, Reg]) -> Any:
     if isinstance(use, Reg):
         return registers.get(use, use)
     if isinstance(use, Pred) and use.reg is not None:
-        return use._replace(reg=registers.get(use.reg, use.reg))
+        return Pred(registers.get(use.reg, use.reg), use.negated)
     return use

@@ -44,12 +44,12 @@ def spill_predicates(kernel: Kernel, victims: Collection[Reg]) -> set[Reg]:
                 ops.append(Op("mov", (homes[victim],), (Imm(1),), Pred(copy), line=op.line))
         condition = block.end.condition
         if condition is not None and condition.reg is not None and condition.reg in homes:
-            block.end.condition = condition._replace(reg=load(condition.reg, ops, block.end.line))
+            block.end.condition = Pred(load(condition.reg, ops, block.end.line), condition.negated)
         block.ops = ops
     return made
 
 
 def _replaced(use, copies: dict[Reg, Reg]):
     if isinstance(use, Pred) and use.reg is not None:
-        return use._replace(reg=copies.get(use.reg, use.reg))
+        return Pred(copies.get(use.reg, use.reg), use.negated)
     return use
