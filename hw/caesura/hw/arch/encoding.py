@@ -11,6 +11,9 @@ from .isa import BY_CODE, BY_NAME, FIELDS, PT, Format, Opcode
 
 __all__ = ["Instruction", "encode", "decode"]
 
+_PREDICATES = ("guard", "pa", "pb", "pd")
+"""Fields that are `PT` where they are left out."""
+
 
 @dataclass(frozen=True)
 class Instruction:
@@ -45,7 +48,7 @@ class Instruction:
 
     def get(self, name: str) -> int:
         """Return a field's value, or its default."""
-        return self.fields.get(name, PT if name in ("guard", "pa", "pb", "pd") else 0)
+        return self.fields.get(name, PT if name in _PREDICATES else 0)
 
     @property
     def guard(self) -> tuple[int, bool] | None:
@@ -115,6 +118,10 @@ class _Places(NamedTuple):
     ----------
     fields : tuple of (str, int, int)
         Name, lowest bit and mask of each field, but for one whose bits another has.
+    lows : dict of str to int
+        Lowest bit of each of these fields.
+    defaults : tuple of (str, int)
+        Those that are not 0 where they are left out: name, and the word with that alone.
     groups : tuple of (str, int)
         Fields that name several registers, and how many.
     always : tuple of str
@@ -124,6 +131,8 @@ class _Places(NamedTuple):
     """
 
     fields: tuple[tuple[str, int, int], ...]
+    lows: dict[str, int]
+    defaults: tuple[tuple[str, int], ...]
     groups: tuple[tuple[str, int], ...]
     always: tuple[str, ...]
     b: bool
@@ -147,7 +156,9 @@ def _places(code: int) -> _Places:
     fields = tuple((name, low, (1 << width) - 1) for name, (low, width) in FIELDS[op.format].items()
                    if name != unused)
     groups = (("d", op.data_registers), *((x, 2) for x in op.pairs if x in op.operands))
-    return _Places(fields, tuple((name, group) for name, group in groups if group > 1),
+    return _Places(fields, {name: low for name, low, _ in fields},
+                   tuple((name, PT << low) for name, low, _ in fields if name in _PREDICATES),
+                   tuple((name, group) for name, group in groups if group > 1),
                    tuple(name for name in "dabc" if "u" + name in op.operands),
                    "ub" not in op.operands, "mem" in op.operands and "ua" not in op.operands)
 
@@ -161,7 +172,7 @@ def encode(instruction: Instruction) -> int:
         If a field is not of the format, out of range, or a register group is misaligned.
     """
     op = instruction.op
-    layout = FIELDS[op.format]
+    layout, get, places = FIELDS[op.format], instruction.get, _places(op.code)
     word = op.code << 54
     for name, value in instruction.fields.items():
         if name not in layout:
@@ -173,9 +184,11 @@ def encode(instruction: Instruction) -> int:
             raise ValueError(f"{op.name}: imm = {value} does not fit {width} bits with a sign")
         if not 0 <= value < 1 << width:
             raise ValueError(f"{op.name}: {name} = {value} does not fit {width} bits")
-    get, places = instruction.get, _places(op.code)
-    for name, low, mask in places.fields:
-        word |= (get(name) & mask) << low
+        if name in places.lows:
+            word |= value << places.lows[name]
+    for name, bits in places.defaults:
+        if name not in instruction.fields:
+            word |= bits
     for name, group in places.groups:
         if get(name) % group:
             raise ValueError(f"{op.name}: register {get(name)} is not a multiple of {group}")

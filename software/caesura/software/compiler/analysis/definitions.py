@@ -122,13 +122,14 @@ class Definitions:
         return found
 
     def _indices(self, label: str, reg: Reg) -> Sequence[int]:
-        """Return where a block writes a register."""
+        """Return where a block writes a register that has several definitions, or one under a guard."""
         written = self._written.get(label)
         if written is None:
             written = self._written[label] = {}
             for index, op in enumerate(self._ops[label]):
                 for other in op.written():
-                    written.setdefault(other, []).append(index)
+                    if self._single[other] is None:
+                        written.setdefault(other, []).append(index)
         return written.get(reg, ())
 
     def single(self, reg: Reg) -> Op | None:
@@ -155,22 +156,27 @@ class Definitions:
 
         That is the last one in the same block, or the only one, if it dominates.
         """
+        op = self._single.get(reg)
+        if op is not None:
+            return op if self.before(op, place) else None
         indices = self._indices(place.label, reg)
         before = bisect_left(indices, place.index)
-        if before:
-            op = self._ops[place.label][indices[before - 1]]
-            return op if op.guard is None else None
-        op = self._single.get(reg)
-        return op if op is not None and self.before(op, place) else None
+        if not before:
+            return None
+        op = self._ops[place.label][indices[before - 1]]
+        return op if op.guard is None else None
 
     def unchanged(self, reg: Reg, since: Op, place: Place) -> bool:
         """Whether `reg` has at `place` the value that it had when `since`, which dominates it, was last executed."""
         at = self.places[since]
-        if at.label == place.label and at.index < place.index:
-            indices = self._indices(place.label, reg)
-            return bisect_left(indices, at.index) == bisect_left(indices, place.index)
         op = self._single.get(reg)
-        return op is not None and self.before(op, at)
+        if at.label != place.label or at.index >= place.index:
+            return op is not None and self.before(op, at)
+        if op is not None:
+            made = self.places[op]
+            return made.label != at.label or not at.index <= made.index < place.index
+        indices = self._indices(place.label, reg)
+        return bisect_left(indices, at.index) == bisect_left(indices, place.index)
 
 
 @kept

@@ -173,8 +173,10 @@ def _leaders(name: str, instructions: list[Instruction]) -> list[int]:
     for pc, instruction in enumerate(instructions):
         ends = instruction.op.name in ("bra", "bru") or instruction.op.name == "exit" and instruction.guard is None
         for kind in ("target", "reconv"):
+            if kind not in instruction.op.operands:
+                continue
             point = instruction.get(kind)
-            if kind not in instruction.op.operands or kind == "reconv" and point == PC_NONE:
+            if kind == "reconv" and point == PC_NONE:
                 continue
             if point >= count:
                 raise ImageError(f"kernel {name}, pc {pc}: branch to {point}, beyond the code of {count} words")

@@ -316,6 +316,8 @@ class Kernel:
         Kept by `ir.cfg.graph`: the control-flow graph last asked for, and what it was made of.
     facts : tuple or None
         Kept by `ir.cfg.kept`: the code that was last analysed, and what was found.
+    legal : dict of str to set
+        Kept by `ir.spec.verify`: what it has found legal at each stage.
     """
 
     name: str
@@ -337,6 +339,7 @@ class Kernel:
     routines: list[Routine] = field(default_factory=list)
     flow: tuple[list, DiGraph] | None = field(default=None, init=False, repr=False)
     facts: tuple[list, dict[str, Any]] | None = field(default=None, init=False, repr=False)
+    legal: dict[str, set[tuple]] = field(default_factory=dict, init=False, repr=False)
     _next: dict[str, int] = field(default_factory=dict, repr=False)
 
     def fresh(self, kind: str) -> Reg:
@@ -369,8 +372,16 @@ class Kernel:
 
     def allocated(self) -> int:
         """Vector registers that a thread needs, once they have places: one more than the highest, at least one."""
-        return 1 + max((reg.index for body in self.bodies() for op in body.ops() for reg in (*op.written(), *op.read())
-                        if reg.kind == "R"), default=0)
+        return 1 + max((reg.index for body in self.bodies() for reg in body.registers() if reg.kind == "R"), default=0)
+
+    def registers(self) -> set[Reg]:
+        """All registers that operations name, those of routines left out."""
+        found: set[Reg | None] = set()
+        for block in self.blocks:
+            for op in block.ops:
+                found.update(op.defs, op.read())
+        found.discard(None)
+        return found  # pyright: ignore[reportReturnType]
 
     def replace_ops(self, replacement: Callable[[Op], list[Op] | None]) -> bool:
         """Put what `replacement` returns in the place of each operation; where it is None the operation stays.

@@ -11,6 +11,7 @@ Three stages, each a subset of the one before:
 from __future__ import annotations
 
 import functools
+import operator
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
@@ -178,13 +179,13 @@ def is_constant(op: Op) -> bool:
 
 def machine_opcode(op: Op) -> Opcode | None:
     """Return the row of the instruction table that encodes `op` with its operands, None if there is none."""
+    kinds = [*map(type, op.uses)]
     if is_memory(op):
-        fixed = op.uses[0].value if isinstance(op.uses[0], Imm) else 0
-        legal = offset_fits(op, fixed + op.imm) and not any(isinstance(use, Imm) for use in op.uses[1:])
-        return BY_NAME.get(op.name) if legal else None
-    constants = [k for k, use in enumerate(op.uses) if isinstance(use, Imm)]
-    if not constants:
+        fixed = op.uses[0].value if kinds[0] is Imm else 0
+        return BY_NAME.get(op.name) if Imm not in kinds[1:] and offset_fits(op, fixed + op.imm) else None
+    if Imm not in kinds:
         return BY_NAME.get(op.name)
+    constants = [k for k, kind in enumerate(kinds) if kind is Imm]
     row = BY_NAME.get(op.name if op.name.endswith(".i") else op.name + ".i")
     if row is None:
         return None
@@ -192,8 +193,12 @@ def machine_opcode(op: Op) -> Opcode | None:
     return row if constants == [places.index("imm")] and len(places) == len(op.uses) else None
 
 
+_judged = operator.attrgetter("name", "defs", "uses", "guard", "imm")
+"""All of an operation that its verdict depends on."""
+
+
 def verify(kernel: Kernel, stage: str) -> None:
-    """Check that `kernel` is legal at `stage`.
+    """Check that `kernel` is legal at `stage`; each operation is judged once, as long as it stays as it is.
 
     Raises
     ------
@@ -203,11 +208,15 @@ def verify(kernel: Kernel, stage: str) -> None:
     labels = {block.label for block in kernel.blocks}
     if len(labels) != len(kernel.blocks) or not labels:
         raise IRError(f"{kernel.name}: no blocks, or two blocks with one label")
+    legal = kernel.legal.setdefault(stage, set())
     for block in kernel.blocks:
-        for op in block.ops:
+        for op, facts in zip(block.ops, map(_judged, block.ops), strict=True):
+            if facts in legal:
+                continue
             problem = _problem(op, stage)
             if problem:
                 raise IRError(f"{kernel.name}, block {block.label}, line {op.line}: {problem} in {op}")
+            legal.add(facts)
         unknown = set(block.end.targets) - labels
         if unknown or len(block.end.targets) > 2 or (len(block.end.targets) == 2) != (block.end.condition is not None):
             raise IRError(f"{kernel.name}, block {block.label}: bad terminator {block.end}")

@@ -48,11 +48,11 @@ def lowers_half(*opcodes: str) -> Callable[[Handler], Handler]:
 
 def handler(instruction: Instruction) -> Handler | None:
     """Return the function for an instruction, None if there is none."""
-    base = instruction.base
-    if base in _HALF_HANDLERS and any(m in HALF_TYPES for m in instruction.modifiers[-2:]):
+    base, last = instruction.base, instruction.modifiers[-2:]
+    if base in _HALF_HANDLERS and any(m in HALF_TYPES for m in last):
         return _HALF_HANDLERS[base]
     for type, handlers in _FLOAT_HANDLERS.items():
-        if type in instruction.modifiers[-2:] and base in handlers:
+        if type in last and base in handlers:
             return handlers[base]
     if base in _HANDLERS:
         return _HANDLERS[base]

@@ -71,9 +71,10 @@ def place_variables(module: Module) -> ModuleVariables:
     """
     banks = {"const": Bank(), "global": Bank()}
     symbols: dict[str, Symbol] = {}
-    named = _names_in(module)
-    placed = [v for v in module.variables if v.space in banks and v.type not in OPAQUE_TYPES
-              and not (v.extern and v.name not in named)]
+    placed = [v for v in module.variables if v.space in banks and v.type not in OPAQUE_TYPES]
+    if any(v.extern for v in placed):
+        named = _names_in(module)
+        placed = [v for v in placed if not v.extern or v.name in named]
     placed.sort(key=lambda v: v.space == "global" and not v.initial)
     for variable in placed:
         if variable.extern or not variable.element_count:
@@ -163,10 +164,11 @@ def place_shared(ctx: Context, module: Module, function: Function) -> int:
         if variable.space == "shared" and variable.initialized:
             raise _error(ctx.file, variable, f"shared variable {variable.name} has an initial value",
                          "a kernel that stores it")
-    named = _names_of(function)
-    used = [v for v in (*function.variables, *(v for v in module.variables if v.name in named)) if v.space == "shared"]
-    if any(isinstance(s, Instruction) and s.base in ("bar", "barrier") and "red" in s.modifiers
-           for s in function.statements):
+    shared = [v for v in module.variables if v.space == "shared"]
+    named = _names_of(function) if shared else set()
+    used = [*(v for v in function.variables if v.space == "shared"), *(v for v in shared if v.name in named)]
+    if any(isinstance(s, Instruction) and s.opcode.startswith("bar") and s.base in ("bar", "barrier")
+           and "red" in s.modifiers for s in function.statements):
         used.append(Variable("shared", "b32", REDUCTION, function.line, column=function.column))
     dynamic = [v for v in used if v.extern or v.elements == 0]
     end = 0

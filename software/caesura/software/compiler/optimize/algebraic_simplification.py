@@ -6,6 +6,7 @@ import functools
 from collections.abc import Callable
 
 from ..ir.kernel import FALSE, TRUE, Imm, Kernel, Op, Pred, Reg, Use
+from ..ir.spec import SIGNATURES
 
 __all__ = ["COMMUTES", "simplify"]
 
@@ -45,7 +46,7 @@ _TEST: dict[str, Callable[[int, int], bool]] = {
 
 def simplify(kernel: Kernel) -> bool:
     """Simplify every operation of `kernel` (stage ``narrow``); returns whether anything changed."""
-    bits = _significant_bits(kernel)
+    bits = _significant_bits(kernel) if any(op.name == "and" for op in kernel.ops()) else {}
     return kernel.replace_ops(lambda op: _rewrite(op, bits))
 
 
@@ -63,10 +64,10 @@ def _again(op: Op, name: str, *uses: Use) -> list[Op]:
 
 def _rewrite(op: Op, bits: dict[Reg, int]) -> list[Op] | None:
     """Return what takes the place of `op`, None if it stays."""
-    if op.guard == FALSE:
+    if op.guard is FALSE:
         return []
     name, uses = op.name, op.uses
-    if Imm not in map(type, uses) and not _judged_without_constant(name):
+    if name not in _WITHOUT_CONSTANT and Imm not in map(type, uses):
         return None
     if name in ("pand", "por", "pxor"):
         return _predicate(op)
@@ -92,10 +93,10 @@ def _rewrite(op: Op, bits: dict[Reg, int]) -> list[Op] | None:
     return None
 
 
-@functools.cache
-def _judged_without_constant(name: str) -> bool:
-    return name in ("pand", "por", "pxor", "iaddc", "isubc", "sel", "imad.lo") \
-        or name.startswith(("setp.", "ffma.", "dfma."))
+_WITHOUT_CONSTANT = frozenset(
+    name for name in SIGNATURES if name in ("pand", "por", "pxor", "iaddc", "isubc", "sel", "imad.lo")
+    or name.startswith(("setp.", "ffma.", "dfma.")))
+"""Operations that are judged without a constant operand too."""
 
 
 def _with_constant(op: Op, a: Use, b: int, bits: dict[Reg, int]) -> list[Op] | None:

@@ -38,11 +38,12 @@ class _Propagation:
                 block.end.condition = condition
 
     def _rewrite(self, op: Op, place: Place) -> None:
-        uses = self._whole(op, tuple(self._resolve(use, place) for use in op.uses))
-        guard = self._resolve(op.guard, place) if op.guard is not None else None
-        if guard == TRUE:
+        uses, guard, imm = op.uses, op.guard, op.imm
+        if not self._copied.isdisjoint(op.read()):
+            uses = self._whole(op, tuple([self._resolve(use, place) for use in uses]))
+            guard = self._resolve(guard, place) if guard is not None else None
+        if guard is TRUE:
             guard = None
-        imm = op.imm
         if is_memory(op):
             base, offset = self._fold_base(uses[0], place)
             if offset_fits(op, imm + offset):

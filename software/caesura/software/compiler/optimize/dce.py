@@ -30,11 +30,15 @@ def _unread(kernel: Kernel) -> bool:
     definitions: dict[Reg, list[Op]] = {}
     pending: list[Op] = []
     needed: set[Reg] = set()
-    for op in kernel.ops():
-        for reg in op.written():
-            definitions.setdefault(reg, []).append(op)
-        if not is_pure(op):
-            pending.append(op)
+    for block in kernel.blocks:
+        for op in block.ops:
+            for reg in op.written():
+                if reg in definitions:
+                    definitions[reg].append(op)
+                else:
+                    definitions[reg] = [op]
+            if not is_pure(op):
+                pending.append(op)
     for block in kernel.blocks:
         condition = block.end.condition
         if condition is not None and condition.reg is not None:

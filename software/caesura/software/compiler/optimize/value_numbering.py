@@ -115,7 +115,7 @@ class _Numbering:
     @staticmethod
     def _key(op: Op, operands: list, label: str) -> tuple:
         if op.name in COMMUTES:
-            operands = [*sorted(operands[:2], key=repr), *operands[2:]]
+            operands = [frozenset(operands[:2]), *operands[2:]]
         local = label if any(d.kind == "p" for d in op.written()) else ""
         return op.name, op.imm, tuple(operands), local
 

@@ -310,9 +310,8 @@ class Inliner:
                 guard = Guard(names.get(guard.name, guard.name), guard.negated)
             if statement.base == "ret":
                 opcode, operands, used = "bra", (Name(end),), True
-            made = dataclasses.replace(statement, opcode=opcode, operands=operands, guard=guard)
-            if site is not None:
-                made = dataclasses.replace(made, line=site.line, column=site.column, text=site.text)
+            place = site or statement
+            made = Instruction(opcode, operands, guard, place.line, place.text, place.column)
             result += self.call(made, site is not None) if made.base == "call" else [made]
         return [*result, Label(end, function.line, function.column)] if used else result
 

@@ -143,7 +143,7 @@ def _read(statement: Statement, pointers: Mapping[str, object]) -> Iterator[str]
 
 
 def _with(statement: Instruction, *operands: Operand) -> Instruction:
-    return dataclasses.replace(statement, operands=operands)
+    return Instruction(statement.opcode, operands, statement.guard, statement.line, statement.text, statement.column)
 
 
 def _access(statement: Instruction, pointers: Mapping[str, tuple[str, int]], local: set[str],

@@ -92,9 +92,8 @@ def _copy(kernel: Kernel) -> Kernel:
     blocks = [Block(block.label, [Op(op.name, op.defs, op.uses, op.guard, op.imm, op.line, op.volatile)
                                   for op in block.ops], block.end) for block in kernel.blocks]
     copied = Kernel(kernel.name, blocks, source=kernel.source)
-    for op in kernel.ops():
-        for reg in (*op.written(), *op.read()):
-            copied.reserve(reg)
+    for reg in kernel.registers():
+        copied.reserve(reg)
     return copied
 
 
@@ -139,7 +138,7 @@ def _color_vectors(kernel: Kernel) -> dict[Reg, int]:
 def _rename(kernel: Kernel, registers: dict[Reg, Reg]) -> None:
     for block in kernel.blocks:
         for op in block.ops:
-            op.defs = tuple([None if d is None else registers.get(d, d) for d in op.defs])
+            op.defs = tuple([d and registers.get(d, d) for d in op.defs])
             if not registers.keys().isdisjoint(op.read()):
                 op.uses = tuple([physical(use, registers) for use in op.uses])
                 op.guard = physical(op.guard, registers)

@@ -6,6 +6,7 @@ Wide groups are coloured first: a single register always finds a place between t
 from __future__ import annotations
 
 import heapq
+import itertools
 from collections.abc import Mapping
 
 from caesura.hw.arch.geometry import REGISTER_BANKS
@@ -40,8 +41,9 @@ def color(graph: Interference, partners: Mapping[int, set[int]] = _NO_PARTNERS) 
         taken = 0
         for place, node in group.members.items():
             used = 0
-            for number in {chosen[n] for n in graph.neighbours[node] if n in chosen}:
-                used |= 1 << number
+            for number in set(map(chosen.get, graph.neighbours[node])):
+                if number is not None:
+                    used |= 1 << number
             taken |= used >> place
         free = [base for base in range(0, top + group.width, group.width) if not taken >> base & 1]
         inside = [base for base in free if base + group.width <= top]
@@ -68,11 +70,12 @@ def _smallest_last(graph: Interference) -> list[Group]:
     groups = list({id(graph.groups[node][0]): graph.groups[node][0] for node in graph.representatives()}.values())
     number = {id(group): k for k, group in enumerate(groups)}
     of_node = {node: number[id(graph.groups[node][0])] for node in graph.representatives()}
-    near = [{of_node[other] for node in group.members.values() for other in graph.neighbours[node]} for group in groups]
+    near = [set(map(of_node.__getitem__, itertools.chain.from_iterable(
+        [graph.neighbours[node] for node in group.members.values()]))) for group in groups]
     for k, others in enumerate(near):
         others.discard(k)
     widths = [group.width for group in groups]
-    weight = [sum(widths[o] for o in others) + _WIDE * widths[k] for k, others in enumerate(near)]
+    weight = [sum(map(widths.__getitem__, others)) + _WIDE * widths[k] for k, others in enumerate(near)]
     count = len(groups)
     heap = [w * count + k for k, w in enumerate(weight)]
     heapq.heapify(heap)

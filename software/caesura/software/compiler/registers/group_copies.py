@@ -44,12 +44,12 @@ def _separated(kernel: Kernel, op: Op) -> list[Op]:
 
 def in_two_groups(kernel: Kernel) -> set[Reg]:
     """Return the registers that are in two different groups, or twice in one."""
-    groups: dict[Reg, tuple[Reg, ...]] = {}
+    known: dict[Reg, tuple[Reg, ...]] = {}
     found: set[Reg] = set()
-    for op in kernel.ops():
+    for op in filter(groups, kernel.ops()):
         for group in groups_of(op):
             for reg in group:
-                if groups.setdefault(reg, group) != group or group.count(reg) > 1:
+                if known.setdefault(reg, group) != group or group.count(reg) > 1:
                     found.add(reg)
     return found
 
@@ -57,7 +57,7 @@ def in_two_groups(kernel: Kernel) -> set[Reg]:
 def copy_groups(kernel: Kernel, registers: Collection[Reg]) -> None:
     """Give each group that holds one of `registers` registers of its own, with copies, wherever it occurs."""
     wanted = set(registers)
-    for block in kernel.blocks:
+    for block in kernel.blocks if wanted else ():
         ops: list[Op] = []
         for op in block.ops:
             copies: dict[tuple[Reg, ...], tuple[Reg, ...]] = {}

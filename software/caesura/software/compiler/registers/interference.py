@@ -92,7 +92,7 @@ class Interference:
 
     def _group(self, kernel: Kernel, kind: str) -> None:
         found: dict[int, tuple[Group, int]] = {}
-        for op in kernel.ops() if kind == "r" else ():
+        for op in filter(groups, kernel.ops()) if kind == "r" else ():
             for registers in groups_of(op):
                 nodes = [self.numbers[reg] for reg in registers]
                 if nodes[0] not in found:
@@ -144,10 +144,12 @@ class Interference:
         self._merged[gone] = kept
 
 
-def _registers(kernel: Kernel):
+def _registers(kernel: Kernel) -> list[Reg]:
+    found: list[Reg] = []
     for block in kernel.blocks:
         for op in block.ops:
-            yield from op.written()
-            yield from op.read()
+            found += op.written()
+            found += op.read()
         if block.end.condition is not None and block.end.condition.reg is not None:
-            yield block.end.condition.reg
+            found.append(block.end.condition.reg)
+    return found

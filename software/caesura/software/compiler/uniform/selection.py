@@ -16,7 +16,7 @@ from collections.abc import Callable, Collection, Iterable
 from ..analysis.liveness import Liveness
 from ..analysis.loops import loop_depth
 from ..analysis.uniformity import Uniformity
-from ..ir.kernel import Kernel, Op, Reg
+from ..ir.kernel import Block, Kernel, Op, Reg
 from ..ir.spec import is_constant
 from .operations import is_scalar, misplaced, runs_uniform
 
@@ -188,23 +188,44 @@ class _Pressure:
         self._ops: list[Op] = []
         self._count: list[int] = []
         self._live: list[set[Reg]] = []
-        self._places: dict[Reg, list[int]] = {reg: [] for reg in candidates}
+        self._spans: dict[Reg, list[range]] = {reg: [] for reg in candidates}
         for block in kernel.blocks:
-            for _, op, after in live.backward(block):
-                before = {reg for reg in after.difference(op.killed()).union(op.read()) if reg.kind == "r"}
-                inside = before & self._places.keys()
-                for reg in inside:
-                    self._places[reg].append(len(self._ops))
-                self._ops.append(op)
-                self._count.append(len(before))
-                self._live.append(inside)
+            self._walk(block, {reg for reg in live.live_out[block.label] if reg.kind == "r"})
+
+    def _walk(self, block: Block, live: set[Reg]) -> None:
+        """Take a block from its end, where `live` are."""
+        spans = self._spans
+        inside = live & spans.keys()
+        begun = dict.fromkeys(inside, len(self._ops))
+        for op in reversed(block.ops):
+            place = len(self._ops)
+            read = [reg for reg in op.read() if reg.kind == "r"]
+            gone = op.killed()
+            live.difference_update(gone)
+            live.update(read)
+            inside.difference_update(gone)
+            inside.update([reg for reg in read if reg in spans])
+            for reg in gone:
+                if reg in begun and reg not in inside:
+                    spans[reg].append(range(begun.pop(reg), place))
+            for reg in read:
+                if reg in spans:
+                    begun.setdefault(reg, place)
+            self._ops.append(op)
+            self._count.append(len(live))
+            self._live.append(inside.copy())
+        for reg, start in begun.items():
+            spans[reg].append(range(start, len(self._ops)))
 
     def remove(self, registers: Iterable[Reg], needs_move: Callable[[Reg, Op], bool]) -> None:
         """Take away registers, except where an operation needs a move from them."""
         for reg in registers:
-            for place in self._places[reg]:
-                self._count[place] -= not needs_move(reg, self._ops[place])
-                self._live[place].discard(reg)
+            for span in self._spans[reg]:
+                for place in span:
+                    op = self._ops[place]
+                    if reg not in op.uses or not needs_move(reg, op):
+                        self._count[place] -= 1
+                    self._live[place].discard(reg)
 
     def crowds(self, needs_move: Callable[[Reg, Op], bool]) -> list[set[Reg]]:
         """Return, for each place where most are live, the candidates whose removal makes them fewer."""
