@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import operator
 from collections.abc import Callable, Sequence
 from typing import TypeVar
 
@@ -13,7 +12,6 @@ from .kernel import Block, Kernel
 __all__ = ["graph", "memoized", "kept", "neighbours", "by_label", "words", "reverse_postorder", "drop_unreachable"]
 
 Result = TypeVar("Result")
-_operands = operator.attrgetter("defs", "uses", "guard")
 
 
 def graph(kernel: Kernel) -> DiGraph:
@@ -48,15 +46,15 @@ def memoized(find: Callable[[DiGraph], Result]) -> Callable[[DiGraph], Result]:
 def kept(find: Callable[[Kernel], Result]) -> Callable[[Kernel], Result]:
     """Decorate an analysis of which registers a kernel reads and writes; its result is not to be changed.
 
-    It is kept with the kernel as long as blocks, operations and their operands stay as they are. To compare them takes
-    a tenth of what an analysis does.
+    It is kept with the kernel as long as blocks, operations and their operands stay as they are.
     """
     key = f"{find.__module__}.{find.__qualname__}"
 
     @functools.wraps(find)
     def found(kernel: Kernel) -> Result:
-        code = [(block.label, block.end.targets, block.end.condition, block.ops[:], [*map(_operands, block.ops)])
-                for block in kernel.blocks]
+        ops = [op for block in kernel.blocks for op in block.ops]
+        code = ([(block.label, block.end.targets, block.end.condition, len(block.ops)) for block in kernel.blocks], ops,
+                [op.defs for op in ops], [op.uses for op in ops], [op.guard for op in ops])
         if kernel.facts is None or kernel.facts[0] != code:
             kernel.facts = code, {}
         facts = kernel.facts[1]

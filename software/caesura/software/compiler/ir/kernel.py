@@ -316,8 +316,6 @@ class Kernel:
         Kept by `ir.cfg.graph`: the control-flow graph last asked for, and what it was made of.
     facts : tuple or None
         Kept by `ir.cfg.kept`: the code that was last analysed, and what was found.
-    legal : dict of str to set
-        Kept by `ir.spec.verify`: what it has found legal at each stage.
     """
 
     name: str
@@ -338,8 +336,7 @@ class Kernel:
     source: str = "<ptx>"
     routines: list[Routine] = field(default_factory=list)
     flow: tuple[list, DiGraph] | None = field(default=None, init=False, repr=False)
-    facts: tuple[list, dict[str, Any]] | None = field(default=None, init=False, repr=False)
-    legal: dict[str, set[tuple]] = field(default_factory=dict, init=False, repr=False)
+    facts: tuple[tuple, dict[str, Any]] | None = field(default=None, init=False, repr=False)
     _next: dict[str, int] = field(default_factory=dict, repr=False)
 
     def fresh(self, kind: str) -> Reg:

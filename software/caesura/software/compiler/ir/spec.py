@@ -11,7 +11,6 @@ Three stages, each a subset of the one before:
 from __future__ import annotations
 
 import functools
-import operator
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
@@ -193,12 +192,8 @@ def machine_opcode(op: Op) -> Opcode | None:
     return row if constants == [places.index("imm")] and len(places) == len(op.uses) else None
 
 
-_judged = operator.attrgetter("name", "defs", "uses", "guard", "imm")
-"""All of an operation that its verdict depends on."""
-
-
 def verify(kernel: Kernel, stage: str) -> None:
-    """Check that `kernel` is legal at `stage`; each operation is judged once, as long as it stays as it is.
+    """Check that `kernel` is legal at `stage`.
 
     Raises
     ------
@@ -208,15 +203,11 @@ def verify(kernel: Kernel, stage: str) -> None:
     labels = {block.label for block in kernel.blocks}
     if len(labels) != len(kernel.blocks) or not labels:
         raise IRError(f"{kernel.name}: no blocks, or two blocks with one label")
-    legal = kernel.legal.setdefault(stage, set())
     for block in kernel.blocks:
-        for op, facts in zip(block.ops, map(_judged, block.ops), strict=True):
-            if facts in legal:
-                continue
+        for op in block.ops:
             problem = _problem(op, stage)
             if problem:
                 raise IRError(f"{kernel.name}, block {block.label}, line {op.line}: {problem} in {op}")
-            legal.add(facts)
         unknown = set(block.end.targets) - labels
         if unknown or len(block.end.targets) > 2 or (len(block.end.targets) == 2) != (block.end.condition is not None):
             raise IRError(f"{kernel.name}, block {block.label}: bad terminator {block.end}")

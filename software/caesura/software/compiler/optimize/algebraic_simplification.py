@@ -47,7 +47,15 @@ _TEST: dict[str, Callable[[int, int], bool]] = {
 def simplify(kernel: Kernel) -> bool:
     """Simplify every operation of `kernel` (stage ``narrow``); returns whether anything changed."""
     bits = _significant_bits(kernel) if any(op.name == "and" for op in kernel.ops()) else {}
-    return kernel.replace_ops(lambda op: _rewrite(op, bits))
+    changed = False
+    for block in kernel.blocks:
+        made = {op: found for op in block.ops
+                if (op.name in _WITHOUT_CONSTANT or Imm in map(type, op.uses) or op.guard is FALSE)
+                and (found := _rewrite(op, bits)) is not None}
+        if made:
+            changed = True
+            block.ops = [each for op in block.ops for each in made.get(op, (op,))]
+    return changed
 
 
 def _copy(op: Op, value: Use) -> list[Op]:
@@ -67,8 +75,6 @@ def _rewrite(op: Op, bits: dict[Reg, int]) -> list[Op] | None:
     if op.guard is FALSE:
         return []
     name, uses = op.name, op.uses
-    if name not in _WITHOUT_CONSTANT and Imm not in map(type, uses):
-        return None
     if name in ("pand", "por", "pxor"):
         return _predicate(op)
     if name in ("iaddc", "isubc"):
