@@ -18,12 +18,11 @@ def row(kernel, seconds, theirs):
 
 @pytest.fixture
 def ptxas(tmp_path):
-    """A program that takes PTX and makes nothing of it; another in its folder stands for nvdisasm."""
-    for name in ("ptxas", "nvdisasm"):
-        program = tmp_path / name
-        program.write_text("#!/bin/sh\nexit 0\n")
-        program.chmod(program.stat().st_mode | stat.S_IXUSR)
-    return tmp_path / "ptxas"
+    """A program that takes PTX and makes nothing of it, without nvdisasm beside it."""
+    program = tmp_path / "ptxas"
+    program.write_text("#!/bin/sh\nexit 0\n")
+    program.chmod(program.stat().st_mode | stat.S_IXUSR)
+    return program
 
 
 @pytest.fixture

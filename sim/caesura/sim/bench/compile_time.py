@@ -81,7 +81,7 @@ def judge(rows: Sequence[dict], start: float | None, missing: str = "") -> dict:
 
 def _suite(kernels: Sequence[str], ptxas: Path | None, progress: Callable[[str], None]) -> dict:
     """Measure shipped kernels."""
-    assembler, missing = assembler_of(ptxas)
+    assembler, missing = assembler_of(ptxas, lists=False)
     compile_ptx(KERNELS[_STARTED].ptx_path.read_text())  # reads the grammar, once a process
     texts = {name: KERNELS[name].ptx_path.read_text() for name in kernels}
     ours, theirs, sizes, starts = {name: [] for name in texts}, {name: [] for name in texts}, {}, []

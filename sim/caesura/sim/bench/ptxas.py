@@ -62,6 +62,8 @@ class Assembler:
     ----------
     ptxas : Path, optional
         The program, or the folder of both; by default they are looked for in the installed packages.
+    lists : bool
+        nvdisasm is wanted too, for `assemble`; `seconds` takes ptxas alone.
 
     Raises
     ------
@@ -69,10 +71,10 @@ class Assembler:
         If they are not there.
     """
 
-    def __init__(self, ptxas: Path | None = None):
+    def __init__(self, ptxas: Path | None = None, lists: bool = True):
         folder = _installed() if ptxas is None else ptxas if ptxas.is_dir() else ptxas.parent
         programs = [folder / name for name in ("ptxas", "nvdisasm")] if folder is not None else []
-        missing = [program.name for program in programs if not program.is_file()]
+        missing = [program.name for program in programs[:1 + lists] if not program.is_file()]
         if not programs or missing:
             where = f"no {' and no '.join(missing)} in {folder}" if missing else "ptxas and nvdisasm are not installed"
             raise MissingAssembler(f"{where}; `pip install 'caesura[ptxas]'` or `pip install nvidia-cuda-nvcc "
@@ -108,8 +110,10 @@ class Assembler:
         return report, children_seconds() - before
 
 
-def assembler_of(path: Path | None) -> tuple[Assembler | None, str]:
+def assembler_of(path: Path | None, lists: bool = True) -> tuple[Assembler | None, str]:
     """Return the assembler of the installed packages, None if there is none, and why; or that at `path`.
+
+    `lists` is as of `Assembler`.
 
     Raises
     ------
@@ -117,7 +121,7 @@ def assembler_of(path: Path | None) -> tuple[Assembler | None, str]:
         If there is none at `path`.
     """
     try:
-        return Assembler(path), ""
+        return Assembler(path, lists), ""
     except MissingAssembler as error:
         if path is not None:
             raise
