@@ -1,14 +1,18 @@
 """Analyses: liveness, reconvergence, what divergence adds, stack depth."""
 
+import copy
+import pickle
+
 import pytest
 
-from caesura.software.compiler.analysis.definitions import DominatorTree
+from caesura.software.compiler.analysis.definitions import DominatorTree, definitions_of
 from caesura.software.compiler.analysis.dominance import immediate_dominators, reconvergence
 from caesura.software.compiler.analysis.liveness import liveness
 from caesura.software.compiler.analysis.loops import loop_depth
 from caesura.software.compiler.analysis.simt_stack import stack_depth
 from caesura.software.compiler.ir.cfg import graph
-from caesura.software.compiler.ir.text import parse
+from caesura.software.compiler.ir.kernel import TRUE, Imm, Op, Pred, Reg, Terminator
+from caesura.software.compiler.ir.text import parse, show
 from caesura.software.compiler.preemption.extended_liveness import waiting_registers
 
 
@@ -162,3 +166,50 @@ def test_stack_depth(text, depth):
     kernel = blocks(text)
     flow = graph(kernel)
     assert stack_depth(kernel, flow, reconvergence(flow)) == depth
+
+
+KEPT = """
+entry: %r0 = mov 1; %r1 = mov 2; %p0 = setp.eq %r0, %r1; %r2 = iadd %r0, %r1 -> %p0 then end
+then: st.global.b32 %r2, %r1 -> end
+end: st.global.b32 %r0, %r0
+"""
+
+
+def change(kernel, what):
+    entry, then, end = kernel.blocks
+    if what == "operands":
+        end.ops[0].uses = (Reg("r", 1), Reg("r", 2))
+    elif what == "result":
+        entry.ops[3].defs = (Reg("r", 7),)
+    elif what == "guard":
+        entry.ops[1].guard = Pred(Reg("p", 3))
+    elif what == "condition":
+        entry.end.condition = Pred(Reg("p", 4))
+    elif what == "targets":
+        then.end = Terminator(())
+    elif what == "operation gone":
+        del entry.ops[0]
+    elif what == "operation in another block":
+        end.ops.append(then.ops.pop())
+    else:
+        entry.ops[0] = Op("mov", (Reg("r", 5),), (Imm(1),))
+
+
+@pytest.mark.parametrize("what", ["operands", "result", "guard", "condition", "targets", "operation gone",
+                                  "operation in another block", "another operation"])
+def test_analyses_are_kept_as_long_as_the_code_stays(what):
+    kernel = blocks(KEPT)
+    live, known = liveness(kernel), definitions_of(kernel)
+    assert liveness(kernel) is live and definitions_of(kernel) is known
+    change(kernel, what)
+    assert liveness(kernel) == liveness(parse(show(kernel))) != live
+    assert definitions_of(kernel) is not known
+
+
+def test_equal_registers_and_predicates_are_one_object():
+    reg = Reg("r", 3)
+    assert Reg("r", 3) is reg and Pred(reg, True) is Pred(reg).inverted() and Pred(None) is TRUE
+    assert pickle.loads(pickle.dumps((reg, Pred(reg)))) == (reg, Pred(reg)) and copy.deepcopy(reg) is reg
+    assert sorted([Reg("u", 0), Reg("r", 10), Reg("r", 9)]) == [Reg("r", 9), Reg("r", 10), Reg("u", 0)]
+    with pytest.raises(AttributeError, match="Reg does not change"):
+        reg.index = 4
