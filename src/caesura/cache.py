@@ -119,12 +119,12 @@ def write_packed(path: Path, text: str) -> None:
 
 
 def read_packed(path: Path) -> str | None:
-    """Return what `write_packed` wrote; None if it is not there or damaged."""
+    """Return what `write_packed` wrote; None if it is not there, damaged, or cannot be read."""
     try:
         text = gzip.decompress(path.read_bytes()).decode()
         _used(path)
         return text or None  # of an empty file gzip says nothing
-    except (FileNotFoundError, EOFError, gzip.BadGzipFile, zlib.error, UnicodeDecodeError):
+    except (OSError, EOFError, zlib.error, UnicodeDecodeError):
         return None
 
 
@@ -195,14 +195,17 @@ def record_of(path: Path) -> Record | None:
     """Return the record of a file, None if there is none that can be read."""
     try:
         return Record(**json.loads(_record_path(path).read_text()))
-    except (FileNotFoundError, ValueError, TypeError):
+    except (OSError, ValueError, TypeError):
         return None
 
 
 def whole(path: Path) -> bool:
     """Return whether a file is there and is what it was when it was sealed; its record then is of now, being used."""
     record = record_of(path)
-    if record is None or not path.is_file() or file_digest(path) != record.sha256:
+    try:
+        if record is None or not path.is_file() or file_digest(path) != record.sha256:
+            return False
+    except OSError:  # it is ours, and cannot be read
         return False
     _used(_record_path(path))
     return True
