@@ -274,7 +274,18 @@ class ContextMachine:
         bench = self.bench
         error = self.resume(gang)
         assert (bench.state(0) is KernelState.PREEMPTED) == (error is not CommandError.NONE)
-        passed = 0
+        state = self.runs_out()
+        return Outcome(error, state, bench.fault(), *self.split(self.memory()))
+
+    def runs_out(self) -> KernelState:
+        """Let both kernels run to their end; return the state of kernel 0 before it was preempted, if it had none.
+
+        Raises
+        ------
+        AssertionError
+            As `outcome`.
+        """
+        bench, passed = self.bench, 0
         while passed < self.patience and (bench.state(0) is KernelState.RUNNING
                                      or bench.state(1) is KernelState.RUNNING):
             passed += self.transport.advance(100)
@@ -285,4 +296,4 @@ class ContextMachine:
         assert not self.rounds or bench.state(1) is KernelState.FINISHED, "the other kernel does not end"
         status = bench.fields("status")
         assert (status["busy"], status["resident"], status["warps"]) == (0, 0, 0)
-        return Outcome(error, state, bench.fault(), *self.split(self.memory()))
+        return state

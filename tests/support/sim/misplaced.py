@@ -216,15 +216,27 @@ class MisplacedContexts:
     def judge(self, what, to, right):
         """Resume; no memory of others changes. Return whether it went on; after a refusal the right context is put
         back."""
-        before = self.others(to.owner)
+        before, away = self.others(to.owner), to.launch.away
         outcome = self.resume(to)
+        self.settle(to)
         assert self.others(to.owner) == before, f"{what}: memory of others has changed"
         self.ends[outcome] += 1
         if outcome != REFUSED:
             self.harmed.append(to)
             return True
+        if away and not to.launch.away:  # taken over as it lay there: the machine knows the right one no longer
+            self.device.kill(to.launch, LIMIT)
+            self.harmed.append(to)
+            return True
         to.write(right)
         return False
+
+    def settle(self, to):
+        """Let thread blocks end that have come back before another one was refused, or on another SM."""
+        passed = 0
+        while to.launch.state is KernelState.PREEMPTED and not to.launch.away and self.device.resident_tbs(to.launch):
+            assert passed < LIMIT, "thread blocks that were brought back do not end"
+            passed += self.device.advance(500)
 
     def resume(self, to):
         """Return how a resume ends, and what comes of it."""
