@@ -309,7 +309,9 @@ class MisplacedWhileAway(MisplacedContexts):
         assert any(each.saved() for each in self.placed)
 
     def moving(self):
-        return [each.span for each in self.placed]
+        """All launches run meanwhile, also one that is refused on one SM."""
+        outputs = [each.work.out.memory for each in self.placed]
+        return [*(each.span for each in self.placed), *((out.address, out.address + out.size) for out in outputs)]
 
     def resume(self, to):
         """Call all thread blocks: those that are away come back, or their kernel says what is wrong."""
