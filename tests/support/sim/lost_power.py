@@ -12,7 +12,7 @@ from caesura import open_device
 from caesura.hw.arch import context
 from caesura.hw.arch.commands import KernelState
 from caesura.hw.arch.faults import CommandError
-from caesura.sim.golden.transport import GoldenTransport
+from caesura.sim import open_transport
 from caesura.software.driver import CommandRefused, Device
 from support.hw.stir import image, stirred
 from support.sim.stirring import BLOCK, BLOCKS, Stirring
@@ -161,7 +161,7 @@ class LostPower:
 @functools.cache
 def golden(g):
     """The machine that takes over."""
-    return GoldenTransport(g, MEMORY)
+    return open_transport("golden", g, MEMORY)
 
 
 @functools.cache

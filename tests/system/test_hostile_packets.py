@@ -1,0 +1,20 @@
+"""Packets, kernel objects, arguments and signals of a tenant's queue that anything stands in: each completes, is refused by
+name, or waits until its queue is ended. Nothing of others changes, and the tenant's next packet completes."""
+
+import pytest
+
+from support.selection import quick
+from support.sim.hostile_packets import HostilePackets
+
+PACKETS = 20
+"""Of a run."""
+CASES = [("golden", seed) for seed in range(45)] + [("rtl", seed) for seed in range(10)]
+
+
+@pytest.mark.timeout(900)
+@pytest.mark.parametrize("backend, seed", quick(CASES, [("golden", 0), ("golden", 1)]))
+def test_what_a_tenant_writes_for_its_queue_harms_nobody_else(backend, seed):
+    with HostilePackets(backend, seed) as campaign:
+        campaign.run(PACKETS)
+        print(dict(campaign.ends))
+        assert campaign.ends.total() == PACKETS and campaign.ends["failed"]
