@@ -88,14 +88,18 @@ class FanOutCampaign:
         except DriverError as kept:
             assert "keeps its kernel slot" in str(kept) or "has ended" in str(kept), kept
 
-    def run(self, steps: int = 25) -> None:
-        """Give commands; then memory works, every launch goes on, ends, and has computed what it should."""
+    def steps(self, steps: int) -> None:
+        """Give so many commands."""
         for _ in range(steps):
             if self.rng.random() < 0.5:
                 self.refuse()
             self.command()
             self.device.advance(self.rng.choice((0, 50, 300)))
             self.transport.clear_error_ranges()
+
+    def run(self, steps: int = 25) -> None:
+        """Give commands; then memory works, every launch goes on, ends, and has computed what it should."""
+        self.steps(steps)
         for work in self.work:
             for _ in range(4):
                 if work.launch.state is KernelState.PREEMPTED:
