@@ -1,5 +1,5 @@
-"""Damaged files of the cache, of every kind that is read back: each is made again, or the message names it. What is used
-is always what it should be."""
+"""Damaged files of the cache, of every kind that is read back. Each is made again, or the message names it. What is
+used is always what it should be."""
 
 import ctypes
 import shutil

@@ -373,8 +373,8 @@ def test_of_one_sm_another_is_looked_at():
 
 
 @pytest.mark.parametrize("backend, sms, seeds", quick(
-    [("golden", sms, range(first, first + 10)) for sms in (2, 3, 5) for first in range(0, 200, 10)]
-    + [("rtl", sms, range(first, first + 5)) for sms in (2, 3) for first in range(0, 100, 5)],
+    [("golden", sms, range(first, first + 10)) for sms in (2, 3, 4, 5) for first in range(0, 200, 10)]
+    + [("rtl", sms, range(first, first + 5)) for sms in (2, 3, 4) for first in range(0, 100, 5)],
     [("golden", 2, range(10)), ("golden", 3, range(10)), ("rtl", 2, range(5))]))
 def test_any_commands_in_any_order(backend, sms, seeds):
     """Of all SMs and of some, while memory fails for one of them: every launch ends as if nothing had happened."""

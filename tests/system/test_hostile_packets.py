@@ -1,5 +1,5 @@
-"""Packets, kernel objects, arguments and signals of a tenant's queue that anything stands in: each completes, is refused by
-name, or waits until its queue is ended. Nothing of others changes, and the tenant's next packet completes."""
+"""A tenant writes anything into packets, kernel objects, arguments and signals of its queue. Each packet completes, is
+refused by name, or waits until its queue is ended. Nothing of others changes. The tenant's next packet completes."""
 
 import pytest
 

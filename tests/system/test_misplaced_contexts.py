@@ -1,5 +1,5 @@
-"""Contexts of two tenants in each other's place, whole, in parts, of thread blocks that are away, or what was saved before:
-a refusal that names it, or a result in which nothing has changed but the tenant's own memory. No slot is lost."""
+"""Contexts of two tenants in each other's place: whole, in parts, of thread blocks that are away, or saved before. A
+resume is refused by name, or nothing changes but the tenant's own memory. No slot is lost."""
 
 import pytest
 

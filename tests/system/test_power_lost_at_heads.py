@@ -1,5 +1,5 @@
-"""Power is lost right after each write of a head of a context: an entry, a record, of any SM, in a first preempt and in
-later ones. Another machine ends the launch with the right bits, or refuses it and says so."""
+"""Power is lost right after each write of a head of a context, in a first preempt and in later ones. Heads are entries
+and records, of any SM. Another machine ends the launch with the right bits, or refuses it and says so."""
 
 import pytest
 
@@ -7,7 +7,8 @@ from support.selection import quick
 from support.sim.lost_power import LostPower
 from support.sim.queues import DEVICE
 
-MACHINES = {"golden-1": ("golden", DEVICE.replace(sms=1, queues=0)), "golden-2": ("golden", DEVICE), "rtl-2": ("rtl", DEVICE)}
+MACHINES = {"golden-1": ("golden", DEVICE.replace(sms=1, queues=0)), "golden-2": ("golden", DEVICE),
+            "rtl-2": ("rtl", DEVICE)}
 CASES = [(name, seed) for name, runs in (("golden-1", 60), ("golden-2", 30), ("rtl-2", 30)) for seed in range(runs)]
 
 

@@ -97,8 +97,8 @@ def scene(name):
 @pytest.mark.parametrize("name", MACHINES)
 @pytest.mark.parametrize("seed", SEEDS)
 def test_a_host_writes_while_a_preempt_saves(name, seed):
-    """What it has written over is gone if the save does not write it again: the resume says so. The slot is free after a
-    kill, and the kernel starts anew."""
+    """What the save does not write again is gone, and the resume says so. The slot is free after a kill, and the kernel
+    starts anew."""
     s, rng, ends = scene(name), random.Random(seed), Counter()
     own = (s.arrays.output, s.arrays.end), (s.loaded.ccb_base, s.loaded.ccb_base + s.ccb_bytes), (
         s.loaded.local_base, s.loaded.local_end)
@@ -197,8 +197,8 @@ PAIRS = [("rtl", "rtl"), ("golden", "golden"), ("rtl", "golden")]
 @pytest.mark.parametrize("names", PAIRS, ids="-".join)
 @pytest.mark.parametrize("seed", quick(range(100), range(2)))
 def test_two_machines_take_over_one_kernel(names, seed):
-    """Who comes after the first `DEMOTED` is refused. If that one has run nothing the other's results are right; else both
-    have run thread blocks, and what they add to memory is added twice. No other memory changes."""
+    """A machine that comes after the first `DEMOTED` is refused. If it has run nothing, the results are right. If both
+    have run thread blocks, their additions are done twice. No other memory changes."""
     work = TwoMachines(names, seed)
     ends = work.run()
     assert "ended" in ends, ends

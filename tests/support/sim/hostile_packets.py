@@ -1,4 +1,4 @@
-"""A tenant that writes anything into the packets, objects, arguments and signals of its queue, beside another with secrets."""
+"""A tenant that writes anything into packets, objects, arguments and signals of its queue, beside another tenant."""
 
 from __future__ import annotations
 

@@ -26,8 +26,8 @@ stir = functools.cache(image)
 
 
 class LostPower:
-    """A launch of the kernel that uses everything, preempted, brought back, saved and preempted again; from every cycle in
-    which a head in memory changes another machine tries to go on.
+    """A launch of the kernel that uses everything, preempted, brought back and preempted again. Whenever a head in
+    memory has changed, another machine tries to go on.
 
     Parameters
     ----------
@@ -73,7 +73,8 @@ class LostPower:
         self.work.finishes()
 
     def ways(self):
-        again = self.rng.choice((["preempt"], ["in_part", "preempt"], ["aborted", "preempt"], ["checkpoint", "increment"]))
+        again = self.rng.choice((["preempt"], ["in_part", "preempt"], ["aborted", "preempt"],
+                                 ["checkpoint", "increment"]))
         return ["preempt", "resume", *again, "resume", "preempt"]
 
     def mechanism(self):

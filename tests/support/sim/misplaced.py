@@ -1,4 +1,4 @@
-"""Saved contexts of two tenants that are put in each other's place, in parts or whole, also with checksums made right."""
+"""Saved contexts of two tenants in each other's place, in parts or whole, also with checksums made right."""
 
 from __future__ import annotations
 
@@ -28,6 +28,8 @@ REFUSED = CommandError.BAD_IMAGE.name
 ENTRY_BYTES = 128
 SEALED = "register_image", "local_base", "generation"
 """Fields of an entry that are made those of its new place; the checksum is computed anew."""
+SEALED_RECORD = "code_base", "const_base", "generations", "generation", "saved", "sides"
+"""Those of a record."""
 kernels = functools.cache(images)
 
 
@@ -104,9 +106,7 @@ class Placed:
 
     def seal(self, piece, was):
         """Make an entry or a record that was another's look like this place's own."""
-        layout = CCB_RECORD if piece.kind == "record" else CCB_ENTRY
-        names = [name for name, _ in layout if name in (
-            ("code_base", "const_base", "generations", "generation", "saved", "sides") if layout is CCB_RECORD else SEALED)]
+        layout, names = (CCB_RECORD, SEALED_RECORD) if piece.kind == "record" else (CCB_ENTRY, SEALED)
         words = context.to_words(layout, **self.fields(piece, layout) | {name: was[name] for name in names})
         words[1] = context.entry_crc(words)
         self.transport.write_memory(piece.base + piece.start, np.array(words, "<u4").tobytes())
