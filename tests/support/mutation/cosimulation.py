@@ -18,6 +18,7 @@ from typing import Any
 from amaranth.hdl import ClockDomain, Module, Signal, Value
 from amaranth.lib import wiring
 
+from caesura.hw.arch.geometry import Geometry
 from caesura.hw.blocks.ports import Port, ports_of
 from support.hw import simulation
 from support.hw.netlist_model import Model, NetlistModel
@@ -56,8 +57,14 @@ class Substitute:
     def stands_for(self, dut: Any) -> bool:
         """Whether this is the block of a test."""
         own = self.component
-        return (type(dut) is type(own) and getattr(dut, "geometry", None) == getattr(own, "geometry", None)
+        return (type(dut) is type(own) and _parameters(dut) == _parameters(own)
                 and _shapes(ports_of(dut)) == _shapes(ports_of(own)))
+
+
+def _parameters(block: wiring.Component) -> dict[str, Any]:
+    """Return what a block was made with: its geometry, sizes, choices."""
+    return {name: value for name, value in vars(block).items()
+            if isinstance(value, (int, str, type, Geometry)) and not name.startswith("_")}
 
 
 def _shapes(ports: list[Port]) -> list[tuple[str, int, bool]]:

@@ -194,7 +194,7 @@ TARGETS: Sequence[Target] = (
     _tested("gpu/queues/test_in_flight.py", InFlight, TINY.replace(sms=2, queues=3, queue_capacity=2)),
     _tested("gpu/queues/test_kernel_describer.py", KernelDescriber, TINY.replace(sms=2, queues=1), count=30),
     _tested("gpu/queues/test_packet_completion.py", PacketCompletion,
-            TINY.replace(sms=2, queues=1, bytes_per_cycle=4)),
+            TINY.replace(sms=2, queues=1, watches=3, bus_bytes=4, bytes_per_cycle=4)),
     _tested("gpu/queues/test_queue_preemption.py", QueuePreemption, TINY.replace(sms=2, queues=4, queue_capacity=2),
             count=30),
     _tested("gpu/queues/test_queue_registers.py", QueueRegisters,
