@@ -51,6 +51,7 @@ def test_no_fault_is_proved_equivalent_to_none_and_one_that_is_noticed_is_not():
     assert equivalent(component, mutated, 3, PACKER.contract) == Verdict.DIFFERS
 
 
+@pytest.mark.full
 def test_within_a_cycle_nothing_is_proved_of_a_fault_that_is_noticed():
     noticed, one_step = campaign(PACKER, 10), OneStep(planted(PACKER.bench.component(), 10, PACKER.seed).rtlil)
     assert one_step.equivalent(0) == Verdict.PROVED

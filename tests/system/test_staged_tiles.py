@@ -117,7 +117,8 @@ def test_both_machines_compute_it(back_end):
     assert not any(differences(work().job, arrays).values())
 
 
-@pytest.mark.parametrize("mechanism", quick(Mechanism, [Mechanism.LIVE_CP]), ids=lambda m: m.name)
+@pytest.mark.full
+@pytest.mark.parametrize("mechanism", list(Mechanism), ids=lambda m: m.name)
 def test_sampled_cycles_of_the_rtl(mechanism):
     c = Campaign(RtlTransport(FULL, memory_bytes=MEMORY), work(), Work(*hostile(FULL)), fill=True)
     requests, saved = totals(c.at_cycles(mechanism, range(50 + int(mechanism), c.cycles, c.cycles // 5)))

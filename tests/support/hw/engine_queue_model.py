@@ -1,5 +1,7 @@
 """What an engine queue says in each cycle: a model of `EngineQueue`, written from its documentation."""
 
+from typing import Any
+
 from caesura.hw.arch.context import Mechanism
 from caesura.hw.arch.registers import UNLIMITED_PATIENCE
 
@@ -32,7 +34,7 @@ class EngineQueueModel:
         self.last, self.tried, self.begun, self.stuck = -1, set(), set(), set()
         self.stuck_for = 0
         self.parameters = {k: {"grace": 0} for k in range(g.kernel_slots)}
-        self.hand = None  # the command that the engine has
+        self.hand: Any = None  # the command that the engine has
         self.moved = False
         self.shown = {"kernel": 0, "resume": 0, "partial": 0}
 
@@ -84,7 +86,7 @@ class EngineQueueModel:
     def outputs(self, now):
         """Return what is said in a cycle, before its edge."""
         g, hand, offer = self.g, self.hand, self.offer(now)
-        taken = offer if now["engine_ready"] else None
+        taken: Any = offer if now["engine_ready"] else None
         kind = self.kind(taken) if taken else None
         alone = {k: {taken["kernel"]} if kind == k else set() for k in ("command", "wake", "leave", "evict")}
         had = self.kind(hand) if hand else None

@@ -68,7 +68,7 @@ class BlockTests:
 
     def component(self) -> wiring.Component:
         """Return the block."""
-        block = self.block(*([] if self.geometry is None else [self.geometry]), *self.arguments)
+        block: Any = self.block(*([] if self.geometry is None else [self.geometry]), *self.arguments)
         if self.constants:
             plain = block.elaborate
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from caesura import open_device
@@ -111,11 +113,12 @@ class FanOutInFlight(FanOutCampaign):
                 left.append(work)
         memory = self.transport.read_memory(0, self.transport.memory_bytes)
         with open_device("rtl", device.geometry, memory_bytes=len(memory)) as other:
-            other.transport.write_memory(0, memory)
+            machine: Any = other.transport
+            machine.write_memory(0, memory)
             for work in left:
                 launch = work.launch
                 start = launch.ccb_of(self.rng.randrange(device.geometry.sms))
-                other.transport.add_error_range(ErrorRange(start, start + launch.ccb_bytes))
+                machine.add_error_range(ErrorRange(start, start + launch.ccb_bytes))
                 try:
                     other.adopt(launch.handle, image(16))
                 except CommandRefused as refused:
@@ -123,7 +126,7 @@ class FanOutInFlight(FanOutCampaign):
                         each.handle for each in other.launches.values()]
                 else:
                     raise AssertionError("what cannot be read was believed")
-                other.transport.clear_error_ranges()
+                machine.clear_error_ranges()
             launches = [other.adopt(work.launch.handle, image(16)) for work in left]
             for work, launch in zip(left, launches, strict=True):
                 outputs = [other.array_at(work.arrays[k].address, BLOCK * BLOCKS, np.uint32) for k in (0, 2)]

@@ -138,7 +138,7 @@ class LostPower:
     def power_lost(self, memory):
         """Another machine has this memory, and nothing else: it ends the launch with the right bits, or says what is
         missing. Return whether it has ended it."""
-        machine = golden(self.g)
+        machine: Any = golden(self.g)
         machine.restore(beginning(self.g))
         machine.write_memory(0, memory)
         device = Device(machine)
@@ -168,4 +168,5 @@ def golden(g):
 @functools.cache
 def beginning(g):
     """What it is when power has just come back."""
-    return golden(g).snapshot()
+    machine: Any = golden(g)
+    return machine.snapshot()

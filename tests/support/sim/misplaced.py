@@ -59,7 +59,9 @@ class Placed:
     """A launch of a tenant, and its contexts in memory."""
 
     def __init__(self, owner, launch, work):
-        self.owner, self.launch, self.work = owner, launch, work
+        self.owner, self.launch = owner, launch
+        self.work: Any = work
+        self.older: Any = None
         self.transport: Any = owner.transport
         self.g = launch.device.geometry
 
