@@ -2,7 +2,7 @@
 
 from functools import partial
 
-from amaranth.hdl import Cat, Module, Signal
+from amaranth.hdl import Cat, Module, Signal, ValueLike
 from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 
@@ -168,7 +168,7 @@ class PacketCompletion(wiring.Component):
         m.d.comb += [self.done.eq(1), self.refused.eq(1), self.uncertain.eq(uncertain)]
         m.next = "IDLE"
 
-    def _write(self, m, writer, name, offset, word, then, refused, may=1):
+    def _write(self, m, writer, name, offset, word, then, refused, may: ValueLike = 1):
         """States that write a word, when it `may` be, and wait until memory has it or has refused
         it."""
         with m.State(name):
