@@ -47,7 +47,7 @@ class Model:
         words = dict(self.words)
         for q, status in enumerate(statuses):
             words[f"queue[{q}].status"] = MAP["queue[0].status"].pack(
-                state=status["state"], error=status["error"], of=status["of"])
+                state=status["state"], error=status["error"], of=status["of"], uncertain=status["uncertain"])
             words |= {f"queue[{q}].{name}": status[name] for name in ("read_index", "unstarted")}
             words[f"queue[{q}].in_flight"] = 0
             for i, flight in enumerate(status["flights"]):
