@@ -14,15 +14,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from ..ir.cfg import graph as flow_graph
-from ..ir.cfg import kept, neighbours
+from ..ir.cfg import kept
 from ..ir.digraph import DiGraph
 from ..ir.kernel import Block, Kernel, Op, Reg
+from .dataflow import Analysis, solve
 
 __all__ = ["Liveness", "liveness"]
-
-Facts = dict[str, frozenset[Reg]]
-_NOTHING: frozenset[Reg] = frozenset()
-
 
 @dataclass(frozen=True)
 class Liveness:
@@ -85,25 +82,6 @@ def _over(kernel: Kernel, graph: DiGraph) -> Liveness:
                 read.difference_update(gone)
             read.update(op.read())
         gen[block.label], kill[block.label] = frozenset(read), frozenset(killed)
-    return Liveness(*_solved(graph, gen, kill))
-
-
-def _solved(graph: DiGraph, gen: Facts, kill: Facts) -> tuple[Facts, Facts]:
-    """Return what is live at the start and at the end of each block, from what each reads and writes.
-
-    That is `dataflow.solve` for sets that only grow.
-    """
-    before, behind = neighbours(graph)
-    live_in, live_out = dict(gen), dict.fromkeys(graph, _NOTHING)
-    pending = dict.fromkeys(reversed(list(graph)))
-    while pending:
-        node = next(iter(pending))
-        del pending[node]
-        if not behind[node]:
-            continue
-        after = live_out[node] = _NOTHING.union(*[live_in[other] for other in behind[node]])
-        found = gen[node] | (after - kill[node])
-        if len(found) != len(live_in[node]):  # sets only grow
-            live_in[node] = found
-            pending.update(dict.fromkeys(before[node]))
-    return live_in, live_out
+    analysis = Analysis(forward=False, start=frozenset(), merge=frozenset.union,
+                        transfer=lambda node, after: gen[node] | (after - kill[node]))
+    return Liveness(*solve(analysis, graph))

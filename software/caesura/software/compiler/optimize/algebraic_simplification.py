@@ -47,15 +47,12 @@ _TEST: dict[str, Callable[[int, int], bool]] = {
 def simplify(kernel: Kernel) -> bool:
     """Simplify every operation of `kernel` (stage ``narrow``); returns whether anything changed."""
     bits = _significant_bits(kernel) if any(op.name == "and" for op in kernel.ops()) else {}
-    changed = False
-    for block in kernel.blocks:
-        made = {op: found for op in block.ops
-                if (op.name in _WITHOUT_CONSTANT or Imm in map(type, op.uses) or op.guard is FALSE)
-                and (found := _rewrite(op, bits)) is not None}
-        if made:
-            changed = True
-            block.ops = [each for op in block.ops for each in made.get(op, (op,))]
-    return changed
+    return kernel.replace_ops(lambda op: _rewrite(op, bits) if _can_change(op) else None)
+
+
+def _can_change(op: Op) -> bool:
+    """Whether a rule can hold for it; most operations are left out here."""
+    return op.name in _WITHOUT_CONSTANT or Imm in map(type, op.uses) or op.guard is FALSE
 
 
 def _copy(op: Op, value: Use) -> list[Op]:
