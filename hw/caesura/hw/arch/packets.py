@@ -11,6 +11,8 @@ import enum
 
 from amaranth.lib import data
 
+from .geometry import ALIGNED
+
 __all__ = ["PACKET_BYTES", "PACKET_WORDS", "PacketType", "VendorFormat", "HEADER", "DISPATCH",
            "BARRIER_AND", "VENDOR_PACKET", "DEPENDENCIES", "KERNEL_OBJECT", "KERNARG_ALIGNMENT",
            "KERNEL_OBJECT_MAGIC", "BARRIER_BIT", "SIGNAL_BYTES", "SIGNAL_VALUE",
@@ -88,7 +90,7 @@ KERNEL_OBJECT = data.StructLayout({
 })
 """A loaded kernel, whatever it is launched with; 64 bytes at a multiple of 64."""
 
-KERNARG_ALIGNMENT = 16
+KERNARG_ALIGNMENT = ALIGNED["param_base"]
 """Alignment of a dispatch's parameters, HSA's least; they stay in place while its kernel runs."""
 BARRIER_BIT = 1 << 4
 """Of ``queue[q].control.discard`` and ``queue[q].status.uncertain``: the barrier before the packet

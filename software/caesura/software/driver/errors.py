@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from caesura.hw.arch.commands import KernelState
 from caesura.hw.arch.errors import UserError
 from caesura.hw.arch.faults import CommandError, Fault
+from caesura.hw.arch.geometry import ALIGNED
 from caesura.software.compiler.origins import Origin
 
 from .bounds import Violation
@@ -88,8 +89,8 @@ _MEANING = {
                             "that were not restored stay saved",
     CommandError.BUS_ERROR: "the memory answered with an error; thread blocks not yet saved stay on the SM",
     CommandError.NOT_IN_MEMORY: "memory does not hold all of the kernel; preempt it once more, as a whole",
-    CommandError.MISPLACED: "the parameters of the kernel do not lie at a multiple of 16, or its constants at one of "
-                            "128",
+    CommandError.MISPLACED: f"the parameters of the kernel do not lie at a multiple of {ALIGNED['param_base']}, or its "
+                            f"constants at one of {ALIGNED['const_base']}",
     CommandError.ABORTED: "it was aborted; thread blocks without room stay saved, all others run",
 }
 

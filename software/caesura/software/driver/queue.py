@@ -57,8 +57,9 @@ _FAILED = {
                           "whether that was done; mend the memory, and stop and enable the queue, or end it",
 }
 _OF_SIGNALS = QueueError.BAD_SIGNAL, QueueError.UNCERTAIN
-_BARRIER_BIT = 8
-"""Of a packet's header."""
+"""Errors that are of a packet's completion signal."""
+_HEADER_BARRIER = 8
+"""The bit of a packet's header that has it wait for those before it."""
 
 
 @dataclass(frozen=True)
@@ -359,7 +360,7 @@ class Queue:
         packet[8], packet[10] = made.address, kernarg.address
         held = [kernel, kernarg, made, *kernel.holdings(arguments)]
         self.fit_window()
-        return self._put(image.name, PacketType.DISPATCH | barrier << _BARRIER_BIT | 3 << 16, packet, held, kernel)
+        return self._put(image.name, PacketType.DISPATCH | barrier << _HEADER_BARRIER | 3 << 16, packet, held, kernel)
 
     @checked(after=many(Queued), any_of=FLAG, barrier=FLAG)
     def barrier(self, after: Sequence[Queued], any_of: bool = False, *, barrier: bool = False) -> Queued:
@@ -389,7 +390,7 @@ class Queue:
         packet = np.zeros(PACKET_BYTES // 4, "<u4")
         packet[2:2 + 2 * len(after):2] = [each.signal.address for each in after]
         kind = PacketType.BARRIER_OR if any_of else PacketType.BARRIER_AND
-        return self._put("barrier", kind | barrier << _BARRIER_BIT, packet, list(after))
+        return self._put("barrier", kind | barrier << _HEADER_BARRIER, packet, list(after))
 
     def checkpoint_others(self) -> Queued:
         """Put a packet into the queue that has kernels of queues with a lower priority checkpointed, as soon as it is
