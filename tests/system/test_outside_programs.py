@@ -61,7 +61,7 @@ MATRIX = """shl.b32 %r5, %r3, 2; mov.u32 %r6, s; add.u32 %r5, %r5, %r6; st.share
     bar.sync 0; and.b32 %r5, %r3, 7; shl.b32 %r5, %r5, 4; add.u32 %r5, %r5, %r6;
     ldmatrix.sync.aligned.m8n8.x1.shared.b16 {%r9}, [%r5];"""
 OFFSET = """
-    ld.param.u64 %d1, [o]; add.u32 %r6, %r4, 768; sub.u32 %r6, %r6, 768;
+    ld.param.u64 %d1, [o]; sub.u32 %r6, %r1, 5;
     mul.wide.u32 %d3, %r6, 4; add.s64 %d1, %d1, %d3; red.global.add.u32 [%d1], %r1; ld.global.u32 %r9, [%d1];"""
 
 
