@@ -1,5 +1,5 @@
-"""What memory has refused the engine of each kernel: a pause before the next try, an end, and what
-follows from that for evictions."""
+"""Refusals by memory, of each kernel: a pause before the next try, and an end. Kernels of which
+nothing can be evicted."""
 
 from amaranth.hdl import Module, Mux, Signal
 from amaranth.lib import wiring
@@ -72,10 +72,10 @@ class MemoryRefusals(wiring.Component):
 class StuckKernels(wiring.Component):
     """Remembers the kernels of which memory has refused an eviction too often: they are *stuck*.
 
-    What stays of a stuck kernel is in nobody's plan: who wants room looks for some elsewhere. So
-    everybody tries again when a kernel becomes stuck, and when none is stuck any more. That is when
-    a kernel begins or is resumed, or when the engine has had nothing to do for `REST_CYCLES`: by
-    then all have tried that could, and memory may answer well again.
+    No plan makes room of what stays of a stuck kernel. So all kernels that want room try again when
+    one becomes stuck, and when none is stuck any more. That is when a kernel begins or is resumed,
+    or when the engine has had nothing to do for `REST_CYCLES`. By then all have tried that could,
+    and memory may answer well again.
 
     Parameters
     ----------
