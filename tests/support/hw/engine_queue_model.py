@@ -31,7 +31,8 @@ class EngineQueueModel:
     def __init__(self, g, pause, tries, rest):
         self.g, self.rest = g, rest
         self.wakes, self.leaves, self.evictions = (_Refusals(pause, tries) for _ in range(3))
-        self.last, self.tried, self.begun, self.stuck = -1, set(), set(), set()
+        self.order = list(range(g.kernel_slots))  # the one whose command was taken longest ago is first
+        self.tried, self.begun, self.stuck, self.lacking = set(), set(), set(), set()
         self.stuck_for = 0
         self.parameters = {k: {"grace": 0} for k in range(g.kernel_slots)}
         self.hand: Any = None  # the command that the engine has
@@ -60,6 +61,7 @@ class EngineQueueModel:
                     "mechanism": Mechanism.LIVE, "patience": UNLIMITED_PATIENCE, "spared": every & ~(1 << entry)}
         resumes = now["resumes"] - self.tried
         wakes = now["wakes"] - self.tried - now["launching"] - self.wakes.pausing if g.watches else set()
+        wakes = {k for k in wakes if self.lacking <= {k}}
         k = self.turn(resumes | now["adopts"] | wakes)
         if k is None:
             return None
@@ -80,8 +82,8 @@ class EngineQueueModel:
         return {name: value for name, value in parameters.items() if name != "grace"} | used
 
     def turn(self, kernels):
-        """Whose turn it is; only those after the last one, if there are any."""
-        return min(kernels, key=lambda k: (k <= self.last, k), default=None)
+        """Whose turn it is."""
+        return min(kernels, key=self.order.index, default=None)
 
     def outputs(self, now):
         """Return what is said in a cycle, before its edge."""
@@ -122,9 +124,10 @@ class EngineQueueModel:
     def step(self, now):
         """Go to the next cycle."""
         hand, offer, first, end = self.hand, self.offer(now), now["first"], now["ended"]
-        if offer and self.kind(offer) in ("command", "wake"):
-            self.last = offer["kernel"]
         changes = self.end(hand, end, first, not hand and offer is None)
+        if end and hand["resume"]:
+            self.lacking = self.lacking | {hand["kernel"]} if end["left"] else self.lacking - {hand["kernel"]}
+        self.lacking = self.lacking & (now["resumes"] | now["wakes"]) - first
         left = {hand["kernel"]} if end and end["left"] and not self.moved else set()
         if offer and now["engine_ready"]:
             kind = self.kind(offer)
@@ -134,6 +137,8 @@ class EngineQueueModel:
                 self.shown["partial"] = int(bool(offer["spared"] or offer["checkpoint"]) or kind == "leave")
             if kind in ("command", "wake"):
                 self.moved = False
+                self.order.remove(offer["kernel"])
+                self.order.append(offer["kernel"])
             if kind == "command" and offer["resume"]:
                 self.begun = self.begun | {offer["kernel"]}
         elif end:

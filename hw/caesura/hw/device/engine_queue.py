@@ -13,8 +13,8 @@ from ..interfaces.payloads import below
 from ..interfaces.preemption import command, command_parameters
 from ..interfaces.staying import staying_report
 from ..interfaces.yielding import leaving_tb
-from ..lib.bits import lowest_number, one_hot
-from ..lib.vectors import RoundRobin
+from ..lib.bits import encode, lowest_number, one_hot
+from ..lib.vectors import LeastRecent
 from .memory_refusals import MemoryRefusals, StuckKernels
 
 __all__ = ["EngineQueue"]
@@ -22,6 +22,7 @@ __all__ = ["EngineQueue"]
 
 class EngineQueue(wiring.Component):
     """Hands commands to the engine, one at a time; preempts go before resumes, kernels take turns.
+    Next is the kernel whose last command was taken longest ago.
 
     A resume is carried out in *passes*: one brings back what there is room for. A kernel of which
     something was left behind gets another pass once a TB has left the SM, so that the engine is
@@ -34,7 +35,9 @@ class EngineQueue(wiring.Component):
 
     Evictions go first: what waits for room waits for them. A TB that yields is saved when no
     preempt waits; those of a kernel that are ready to come back are brought back in passes when it
-    is its turn, as by a resume.
+    is its turn, as by a resume. After a pass that has found too little room, TBs of no other kernel
+    come back in this way: they might take each room that the kernel could have, and leave again to
+    wait for its TBs. Resumes of other kernels go on.
 
     Want of room and a refusal by memory are remembered apart. A kernel that has found no room waits
     until a TB has left the SM. Memory may refuse an eviction, or a TB that leaves or comes back by
@@ -167,7 +170,8 @@ class EngineQueue(wiring.Component):
             depth=1 << len(self.kernel), init=[])
         store = parameters.write_port()
         load = parameters.read_port(domain="comb")
-        m.submodules.turns = turns = RoundRobin(slots)
+        m.submodules.turns = turns = LeastRecent(slots, told=True)
+        index = Signal.like(self.kernel)  # whose turn it is, if anybody's
         tried = Signal(slots)  # resumes that have found no room since a TB left
         begun = Signal(slots)  # resumes that have had a pass
         moved = Signal()  # a TB has left since the command in hand was taken
@@ -182,12 +186,12 @@ class EngineQueue(wiring.Component):
             turns.requests.eq(Mux(self.held, 0,
                                   Mux(saves.any(), saves,
                                       self.resumes & ~tried | self.adopts))),
-            load.addr.eq(turns.index),
-            self.engine.valid.eq(turns.valid), go.eq(turns.valid & self.engine.ready),
-            offered.kernel.eq(turns.index),
+            index.eq(encode(turns.grant)), load.addr.eq(index),
+            self.engine.valid.eq(turns.grant.any()), go.eq(turns.grant.any() & self.engine.ready),
+            turns.served.eq(Mux(go, turns.grant, 0)), offered.kernel.eq(index),
             offered.adopt.eq((turns.grant & self.adopts).any()),
             offered.resume.eq(~saves.any() & ~offered.adopt),
-            offered.again.eq(begun.bit_select(turns.index, 1)),
+            offered.again.eq(begun.bit_select(index, 1)),
             *(offered[name].eq(load.data.parameters[name])
               for name in parameters_of.members),
             self.taken.eq(Mux(go, turns.grant, 0)),
@@ -197,15 +201,15 @@ class EngineQueue(wiring.Component):
         if self.geometry.in_place:
             evicting, given_up, changes = self._evict(m, turns, offered)
         if self.geometry.watches:
-            given_up = given_up | self._yield(m, turns, offered, tried,
+            given_up = given_up | self._yield(m, turns, index, offered, tried,
                                               self.held | evicting | saves.any())
         if self.geometry.in_place or self.geometry.watches:
             m.d.comb += self.given_up.eq(given_up)
         if self.geometry.grace:
             m.d.comb += [store.data.grace.eq(self.write.grace),
-                         offered.grace_used.eq(load.data.grace - self.grace_left[turns.index])]
+                         offered.grace_used.eq(load.data.grace - self.grace_left[index])]
         with m.If(go):
-            m.d.sync += [self.held.eq(1), self.kernel.eq(turns.index),
+            m.d.sync += [self.held.eq(1), self.kernel.eq(index),
                          self.resume.eq(offered.resume), moved.eq(0),
                          self.partial.eq(offered.spared.any() | offered.checkpoint)]
         with m.Elif(self.ended.valid):
@@ -219,7 +223,7 @@ class EngineQueue(wiring.Component):
         m.d.sync += begun.eq((begun | Mux(offered.resume, self.taken, 0)) & ~self.first)
         return m
 
-    def _yield(self, m, turns, offered, tried, busy):
+    def _yield(self, m, turns, index, offered, tried, busy):
         """Offer the TB that yields, unless the engine is `busy`; in its turn bring back those of a
         kernel that are ready. Return the vector of kernels for which either is given up."""
         g, leave = self.geometry, self.leave
@@ -228,9 +232,15 @@ class EngineQueue(wiring.Component):
         yielder = Signal(g.kernel_slots)  # the kernel of what leaves or comes back
         now = Signal(g.kernel_slots)  # that of what is handed over in this cycle
         wakes = Signal(g.kernel_slots)
+        lacking = Signal(g.kernel_slots)  # whose last pass has found too little room
         over = Signal(g.kernel_slots)  # that of TBs that have come back, or have not
         left = Signal(g.kernel_slots)  # that of one that has left, or has not
-        m.d.comb += [wakes.eq(self.wakes & ~tried & ~self.launching & ~self.pausing),
+        mine = one_hot(self.kernel, g.kernel_slots)
+        m.d.sync += lacking.eq(Mux(self.ended.valid & self.resume, Mux(
+            self.ended.left, lacking | mine, lacking & ~mine), lacking)
+            & (self.resumes | self.wakes) & ~self.first)
+        m.d.comb += [wakes.eq(self.wakes & ~tried & ~self.launching & ~self.pausing & Cat(
+            ~(lacking & ~(1 << k)).any() for k in range(g.kernel_slots))),
                      over.eq(Mux(self.ended.valid & self.resume, yielder, 0)),
                      refusals.refused.eq(Mux(self.ended.refused, over, 0)),
                      refusals.done.eq(Mux(self.ended.refused, 0, over)),
@@ -242,10 +252,10 @@ class EngineQueue(wiring.Component):
                      self.tried.eq(tried), self.aside.eq(yielder | now)]
         with m.If(~busy):
             m.d.comb += [turns.requests.eq(self.resumes & ~tried | self.adopts | wakes),
-                         offered.spared.eq(self.stays[turns.index])]
+                         offered.spared.eq(self.stays[index])]
         with m.If((turns.grant & wakes).any()):
             m.d.comb += [offered.yields.eq(1), offered.again.eq(1), offered.resume.eq(1),
-                         offered.adopt.eq(0), offered.spared.eq(~self.ready[turns.index]),
+                         offered.adopt.eq(0), offered.spared.eq(~self.ready[index]),
                          *(offered[name].eq(0) for name in ("scramble", "gang")),
                          self.taken.eq(0), now.eq(Mux(self.engine.ready, turns.grant, 0)),
                          self.woken.eq(now)]
@@ -267,8 +277,7 @@ class EngineQueue(wiring.Component):
             m.d.sync += yielder.eq(now)
         with m.Elif(self.ended.valid):
             m.d.sync += yielder.eq(0)
-        m.d.comb += self.mine.eq(Mux(self.held, one_hot(self.kernel, g.kernel_slots)
-                                     & ~self.evicts & ~yielder, self.taken))
+        m.d.comb += self.mine.eq(Mux(self.held, mine & ~self.evicts & ~yielder, self.taken))
         return refusals.given_up | unsaved.given_up
 
     def _evict(self, m, turns, offered):
