@@ -16,20 +16,21 @@ def anything(dut, rng, cycles):
     """Yield offers, requests and launches of any kernels, and whose turn it is."""
     g = dut.geometry
     kernels, every = range(g.kernel_slots), (1 << g.kernel_slots) - 1
-    launched, last = [0] * g.kernel_slots, g.kernel_slots - 1
+    launched, order = [0] * g.kernel_slots, [*kernels]  # the one that launched longest ago is first
     for _ in range(cycles):
         offered, request = (rng.choice([every, rng.getrandbits(g.kernel_slots)]) for _ in range(2))
         adopted = noise(rng, dut.adopted.shape()) | {"valid": int(rng.random() < 0.1), "kernel": rng.choice(kernels)}
         advance = {"valid": int(rng.random() < 0.7), "kernel": rng.choice(kernels)}
         start, exhausted = every & rng.choice([0, 0, 0, 1 << rng.choice(kernels)]), rng.getrandbits(g.kernel_slots)
         places = noise(rng, dut.places.shape())
-        turn = next((k % g.kernel_slots for k in range(last + 1, last + 1 + g.kernel_slots)
-                     if offered & request & 1 << k % g.kernel_slots), None)
+        turn = next((k for k in order if offered & request & 1 << k), None)
         outputs = {"valid": turn is not None, "launched": list(launched), "exhausted": exhausted, "places": places}
         if turn is not None:
-            outputs["next.kernel"] = last = turn
+            outputs["next.kernel"] = turn
         yield {"port.offered": offered, "port.exhausted": exhausted, "port.places": places, "start": start,
                "request": request, "adopted": adopted, "advance": advance}, outputs
+        if advance["valid"]:
+            order.append(order.pop(order.index(advance["kernel"])))
         for k in kernels:
             if start >> k & 1:
                 launched[k] = 0

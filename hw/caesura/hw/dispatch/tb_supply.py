@@ -1,6 +1,6 @@
 """The TB supply of one of several SMs: stands where a single SM has its grid walker."""
 
-from amaranth.hdl import Module, Signal
+from amaranth.hdl import Module, Mux, Signal
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
@@ -9,14 +9,16 @@ from ..interfaces.gpu_ports import TbSupplyPort
 from ..interfaces.payloads import below
 from ..interfaces.port import Port
 from ..interfaces.preemption import admission, adoption, tb_place
-from ..lib.vectors import RoundRobin
+from ..lib.bits import encode, one_hot
+from ..lib.vectors import LeastRecent
 
 __all__ = ["TbSupply"]
 
 
 class TbSupply(wiring.Component):
-    """Says of which kernels the device has TBs left, and counts those that the SM has got; kernels
-    take turns. Which TB it is, the device says once there is room for it.
+    """Says of which kernels the device has TBs left, and counts those that the SM has got. Kernels
+    take turns: next is the one whose last launch is longest ago. Which TB it is, the device says
+    once there is room for it.
 
     Attributes
     ----------
@@ -63,13 +65,15 @@ class TbSupply(wiring.Component):
 
     def elaborate(self, platform):
         m = Module()
-        m.submodules.turns = turns = RoundRobin(self.geometry.kernel_slots)
+        slots = self.geometry.kernel_slots
+        m.submodules.turns = turns = LeastRecent(slots, told=True)
         m.d.comb += [
-            turns.requests.eq(self.request & self.port.offered), self.valid.eq(turns.valid),
-            self.next.kernel.eq(turns.index), self.exhausted.eq(self.port.exhausted),
+            turns.requests.eq(self.request & self.port.offered), self.valid.eq(turns.grant.any()),
+            turns.served.eq(Mux(self.advance.valid, one_hot(self.advance.kernel, slots), 0)),
+            self.next.kernel.eq(encode(turns.grant)), self.exhausted.eq(self.port.exhausted),
             self.places.eq(self.port.places),
         ]
-        for k in range(self.geometry.kernel_slots):
+        for k in range(slots):
             with m.If(self.start[k]):
                 m.d.sync += self.launched[k].eq(0)
             with m.Elif(self.adopted.valid & (self.adopted.kernel == k)):
