@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import pytest
 
+from caesura.hw.lib.vectors import LeastRecent
 from caesura.sim.cocotb.run import BenchError
 from support.checkout import ROOT
 from support.coverage import page as coverage_page
@@ -94,6 +95,12 @@ def test_tests_of_a_block_notice_faults_in_its_netlist():
     """They pass without one; of six all that are not proved equivalent are noticed."""
     result = campaign(EVICTING, 6)
     assert len(result.faults) == 6 and result.share == 1 and result.count(CAUGHT) > 3
+
+
+def test_flip_flops_start_at_zero_since_a_fault_takes_the_initial_value_away():
+    netlist = planted(LeastRecent(3, told=True), 60, 1).netlist
+    assert re.findall(r"reg [^=;]*= 1'h0", netlist)
+    assert not re.findall(r"reg [^=;]*= \d+'h0*[1-9a-f]", netlist)
 
 
 def test_a_fault_is_in_the_block_that_the_tests_run():

@@ -31,7 +31,8 @@ NETLIST = f"{TOP}__netlist"
 SELECT = "mutsel"
 """Name of the input that chooses a fault."""
 SELECT_BITS = 10
-_PREPARE = "read_rtlil d.il; proc; memory_collect; opt_clean; "
+_PREPARE = "read_rtlil d.il; proc; memory_collect; zinit; opt_clean; "
+"""A bit of a flip-flop is planted behind a new wire without an initial value, which so has to be 0."""
 
 
 @dataclass(frozen=True)
