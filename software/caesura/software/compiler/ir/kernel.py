@@ -137,6 +137,8 @@ class Op:
         PTX line.
     volatile : bool
         Memory access that must stay.
+    verified : tuple
+        Kept by `ir.spec.verify`: what it was when it was last found legal.
     """
 
     name: str
@@ -149,6 +151,9 @@ class Op:
     _read: tuple[Reg, ...] = field(default=(), init=False, repr=False)
     _read_uses: tuple[Use, ...] | None = field(default=None, init=False, repr=False)
     _read_guard: Pred | None = field(default=None, init=False, repr=False)
+    _written: tuple[Reg, ...] = field(default=(), init=False, repr=False)
+    _written_defs: tuple[Reg | None, ...] = field(default=(), init=False, repr=False)
+    verified: tuple = field(default=(), init=False, repr=False)
 
     @property
     def dest(self) -> Reg:
@@ -159,7 +164,10 @@ class Op:
 
     def written(self) -> tuple[Reg, ...]:
         """Registers written."""
-        return tuple(d for d in self.defs if d is not None) if None in self.defs else self.defs  # pyright: ignore[reportReturnType]
+        if self._written_defs is not self.defs:
+            self._written_defs = self.defs
+            self._written = tuple([d for d in self.defs if d is not None])
+        return self._written
 
     def read(self) -> tuple[Reg, ...]:
         """Registers read, the guard's included."""
@@ -179,9 +187,8 @@ class Op:
 
     def killed(self) -> tuple[Reg, ...]:
         """Registers whose former value is lost in every lane: none if guarded."""
-        if self.guard is not None:
-            return ()
-        return tuple(d for d in self.defs if d is not None) if None in self.defs else self.defs  # pyright: ignore[reportReturnType]
+        return () if self.guard is not None else self.written()
+
 
 
 class Summary(NamedTuple):

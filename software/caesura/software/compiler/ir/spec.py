@@ -195,6 +195,8 @@ def machine_opcode(op: Op) -> Opcode | None:
 def verify(kernel: Kernel, stage: str) -> None:
     """Check that `kernel` is legal at `stage`.
 
+    An operation that is as it was when it was last found legal, at the same stage, is not looked at again.
+
     Raises
     ------
     IRError
@@ -205,9 +207,13 @@ def verify(kernel: Kernel, stage: str) -> None:
         raise IRError(f"{kernel.name}: no blocks, or two blocks with one label")
     for block in kernel.blocks:
         for op in block.ops:
+            facts = stage, op.name, op.defs, op.uses, op.guard, op.imm  # all that `_problem` looks at
+            if op.verified == facts:
+                continue
             problem = _problem(op, stage)
             if problem:
                 raise IRError(f"{kernel.name}, block {block.label}, line {op.line}: {problem} in {op}")
+            op.verified = facts
         unknown = set(block.end.targets) - labels
         if unknown or len(block.end.targets) > 2 or (len(block.end.targets) == 2) != (block.end.condition is not None):
             raise IRError(f"{kernel.name}, block {block.label}: bad terminator {block.end}")
@@ -244,17 +250,15 @@ def _problem_of_call(op: Op, stage: str) -> str:
 def _codes(values: Iterable[Any]) -> str:
     """Return a letter for each operand: the kind of a register, ``q`` or ``Q`` a predicate read (``t`` always true),
     ``i`` or ``l`` a constant of 32 or 64 bits, ``_`` nothing, ``?`` what is legal nowhere."""
-    codes = ""
-    for value in values:
-        if isinstance(value, Reg):
-            codes += value.kind
-        elif isinstance(value, Imm):
-            codes += "i" if 0 <= value.value < 1 << 32 else "l" if 0 <= value.value < 1 << 64 else "?"
-        elif isinstance(value, Pred):
-            codes += "t" if value.reg is None else {"p": "q", "P": "Q"}.get(value.reg.kind, "?")
-        else:
-            codes += "_" if value is None else "?"
-    return codes
+    return "".join([value.kind if isinstance(value, Reg) else _code(value) for value in values])
+
+
+def _code(value: Any) -> str:
+    if isinstance(value, Imm):
+        return "i" if 0 <= value.value < 1 << 32 else "l" if 0 <= value.value < 1 << 64 else "?"
+    if isinstance(value, Pred):
+        return "t" if value.reg is None else {"p": "q", "P": "Q"}.get(value.reg.kind, "?")
+    return "_" if value is None else "?"
 
 
 @functools.lru_cache(1 << 14)
