@@ -139,6 +139,8 @@ class Op:
         Memory access that must stay.
     verified : tuple
         Kept by `ir.spec.verify`: what it was when it was last found legal.
+    simple : tuple
+        Kept by `optimize.algebraic_simplification`: what it was when no rule was last found to hold for it.
     """
 
     name: str
@@ -154,6 +156,7 @@ class Op:
     _written: tuple[Reg, ...] = field(default=(), init=False, repr=False)
     _written_defs: tuple[Reg | None, ...] = field(default=(), init=False, repr=False)
     verified: tuple = field(default=(), init=False, repr=False)
+    simple: tuple = field(default=(), init=False, repr=False)
 
     @property
     def dest(self) -> Reg:

@@ -14,16 +14,19 @@ from __future__ import annotations
 from ..analysis.liveness import liveness
 from ..ir.kernel import Kernel, Op, Reg
 from ..ir.spec import is_pure
+from .change import Change
 
 __all__ = ["eliminate_dead_code"]
 
 
-def eliminate_dead_code(kernel: Kernel) -> bool:
+def eliminate_dead_code(kernel: Kernel) -> Change:
     """Remove dead operations; returns whether there were any."""
-    changed = _unread(kernel)
+    unread = _unread(kernel)
+    if not _not_live(kernel):
+        return Change.SETTLED if unread else Change.NONE  # what 1 has left, it leaves again
     while _not_live(kernel):
-        changed = True
-    return changed
+        pass
+    return Change.SOME
 
 
 def _unread(kernel: Kernel) -> bool:

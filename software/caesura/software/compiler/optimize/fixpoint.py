@@ -8,6 +8,7 @@ from collections.abc import Callable
 from ..ir.kernel import Kernel
 from .algebraic_simplification import simplify
 from .atomic_reductions import drop_atomic_results
+from .change import Change
 from .copy_propagation import propagate
 from .dce import eliminate_dead_code
 from .guarded_exits import exit_early
@@ -30,9 +31,15 @@ REDUNDANCY: dict[str, Callable[[Kernel], bool]] = {"reassociate": reassociate, "
 
 def optimize(kernel: Kernel, observe: Callable[[str], None] = lambda name: None) -> None:
     """Simplify `kernel` (stage ``narrow``), or the body of a routine; `observe` is told which passes changed it."""
+    settled = ""  # the pass that has left the code as it is, and would find nothing in it
+
     def change(name: str, step: Callable[[Kernel], bool]) -> bool:
+        nonlocal settled
+        if name == settled:
+            return False
         changed = step(kernel)
         if changed:
+            settled = name if changed == Change.SETTLED else ""
             observe(name)
         return changed
 
