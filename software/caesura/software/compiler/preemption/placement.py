@@ -222,8 +222,11 @@ def place_points(kernel: Kernel, interval: int, machine: Geometry | None = None)
 
 def set_barrier_liveness(kernel: Kernel) -> None:
     """Give every barrier the vector of what is live after it (there is no divergence at a barrier)."""
+    blocks = [block for block in kernel.blocks if any(op.name.startswith("bar.") for op in block.ops)]
+    if not blocks:
+        return
     live_sets, allocated = liveness(kernel), kernel.allocated()
-    for block in kernel.blocks:
+    for block in blocks:
         for _, op, live in live_sets.backward(block):
             if op.name.startswith("bar."):
                 op.imm = saving(live, allocated)
