@@ -94,4 +94,4 @@ def _over(blocks: Iterable[Block], graph: DiGraph) -> Liveness:
         gen[block.label], kill[block.label] = frozenset(read), frozenset(killed)
     analysis = Analysis(forward=False, start=frozenset(), merge=frozenset.union,
                         transfer=lambda node, after: gen[node] | (after - kill[node]))
-    return Liveness(*solve(analysis, graph))
+    return Liveness(*solve(analysis, graph, gen))

@@ -20,7 +20,8 @@ from caesura.hw.arch.operations import Space
 
 from .kernel import Imm, Kernel, Op, Pred, Reg
 
-__all__ = ["Signature", "SIGNATURES", "GROUPS", "groups", "UNIFORM_PLACES", "WIDE", "STAGES", "machine_opcode",
+__all__ = ["Signature", "SIGNATURES", "GROUPS", "groups", "UNIFORM_PLACES", "WIDE", "STAGES", "MEMORY", "EFFECTS",
+           "CONVERGENT", "machine_opcode",
            "is_pure", "is_memory", "is_atomic", "writes_memory", "written_spaces", "is_convergent", "is_constant",
            "offset_fits", "verify", "IRError"]
 
@@ -125,14 +126,15 @@ def _named(*beginnings: str) -> frozenset[str]:
     return frozenset(name for name in (*SIGNATURES, *WIDE) if name.startswith(beginnings))
 
 
-_MEMORY = _named("ld.", "uld.", "st.", "atom.", "red.")
+MEMORY = _named("ld.", "uld.", "st.", "atom.", "red.")
 _ATOMIC = _named("atom.", "red.")
-_EFFECTS = _named("st.", "bar.", "atom.", "red.", "ld.watch.") | _IMPURE
+EFFECTS = _named("st.", "bar.", "atom.", "red.", "ld.watch.") | _IMPURE
+CONVERGENT = _named("shfl.") | {"ballot", "match"}
 
 
 def is_memory(op: Op) -> bool:
     """Whether `op` accesses memory; its first operand is then the address."""
-    return op.name in _MEMORY
+    return op.name in MEMORY
 
 
 def is_atomic(op: Op) -> bool:
@@ -157,13 +159,13 @@ def offset_fits(op: Op, offset: int) -> bool:
 
 def is_pure(op: Op) -> bool:
     """Whether `op` only computes its results (a load is; a volatile one, or one that watches, is not)."""
-    return not op.volatile and op.name not in _EFFECTS
+    return not op.volatile and op.name not in EFFECTS
 
 
 def is_convergent(op: Op) -> bool:
     """Whether the result depends on which lanes execute `op`, so that it may neither move to another block, nor be
     executed under another guard, nor stand for another operation with the same operands."""
-    return op.name in ("ballot", "match") or op.name.startswith("shfl.")
+    return op.name in CONVERGENT
 
 
 def is_constant(op: Op) -> bool:
@@ -304,7 +306,7 @@ def _operands(name: str, codes: str, expected: str, stage: str) -> str:
             legal = stage == "narrow" or stage == "machine" and code == "U"
             vector = legal and wanted == "r" and UNIFORM_PLACES.get(name) == k
             found += "r" if vector else "u" if legal else "?"
-        elif k == 0 and code == "w" and stage == "wide" and name in SIGNATURES and name in _MEMORY:
+        elif k == 0 and code == "w" and stage == "wide" and name in SIGNATURES and name in MEMORY:
             found += "r"  # a wide address stands for its low half
         else:
             found += _register(name, code, stage)

@@ -30,7 +30,7 @@ class _Propagation:
         copied = self._copied
         for block in self._kernel.blocks:
             for index, op in enumerate(block.ops):
-                if is_memory(op) or op.guard == TRUE or not copied.isdisjoint(op.read()):
+                if not copied.isdisjoint(op.read()) or op.guard is TRUE or is_memory(op) and self._sum(op.uses[0]):
                     self._rewrite(op, Place(block.label, index))
             if block.end.condition is not None:
                 condition = self._resolve(block.end.condition, Place(block.label, len(block.ops)))
@@ -79,11 +79,16 @@ class _Propagation:
     def _fold_base(self, base: Use, place: Place) -> tuple[Use, int]:
         offset = 0
         while isinstance(base, Reg):
-            op = self._known.single(base)
-            if op is None or op.name != "iadd" or not self._known.before(op, place) or not self._folds_away(op):
+            op = self._sum(base)
+            if op is None or not self._known.before(op, place) or not self._folds_away(op):
                 break
             base, offset = op.uses[0], offset + op.uses[1].value
         return base, offset
+
+    def _sum(self, base: Use) -> Op | None:
+        """Return the addition that makes a base, None if nothing or something else does."""
+        op = self._known.only.get(base)
+        return op if op is not None and op.name == "iadd" else None
 
     def _folds_away(self, op: Op) -> bool:
         """Whether an addition is one of a register and a constant, and all that reads the sum can add that itself."""

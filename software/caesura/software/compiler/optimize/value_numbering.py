@@ -32,7 +32,7 @@ from ..analysis.linear_forms import LinearForms
 from ..ir.cfg import by_label, snapshot
 from ..ir.cfg import graph as flow_graph
 from ..ir.kernel import TRUE, Block, Imm, Kernel, Op, Pred, Reg, Use
-from ..ir.spec import is_constant, is_convergent, is_memory, is_pure, offset_fits
+from ..ir.spec import CONVERGENT, EFFECTS, MEMORY, is_constant, is_memory, offset_fits
 from .algebraic_simplification import COMMUTES
 
 __all__ = ["is_repeatable", "number_values"]
@@ -185,12 +185,15 @@ _UNKNOWN: tuple[int, str | None] = -1, ""
 """What is known of a register that has no number: one of no region."""
 
 
+_ALWAYS = functools.cache(lambda name: not (
+    name in EFFECTS or name in CONVERGENT or name in MEMORY and not name.startswith("ld.const.")))
+"""Whether operations of a name may be repeatable."""
+
+
 def is_repeatable(op: Op) -> bool:
     """Whether `op` gives the same results wherever its operands have the same values; one without a guard."""
-    if not is_pure(op) or is_convergent(op) or op.name == "pand" and op.uses[1] == TRUE:
+    if op.volatile or not _ALWAYS(op.name) or op.name == "pand" and op.uses[1] is TRUE:
         return False
-    if is_memory(op):
-        return op.name.startswith("ld.const.")
     return op.name != "s2r" or is_constant(op)
 
 
