@@ -180,18 +180,26 @@ def is_constant(op: Op) -> bool:
 
 def machine_opcode(op: Op) -> Opcode | None:
     """Return the row of the instruction table that encodes `op` with its operands, None if there is none."""
-    kinds = [*map(type, op.uses)]
-    if is_memory(op):
-        fixed = op.uses[0].value if kinds[0] is Imm else 0
-        return BY_NAME.get(op.name) if Imm not in kinds[1:] and offset_fits(op, fixed + op.imm) else None
+    if op.name in MEMORY:
+        base = op.uses[0]
+        if not offset_fits(op, op.imm + (base.value if isinstance(base, Imm) else 0)):
+            return None
+    return _row(op.name, *map(type, op.uses))
+
+
+@functools.lru_cache(1 << 14)
+def _row(name: str, *kinds: type) -> Opcode | None:
+    """Return the row of operations of a name with operands of these kinds, None if there is none."""
+    if name in MEMORY:
+        return BY_NAME.get(name) if Imm not in kinds[1:] else None
     if Imm not in kinds:
-        return BY_NAME.get(op.name)
+        return BY_NAME.get(name)
     constants = [k for k, kind in enumerate(kinds) if kind is Imm]
-    row = BY_NAME.get(op.name if op.name.endswith(".i") else op.name + ".i")
+    row = BY_NAME.get(name if name.endswith(".i") else name + ".i")
     if row is None:
         return None
     places = [name for name in row.operands if name not in ("d", "pd", "ud")]
-    return row if constants == [places.index("imm")] and len(places) == len(op.uses) else None
+    return row if constants == [places.index("imm")] and len(places) == len(kinds) else None
 
 
 def verify(kernel: Kernel, stage: str) -> None:
@@ -230,10 +238,8 @@ def _problem(op: Op, stage: str) -> str:
         return problem
     if machine_opcode(op) is None:
         return "no encoding with these constants"
-    for reg in (*op.written(), *op.read()):
-        if not 0 <= reg.index < _COUNTS[reg.kind]:
-            return f"no register {reg}"
-    return ""
+    missing = [reg for reg in (*op.written(), *op.read()) if reg not in _EXISTING]
+    return f"no register {missing[0]}" if missing else ""
 
 
 def _problem_of_call(op: Op, stage: str) -> str:
@@ -259,8 +265,11 @@ def _code(value: Any) -> str:
     if isinstance(value, Imm):
         return "i" if 0 <= value.value < 1 << 32 else "l" if 0 <= value.value < 1 << 64 else "?"
     if isinstance(value, Pred):
-        return "t" if value.reg is None else {"p": "q", "P": "Q"}.get(value.reg.kind, "?")
+        return "t" if value.reg is None else _READ_AS.get(value.reg.kind, "?")
     return "_" if value is None else "?"
+
+
+_READ_AS = {"p": "q", "P": "Q"}
 
 
 @functools.lru_cache(1 << 14)
@@ -322,4 +331,5 @@ def _register(name: str, code: str, stage: str) -> str:
     return code if code in "rp" else "?"
 
 
-_COUNTS = {"R": MAX_REGISTERS, "P": PT, "U": UNIFORMS}
+_EXISTING = frozenset(Reg(kind, index) for kind, count in (("R", MAX_REGISTERS), ("P", PT), ("U", UNIFORMS))
+                      for index in range(count))
