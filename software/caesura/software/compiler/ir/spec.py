@@ -171,11 +171,14 @@ def is_convergent(op: Op) -> bool:
 def is_constant(op: Op) -> bool:
     """Whether `op` reads no register and gives a thread the same result wherever it executes: a move of a constant, a
     parameter, a special register that does not change."""
-    if op.guard is not None or len(op.defs) != 1:
+    if op.name not in _CONSTANT or op.guard is not None or len(op.defs) != 1:
         return False
     if op.name in ("s2r", "us2r"):
         return op.imm not in VOLATILE_SPECIALS
-    return op.name in ("ldp", "uldp") or op.name in ("mov", "umov") and isinstance(op.uses[0], Imm)
+    return op.name in ("ldp", "uldp") or isinstance(op.uses[0], Imm)
+
+
+_CONSTANT = frozenset(("s2r", "us2r", "ldp", "uldp", "mov", "umov"))
 
 
 def machine_opcode(op: Op) -> Opcode | None:
