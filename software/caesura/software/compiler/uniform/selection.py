@@ -163,6 +163,8 @@ class _Choice:
 
     def save_registers(self) -> None:
         """Choose what lowers the number of registers needed at once."""
+        if self.chosen.issuperset(self._candidates):
+            return
         limit = BUDGET * sum(self._weight.values())
         pressure = _Pressure(self._kernel, self._facts.live, self._candidates)
         pressure.remove(self.chosen, self._needs_move)
