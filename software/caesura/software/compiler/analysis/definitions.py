@@ -85,6 +85,8 @@ class Definitions:
     Attributes
     ----------
     tree : DominatorTree
+    reads : dict of str to list of tuple of Reg
+        What each operation of a block reads.
     only : dict of Reg to (Op or None)
         The definition of a register that has one, without guard; else None. Registers that nothing writes are missing.
     """
@@ -92,7 +94,7 @@ class Definitions:
     def __init__(self, kernel: Kernel):
         self.tree = _tree(flow_graph(kernel))
         self._ops = {block.label: block.ops[:] for block in kernel.blocks}
-        self._reads = {block.label: [op.read() for op in block.ops] for block in kernel.blocks}
+        self.reads = {block.label: [op.read() for op in block.ops] for block in kernel.blocks}
         self.only: dict[Reg, Op | None] = {}
         self._written: dict[str, dict[Reg, list[int]]] = {}
         self._conditions: set[Reg] = set()
@@ -115,7 +117,7 @@ class Definitions:
     def _readers(self) -> dict[Reg, list[Op]]:
         found: dict[Reg, list[Op]] = {}
         for label, ops in self._ops.items():
-            for op, read in zip(ops, self._reads[label], strict=True):
+            for op, read in zip(ops, self.reads[label], strict=True):
                 for reg in read:
                     if reg not in found:
                         found[reg] = [op]

@@ -29,8 +29,8 @@ class _Propagation:
     def run(self) -> None:
         copied = self._copied
         for block in self._kernel.blocks:
-            for index, op in enumerate(block.ops):
-                if not copied.isdisjoint(op.read()) or op.guard is TRUE or is_memory(op) and self._sum(op.uses[0]):
+            for index, (op, read) in enumerate(zip(block.ops, self._known.reads[block.label], strict=True)):
+                if not copied.isdisjoint(read) or op.guard is TRUE or is_memory(op) and self._sum(op.uses[0]):
                     self._rewrite(op, Place(block.label, index))
             if block.end.condition is not None:
                 condition = self._resolve(block.end.condition, Place(block.label, len(block.ops)))

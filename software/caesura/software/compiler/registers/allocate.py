@@ -127,15 +127,19 @@ def _color_vectors(kernel: Kernel) -> dict[Reg, int]:
               if op.name == "mov" and op.uses[0] in graph.numbers]
     for _, op in sorted(copies, key=lambda x: -x[0]):
         graph.coalesce(op.dest, op.uses[0])
+    nodes = {reg: graph.find(node) for reg, node in graph.numbers.items()}
     partners: dict[int, set[int]] = {}
     for op in kernel.ops():
         if len(op.uses) < 2 or is_memory(op):
             continue
-        read = {graph.find(graph.numbers[use]) for use in op.uses if use in graph.numbers}
-        for node in read if len(read) > 1 else ():
-            partners.setdefault(node, set()).update(read - {node})
+        read = {nodes[use] for use in op.uses if use in nodes}
+        if len(read) > 1:
+            for node in read:
+                partners.setdefault(node, set()).update(read)
+    for node, others in partners.items():
+        others.discard(node)
     numbers = color(graph, partners)
-    return {reg: numbers[graph.find(node)] for reg, node in graph.numbers.items()}
+    return {reg: numbers[node] for reg, node in nodes.items()}
 
 
 def _rename(kernel: Kernel, registers: dict[Reg, Reg]) -> None:
