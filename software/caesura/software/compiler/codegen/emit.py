@@ -14,7 +14,7 @@ from ..image.kernel_image import KernelImage, PreemptionPoint
 from ..ir.cfg import graph as flow_graph
 from ..ir.cfg import words
 from ..ir.kernel import Imm, Kernel, Op, Pred, Reg
-from ..ir.spec import machine_opcode
+from ..ir.spec import GROUPS, machine_opcode
 from ..preemption.placement import PlacedPoint
 from ..registers.interference import groups_of
 
@@ -169,7 +169,7 @@ def _operation(op: Op, entries: Sequence[int]) -> Instruction:
                     fields["base_uniform"] = 1
         elif operand == "data":
             fields["d"] = uses[0].index
-    for group in groups_of(op):
+    for group in groups_of(op) if op.name in GROUPS else ():
         numbers = [reg.index for reg in group]
         assert numbers == list(range(numbers[0], numbers[0] + len(group))), f"registers of {op} are not consecutive"
     return Instruction(row, fields)
