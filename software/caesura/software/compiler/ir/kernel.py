@@ -42,11 +42,15 @@ class _Interned:
 
 
 class Reg(_Interned):
-    """A register: kind (see the module) and number. They are in order of kind, then of number."""
+    """A register: kind (see the module) and number. They are in order of kind, then of number.
 
-    __slots__ = ("index", "kind")
+    The `code` of an operand is a letter for what the verifier has to know of it (`ir.spec`): here the kind.
+    """
+
+    __slots__ = ("code", "index", "kind")
     kind: str
     index: int
+    code: str
     _known: ClassVar[dict[tuple[str, int], Reg]] = {}
 
     def __new__(cls, kind: str, index: int) -> Reg:
@@ -55,6 +59,7 @@ class Reg(_Interned):
             found = object.__new__(cls)
             object.__setattr__(found, "kind", kind)
             object.__setattr__(found, "index", index)
+            object.__setattr__(found, "code", kind)
             found = cls._known.setdefault((kind, index), found)  # of two threads one is first
         return found
 
@@ -76,16 +81,25 @@ class Imm(NamedTuple):
 
     value: int
 
+    @property
+    def code(self) -> str:
+        """``i`` or ``l``: it has 32 or 64 bits; ``?`` what is no constant."""
+        return "i" if 0 <= self.value < 1 << 32 else "l" if 0 <= self.value < 1 << 64 else "?"
+
     def __str__(self) -> str:
         return str(self.value)
 
 
 class Pred(_Interned):
-    """A predicate as it is read: register (None = always true) and whether negated."""
+    """A predicate as it is read: register (None = always true) and whether negated.
 
-    __slots__ = ("negated", "reg")
+    The `code` is ``q`` or ``Q`` of a virtual and a physical predicate, ``t`` without a register, else ``?``.
+    """
+
+    __slots__ = ("code", "negated", "reg")
     reg: Reg | None
     negated: bool
+    code: str
     _known: ClassVar[dict[tuple[Reg | None, bool], Pred]] = {}
 
     def __new__(cls, reg: Reg | None, negated: bool = False) -> Pred:
@@ -94,6 +108,7 @@ class Pred(_Interned):
             found = object.__new__(cls)
             object.__setattr__(found, "reg", reg)
             object.__setattr__(found, "negated", negated)
+            object.__setattr__(found, "code", "t" if reg is None else {"p": "q", "P": "Q"}.get(reg.kind, "?"))
             found = cls._known.setdefault((reg, negated), found)
         return found
 

@@ -11,7 +11,7 @@ Three stages, each a subset of the one before:
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterable
+import operator
 from typing import Any, NamedTuple
 
 from caesura.hw.arch.geometry import MAX_REGISTERS, UNIFORMS
@@ -235,7 +235,7 @@ def verify(kernel: Kernel, stage: str) -> None:
 def _problem(op: Op, stage: str) -> str:
     if op.name in ROUTINE:
         return _problem_of_call(op, stage)
-    guard = "" if op.guard is None else _codes((op.guard,))
+    guard = "" if op.guard is None else getattr(op.guard, "code", "?")
     problem = _problem_of_kinds(op.name, stage, guard, _codes(op.defs), _codes(op.uses))
     if problem or stage != "machine":
         return problem
@@ -258,21 +258,15 @@ def _problem_of_call(op: Op, stage: str) -> str:
     return ""
 
 
-def _codes(values: Iterable[Any]) -> str:
-    """Return a letter for each operand: the kind of a register, ``q`` or ``Q`` a predicate read (``t`` always true),
-    ``i`` or ``l`` a constant of 32 or 64 bits, ``_`` nothing, ``?`` what is legal nowhere."""
-    return "".join([value.kind if isinstance(value, Reg) else _code(value) for value in values])
+def _codes(values: tuple[Any, ...]) -> str:
+    """Return the codes of operands (`ir.kernel`), ``_`` for none, ``?`` for what is legal nowhere."""
+    try:
+        return "".join(map(_CODE, values))
+    except AttributeError:
+        return "".join(["_" if value is None else getattr(value, "code", "?") for value in values])
 
 
-def _code(value: Any) -> str:
-    if isinstance(value, Imm):
-        return "i" if 0 <= value.value < 1 << 32 else "l" if 0 <= value.value < 1 << 64 else "?"
-    if isinstance(value, Pred):
-        return "t" if value.reg is None else _READ_AS.get(value.reg.kind, "?")
-    return "_" if value is None else "?"
-
-
-_READ_AS = {"p": "q", "P": "Q"}
+_CODE = operator.attrgetter("code")
 
 
 @functools.lru_cache(1 << 14)

@@ -17,6 +17,8 @@ __all__ = ["sink"]
 def sink(kernel: Kernel) -> None:
     """Move such operations of `kernel` (stage ``narrow``)."""
     sinking = _defined_once(kernel)
+    if not sinking:
+        return
     uses: dict[Reg, set[str]] = {}
     for block in kernel.blocks:
         for op in block.ops:
@@ -30,7 +32,7 @@ def sink(kernel: Kernel) -> None:
     moved: dict[str, list[Op]] = {}
     for block in kernel.blocks:
         for op in reversed(block.ops):
-            if is_constant(op) and op.dest in sinking and op.dest in uses:
+            if not sinking.isdisjoint(op.defs) and op.dest in uses:
                 label = above.common(sorted(uses[op.dest]))
                 while not loops[label] <= loops[block.label]:
                     label = above.dominators[label]
@@ -38,7 +40,10 @@ def sink(kernel: Kernel) -> None:
                     moved.setdefault(label, []).append(op)
     gone = {op for ops in moved.values() for op in ops}
     for block in kernel.blocks:
-        block.ops = _with_moved([op for op in block.ops if op not in gone], moved.get(block.label, []))
+        if not gone.isdisjoint(block.ops):
+            block.ops = [op for op in block.ops if op not in gone]
+        if block.label in moved:
+            block.ops = _with_moved(block.ops, moved[block.label])
 
 
 def _defined_once(kernel: Kernel) -> set[Reg]:
