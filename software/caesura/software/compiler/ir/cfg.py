@@ -79,7 +79,8 @@ def by_label(kernel: Kernel) -> dict[str, Block]:
 
 
 def snapshot(kernel: Kernel) -> Kernel:
-    """Return the blocks of a kernel as they are, whichever operations they get later; it shares these, and its graph."""
+    """Return the code of a kernel as it is, whichever operations its blocks get later; these and its graph are shared.
+    """
     found = Kernel(kernel.name, [Block(block.label, block.ops[:], block.end) for block in kernel.blocks])
     found.flow = kernel.flow
     return found

@@ -18,12 +18,11 @@ from caesura.hw.arch.geometry import MAX_REGISTERS, UNIFORMS
 from caesura.hw.arch.isa import BY_NAME, OPCODES, PT, VOLATILE_SPECIALS, Format, Opcode, Unit
 from caesura.hw.arch.operations import Space
 
-from .kernel import Imm, Kernel, Op, Pred, Reg
+from .kernel import Imm, Kernel, Op, Reg
 
 __all__ = ["Signature", "SIGNATURES", "GROUPS", "groups", "UNIFORM_PLACES", "WIDE", "STAGES", "MEMORY", "EFFECTS",
-           "CONVERGENT", "machine_opcode",
-           "is_pure", "is_memory", "is_atomic", "writes_memory", "written_spaces", "is_convergent", "is_constant",
-           "offset_fits", "verify", "IRError"]
+           "CONVERGENT", "machine_opcode", "is_pure", "is_memory", "is_atomic", "writes_memory", "written_spaces",
+           "is_convergent", "is_constant", "offset_fits", "verify", "IRError"]
 
 STAGES = ("wide", "narrow", "machine")
 

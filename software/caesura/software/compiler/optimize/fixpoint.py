@@ -20,7 +20,7 @@ from .value_numbering import number_values
 __all__ = ["CLEANING", "REDUNDANCY", "optimize"]
 
 _ROUNDS = 20
-CLEANING: dict[str, Callable[[Kernel], bool]] = {
+CLEANING: dict[str, Callable[[Kernel], bool | Change]] = {
     "guarded-exits": exit_early, "redundant-flushes": drop_flushes, "copy-propagation": propagate,
     "algebraic-simplification": simplify, "dce": eliminate_dead_code, "atomic-reductions": drop_atomic_results,
     "simplify-cfg": simplify_cfg}
@@ -33,7 +33,7 @@ def optimize(kernel: Kernel, observe: Callable[[str], None] = lambda name: None)
     """Simplify `kernel` (stage ``narrow``), or the body of a routine; `observe` is told which passes changed it."""
     settled = ""  # the pass that has left the code as it is, and would find nothing in it
 
-    def change(name: str, step: Callable[[Kernel], bool]) -> bool:
+    def change(name: str, step: Callable[[Kernel], bool | Change]) -> bool:
         nonlocal settled
         if name == settled:
             return False
@@ -41,7 +41,7 @@ def optimize(kernel: Kernel, observe: Callable[[str], None] = lambda name: None)
         if changed:
             settled = name if changed == Change.SETTLED else ""
             observe(name)
-        return changed
+        return bool(changed)
 
     change("simplify-cfg", simplify_cfg)
     for _ in range(_ROUNDS):

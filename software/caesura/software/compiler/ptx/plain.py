@@ -1,8 +1,9 @@
 """Runs of plain instructions, read in one step: most lines of a module, and most of the time its grammar would take.
 
 An instruction is plain if it stands on one line without comments, and each of its operands is a name, a number, a
-negated name, a pair of names, an address ``[name]`` or ``[name+4]``, or a vector of names and numbers. The terminal `TERMINAL` stands for a run of them;
-the grammar judges everything else, and has the last word on what is refused (`parser`).
+negated name, a pair of names, an address ``[name]`` or ``[name+4]``, or a vector of names and numbers. The terminal
+`TERMINAL` stands for a run of them; the grammar judges everything else, and has the last word on what is refused
+(`parser`).
 """
 
 from __future__ import annotations

@@ -33,8 +33,8 @@ _HEADER = (r"(?:\.version[ \t]++(?P<version>\d++\.\d++)|\.target[ \t]++(?P<targe
            rf"|\.address_size[ \t]++(?P<bits>32|64))(?={_SPACE}|//|\Z)")
 _FUNCTION = (rf"(?:\.(?:visible|weak)[ \t]++)?(?P<entry>\.entry)[ \t]++(?P<called>{_NAME}){_SPACE}*+"
              rf"\((?P<parameters>[^()/]*+)\)(?P<attributes>[ \t\f\r\n\d,.a-z]*+)\{{")
-_ATTRIBUTE = re.compile(rf"\.(?P<word>maxntid|reqntid|minnctapersm|maxnreg)[ \t]++(?P<numbers>\d++(?>(?:{_S},{_S}\d++)*))"
-                        rf"(?={_SPACE}|\Z)", re.ASCII)
+_ATTRIBUTE = re.compile(r"\.(?P<word>maxntid|reqntid|minnctapersm|maxnreg)[ \t]++"
+                        rf"(?P<numbers>\d++(?>(?:{_S},{_S}\d++)*))(?={_SPACE}|\Z)", re.ASCII)
 _BETWEEN = re.compile(rf'(?>(?:{_SPACE}++|//[^\n]*+|\.(?:loc|file)\b[^\n]*+|\.pragma[ \t]++"[^"\n]*+"[ \t]*+;'
                       r"|\.section\b[^{]*+\{[^}]*+\})*)", re.ASCII)
 _TOP = re.compile(rf"{_HEADER}|{_FUNCTION}|{_VARIABLE}", re.ASCII)

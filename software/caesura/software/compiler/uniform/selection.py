@@ -145,7 +145,8 @@ class _Choice:
             return False
         new = reg not in self.chosen
         self.chosen.add(reg)
-        needs = not runs_uniform(op, self.chosen, self._facts.registers) and reg in misplaced(op, self.chosen, self._swapped)[1]
+        needs = not runs_uniform(op, self.chosen, self._facts.registers) \
+            and reg in misplaced(op, self.chosen, self._swapped)[1]
         if new:
             self.chosen.discard(reg)
         return needs
