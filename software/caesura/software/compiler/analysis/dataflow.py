@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
@@ -23,7 +23,8 @@ class Analysis(Generic[Fact]):
     forward : bool
         Facts flow along the edges; else against them.
     start : Fact
-        At the entry (forward) or at blocks without successors (backward), and before anything is known.
+        At the entry (forward) or at blocks without successors (backward), and before anything is known; what it is
+        merged with stays as it is.
     merge : callable
         ``merge(a, b)``: the fact where paths meet; must only grow.
     transfer : callable
@@ -36,8 +37,16 @@ class Analysis(Generic[Fact]):
     transfer: Callable[[str, Fact], Fact]
 
 
-def solve(analysis: Analysis[Fact], graph: DiGraph) -> tuple[dict[str, Fact], dict[str, Fact]]:
+def solve(analysis: Analysis[Fact], graph: DiGraph, first: Mapping[str, Fact] | None = None
+          ) -> tuple[dict[str, Fact], dict[str, Fact]]:
     """Solve to the least fixed point.
+
+    Parameters
+    ----------
+    analysis : Analysis
+    graph : DiGraph
+    first : mapping of str to Fact, optional
+        What `Analysis.transfer` makes of `Analysis.start` at each node, if that is known.
 
     Returns
     -------
@@ -46,16 +55,16 @@ def solve(analysis: Analysis[Fact], graph: DiGraph) -> tuple[dict[str, Fact], di
     """
     predecessors, successors = neighbours(graph)
     inputs, outputs = (predecessors, successors) if analysis.forward else (successors, predecessors)
-    merge, transfer = analysis.merge, analysis.transfer
-    near = dict.fromkeys(graph, analysis.start)
-    far = {node: transfer(node, analysis.start) for node in graph}
+    merge, transfer, start = analysis.merge, analysis.transfer, analysis.start
+    near = dict.fromkeys(graph, start)
+    far = {node: transfer(node, start) for node in graph} if first is None else {node: first[node] for node in graph}
     pending = dict.fromkeys(graph if analysis.forward else reversed(list(graph)))
     while pending:
         node = next(iter(pending))
         del pending[node]
-        fact = analysis.start
+        fact = start
         for other in inputs[node]:
-            fact = merge(fact, far[other])
+            fact = far[other] if fact is start else merge(fact, far[other])
         near[node] = fact
         result = transfer(node, fact)
         if result != far[node]:

@@ -85,19 +85,23 @@ class Definitions:
     Attributes
     ----------
     tree : DominatorTree
+    reads : dict of str to list of tuple of Reg
+        What each operation of a block reads.
+    only : dict of Reg to (Op or None)
+        The definition of a register that has one, without guard; else None. Registers that nothing writes are missing.
     """
 
     def __init__(self, kernel: Kernel):
         self.tree = _tree(flow_graph(kernel))
         self._ops = {block.label: block.ops[:] for block in kernel.blocks}
-        self._reads = {block.label: [op.read() for op in block.ops] for block in kernel.blocks}
-        self._single: dict[Reg, Op | None] = {}
+        self.reads = {block.label: [op.read() for op in block.ops] for block in kernel.blocks}
+        self.only: dict[Reg, Op | None] = {}
         self._written: dict[str, dict[Reg, list[int]]] = {}
         self._conditions: set[Reg] = set()
         for block in kernel.blocks:
             for op in block.ops:
                 for reg in op.written():
-                    self._single[reg] = op if reg not in self._single and op.guard is None else None
+                    self.only[reg] = op if reg not in self.only and op.guard is None else None
             if block.end.condition is not None and block.end.condition.reg is not None:
                 self._conditions.add(block.end.condition.reg)
 
@@ -113,7 +117,7 @@ class Definitions:
     def _readers(self) -> dict[Reg, list[Op]]:
         found: dict[Reg, list[Op]] = {}
         for label, ops in self._ops.items():
-            for op, read in zip(ops, self._reads[label], strict=True):
+            for op, read in zip(ops, self.reads[label], strict=True):
                 for reg in read:
                     if reg not in found:
                         found[reg] = [op]
@@ -128,13 +132,13 @@ class Definitions:
             written = self._written[label] = {}
             for index, op in enumerate(self._ops[label]):
                 for other in op.written():
-                    if self._single[other] is None:
+                    if self.only[other] is None:
                         written.setdefault(other, []).append(index)
         return written.get(reg, ())
 
     def single(self, reg: Reg) -> Op | None:
         """Return the definition of a register that has one, without guard; else None."""
-        return self._single.get(reg)
+        return self.only.get(reg)
 
     def readers(self, reg: Reg) -> list[Op]:
         """Return the operations that read `reg`, in layout order; a terminator is not among them."""
@@ -156,7 +160,7 @@ class Definitions:
 
         That is the last one in the same block, or the only one, if it dominates.
         """
-        op = self._single.get(reg)
+        op = self.only.get(reg)
         if op is not None:
             return op if self.before(op, place) else None
         indices = self._indices(place.label, reg)
@@ -169,7 +173,7 @@ class Definitions:
     def unchanged(self, reg: Reg, since: Op, place: Place) -> bool:
         """Whether `reg` has at `place` the value that it had when `since`, which dominates it, was last executed."""
         at = self.places[since]
-        op = self._single.get(reg)
+        op = self.only.get(reg)
         if at.label != place.label or at.index >= place.index:
             return op is not None and self.before(op, at)
         if op is not None:

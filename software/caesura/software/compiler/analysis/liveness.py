@@ -10,7 +10,7 @@ A register is live at a point if
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 
 from ..ir.cfg import graph as flow_graph
@@ -19,7 +19,7 @@ from ..ir.digraph import DiGraph
 from ..ir.kernel import Block, Kernel, Op, Reg
 from .dataflow import Analysis, solve
 
-__all__ = ["Liveness", "liveness"]
+__all__ = ["Liveness", "liveness", "partial_liveness"]
 
 @dataclass(frozen=True)
 class Liveness:
@@ -61,18 +61,28 @@ def _read_condition(block: Block, live: set[Reg]) -> None:
 def liveness(kernel: Kernel, graph: DiGraph | None = None) -> Liveness:
     """Return the liveness of every register in `kernel`, over its control-flow graph, or another one."""
     own = flow_graph(kernel)
-    return _own(kernel) if graph is None or graph is own else _over(kernel, graph)
+    return _own(kernel) if graph is None or graph is own else _over(kernel.blocks, graph)
+
+
+def partial_liveness(kernel: Kernel, registers: Collection[Reg]) -> tuple[list[Block], Liveness]:
+    """Return the blocks of `kernel` with those operations alone that read or write one of `registers`, and the liveness
+    of these; what it says of other registers means nothing."""
+    wanted = frozenset(registers)
+    blocks = [Block(block.label, [op for op in block.ops
+                                  if not (wanted.isdisjoint(op.read()) and wanted.isdisjoint(op.defs))], block.end)
+              for block in kernel.blocks]
+    return blocks, _over(blocks, flow_graph(kernel))
 
 
 @kept
 def _own(kernel: Kernel) -> Liveness:
-    return _over(kernel, flow_graph(kernel))
+    return _over(kernel.blocks, flow_graph(kernel))
 
 
-def _over(kernel: Kernel, graph: DiGraph) -> Liveness:
+def _over(blocks: Iterable[Block], graph: DiGraph) -> Liveness:
     gen: dict[str, frozenset[Reg]] = {}
     kill: dict[str, frozenset[Reg]] = {}
-    for block in kernel.blocks:
+    for block in blocks:
         read: set[Reg] = set()
         killed: set[Reg] = set()
         _read_condition(block, read)
@@ -84,4 +94,4 @@ def _over(kernel: Kernel, graph: DiGraph) -> Liveness:
         gen[block.label], kill[block.label] = frozenset(read), frozenset(killed)
     analysis = Analysis(forward=False, start=frozenset(), merge=frozenset.union,
                         transfer=lambda node, after: gen[node] | (after - kill[node]))
-    return Liveness(*solve(analysis, graph))
+    return Liveness(*solve(analysis, graph, gen))

@@ -76,12 +76,25 @@ def _group_needs(op: Op, groups: tuple, live: set[Reg], made: set[Reg], before: 
 
 
 def pressure(kernel: Kernel, result: Liveness | None = None) -> int:
-    """Return the vector registers that `kernel` (stage ``narrow``) needs: the largest of its operations' needs."""
+    """Return the vector registers that `kernel` (stage ``narrow``) needs: the largest of its operations' needs.
+
+    They are those of `pressure_of_ops`, which are looked at one by one where an operation has groups.
+    """
     result = liveness(kernel) if result is None else result
     most = 0
     for block in kernel.blocks:
-        most = max(most, sum(reg.kind == "r" for reg in result.live_in[block.label]),
-                   sum(reg.kind == "r" for reg in result.live_out[block.label]))
-        for need in pressure_of_ops(block, result):
-            most = max(most, need.before, need.after)
+        live = {reg for reg in result.live_out[block.label] if reg.kind == "r"}
+        most = max(most, sum(reg.kind == "r" for reg in result.live_in[block.label]), len(live))
+        if any(map(groups_of, block.ops)):
+            for need in pressure_of_ops(block, result):
+                most = max(most, need.before, need.after)
+            continue
+        for op in reversed(block.ops):
+            made = [d for d in op.defs if d is not None and d.kind == "r"]
+            live.update(made)
+            most = max(most, len(live))
+            if op.guard is None:
+                live.difference_update(made)
+            live.update([use for use in op.uses if isinstance(use, Reg) and use.kind == "r"])
+            most = max(most, len(live))
     return most

@@ -13,8 +13,8 @@ from ..analysis.simt_stack import stack_depth
 from ..image.kernel_image import KernelImage, PreemptionPoint
 from ..ir.cfg import graph as flow_graph
 from ..ir.cfg import words
-from ..ir.kernel import Imm, Kernel, Op, Pred
-from ..ir.spec import machine_opcode
+from ..ir.kernel import Imm, Kernel, Op, Pred, Reg
+from ..ir.spec import GROUPS, machine_opcode
 from ..preemption.placement import PlacedPoint
 from ..registers.interference import groups_of
 
@@ -43,7 +43,7 @@ def emit(kernel: Kernel, placed: Iterable[PlacedPoint] = ()) -> KernelImage:
         made, none = _instructions(part, starts, entries, reconvergence(flow_graph(part)))
         instructions += made
         lines += none
-    predicates = [p for ins in instructions for p in (*ins.predicate_reads, *ins.predicate_writes)]
+    predicates = [reg.index for part in parts for reg in _named(part) if reg.kind == "P"]
     return KernelImage(
         name=kernel.name, code=tuple(map(encode, instructions)), registers=kernel.allocated(),
         predicates=max(predicates, default=-1) + 1, shared_bytes=kernel.shared_bytes,
@@ -53,6 +53,12 @@ def emit(kernel: Kernel, placed: Iterable[PlacedPoint] = ()) -> KernelImage:
         relocations=kernel.relocations, bindings=kernel.bindings, required_block=kernel.required_block,
         barrier_threads=kernel.barrier_threads, lines=tuple(lines), source=kernel.source,
         points=tuple(sorted((_point(p, starts) for p in placed), key=lambda point: point.pc)))
+
+
+def _named(kernel: Kernel) -> set[Reg]:
+    """Return the registers that operations and branches name."""
+    conditions = {block.end.condition.reg for block in kernel.blocks if block.end.condition is not None}
+    return kernel.registers() | {reg for reg in conditions if reg is not None}
 
 
 def _instruction(name: str, **fields: int) -> Instruction:
@@ -163,7 +169,7 @@ def _operation(op: Op, entries: Sequence[int]) -> Instruction:
                     fields["base_uniform"] = 1
         elif operand == "data":
             fields["d"] = uses[0].index
-    for group in groups_of(op):
+    for group in groups_of(op) if op.name in GROUPS else ():
         numbers = [reg.index for reg in group]
         assert numbers == list(range(numbers[0], numbers[0] + len(group))), f"registers of {op} are not consecutive"
     return Instruction(row, fields)

@@ -9,7 +9,8 @@ from typing import TypeVar
 from .digraph import DiGraph, postorder
 from .kernel import Block, Kernel
 
-__all__ = ["graph", "memoized", "kept", "neighbours", "by_label", "words", "reverse_postorder", "drop_unreachable"]
+__all__ = ["graph", "memoized", "kept", "neighbours", "by_label", "snapshot", "words", "reverse_postorder",
+           "drop_unreachable"]
 
 Result = TypeVar("Result")
 
@@ -75,6 +76,14 @@ def neighbours(graph: DiGraph) -> tuple[dict[str, tuple[str, ...]], dict[str, tu
 def by_label(kernel: Kernel) -> dict[str, Block]:
     """Return the blocks by label."""
     return {block.label: block for block in kernel.blocks}
+
+
+def snapshot(kernel: Kernel) -> Kernel:
+    """Return the code of a kernel as it is, whichever operations its blocks get later; these and its graph are shared.
+    """
+    found = Kernel(kernel.name, [Block(block.label, block.ops[:], block.end) for block in kernel.blocks])
+    found.flow = kernel.flow
+    return found
 
 
 def words(blocks: Sequence[Block]) -> dict[str, int]:

@@ -42,11 +42,15 @@ class _Interned:
 
 
 class Reg(_Interned):
-    """A register: kind (see the module) and number. They are in order of kind, then of number."""
+    """A register: kind (see the module) and number. They are in order of kind, then of number.
 
-    __slots__ = ("index", "kind")
+    The `code` of an operand is a letter for what the verifier has to know of it (`ir.spec`): here the kind.
+    """
+
+    __slots__ = ("code", "index", "kind")
     kind: str
     index: int
+    code: str
     _known: ClassVar[dict[tuple[str, int], Reg]] = {}
 
     def __new__(cls, kind: str, index: int) -> Reg:
@@ -55,6 +59,7 @@ class Reg(_Interned):
             found = object.__new__(cls)
             object.__setattr__(found, "kind", kind)
             object.__setattr__(found, "index", index)
+            object.__setattr__(found, "code", kind)
             found = cls._known.setdefault((kind, index), found)  # of two threads one is first
         return found
 
@@ -76,16 +81,25 @@ class Imm(NamedTuple):
 
     value: int
 
+    @property
+    def code(self) -> str:
+        """``i`` or ``l``: it has 32 or 64 bits; ``?`` what is no constant."""
+        return "i" if 0 <= self.value < 1 << 32 else "l" if 0 <= self.value < 1 << 64 else "?"
+
     def __str__(self) -> str:
         return str(self.value)
 
 
 class Pred(_Interned):
-    """A predicate as it is read: register (None = always true) and whether negated."""
+    """A predicate as it is read: register (None = always true) and whether negated.
 
-    __slots__ = ("negated", "reg")
+    The `code` is ``q`` or ``Q`` of a virtual and a physical predicate, ``t`` without a register, else ``?``.
+    """
+
+    __slots__ = ("code", "negated", "reg")
     reg: Reg | None
     negated: bool
+    code: str
     _known: ClassVar[dict[tuple[Reg | None, bool], Pred]] = {}
 
     def __new__(cls, reg: Reg | None, negated: bool = False) -> Pred:
@@ -94,6 +108,7 @@ class Pred(_Interned):
             found = object.__new__(cls)
             object.__setattr__(found, "reg", reg)
             object.__setattr__(found, "negated", negated)
+            object.__setattr__(found, "code", "t" if reg is None else {"p": "q", "P": "Q"}.get(reg.kind, "?"))
             found = cls._known.setdefault((reg, negated), found)
         return found
 
@@ -137,6 +152,10 @@ class Op:
         PTX line.
     volatile : bool
         Memory access that must stay.
+    verified : tuple
+        Kept by `ir.spec.verify`: what it was when it was last found legal.
+    simple : tuple
+        Kept by `optimize.algebraic_simplification`: what it was when no rule was last found to hold for it.
     """
 
     name: str
@@ -149,6 +168,10 @@ class Op:
     _read: tuple[Reg, ...] = field(default=(), init=False, repr=False)
     _read_uses: tuple[Use, ...] | None = field(default=None, init=False, repr=False)
     _read_guard: Pred | None = field(default=None, init=False, repr=False)
+    _written: tuple[Reg, ...] = field(default=(), init=False, repr=False)
+    _written_defs: tuple[Reg | None, ...] = field(default=(), init=False, repr=False)
+    verified: tuple = field(default=(), init=False, repr=False)
+    simple: tuple = field(default=(), init=False, repr=False)
 
     @property
     def dest(self) -> Reg:
@@ -159,7 +182,10 @@ class Op:
 
     def written(self) -> tuple[Reg, ...]:
         """Registers written."""
-        return tuple(d for d in self.defs if d is not None) if None in self.defs else self.defs  # pyright: ignore[reportReturnType]
+        if self._written_defs is not self.defs:
+            self._written_defs = self.defs
+            self._written = tuple([d for d in self.defs if d is not None])
+        return self._written
 
     def read(self) -> tuple[Reg, ...]:
         """Registers read, the guard's included."""
@@ -181,7 +207,8 @@ class Op:
         """Registers whose former value is lost in every lane: none if guarded."""
         if self.guard is not None:
             return ()
-        return tuple(d for d in self.defs if d is not None) if None in self.defs else self.defs  # pyright: ignore[reportReturnType]
+        return self._written if self._written_defs is self.defs else self.written()
+
 
 
 class Summary(NamedTuple):

@@ -11,18 +11,18 @@ Three stages, each a subset of the one before:
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterable
+import operator
 from typing import Any, NamedTuple
 
 from caesura.hw.arch.geometry import MAX_REGISTERS, UNIFORMS
 from caesura.hw.arch.isa import BY_NAME, OPCODES, PT, VOLATILE_SPECIALS, Format, Opcode, Unit
 from caesura.hw.arch.operations import Space
 
-from .kernel import Imm, Kernel, Op, Pred, Reg
+from .kernel import Imm, Kernel, Op, Reg
 
-__all__ = ["Signature", "SIGNATURES", "GROUPS", "groups", "UNIFORM_PLACES", "WIDE", "STAGES", "machine_opcode",
-           "is_pure", "is_memory", "is_atomic", "writes_memory", "written_spaces", "is_convergent", "is_constant",
-           "offset_fits", "verify", "IRError"]
+__all__ = ["Signature", "SIGNATURES", "GROUPS", "groups", "UNIFORM_PLACES", "WIDE", "STAGES", "MEMORY", "EFFECTS",
+           "CONVERGENT", "machine_opcode", "is_pure", "is_memory", "is_atomic", "writes_memory", "written_spaces",
+           "is_convergent", "is_constant", "offset_fits", "verify", "IRError"]
 
 STAGES = ("wide", "narrow", "machine")
 
@@ -125,14 +125,15 @@ def _named(*beginnings: str) -> frozenset[str]:
     return frozenset(name for name in (*SIGNATURES, *WIDE) if name.startswith(beginnings))
 
 
-_MEMORY = _named("ld.", "uld.", "st.", "atom.", "red.")
+MEMORY = _named("ld.", "uld.", "st.", "atom.", "red.")
 _ATOMIC = _named("atom.", "red.")
-_EFFECTS = _named("st.", "bar.", "atom.", "red.", "ld.watch.") | _IMPURE
+EFFECTS = _named("st.", "bar.", "atom.", "red.", "ld.watch.") | _IMPURE
+CONVERGENT = _named("shfl.") | {"ballot", "match"}
 
 
 def is_memory(op: Op) -> bool:
     """Whether `op` accesses memory; its first operand is then the address."""
-    return op.name in _MEMORY
+    return op.name in MEMORY
 
 
 def is_atomic(op: Op) -> bool:
@@ -157,43 +158,56 @@ def offset_fits(op: Op, offset: int) -> bool:
 
 def is_pure(op: Op) -> bool:
     """Whether `op` only computes its results (a load is; a volatile one, or one that watches, is not)."""
-    return not op.volatile and op.name not in _EFFECTS
+    return not op.volatile and op.name not in EFFECTS
 
 
 def is_convergent(op: Op) -> bool:
     """Whether the result depends on which lanes execute `op`, so that it may neither move to another block, nor be
     executed under another guard, nor stand for another operation with the same operands."""
-    return op.name in ("ballot", "match") or op.name.startswith("shfl.")
+    return op.name in CONVERGENT
 
 
 def is_constant(op: Op) -> bool:
     """Whether `op` reads no register and gives a thread the same result wherever it executes: a move of a constant, a
     parameter, a special register that does not change."""
-    if op.guard is not None or len(op.defs) != 1:
+    if op.name not in _CONSTANT or op.guard is not None or len(op.defs) != 1:
         return False
     if op.name in ("s2r", "us2r"):
         return op.imm not in VOLATILE_SPECIALS
-    return op.name in ("ldp", "uldp") or op.name in ("mov", "umov") and isinstance(op.uses[0], Imm)
+    return op.name in ("ldp", "uldp") or isinstance(op.uses[0], Imm)
+
+
+_CONSTANT = frozenset(("s2r", "us2r", "ldp", "uldp", "mov", "umov"))
 
 
 def machine_opcode(op: Op) -> Opcode | None:
     """Return the row of the instruction table that encodes `op` with its operands, None if there is none."""
-    kinds = [*map(type, op.uses)]
-    if is_memory(op):
-        fixed = op.uses[0].value if kinds[0] is Imm else 0
-        return BY_NAME.get(op.name) if Imm not in kinds[1:] and offset_fits(op, fixed + op.imm) else None
+    if op.name in MEMORY:
+        base = op.uses[0]
+        if not offset_fits(op, op.imm + (base.value if isinstance(base, Imm) else 0)):
+            return None
+    return _row(op.name, *map(type, op.uses))
+
+
+@functools.lru_cache(1 << 14)
+def _row(name: str, *kinds: type) -> Opcode | None:
+    """Return the row of operations of a name with operands of these kinds, None if there is none."""
+    if name in MEMORY:
+        return BY_NAME.get(name) if Imm not in kinds[1:] else None
     if Imm not in kinds:
-        return BY_NAME.get(op.name)
+        return BY_NAME.get(name)
     constants = [k for k, kind in enumerate(kinds) if kind is Imm]
-    row = BY_NAME.get(op.name if op.name.endswith(".i") else op.name + ".i")
+    row = BY_NAME.get(name if name.endswith(".i") else name + ".i")
     if row is None:
         return None
     places = [name for name in row.operands if name not in ("d", "pd", "ud")]
-    return row if constants == [places.index("imm")] and len(places) == len(op.uses) else None
+    return row if constants == [places.index("imm")] and len(places) == len(kinds) else None
 
 
 def verify(kernel: Kernel, stage: str) -> None:
     """Check that `kernel` is legal at `stage`.
+
+    An operation that is as it was when it was last found legal, at the same stage, is not looked at again.
 
     Raises
     ------
@@ -205,9 +219,13 @@ def verify(kernel: Kernel, stage: str) -> None:
         raise IRError(f"{kernel.name}: no blocks, or two blocks with one label")
     for block in kernel.blocks:
         for op in block.ops:
+            facts = stage, op.name, op.defs, op.uses, op.guard, op.imm  # all that `_problem` looks at
+            if op.verified == facts:
+                continue
             problem = _problem(op, stage)
             if problem:
                 raise IRError(f"{kernel.name}, block {block.label}, line {op.line}: {problem} in {op}")
+            op.verified = facts
         unknown = set(block.end.targets) - labels
         if unknown or len(block.end.targets) > 2 or (len(block.end.targets) == 2) != (block.end.condition is not None):
             raise IRError(f"{kernel.name}, block {block.label}: bad terminator {block.end}")
@@ -216,16 +234,14 @@ def verify(kernel: Kernel, stage: str) -> None:
 def _problem(op: Op, stage: str) -> str:
     if op.name in ROUTINE:
         return _problem_of_call(op, stage)
-    guard = "" if op.guard is None else _codes((op.guard,))
+    guard = "" if op.guard is None else getattr(op.guard, "code", "?")
     problem = _problem_of_kinds(op.name, stage, guard, _codes(op.defs), _codes(op.uses))
     if problem or stage != "machine":
         return problem
     if machine_opcode(op) is None:
         return "no encoding with these constants"
-    for reg in (*op.written(), *op.read()):
-        if not 0 <= reg.index < _COUNTS[reg.kind]:
-            return f"no register {reg}"
-    return ""
+    missing = [reg for reg in (*op.written(), *op.read()) if reg not in _EXISTING]
+    return f"no register {missing[0]}" if missing else ""
 
 
 def _problem_of_call(op: Op, stage: str) -> str:
@@ -241,20 +257,15 @@ def _problem_of_call(op: Op, stage: str) -> str:
     return ""
 
 
-def _codes(values: Iterable[Any]) -> str:
-    """Return a letter for each operand: the kind of a register, ``q`` or ``Q`` a predicate read (``t`` always true),
-    ``i`` or ``l`` a constant of 32 or 64 bits, ``_`` nothing, ``?`` what is legal nowhere."""
-    codes = ""
-    for value in values:
-        if isinstance(value, Reg):
-            codes += value.kind
-        elif isinstance(value, Imm):
-            codes += "i" if 0 <= value.value < 1 << 32 else "l" if 0 <= value.value < 1 << 64 else "?"
-        elif isinstance(value, Pred):
-            codes += "t" if value.reg is None else {"p": "q", "P": "Q"}.get(value.reg.kind, "?")
-        else:
-            codes += "_" if value is None else "?"
-    return codes
+def _codes(values: tuple[Any, ...]) -> str:
+    """Return the codes of operands (`ir.kernel`), ``_`` for none, ``?`` for what is legal nowhere."""
+    try:
+        return "".join(map(_CODE, values))
+    except AttributeError:
+        return "".join(["_" if value is None else getattr(value, "code", "?") for value in values])
+
+
+_CODE = operator.attrgetter("code")
 
 
 @functools.lru_cache(1 << 14)
@@ -300,7 +311,7 @@ def _operands(name: str, codes: str, expected: str, stage: str) -> str:
             legal = stage == "narrow" or stage == "machine" and code == "U"
             vector = legal and wanted == "r" and UNIFORM_PLACES.get(name) == k
             found += "r" if vector else "u" if legal else "?"
-        elif k == 0 and code == "w" and stage == "wide" and name in SIGNATURES and name in _MEMORY:
+        elif k == 0 and code == "w" and stage == "wide" and name in SIGNATURES and name in MEMORY:
             found += "r"  # a wide address stands for its low half
         else:
             found += _register(name, code, stage)
@@ -316,4 +327,5 @@ def _register(name: str, code: str, stage: str) -> str:
     return code if code in "rp" else "?"
 
 
-_COUNTS = {"R": MAX_REGISTERS, "P": PT, "U": UNIFORMS}
+_EXISTING = frozenset(Reg(kind, index) for kind, count in (("R", MAX_REGISTERS), ("P", PT), ("U", UNIFORMS))
+                      for index in range(count))

@@ -70,7 +70,8 @@ class Builder:
         """Append an operation; guarded unless it only computes temporaries."""
         assert self._block is not None
         op = Op(name, defs, uses, None, imm, self.instruction.line, volatile)
-        if not is_pure(op) or is_memory(op) or is_convergent(op) or not self._named.isdisjoint(op.written()):
+        if self.guard is not None and (not is_pure(op) or is_memory(op) or is_convergent(op)
+                                       or not self._named.isdisjoint(op.written())):
             op.guard = self.guard
         self._block.ops.append(op)
 

@@ -80,11 +80,12 @@ class Context(Builder):
 
     def type_of(self, name: str) -> str | None:
         """Return the declared type of a register, None if `name` is none."""
-        if name not in self._types:
+        found = self._types.get(name)
+        if found is None:
             variable = of_range(name, self._ranges)
             if variable is not None:
-                self._types[name] = variable.type
-        return self._types.get(name)
+                found = self._types[name] = variable.type
+        return found
 
     def binding(self, kind: str, name: str = "") -> Binding:
         """Return the words of a kind that the driver passes, behind the parameters and what was asked for before."""
@@ -133,14 +134,15 @@ class Context(Builder):
 
     def register(self, name: str) -> Reg:
         """Return the IR register of a declared PTX register."""
-        if name not in self._registers:
+        found = self._registers.get(name)
+        if found is None:
             type = self.type_of(name)
             if type is None:
                 raise self.error(f"{name} is not declared")
             if type not in REGISTER_TYPES:
                 raise self.error(f"register {name} has type .{type}", "." + ", .".join(REGISTER_TYPES))
-            self._registers[name] = self.named(KINDS[REGISTER_TYPES[type]])
-        return self._registers[name]
+            found = self._registers[name] = self.named(KINDS[REGISTER_TYPES[type]])
+        return found
 
     def bits_of(self, name: str) -> int:
         """Return the declared width of a register, 1 for a predicate."""
@@ -152,7 +154,7 @@ class Context(Builder):
         if not isinstance(operand, Name):
             raise self.error("the destination must be a register")
         reg = self.register(operand.text)
-        if self.bits_of(operand.text) != bits:
+        if REGISTER_TYPES[self._types[operand.text]] != bits:
             raise self.error(f"{operand.text} is declared .{self._types[operand.text]}, "
                              f"the instruction needs {'a predicate' if bits == 1 else f'{bits} bits'}")
         modifiers = self.instruction.modifiers
@@ -163,7 +165,7 @@ class Context(Builder):
     def check_kind(self, name: str, type: str) -> None:
         """Refuse an integer register for a floating-point type and the reverse; ``.b`` goes with both (PTX ISA 9.2)."""
         declared = self._types[name]
-        if {declared[0], type[:1]} in ({"f", "s"}, {"f", "u"}):
+        if declared[0] + type[:1] in ("fs", "sf", "fu", "uf"):
             raise self.error(f"{name} is declared .{declared}, the instruction needs .{type}",
                              f"registers declared .b{REGISTER_TYPES[declared]} or .{type}")
 
@@ -191,11 +193,12 @@ class Context(Builder):
         if not isinstance(operand, Name):
             raise self.error("operand must be a register or a constant")
         name = operand.text
-        if type in ("f32", "f64") and self.type_of(name) is None:
+        declared = self.type_of(name)
+        if declared is None and type in ("f32", "f64"):
             raise self.error(f"{name} is no floating-point value", "registers and floating-point constants")
         if name in self.symbols:
             return self._address(name, bits)
-        if self.type_of(name) is None:
+        if declared is None:
             if name in PREDEFINED:
                 return read_predefined(self, name, bits)
             if name in OF_LAUNCH:
@@ -208,11 +211,11 @@ class Context(Builder):
                 raise self.error(f"the address of {name}, which is in .{space}, is not supported",
                                  "variables in .shared, .local, .const and .global")
             raise self.error(f"{name} is not a register or a variable", "registers, constants, addresses of variables")
-        declared = self.bits_of(name)
-        if declared != bits:
+        reg = self.register(name)
+        if REGISTER_TYPES[self._types[name]] != bits:
             raise self.error(f"{name} is declared .{self._types[name]}, the instruction needs {bits} bits")
         self.check_kind(name, type)
-        return self.register(name)
+        return reg
 
     def number(self, operand: Operand, type: str, flush: bool = False) -> Use:
         """Return a floating-point source: f64 as a ``w`` register; f32 with subnormals made zero if `flush`."""

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import functools
+from collections.abc import Callable, Mapping
 
+from ..errors import CompileError
 from ..ptx.inline import CALL, ENTER, RETURN, YIELD
-from ..ptx.syntax import Instruction, Operand
+from ..ptx.syntax import Instruction, Operand, opcode_parts
 from ..ptx.types import DATA_TYPES, HALF_TYPES, WIDTHS
 from .context import Context
 
@@ -48,7 +50,13 @@ def lowers_half(*opcodes: str) -> Callable[[Handler], Handler]:
 
 def handler(instruction: Instruction) -> Handler | None:
     """Return the function for an instruction, None if there is none."""
-    base, last = instruction.base, instruction.modifiers[-2:]
+    return _handler(instruction.opcode)
+
+
+@functools.lru_cache(4096)
+def _handler(opcode: str) -> Handler | None:
+    base, *modifiers = opcode_parts(opcode)
+    last = modifiers[-2:]
     if base in _HALF_HANDLERS and any(m in HALF_TYPES for m in last):
         return _HALF_HANDLERS[base]
     for type, handlers in _FLOAT_HANDLERS.items():
@@ -107,18 +115,27 @@ def without_policy(ctx: Context) -> tuple[Operand, ...]:
 
 def integer_type(ctx: Context, widths: tuple[int, ...], position: int = -1) -> str:
     """Return the instruction's type modifier, which must be an integer type of one of the `widths`."""
-    return _type(ctx, [t for t, bits in WIDTHS.items() if bits in widths], position, _float_types(ctx.instruction.base))
+    type = _type_at(ctx, position)
+    if WIDTHS.get(type) not in widths:
+        raise _wrong_type(ctx, type, WIDTHS, widths, _float_types(ctx.instruction.base))
+    return type
 
 
 def data_type(ctx: Context, widths: tuple[int, ...]) -> str:
     """Return the instruction's type modifier: an integer type of one of the `widths`, or a floating-point type."""
-    return _type(ctx, [t for t, bits in DATA_TYPES.items() if bits in widths], -1)
-
-
-def _type(ctx: Context, known: list[str], position: int, others: tuple[str, ...] = ()) -> str:
-    modifiers = ctx.instruction.modifiers
-    type = modifiers[position] if len(modifiers) >= abs(position) else ""
-    if type not in known:
-        raise ctx.error(f"type .{type} is not supported" if type else "the type is missing",
-                        "types " + ", ".join(f".{t}" for t in (*known, *others)))
+    type = _type_at(ctx, -1)
+    if DATA_TYPES.get(type) not in widths:
+        raise _wrong_type(ctx, type, DATA_TYPES, widths)
     return type
+
+
+def _type_at(ctx: Context, position: int) -> str:
+    modifiers = ctx.instruction.modifiers
+    return modifiers[position] if len(modifiers) >= abs(position) else ""
+
+
+def _wrong_type(ctx: Context, type: str, types: Mapping[str, int], widths: tuple[int, ...],
+                others: tuple[str, ...] = ()) -> CompileError:
+    known = [name for name, bits in types.items() if bits in widths]
+    return ctx.error(f"type .{type} is not supported" if type else "the type is missing",
+                     "types " + ", ".join(f".{name}" for name in (*known, *others)))

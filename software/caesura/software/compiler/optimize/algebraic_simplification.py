@@ -45,9 +45,31 @@ _TEST: dict[str, Callable[[int, int], bool]] = {
 
 
 def simplify(kernel: Kernel) -> bool:
-    """Simplify every operation of `kernel` (stage ``narrow``); returns whether anything changed."""
-    bits = _significant_bits(kernel) if any(op.name == "and" for op in kernel.ops()) else {}
-    return kernel.replace_ops(lambda op: _rewrite(op, bits) if _can_change(op) else None)
+    """Simplify every operation of `kernel` (stage ``narrow``); returns whether anything changed.
+
+    An operation that is as it was when no rule held for it is not looked at again, but for ``and``, for which it counts
+    what its operand can be.
+    """
+    bits = _significant_bits(kernel) if any(map(_is_mask, kernel.ops())) else {}
+
+    def rewritten(op: Op) -> list[Op] | None:
+        facts = op.name, op.defs, op.uses, op.guard  # all that `_rewrite` looks at, and `bits`
+        if op.simple == facts:
+            return None
+        made = _rewrite(op, bits) if _can_change(op) else None
+        if made is None and op.name != "and":
+            op.simple = facts
+        return made
+
+    return kernel.replace_ops(rewritten)
+
+
+def _is_mask(op: Op) -> bool:
+    """Whether it keeps the low bits of a register."""
+    if op.name != "and" or not isinstance(op.uses[1], Imm) or not isinstance(op.uses[0], Reg):
+        return False
+    mask = op.uses[1].value
+    return mask & (mask + 1) == 0
 
 
 def _can_change(op: Op) -> bool:

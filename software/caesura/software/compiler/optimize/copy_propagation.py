@@ -23,14 +23,14 @@ class _Propagation:
         self._kernel = kernel
         self._known = definitions_of(kernel)
         self._folds: dict[Op, bool] = {}
-        self._copied = {reg for op in kernel.ops() if op.name in ("mov", "pand") for reg in op.written()}
+        self._copied = {op.dest for op in kernel.ops() if op.name in ("mov", "pand") and _moved(op) is not None}
         self.changed = False
 
     def run(self) -> None:
         copied = self._copied
         for block in self._kernel.blocks:
-            for index, op in enumerate(block.ops):
-                if is_memory(op) or op.guard == TRUE or not copied.isdisjoint(op.read()):
+            for index, (op, read) in enumerate(zip(block.ops, self._known.reads[block.label], strict=True)):
+                if not copied.isdisjoint(read) or op.guard is TRUE or is_memory(op) and self._sum(op.uses[0]):
                     self._rewrite(op, Place(block.label, index))
             if block.end.condition is not None:
                 condition = self._resolve(block.end.condition, Place(block.label, len(block.ops)))
@@ -40,7 +40,7 @@ class _Propagation:
     def _rewrite(self, op: Op, place: Place) -> None:
         uses, guard, imm = op.uses, op.guard, op.imm
         if not self._copied.isdisjoint(op.read()):
-            uses = self._whole(op, tuple([self._resolve(use, place) for use in uses]))
+            uses = self._whole(op, tuple([use if isinstance(use, Imm) else self._resolve(use, place) for use in uses]))
             guard = self._resolve(guard, place) if guard is not None else None
         if guard is TRUE:
             guard = None
@@ -79,18 +79,23 @@ class _Propagation:
     def _fold_base(self, base: Use, place: Place) -> tuple[Use, int]:
         offset = 0
         while isinstance(base, Reg):
-            op = self._known.single(base)
+            op = self._sum(base)
             if op is None or not self._known.before(op, place) or not self._folds_away(op):
                 break
             base, offset = op.uses[0], offset + op.uses[1].value
         return base, offset
 
+    def _sum(self, base: Use) -> Op | None:
+        """Return the addition that makes a base, None if nothing or something else does."""
+        op = self._known.only.get(base)
+        return op if op is not None and op.name == "iadd" else None
+
     def _folds_away(self, op: Op) -> bool:
-        """Whether `op` adds a constant to a register, and everything that reads the sum can add it itself."""
+        """Whether an addition is one of a register and a constant, and all that reads the sum can add that itself."""
         if op not in self._folds:
             known = self._known
             self._folds[op] = (
-                op.name == "iadd" and isinstance(op.uses[0], Reg) and isinstance(op.uses[1], Imm)
+                isinstance(op.uses[0], Reg) and isinstance(op.uses[1], Imm)
                 and all(is_memory(user) and user.uses[0] == op.dest and op.dest not in user.uses[1:]
                         and offset_fits(user, user.imm + op.uses[1].value) and known.before(op, known.places[user])
                         and known.unchanged(op.uses[0], op, known.places[user]) for user in known.readers(op.dest)))

@@ -14,21 +14,23 @@ from __future__ import annotations
 from ..analysis.liveness import liveness
 from ..ir.kernel import Kernel, Op, Reg
 from ..ir.spec import is_pure
+from .change import Change
 
 __all__ = ["eliminate_dead_code"]
 
 
-def eliminate_dead_code(kernel: Kernel) -> bool:
+def eliminate_dead_code(kernel: Kernel) -> Change:
     """Remove dead operations; returns whether there were any."""
-    changed = _unread(kernel)
+    unread = _unread(kernel)
+    if not _not_live(kernel):
+        return Change.SETTLED if unread else Change.NONE  # what 1 has left, it leaves again
     while _not_live(kernel):
-        changed = True
-    return changed
+        pass
+    return Change.SOME
 
 
 def _unread(kernel: Kernel) -> bool:
     definitions: dict[Reg, list[Op]] = {}
-    pending: list[Op] = []
     needed: set[Reg] = set()
     for block in kernel.blocks:
         for op in block.ops:
@@ -38,24 +40,20 @@ def _unread(kernel: Kernel) -> bool:
                 else:
                     definitions[reg] = [op]
             if not is_pure(op):
-                pending.append(op)
-    for block in kernel.blocks:
+                needed.update(op.read())
         condition = block.end.condition
         if condition is not None and condition.reg is not None:
             needed.add(condition.reg)
-            pending += definitions.get(condition.reg, ())
-    kept: set[Op] = set()
+    pending = list(needed)
     while pending:
-        op = pending.pop()
-        if op not in kept:
-            kept.add(op)
+        for op in definitions.get(pending.pop(), ()):
             for reg in op.read():
                 if reg not in needed:
                     needed.add(reg)
-                    pending += definitions.get(reg, ())
+                    pending.append(reg)
     changed = False
     for block in kernel.blocks:
-        ops = [op for op in block.ops if op in kept]
+        ops = [op for op in block.ops if not needed.isdisjoint(op.defs) or not is_pure(op)]
         changed |= len(ops) != len(block.ops)
         block.ops = ops
         for op in ops:
@@ -65,7 +63,7 @@ def _unread(kernel: Kernel) -> bool:
 
 
 def _drop_results(op: Op, wanted) -> bool:
-    defs = tuple(None if d is not None and d.kind in "pP" and d not in wanted else d for d in op.defs)
+    defs = tuple([None if d is not None and d.kind in "pP" and d not in wanted else d for d in op.defs])
     if defs == op.defs or all(d is None for d in defs):
         return False
     op.defs = defs

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from ..ir.kernel import Kernel
 from .algebraic_simplification import simplify
 from .atomic_reductions import drop_atomic_results
+from .change import Change
 from .copy_propagation import propagate
 from .dce import eliminate_dead_code
 from .guarded_exits import exit_early
@@ -19,7 +20,7 @@ from .value_numbering import number_values
 __all__ = ["CLEANING", "REDUNDANCY", "optimize"]
 
 _ROUNDS = 20
-CLEANING: dict[str, Callable[[Kernel], bool]] = {
+CLEANING: dict[str, Callable[[Kernel], bool | Change]] = {
     "guarded-exits": exit_early, "redundant-flushes": drop_flushes, "copy-propagation": propagate,
     "algebraic-simplification": simplify, "dce": eliminate_dead_code, "atomic-reductions": drop_atomic_results,
     "simplify-cfg": simplify_cfg}
@@ -30,11 +31,17 @@ REDUNDANCY: dict[str, Callable[[Kernel], bool]] = {"reassociate": reassociate, "
 
 def optimize(kernel: Kernel, observe: Callable[[str], None] = lambda name: None) -> None:
     """Simplify `kernel` (stage ``narrow``), or the body of a routine; `observe` is told which passes changed it."""
-    def change(name: str, step: Callable[[Kernel], bool]) -> bool:
+    settled = ""  # the pass that has left the code as it is, and would find nothing in it
+
+    def change(name: str, step: Callable[[Kernel], bool | Change]) -> bool:
+        nonlocal settled
+        if name == settled:
+            return False
         changed = step(kernel)
         if changed:
+            settled = name if changed == Change.SETTLED else ""
             observe(name)
-        return changed
+        return bool(changed)
 
     change("simplify-cfg", simplify_cfg)
     for _ in range(_ROUNDS):

@@ -47,7 +47,7 @@ def convert_ifs(kernel: Kernel) -> bool:
 
 def _sweep(kernel: Kernel) -> bool:
     blocks, flow = by_label(kernel), flow_graph(kernel)
-    known, live = definitions_of(kernel), liveness(kernel, flow)
+    facts: tuple[Liveness, Definitions] | None = None  # of the code before any of it is converted
     gone: set[str] = set()
     for block in kernel.blocks:
         if block.label in gone or block.end.condition is None:
@@ -59,8 +59,9 @@ def _sweep(kernel: Kernel) -> bool:
         if meet is None or meet == block.label or gone & {taken, other, meet}:
             continue
         parts = [blocks[t] for t in (taken, other) if t != meet]
+        facts = facts or (liveness(kernel, flow), definitions_of(kernel))
         made = _merged(parts, block.end.condition if parts[0].label == taken else block.end.condition.inverted(),
-                       live, meet, known)
+                       *facts, meet)
         if made is not None:
             block.ops += made
             block.end = Terminator((meet,), None, block.end.line)
@@ -81,7 +82,7 @@ def _convertible(op: Op) -> bool:
     return row is not None and row.unit not in _SLOW and not is_convergent(op)
 
 
-def _merged(parts: list[Block], condition: Pred, live: Liveness, meet: str, known: Definitions) -> list[Op] | None:
+def _merged(parts: list[Block], condition: Pred, live: Liveness, known: Definitions, meet: str) -> list[Op] | None:
     """Return the code of one side or two in a row, None if it cannot be."""
     if any(reg == condition.reg for part in parts for op in part.ops for reg in op.written()):
         return None

@@ -16,14 +16,15 @@ __all__ = ["sink"]
 
 def sink(kernel: Kernel) -> None:
     """Move such operations of `kernel` (stage ``narrow``)."""
-    definitions: dict[Reg, int] = {}
+    sinking = _defined_once(kernel)
+    if not sinking:
+        return
     uses: dict[Reg, set[str]] = {}
     for block in kernel.blocks:
         for op in block.ops:
-            for reg in op.written():
-                definitions[reg] = definitions.get(reg, 0) + 1
-            for reg in op.read():
-                uses.setdefault(reg, set()).add(block.label)
+            if not sinking.isdisjoint(op.read()):
+                for reg in op.read():
+                    uses.setdefault(reg, set()).add(block.label)
         if block.end.condition is not None and block.end.condition.reg is not None:
             uses.setdefault(block.end.condition.reg, set()).add(block.label)
     above = _Above(immediate_dominators(kernel), kernel.blocks[0].label)
@@ -31,7 +32,7 @@ def sink(kernel: Kernel) -> None:
     moved: dict[str, list[Op]] = {}
     for block in kernel.blocks:
         for op in reversed(block.ops):
-            if is_constant(op) and definitions[op.dest] == 1 and op.dest in uses:
+            if not sinking.isdisjoint(op.defs) and op.dest in uses:
                 label = above.common(sorted(uses[op.dest]))
                 while not loops[label] <= loops[block.label]:
                     label = above.dominators[label]
@@ -39,7 +40,21 @@ def sink(kernel: Kernel) -> None:
                     moved.setdefault(label, []).append(op)
     gone = {op for ops in moved.values() for op in ops}
     for block in kernel.blocks:
-        block.ops = _with_moved([op for op in block.ops if op not in gone], moved.get(block.label, []))
+        if not gone.isdisjoint(block.ops):
+            block.ops = [op for op in block.ops if op not in gone]
+        if block.label in moved:
+            block.ops = _with_moved(block.ops, moved[block.label])
+
+
+def _defined_once(kernel: Kernel) -> set[Reg]:
+    """Return the registers whose only definition is a constant."""
+    found = {op.dest for op in kernel.ops() if is_constant(op)}
+    seen: set[Reg] = set()
+    for op in kernel.ops():
+        if not found.isdisjoint(op.defs):
+            found -= seen.intersection(op.defs)
+            seen.update(op.written())
+    return found
 
 
 class _Above:

@@ -23,16 +23,16 @@ Neither is done where it would raise the most registers that are live at once (`
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
-from ..analysis import linear_forms
 from ..analysis.definitions import definitions_of
 from ..analysis.headroom import Headroom
-from ..analysis.linear_forms import LinearForm
-from ..ir.cfg import by_label
+from ..analysis.linear_forms import LinearForms
+from ..ir.cfg import by_label, snapshot
 from ..ir.cfg import graph as flow_graph
 from ..ir.kernel import TRUE, Block, Imm, Kernel, Op, Pred, Reg, Use
-from ..ir.spec import is_constant, is_convergent, is_memory, is_pure, offset_fits
+from ..ir.spec import CONVERGENT, EFFECTS, MEMORY, is_constant, is_memory, offset_fits
 from .algebraic_simplification import COMMUTES
 
 __all__ = ["is_repeatable", "number_values"]
@@ -40,23 +40,29 @@ __all__ = ["is_repeatable", "number_values"]
 
 class _Numbering:
     def __init__(self, kernel: Kernel):
+        self._before = snapshot(kernel)
         self._known = definitions_of(kernel)
-        self._headroom = Headroom(kernel, self._known)
         self._blocks = by_label(kernel)
         self._flow = flow_graph(kernel)
-        self._numbers: dict[Reg, tuple[LinearForm, str | None]] = {}
+        self._forms = LinearForms()
+        self._numbers: dict[Reg, tuple[int, str | None]] = {}
         self._holders: dict[tuple, tuple[Reg | None, ...]] = {}
-        self._bases: dict[tuple, tuple[Reg, LinearForm]] = {}
+        self._bases: dict[tuple, tuple[Reg, int]] = {}
         self._ways: dict[tuple[Reg, Reg], bool] = {}
         self._undo: list[tuple[dict, Any, Any]] = []
         self._region = ""
-        self._count = 0
         self.changed = False
+
+    @functools.cached_property
+    def _headroom(self) -> Headroom:
+        """That of the kernel as it was; first asked for before an operation is changed, mostly never."""
+        return Headroom(self._before, self._known)
 
     def run(self, entry: str) -> None:
         """Walk the dominator tree; what is known in a block is known in those below, and forgotten after them."""
         pending: list[tuple[str, str, int]] = [(entry, entry, -1)]
-        while pending:
+        left = len(self._blocks)
+        while pending and left:
             label, region, mark = pending.pop()
             if mark >= 0:
                 self._forget(mark)
@@ -64,6 +70,7 @@ class _Numbering:
             self._region = region
             pending.append((label, region, len(self._undo)))
             self._block(self._blocks[label])
+            left -= 1
             for child in reversed(self._known.tree.children[label]):
                 alone = list(self._flow.pred[child]) == [label]
                 pending.append((child, region if alone else child, -1))
@@ -74,25 +81,29 @@ class _Numbering:
             if is_memory(op) and isinstance(op.uses[0], Reg):
                 self._rebase(op)
             copies = self._shared(op, block.label)
-            self.changed |= copies is not None
-            ops += [op] if copies is None else copies
+            if copies is None:
+                ops.append(op)
+            else:
+                ops += copies
+                self.changed = True
         block.ops = ops
 
     def _shared(self, op: Op, label: str) -> list[Op] | None:
         """Number the results of `op`; returns moves that take its place if another operation has computed them."""
-        key = form = None
+        only = self._known.only
+        key = number = None
         if op.guard is not None:
             pass
         elif op.name == "mov":
             self._set(op.dest, self._number(op.uses[0]))
             return None
-        elif is_repeatable(op) and all(self._known.single(d) is op for d in op.written()):
+        elif is_repeatable(op) and all([only[d] is op for d in op.written()]):
             operands = [self._number(use) for use in op.uses]
-            form = linear_forms.linear(op, operands)
-            if form is not None and not form.terms:
-                self._set(op.dest, form)
-                return [Op("mov", op.defs, (Imm(form.constant),), line=op.line)]
-            key = ("", form) if form is not None else self._key(op, operands, label)
+            number = self._forms.linear(op, operands)
+            if number is not None and not self._forms[number].terms:
+                self._set(op.dest, number)
+                return [Op("mov", op.defs, (Imm(self._forms[number].constant),), line=op.line)]
+            key = ("", number) if number is not None else self._key(op, operands, label)
             held = self._holders.get(key)
             if held is not None and self._can_stand(held, op):
                 pairs = [(d, h) for d, h in zip(op.defs, held, strict=True) if d is not None]
@@ -100,10 +111,11 @@ class _Numbering:
                     self._set(d, self._number(h))
                 return [_move(d, h, op.line) for d, h in pairs]
         for d in op.written():
-            self._set(d, self._fresh() if form is None else form)
-            if d.kind == "r" and self._known.single(d) is op:
-                self._keep(self._holders, ("", self._number(d)), (d,))
-        if key is not None:
+            own = self._forms.atom() if number is None else number
+            self._set(d, own)
+            if d.kind == "r" and only[d] is op:
+                self._keep(self._holders, ("", own), (d,))
+        if key is not None and number is None:
             self._keep(self._holders, key, op.defs)
         return None
 
@@ -121,14 +133,15 @@ class _Numbering:
 
     def _rebase(self, op: Op) -> None:
         base: Reg = op.uses[0]
-        form = self._number(base)
-        found, known = self._bases.get(form.terms, (base, form))
+        number = self._number(base)
+        form = self._forms[number]
+        found, known = self._bases.get(form.terms, (base, number))
         if found != base and self._number(found) == known:
-            offset = op.imm + form.constant - known.constant & 0xFFFF_FFFF
+            offset = op.imm + form.constant - self._forms[known].constant & 0xFFFF_FFFF
             if offset_fits(op, offset) and self._gives_way(base, found):
                 op.uses, op.imm, self.changed = (found, *op.uses[1:]), offset, True
         elif form.terms not in self._bases:
-            self._keep(self._bases, form.terms, (base, form))
+            self._keep(self._bases, form.terms, (base, number))
 
     def _gives_way(self, base: Reg, other: Reg) -> bool:
         """Whether all that reads `base` can read `other`, and an offset."""
@@ -140,23 +153,19 @@ class _Numbering:
                 and self._headroom.take(other, made, base))
         return self._ways[base, other]
 
-    def _fresh(self) -> LinearForm:
-        self._count += 1
-        return linear_forms.atom(self._count)
-
     def _number(self, use: Use) -> Any:
+        if isinstance(use, Reg):
+            number, region = self._numbers.get(use, _UNKNOWN)
+            if region is not None and region != self._region:
+                number = self._forms.atom()
+                self._keep(self._numbers, use, (number, self._region))
+            return number
         if isinstance(use, Imm):
-            return linear_forms.constant(use.value)
-        if isinstance(use, Pred):
-            return use.negated, None if use.reg is None else self._number(use.reg)
-        number, region = self._numbers.get(use, (None, ""))
-        if number is None or region not in (None, self._region):
-            number = self._fresh()
-            self._keep(self._numbers, use, (number, self._region))
-        return number
+            return self._forms.constant(use.value)
+        return use.negated, None if use.reg is None else self._number(use.reg)
 
-    def _set(self, reg: Reg, number: LinearForm) -> None:
-        region = None if self._known.single(reg) is not None else self._region
+    def _set(self, reg: Reg, number: int) -> None:
+        region = None if self._known.only[reg] is not None else self._region
         self._keep(self._numbers, reg, (number, region))
 
     def _keep(self, table: dict, key: Any, value: Any) -> None:
@@ -172,12 +181,19 @@ class _Numbering:
                 table[key] = value
 
 
+_UNKNOWN: tuple[int, str | None] = -1, ""
+"""What is known of a register that has no number: one of no region."""
+
+
+_ALWAYS = functools.cache(lambda name: not (
+    name in EFFECTS or name in CONVERGENT or name in MEMORY and not name.startswith("ld.const.")))
+"""Whether operations of a name may be repeatable."""
+
+
 def is_repeatable(op: Op) -> bool:
     """Whether `op` gives the same results wherever its operands have the same values; one without a guard."""
-    if not is_pure(op) or is_convergent(op) or op.name == "pand" and op.uses[1] == TRUE:
+    if op.volatile or not _ALWAYS(op.name) or op.name == "pand" and op.uses[1] is TRUE:
         return False
-    if is_memory(op):
-        return op.name.startswith("ld.const.")
     return op.name != "s2r" or is_constant(op)
 
 

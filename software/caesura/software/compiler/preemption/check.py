@@ -14,6 +14,8 @@ from .placement import saving
 
 __all__ = ["check_code", "check_image"]
 
+_POINTS = ("pp", "pp.div")
+
 
 def check_code(image: KernelImage, where: str) -> None:
     """Check code from outside: what `check_image` does but for case 1, since code need not be preemptible everywhere.
@@ -73,10 +75,12 @@ def _check_words(image: KernelImage) -> Kernel:
                 raise InvalidCode(f"{image.name}: the branch at the end of {label} names {lifted.meet[label]} as its "
                                   f"reconvergence point, not {point}")
     for block in kernel.blocks:
+        if not any(op.name in _POINTS or op.name.startswith("bar.") for op in block.ops):
+            continue
         for index, op, live in whole.live.backward(block):
             if op.name == "pp.div":
                 live = live | whole.waiting[block.label]
-            elif op.name != "pp" and not op.name.startswith("bar."):
+            elif op.name not in _POINTS and not op.name.startswith("bar."):
                 continue
             if saving(live, image.registers) & ~op.imm:
                 missing = [f"{reg.kind}{reg.index}" for reg in sorted(live) if saving([reg], image.registers) & ~op.imm]

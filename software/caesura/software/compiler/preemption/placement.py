@@ -73,7 +73,7 @@ class _Placement:
         self._live = liveness(kernel, self._flow)
         self._meet = reconvergence(self._flow)
         self._waiting = waiting_registers(kernel, self._flow, self._live.live_in, self._meet)
-        self._gaps: dict[str, list[frozenset[Reg]]] = {}
+        self._counts: dict[str, list[tuple[int, int]]] = {}
         self._allocated = kernel.allocated()
         self._points: dict[str, set[int]] = {block.label: set() for block in kernel.blocks}
         self._reasons: dict[tuple[str, int], PlacedPoint] = {}
@@ -83,16 +83,31 @@ class _Placement:
         self._limit_paths()
         return self._insert()
 
-    def _gap_sets(self, label: str) -> list[frozenset[Reg]]:
-        if label not in self._gaps:
-            self._gaps[label] = self._live.gaps(self._blocks[label])
-        return self._gaps[label]
+    def _live_counts(self, label: str) -> list[tuple[int, int]]:
+        """Return, for each gap of a block, how many vector registers are live, and how many with those of lanes that
+        wait."""
+        if label not in self._counts:
+            self._counts[label] = self._counted(self._blocks[label])
+        return self._counts[label]
+
+    def _counted(self, block: Block) -> list[tuple[int, int]]:
+        live = {reg for reg in self._live.live_out[block.label] if reg.kind == "R"}
+        waiting = {reg for reg in self._waiting[block.label] if reg.kind == "R"}
+        others = waiting - live
+        found = [(len(live), len(live) + len(others))]
+        for op in reversed(block.ops):
+            gone, read = op.killed(), [reg for reg in op.read() if reg.kind == "R"]
+            live.difference_update(gone)
+            others.update(waiting.intersection(gone))
+            live.update(read)
+            others.difference_update(read)
+            found.append((len(live), len(live) + len(others)))
+        return found[::-1]
 
     def _cost(self, label: str, gap: int) -> tuple[int, int, bool]:
         """Registers live at a gap, with divergence, and whether a reconvergence point follows (it costs a slot)."""
-        live = self._gap_sets(label)[gap]
         last = gap == len(self._blocks[label].ops)
-        return _vectors(live), _vectors(live | self._waiting[label]), last and not self._blocks[label].end.condition
+        return *self._live_counts(label)[gap], last and not self._blocks[label].end.condition
 
     def _choose(self, places: list[tuple[str, int]], rule: str, loop: str | None = None) -> int:
         """Put a point at the cheapest of some gaps, the first of those in (label, gap) order, and return its gap."""
@@ -122,7 +137,7 @@ class _Placement:
                 pending += [loop, *inner[::-1]]
                 continue
             self._choose([(label, gap) for label in self._on_every_cycle(loop, header)
-                          for gap in range(len(self._gap_sets(label)))], "loop", header)
+                          for gap in range(len(self._blocks[label].ops) + 1)], "loop", header)
 
     def _on_every_cycle(self, loop: set[str], header: str) -> list[str]:
         """Return the blocks that every cycle through a loop without inner loops passes.
@@ -181,7 +196,9 @@ class _Placement:
     def _insert(self) -> list[PlacedPoint]:
         placed = []
         for block in self._kernel.blocks:
-            gaps = self._gap_sets(block.label)
+            if not self._points[block.label]:
+                continue
+            gaps = self._live.gaps(block)
             for before, gap in sorted(enumerate(sorted(self._points[block.label])), reverse=True):
                 placed.append(self._reasons[block.label, gap]._replace(index=gap + 2 * before))
                 live = gaps[gap]
@@ -190,11 +207,6 @@ class _Placement:
                     Op("pp", imm=saving(live, self._allocated), line=line),
                     Op("pp.div", imm=saving(live | self._waiting[block.label], self._allocated), line=line)]
         return placed
-
-
-def _vectors(live: Collection[Reg]) -> int:
-    """Return how many vector registers there are among some registers."""
-    return sum(reg.kind == "R" for reg in live)
 
 
 def saving(live: Collection[Reg], allocated: int) -> int:
@@ -222,8 +234,11 @@ def place_points(kernel: Kernel, interval: int, machine: Geometry | None = None)
 
 def set_barrier_liveness(kernel: Kernel) -> None:
     """Give every barrier the vector of what is live after it (there is no divergence at a barrier)."""
+    blocks = [block for block in kernel.blocks if any(op.name.startswith("bar.") for op in block.ops)]
+    if not blocks:
+        return
     live_sets, allocated = liveness(kernel), kernel.allocated()
-    for block in kernel.blocks:
+    for block in blocks:
         for _, op, live in live_sets.backward(block):
             if op.name.startswith("bar."):
                 op.imm = saving(live, allocated)

@@ -95,13 +95,13 @@ class Actions(DeclarationActions):
         place = next(k for k, x in enumerate(children) if isinstance(x, lark.Token) and x.type == "WORD")
         results, parameters = (next((x[1] for x in part if isinstance(x, tuple) and x[0] == "parameters"), ())
                                for part in (children[:place], children[place:]))
-        self._check_names([*results, *parameters])
+        self.check_names([*results, *parameters])
         function = Function(str(kind)[1:], str(name), parameters,
                             {x[1]: x[2] for x in named if x[0] == "attribute"}, (), (), kind.line or 0, bool(bodies),
                             results, kind.column or 0)
         return ("function", function, *bodies)
 
-    def _check_names(self, variables):
+    def check_names(self, variables):
         """Refuse a name declared twice."""
         seen = set()
         for variable in variables:

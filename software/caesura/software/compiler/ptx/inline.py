@@ -106,6 +106,7 @@ class Inliner:
         self._number = 0
         self._open: list[str] = []
         self._left = most
+        self._used: dict[str, tuple[Function, dict[str, None]]] = {}
 
     def fresh(self, name: str) -> str:
         """Return a name that no other piece of code has."""
@@ -198,7 +199,7 @@ class Inliner:
                 if operand is not None:
                     pair = (operand, Name(own)) if moves is moves_out else (Name(own), operand)
                     moves.append(dataclasses.replace(site, opcode=move(variable), operands=pair, guard=None))
-        for name in _names(function.statements):
+        for name in self._names_of(function):
             if name not in names and (name in self._foreign or of_range(name, self._foreign_ranges)):
                 raise self._error(site, f"{name} is not declared in function {function.name}")
         self._open.append(function.name)
@@ -262,7 +263,7 @@ class Inliner:
                 self.variables.append(dataclasses.replace(variable, name=variable.name + suffix))
             else:
                 ranges[variable.name] = variable
-        for name in _names(function.statements):
+        for name in self._names_of(function) if ranges else ():
             variable = of_range(name, ranges)
             if variable is not None:
                 names[name] = name + suffix
@@ -314,6 +315,13 @@ class Inliner:
             made = Instruction(opcode, operands, guard, place.line, place.text, place.column)
             result += self.call(made, site is not None) if made.base == "call" else [made]
         return [*result, Label(end, function.line, function.column)] if used else result
+
+    def _names_of(self, function: Function) -> dict[str, None]:
+        """Return the names that the statements of a function use, in order; found once, however often it is called."""
+        known = self._used.get(function.name)
+        if known is None or known[0] is not function:
+            known = self._used[function.name] = function, _names(function.statements)
+        return known[1]
 
     def _error(self, site: Instruction, message: str, supported: str = "") -> CompileError:
         return CompileError.at(site, self._file, as_written(message), supported)

@@ -55,7 +55,7 @@ def parameters_to_registers(statements: Sequence[Statement], sizes: Mapping[str,
     CompileError
         If an access to one is not aligned, or beyond it.
     """
-    return _Parameters(statements, sizes, file).rewrite()
+    return _Parameters(statements, sizes, file).rewrite() if sizes else (list(statements), [])
 
 
 class _Parameters:

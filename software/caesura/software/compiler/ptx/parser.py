@@ -1,7 +1,7 @@
 """PTX text to syntax tree: the grammar of `ptx.lark` (LALR, built once a process) and its `actions`.
 
-Instructions of the plain form (`plain`) are one terminal. Whatever is refused with it is parsed once more without, so
-that the grammar alone says what is wrong.
+A module in the plain form (`plain_module`) is read without the grammar. In any other, plain instructions (`plain`) are
+one terminal. Whatever is refused with these is parsed once more without, so that the grammar alone says what is wrong.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from .actions import Actions
 from .early import modernized
 from .lines import read_lines
 from .plain import TERMINAL, NotPlain
+from .plain_module import read_module
 from .syntax import Module
 
 __all__ = ["parse"]
@@ -32,7 +33,7 @@ def parse(text: str, filename: str = "<ptx>", plain: bool = True) -> Module:
     filename : str
         For messages.
     plain : bool
-        Read runs of plain instructions at once; else, slowly and to the same end, all as the grammar has it.
+        Read what is in the plain form at once; else, slowly and to the same end, all as the grammar has it.
 
     Returns
     -------
@@ -54,6 +55,10 @@ def parse(text: str, filename: str = "<ptx>", plain: bool = True) -> Module:
 def _read(text: str, filename: str, plain: bool) -> Module:
     """Return the tree of a text; errors as `parse`."""
     if plain:
+        try:
+            return modernized(read_module(text, filename))
+        except (NotPlain, CompileError):
+            pass
         try:
             return _module(_parser(True).parse(text), text, filename)
         except (lark.exceptions.LarkError, NotPlain, CompileError, RecursionError):

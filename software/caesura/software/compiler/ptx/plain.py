@@ -1,8 +1,9 @@
 """Runs of plain instructions, read in one step: most lines of a module, and most of the time its grammar would take.
 
-An instruction is plain if it stands on one line without comments, and each of its operands is a name, a number, an
-address ``[name]`` or ``[name+4]``, or a vector of names and numbers. The terminal `TERMINAL` stands for a run of them;
-the grammar judges everything else, and has the last word on what is refused (`parser`).
+An instruction is plain if it stands on one line without comments, and each of its operands is a name, a number, a
+negated name, a pair of names, an address ``[name]`` or ``[name+4]``, or a vector of names and numbers. The terminal
+`TERMINAL` stands for a run of them; the grammar judges everything else, and has the last word on what is refused
+(`parser`).
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ import re
 from collections.abc import Iterator
 
 from .literals import literal
-from .syntax import Address, Guard, Instruction, Number, Operand, Vector, named
+from .syntax import Address, Guard, Instruction, Negated, Number, Operand, Pair, Vector, named
 
 __all__ = ["TERMINAL", "matches", "NotPlain", "PlainReader"]
 
@@ -20,7 +21,7 @@ _WORD = r"[%$_a-zA-Z][\w$%]*+(?>(?:(?:\.|::)[\w$]++)*)"
 _NUMBER = r"(?:0[fF][0-9a-fA-F]{8}|0[dD][0-9a-fA-F]{16}|[-+]?(?:0[xX][0-9a-fA-F]++|\d++))"
 _SIMPLE = rf"(?:{_WORD}|{_NUMBER})"
 _COMMA = r"[ \t]*+,[ \t]*+"
-_OPERAND = (rf"(?:{_SIMPLE}|\[{_WORD}(?:\+-?\d++|-\d++)?\]"
+_OPERAND = (rf"(?:{_WORD}\|{_WORD}|{_SIMPLE}|!{_WORD}|\[{_WORD}(?:\+-?\d++|-\d++)?\]"
             rf"|\{{[ \t]*+{_SIMPLE}(?>(?:{_COMMA}{_SIMPLE})*)[ \t]*+\}})")
 _OPERANDS = rf"{_OPERAND}(?>(?:{_COMMA}{_OPERAND})*)"
 _INSTRUCTION = rf"(?:@!?{_WORD}[ \t]++)?{_WORD}(?:[ \t]++{_OPERANDS})?[ \t]*+;"
@@ -79,6 +80,10 @@ class PlainReader:
             return self._address(text[1:-1])
         if text[0] in "+-0123456789":
             return _literal(text)
+        if text[0] == "!":
+            return Negated(text[1:])
+        if "|" in text:
+            return Pair(*text.split("|"))
         return named(text)
 
     @staticmethod

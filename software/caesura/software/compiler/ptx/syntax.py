@@ -209,6 +209,8 @@ class Instruction:
         As written.
     column : int
         Of the opcode, from 1; 0 if not known.
+    base : str
+        Opcode without modifiers.
     """
 
     opcode: str
@@ -217,11 +219,10 @@ class Instruction:
     line: int
     text: str
     column: int = field(default=0, compare=False)
+    base: str = field(init=False, compare=False, repr=False)
 
-    @property
-    def base(self) -> str:
-        """Opcode without modifiers."""
-        return opcode_parts(self.opcode)[0]
+    def __post_init__(self):
+        object.__setattr__(self, "base", opcode_parts(self.opcode)[0])
 
     @property
     def modifiers(self) -> list[str]:

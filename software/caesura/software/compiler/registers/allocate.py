@@ -51,10 +51,14 @@ def allocate(kernel: Kernel, max_registers: int) -> None:
         _spill(kernel, max_registers, slots.vectors)
         needed = pressure(kernel)
     limit = min(int(needed * TIGHT), max_registers)
-    hints = _colored(kernel, limit)
-    if hints is not None:
-        split(kernel, limit, hints, slots.vectors)
-    _rename(kernel, predicates)
+    trial = _in_own_groups(kernel)
+    numbers = _color_vectors(trial)
+    if max(numbers.values(), default=-1) < limit:
+        kernel.blocks = trial.blocks
+        _rename(kernel, predicates | {reg: Reg("R", number) for reg, number in numbers.items()})
+    else:
+        split(kernel, limit, numbers, slots.vectors)
+        _rename(kernel, predicates)
     finish_calls(kernel)
 
 
@@ -75,16 +79,15 @@ def _spill(kernel: Kernel, max_registers: int, slots: Collection[Reg]) -> None:
     raise CompileError(f"kernel {kernel.name} needs more than {MAX_REGISTERS} vector registers", kernel.source)
 
 
-def _colored(kernel: Kernel, limit: int) -> dict[Reg, int] | None:
-    """Colour vector registers; if more than `limit` are needed, leave `kernel` as it is and return the colours."""
+def _in_own_groups(kernel: Kernel) -> Kernel:
+    """Return `kernel` with a group of its own for each operation that needs another than others do; itself, if none
+    does."""
+    registers = in_two_groups(kernel)
+    if not registers:
+        return kernel
     trial = _copy(kernel)
-    copy_groups(trial, in_two_groups(trial))
-    numbers = _color_vectors(trial)
-    if max(numbers.values(), default=-1) >= limit:
-        return numbers
-    kernel.blocks = trial.blocks
-    _rename(kernel, {reg: Reg("R", number) for reg, number in numbers.items()})
-    return None
+    copy_groups(trial, registers)
+    return trial
 
 
 def _copy(kernel: Kernel) -> Kernel:
@@ -124,23 +127,29 @@ def _color_vectors(kernel: Kernel) -> dict[Reg, int]:
               if op.name == "mov" and op.uses[0] in graph.numbers]
     for _, op in sorted(copies, key=lambda x: -x[0]):
         graph.coalesce(op.dest, op.uses[0])
+    nodes = {reg: graph.find(node) for reg, node in graph.numbers.items()}
     partners: dict[int, set[int]] = {}
     for op in kernel.ops():
         if len(op.uses) < 2 or is_memory(op):
             continue
-        read = {graph.find(graph.numbers[use]) for use in op.uses if use in graph.numbers}
-        for node in read if len(read) > 1 else ():
-            partners.setdefault(node, set()).update(read - {node})
+        read = {nodes[use] for use in op.uses if use in nodes}
+        if len(read) > 1:
+            for node in read:
+                partners.setdefault(node, set()).update(read)
+    for node, others in partners.items():
+        others.discard(node)
     numbers = color(graph, partners)
-    return {reg: numbers[graph.find(node)] for reg, node in graph.numbers.items()}
+    return {reg: numbers[node] for reg, node in nodes.items()}
 
 
 def _rename(kernel: Kernel, registers: dict[Reg, Reg]) -> None:
+    renamed = registers.get
     for block in kernel.blocks:
         for op in block.ops:
-            op.defs = tuple([d and registers.get(d, d) for d in op.defs])
+            if op.defs:
+                op.defs = tuple([renamed(d, d) for d in op.defs])  # pyright: ignore[reportArgumentType, reportCallIssue]
             if not registers.keys().isdisjoint(op.read()):
                 op.uses = tuple([physical(use, registers) for use in op.uses])
                 op.guard = physical(op.guard, registers)
-        block.ops = [op for op in block.ops if not (op.name == "mov" and op.dest == op.uses[0])]
+        block.ops = [op for op in block.ops if op.name != "mov" or op.dest != op.uses[0]]
         block.end.condition = physical(block.end.condition, registers)

@@ -5,7 +5,6 @@ Wide groups are coloured first: a single register always finds a place between t
 
 from __future__ import annotations
 
-import heapq
 import itertools
 from collections.abc import Mapping
 
@@ -45,14 +44,36 @@ def color(graph: Interference, partners: Mapping[int, set[int]] = _NO_PARTNERS) 
                 if number is not None:
                     used |= 1 << number
             taken |= used >> place
-        free = [base for base in range(0, top + group.width, group.width) if not taken >> base & 1]
-        inside = [base for base in free if base + group.width <= top]
-        conflicts = _conflicts(group, chosen, partners) if len(inside) > 1 else [0] * REGISTER_BANKS
-        base = min(inside, key=lambda base: (conflicts[base % REGISTER_BANKS], base)) if inside else free[0]
+        base = _base(taken, group.width, top, _conflicts(group, chosen, partners))
         top = max(top, base + group.width)
         for place, node in group.members.items():
             chosen[node] = base + place
     return chosen
+
+
+def _base(taken: int, width: int, top: int, conflicts: list[int]) -> int:
+    """Return where a group begins: below `top` at the place of fewest conflicts, the first of these; else the first.
+
+    Parameters
+    ----------
+    taken : int
+        A bit for each place where it cannot begin.
+    width, top : int
+    conflicts : list of int
+        By bank.
+    """
+    best, least = -1, 0
+    for base in range(0, top + width, width):
+        if taken >> base & 1:
+            continue
+        if base + width > top:
+            return base if best < 0 else best
+        count = conflicts[base % REGISTER_BANKS]
+        if not count:
+            return base
+        if best < 0 or count < least:
+            best, least = base, count
+    return best
 
 
 def _conflicts(group: Group, chosen: dict[int, int], partners: Mapping[int, set[int]]) -> list[int]:
@@ -76,20 +97,26 @@ def _smallest_last(graph: Interference) -> list[Group]:
         others.discard(k)
     widths = [group.width for group in groups]
     weight = [sum(map(widths.__getitem__, others)) + _WIDE * widths[k] for k, others in enumerate(near)]
-    count = len(groups)
-    heap = [w * count + k for k, w in enumerate(weight)]
-    heapq.heapify(heap)
+    waiting = [0] * (max(weight, default=0) + 1)  # the groups of each weight, as bits
+    for k, w in enumerate(weight):
+        waiting[w] |= 1 << k
     order: list[Group] = []
-    done = [False] * count
-    while heap:
-        least, k = divmod(heapq.heappop(heap), count)
-        if done[k] or least != weight[k]:
-            continue
+    done = [False] * len(groups)
+    least = 0
+    for _ in groups:
+        while not waiting[least]:
+            least += 1
+        bit = waiting[least] & -waiting[least]
+        waiting[least] ^= bit
+        k = bit.bit_length() - 1
         done[k] = True
         order.append(groups[k])
         width = widths[k]
         for other in near[k]:
             if not done[other]:
-                weight[other] -= width
-                heapq.heappush(heap, weight[other] * count + other)
+                w, bit = weight[other], 1 << other
+                waiting[w] ^= bit
+                waiting[w - width] |= bit
+                weight[other] = w - width
+        least = max(least - width, 0)
     return order

@@ -61,7 +61,7 @@ class Interference:
 
     def __init__(self, kernel: Kernel, kind: str):
         self.numbers: dict[Reg, int] = {}
-        self.registers = [reg for reg in dict.fromkeys(_registers(kernel)) if reg.kind == kind]
+        self.registers = [reg for reg in _registers(kernel) if reg.kind == kind]
         self.numbers.update(zip(self.registers, range(len(self.registers)), strict=True))
         self.neighbours: list[set[int]] = [set() for _ in self.registers]
         self.groups: list[tuple[Group, int]] = []
@@ -71,13 +71,16 @@ class Interference:
 
     def _connect(self, kernel: Kernel) -> None:
         result, numbers, near = liveness(kernel), self.numbers, self.neighbours
+        named = numbers.keys()
+        if not named:
+            return
         for block in kernel.blocks:
             live = {numbers[reg] for reg in result.live_out[block.label] if reg in numbers}
             condition = block.end.condition
             if condition is not None and condition.reg is not None and condition.reg in numbers:
                 live.add(numbers[condition.reg])
             for op in reversed(block.ops):
-                made = [numbers[reg] for reg in op.written() if reg in numbers]
+                made = [numbers[reg] for reg in op.defs if reg in numbers]
                 if made:
                     copied = numbers.get(op.uses[0], -1) if op.name == "mov" and op.guard is None else -1
                     around = live.union(made) if len(made) > 1 else live
@@ -88,7 +91,8 @@ class Interference:
                             near[other].add(node)
                     if op.guard is None:
                         live.difference_update(made)
-                live.update([numbers[reg] for reg in op.read() if reg in numbers])
+                if not named.isdisjoint(op.read()):
+                    live.update([numbers[reg] for reg in op.read() if reg in numbers])
 
     def _group(self, kernel: Kernel, kind: str) -> None:
         found: dict[int, tuple[Group, int]] = {}
@@ -144,7 +148,8 @@ class Interference:
         self._merged[gone] = kept
 
 
-def _registers(kernel: Kernel) -> list[Reg]:
+def _registers(kernel: Kernel) -> dict[Reg, None]:
+    """Return the registers that a kernel names, in the order in which it does."""
     found: list[Reg] = []
     for block in kernel.blocks:
         for op in block.ops:
@@ -152,4 +157,4 @@ def _registers(kernel: Kernel) -> list[Reg]:
             found += op.read()
         if block.end.condition is not None and block.end.condition.reg is not None:
             found.append(block.end.condition.reg)
-    return found
+    return dict.fromkeys(found)

@@ -13,7 +13,7 @@ from collections.abc import Collection, Mapping
 
 from caesura.hw.arch.geometry import UNIFORMS
 
-from ..analysis.liveness import liveness
+from ..analysis.liveness import partial_liveness
 from ..analysis.loops import loop_depth
 from ..analysis.simt_stack import divergent_paths
 from ..ir.digraph import DiGraph
@@ -54,16 +54,20 @@ def color_uniform(kernel: Kernel, flow: DiGraph, meet: Mapping[str, str | None],
 
 
 def _interference(kernel: Kernel, flow, meet, divergent) -> dict[Reg, set[Reg]]:
-    result = liveness(kernel, flow)
-    waiting = _waiting(kernel, flow, meet, result.live_in, divergent)
+    uniform = {d for op in kernel.ops() for d in op.defs if d is not None and d.kind == "u"}
     near: dict[Reg, set[Reg]] = {}
-    for block in kernel.blocks:
+    if not uniform:
+        return near
+    blocks, result = partial_liveness(kernel, uniform)
+    waiting = _waiting(kernel, flow, meet, result.live_in, divergent)
+    for block in blocks:
         for _, op, live in result.backward(block):
             for reg in op.written():
                 if reg.kind == "u":
-                    others = {other for other in live if other.kind == "u"} | waiting[block.label]
-                    near.setdefault(reg, set()).update(others - {reg})
-                    for other in others - {reg}:
+                    own = near.setdefault(reg, set())
+                    found = ((live & uniform) | waiting[block.label]).difference(own, (reg,))
+                    own |= found
+                    for other in found:
                         near.setdefault(other, set()).add(reg)
     return near
 
@@ -71,7 +75,7 @@ def _interference(kernel: Kernel, flow, meet, divergent) -> dict[Reg, set[Reg]]:
 def _waiting(kernel: Kernel, flow: DiGraph, meet: Mapping[str, str | None],
              live_in: Mapping[str, Collection[Reg]], divergent: Collection[str]) -> dict[str, set[Reg]]:
     """Return, for each block, the uniform registers that waiting lanes need while a warp is in it."""
-    live = {label: {reg for reg in registers if reg.kind in "uU"} for label, registers in live_in.items()}
+    live = {label: {reg for reg in registers if reg.kind == "u"} for label, registers in live_in.items()}
     needed: dict[str, set[Reg]] = {block.label: set() for block in kernel.blocks}
     for label in flow:
         if label in divergent:

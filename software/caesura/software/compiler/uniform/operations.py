@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 
 from caesura.hw.arch.isa import OPCODES, UNIFORM_SPECIALS, Unit
 
 from ..ir.kernel import Imm, Op, Reg
 from ..ir.spec import UNIFORM_PLACES, machine_opcode
 
-__all__ = ["is_scalar", "runs_uniform", "misplaced"]
+__all__ = ["is_scalar", "runs_uniform", "misplaced", "swapped"]
 
 _SCALAR = {op.name.removesuffix(".i")[1:] for op in OPCODES
            if op.unit is Unit.UNIFORM and op.alu is not None} | {"ld.const.b32", "ldp"}
@@ -54,19 +54,24 @@ def runs_uniform(op: Op, uniform: Collection[Reg], predicates: Collection[Reg]) 
     return bool(op.defs) and is_scalar(op, uniform, predicates)
 
 
-def misplaced(op: Op, uniform: Collection[Reg]) -> tuple[Op, set[Reg]]:
+def misplaced(op: Op, uniform: Collection[Reg], swapped: Callable[[Op], Op | None]) -> tuple[Op, set[Reg]]:
     """Return vector operation `op`, with its operands exchanged if that helps, and which of its operands among
-    `uniform` stand where no uniform register can."""
+    `uniform` stand where no uniform register can; `swapped` is the function of that name, or one that remembers."""
     best = op, _misplaced(op, uniform)
     if best[1]:
-        other = _swapped(op)
-        if other is not None and machine_opcode(other) is not None:
+        other = swapped(op)
+        if other is not None:
             best = min(best, (other, _misplaced(other, uniform)), key=lambda x: len(x[1]))
     return best
 
 
-def _swapped(op: Op) -> Op | None:
+def swapped(op: Op) -> Op | None:
     """Return the same operation with its first two operands exchanged, None if there is none."""
+    other = _swapped(op)
+    return None if other is None or machine_opcode(other) is None else other
+
+
+def _swapped(op: Op) -> Op | None:
     if len(op.uses) < 2 or any(isinstance(use, Imm) for use in op.uses[:2]):
         return None
     a, b, *rest = op.uses

@@ -23,7 +23,7 @@ from ..analysis.uniformity import Uniformity, uniformity
 from ..ir.kernel import Block, Kernel, Op, Pred, Reg
 from ..ir.spec import is_constant
 from .coloring import color_uniform
-from .operations import misplaced, runs_uniform
+from .operations import misplaced, runs_uniform, swapped
 from .selection import choose
 
 __all__ = ["use_uniform_registers"]
@@ -43,7 +43,8 @@ def use_uniform_registers(kernel: Kernel) -> None:
             origins = trial.origins[reg]
             (excluded if origins <= inside or reg not in trial.hoisted else inside).update(origins)
     for op in trial.kernel.ops():
-        op.defs = tuple([places.get(d, d) if d is not None else None for d in op.defs])
+        if not places.keys().isdisjoint(op.defs):
+            op.defs = tuple([places.get(d, d) if d is not None else None for d in op.defs])
         if not places.keys().isdisjoint(op.uses):
             op.uses = tuple([places.get(use, use) if isinstance(use, Reg) else use for use in op.uses])
     kernel.blocks = trial.kernel.blocks
@@ -55,7 +56,7 @@ class _Rewrite:
     Attributes
     ----------
     kernel : Kernel
-        The result, with operations of its own.
+        The result; operations that it has from the original name no register of kind ``u``.
     origins : dict of Reg to set of Reg
         What the registers of kind ``u`` were.
     hoisted : set of Reg
@@ -139,7 +140,10 @@ class _Rewrite:
         ops.append(Op("umov", defs, (a,), condition, line=op.line))
 
     def _vector(self, op: Op, ops: list[Op]) -> None:
-        op, wrong = misplaced(op, self._chosen)
+        if self._chosen.isdisjoint(op.uses):
+            ops.append(op)
+            return
+        op, wrong = misplaced(op, self._chosen, swapped)
         copies = {reg: self._fresh("r") for reg in sorted(wrong)}
         for reg, copy in copies.items():
             constant = self._constants.get(reg)

@@ -11,6 +11,8 @@ register, a move is needed. An operation counts ``10 ** d`` inside d loops.
 
 from __future__ import annotations
 
+import functools
+import itertools
 from collections.abc import Callable, Collection, Iterable
 
 from ..analysis.liveness import Liveness
@@ -18,7 +20,7 @@ from ..analysis.loops import loop_depth
 from ..analysis.uniformity import Uniformity
 from ..ir.kernel import Block, Kernel, Op, Reg
 from ..ir.spec import is_constant
-from .operations import is_scalar, misplaced, runs_uniform
+from .operations import is_scalar, misplaced, runs_uniform, swapped
 
 __all__ = ["BUDGET", "choose"]
 
@@ -62,6 +64,7 @@ class _Choice:
         self._weight: dict[Op, int] = {}
         self._users: dict[Reg, list[Op]] = {}
         self._definitions: dict[Reg, list[Op]] = {}
+        self._swapped = functools.cache(swapped)  # no operation changes meanwhile
         depth = loop_depth(kernel)
         for block in kernel.blocks:
             for op in block.ops:
@@ -134,7 +137,7 @@ class _Choice:
         """Return the operations that are needed beside `op` itself."""
         if runs_uniform(op, self.chosen, self._facts.registers):
             return op.name == "sel" and op.dest not in op.uses
-        return len(misplaced(op, self.chosen)[1])
+        return len(misplaced(op, self.chosen, self._swapped)[1])
 
     def _needs_move(self, reg: Reg, op: Op) -> bool:
         """Whether `op` needs a move from `reg`, if that is chosen too."""
@@ -142,7 +145,8 @@ class _Choice:
             return False
         new = reg not in self.chosen
         self.chosen.add(reg)
-        needs = not runs_uniform(op, self.chosen, self._facts.registers) and reg in misplaced(op, self.chosen)[1]
+        needs = not runs_uniform(op, self.chosen, self._facts.registers) \
+            and reg in misplaced(op, self.chosen, self._swapped)[1]
         if new:
             self.chosen.discard(reg)
         return needs
@@ -160,6 +164,8 @@ class _Choice:
 
     def save_registers(self) -> None:
         """Choose what lowers the number of registers needed at once."""
+        if self.chosen.issuperset(self._candidates):
+            return
         limit = BUDGET * sum(self._weight.values())
         pressure = _Pressure(self._kernel, self._facts.live, self._candidates)
         pressure.remove(self.chosen, self._needs_move)
@@ -189,8 +195,11 @@ class _Pressure:
         self._count: list[int] = []
         self._live: list[set[Reg]] = []
         self._spans: dict[Reg, list[range]] = {reg: [] for reg in candidates}
+        self._reads: dict[Reg, list[int]] = {reg: [] for reg in candidates}
+        self._removed: set[Reg] = set()
         for block in kernel.blocks:
             self._walk(block, {reg for reg in live.live_out[block.label] if reg.kind == "r"})
+        self._fewer = [0] * (len(self._ops) + 1)  # by how much a place is relieved of more than the one before
 
     def _walk(self, block: Block, live: set[Reg]) -> None:
         """Take a block from its end, where `live` are."""
@@ -204,13 +213,14 @@ class _Pressure:
             live.difference_update(gone)
             live.update(read)
             inside.difference_update(gone)
-            inside.update([reg for reg in read if reg in spans])
+            wanted = [reg for reg in read if reg in spans]
+            inside.update(wanted)
             for reg in gone:
                 if reg in begun and reg not in inside:
                     spans[reg].append(range(begun.pop(reg), place))
-            for reg in read:
-                if reg in spans:
-                    begun.setdefault(reg, place)
+            for reg in wanted:
+                begun.setdefault(reg, place)
+                self._reads[reg].append(place)
             self._ops.append(op)
             self._count.append(len(live))
             self._live.append(inside.copy())
@@ -220,18 +230,24 @@ class _Pressure:
     def remove(self, registers: Iterable[Reg], needs_move: Callable[[Reg, Op], bool]) -> None:
         """Take away registers, except where an operation needs a move from them."""
         for reg in registers:
+            self._removed.add(reg)
             for span in self._spans[reg]:
-                for place in span:
-                    op = self._ops[place]
-                    if reg not in op.uses or not needs_move(reg, op):
-                        self._count[place] -= 1
-                    self._live[place].discard(reg)
+                self._relieve(span, 1)
+            for place in set(self._reads[reg]):
+                if needs_move(reg, self._ops[place]):
+                    self._relieve(range(place, place + 1), -1)
+
+    def _relieve(self, places: range, count: int) -> None:
+        self._fewer[places.start] += count
+        self._fewer[places.stop] -= count
 
     def crowds(self, needs_move: Callable[[Reg, Op], bool]) -> list[set[Reg]]:
         """Return, for each place where most are live, the candidates whose removal makes them fewer."""
-        most = max(self._count, default=0)
-        places = (place for place, count in enumerate(self._count) if count == most)
-        return [{reg for reg in self._live[place] if not needs_move(reg, self._ops[place])} for place in places]
+        left = [count - fewer for count, fewer in zip(self._count, itertools.accumulate(self._fewer), strict=False)]
+        most = max(left, default=0)
+        places = (place for place, count in enumerate(left) if count == most)
+        return [{reg for reg in self._live[place] - self._removed if not needs_move(reg, self._ops[place])}
+                for place in places]
 
 
 def _operands(op: Op) -> dict[Reg, None]:
