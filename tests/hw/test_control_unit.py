@@ -69,6 +69,7 @@ def test_resources_of_residents_never_overlap_and_the_sm_fills_up():
     assert most["tbs"] == G.tb_slots
 
 
+@pytest.mark.full
 def test_a_large_sm_fills_with_one_kernel():
     g = preset("gtx480")
     bench = ControlBench(g, 2, duration=(230, 260), init_ready=1.0)

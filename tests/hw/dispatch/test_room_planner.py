@@ -1,5 +1,6 @@
 """Who has to leave for a newcomer, of registers and of shared memory, against `arch.room`; asked again at any time."""
 
+import itertools
 import random
 
 import pytest
@@ -9,6 +10,7 @@ from caesura.hw.arch.geometry import preset
 from caesura.hw.arch.room import Range, make_room
 from caesura.hw.dispatch.room_planner import RoomPlanner
 from support.hw.simulation import Simulator, component
+from support.selection import quick
 
 TINY = preset("tiny")
 GEOMETRIES = {"two": TINY, "three": TINY.replace(tb_slots=3, warps=6, registers=128)}
@@ -88,8 +90,8 @@ async def ask(ctx, dut, request):
     assert not ctx.get(dut.plan.done)
 
 
-@pytest.mark.parametrize("name", GEOMETRIES)
-def test_the_plan_is_that_of_the_last_request(name):
+@pytest.mark.parametrize("name, rounds", quick(itertools.product(GEOMETRIES, (15, 40)), [("two", 15)]))
+def test_the_plan_is_that_of_the_last_request(name, rounds):
     """A second request comes in each cycle of a first, and in the one in which that is done."""
     g, rng = GEOMETRIES[name], random.Random(name)
     dut = component(RoomPlanner, g)
@@ -113,7 +115,7 @@ def test_the_plan_is_that_of_the_last_request(name):
             assert (await planned(ctx, dut))[0] == scene.plan(second), moment
 
     async def bench(ctx):
-        for _ in range(40):
+        for _ in range(rounds):
             await once(ctx)
 
     simulator = Simulator(dut)

@@ -376,5 +376,5 @@ PROPERTIES = (
     Property("preempt/frees", _FREES, lambda: FreesWhatIsAcknowledged(TINY), 2, faults=_FREE_FAULTS, short=True),
     Property("preempt/ends", _ENDS, PreemptEnds, 24, bounded=True, faults=_END_FAULTS, fault_depth=24),
     Property("resume/starts", _STARTS, lambda: StartsWhatIsDemoted(TINY), 14, bounded=True, faults=_START_FAULTS,
-             fault_depth=14, short=True),
+             fault_depth=14),
 )

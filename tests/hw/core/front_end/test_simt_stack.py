@@ -149,7 +149,8 @@ def proper_subset(rng, mask):
 
 @pytest.mark.parametrize(("name", "changes", "seed"), [
     ("tiny", {}, 1), pytest.param("tiny", {"stack_depth": 3}, 2, marks=pytest.mark.full),
-    pytest.param("gtx480", {"warps": 8}, 3, marks=pytest.mark.full), ("ecp5", {"stack_depth": 5}, 4)])
+    pytest.param("gtx480", {"warps": 8}, 3, marks=pytest.mark.full),
+    pytest.param("ecp5", {"stack_depth": 5}, 4, marks=pytest.mark.full)])
 def test_random_commands_match_the_model(name, changes, seed):
     g = preset(name).replace(**changes)
     rng = random.Random(seed)
