@@ -25,7 +25,7 @@ def test_registers_go_through_with_nothing_lost(name, warp, lanes):
     check_bench(of(name), {"warp": warp, "lanes": lanes, **BENCHES[name]})
 
 
-@pytest.mark.parametrize("name, warp, lanes, count", SHORT)
+@pytest.mark.parametrize("name, warp, lanes, count", quick(SHORT, SHORT[:1]))
 def test_so_do_a_few(name, warp, lanes, count):
     check_bench(of(name), {"warp": warp, "lanes": lanes, "count": count, **BENCHES[name]})
 

@@ -12,10 +12,6 @@ def test_every_word_stays_in_its_place(size, most):
     check_bench("support.benches.packer", {"size": size, "most": most})
 
 
-def test_so_do_those_of_a_few_chunks():
-    check_bench("support.benches.packer", {"count": 60})
-
-
 @pytest.mark.full
 def test_faults_are_noticed():
     assert caught_share("support.benches.packer", {}, 12, 3) >= 0.75

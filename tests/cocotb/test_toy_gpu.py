@@ -4,7 +4,6 @@ import pytest
 
 from caesura.sim.cocotb.run import check_bench, run_bench
 from support.checkout import ROOT
-from support.selection import quick
 
 BENCH = "support.benches.toy"
 READ = "read_data.data <= file[3'(read.base) + 3'(read.register)];"
@@ -19,9 +18,9 @@ FAULTS = {
 }
 
 
-@pytest.mark.parametrize("count", quick([2, 5], [2]))
-def test_a_block_survives_its_preemption(count):
-    check_bench(BENCH, {"count": count})
+@pytest.mark.full
+def test_a_block_survives_its_preemption():
+    check_bench(BENCH, {"count": 5})
 
 
 def test_the_core_is_about_a_hundred_lines():

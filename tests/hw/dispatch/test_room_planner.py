@@ -90,7 +90,7 @@ async def ask(ctx, dut, request):
     assert not ctx.get(dut.plan.done)
 
 
-@pytest.mark.parametrize("name, rounds", quick(itertools.product(GEOMETRIES, (15, 40)), [("two", 15)]))
+@pytest.mark.parametrize("name, rounds", quick(itertools.product(GEOMETRIES, (20, 40)), [("two", 20)]))
 def test_the_plan_is_that_of_the_last_request(name, rounds):
     """A second request comes in each cycle of a first, and in the one in which that is done."""
     g, rng = GEOMETRIES[name], random.Random(name)

@@ -47,6 +47,7 @@ def test_tbs_of_a_gang_start_in_consecutive_cycles_after_the_last_acknowledgemen
     machine.run(scenario)
 
 
+@pytest.mark.full
 def test_a_gang_that_finds_no_room_starts_what_is_back_and_the_rest_later():
     machine, layout = filled(SMALL, 22, 0.0)
 

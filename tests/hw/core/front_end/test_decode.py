@@ -138,6 +138,7 @@ def test_uniform_registers_that_do_not_exist_and_uniform_pairs_are_illegal():
     assert any(expected) and not all(expected)
 
 
+@pytest.mark.full
 def test_a_machine_without_watches_knows_no_instruction_for_them():
     rng = random.Random(6)
     instructions = [random_instruction(rng, op) for op in OPCODES]

@@ -221,7 +221,7 @@ def test_nothing_comes_of_forgotten_accesses(name, failing, seed, share):
 
 @pytest.mark.parametrize("seed, name", quick(
     [(seed, name) for seed in range(4) for name in GEOMETRIES],
-    [*((seed, "tiny") for seed in range(4)), (1, "8 of 32 lanes"), (2, "8 of 32 lanes")]))
+    [(0, "tiny"), (1, "tiny"), (1, "8 of 32 lanes")]))
 def test_places_are_free_at_once_though_memory_takes_nothing(name, seed):
     g = GEOMETRIES[name]
     bench = Bench(g, random.Random(f"{name} {seed}"), 100, stalled=seed % 2 == 1)

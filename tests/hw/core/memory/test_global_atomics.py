@@ -162,6 +162,7 @@ def test_an_error_of_any_beat_of_a_segment_counts():
     assert list(bench.faults.values()) == [1, 1]
 
 
+@pytest.mark.full
 def test_faults_of_atomics_wait_for_those_of_loads():
     """Atomics that cannot be read, or not be written, and a failing load some cycles behind each."""
     count, width = 56, 28

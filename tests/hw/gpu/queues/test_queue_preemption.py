@@ -18,7 +18,7 @@ from support.selection import quick
 G = preset("tiny").replace(sms=2, queues=4, queue_capacity=2)
 DEPTH = G.queue_capacity
 SLOTS = range(G.kernel_slots)
-STEPS, SHORT = 800, 150
+STEPS, SHORT = 800, 250
 
 
 class Kernel:

@@ -22,7 +22,7 @@ GEOMETRIES = {"8x8": TINY, "8x4": TINY.replace(lanes=4), "16x16": TINY.replace(w
 QUICK = "8x8", "16x4"
 EVERY = [(name, pag, stall) for name, g in GEOMETRIES.items() for pag in (8, 16, 32) if pag <= g.warp_size
          for stall in (0.0, 0.4) if stall or g.beats > 1 or pag == g.warp_size]
-CASES = quick(EVERY, [(name, pag, stall) for name, pag, stall in EVERY if name in QUICK and (stall or pag != 16)])
+CASES = quick(EVERY, [(name, pag, stall) for name, pag, stall in EVERY if name in QUICK and stall and pag == 8])
 COUNT = 40
 
 

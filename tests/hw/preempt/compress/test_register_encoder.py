@@ -21,7 +21,7 @@ GEOMETRIES = {"8x8": TINY, "8x4": TINY.replace(lanes=4), "16x16": TINY.replace(w
               "16x4": TINY.replace(warp_size=16, lanes=4), "32x32": WIDE, "32x16": WIDE.replace(lanes=16),
               "32x8": WIDE.replace(lanes=8), "32x4": WIDE.replace(lanes=4)}
 EVERY = [(name, stall) for name in GEOMETRIES for stall in (0.0, 0.4)]
-CASES = quick(EVERY, [("16x4", 0.4)])
+CASES = quick(EVERY, [("8x8", 0.0)])
 COUNT = 120
 
 
@@ -201,7 +201,7 @@ def lossless(g, count, seed):
     return found
 
 
-@pytest.mark.parametrize("name", GEOMETRIES)
+@pytest.mark.parametrize("name", quick(GEOMETRIES, ["8x8", "8x4", "16x4"]))
 def test_the_model_loses_nothing(name):
     g = GEOMETRIES[name]
     found = lossless(g, 20_000, 3)

@@ -29,7 +29,7 @@ def groups_of(chunks, size):
 
 
 @pytest.mark.parametrize("size, most", quick(
-    [(1, 4), (2, 4), (4, 4), (8, 4), (8, 8), (32, 4), (32, 32)], [(2, 4), (4, 4), (8, 8), (32, 4)]))
+    [(1, 4), (2, 4), (4, 4), (8, 4), (8, 8), (32, 4), (32, 32)], [(2, 4), (4, 4), (8, 8)]))
 @pytest.mark.parametrize("stall", [0.0, 0.5])
 def test_packer_keeps_every_word_in_order(size, most, stall):
     rng = random.Random(size)
@@ -57,7 +57,7 @@ def test_packer_keeps_every_word_in_order(size, most, stall):
 
 @pytest.mark.parametrize("ahead", [False, True], ids=["", "ahead"])
 @pytest.mark.parametrize("size, most", quick(
-    [(1, 4), (2, 4), (4, 4), (8, 8), (32, 32)], [(1, 4), (2, 4), (4, 4), (8, 8)]))
+    [(1, 4), (2, 4), (4, 4), (8, 8), (32, 32)], [(2, 4), (4, 4)]))
 def test_packer_and_unpacker_pass_a_group_a_cycle(size, most, ahead):
     m = Module()
     m.submodules.packer = packer = Packer(size, words_in=most)

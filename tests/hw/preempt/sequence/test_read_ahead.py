@@ -131,7 +131,7 @@ class Bench:
 
 
 @pytest.mark.parametrize("name", GEOMETRIES)
-@pytest.mark.parametrize("seed", quick(range(6), range(2)))
+@pytest.mark.parametrize("seed", quick(range(6), range(1)))
 def test_in_the_first_pass_all_saved_streams_are_read_behind_the_entries(name, seed):
     bench = Bench(GEOMETRIES[name], f"{name} {seed}", 0, 99)
     read, placed = bench.run()
@@ -139,7 +139,7 @@ def test_in_the_first_pass_all_saved_streams_are_read_behind_the_entries(name, s
 
 
 @pytest.mark.parametrize("room", [0, 1, 3])
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", quick(range(4), range(2)))
 def test_in_a_later_pass_one_more_is_read_than_has_room(room, seed):
     bench = Bench(GEOMETRIES["bus of 16"], f"{room} {seed}", 1, room)
     read, placed = bench.run()
