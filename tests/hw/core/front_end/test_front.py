@@ -19,7 +19,7 @@ TINY = preset("tiny")
 
 
 @pytest.mark.parametrize("g, seed, size", quick(
-    [(TINY, 1, 9), (TINY, 1, 14), (WIDE, 3, 14), (preset("ecp5"), 4, 14)], [(TINY, 1, 9)]))
+    [(TINY, 1, 11), (TINY, 1, 14), (WIDE, 3, 14), (preset("ecp5"), 4, 14)], [(TINY, 1, 11)]))
 def test_random_programs_run_as_the_reference_model(g, seed, size):
     programs = [random_program(g, 10 * seed + k, size=size) for k in range(2)]
     bench = FrontEndBench(g, programs, seed=seed)
