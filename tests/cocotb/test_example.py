@@ -6,6 +6,7 @@ import sys
 
 import pytest
 
+from caesura.sim.cocotb.__main__ import main
 from caesura.sim.cocotb.run import run_bench
 from support.checkout import ROOT
 
@@ -29,6 +30,7 @@ def test_the_example_runs(example):
     assert [path.name for path in example.parent.iterdir() if path.name != "__pycache__"] == [example.name]
 
 
+@pytest.mark.full
 def test_a_wrong_word_is_told(example):
     """The bench says which group differs; the command line ends with one message."""
     text = example.read_text().replace("bench.beat, lambda beat: scoreboard.receive(beat.words)",
@@ -61,9 +63,15 @@ def test_no_file_is_one_line(tmp_path):
     ("mine", "def block(words=4):\n    return None\n", ("foo=3",), "block(words=4): got an unexpected keyword"),
     ("mine", "", ("--waves", "nosuch/x.vcd"), "--waves: there is no folder"),
     ("mine", "", ("foo",), "is not of the form name=value")])
-def test_a_mistake_is_one_line(name, text, arguments, message, tmp_path):
+def test_a_mistake_is_one_line(name, text, arguments, message, tmp_path, monkeypatch, capsys):
     (tmp_path / f"{name}.py").write_text(text)
-    done = subprocess.run([sys.executable, "-m", "caesura.sim.cocotb", f"{name}.py", *arguments], cwd=tmp_path,
-                          capture_output=True, text=True)
-    assert done.returncode in (1, 2) and message in done.stderr.splitlines()[-1], done.stderr
-    assert "Traceback" not in done.stderr and "pip install" not in done.stderr
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    monkeypatch.delitem(sys.modules, "mine", raising=False)
+    try:
+        code = main([f"{name}.py", *arguments])
+    except SystemExit as ended:
+        code = ended.code
+    told = capsys.readouterr().err
+    assert code in (1, 2) and message in told.splitlines()[-1], told
+    assert "Traceback" not in told and "pip install" not in told

@@ -8,6 +8,11 @@ from support.benches.faults import caught_share
 BENCH = "support.benches.registers"
 
 
+def test_the_register_block_keeps_to_its_map_for_some_accesses():
+    check_bench(BENCH, {"count": 50})
+
+
+@pytest.mark.full
 def test_the_register_block_keeps_to_its_map():
     check_bench(BENCH)
 

@@ -18,6 +18,7 @@ FAULTS = {
 }
 
 
+@pytest.mark.full
 def test_a_block_survives_its_preemption():
     check_bench(BENCH, {"count": 5})
 

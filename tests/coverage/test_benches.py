@@ -26,6 +26,7 @@ PAGE = ROOT / "docs" / "coverage.md"
 PACKER, EVICTING = (next(target for target in TARGETS if target.name == name) for name in ("packer", "evict_sequencer"))
 
 
+@pytest.mark.full
 def test_the_bench_of_the_packer_takes_all_of_its_branches():
     found = rooms(Run("packer", {"size": 4, "most": 4}).points())
     room = found["formats"]
@@ -34,17 +35,20 @@ def test_the_bench_of_the_packer_takes_all_of_its_branches():
     assert room.toggles[0] > 0.98 * room.toggles[1]
 
 
+@pytest.mark.full
 def test_a_bench_that_does_less_covers_less():
     """One chunk and no pauses: words are never kept for another group."""
     room = rooms(Run("packer", {"size": 4, "most": 4, "count": 1}).points())["formats"]
     assert room.missed and room.branches[0] < room.branches[1]
 
 
+@pytest.mark.full
 def test_faults_of_the_packer_are_noticed():
     result = campaign(PACKER, 10)
     assert len(result.faults) == 10 and result.share >= DEMANDED, [str(fault) for fault, _ in result.survivors]
 
 
+@pytest.mark.full
 def test_no_fault_is_proved_equivalent_to_none_and_one_that_is_noticed_is_not():
     component = PACKER.bench.component()
     mutated = planted(component, 10, PACKER.seed)
@@ -91,6 +95,7 @@ def test_so_many_faults_were_noticed(figures):
     assert fault_page.caught_share([figures[1][name] for name in benches]) >= DEMANDED
 
 
+@pytest.mark.full
 def test_tests_of_a_block_notice_faults_in_its_netlist():
     """They pass without one; of six all that are not proved equivalent are noticed."""
     result = campaign(EVICTING, 6)
@@ -103,6 +108,7 @@ def test_flip_flops_start_at_zero_since_a_fault_takes_the_initial_value_away():
     assert not re.findall(r"reg [^=;]*= \d+'h0*[1-9a-f]", netlist)
 
 
+@pytest.mark.full
 def test_a_fault_is_in_the_block_that_the_tests_run():
     """A test that never runs the block with faults is an error, and no fault is noticed by it."""
     strange = replace(EVICTING, bench=replace(EVICTING.bench, geometry=EVICTING.bench.geometry.replace(warps=2)))

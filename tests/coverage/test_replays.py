@@ -3,7 +3,7 @@
 import pytest
 
 from support.checkout import ROOT
-from support.coverage.runs import Replay
+from support.coverage.runs import LONG, Replay
 
 FOLDER = ROOT / "tests" / "hw" / "preempt"
 FILES = sorted(str(file.relative_to(FOLDER)) for file in FOLDER.rglob("test_*.py"))
@@ -11,6 +11,12 @@ FILES = sorted(str(file.relative_to(FOLDER)) for file in FOLDER.rglob("test_*.py
 
 def test_there_are_such_tests():
     assert len(FILES) > 30
+
+
+def test_there_are_such_long_ones():
+    for name in LONG.read_text().splitlines():
+        file, _, test = name.partition("::")
+        assert f"\ndef {test.partition('[')[0]}(" in (FOLDER / file).read_text(), name
 
 
 @pytest.mark.full

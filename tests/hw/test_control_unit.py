@@ -69,6 +69,7 @@ def test_resources_of_residents_never_overlap_and_the_sm_fills_up():
     assert most["tbs"] == G.tb_slots
 
 
+@pytest.mark.full
 def test_a_large_sm_fills_with_one_kernel():
     g = preset("gtx480")
     bench = ControlBench(g, 2, duration=(230, 260), init_ready=1.0)
@@ -358,7 +359,7 @@ def test_a_restored_tb_waits_for_room_and_goes_before_fresh_ones():
     bench.run(main)
 
 
-@pytest.mark.parametrize("delay", range(10))
+@pytest.mark.parametrize("delay", quick(range(10), range(0, 10, 2)))
 def test_a_tb_that_is_given_room_while_its_kernel_is_killed_does_not_stay(delay):
     bench = ControlBench(G)
 

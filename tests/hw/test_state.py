@@ -74,7 +74,7 @@ def test_every_element_is_listed_once_on_the_smallest(tiny):
 
 
 @pytest.mark.parametrize("g", [
-    pytest.param(preset("tiny").replace(warp_size=16, watches=2), id="two beats"),
+    pytest.param(preset("tiny").replace(warp_size=16, watches=2), id="two beats", marks=pytest.mark.full),
     *(pytest.param(preset(name), id=name, marks=pytest.mark.full) for name in PRESETS if name != "tiny")])
 def test_every_element_is_listed_once(g):
     assert compare(elements(Fragment.get(Sm(g), None)), names(g)) == []
@@ -128,6 +128,7 @@ def _read_port(m):
     memory.read_port()
 
 
+@pytest.mark.full
 def test_new_state_is_named(monkeypatch):
     """A flip-flop or memory that somebody adds, to a block with state or without, fails by name."""
     for block, add in ((BarrierUnit, _flip_flop), (BarrierUnit, _read_port),

@@ -11,7 +11,7 @@ from support.hw.exported import elaborated, icarus, stirred, verilated
 from support.selection import quick
 
 G = preset("tiny")
-SHORT = ["packer", "allocation_table", "axi_master", "group_decoder"]
+SHORT = ["packer", "group_decoder"]
 CYCLES = 400
 LARGE = {"sm": 60, "device": 60, "control_unit": 150, "preemption_unit": 150, "preempt_engine": 150}
 """Cycles of what Icarus takes long for."""

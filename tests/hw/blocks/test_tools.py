@@ -94,8 +94,9 @@ def test_a_simulation_gives_what_the_model_gives(run, flat, tmp_path):
         assert int(code) == expected and printed[-used:] == hexadecimal(own)[-used:]
 
 
-@pytest.mark.parametrize("flat", [False, True])
-@pytest.mark.parametrize("name", SHORT)
+@pytest.mark.parametrize("name, flat", quick(
+    [(name, flat) for name in SHORT for flat in (False, True)],
+    [("compressor", False), ("packer", False), ("packer", True), ("allocation_table", True)]))
 def test_a_block_is_clean(name, flat, tmp_path):
     made = export_block(name, G, flat=flat)
     assert lint(made, tmp_path) == "" and not shifts_in_a_row(made.text)
@@ -111,14 +112,18 @@ def test_every_other_block_is_clean(name, flat, tmp_path):
     assert lint(made, tmp_path) == "" and not shifts_in_a_row(made.text)
 
 
-@pytest.mark.parametrize("geometry", [G, G.replace(bus_bytes=4, bytes_per_cycle=4.0), preset("gtx480"), WIDE],
-                         ids=["tiny", "bus of 4", "gtx480", "bus of 128"])
-@pytest.mark.parametrize("name", ["state_writer", "kernel_record_writer"])
-def test_simulators_have_nothing_to_get_wrong(name, geometry):
+@pytest.mark.parametrize("name, on", quick(
+    [(name, on) for name in ("state_writer", "kernel_record_writer")
+     for on in ("tiny", "bus of 4", "gtx480", "bus of 128")],
+    [("state_writer", "bus of 4"), ("kernel_record_writer", "bus of 4")]))
+def test_simulators_have_nothing_to_get_wrong(name, on):
     """Two shifts in a row, by variables: of these blocks which unpack what may be there or not."""
+    geometry = {"tiny": G, "bus of 4": G.replace(bus_bytes=4, bytes_per_cycle=4.0), "gtx480": preset("gtx480"),
+                "bus of 128": WIDE}[on]
     assert not shifts_in_a_row(export_block(name, geometry).text)
 
 
+@pytest.mark.full
 def test_a_record_of_one_beat_is_clean(tmp_path):
     """The number of a beat has no bits."""
     assert lint(export_block("kernel_record_writer", WIDE), tmp_path) == ""

@@ -12,6 +12,7 @@ from caesura.hw.device.grid_walker import GridWalker
 from caesura.hw.interfaces.preemption import adoption
 from support.hw.lockstep import lockstep, noise
 from support.hw.stream_bench import simulate
+from support.selection import quick
 
 G = preset("tiny").replace(kernel_slots=3)
 
@@ -152,7 +153,7 @@ def walks(dut, rng, cycles):
             last = advance["kernel"]
 
 
-@pytest.mark.parametrize("slots", [1, 2, 3])
+@pytest.mark.parametrize("slots", quick([1, 2, 3], [2]))
 def test_any_inputs_give_what_a_model_gives(slots):
     g = G.replace(kernel_slots=slots)
     dut = GridWalker(g)

@@ -11,6 +11,7 @@ from caesura.hw.arch.room import first_fit
 from caesura.hw.dispatch.admission import Admission
 from support.hw.simulation import component
 from support.hw.stream_bench import simulate, value
+from support.selection import quick
 
 GEOMETRIES = {"2 TBs": preset("tiny").replace(kernel_slots=2),
               "5 TBs": preset("tiny").replace(warps=11, tb_slots=5, kernel_slots=3, registers=128)}
@@ -214,8 +215,9 @@ class Bench:
         simulate(dut, bench)
 
 
-@pytest.mark.parametrize("name", GEOMETRIES)
-@pytest.mark.parametrize("seed, leave", [(0, 0.03), (1, 0.1)])
+@pytest.mark.parametrize("name, seed, leave", quick(
+    [(name, seed, leave) for name in GEOMETRIES for seed, leave in ((0, 0.03), (1, 0.1))],
+    [("2 TBs", 0, 0.03), ("5 TBs", 1, 0.1)]))
 def test_every_tb_gets_the_first_place_that_fits(name, seed, leave):
     bench = Bench(GEOMETRIES[name], f"{name} {seed}", 1.0)
     bench.run(300, leave)

@@ -10,6 +10,7 @@ from caesura.hw.dispatch.faults import FaultUnit
 from caesura.hw.interfaces.payloads import FAULT_SOURCES
 from support.hw.simulation import component
 from support.hw.stream_bench import simulate, value
+from support.selection import quick
 
 GEOMETRIES = {"tiny": preset("tiny"), "6 TBs": preset("tiny").replace(warps=12, tb_slots=6, kernel_slots=3)}
 
@@ -35,8 +36,8 @@ class Model:
         return struck, record
 
 
-@pytest.mark.parametrize("name", GEOMETRIES)
-@pytest.mark.parametrize("rate", [0.1, 0.6])
+@pytest.mark.parametrize("rate, name", quick(
+    [(rate, name) for rate in (0.1, 0.6) for name in GEOMETRIES], [(0.6, "tiny")]))
 def test_reports_of_every_source(name, rate):
     g, rng = GEOMETRIES[name], random.Random(f"{name} {rate}")
     dut, model = component(FaultUnit, g), Model(g)

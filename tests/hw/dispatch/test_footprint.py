@@ -9,6 +9,7 @@ from caesura.hw.arch.footprint import tb_footprint
 from caesura.hw.arch.geometry import PRESETS, preset
 from caesura.hw.dispatch.footprint import Footprint
 from support.hw.simulation import Simulator
+from support.selection import quick
 
 GEOMETRIES = [*PRESETS.values(), preset("tiny").replace(registers=32), preset("gtx980").replace(registers=512)]
 
@@ -47,7 +48,7 @@ def test_hardware_equals_model(name):
     assert min(check(g, [random_case(g, rng) for _ in range(600)])) > 50
 
 
-@pytest.mark.parametrize("g", GEOMETRIES, ids=lambda g: f"{g.name}-{g.registers}")
+@pytest.mark.parametrize("g", quick(GEOMETRIES, [*GEOMETRIES][:3]), ids=lambda g: f"{g.name}-{g.registers}")
 def test_hardware_decides_the_same_at_every_limit(g):
     blocks = [(threads, warps) for count in (1, 2, g.max_block_warps - 1, g.max_block_warps, g.max_block_warps + 1)
               for threads in ((count - 1) * g.warp_size, (count - 1) * g.warp_size + 1, count * g.warp_size)

@@ -1,5 +1,6 @@
 """Completion, TB table and warp slots beside models, in every cycle, with junk where nothing is valid."""
 
+import itertools
 import random
 
 import pytest
@@ -10,6 +11,7 @@ from caesura.hw.dispatch.tb_table import TbTable
 from caesura.hw.dispatch.warp_slots import WarpSlots
 from support.hw.lockstep import lockstep, noise
 from support.hw.simulation import component
+from support.selection import quick
 
 G = preset("tiny").replace(warps=6, tb_slots=3, kernel_slots=3)
 GEOMETRIES = {"tiny": G, "spare entries": G.replace(warps=10, tb_slots=5, entries=7, watches=2)}
@@ -66,10 +68,10 @@ def completions(dut, rng, cycles):
         ending = lowest(over & ~given["claim"] & ~remove)
 
 
-@pytest.mark.parametrize("name", GEOMETRIES)
-def test_completion_does_what_a_model_does(name):
+@pytest.mark.parametrize("name, cycles", quick(itertools.product(GEOMETRIES, (120, 500)), [("tiny", 120)]))
+def test_completion_does_what_a_model_does(name, cycles):
     dut = component(Completion, GEOMETRIES[name])
-    lockstep(dut, completions(dut, random.Random(name), 500))
+    lockstep(dut, completions(dut, random.Random(name), cycles))
 
 
 def shown(row, shared_bytes):
@@ -117,10 +119,10 @@ def value_of_nothing(layout):
     return {name: 0 for name, _ in layout}
 
 
-@pytest.mark.parametrize("name", GEOMETRIES)
-def test_the_table_does_what_a_model_does(name):
+@pytest.mark.parametrize("name, cycles", quick(itertools.product(GEOMETRIES, (120, 400)), [("tiny", 120)]))
+def test_the_table_does_what_a_model_does(name, cycles):
     dut = component(TbTable, GEOMETRIES[name])
-    lockstep(dut, tables(dut, random.Random(name), 400))
+    lockstep(dut, tables(dut, random.Random(name), cycles))
 
 
 def picks(dut, rng, cycles):

@@ -9,10 +9,13 @@ from caesura.hw.arch.geometry import preset
 from caesura.hw.arch.room import Range, make_room
 from caesura.hw.dispatch.room_planner import RoomPlanner
 from support.hw.simulation import Simulator, component
+from support.selection import quick
 
 TINY = preset("tiny")
 GEOMETRIES = {"two": TINY, "three": TINY.replace(tb_slots=3, warps=6, registers=128)}
 LIMIT = 200
+SHORT = ("two", 32, 6)
+"""Six rounds of which five tell the requests apart."""
 
 
 class Scene:
@@ -88,10 +91,10 @@ async def ask(ctx, dut, request):
     assert not ctx.get(dut.plan.done)
 
 
-@pytest.mark.parametrize("name", GEOMETRIES)
-def test_the_plan_is_that_of_the_last_request(name):
+@pytest.mark.parametrize("name, seed, rounds", quick([*((name, name, 40) for name in GEOMETRIES), SHORT], [SHORT]))
+def test_the_plan_is_that_of_the_last_request(name, seed, rounds):
     """A second request comes in each cycle of a first, and in the one in which that is done."""
-    g, rng = GEOMETRIES[name], random.Random(name)
+    g, rng = GEOMETRIES[name], random.Random(seed)
     dut = component(RoomPlanner, g)
     seen = {"leave": 0, "apart": 0, "other": 0}
 
@@ -113,7 +116,7 @@ def test_the_plan_is_that_of_the_last_request(name):
             assert (await planned(ctx, dut))[0] == scene.plan(second), moment
 
     async def bench(ctx):
-        for _ in range(40):
+        for _ in range(rounds):
             await once(ctx)
 
     simulator = Simulator(dut)

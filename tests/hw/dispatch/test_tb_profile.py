@@ -1,5 +1,6 @@
 """The TB profile: what a plain model counts of TBs that start, run, end, are saved and killed at random."""
 
+import itertools
 import random
 
 import pytest
@@ -8,6 +9,7 @@ from caesura.hw.arch.geometry import preset
 from caesura.hw.dispatch.tb_profile import MOST, TbProfile
 from support.hw.simulation import component
 from support.hw.stream_bench import simulate, value
+from support.selection import quick
 
 pytestmark = pytest.mark.depends_on("hw/arch", "hw/interfaces", "hw/lib", "hw/dispatch", "sim/events")
 
@@ -35,15 +37,15 @@ class Model:
                       min((profile[2] >> full) + instructions, MOST)]
 
 
-@pytest.mark.parametrize("seed", range(4))
-def test_it_counts_what_a_plain_model_does(seed):
+@pytest.mark.parametrize("seed, cycles", quick(itertools.product(range(4), (600, 1200)), [(0, 600)]))
+def test_it_counts_what_a_plain_model_does(seed, cycles):
     rng, dut, model = random.Random(seed), component(TbProfile, G), Model()
     added = 0
 
     async def bench(ctx):
         nonlocal added
         rows, issued = [{"valid": 0} for _ in range(G.tb_slots)], [0] * G.tb_slots
-        for now in range(1200):
+        for now in range(cycles):
             events = {"start": {"valid": 0}, "remove": 0, "ended": 0, "issued": 0, "clear": 0}
             t = rng.randrange(G.tb_slots)
             tb, before = model.tbs[t], None

@@ -8,6 +8,7 @@ from caesura.hw.arch.geometry import preset
 from caesura.hw.dispatch.tb_supply import TbSupply
 from support.hw.lockstep import lockstep, noise
 from support.hw.simulation import component
+from support.selection import quick
 
 G = preset("tiny").replace(sms=3)
 
@@ -40,7 +41,7 @@ def anything(dut, rng, cycles):
                 launched[k] = (launched[k] + 1) % (1 << 32)
 
 
-@pytest.mark.parametrize("slots", [3, 4])
+@pytest.mark.parametrize("slots", quick([3, 4], [3]))
 def test_kernels_take_turns_and_are_counted(slots):
     dut = component(TbSupply, G.replace(kernel_slots=slots))
     lockstep(dut, anything(dut, random.Random(slots), 400))

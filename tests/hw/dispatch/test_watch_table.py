@@ -8,6 +8,7 @@ from caesura.hw.arch.geometry import preset
 from caesura.hw.dispatch.watch_table import WatchTable
 from support.hw.simulation import component
 from support.hw.stream_bench import simulate
+from support.selection import quick
 
 G = preset("tiny").replace(kernel_slots=3, watches=3, entries=6)
 NEAR = (0, 1, 5, 6, 7, 1 << 24, (1 << 24) + 5)
@@ -54,7 +55,7 @@ async def place(ctx, dut, residents):
     return each
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", quick(range(3), [0]))
 def test_who_is_woken(seed):
     dut, rng = component(WatchTable, G), random.Random(seed)
     residents = [(rng.randrange(G.kernel_slots), t) for t in range(G.tb_slots)]

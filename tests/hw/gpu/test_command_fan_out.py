@@ -14,6 +14,7 @@ from caesura.hw.gpu.command_fan_out import CommandFanOut
 from caesura.hw.gpu.kernel_states import STATE_ORDER
 from caesura.sim.golden import device as golden
 from support.hw.simulation import Simulator, component
+from support.selection import quick
 
 G = preset("tiny").replace(sms=3)
 KERNEL = 2
@@ -67,7 +68,8 @@ def set_recorded(ctx, dut, vector):
         ctx.set(dut.recorded[i], (vector >> i & 1) << KERNEL)
 
 
-@pytest.mark.parametrize("op", [op for op in Command if op not in (Command.ABORT, Command.RELEASE)])
+@pytest.mark.parametrize("op", quick(
+    [op for op in Command if op not in (Command.ABORT, Command.RELEASE)], [Command.START]))
 def test_a_command_goes_to_the_sms_that_can_take_it(op):
     async def process(ctx, dut):
         for states in itertools.product(KernelState, repeat=3):
@@ -84,6 +86,7 @@ def test_a_command_goes_to_the_sms_that_can_take_it(op):
     run(process)
 
 
+@pytest.mark.full
 def test_a_release_is_for_all_or_none():
     """It goes to every SM that has any of the kernel, whatever is written, if memory holds all of that."""
     async def process(ctx, dut):

@@ -1,5 +1,6 @@
 """Command fan-out, device events and register fan-out beside models, in every cycle, with any inputs."""
 
+import itertools
 import random
 
 import pytest
@@ -15,8 +16,10 @@ from caesura.hw.gpu.register_fan_out import RegisterFanOut
 from caesura.sim.golden.device import combined, common_state
 from support.hw.lockstep import lockstep, noise
 from support.hw.simulation import component
+from support.selection import quick
 
 G = preset("tiny").replace(sms=3)
+SHORT = ("two kernels", 60)
 MAP, DEVICE = register_map(), device_register_map()
 IDLE, PREEMPTING, PREEMPTED, FINISHED = (
     KernelState.IDLE, KernelState.PREEMPTING, KernelState.PREEMPTED, KernelState.FINISHED)
@@ -121,10 +124,11 @@ def commands(dut, rng, cycles, model):
         model.step(given)
 
 
-@pytest.mark.parametrize("name", ["two kernels", "four"])
-def test_commands_go_where_a_model_says(name):
+@pytest.mark.parametrize("name, cycles", quick([*itertools.product(["two kernels", "four"], (60, 400))], [SHORT]))
+def test_commands_go_where_a_model_says(name, cycles):
     g = {"two kernels": G.replace(kernel_slots=2), "four": G}[name]
-    lockstep(component(CommandFanOut, g), commands(component(CommandFanOut, g), random.Random(name), 400, Commands(g)))
+    lockstep(component(CommandFanOut, g), commands(
+        component(CommandFanOut, g), random.Random(name), cycles, Commands(g)))
 
 
 class Events:
@@ -226,11 +230,12 @@ def happenings(dut, rng, cycles, model):
         model.step(given)
 
 
-@pytest.mark.parametrize("name", ["two kernels", "four", "no counters"])
-def test_events_are_those_of_a_model(name):
+@pytest.mark.parametrize("name, cycles", quick(
+    [*itertools.product(["two kernels", "four", "no counters"], (60, 300))], [SHORT]))
+def test_events_are_those_of_a_model(name, cycles):
     two, plain = G.replace(kernel_slots=2), G.replace(profile=False)
     dut = component(DeviceEvents, g := {"two kernels": two, "four": G, "no counters": plain}[name])
-    lockstep(dut, happenings(dut, random.Random(name), 300, Events(g)))
+    lockstep(dut, happenings(dut, random.Random(name), cycles, Events(g)))
 
 
 class Registers:
@@ -385,8 +390,8 @@ def report(dut, rng, states):
             "fault": int(rng.random() < 0.3)}
 
 
-@pytest.mark.parametrize("name", ["two kernels", "four"])
-def test_registers_of_a_device_are_those_of_a_model(name):
+@pytest.mark.parametrize("name, cycles", quick([*itertools.product(["two kernels", "four"], (60, 300))], [SHORT]))
+def test_registers_of_a_device_are_those_of_a_model(name, cycles):
     g = {"two kernels": G.replace(kernel_slots=2), "four": G}[name]
     dut = component(RegisterFanOut, g)
-    lockstep(dut, accesses(dut, random.Random(name), 300, Registers(g)))
+    lockstep(dut, accesses(dut, random.Random(name), cycles, Registers(g)))

@@ -13,6 +13,7 @@ from caesura.hw.gpu.combine import RULES, Combiner
 from caesura.hw.gpu.register_fan_out import RegisterFanOut
 from caesura.sim.golden.device import combined
 from support.hw.simulation import Simulator, component
+from support.selection import quick
 
 G = preset("tiny").replace(sms=3)
 PLACES = device_register_map()
@@ -38,7 +39,7 @@ def words(rng, register, count):
     return [rng.choice(pool) for _ in range(count)]
 
 
-@pytest.mark.parametrize("sms", [2, 3, 16])
+@pytest.mark.parametrize("sms", quick([2, 3, 16], [2, 3]))
 @pytest.mark.parametrize("rule", list(Combine))
 def test_words_are_combined_as_the_model_says(rule, sms):
     rng, register = random.Random(f"{rule} {sms}"), ONE_OF_EACH[rule]

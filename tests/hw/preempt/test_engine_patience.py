@@ -64,7 +64,7 @@ def test_an_image_holds_warps_at_points_and_warps_stopped_between_them(name, scr
 
 
 @pytest.mark.parametrize("mechanism", WAITING, ids=lambda m: m.name)
-@pytest.mark.parametrize("patience", [0, 1, 2, 17, 100])
+@pytest.mark.parametrize("patience", quick([0, 1, 2, 17, 100], [0, 17]))
 def test_warps_are_stopped_after_exactly_that_much_drain(patience, mechanism):
     machine, _ = filled(TINY, 22, 0.0)
     slow(machine, 1)

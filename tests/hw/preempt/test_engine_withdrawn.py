@@ -78,7 +78,7 @@ def test_a_preempt_withdrawn_at_any_cycle_saves_what_it_began_and_nothing_more(m
 
 
 @pytest.mark.parametrize("gang, step", quick(
-    [(gang, step) for gang in (0, 1) for step in (3, 13)], [(0, 13), (1, 13)]))
+    [(gang, step) for gang in (0, 1) for step in (3, 13, 53)], [(0, 53)]))
 def test_a_resume_withdrawn_at_any_cycle_leaves_each_tb_in_one_place(gang, step):
     machine, _ = filled(SMALL, "resume", 0.1, drain=0)
     afresh = filler(machine)
@@ -156,6 +156,7 @@ def test_a_command_cancelled_at_any_cycle_writes_nothing_more_and_leaves_nothing
     machine.run(scenario)
 
 
+@pytest.mark.full
 def test_a_tb_whose_demotion_is_acknowledged_as_its_kernel_is_killed_is_not_started():
     """In the first cycle in which the dispatcher drops the TBs that have not been started."""
     machine, _ = filled(SMALL, "demoted", 0.0, drain=0)
@@ -184,8 +185,8 @@ def test_a_tb_whose_demotion_is_acknowledged_as_its_kernel_is_killed_is_not_star
     assert started[0] == 0 and started[-1] > 0
 
 
-@pytest.mark.parametrize("full", [0, 1])
-def test_what_an_admission_of_a_killed_kernel_is_answered_says_nothing_to_the_next_resume(full):
+@pytest.mark.parametrize("full, step", quick([(0, 2), (1, 2), (0, 20), (1, 20)], [(0, 20), (1, 20)]))
+def test_what_an_admission_of_a_killed_kernel_is_answered_says_nothing_to_the_next_resume(full, step):
     """The answer comes when the kernel is dropped and another one is waiting for its resume, with no TB of entry 0."""
     machine, _ = filled(SMALL, "late", 0.0, drain=0, latency=1)
     afresh = filler(machine)
@@ -222,7 +223,7 @@ def test_what_an_admission_of_a_killed_kernel_is_answered_says_nothing_to_the_ne
         drop(lambda tb: tb.kernel == 1)
 
     async def scenario(ctx):
-        for late in range(full, 41, 2):
+        for late in range(full, 41, step):
             afresh()
             drop(lambda tb: tb.entry == 0)
             before = {t: machine.snapshot(t) for t in machine.tbs}
@@ -238,6 +239,7 @@ def test_what_an_admission_of_a_killed_kernel_is_answered_says_nothing_to_the_ne
     machine.run(scenario)
 
 
+@pytest.mark.full
 def test_a_command_cancelled_while_memory_does_not_answer_ends_when_it_does():
     machine, _ = filled(SMALL, 5, 0.0, drain=0, latency=3000)
 

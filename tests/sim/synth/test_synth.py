@@ -166,6 +166,7 @@ def test_each_input_bit_has_a_register_of_its_own_and_each_output_reaches_the_pi
     assert set(ports(outer, wiring.Out)) == {"total", "shown"}
 
 
+@pytest.mark.full
 def test_a_path_is_told_from_register_to_register_with_the_signals_between(empty_cache):
     found = synthesise(Outer(), ICE40)
     path = found["path"]
@@ -184,11 +185,13 @@ def test_paths_through_ports_count(empty_cache):
     assert not path["harness"] and found["flip-flops"] == 0
 
 
+@pytest.mark.full
 def test_what_only_a_hidden_port_needs_falls_away(empty_cache):
     whole, hidden = (synthesise(made, ECP5, place=False) for made in (Outer(), Reduced(Outer(), ["shown"])))
     assert whole["flip-flops"] - hidden["flip-flops"] == 12 and whole["mhz"] is None
 
 
+@pytest.mark.full
 def test_modules_of_which_there_are_several_are_mapped_once_and_counted_as_often(empty_cache, monkeypatch):
     apart = synthesise(Lanes(), ECP5, place=False)
     monkeypatch.setattr(measure, "_LARGE", 100)
@@ -200,6 +203,7 @@ def test_modules_of_which_there_are_several_are_mapped_once_and_counted_as_often
     assert all(lane["carry"] == lanes[0]["carry"] > 0 for lane in lanes)
 
 
+@pytest.mark.full
 def test_nothing_is_left_of_a_submodule_that_is_emptied(empty_cache):
     """Nor of what feeds it alone."""
     found = synthesise(Reduced(Outer(), emptied=["adder"]), ECP5, place=False)
@@ -224,6 +228,7 @@ def test_multipliers_and_flip_flops_are_the_block_s_alone(empty_cache, target):
     assert found["LUT"] < 8 and found["carry"] == 0
 
 
+@pytest.mark.full
 def test_a_placer_that_fails_takes_no_other_block_with_it(empty_cache, monkeypatch, capsys):
     """What it says stands in the row, not what Yosys has said before; the next block is placed."""
     whole = tools.nextpnr
@@ -296,6 +301,7 @@ def test_an_error_behind_abc_is_told_as_well(empty_cache):
         tools.yosys("read_rtlil d.il; synth_ecp5 -top top; read_rtlil nowhere.il", empty_cache, step="mapping")
 
 
+@pytest.mark.full
 def test_elements_of_arrays_of_words_are_not_taken_for_bits_of_the_array(empty_cache):
     """Yosys would stop at both names being one (`names.without_brackets`)."""
     found = synthesise(Unpacker(4, 4), ECP5, place=False)

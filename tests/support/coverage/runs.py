@@ -20,11 +20,13 @@ from support.sources import closure
 
 from .points import Point, points
 
-__all__ = ["FOLDER", "RUNS", "Replay", "Run", "bench_texts"]
+__all__ = ["FOLDER", "LONG", "RUNS", "Replay", "Run", "bench_texts"]
 
 
 FOLDER = "CAESURA_REPLAY"
 """Environment variable with the folder into which `replay` writes."""
+LONG = Path(__file__).with_name("long.txt")
+"""Cases of the full set that are replayed with the quick ones, by file and name in `tests/hw/preempt`."""
 
 
 @dataclass(frozen=True)
@@ -82,8 +84,8 @@ class Run:
 
 @dataclass(frozen=True)
 class Replay:
-    """Tests of a block, of those that `make test` runs, on the exported SystemVerilog too (`replay`); toggles are not
-    counted.
+    """Tests of a block, those that `make test` runs and those of `LONG`, on the exported SystemVerilog too (`replay`);
+    toggles are not counted.
 
     Attributes
     ----------
@@ -107,8 +109,9 @@ class Replay:
         path = ROOT / "tests" / "hw" / "preempt" / self.tests
         texts = [file.read_text() for file in sorted({path, *closure(path)})]
         model = ROOT / "tests" / "support" / "hw" / "netlist_model.py"
-        own = [file.read_text() for file in (Path(__file__).with_name("verilated.py"),
-                                             Path(__file__).with_name("replay.py"), model, model.with_suffix(".cpp"))]
+        own = [file.read_text() for file in (
+            Path(__file__).with_name("verilated.py"), Path(__file__).with_name("replay.py"), LONG, model,
+            model.with_suffix(".cpp"))]
         # What is kept names places of the source by whole paths: it is of this checkout.
         kept = cache_directory() / "coverage" / f"{digest([*texts, *own, str(self), str(ROOT)])}.json.gz"
         found = read_packed(kept)

@@ -225,10 +225,10 @@ _SLOT_FAULTS = (
 
 PROPERTIES = (
     *(Property(f"allocation-table/{capacity}x{entries}", _UNITS, lambda of=(capacity, owners, entries):
-               UnitHasOneOwner(*of), short=capacity == 8, faults=_UNIT_FAULTS if capacity == 8 else ())
+               UnitHasOneOwner(*of), faults=_UNIT_FAULTS if capacity == 8 else ())
       for capacity, owners, entries in ((8, 4, 4), (16, 4, 4), (16, 4, 8))),
     *(Property(f"entry-allocator/{name}", _ENTRIES, lambda name=name: EntryHasOneTb(preset(name)),
-               short=name == "tiny", faults=_ENTRY_FAULTS if name == "tiny" else (), fault_depth=16)
+               faults=_ENTRY_FAULTS if name == "tiny" else (), fault_depth=16)
       for name in ("tiny", "ecp5")),
     *(Property(f"warp-slots/{name}", _SLOTS, lambda name=name: SlotsAreFree(preset(name)),
                faults=_SLOT_FAULTS if name == "tiny" else ()) for name in ("tiny", "ecp5")),

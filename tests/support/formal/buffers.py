@@ -62,7 +62,7 @@ class SkidKeepsOrder(Harness):
 
 PROPERTIES = (Property(
     "skid-buffer/order", "What leaves is what has come, in its order, each once; what is offered stays as it is until "
-    "it is taken", SkidKeepsOrder, 2, short=True, faults=(
+    "it is taken", SkidKeepsOrder, 2, faults=(
         Fault(skid_buffer, "m.d.comb += self.input.ready.eq(~full)", "m.d.comb += self.input.ready.eq(1)"),
         Fault(skid_buffer, "with m.If(~full):", "with m.If(1):"),
         Fault(skid_buffer, "self.output.valid.eq(full | self.input.valid)", "self.output.valid.eq(self.input.valid)"),

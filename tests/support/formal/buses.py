@@ -270,9 +270,9 @@ def _join(kind: type[AxiJoin], masters: int, number: int) -> Callable[[], Harnes
 
 
 PROPERTIES = (
-    *(Property(f"axi-master/{name}", _RULES, _master(*of), 2, short=name == "tiny",
+    *(Property(f"axi-master/{name}", _RULES, _master(*of), 2,
                faults=_MASTER_FAULTS if name == "tiny" else ()) for name, of in _MASTERS.items()),
-    *(Property(f"axi-join/{name}", _RULES, _join(*of), 2, short=name == "priority-1",
+    *(Property(f"axi-join/{name}", _RULES, _join(*of), 2,
                faults=_JOIN_FAULTS if name == "priority-1" else ()) for name, of in _JOINS.items()),
     Property("axi-master/order", _ORDER, lambda: MasterOrdersWrites(preset("tiny").replace(bus_bytes=32), 2), 10,
              bounded=True, faults=_ORDER_FAULTS, fault_depth=10),

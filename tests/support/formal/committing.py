@@ -373,8 +373,8 @@ _START_FAULTS = (
 TINY = preset("tiny")
 PROPERTIES = (
     Property("commit/heads", _HEADS, lambda: HeadsAreInOrder(TINY), 8, bounded=True, faults=_HEAD_FAULTS, timeout=300),
-    Property("preempt/frees", _FREES, lambda: FreesWhatIsAcknowledged(TINY), 2, faults=_FREE_FAULTS, short=True),
+    Property("preempt/frees", _FREES, lambda: FreesWhatIsAcknowledged(TINY), 2, faults=_FREE_FAULTS),
     Property("preempt/ends", _ENDS, PreemptEnds, 24, bounded=True, faults=_END_FAULTS, fault_depth=24),
     Property("resume/starts", _STARTS, lambda: StartsWhatIsDemoted(TINY), 14, bounded=True, faults=_START_FAULTS,
-             fault_depth=14, short=True),
+             fault_depth=14),
 )

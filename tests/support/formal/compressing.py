@@ -318,7 +318,7 @@ PROPERTIES = (
         "entering.words[lane] - entering.words[lane])"),)),
     Property("compress/quads", _CLAIM, QuadsAreRight, faults=(_QUAD_FAULT,), fault_depth=2),
     *(Property(f"compress/joined-{n}-{case}", _CLAIM, lambda n=n, case=case: JoinedNodesAreRight(n, case),
-               faults=(_JOIN_FAULTS[case],) if n == 16 else (), fault_depth=1, short=(n, case) == (16, "goes-on"))
+               faults=(_JOIN_FAULTS[case],) if n == 16 else (), fault_depth=1)
       for n in (8, 16, 32) for case in JoinedNodesAreRight.CASES),
     Property("compress/verdict", _CLAIM, VerdictsAreRight, faults=(
         Fault(register_encoder, "fits = top.equal[encoding:].all()", "fits = top.equal[encoding + 1:].all()"),)),
@@ -326,7 +326,7 @@ PROPERTIES = (
         Fault(register_encoder, "rows.output.valid & rows.output.ready & final)",
               "rows.output.valid & final)"),)),
     *(Property(f"compress/leaves-{each.name}", _CLAIM, lambda each=each: WhatLeavesIsDecoded(each),
-               faults=(_LEAVE_FAULTS[each],) if each in _LEAVE_FAULTS else (), short=each == Encoding.STRIDED_32)
+               faults=(_LEAVE_FAULTS[each],) if each in _LEAVE_FAULTS else ())
       for each in CHOICE),
     *(Property(f"compress/expanded-{n}", _CLAIM, lambda n=n: EightsAreExpanded(n), faults=(
         Fault(group_decoder, "moved = times(step, starts[0])", "moved = step"),) if n == 2 else ())

@@ -68,5 +68,5 @@ _FAULTS = (
 
 PROPERTIES = tuple(
     Property(f"room/{capacity}x{ranges}", _CLAIM, lambda of=(capacity, ranges): RoomIsFound(*of), depth=2,
-             short=capacity == 8, faults=_FAULTS if capacity == 8 else (), fault_depth=12)
+             faults=_FAULTS if capacity == 8 else (), fault_depth=12)
     for capacity, ranges in ((8, 4), (16, 8), (1024, 4)))

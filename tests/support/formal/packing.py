@@ -179,7 +179,7 @@ def _unpacker(words_in: int, words_out: int, ahead: bool = True, takes: tuple[in
     planted = words_in == 4 and not takes
     return Property(
         f"unpacker/{name}-by-{'-'.join(map(str, takes))}" if takes else f"unpacker/{name}", _UNPACKED,
-        lambda: UnpackerKeepsWords(words_in, words_out, ahead, takes), short=planted,
+        lambda: UnpackerKeepsWords(words_in, words_out, ahead, takes),
         timeout=300 if words_in < 32 else 1200, faults=_UNPACKER_FAULTS[0 if ahead else 1:] if planted else ())
 
 

@@ -162,7 +162,7 @@ NARROW, WIDE = (preset("gtx480").replace(bus_bytes=size, bytes_per_cycle=float(s
                 for size in (16, 64))
 PROPERTIES = (
     *(Property(f"reader/answers-{name}", _COUNTED, lambda g=g: AnswersAreCounted(g), 1,
-               faults=_COUNT_FAULTS if g is WIDE else (), fault_depth=12, short=g is WIDE)
+               faults=_COUNT_FAULTS if g is WIDE else (), fault_depth=12)
       for name, g in (("8-a-segment", NARROW), ("2-a-segment", WIDE))),
     Property("reader/beats", _CAME, lambda: BeatsComeOutAsTheyCame(WIDE), 12, bounded=True, faults=_CAME_FAULTS,
              fault_depth=12),

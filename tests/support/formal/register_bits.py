@@ -69,4 +69,4 @@ _FAULTS = (
 
 PROPERTIES = tuple(
     Property(f"valid-dirty/{name}", _CLAIM, lambda name=name: WrittenIsValidAndDirty(preset(name)),
-             short=name == "tiny", faults=_FAULTS if name == "tiny" else ()) for name in ("tiny", "ecp5", "gtx480"))
+             faults=_FAULTS if name == "tiny" else ()) for name in ("tiny", "ecp5", "gtx480"))

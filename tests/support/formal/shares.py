@@ -57,5 +57,5 @@ _FAULTS = (
 
 PROPERTIES = tuple(
     Property(f"share/{name}-{share}", _CLAIM, lambda name=name, share=share: LastHasItsShare(preset(name), share),
-             short=(name, share) == ("tiny", 32), faults=_FAULTS if (name, share) == ("tiny", 32) else (),
+             faults=_FAULTS if (name, share) == ("tiny", 32) else (),
              fault_depth=30) for name in ("tiny", "gtx480") for share in (1, 32, 127))

@@ -7,11 +7,12 @@ import pytest
 from caesura.hw.arch.geometry import REGISTER_BANKS, preset
 from caesura.hw.core.execute.register_file import RegisterFile
 from support.hw.simulation import Simulator
+from support.selection import quick
 
 GEOMETRIES = [preset("tiny"), preset("ecp5").replace(registers=32)]
 
 
-@pytest.mark.parametrize("g", GEOMETRIES, ids=lambda g: g.name)
+@pytest.mark.parametrize("g", quick(GEOMETRIES, GEOMETRIES[:1]), ids=lambda g: g.name)
 def test_random_reads_saves_and_masked_writes(g):
     dut, rng = RegisterFile(g), random.Random(g.lanes)
     store = {(r, b): [0] * g.lanes for r in range(g.registers) for b in range(g.beats)}

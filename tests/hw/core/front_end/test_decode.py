@@ -2,12 +2,15 @@
 
 import random
 
+import pytest
+
 from caesura.hw.arch.encoding import encode
 from caesura.hw.arch.geometry import UNIFORMS
 from caesura.hw.arch.isa import BY_CODE, FIELDS, OPCODES, PT
 from caesura.hw.core.front_end.decode import Decoder
 from caesura.sim.testing.random_instruction import random_instruction
 from support.hw.simulation import Simulator, component
+from support.selection import quick
 
 
 def decode_all(words, yields=True):
@@ -28,9 +31,10 @@ def decode_all(words, yields=True):
     return results
 
 
-def test_every_opcode_decodes_as_the_encoding_says():
+@pytest.mark.parametrize("times", quick([1, 5], [1]))
+def test_every_opcode_decodes_as_the_encoding_says(times):
     rng = random.Random(1)
-    instructions = [random_instruction(rng, op) for op in OPCODES for _ in range(5)]
+    instructions = [random_instruction(rng, op) for op in OPCODES for _ in range(times)]
     for instruction, out in zip(instructions, decode_all(map(encode, instructions)), strict=True):
         op = instruction.op
         names = op.operands
@@ -134,6 +138,7 @@ def test_uniform_registers_that_do_not_exist_and_uniform_pairs_are_illegal():
     assert any(expected) and not all(expected)
 
 
+@pytest.mark.full
 def test_a_machine_without_watches_knows_no_instruction_for_them():
     rng = random.Random(6)
     instructions = [random_instruction(rng, op) for op in OPCODES]

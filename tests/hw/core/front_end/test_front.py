@@ -12,15 +12,16 @@ from caesura.sim.testing.control_flow import ReferenceWarp
 from caesura.sim.testing.front_end import CODE_BASE
 from caesura.sim.testing.random_control_flow import random_program
 from support.hw.kept_benches import POINT, WIDE, FrontEndBench
+from support.selection import quick
 
 make = Instruction.make
 TINY = preset("tiny")
 
 
-@pytest.mark.parametrize(("g", "seed"), [(TINY, 1), pytest.param(WIDE, 3, marks=pytest.mark.full),
-                                          pytest.param(preset("ecp5"), 4, marks=pytest.mark.full)])
-def test_random_programs_run_as_the_reference_model(g, seed):
-    programs = [random_program(g, 10 * seed + k, size=14) for k in range(2)]
+@pytest.mark.parametrize("g, seed, size", quick(
+    [(TINY, 1, 11), (TINY, 1, 14), (WIDE, 3, 14), (preset("ecp5"), 4, 14)], [(TINY, 1, 11)]))
+def test_random_programs_run_as_the_reference_model(g, seed, size):
+    programs = [random_program(g, 10 * seed + k, size=size) for k in range(2)]
     bench = FrontEndBench(g, programs, seed=seed)
     half = g.warps // 2
 
@@ -38,9 +39,9 @@ def test_random_programs_run_as_the_reference_model(g, seed):
     assert len(bench.retired) > 10 * g.warps
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(("mechanism", "g", "seed"), [
-    ("stop_now", TINY, 2), ("pending", TINY, 8), pytest.param("pending", WIDE, 8, marks=pytest.mark.full),
-    pytest.param("stop_now", WIDE, 2, marks=pytest.mark.full)])
+    ("stop_now", TINY, 2), ("pending", TINY, 8), ("pending", WIDE, 8), ("stop_now", WIDE, 2)])
 def test_preempted_again_and_again_with_the_slots_used_in_between(mechanism, g, seed):
     rng = random.Random(seed)
     other = [make("iadd", d=1, a=2, b=3), make("bar.pp.7", live=0), make("exit")]
@@ -89,12 +90,13 @@ def test_preempted_again_and_again_with_the_slots_used_in_between(mechanism, g, 
     assert max(depths) > 2 and len(depths) > 12 and any(routines)
 
 
-def test_warps_continue_where_they_are_when_the_preempt_is_cancelled():
+@pytest.mark.parametrize("times", quick([1, 2], [1]))
+def test_warps_continue_where_they_are_when_the_preempt_is_cancelled(times):
     """Preemptions of both mechanisms in turn, each with every length."""
     bench = FrontEndBench(TINY, [random_program(TINY, 21, size=12)], seed=3)
     rng = random.Random(3)
     slots = range(TINY.warps)
-    lengths = [(mechanism, cycles) for mechanism in ("pending", "stop_now") for cycles in (1, 2, 5, 40)] * 2
+    lengths = [(mechanism, cycles) for mechanism in ("pending", "stop_now") for cycles in (1, 2, 5, 40)] * times
     rng.shuffle(lengths)
 
     async def test(ctx):
@@ -114,6 +116,7 @@ def test_warps_continue_where_they_are_when_the_preempt_is_cancelled():
     bench.run(test)
 
 
+@pytest.mark.full
 def test_warps_stopped_between_points_are_told_from_those_at_a_point():
     add, add_again = make("iadd", d=1, a=1, b=1), make("iadd", d=1, a=1, b=1)
     programs = [[add, add_again, *POINT, make("bra", target=0, reconv=5)],
@@ -300,7 +303,7 @@ FAULTS = {
 }
 
 
-@pytest.mark.parametrize("name", FAULTS)
+@pytest.mark.parametrize("name", quick(FAULTS, [*FAULTS][::2]))
 def test_faults_are_reported_once_and_end_the_warp(name):
     program, kind, pc = FAULTS[name]
     bench = FrontEndBench(TINY, [program, [make("iadd", d=1, a=1, b=1), make("bra", target=0, reconv=2)]])

@@ -35,6 +35,7 @@ def throughput(g, body, warps, cycles):
     return rates[0]
 
 
+@pytest.mark.full
 def test_enough_warps_keep_the_issue_slot_busy():
     body = [make("iadd", d=k, a=k + 1, b=k + 2) for k in range(6)]
     assert throughput(WIDE, body, WIDE.warps, 120) == 1.0
@@ -52,7 +53,7 @@ def test_an_idle_preemption_point_costs_nothing():
     assert throughput(WIDE, [*body, *POINT], WIDE.warps, 2 * 21 * WIDE.warps) == 1.0
 
 
-@pytest.mark.parametrize("before", [13, 14])
+@pytest.mark.parametrize("before", quick([13, 14], [13]))
 def test_an_idle_preemption_point_at_the_end_of_a_cache_line_costs_its_fetches(before):
     body = [make("iadd", d=k % 8, a=k % 4, b=8) for k in range(22)]
     fetches = before - 12  # the next instruction is in another line, or even the point's second word

@@ -2,6 +2,7 @@
 
 import random
 
+import pytest
 from amaranth.hdl import Module, Signal
 
 from caesura.hw.arch.encoding import encode
@@ -11,13 +12,15 @@ from caesura.hw.core.front_end.decode import Decoder
 from caesura.hw.core.front_end.scoreboard import OutstandingOperations, Scoreboard, register_masks
 from caesura.sim.testing.random_instruction import random_instruction
 from support.hw.simulation import Simulator
+from support.selection import quick
 
 
 def bits(numbers):
     return sum(1 << number for number in set(numbers))
 
 
-def test_register_masks_are_what_the_encoding_says():
+@pytest.mark.parametrize("times", quick([1, 4], [1]))
+def test_register_masks_are_what_the_encoding_says(times):
     g = preset("gtx480")
     m = Module()
     m.submodules.decoder = decoder = Decoder(True)
@@ -27,7 +30,7 @@ def test_register_masks_are_what_the_encoding_says():
 
     async def testbench(ctx):
         for op in OPCODES:
-            for _ in range(4):
+            for _ in range(times):
                 instruction = random_instruction(rng, op)
                 ctx.set(decoder.word, encode(instruction))
                 expected = (instruction.reads, instruction.predicate_reads, instruction.writes,

@@ -7,6 +7,7 @@ import pytest
 from caesura.hw.arch.geometry import PC_NONE, preset
 from caesura.hw.core.front_end.simt_stack import SimtStack, StackCommand
 from support.hw.simulation import Simulator, component
+from support.selection import quick
 
 
 class Model:
@@ -147,10 +148,10 @@ def proper_subset(rng, mask):
     return sum(1 << b for b in rng.sample(bits, rng.choice((rng.randrange(1, len(bits)), len(bits) - 1))))
 
 
-@pytest.mark.parametrize(("name", "changes", "seed"), [
-    ("tiny", {}, 1), pytest.param("tiny", {"stack_depth": 3}, 2, marks=pytest.mark.full),
-    pytest.param("gtx480", {"warps": 8}, 3, marks=pytest.mark.full), ("ecp5", {"stack_depth": 5}, 4)])
-def test_random_commands_match_the_model(name, changes, seed):
+@pytest.mark.parametrize("name, changes, seed, steps", quick(
+    [("tiny", {}, 1, 150), ("tiny", {}, 1, 450), ("tiny", {"stack_depth": 3}, 2, 450), ("gtx480", {"warps": 8}, 3, 450),
+     ("ecp5", {"stack_depth": 5}, 4, 450)], [("tiny", {}, 1, 150)]))
+def test_random_commands_match_the_model(name, changes, seed, steps):
     g = preset(name).replace(**changes)
     rng = random.Random(seed)
     bench = Bench(g)
@@ -158,7 +159,7 @@ def test_random_commands_match_the_model(name, changes, seed):
     seen = {"overflow": 0, "deep": 0, "popped": 0, "exits": 0}
 
     async def testbench(ctx):
-        for _ in range(450):
+        for _ in range(steps):
             warp = rng.randrange(g.warps)
             model = bench.models[warp]
             if not model.stack:

@@ -9,6 +9,7 @@ from caesura.hw.arch.faults import Fault
 from caesura.hw.arch.geometry import PC_NONE, preset
 from caesura.sim.testing.random_control_flow import random_program
 from support.hw.kept_benches import WIDE, FrontEndBench
+from support.selection import quick
 
 make = Instruction.make
 TINY = preset("tiny")
@@ -37,13 +38,13 @@ def stops_itself(instruction):
     return instruction.op.name in POINTS or instruction.op.barrier is not None
 
 
-@pytest.mark.parametrize(("g", "seed"), [
-    (TINY, 2), *(pytest.param(g, seed, marks=pytest.mark.full) for g, seed in ((TINY, 5), (WIDE, 3)))])
-def test_stopped_in_routines_again_and_again(g, seed):
+@pytest.mark.parametrize("g, seed, size", quick(
+    [(TINY, 2, 10), (TINY, 2, 30), (TINY, 5, 30), (WIDE, 3, 30)], [(TINY, 2, 10)]))
+def test_stopped_in_routines_again_and_again(g, seed, size):
     """Each warp stops in the routine of the instruction before which it stood, comes back, and gets on: also one whose
     preempt is withdrawn, one that is moved to another slot, and one that runs on to where a routine stops it."""
     rng = random.Random(seed)
-    program = random_program(g, seed, size=30)
+    program = random_program(g, seed, size=size)
     runs_on = set(rng.sample(range(len(program)), len(program) // 4))
     code, base = with_routines(program, runs_on)
     bench = FrontEndBench(g, [code], seed=seed, trap_bases=[base])

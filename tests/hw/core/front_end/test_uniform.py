@@ -12,6 +12,7 @@ from caesura.hw.core.front_end.uniform import UniformUnit
 from caesura.hw.core.front_end.uniform_registers import UniformRegisters
 from support.hw.scalars import pair_values, written_uniforms
 from support.hw.simulation import Simulator
+from support.selection import quick
 
 TINY = preset("tiny")
 ECP5 = preset("ecp5").replace(warps=3)
@@ -250,7 +251,8 @@ class UnitBench:
                     self.expected.pop(0)
 
 
-@pytest.mark.parametrize(("g", "seed", "stall"), [(TINY.replace(warps=12), 1, 0.0), (TINY, 2, 0.6), (ECP5, 3, 0.4)])
+@pytest.mark.parametrize("g, seed, stall", quick(
+    [(TINY.replace(warps=12), 1, 0.0), (TINY, 2, 0.6), (ECP5, 3, 0.4)], [(TINY, 2, 0.6), (ECP5, 3, 0.4)]))
 def test_results_of_random_operations(g, seed, stall):
     bench = UnitBench(g, seed, stall)
 

@@ -9,7 +9,6 @@ from caesura.hw.arch.faults import Fault
 from caesura.hw.arch.isa import AtomicOp, Space
 from caesura.sim.testing.memory_ops import random_access, random_atomic
 from support.hw.load_store_bench import (
-    CHECKED,
     GEOMETRIES,
     LOCAL_BYTES,
     REGION,
@@ -46,7 +45,7 @@ def local(rng, g, warp, pc, odd=0.0, beyond=0.0):
     return access
 
 
-@pytest.mark.parametrize("name", quick(GEOMETRIES, ["tiny"]))
+@pytest.mark.parametrize("name", quick(GEOMETRIES, ["8 of 32 lanes"]))
 def test_atomics_are_performed_once_in_one_order(name):
     """Among loads, stores and local accesses of all warps; every value is that of a replay in the order traced."""
     g, rng, slow = GEOMETRIES[name], random.Random(name), random.Random(11)
@@ -56,7 +55,7 @@ def test_atomics_are_performed_once_in_one_order(name):
     assert len(set(bench.performed)) == len(bench.performed)
 
 
-@pytest.mark.parametrize("name", CHECKED)
+@pytest.mark.parametrize("name", quick(GEOMETRIES, ["8 of 32 lanes"]))
 def test_faults_of_atomics_and_local_accesses(name):
     """Segments that cannot be read, or only not written, windows, alignment and the bound of local memory."""
     g, rng, slow = GEOMETRIES[name], random.Random(f"{name}, again"), random.Random(5)
@@ -163,6 +162,7 @@ def test_an_error_of_any_beat_of_a_segment_counts():
     assert list(bench.faults.values()) == [1, 1]
 
 
+@pytest.mark.full
 def test_faults_of_atomics_wait_for_those_of_loads():
     """Atomics that cannot be read, or not be written, and a failing load some cycles behind each."""
     count, width = 56, 28

@@ -186,7 +186,8 @@ def run_and_check(g, operations, busy=lambda: False):
 
 
 @pytest.mark.parametrize("case, stalls", [
-    ("tiny", 0.4), ("tiny, two threads a cycle", 0), ("8 of 32 lanes", 0.4),
+    pytest.param("tiny", 0.4, marks=pytest.mark.full),
+    pytest.param("tiny, two threads a cycle", 0, marks=pytest.mark.full), ("8 of 32 lanes", 0.4),
     pytest.param("32 lanes, four threads a cycle", 0, marks=pytest.mark.full)])
 def test_unit_on_every_operation(case, stalls):
     """Masks, operations in random order (all of them in the first case), held back or not; the rest is noise."""

@@ -142,6 +142,7 @@ def test_rtl_agrees_with_the_host(stream, op):
     assert not differences, f"{differences} differences; {first}"
 
 
+@pytest.mark.full
 def test_a_difference_is_found_and_described(stream, monkeypatch):
     """The judge is told that the unit should have subtracted."""
     monkeypatch.setitem(OPERATIONS, AluOp.FADD_RN, type(OPERATIONS[AluOp.FADD_RN])(

@@ -31,7 +31,7 @@ GEOMETRIES = {
     "tiny": preset("tiny"), "ecp5": preset("ecp5"), "ecp5, four": preset("ecp5").replace(sfu_lanes=4),
     "tiny, all": preset("tiny").replace(sfu_lanes=8),
 }
-QUICK = (0, "tiny"), (0.4, "tiny, all"), (0.4, "ecp5"), (0, "ecp5, four")
+QUICK = (0, "tiny"), (0.4, "ecp5")
 
 
 def words(*values):

@@ -10,6 +10,7 @@ from caesura.hw.arch.geometry import preset
 from caesura.hw.arch.isa import AluOp
 from caesura.hw.core.units.integer import IntegerLane, IntegerUnit
 from caesura.hw.export import ExportError, rtlil_text, run_yosys
+from support.selection import quick
 
 pytestmark = pytest.mark.depends_on("hw")
 
@@ -77,11 +78,12 @@ def prove(op, expected):
 
 
 @pytest.mark.timeout(600)
-@pytest.mark.parametrize("op", HARDWARE, ids=lambda op: op.name)
+@pytest.mark.parametrize("op", quick(HARDWARE, [AluOp.SEXT_8]), ids=lambda op: op.name)
 def test_hardware_is_right_for_every_word(op):
     assert "SAT proof finished - no model found: SUCCESS!" in prove(op, HARDWARE[op])
 
 
+@pytest.mark.full
 def test_proof_notices_one_wrong_word():
     """Of all words the expectation is wrong for a single one."""
     with pytest.raises(ExportError, match="proof did fail"):

@@ -41,7 +41,7 @@ def check(ctx, dut, models):
 
 @pytest.mark.parametrize(("queues", "places", "seed"), quick(
     [(queues, places, seed) for queues in (1, 3, 8) for places in (1, 2, 4) for seed in range(3)],
-    [(1, 1, 0), (3, 2, 0), (3, 4, 1)]))
+    [(1, 1, 0), (1, 4, 0), (3, 1, 0)]))
 def test_whatever_begins_and_completes(queues, places, seed):
     rng = random.Random(seed)
     g = preset("tiny").replace(sms=2, queues=queues, queue_capacity=places)

@@ -18,7 +18,7 @@ from support.selection import quick
 G = preset("tiny").replace(sms=2, queues=4, queue_capacity=2)
 DEPTH = G.queue_capacity
 SLOTS = range(G.kernel_slots)
-STEPS = 800
+STEPS, SHORT = 800, 175
 
 
 class Kernel:
@@ -165,16 +165,17 @@ def check(scene, what, mine):
             raise AssertionError(op)
 
 
-@pytest.mark.parametrize("seed, slots", quick(itertools.product(range(3), (1, 2, 3)), [(2, 3)]))
-def test_commands_by_priority(seed, slots):
+@pytest.mark.parametrize("seed, slots, steps", quick(
+    [*itertools.product(range(3), (1, 2, 3), [STEPS]), (2, 3, SHORT)], [(2, 3, SHORT)]))
+def test_commands_by_priority(seed, slots, steps):
     scene = Scene(10 * seed + slots, slots)
     dut, rng, ended = component(QueuePreemption, G), scene.rng, []
     mine = [False] * G.flights
 
     async def testbench(ctx):
         ctx.set(dut.enable, 1)
-        for step in range(STEPS + 4000):
-            if step < STEPS:
+        for step in range(steps + 4000):
+            if step < steps:
                 for q in range(G.flights):
                     if scene.kernels[q] is None and rng.random() < 0.02:
                         scene.kernels[q] = Kernel(rng.randrange(1, 40))
@@ -184,7 +185,7 @@ def test_commands_by_priority(seed, slots):
             for q in range(G.queues):
                 if rng.random() < 0.01:
                     scene.mend(q)
-            if step >= STEPS and not any(scene.kernels):
+            if step >= steps and not any(scene.kernels):
                 break
             for k in SLOTS:  # the kernel slots that nobody has forget their errors
                 if k not in scene.held():

@@ -17,7 +17,7 @@ TINY, WIDE = preset("tiny"), preset("gtx480")
 GEOMETRIES = {"8x8": TINY, "16x4": TINY.replace(warp_size=16, lanes=4), "32x32": WIDE, "32x8": WIDE.replace(lanes=8)}
 TAG = data.StructLayout({"register": range(MAX_REGISTERS), "opens": 1})
 CASES = quick([(name, stall) for name in GEOMETRIES for stall in (0.0, 0.4)],
-              [("8x8", 0.4), ("16x4", 0.0), ("32x32", 0.4), ("32x8", 0.0)])
+              [("16x4", 0.0)])
 TBS = 6
 
 

@@ -10,6 +10,7 @@ from caesura.hw.preempt.in_place.staying_masks import StayingMasks
 from caesura.hw.preempt.in_place.staying_table import StayingTable
 from support.hw.simulation import component
 from support.hw.stream_bench import simulate, value
+from support.selection import quick
 
 G = preset("tiny").replace(warps=12, tb_slots=5, kernel_slots=3)
 
@@ -66,7 +67,7 @@ class Rows:
                 assert ctx.get(dut.found) == s
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", quick(range(3), [1]))
 def test_rows_follow_their_tbs_and_ranges_their_rows(seed):
     dut, rng = component(StayingTable, G), random.Random(seed)
     slots = G.tb_slots

@@ -12,6 +12,7 @@ from caesura.hw.preempt.formats.packer import WORD_COUNT_BITS
 from caesura.hw.preempt.sequence.read_ahead import ReadAhead
 from support.hw.simulation import component
 from support.hw.stream_bench import simulate, value
+from support.selection import quick
 
 GEOMETRIES = {"bus of 4": preset("tiny").replace(bus_bytes=4, bytes_per_cycle=4.0),
               "bus of 16": preset("tiny").replace(bus_bytes=16, warps=12, tb_slots=6, kernel_slots=3),
@@ -130,7 +131,7 @@ class Bench:
 
 
 @pytest.mark.parametrize("name", GEOMETRIES)
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", quick(range(6), range(1)))
 def test_in_the_first_pass_all_saved_streams_are_read_behind_the_entries(name, seed):
     bench = Bench(GEOMETRIES[name], f"{name} {seed}", 0, 99)
     read, placed = bench.run()
@@ -138,7 +139,7 @@ def test_in_the_first_pass_all_saved_streams_are_read_behind_the_entries(name, s
 
 
 @pytest.mark.parametrize("room", [0, 1, 3])
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", quick(range(4), range(2)))
 def test_in_a_later_pass_one_more_is_read_than_has_room(room, seed):
     bench = Bench(GEOMETRIES["bus of 16"], f"{room} {seed}", 1, room)
     read, placed = bench.run()

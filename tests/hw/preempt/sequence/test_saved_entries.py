@@ -12,6 +12,7 @@ from caesura.hw.preempt.formats.stream_extent import stream_extent
 from caesura.hw.preempt.sequence.saved_entries import SavedEntries
 from support.hw.simulation import component
 from support.hw.stream_bench import simulate
+from support.selection import quick
 
 G = preset("tiny").replace(warps=12, tb_slots=6, kernel_slots=3)
 GEOMETRIES = {"checkpoints": G.replace(in_place=False), "in place": G.replace(in_place=True),
@@ -77,7 +78,7 @@ def test_an_entry_is_saved_from_complete_to_demoted():
     simulate(dut, bench)
 
 
-@pytest.mark.parametrize("name", GEOMETRIES)
+@pytest.mark.parametrize("name", quick(GEOMETRIES, ["in place", "no checkpoints"]))
 def test_the_length_of_a_stream_is_that_of_the_last_save_or_of_its_adoption(name):
     g = GEOMETRIES[name]
     dut, rng, extent = component(SavedEntries, g), random.Random(2), stream_extent(g)
