@@ -14,6 +14,7 @@ from caesura.sim import open_device
 from caesura.software.compiler import KernelImage
 from caesura.software.driver import Closed, DriverError, LaunchError, OutOfMemory, Texture
 from caesura.software.kernels import kernel
+from support.selection import quick
 
 BACKENDS = ["golden", "rtl"]
 MEMORY = 1 << 17
@@ -238,7 +239,7 @@ def test_dropped_devices_go():
         assert gone() is None
 
 
-@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize("backend", quick(BACKENDS, ["golden"]))
 def test_end_of_the_program_in_any_state_is_quiet(backend):
     program = f"""
 from caesura.sim import open_device
@@ -255,6 +256,7 @@ device.itself = device
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
 
 
+@pytest.mark.parametrize("device", quick(BACKENDS, ["golden"]), indirect=True)
 def test_threads_take_turns_without_a_crash(device):
     launch = endless(device)(1, 8, [])
     errors = []

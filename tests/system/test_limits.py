@@ -12,10 +12,10 @@ from caesura.sim.scenario import shipped_work
 from caesura.software.job import load_geometry
 from caesura.software.kernels import KERNELS
 
-GTX480 = PRESETS["gtx480"]
+GTX480, TINY = PRESETS["gtx480"], PRESETS["tiny"]
 WIDE_PORT = load_geometry(Path(__file__).parents[2] / "examples" / "wide_port.toml")
 EXAMPLES = [name for name, k in KERNELS.items() if k.folder == "examples"]
-QUICK = {"saxpy": Mechanism.LIVE_CP, "hotspot": Mechanism.LIVE_TB}
+EARLY = {"saxpy": Mechanism.LIVE_CP, "hotspot": Mechanism.LIVE_TB}
 
 
 def has_loops(name):
@@ -34,7 +34,8 @@ MOST = 1.10
 
 
 @pytest.mark.parametrize(("g", "name", "mechanism", "moments"), [
-    *((GTX480, name, mechanism, FEW) for name, mechanism in QUICK.items()),
+    (TINY, "lud_diagonal", Mechanism.LIVE_CP, FEW),
+    *(pytest.param(GTX480, name, mechanism, FEW, marks=pytest.mark.full) for name, mechanism in EARLY.items()),
     *(pytest.param(GTX480, name, mechanism, MOMENTS, marks=pytest.mark.full)
       for name in KERNELS for mechanism in Mechanism),
     *(pytest.param(WIDE_PORT, name, mechanism, MOMENTS if name in EXAMPLES else FEW, marks=pytest.mark.full)

@@ -143,7 +143,7 @@ def test_control_flow_of_nvcc(images, name):
     assert not any(differences(job, arrays).values())
 
 
-@pytest.mark.parametrize("name", ["nest", "mixed", "multiply"])
+@pytest.mark.parametrize("name", quick(["nest", "mixed", "multiply"], ["mixed"]))
 def test_control_flow_of_nvcc_survives_preemption(images, name):
     job = make_job(name)
     happened = 0
