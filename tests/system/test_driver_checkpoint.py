@@ -148,6 +148,7 @@ def test_what_will_have_ended_is_left_to_end(device):
     work.finishes()
 
 
+@pytest.mark.parametrize("device", quick(["golden", "rtl"], ["golden"]), indirect=True)
 @pytest.mark.parametrize("settled", quick([20, 10**6], [20]))
 def test_a_thread_block_that_begins_later_is_saved_when_it_has_settled(device, settled):
     work = Stirring(device, 40)

@@ -55,6 +55,7 @@ def test_dropped_array_gives_its_memory_back(device):
     assert used(device) == 0
 
 
+@pytest.mark.parametrize("device", quick(BACKENDS, ["golden"]), indirect=True)
 def test_array_in_a_reference_cycle_gives_its_memory_back_before_memory_is_out(device):
     gc.collect()
     gc.disable()
@@ -239,7 +240,8 @@ def test_dropped_devices_go():
         assert gone() is None
 
 
-@pytest.mark.parametrize("backend", quick(BACKENDS, ["golden"]))
+@pytest.mark.full
+@pytest.mark.parametrize("backend", BACKENDS)
 def test_end_of_the_program_in_any_state_is_quiet(backend):
     program = f"""
 from caesura.sim import open_device

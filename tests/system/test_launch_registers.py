@@ -53,7 +53,7 @@ def facts(out):
     return dict(zip(FACTS, (int(x) for x in rows[0]), strict=False)), rows
 
 
-@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize("backend", quick(BACKENDS, ["golden"]))
 def test_what_a_launch_is(backend):
     with open_device(backend, DEVICE, memory_bytes=1 << 22) as device:
         kernel = device.load(compile_ptx(PTX).values())["facts"]

@@ -59,7 +59,7 @@ def judge(machine, attack, disturb, blocks=2):
 @pytest.mark.timeout(1200)
 @pytest.mark.parametrize("machine, part, disturb", quick(
     itertools.product(TRANSPORTS, range(PARTS), DISTURBED),
-    [*(("golden", 0, disturb) for disturb in DISTURBED), ("rtl", 1, "attacker")]))
+    [*(("golden", 0, disturb) for disturb in DISTURBED[1:]), ("rtl", 1, "attacker")]))
 def test_no_attack_gets_out(machine, part, disturb):
     chosen = list(ATTACKS.values())[part::PARTS]
     away = sum(judge(machine, attack, disturb) for attack in chosen)

@@ -74,7 +74,7 @@ def away(device, launch, mechanism, patience):
     return saved, contexts
 
 
-@pytest.mark.parametrize("mechanism", WAITING, ids=lambda m: m.name)
+@pytest.mark.parametrize("mechanism", quick(WAITING, [Mechanism.LIVE_CP]), ids=lambda m: m.name)
 @pytest.mark.parametrize("code, expected", [(STRAIGHT, STRAIGHT_RESULT), (LOOP, LOOP_RESULT)], ids=["straight", "loop"])
 def test_code_without_points_is_preempted_within_the_patience_and_comes_back_right(device, mechanism, code, expected):
     kernel, output = native(device, code, 5), device.zeros(16, np.int32)

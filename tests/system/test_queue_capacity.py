@@ -165,6 +165,7 @@ def test_ended_with_all_in_flight(backend):
         assert [packet.done for packet in line.packets] == [True] * 3 + [False] * 2 and line.counted() == [0] * 5
 
 
+@pytest.mark.parametrize("backend", quick(["golden", "rtl"], ["golden"]), indirect=True)
 @pytest.mark.parametrize("slots", quick([1, 2, 3], [1]))
 @pytest.mark.parametrize("how", quick(HOW, [HOW[2]]), ids=str)
 def test_each_is_saved_where_no_other_is(backend, how, slots):

@@ -31,6 +31,7 @@ def device(request):
         yield device
 
 
+@pytest.mark.parametrize("device", quick(["golden", "rtl"], ["golden"]), indirect=True)
 @pytest.mark.parametrize("scramble", quick([False, True], [True]))
 def test_thread_blocks_begin_anew_and_every_result_is_right(device, scramble):
     """Warps that have exited come back too; what is written of a TB does not depend on how far it was."""

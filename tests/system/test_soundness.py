@@ -85,7 +85,8 @@ def bits_of(kind, vector, allocated):
     return [bit for bit in each if bit]
 
 
-@pytest.mark.parametrize("kind", quick(["registers", "predicates", "uniforms"], ["uniforms"]))
+@pytest.mark.full
+@pytest.mark.parametrize("kind", ["registers", "predicates", "uniforms"])
 def test_one_missing_at_one_point_is_found(kind):
     rng = random.Random(1)
     found = tried = 0

@@ -46,7 +46,7 @@ def scribble(machine, rng, image, index):
 
 
 @pytest.mark.parametrize("mechanism", quick(Mechanism, [Mechanism.LIVE_TB]), ids=lambda m: m.label)
-@pytest.mark.parametrize("name", MACHINES)
+@pytest.mark.parametrize("name", quick(MACHINES, ["golden"]))
 @pytest.mark.parametrize("seed", SEEDS)
 def test_a_host_writes_while_a_resume_runs(name, mechanism, seed):
     """The resume is refused or has read what was right. Refused, the right context goes on. Under right checksums no

@@ -143,9 +143,14 @@ def test_a_flag_stored_in_any_cycle_is_seen(sms):
             work.check()
 
 
-@pytest.mark.parametrize("device", [("golden", TINY), *(pytest.param(machine, marks=pytest.mark.full) for machine in (
-    ("golden", DEVICE), ("rtl", TINY), ("rtl", DEVICE)))], indirect=True,
+one_of_the_golden_model = pytest.mark.parametrize(
+    "device", [("golden", TINY), *(pytest.param(machine, marks=pytest.mark.full) for machine in (
+        ("golden", DEVICE), ("rtl", TINY), ("rtl", DEVICE)))], indirect=True,
     ids=["golden", "golden, two SMs", "RTL", "RTL, two SMs"])
+"""Where the others are in the full set."""
+
+
+@one_of_the_golden_model
 def test_preempted_and_resumed_by_the_driver(device):
     work = Waiting(device, device.geometry.sms * 3, delay=2000)
     device.advance(500)
@@ -194,6 +199,7 @@ def test_a_machine_without_watches_refuses_the_launch():
         device.wait(loaded["producer"](2, 8, [device.zeros(64, np.uint32), 128, 5]))
 
 
+@one_of_the_golden_model
 def test_tenants_get_the_place_of_those_who_wait(device):
     alice, bob = device.tenant(1 << 18, name="alice"), device.tenant(1 << 18, name="bob")
     waiting, other = Waiting(alice), Waiting(bob)

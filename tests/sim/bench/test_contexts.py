@@ -86,6 +86,7 @@ def steps_of(values, launched, live):
     return "low" if kind != "uniform" and low <= min(WORDS[kind], TINY.warp_size - 1) else kind, of_steps
 
 
+@pytest.mark.full
 def test_a_row_is_what_single_stops_hold(result):
     shown = set()
     for here, row in ((work(), result["runs"][0]), (sums(), measured(("sums", sums()))["runs"][0])):

@@ -190,6 +190,7 @@ def test_classes_stand_next_to_the_papers_patterns(result):
     assert "| live+cp | 75.0 % | 91.5 % |" in text
 
 
+@pytest.mark.full
 def test_wrong_memory_is_reported(monkeypatch, capsys):
     monkeypatch.setattr(Campaign, "_wrong", lambda self: 1)
     result = measured(preemptions=1)
@@ -198,6 +199,7 @@ def test_wrong_memory_is_reported(monkeypatch, capsys):
     assert "WRONG" in capsys.readouterr().out
 
 
+@pytest.mark.full
 def test_a_kernel_that_is_wrong_by_itself_is_reported(monkeypatch):
     broken = work()
     broken.job.expected["steps"] += 1

@@ -87,8 +87,8 @@ def inputs_of(dut: Any) -> list[Signal]:
 
 @pytest.mark.parametrize(("block", "moving"), [
     (lambda: AllocationTable(64, 4, 6), 10), (lambda: RoomPlanner(TINY), 30),
-    pytest.param(lambda: FrontEnd(TINY), 100, marks=pytest.mark.full),
-    (lambda: LoadStore(TINY), 100), pytest.param(lambda: PreemptEngine(TINY), 100, marks=pytest.mark.full)],
+    *(pytest.param(make, 100, marks=pytest.mark.full) for make in (
+        lambda: FrontEnd(TINY), lambda: LoadStore(TINY), lambda: PreemptEngine(TINY)))],
     ids=["AllocationTable", "RoomPlanner", "FrontEnd", "LoadStore", "PreemptEngine"])
 @pytest.mark.parametrize("chance", quick([0.1, 0.5], [0.5]))
 def test_blocks(block, moving, chance):

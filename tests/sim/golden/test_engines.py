@@ -56,7 +56,7 @@ class Prepared:
         return strides
 
 
-@pytest.mark.parametrize("seed", quick(range(60), range(2)))
+@pytest.mark.parametrize("seed", quick(range(60), [1]))
 @pytest.mark.parametrize("name", GEOMETRIES)
 def test_state_and_trace_of_random_programs_are_equal_wherever_one_stops(name, seed):
     run = Prepared(GEOMETRIES[name], seed, statements=15 + 15 * (seed % 3), racing=seed % 2 == 1)

@@ -399,7 +399,8 @@ def test_every_engine_stops_warps_after_the_same_cycle(patience):
     assert found[0] == found[1]
 
 
-@pytest.mark.parametrize("spared", quick([0b01, 0b10], [0b10]))
+@pytest.mark.full
+@pytest.mark.parametrize("spared", [0b01, 0b10])
 def test_a_spared_thread_block_passes_points_and_barriers(spared):
     """It runs to its end while the other is saved, and away."""
     run = Prepared(TINY, 22, statements=24, warps=2, tbs=2, registers=12)

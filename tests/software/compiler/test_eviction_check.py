@@ -165,7 +165,7 @@ def test_random_kernels(seed):
             assert ticket.left == evicted
 
 
-@pytest.mark.parametrize("kind", ["live", "ctxback"])
+@pytest.mark.parametrize("kind", quick(["live", "ctxback"], ["ctxback"]))
 def test_with_preemption_routines(kind):
     label = next(name for name in ROUTINES if kind in name)
     work = shipped_work("hotspot", GTX480, "tiny", eviction_check=True)

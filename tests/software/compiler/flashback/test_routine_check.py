@@ -58,7 +58,8 @@ def test_so_it_is_where_there_are_calls(name):
         assert not refused(with_routines(image, G, kind, form=form))
 
 
-@pytest.mark.parametrize("seed", quick(range(300), [0]))
+@pytest.mark.full
+@pytest.mark.parametrize("seed", range(300))
 def test_so_it_is_of_random_kernels(seed):
     image = random_run(seed).image
     for kind, form in ((RoutineKind.RELAXED, RoutineForm.HARDWARE), *SOME_ROUTINES):
