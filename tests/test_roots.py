@@ -34,6 +34,7 @@ def python(*command, roots):
     return done.stdout
 
 
+@pytest.mark.full
 def test_every_file_is_one_module():
     found = json.loads(python(ROOT / "tests" / "support" / "every_module.py", roots=[ROOT / "src"]))
     files = {Path(file) for file in found["files"].values()} | {ROOT / "src" / "caesura" / "__init__.py"}
@@ -42,7 +43,9 @@ def test_every_file_is_one_module():
     assert files == present
 
 
-@pytest.mark.parametrize("roots", [["src"], ROOTS, [*PARTS, "src"], [".", "src"]], ids="-".join)
+@pytest.mark.parametrize("roots", [
+    ["src"], pytest.param(ROOTS, marks=pytest.mark.full), [*PARTS, "src"],
+    pytest.param([".", "src"], marks=pytest.mark.full)], ids="-".join)
 def test_a_class_is_one_class_whichever_way_it_is_found(roots):
     """Also where the path has the roots in another order, or the checkout itself, whose `hw` is no package."""
     assert python("-c", WAYS, roots=[ROOT / root for root in roots]).split() == ["True", "1", "None", "None", "None"]

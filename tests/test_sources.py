@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from support.checkout import PARTS, ROOT, short, source
+from support.selection import quick
 from support.sources import LEAVES, SUPPORT, closure, imports, support, unused
 
 MARKED = sorted(path for path in ROOT.glob("tests/**/test_*.py") if "mark.depends_on(" in path.read_text()
@@ -23,7 +24,7 @@ def named(path: Path) -> list[str]:
     return [ast.literal_eval(argument) for argument in calls[0].args]
 
 
-@pytest.mark.parametrize("path", MARKED, ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", quick(MARKED, MARKED[::3]), ids=lambda path: path.stem)
 def test_marks_name_every_source(path):
     names = [source(name) for name in named(path)]
     missing = [str(short(file)) for file in closure(path) if SUPPORT not in file.parents and not any(
@@ -46,6 +47,7 @@ def test_support_in_turn_is_found():
     assert "trace_processor.js" in {file.name for file in support(source("tests/sim/report/test_timeline.py"))}
 
 
+@pytest.mark.full
 def test_no_other_room_imports_a_leaf():
     """Nor by a name in a text: the command line, benches and blocks do, and are leaves."""
     modules = [file for part in PARTS for file in source(part).rglob("*.py")

@@ -67,7 +67,7 @@ def test_the_kernels_call_several_routines(seed):
 
 
 @pytest.mark.parametrize("mechanism", list(Mechanism), ids=lambda m: m.name)
-@pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.parametrize("seed", quick(SEEDS, SEEDS[:1]))
 def test_sampled_instructions_of_the_golden_model(seed, mechanism):
     c = golden(seed)
     cycles = range(5 + int(mechanism), c.cycles, c.cycles // SAMPLES)
@@ -102,7 +102,8 @@ def test_liveness_that_forgets_what_lives_across_calls_is_noticed():
     raise AssertionError("nothing was wrong")
 
 
-@pytest.mark.parametrize("seed", quick(SEEDS, SEEDS[:1]))
+@pytest.mark.full
+@pytest.mark.parametrize("seed", SEEDS)
 def test_rtl_and_golden_model_agree(seed):
     w, traces = work(seed), []
     for back_end in (RtlTransport, GoldenTransport):
@@ -116,7 +117,8 @@ def test_rtl_and_golden_model_agree(seed):
     assert found is None, describe(found, w.image.code)
 
 
-@pytest.mark.parametrize("mechanism", quick(Mechanism, [Mechanism.OCCUPIED, Mechanism.LIVE_CP]), ids=lambda m: m.name)
+@pytest.mark.full
+@pytest.mark.parametrize("mechanism", list(Mechanism), ids=lambda m: m.name)
 def test_sampled_cycles_of_the_rtl(mechanism):
     c = Campaign(RtlTransport(FULL, memory_bytes=MEMORY), work(SEEDS[0]), Work(*hostile(FULL)), fill=True)
     cycles = range(50 + int(mechanism), c.cycles, c.cycles // 4)
@@ -124,6 +126,7 @@ def test_sampled_cycles_of_the_rtl(mechanism):
     assert requests >= 4 and saved > 0
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("giver, taker", [(RtlTransport, GoldenTransport), (GoldenTransport, RtlTransport)],
                          ids=["rtl to golden", "golden to rtl"])
 def test_a_context_saved_by_one_machine_is_resumed_by_the_other(giver, taker):

@@ -16,11 +16,10 @@ from caesura.sim.testing.routines import routines_work
 from caesura.sim.workloads.everywhere import Campaign, totals
 from caesura.software.driver import Device
 from caesura.software.kernels import hostile
+from support.selection import quick
 
 TINY = PRESETS["tiny"]
 MEMORY = 1 << 20
-STRIDE = 4
-"""Of the cycles that `make test` interrupts, with the mechanisms in turn."""
 
 
 def test_golden_model_and_rtl_agree_with_the_reference():
@@ -41,12 +40,14 @@ def campaign():
     return Campaign(RtlTransport(TINY, memory_bytes=MEMORY), routines_work(1, 13), Work(*hostile(TINY)), fill=True)
 
 
+@pytest.mark.parametrize("stride", quick([4, 16], [16]))
 @pytest.mark.parametrize("mechanism", list(Mechanism), ids=lambda m: m.name)
-def test_interrupted_at_cycles_all_over(mechanism):
+def test_interrupted_at_cycles_all_over(mechanism, stride):
+    """At each `stride`-th cycle, with the mechanisms in turn."""
     c = campaign()
-    cycles = range(int(mechanism), c.cycles, STRIDE * len(Mechanism))
+    cycles = range(int(mechanism), c.cycles, stride * len(Mechanism))
     requests, saved = totals(c.at_cycles(mechanism, cycles))
-    assert len(cycles) > 20 and saved > requests // 2
+    assert len(cycles) > 80 // stride and saved > requests // 2
 
 
 def test_contexts_are_taken_inside_of_both_routines():

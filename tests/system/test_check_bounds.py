@@ -125,12 +125,12 @@ def test_the_example_of_the_documents_is_what_is_printed():
 
 @pytest.mark.timeout(3600)
 @pytest.mark.parametrize("name, size, interrupted", quick(
-    itertools.product(KERNELS, SIZES, (False, True)), [(name, "tiny", False) for name in [*KERNELS][::2]]))
+    itertools.product(KERNELS, SIZES, (False, True)), [(name, "tiny", False) for name in [*KERNELS][1::7]]))
 def test_the_suite_gives_no_false_alarm(name, size, interrupted):
     unalarmed(name, size, interrupted)
 
 
-@pytest.mark.parametrize("name", ["histogram", "mergesort", "heartwall", "persistent"])
+@pytest.mark.parametrize("name", quick(["histogram", "mergesort", "heartwall", "persistent"], ["persistent"]))
 def test_the_suite_gives_none_when_interrupted(name):
     unalarmed(name, "tiny", True)
 

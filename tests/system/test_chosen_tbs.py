@@ -9,6 +9,7 @@ from caesura.hw.arch.faults import CommandError
 from caesura.hw.arch.geometry import preset
 from caesura.software.compiler import CompileOptions, compile_ptx
 from caesura.software.driver import CommandRefused, DriverError
+from support.selection import quick
 from support.sim.stirring import Stirring
 from support.sim.uneven import Uneven
 
@@ -172,7 +173,7 @@ def test_kill_takes_both_what_is_saved_and_what_runs(device):
     Stirring(device, 2).finishes()
 
 
-@pytest.mark.parametrize("backend", ["golden", "rtl"])
+@pytest.mark.parametrize("backend", quick(["golden", "rtl"], ["golden"]))
 def test_one_of_two_is_saved_while_the_other_ends(backend):
     with open_device(backend, preset("tiny"), memory_bytes=1 << 20) as device:
         for chosen in (0, 1):

@@ -10,6 +10,7 @@ from caesura.hw.arch.commands import KernelState
 from caesura.hw.arch.context import Mechanism
 from caesura.hw.arch.geometry import preset
 from caesura.software.driver import ContextError, DriverError
+from support.selection import quick
 from support.sim.stirring import Stirring
 from support.sim.uneven import Uneven
 
@@ -38,7 +39,8 @@ def test_a_launch_runs_on_after_a_checkpoint_and_an_increment_is_less(device):
     work.finishes()
 
 
-@pytest.mark.parametrize("scramble", [False, True])
+@pytest.mark.parametrize("device", quick(["golden", "rtl"], ["golden"]), indirect=True)
+@pytest.mark.parametrize("scramble", quick([False, True], [True]))
 def test_any_sequence_of_them_leaves_the_result_right(device, scramble):
     work, rng, increments = Stirring(device, 9), np.random.default_rng(scramble), 0
     for mechanism in itertools.cycle(Mechanism):
@@ -146,7 +148,8 @@ def test_what_will_have_ended_is_left_to_end(device):
     work.finishes()
 
 
-@pytest.mark.parametrize("settled", [20, 10**6])
+@pytest.mark.parametrize("device", quick(["golden", "rtl"], ["golden"]), indirect=True)
+@pytest.mark.parametrize("settled", quick([20, 10**6], [20]))
 def test_a_thread_block_that_begins_later_is_saved_when_it_has_settled(device, settled):
     work = Stirring(device, 40)
     while (known := device.estimate(work.launch)).tb_cycles is None:

@@ -7,6 +7,7 @@ from caesura.hw.arch.commands import KernelState
 from caesura.hw.arch.faults import CommandError
 from caesura.hw.arch.geometry import preset
 from caesura.software.driver import CommandRefused, CycleLimit, DriverError
+from support.selection import quick
 from support.sim.stirring import BLOCKS, Stirring
 
 TINY = preset("tiny")
@@ -68,6 +69,7 @@ def test_a_preempt_that_is_aborted_leaves_the_launch_running(device):
     work.finishes()
 
 
+@pytest.mark.parametrize("device", quick(["golden", "rtl"], ["golden"]), indirect=True)
 def test_a_resume_waits_for_room_is_aborted_or_gets_the_room_of_who_is_preempted(device):
     first = Stirring(device, 40)
     device.advance(400)

@@ -1,5 +1,7 @@
 """A saved context that something has written over: the driver says so, both machines refuse it alike."""
 
+import itertools
+
 import numpy as np
 import pytest
 
@@ -12,6 +14,7 @@ from caesura.hw.arch.isa import Special
 from caesura.sim import open_device
 from caesura.software.compiler import KernelImage
 from caesura.software.driver import CommandRefused, ContextError
+from support.selection import quick
 
 TINY = preset("tiny")
 BACKENDS = ["golden", "rtl"]
@@ -48,6 +51,7 @@ def change(device, launch, index, **fields):
     return lambda: device.transport.write_memory(address, before)
 
 
+NONE = [("version", image.VERSION + 1), ("geometry_hash", 5), ("local_base", 0x80), ("local_base", 0xFFFF_FF80)]
 DAMAGE = {
     "state": (77, "its state is 77"), "version": (200, "format version 200"), "geometry_hash": (1, "another geometry"),
     "register_image": (0x80, "its stream is said to be at 0x80"), "length": (1 << 30, "1073741824 bytes long"),
@@ -61,7 +65,9 @@ DAMAGE = {
 }
 
 
-@pytest.mark.parametrize("field", DAMAGE)
+@pytest.mark.parametrize("device, field", quick(
+    itertools.product(BACKENDS, DAMAGE), [*(("golden", field) for field in DAMAGE)]),
+    indirect=["device"])
 def test_damaged_entry_is_named(device, field):
     launch = waiting(device)
     value, message = DAMAGE[field]
@@ -74,6 +80,7 @@ def test_damaged_entry_is_named(device, field):
     device.wait(launch)
 
 
+@pytest.mark.parametrize("device", quick(BACKENDS, ["rtl"]), indirect=True)
 def test_damaged_stream_is_an_error_and_never_a_crash(device):
     """Any byte of a stream overwritten."""
     launch, random = waiting(device), np.random.default_rng(5)
@@ -93,8 +100,10 @@ def test_damaged_stream_is_an_error_and_never_a_crash(device):
         device.context(launch)
 
 
-@pytest.mark.parametrize("field, value", [("version", image.VERSION + 1), ("geometry_hash", 5), ("local_base", 0x80),
-                                          ("local_base", 0xFFFF_FF80)])
+@pytest.mark.parametrize("device, field, value", quick(
+    [(backend, *lie) for backend in BACKENDS for lie in NONE],
+    [*(("golden", *lie) for lie in NONE)]),
+    indirect=["device"])
 def test_image_that_is_none_is_refused_and_stays_resumable(device, field, value):
     launch = waiting(device)
     before = device.read("fault_count")
@@ -110,6 +119,7 @@ def test_image_that_is_none_is_refused_and_stays_resumable(device, field, value)
     assert device.read("fault_count") == before and launch.progress == (2, 2)
 
 
+@pytest.mark.parametrize("device", quick(BACKENDS, ["golden"]), indirect=True)
 def test_address_of_local_memory_does_not_matter_to_a_kernel_without(device):
     launch = waiting(device, local_bytes=0)
     change(device, launch, 0, local_base=0x1234_5600)

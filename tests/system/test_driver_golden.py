@@ -16,7 +16,8 @@ from caesura.software.waiting import UNLIMITED
 from support.selection import quick
 
 GEOMETRY = PRESETS["gtx480"]
-NAMES = quick(KERNELS, [name for name, k in KERNELS.items() if k.folder == "examples"])
+EXAMPLES = [name for name, k in KERNELS.items() if k.folder == "examples"]
+NAMES = quick(KERNELS, EXAMPLES)
 
 
 def work(name, size="tiny"):
@@ -41,7 +42,7 @@ def test_kernel_without_preemption_points_drains_if_patience_is_unlimited():
     assert result.preempt is None, "its two TBs were resident, and end before they reach a preemption point"
 
 
-@pytest.mark.parametrize("mechanism", Mechanism)
+@pytest.mark.parametrize("mechanism", quick(Mechanism, [Mechanism.LIVE_CP]))
 @pytest.mark.parametrize("name", NAMES)
 def test_preempted_kernel_ends_right(name, mechanism):
     device = open_device("golden", GEOMETRY)
@@ -105,7 +106,7 @@ def test_cycle_limit_says_where_each_warp_stands():
         device.wait(launch, 200)
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", quick(KERNELS, EXAMPLES[::3]))
 def test_compressed_context_reads_as_the_uncompressed_one(name):
     found = {}
     for mechanism in Mechanism:

@@ -92,6 +92,7 @@ def test_what_is_in_the_way_of_others_is_evicted_and_shown_whole(device):
     work.finishes()
 
 
+@pytest.mark.parametrize("device", quick(["golden", "rtl"], ["golden"]), indirect=True)
 @pytest.mark.parametrize("scramble", quick([False, True], [True]))
 def test_any_sequence_leaves_the_result_right(device, scramble):
     work, rng, kept = Stirring(device, 9), np.random.default_rng(scramble), 0

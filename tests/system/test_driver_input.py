@@ -11,6 +11,7 @@ from caesura.sim.scenario import differences, start_job
 from caesura.software.compiler import CompileError, KernelImage, compile_ptx
 from caesura.software.driver import CommandRefused, DriverError, KernelFault, LaunchError
 from caesura.software.kernels import kernel
+from support.selection import quick
 
 
 @pytest.fixture
@@ -275,6 +276,7 @@ def test_fault_stays_with_the_launch_it_belongs_to(tiny_device):
         tiny_device.wait(faulty)
 
 
+@pytest.mark.parametrize("tiny_device", quick(["golden", "rtl"], ["golden"]), indirect=True)
 def test_two_kernels_that_fault_are_both_told(tiny_device):
     device = tiny_device
     code = [("mov.i", {"d": 0, "imm": 2000}), ("isub.i", {"d": 0, "a": 0, "imm": 1}),  # both run before one traps

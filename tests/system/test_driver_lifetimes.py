@@ -14,6 +14,7 @@ from caesura.sim import open_device
 from caesura.software.compiler import KernelImage
 from caesura.software.driver import Closed, DriverError, LaunchError, OutOfMemory, Texture
 from caesura.software.kernels import kernel
+from support.selection import quick
 
 BACKENDS = ["golden", "rtl"]
 MEMORY = 1 << 17
@@ -54,6 +55,7 @@ def test_dropped_array_gives_its_memory_back(device):
     assert used(device) == 0
 
 
+@pytest.mark.parametrize("device", quick(BACKENDS, ["golden"]), indirect=True)
 def test_array_in_a_reference_cycle_gives_its_memory_back_before_memory_is_out(device):
     gc.collect()
     gc.disable()
@@ -238,6 +240,7 @@ def test_dropped_devices_go():
         assert gone() is None
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("backend", BACKENDS)
 def test_end_of_the_program_in_any_state_is_quiet(backend):
     program = f"""
@@ -255,6 +258,7 @@ device.itself = device
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
 
 
+@pytest.mark.parametrize("device", quick(BACKENDS, ["golden"]), indirect=True)
 def test_threads_take_turns_without_a_crash(device):
     launch = endless(device)(1, 8, [])
     errors = []

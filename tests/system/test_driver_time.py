@@ -13,6 +13,7 @@ from caesura.sim import open_device
 from caesura.software.compiler import KernelImage
 from caesura.software.driver import CycleLimit, DriverError, LaunchError, time_slices
 from caesura.software.kernels import kernel
+from support.selection import quick
 
 ENDLESS = [("mov.i", {"d": 0, "imm": 0}), ("isub.i", {"d": 0, "a": 0, "imm": 1}),
            ("setp.ne.i", {"pd": 0, "a": 0, "imm": 0}), ("bra", {"guard": 0, "target": 1, "reconv": 4}), ("exit", {})]
@@ -61,6 +62,7 @@ def test_slices_change_nothing(backend, monkeypatch):
     assert {s[1][0] for s in seen if s[1]} >= {(6, 12), (11, 12)} and any(s[1] is None for s in seen)
 
 
+@pytest.mark.parametrize("device", quick(["golden", "rtl"], ["golden"]), indirect=True)
 def test_observer_is_called_ten_times_a_second_at_most(device):
     launch, seen = native(device, ENDLESS)(1, 8, []), []
     device.observer = lambda launch, cycle: seen.append((time.monotonic(), launch, cycle))
@@ -96,7 +98,7 @@ def interrupted(act, after=0.3):
 
 
 @pytest.mark.usefixtures("interruptible")
-@pytest.mark.parametrize("how", ["wait", "advance", "run"])
+@pytest.mark.parametrize("how", quick(["wait", "advance", "run"], ["wait"]))
 def test_interrupt_ends_within_a_second_and_harms_nothing(device, how):
     endless = native(device, ENDLESS)(1, 8, [])
     act = {"wait": lambda: device.wait(endless, 1 << 40), "advance": lambda: device.advance(1 << 40),

@@ -79,7 +79,7 @@ def bits(value):
     return struct.unpack("<I", struct.pack("<f", value))[0]
 
 
-@pytest.mark.parametrize("kind", ["golden", pytest.param("rtl", marks=pytest.mark.timeout(600))])
+@pytest.mark.parametrize("kind", ["golden", pytest.param("rtl", marks=[pytest.mark.full, pytest.mark.timeout(600)])])
 def test_kernels_share_variables_that_start_with_their_initial_values(kind):
     device = device_of(kind)
     module = device.load(read_elf(write_elf(IMAGES)).values())

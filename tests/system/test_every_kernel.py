@@ -1,6 +1,6 @@
 """Every shipped kernel preempted all through its run on the RTL, with each mechanism: nothing may be lost.
 
-`make test` takes a cycle of each kernel, with one mechanism in turn; `make test-full` at least 200 with each, on a
+`make test-full` takes a cycle of each kernel on `gtx480`, with one mechanism in turn, and at least 200 with each, on a
 smaller SM that the hostile neighbour fills sooner. The memory is near. The runs of the campaign are preempted at every
 k-th cycle of the undisturbed run, and, once resumed, again after each eighth of the kernel's cycles; each request
 counts, also one in whose drain the kernel ended. How many these are is printed.
@@ -17,7 +17,6 @@ from caesura.sim.rtl.transport import RtlTransport
 from caesura.sim.scenario import Work, shipped_work
 from caesura.sim.workloads.everywhere import SMALL_SM, Campaign, has_points, totals
 from caesura.software.kernels import KERNELS, hostile
-from support.selection import quick
 from support.sim.campaigns import bring_memory_near
 
 POINTS = 200
@@ -33,7 +32,8 @@ def campaign(name, geometry):
     return Campaign(transport, shipped_work(name, geometry, "tiny"), Work(*hostile(geometry)), fill=True)
 
 
-@pytest.mark.parametrize("name, mechanism", quick(IN_TURN, IN_TURN[::3]), ids=lambda x: getattr(x, "label", x))
+@pytest.mark.full
+@pytest.mark.parametrize("name, mechanism", IN_TURN, ids=lambda x: getattr(x, "label", x))
 def test_sampled_cycle(name, mechanism):
     c = campaign(name, PRESETS["gtx480"])
     _, saved = totals(c.at_cycles(mechanism, [c.cycles // 2]))

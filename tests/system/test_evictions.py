@@ -84,7 +84,7 @@ def test_memory_fails_for_a_while_at_any_cycle_of_an_eviction(scene, mechanism, 
     assert failed > len(cycles) // (4 if length > 100 else 12)  # a short one may fall between two answers
 
 
-@pytest.mark.parametrize("mechanism", MECHANISMS, ids=lambda m: m.name)
+@pytest.mark.parametrize("mechanism", quick(MECHANISMS, [Mechanism.LIVE_CP]), ids=lambda m: m.name)
 def test_power_lost_at_any_cycle_of_an_eviction(scene, mechanism):
     """Each state of the context in memory is taken over; it is whole once all that stayed is there, not before."""
     state, _ = stayed(scene, mechanism)

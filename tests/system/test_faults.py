@@ -13,6 +13,7 @@ from caesura.sim.memory import ErrorRange
 from caesura.sim.rtl.transport import RtlTransport
 from caesura.sim.testing.launch import Bench
 from caesura.software.compiler import KernelImage
+from support.selection import quick
 from support.sim.machine_code import word
 
 TINY = preset("tiny")
@@ -248,7 +249,7 @@ def series(back_end, at=0, mechanism=None, code=SERIES):
 
 
 @pytest.mark.parametrize("back_end", [GoldenTransport, RtlTransport], ids=["golden", "rtl"])
-@pytest.mark.parametrize("mechanism", list(Mechanism), ids=lambda m: m.label)
+@pytest.mark.parametrize("mechanism", quick(Mechanism, [Mechanism.LIVE_CP]), ids=lambda m: m.label)
 def test_the_tb_of_a_fault_has_written_what_comes_before_the_fault_and_nothing_else(mechanism, back_end):
     """Preempted all over the run. What each warp would have written, were there no fault, is the golden model's."""
     whole, rest, none, _ = series(GoldenTransport, code=(*SERIES[:SERIES_TRAP], word("nop"), *SERIES[SERIES_TRAP + 1:]))

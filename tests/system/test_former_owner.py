@@ -182,7 +182,7 @@ def test_a_spy_sees_all_that_is_there(transport):
 
 
 @BACK_ENDS
-@pytest.mark.parametrize("mechanism", list(Mechanism), ids=lambda m: m.label)
+@pytest.mark.parametrize("mechanism", quick(Mechanism, [Mechanism.LIVE_CP]), ids=lambda m: m.label)
 def test_nothing_of_a_preempted_kernel_can_be_read(transport, mechanism):
     """Nor when it is back with random bits in the registers that were not saved, and away again."""
     scene = Scene(transport, "loop")
@@ -219,7 +219,7 @@ def test_nothing_can_be_read_after_a_save_that_failed(mechanism):
 
 
 @BACK_ENDS
-@pytest.mark.parametrize("mechanism", list(Mechanism), ids=lambda m: m.label)
+@pytest.mark.parametrize("mechanism", quick(Mechanism, [Mechanism.LIVE_TB]), ids=lambda m: m.label)
 def test_nothing_can_be_read_after_a_resume_that_failed(transport, mechanism):
     """Of a stream whose last bit of shared memory is wrong all the rest has been restored by then."""
     scene = Scene(transport, "loop")
@@ -295,7 +295,7 @@ def test_nothing_can_be_read_of_bases_and_increments(transport, mechanism):
 
 
 @BACK_ENDS
-@pytest.mark.parametrize("form", list(RoutineForm), ids=lambda form: form.value)
+@pytest.mark.parametrize("form", quick(RoutineForm, [RoutineForm.SOFTWARE]), ids=lambda form: form.value)
 def test_nothing_can_be_read_of_a_kernel_in_its_routines(transport, form):
     """Also not where they have stored registers: in local memory, which is cleared at each launch."""
     scene = Scene(transport, "loop", routines=form)

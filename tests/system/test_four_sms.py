@@ -4,7 +4,6 @@ lost, no slot and no launch; another device takes over what has not ended."""
 import pytest
 
 from caesura import open_device
-from support.selection import quick
 from support.sim.fan_out_in_flight import FanOutInFlight
 from support.sim.queues import DEVICE
 
@@ -13,7 +12,8 @@ CASES = [(sms, steps, seed) for sms, steps, runs in ((2, 8, 1), (2, 20, 40), (4,
 
 
 @pytest.mark.timeout(900)
-@pytest.mark.parametrize("sms, steps, seed", quick(CASES, [(2, 8, 0)]))
+@pytest.mark.full
+@pytest.mark.parametrize("sms, steps, seed", CASES)
 def test_memory_fails_for_one_sm_in_the_middle_of_a_command(sms, steps, seed):
     with open_device("rtl", DEVICE.replace(sms=sms), memory_bytes=MEMORY) as device:
         campaign = FanOutInFlight(device, seed)

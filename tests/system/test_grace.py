@@ -7,6 +7,7 @@ from caesura.hw.arch.commands import Command, KernelState
 from caesura.hw.arch.faults import CommandError
 from caesura.hw.arch.geometry import preset
 from caesura.software.driver import CycleLimit, DriverError
+from support.selection import quick
 from support.sim.stirring import BLOCKS, Stirring
 from support.sim.uneven import UNEVEN_BLOCKS, Uneven
 
@@ -33,6 +34,7 @@ def test_thread_blocks_run_to_their_end_and_no_fresh_ones_begin(device):
     work.finishes()
 
 
+@pytest.mark.parametrize("device", quick(["golden", "rtl"], ["golden"]), indirect=True)
 def test_what_has_not_ended_by_then_is_saved(device):
     """TBs end one after the other: the longer the grace, the more of them, and none is lost."""
     found = set()
@@ -159,6 +161,7 @@ def test_a_machine_without_grace_gives_none(backend):
         work.finishes()
 
 
+@pytest.mark.parametrize("device", quick(["golden", "rtl"], ["golden"]), indirect=True)
 def test_what_a_preempt_is_given_is_written_when_it_changes_and_after_others_have(device):
     """Writing takes a cycle of the kernel that is to be preempted."""
     written = []

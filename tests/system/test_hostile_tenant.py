@@ -10,13 +10,13 @@ ONE, TWO = preset("gtx480"), preset("gtx480").replace(sms=2)
 
 
 @pytest.mark.timeout(900)
-@pytest.mark.parametrize("first", quick(range(0, 200, 5), [0]))
-def test_what_is_reached_for_is_refused_and_all_else_is_right(first):
+@pytest.mark.parametrize("first, count", quick([*((first, 5) for first in range(0, 200, 5)), (0, 1)], [(0, 1)]))
+def test_what_is_reached_for_is_refused_and_all_else_is_right(first, count):
     """Whoever was in the registers, the shared memory or the caches before, and whoever is preempted meanwhile."""
     schedules = HostileTenantSchedules("golden", TWO if first % 10 else ONE)
-    for seed in range(first, first + 5):
+    for seed in range(first, first + count):
         schedules.run(seed)
-    assert schedules.attacks > 10 and schedules.recorded > schedules.attacks // 2
+    assert schedules.attacks > 2 * count and schedules.recorded > schedules.attacks // 2
 
 
 @pytest.mark.full

@@ -12,6 +12,7 @@ from caesura.sim.golden.transport import GoldenTransport
 from caesura.sim.rtl.transport import RtlTransport
 from caesura.sim.testing.launch import Bench, argument_words
 from caesura.sim.workloads.random_native import random_program
+from support.selection import quick
 
 TINY = preset("tiny")
 MEMORY = 1 << 16
@@ -52,30 +53,30 @@ def stopped_at(name, program, part, mechanism, patience=UNLIMITED_PATIENCE, in_p
     return bench, output
 
 
-@pytest.mark.parametrize("mechanism", list(Mechanism), ids=lambda m: m.name)
+@pytest.mark.parametrize("mechanism", quick(Mechanism, [Mechanism.OCCUPIED, Mechanism.LIVE_TB]), ids=lambda m: m.name)
 @pytest.mark.parametrize("giver, taker", [("rtl", "golden"), ("golden", "rtl")])
-@pytest.mark.parametrize("seed, parts", [(3, [0.3]), (8, [0.6]), pytest.param(3, [0.5, 0.7], marks=pytest.mark.full)],
+@pytest.mark.parametrize("seed, parts", [pytest.param(3, [0.3], marks=pytest.mark.full), (8, [0.6]),
+                                         pytest.param(3, [0.5, 0.7], marks=pytest.mark.full)],
                          ids=["early", "late", "between"])
 def test_image_of_one_machine_is_resumed_by_the_other(giver, taker, mechanism, seed, parts):
     hand_over(giver, taker, mechanism, seed, parts)
 
 
-@pytest.mark.parametrize("mechanism", [Mechanism.LIVE, Mechanism.LIVE_CP, Mechanism.LIVE_TB],
-                         ids=lambda m: m.name)
+@pytest.mark.parametrize("mechanism", quick([*Mechanism][1:], [Mechanism.LIVE_CP]), ids=lambda m: m.name)
 @pytest.mark.parametrize("giver, taker", [("rtl", "golden"), ("golden", "rtl")])
-@pytest.mark.parametrize("patience", [0, 6])
+@pytest.mark.parametrize("patience", quick([0, 6], [6]))
 def test_an_image_of_warps_that_were_stopped_between_points_is_too(giver, taker, mechanism, patience):
     hand_over(giver, taker, mechanism, 3, [0.3, 0.55], patience)
 
 
-@pytest.mark.parametrize("mechanism", list(Mechanism), ids=lambda m: m.name)
+@pytest.mark.parametrize("mechanism", quick(Mechanism, [Mechanism.LIVE_CP]), ids=lambda m: m.name)
 @pytest.mark.parametrize("giver, taker", [("rtl", "golden"), ("golden", "rtl")])
 def test_what_was_evicted_completes_an_image_on_both(giver, taker, mechanism):
     hand_over(giver, taker, mechanism, 8, [0.4], in_place=True)
 
 
 @pytest.mark.parametrize("taker", TRANSPORTS)
-@pytest.mark.parametrize("field", CCB_ENTRY.members)
+@pytest.mark.parametrize("field", quick(CCB_ENTRY.members, [*CCB_ENTRY.members][::4]))
 def test_what_completes_an_image_is_judged_when_its_kernel_is_taken_over(taker, field):
     """One bit of each field of its entry is enough, and does no harm once it is put back."""
     program = random_program(TINY, 8, tbs=2, registers=16, statements=24, exits=False)

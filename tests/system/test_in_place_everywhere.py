@@ -15,8 +15,9 @@ from caesura.sim.workloads.everywhere import SMALL_SM, totals
 from caesura.sim.workloads.newcomer import PairCampaign
 from caesura.software.kernels import hostile
 from caesura.software.waiting import UNLIMITED
+from support.selection import quick
 from support.sim.campaigns import bring_memory_near, chunk_of
-from support.sim.small_runs import SMALL_RUNS
+from support.sim.small_runs import SMALL_RUNS, TINY_RUNS
 
 CHUNKS = 4
 NAMED, UNNAMED, NOBODY = "named", "unnamed", "nobody"
@@ -38,7 +39,8 @@ class InPlace(PairCampaign):
         self.way, self.stayed, self.evicted = way, 0, 0
         transport = RtlTransport(g, memory_bytes=8 << 20)
         bring_memory_near(transport)
-        super().__init__(transport, SMALL_RUNS[name](), Work(*hostile(guest(g, way))), 200_000, fill=True)
+        runs = TINY_RUNS if g is PRESETS["tiny"] else SMALL_RUNS
+        super().__init__(transport, runs[name](), Work(*hostile(guest(g, way))), 200_000, fill=True)
 
     def _interrupt(self, mechanism, patience, since):
         device, launch, (before, _) = self.device, self._launch, self._evicted()
@@ -59,6 +61,7 @@ class InPlace(PairCampaign):
         return saved is not None
 
 
+SAMPLED = [("barriers", NAMED, "tiny"), ("random", NOBODY, "tiny")]
 _campaigns = {}
 
 
@@ -87,9 +90,10 @@ def preempt_at(machine, cycles):
     return saved
 
 
-@pytest.mark.parametrize("name, way", [("barriers", NAMED), ("random", NOBODY), ("hotspot", NAMED)])
-def test_sampled_cycles_on_a_whole_sm(name, way):
-    machine = campaign(name, way, PRESETS["gtx480"])
+@pytest.mark.parametrize("name, way, geometry", quick(
+    [("barriers", NAMED, "gtx480"), ("random", NOBODY, "gtx480"), ("hotspot", NAMED, "gtx480"), *SAMPLED], SAMPLED))
+def test_sampled_cycles_on_a_whole_sm(name, way, geometry):
+    machine = campaign(name, way, PRESETS[geometry])
     assert preempt_at(machine, range(13, machine.cycles, machine.cycles // 5)) > 2
     assert machine.stayed and not machine.evicted
 

@@ -54,6 +54,7 @@ def test_python_page_runs(capsys):
     assert "Device(golden, gtx480" in capsys.readouterr().out
 
 
+@pytest.mark.full
 def test_page_of_resets_runs():
     run_page("reset.md")
 

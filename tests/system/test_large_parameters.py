@@ -37,7 +37,7 @@ def test_members_of_a_large_structure_by_value(device, size):
     work.check()
 
 
-@pytest.mark.parametrize("size", SIZES[1:])
+@pytest.mark.parametrize("size", quick(SIZES[1:], SIZES[-1:]))
 @pytest.mark.parametrize("seed", quick(range(30), [1]))
 def test_preempted_at_random_and_without_a_slot(device, size, seed):
     """Each time with another mechanism, and half of the times brought back from memory."""

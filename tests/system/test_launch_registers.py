@@ -9,6 +9,7 @@ from caesura.hw.arch.geometry import preset
 from caesura.sim.golden.transport import GoldenTransport
 from caesura.software.compiler import assemble, compile_ptx, disassemble
 from caesura.software.compiler.codegen.elf import read_elf, write_elf
+from support.selection import quick
 from support.sim.queues import DEVICE
 
 BACKENDS = ["golden", "rtl"]
@@ -52,7 +53,7 @@ def facts(out):
     return dict(zip(FACTS, (int(x) for x in rows[0]), strict=False)), rows
 
 
-@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize("backend", quick(BACKENDS, ["golden"]))
 def test_what_a_launch_is(backend):
     with open_device(backend, DEVICE, memory_bytes=1 << 22) as device:
         kernel = device.load(compile_ptx(PTX).values())["facts"]
@@ -86,7 +87,7 @@ def check_times(out, first, last, nanoseconds=1.0):
     assert (whole[:, :-1] <= halves[:, 1:]).all() and (whole - cycles * nanoseconds >= -1).all()
 
 
-@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize("backend", quick(BACKENDS, ["golden"]))
 def test_time_passes_while_a_kernel_is_away(backend):
     """Preempted twice, its thread blocks brought back on whichever SM."""
     with open_device(backend, DEVICE, memory_bytes=1 << 22) as device:

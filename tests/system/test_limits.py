@@ -15,7 +15,7 @@ from caesura.software.kernels import KERNELS
 GTX480 = PRESETS["gtx480"]
 WIDE_PORT = load_geometry(Path(__file__).parents[2] / "examples" / "wide_port.toml")
 EXAMPLES = [name for name, k in KERNELS.items() if k.folder == "examples"]
-QUICK = {"saxpy": Mechanism.LIVE_CP, "hotspot": Mechanism.LIVE_TB}
+EARLY = {"saxpy": Mechanism.LIVE_CP, "hotspot": Mechanism.LIVE_TB}
 
 
 def has_loops(name):
@@ -33,11 +33,11 @@ MOST = 1.10
 """By how much, of the limit."""
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(("g", "name", "mechanism", "moments"), [
-    *((GTX480, name, mechanism, FEW) for name, mechanism in QUICK.items()),
-    *(pytest.param(GTX480, name, mechanism, MOMENTS, marks=pytest.mark.full)
-      for name in KERNELS for mechanism in Mechanism),
-    *(pytest.param(WIDE_PORT, name, mechanism, MOMENTS if name in EXAMPLES else FEW, marks=pytest.mark.full)
+    *((GTX480, name, mechanism, FEW) for name, mechanism in EARLY.items()),
+    *((GTX480, name, mechanism, MOMENTS) for name in KERNELS for mechanism in Mechanism),
+    *((WIDE_PORT, name, mechanism, MOMENTS if name in EXAMPLES else FEW)
       for name in KERNELS for mechanism in Mechanism)], ids=lambda value: getattr(value, "name", None))
 @pytest.mark.timeout(3600)
 def test_save_and_restore_keep_to_the_limit_of_the_bus(g, name, mechanism, moments):

@@ -5,6 +5,7 @@ in the secrets of the innocent and of a former owner.
 """
 
 import functools
+import itertools
 
 import pytest
 
@@ -56,9 +57,9 @@ def judge(machine, attack, disturb, blocks=2):
 
 
 @pytest.mark.timeout(1200)
-@pytest.mark.parametrize("disturb", DISTURBED)
-@pytest.mark.parametrize("machine, part", quick([(m, k) for m in TRANSPORTS for k in range(PARTS)],
-                                                [("golden", 0), ("rtl", 1)]))
+@pytest.mark.parametrize("machine, part, disturb", quick(
+    itertools.product(TRANSPORTS, range(PARTS), DISTURBED),
+    [*(("golden", 0, disturb) for disturb in DISTURBED[1:]), ("rtl", 1, "attacker")]))
 def test_no_attack_gets_out(machine, part, disturb):
     chosen = list(ATTACKS.values())[part::PARTS]
     away = sum(judge(machine, attack, disturb) for attack in chosen)

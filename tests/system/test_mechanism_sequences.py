@@ -13,7 +13,7 @@ from support.selection import quick
 from support.sim.campaigns import bring_memory_near
 from support.sim.mechanism_sequences import WAYS, MechanismSequences
 from support.sim.routine_forms import with_routines_of
-from support.sim.small_runs import SMALL_RUNS
+from support.sim.small_runs import SMALL_RUNS, TINY_RUNS
 
 RUNS, SHARE = 48, 8
 """Runs of each kernel, and of a test of the campaign."""
@@ -27,28 +27,31 @@ def sequences(machine, name):
         _machines.clear()
         if machine == "golden":
             transport = GoldenTransport(SMALL_SM, memory_bytes=8 << 20)
+        elif machine == "tiny":
+            transport = RtlTransport(PRESETS["tiny"], memory_bytes=1 << 20)
         else:
             g, memory = (SMALL_SM, 8 << 20) if machine == "rtl" else (PRESETS["gtx480"], 16 << 20)
             transport = RtlTransport(g, memory)
             bring_memory_near(transport)
-        work = SMALL_RUNS[name]()
+        work = (TINY_RUNS if machine == "tiny" else SMALL_RUNS)[name]()
         if name not in WITHOUT_ROUTINES:
             work = with_routines_of(work, transport.geometry, RoutineKind.CTXBACK, RoutineForm.HARDWARE)
         _machines[machine, name] = MechanismSequences(transport, work)
     return _machines[machine, name]
 
 
-@pytest.mark.parametrize("name", quick(SMALL_RUNS, ["barriers", "local"]))
-def test_on_the_golden_model(name):
+@pytest.mark.parametrize("name, runs", quick([*((name, 3) for name in SMALL_RUNS), ("barriers", 1)], [("barriers", 1)]))
+def test_on_the_golden_model(name, runs):
     found = sequences("golden", name)
-    for seed in range(3):
+    for seed in range(runs):
         found.run(seed)
     assert len({mechanism for _, mechanism in found.ways}) == len(Mechanism)
 
 
-@pytest.mark.parametrize("name", quick(SMALL_RUNS, ["random"]))
-def test_on_the_whole_sm(name):
-    found = sequences("whole sm", name)
+@pytest.mark.parametrize("machine, name", quick(
+    [*(("whole sm", name) for name in SMALL_RUNS), *(("tiny", name) for name in TINY_RUNS)], [("tiny", "random")]))
+def test_on_the_whole_sm(machine, name):
+    found = sequences(machine, name)
     found.run(0)
     assert found.ways.total() >= 20
 

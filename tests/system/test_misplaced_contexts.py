@@ -15,7 +15,7 @@ RUNS = {MisplacedContexts: {("golden", "one"): 100, ("golden", "two"): 40, ("rtl
 """Runs of a campaign by back end and SMs. A run resumes six to eight contexts that are another's."""
 CASES = [(kind, backend, sms, seed) for kind, runs in RUNS.items() for (backend, sms), count in runs.items()
          for seed in range(count)]
-QUICK = [(kind, "golden", "one", seed) for kind in RUNS for seed in (0, 4)] + [(MisplacedContexts, "rtl", "two", 0)]
+QUICK = [(kind, "golden", "one", seed) for kind in RUNS for seed in (4,)] + [(MisplacedContexts, "rtl", "two", 0)]
 
 
 @pytest.mark.timeout(300)

@@ -107,7 +107,7 @@ CASES = [(backend, name, seed) for backend in ("golden", "rtl") for name in PROG
 
 
 @pytest.mark.parametrize(("backend", "name", "seed"), quick(CASES, [
-    *(("golden", name, 0) for name in PROGRAMS), ("rtl", "ldmatrix", 0), ("rtl", "borrow of sub.cc", 0)]))
+    *(("golden", name, 0) for name in [*PROGRAMS][::2])]))
 def test_right_to_the_bit(backend, name, seed):
     before, body, judge = PROGRAMS[name]
     rng = random.Random(seed)

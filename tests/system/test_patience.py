@@ -74,7 +74,7 @@ def away(device, launch, mechanism, patience):
     return saved, contexts
 
 
-@pytest.mark.parametrize("mechanism", WAITING, ids=lambda m: m.name)
+@pytest.mark.parametrize("mechanism", quick(WAITING, [Mechanism.LIVE_CP]), ids=lambda m: m.name)
 @pytest.mark.parametrize("code, expected", [(STRAIGHT, STRAIGHT_RESULT), (LOOP, LOOP_RESULT)], ids=["straight", "loop"])
 def test_code_without_points_is_preempted_within_the_patience_and_comes_back_right(device, mechanism, code, expected):
     kernel, output = native(device, code, 5), device.zeros(16, np.int32)
@@ -122,7 +122,7 @@ def test_one_image_holds_a_warp_at_a_barrier_and_one_stopped_between_points(devi
     assert (np.asarray(output) == 7).all()
 
 
-@pytest.mark.parametrize("transport", [GoldenTransport, RtlTransport], ids=BACKENDS)
+@pytest.mark.parametrize("transport", quick([GoldenTransport, RtlTransport], [GoldenTransport]), ids=BACKENDS)
 @pytest.mark.parametrize("mechanism", quick(WAITING, [Mechanism.LIVE_CP]), ids=lambda m: m.name)
 def test_every_cycle_of_a_stretch_with_every_patience(transport, mechanism):
     c = Campaign(transport(TINY, 1 << 20), work(), neighbour(), 100_000)
@@ -133,7 +133,7 @@ def test_every_cycle_of_a_stretch_with_every_patience(transport, mechanism):
         assert requests == saved == 6
 
 
-@pytest.mark.parametrize("patience", [0, 5])
+@pytest.mark.parametrize("patience", quick([0, 5], [5]))
 def test_preempted_again_and_again_to_the_end(patience):
     c = Campaign(RtlTransport(TINY, 1 << 20), work(), neighbour(), 100_000)
     (outcome,) = c.at_cycles(Mechanism.LIVE_CP, [100], 150, patience)

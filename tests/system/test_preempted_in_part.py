@@ -8,14 +8,16 @@ from caesura.hw.arch.commands import Command, KernelState
 from caesura.hw.arch.faults import CommandError
 from caesura.hw.arch.geometry import preset
 from caesura.software.driver import CommandRefused, DriverError, NoSlot
+from support.selection import quick
 from support.sim.queues import DEVICE
 from support.sim.stirring import BLOCKS, Stirring
 
 MEMORY = 1 << 21
 GEOMETRIES = {"tiny": preset("tiny"), "two": DEVICE}
+MACHINES = ["golden-tiny", "golden-two", "rtl-tiny", "rtl-two"]
 
 
-@pytest.fixture(params=["golden-tiny", "golden-two", "rtl-tiny", "rtl-two"])
+@pytest.fixture(params=MACHINES)
 def device(request):
     backend, geometry = request.param.split("-")
     with open_device(backend, GEOMETRIES[geometry], memory_bytes=MEMORY) as device:
@@ -43,7 +45,8 @@ def refusal(device, launch):
     return refused.value.error
 
 
-@pytest.mark.parametrize("ended", [False, True], ids=["the rest runs", "the rest has ended"])
+@pytest.mark.parametrize("device", quick(MACHINES, ["golden-two", "rtl-tiny"]), indirect=True)
+@pytest.mark.parametrize("ended", quick([False, True], [False]), ids=["the rest runs", "the rest has ended"])
 def test_its_slot_is_not_given_up(device, ended):
     work = in_part(device, ended)
     with pytest.raises(DriverError, match="memory does not hold all of it; preempt it once more, as a whole"):
@@ -60,7 +63,8 @@ def test_its_slot_is_not_given_up(device, ended):
         each.finishes()
 
 
-@pytest.mark.parametrize("ended", [False, True], ids=["the rest runs", "the rest has ended"])
+@pytest.mark.parametrize("device", quick(MACHINES, ["golden-tiny", "rtl-tiny"]), indirect=True)
+@pytest.mark.parametrize("ended", quick([False, True], [True]), ids=["the rest runs", "the rest has ended"])
 def test_preempted_once_more_as_a_whole_it_gives_its_slot_up(device, ended):
     work = in_part(device, ended)
     assert device.preempt(work.launch) is not None
@@ -75,6 +79,7 @@ def test_preempted_once_more_as_a_whole_it_gives_its_slot_up(device, ended):
     work.finishes()
 
 
+@pytest.mark.parametrize("device", quick(MACHINES, ["golden-two", "rtl-tiny"]), indirect=True)
 def test_what_has_run_since_its_record_is_not_given_up(device):
     """Preempted as a whole, resumed, and preempted in part again: the record in memory is of before."""
     work = Stirring(device, 8)

@@ -59,7 +59,7 @@ class Line:
         return max(sum(start <= at < end for start, end in times) for at, _ in times)
 
 
-@pytest.mark.parametrize(("capacity", "slots"), quick([(1, 4), (2, 4), (3, 4), (4, 4), (4, 2)], [(2, 4), (4, 2)]))
+@pytest.mark.parametrize(("capacity", "slots"), quick([(1, 4), (2, 4), (3, 4), (4, 4), (4, 2)], [(4, 2)]))
 def test_as_many_are_in_flight_as_may_be(backend, capacity, slots):
     """And they are begun in order."""
     with Line(backend, capacity, slots) as line:
@@ -127,6 +127,7 @@ def test_a_packet_that_is_none_leaves_the_others_in_flight(backend):
         assert line.counted() == [32, 32]
 
 
+@pytest.mark.parametrize("backend", quick(["golden", "rtl"], ["golden"]), indirect=True)
 @pytest.mark.parametrize("first", quick(range(0, STOPS, 20), (240,)))
 def test_stopped_in_any_cycle_it_says_where_it_goes_on(backend, first):
     """Those before `unstarted` complete, in whatever order, the others have not begun."""
@@ -164,8 +165,9 @@ def test_ended_with_all_in_flight(backend):
         assert [packet.done for packet in line.packets] == [True] * 3 + [False] * 2 and line.counted() == [0] * 5
 
 
+@pytest.mark.parametrize("backend", quick(["golden", "rtl"], ["golden"]), indirect=True)
 @pytest.mark.parametrize("slots", quick([1, 2, 3], [1]))
-@pytest.mark.parametrize("how", quick(HOW, [HOW[2], HOW[5]]), ids=str)
+@pytest.mark.parametrize("how", quick(HOW, [HOW[2]]), ids=str)
 def test_each_is_saved_where_no_other_is(backend, how, slots):
     """Kernels of one queue are preempted together, lose their slots, and come back."""
     with Scene(backend, slots, capacity=3, **how) as scene:
@@ -224,7 +226,7 @@ def test_a_queue_has_room_for_as_many_as_it_was_made_for():
             line.queue.capacity = 1
 
 
-@pytest.mark.parametrize("withdraw", [False, True])
+@pytest.mark.parametrize("withdraw", quick([False, True], [True]))
 @pytest.mark.parametrize("capacity", quick([2, 4], [4]))
 @pytest.mark.parametrize("part", quick([(k,) for k in range(6)], [(2,)]))
 def test_a_reset_takes_off_all_that_is_in_flight(part, capacity, withdraw):
@@ -259,7 +261,7 @@ def test_a_reset_takes_off_all_that_is_in_flight(part, capacity, withdraw):
 @pytest.mark.timeout(600)
 @pytest.mark.parametrize(("backend", "sms", "seed"), quick(
     [(backend, sms, seed) for backend in ("golden", "rtl") for sms in (1, 2) for seed in range(40)],
-    [("golden", 1, 0), ("golden", 2, 0), ("rtl", 2, 0), ("rtl", 2, 1)]))
+    [("golden", 2, 0), ("rtl", 2, 0)]))
 def test_random_queues_of_any_capacity(backend, sms, seed):
     """Packets of every kind, barrier bits, stops, priorities, other capacities: all results right."""
     rng = random.Random(1000 + seed)

@@ -364,6 +364,7 @@ def test_a_packet_that_is_written_late(queues):
     assert work.counted() == [48, 48]
 
 
+@pytest.mark.parametrize("queues", quick(["golden", "rtl"], ["golden"]), indirect=True)
 @pytest.mark.parametrize("first", quick(range(0, STOPS, 20), (300,)))
 def test_a_queue_stopped_in_any_cycle_says_where_it_goes_on(queues, first):
     """No packet is lost or runs twice: those before `unstarted` complete, the others have not begun."""

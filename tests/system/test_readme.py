@@ -7,7 +7,7 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 
 
-@pytest.mark.parametrize("backend", ["golden", "rtl"])
+@pytest.mark.parametrize("backend", ["golden", pytest.param("rtl", marks=pytest.mark.full)])
 def test_example_runs(backend, capsys):
     example = (ROOT / "README.md").read_text().split("```python\n")[1].split("```")[0]
     assert example.count('open_device("rtl"') == 1

@@ -134,6 +134,7 @@ def judge_several(result):
     assert sum(p["other_cycles"] for p in rows) < result["cycles"] - result["run_cycles"]
 
 
+@pytest.mark.full
 def test_several_preemptions_on_the_rtl(job):
     path = job(SEVERAL)
     result = data(run(WINDOW_SUM, "--job", path, "--json"))

@@ -14,6 +14,7 @@ from caesura.sim.golden.transport import GoldenTransport
 from caesura.sim.rtl.transport import RtlTransport
 from caesura.sim.testing.launch import Bench
 from caesura.software.driver import LaunchError
+from support.selection import quick
 from support.sim.adoption import Steps, carry, entry, generations, record, write_entry, write_record
 from support.sim.stirring import Stirring
 
@@ -76,7 +77,7 @@ def taken_over(old, name, g=G, error=CommandError.NONE):
 
 
 @pytest.mark.parametrize("name", BOTH)
-@pytest.mark.parametrize("mechanism", list(Mechanism), ids=lambda m: m.name)
+@pytest.mark.parametrize("mechanism", quick(Mechanism, [Mechanism.LIVE_CP]), ids=lambda m: m.name)
 def test_more_tbs_come_back_than_there_are_slots(name, mechanism):
     """They do as there is room; the kernel is preempted meanwhile, with some TBs back and others not."""
     old, work = five_away(mechanism)

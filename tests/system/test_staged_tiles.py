@@ -108,7 +108,7 @@ def test_every_instruction_of_the_golden_model(mechanism):
     totals(golden().at_cycles(mechanism, range(1, golden().cycles)))
 
 
-@pytest.mark.parametrize("back_end", [GoldenTransport, RtlTransport])
+@pytest.mark.parametrize("back_end", quick([GoldenTransport, RtlTransport], [GoldenTransport]))
 def test_both_machines_compute_it(back_end):
     """How often a warp looks at a barrier depends on time; what it computes does not."""
     device = Device(back_end(FULL, memory_bytes=MEMORY))

@@ -11,7 +11,6 @@ from caesura.sim.scenario import Work, shipped_work
 from caesura.sim.workloads.everywhere import Campaign, totals
 from caesura.software.compiler.flashback.kinds import RoutineForm, RoutineKind
 from caesura.software.kernels import hostile
-from support.selection import quick
 from support.sim.routine_forms import TABLE_ONE, routine_id, with_routines_of
 
 G = PRESETS["gtx480"]
@@ -26,7 +25,8 @@ def campaign(name, form):
     return Campaign(RtlTransport(G, MEMORY_BYTES), work, Work(*hostile(G)), LIMIT)
 
 
-@pytest.mark.parametrize("name", quick(TABLE_ONE, ["relu"]))
+@pytest.mark.full
+@pytest.mark.parametrize("name", TABLE_ONE)
 def test_nobody_preempts_and_routines_take_no_time(name):
     without, handing_over, storing = (campaign(name, form).cycles for form in (
         None, RoutineForm.HARDWARE, RoutineForm.SOFTWARE))

@@ -16,6 +16,7 @@ from caesura.sim.golden.transport import GoldenTransport
 from caesura.software.driver import Closed, Device, DriverError
 from caesura.software.driver.lock import FairLock
 from caesura.software.driver.time_slices import uninterrupted
+from support.selection import quick
 from support.sim.stirring import Stirring
 from support.sim.stream_work import StirTask
 from support.threads import LIMIT, together
@@ -31,6 +32,7 @@ def device(request):
         yield device
 
 
+@pytest.mark.parametrize("device", quick(["golden-1", "golden-2", "rtl-1"], ["golden-2", "rtl-1"]), indirect=True)
 def test_threads_with_a_stream_each(device):
     def work(number):
         stream = device.stream(priority=number % 2)
@@ -40,6 +42,7 @@ def test_threads_with_a_stream_each(device):
     together(*(lambda number=number: work(number) for number in range(5)))
 
 
+@pytest.mark.parametrize("device", quick(["golden-1", "golden-2", "rtl-1"], ["golden-2"]), indirect=True)
 def test_tenants_in_threads_of_their_own(device):
     def live(number):
         for n in range(2):
@@ -211,7 +214,7 @@ class EndedTransport(GoldenTransport):
                                   lambda device, launch: device.advance(1 << 60),
                                   lambda device, launch: device.synchronize(1 << 60)],
                          ids=["wait", "advance", "stream"])
-@pytest.mark.parametrize("transport", [GoldenTransport, EndedTransport])
+@pytest.mark.parametrize("transport", quick([GoldenTransport, EndedTransport], [EndedTransport]))
 def test_closing_ends_what_others_wait_for(transport, wait):
     device = Device(transport(preset("tiny"), MEMORY))
     work, ends = Stirring(device, LONG), []

@@ -7,7 +7,7 @@ from caesura import open_device
 from caesura.hw.arch.commands import Command, KernelState
 from caesura.hw.arch.context import Mechanism
 from caesura.hw.arch.faults import CommandError
-from caesura.hw.arch.geometry import PRESETS
+from caesura.hw.arch.geometry import PRESETS, Geometry
 from caesura.sim.rtl.transport import RtlTransport
 from caesura.sim.scenario import Work, differences, start_job
 from caesura.sim.workloads.everywhere import SMALL_SM, Campaign, totals
@@ -19,7 +19,7 @@ from caesura.software.kernels import collatz_job, hostile, kernel
 from support.selection import quick
 from support.sim.campaigns import chunk_of
 from support.sim.routine_forms import ROUTINES, SOME_ROUTINES, routine_id, with_routines_of
-from support.sim.small_runs import SMALL_RUNS
+from support.sim.small_runs import SMALL_RUNS, TINY_RUNS
 
 FULL, TINY = PRESETS["gtx480"], PRESETS["tiny"]
 SAMPLES, CHUNKS = 2, 4
@@ -35,16 +35,22 @@ def campaign(name, kind, form, geometry=FULL):
     key = name, kind, form, geometry.name
     if key not in _campaigns:
         _campaigns.clear()
-        work = with_routines_of(SMALL_RUNS[name](), geometry, kind, form)
-        _campaigns[key] = Campaign(RtlTransport(geometry, memory_bytes=8 << 20), work, Work(*hostile(geometry)),
+        runs, memory = (TINY_RUNS, 1 << 20) if geometry is TINY else (SMALL_RUNS, 8 << 20)
+        work = with_routines_of(runs[name](), geometry, kind, form)
+        _campaigns[key] = Campaign(RtlTransport(geometry, memory_bytes=memory), work, Work(*hostile(geometry)),
                                    fill=True)
     return _campaigns[key]
 
 
-@pytest.mark.parametrize("name, kind, form", quick(CASES, [("random", *routines) for routines in SOME_ROUTINES]),
-                         ids=routine_id)
-def test_sampled_cycles(name, kind, form):
-    c = campaign(name, kind, form)
+def machine_id(value):
+    return value.name if isinstance(value, Geometry) else routine_id(value)
+
+
+@pytest.mark.parametrize("name, kind, form, geometry", quick(
+    [*((*case, FULL) for case in CASES), *(("random", *routines, TINY) for routines in ROUTINES)],
+    [("random", *routines, TINY) for routines in SOME_ROUTINES]), ids=machine_id)
+def test_sampled_cycles(name, kind, form, geometry):
+    c = campaign(name, kind, form, geometry)
     saved = 0
     for k, mechanism in enumerate(MECHANISMS):
         cycles = range(5 * k, c.cycles, c.cycles // SAMPLES)

@@ -12,6 +12,7 @@ from caesura.hw.arch.commands import KernelState
 from caesura.hw.arch.geometry import preset
 from caesura.hw.arch.packets import SIGNAL_BYTES, SIGNAL_VALUE
 from caesura.software.driver import DriverError, LaunchError
+from support.selection import quick
 from support.sim.queues import DEVICE
 from support.sim.yields import expected, images, order
 
@@ -106,8 +107,9 @@ class Moments:
             self.device.advance(1)
 
 
-@pytest.mark.parametrize("geometry, cycles", [pytest.param(TINY, 1500, marks=pytest.mark.full), (DEVICE, 12)],
-                         ids=["RTL-1500", "RTL, two SMs-12"])
+@pytest.mark.parametrize("geometry, cycles", [
+    pytest.param(TINY, 1500, marks=pytest.mark.full), pytest.param(DEVICE, 12, marks=pytest.mark.full), (DEVICE, 3)],
+    ids=["RTL-1500", "RTL, two SMs-12", "RTL, two SMs-3"])
 def test_a_flag_written_in_any_cycle_is_seen(geometry, cycles):
     """The host writes while consumers arrive at their barrier, are saved, are away, come back; the last one finds no
     room, so that they leave. Who waits for it ends, the others do not, and then they do."""
@@ -141,6 +143,14 @@ def test_a_flag_stored_in_any_cycle_is_seen(sms):
             work.check()
 
 
+one_of_the_golden_model = pytest.mark.parametrize(
+    "device", [("golden", TINY), *(pytest.param(machine, marks=pytest.mark.full) for machine in (
+        ("golden", DEVICE), ("rtl", TINY), ("rtl", DEVICE)))], indirect=True,
+    ids=["golden", "golden, two SMs", "RTL", "RTL, two SMs"])
+"""Where the others are in the full set."""
+
+
+@one_of_the_golden_model
 def test_preempted_and_resumed_by_the_driver(device):
     work = Waiting(device, device.geometry.sms * 3, delay=2000)
     device.advance(500)
@@ -157,7 +167,7 @@ def test_preempted_and_resumed_by_the_driver(device):
     work.check()
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", quick(range(3), [0]))
 def test_thread_blocks_of_two_kernels_wait_for_each_other_on_any_sm(device, seed):
     rng = random.Random(seed)
     sizes = [2 * device.geometry.sms] * 2
@@ -189,6 +199,7 @@ def test_a_machine_without_watches_refuses_the_launch():
         device.wait(loaded["producer"](2, 8, [device.zeros(64, np.uint32), 128, 5]))
 
 
+@one_of_the_golden_model
 def test_tenants_get_the_place_of_those_who_wait(device):
     alice, bob = device.tenant(1 << 18, name="alice"), device.tenant(1 << 18, name="bob")
     waiting, other = Waiting(alice), Waiting(bob)
@@ -215,7 +226,7 @@ def test_those_that_are_away_are_not_on_the_sm(device):
     device.kill(work.consumer)
 
 
-@pytest.mark.parametrize("backend", ["golden", "rtl"])
+@pytest.mark.parametrize("backend", quick(["golden", "rtl"], ["rtl"]))
 def test_a_completion_signal_wakes_those_that_wait(backend):
     """Thread blocks on both SMs wait for a packet of a hardware queue."""
     with open_device(backend, DEVICE, memory_bytes=MEMORY) as device:

@@ -5,6 +5,7 @@ import pytest
 
 from caesura.hw.arch.geometry import preset
 from caesura.sim.rtl.transport import RtlTransport
+from support.selection import quick
 from support.sim.yield_campaign import Campaign, OutageCampaign
 
 QUICK, FULL = (0, 1, 2, 3, 92, 178), range(206)
@@ -12,7 +13,7 @@ QUICK, FULL = (0, 1, 2, 3, 92, 178), range(206)
 RTL = preset("tiny").replace(watches=3, entries=6)
 
 
-@pytest.mark.parametrize("spare", [False, True])
+@pytest.mark.parametrize("spare", quick([False, True], [False]))
 def test_waiting_for_each_other_under_preempts_all_end(spare):
     yields = 0
     for seed in QUICK:

@@ -18,6 +18,7 @@ from caesura.sim.bench.compile_scaling import (
 )
 from caesura.sim.workloads.large import LargeKernel
 from caesura.software.compiler import CompileOptions, compile_ptx
+from support.selection import quick
 
 
 def row(count, seconds, peak=1 << 28):
@@ -52,7 +53,7 @@ def test_kernels_are_of_the_size_asked_for_and_differ_by_seed():
         LargeKernel(99)
 
 
-@pytest.mark.parametrize("budget", [64, 16])
+@pytest.mark.parametrize("budget", quick([64, 16], [64]))
 def test_kernels_run_to_their_end(budget):
     """Two budgets give the same results: those of one are checked by the other."""
     results = []
@@ -66,6 +67,7 @@ def test_kernels_run_to_their_end(budget):
     assert (results[0] == results[1]).all() and len(set(results[0].tolist())) > 32
 
 
+@pytest.mark.full
 def test_work_grows_no_faster_than_n_log_n():
     """Counted in calls rather than seconds: eight times the kernel takes hardly more an instruction."""
     def compiled(text):
@@ -94,6 +96,7 @@ def test_the_verdict_follows_the_limits():
     assert not judge([row(1_000, 1.0), row(30_000, 30 * 10.3 / 6.9 * GROWTH * 1.01)])["met"]
 
 
+@pytest.mark.full
 def test_an_f64_heavy_kernel_has_a_limit_of_its_own():
     heavy = row(10_000, SECONDS + 1) | {"kernel": "membrane"}
     judged = judge([heavy, row(1_000, 0.75)])
@@ -109,6 +112,7 @@ def test_measured_is_what_is_compiled():
     assert found["instructions"] == len(compile_ptx(LargeKernel(200, 1).ptx)["large"].code)
 
 
+@pytest.mark.full
 def test_memory_of_the_process_that_starts_a_compilation_is_not_counted():
     held = np.ones(40_000_000)
     row, = run([200])["runs"]

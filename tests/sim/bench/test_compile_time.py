@@ -63,6 +63,7 @@ def test_a_kernel_as_quick_as_the_start_is_not_divided_by_nothing():
     assert found["kernels"][0]["ptxas"] == 0.001 and found["ratio"] == pytest.approx(4.0)
 
 
+@pytest.mark.full
 def test_through_the_command_line(tmp_path, ptxas, once):
     page, figures = tmp_path / "page.md", tmp_path / "figures.json"
     page.write_text(f"before\n{BEGIN}\nold\n{END}\nafter\n")
@@ -79,6 +80,7 @@ def test_through_the_command_line(tmp_path, ptxas, once):
     assert "| exponent |" in text and "| saxpy |" in text and "at worst" in text and "the start of the process" in text
 
 
+@pytest.mark.full
 def test_without_ptxas_ours_is_measured_alone(monkeypatch, once):
     monkeypatch.setattr("caesura.sim.bench.ptxas._installed", lambda: None)
     result = invoke("--kernel", "vecadd")

@@ -86,6 +86,7 @@ def steps_of(values, launched, live):
     return "low" if kind != "uniform" and low <= min(WORDS[kind], TINY.warp_size - 1) else kind, of_steps
 
 
+@pytest.mark.full
 def test_a_row_is_what_single_stops_hold(result):
     shown = set()
     for here, row in ((work(), result["runs"][0]), (sums(), measured(("sums", sums()))["runs"][0])):
@@ -131,6 +132,7 @@ def test_a_row_is_what_single_stops_hold(result):
     assert steps["paper"] > steps["lanes"] > steps["low_bits"], "lanes have exited"
 
 
+@pytest.mark.full
 def test_moments_depend_on_the_seed_and_the_kernel(result):
     other, = run("tiny", "tiny", samples=SAMPLES, seed=4, works=[("good", work(), TINY)])["runs"]
     named, = measured(("other", work()))["runs"]
@@ -198,6 +200,7 @@ def test_a_process_that_dies_is_a_failure_and_the_rest_can_go_on(tmp_path):
     assert again["met"] and again == read_result(path)
 
 
+@pytest.mark.full
 def test_a_run_goes_on_where_it_stopped(result, tmp_path, monkeypatch):
     path = tmp_path / "c.json"
     once = contexts.measure
@@ -258,6 +261,7 @@ def test_the_document_has_the_marks():
     assert head.startswith("# Register contexts") and "34.3 %" in DOCUMENT.read_text()
 
 
+@pytest.mark.full
 def test_a_picture_shows_kernels_and_the_paper(result, tmp_path):
     path = tmp_path / "c.svg"
     import matplotlib
@@ -269,6 +273,7 @@ def test_a_picture_shows_kernels_and_the_paper(result, tmp_path):
     assert ">bad<" not in text
 
 
+@pytest.mark.full
 def test_the_command_measures_writes_and_goes_on(tmp_path):
     path, document = tmp_path / "c.json", tmp_path / "x.md"
     document.write_text(f"{BEGIN}{END}")

@@ -8,6 +8,7 @@ from click.testing import CliRunner
 from caesura.hw.arch.geometry import PRESETS
 from caesura.sim.bench import ctxback
 from caesura.software.cli import main
+from support.selection import quick
 
 PAGES = "# CTXBack\n{}\n{}\nrest\n"
 
@@ -16,7 +17,7 @@ def bench(*options):
     return CliRunner().invoke(main, ["bench", "ctxback", *map(str, options)])
 
 
-@pytest.mark.parametrize("isa, kernel", [("gfx906", "relu"), ("caesura", "vecadd")])
+@pytest.mark.parametrize("isa, kernel", quick([("gfx906", "relu"), ("caesura", "vecadd")], [("caesura", "vecadd")]))
 def test_tables_and_picture(isa, kernel, tmp_path):
     page, picture, data = tmp_path / "page.md", tmp_path / "picture.svg", tmp_path / "data.json"
     page.write_text(PAGES.format(*ctxback.marks(isa)))

@@ -26,6 +26,7 @@ def rows_of(result):
     return {row["way"]: row for row in result["runs"]}
 
 
+@pytest.mark.full
 def test_each_way_has_a_distribution(of_model):
     rows = rows_of(of_model)
     assert [*rows] == [*WAYS]
@@ -40,6 +41,7 @@ def test_each_way_has_a_distribution(of_model):
     assert rows["none"]["batch_speed"] == 1
 
 
+@pytest.mark.full
 def test_the_rtl_gives_nearly_the_same_and_right_results(of_model):
     ways = ("none", "live+cp", "reset")
     result = run(TINY, "rtl", ways, **SMALL)

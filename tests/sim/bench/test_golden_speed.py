@@ -2,6 +2,7 @@
 
 import json
 
+import pytest
 from click.testing import CliRunner
 
 from caesura.hw.arch.geometry import preset
@@ -34,5 +35,6 @@ def test_an_engine_that_computes_something_else_fails_the_benchmark(monkeypatch)
     assert done.exit_code == 1 and "WRONG" in done.output
 
 
+@pytest.mark.full
 def test_the_time_of_a_build_is_processor_time_of_the_compiler():
     assert golden_speed.build_seconds(8) > 0

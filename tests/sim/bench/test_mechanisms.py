@@ -61,6 +61,7 @@ def test_a_fork_measures_what_a_run_of_its_own_does(result):
             assert single.correct and single.preempt and single.preempt.save_cycles == latency
 
 
+@pytest.mark.full
 def test_a_row_is_the_mean_of_its_preemptions(result):
     row = measured(preemptions=1)["runs"][1]
     single = run_preemption(open_device("rtl", TINY), work(), neighbour(), row["moments"][0], Mechanism.LIVE,
@@ -115,6 +116,7 @@ def failing(mechanism):
     return measure
 
 
+@pytest.mark.full
 def test_a_failure_loses_nothing_else(result, monkeypatch, capsys):
     monkeypatch.setattr(mechanisms, "measure", failing(Mechanism.OCCUPIED))
     found = measured()
@@ -126,6 +128,7 @@ def test_a_failure_loses_nothing_else(result, monkeypatch, capsys):
     assert "- collatz, occupied: ValueError: no luck\n" in markdown(found)
 
 
+@pytest.mark.full
 def test_a_run_goes_on_where_it_stopped(result, monkeypatch, tmp_path):
     path = tmp_path / "m.json"
     with monkeypatch.context() as patch:
@@ -187,6 +190,7 @@ def test_classes_stand_next_to_the_papers_patterns(result):
     assert "| live+cp | 75.0 % | 91.5 % |" in text
 
 
+@pytest.mark.full
 def test_wrong_memory_is_reported(monkeypatch, capsys):
     monkeypatch.setattr(Campaign, "_wrong", lambda self: 1)
     result = measured(preemptions=1)
@@ -195,6 +199,7 @@ def test_wrong_memory_is_reported(monkeypatch, capsys):
     assert "WRONG" in capsys.readouterr().out
 
 
+@pytest.mark.full
 def test_a_kernel_that_is_wrong_by_itself_is_reported(monkeypatch):
     broken = work()
     broken.job.expected["steps"] += 1
@@ -203,6 +208,7 @@ def test_a_kernel_that_is_wrong_by_itself_is_reported(monkeypatch):
     print_report(result)
 
 
+@pytest.mark.full
 def test_a_kernel_without_points_has_a_latency_and_nothing_to_save():
     plain = work(points=False)
     row, = run(TINY, mechanisms=[Mechanism.LIVE], preemptions=2, works=[(plain, plain)])["runs"]

@@ -11,9 +11,9 @@ from support.sim.queues import DEVICE
 MOMENTS = 3
 
 
-@pytest.fixture(scope="module")
-def rows():
-    return queued_rows(DEVICE, MOMENTS)
+@pytest.fixture(scope="module", params=[pytest.param(MOMENTS, marks=pytest.mark.full)], ids=["moments"])
+def rows(request):
+    return queued_rows(DEVICE, request.param)
 
 
 def test_all_packets_are_accounted_for(rows):

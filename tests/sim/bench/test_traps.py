@@ -30,9 +30,9 @@ def single(image, mechanism, at, trap):
     return report, [warp for tb in device.context(launch) for warp in tb.warps]
 
 
-@pytest.fixture(scope="module")
-def rows():
-    task = Task(TINY, work(), ways_of(TINY, work(), Mechanism.LIVE_CP), 2)
+@pytest.fixture(scope="module", params=[pytest.param(2, marks=pytest.mark.full)], ids=["moments"])
+def rows(request):
+    task = Task(TINY, work(), ways_of(TINY, work(), Mechanism.LIVE_CP), request.param)
     return [{"kernel": "collatz"} | row for row in measure(task)]
 
 

@@ -14,6 +14,7 @@ from support.sim.sched import MEMORY, TINY, events, round_kernel
 KERNELS = ("vecadd", "saxpy")
 
 
+@pytest.mark.full
 def test_a_long_run_takes_what_its_tbs_cost():
     costs = calibrate(TINY, KERNELS, 2)
     for name in KERNELS:

@@ -9,6 +9,7 @@ from caesura.hw.arch.context import Mechanism
 from caesura.hw.arch.errors import UserError
 from caesura.sim.device import ModelMachine
 from caesura.software.sched import EventKind, PreemptWay, QueueSpec, WorkState
+from support.selection import quick
 from support.sim.sched import round_costs, round_kernel, work
 
 NAMES = "vecadd", "saxpy", "collatz", "rankfilter"
@@ -108,8 +109,8 @@ def converse(seed):
     check(talk)
 
 
-@pytest.mark.parametrize("seeds", [range(600), pytest.param(range(600, 8000), marks=pytest.mark.full)],
-                         ids=["short", "long"])
+@pytest.mark.parametrize("seeds", quick([range(80), range(80, 600), range(600, 8000)], [range(80)]),
+                         ids=["short", "more", "long"])
 def test_works_end_once_and_leave_nothing_behind(seeds):
     for seed in seeds:
         try:

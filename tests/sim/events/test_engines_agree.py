@@ -86,8 +86,9 @@ def inputs_of(dut: Any) -> list[Signal]:
 
 
 @pytest.mark.parametrize(("block", "moving"), [
-    (lambda: AllocationTable(64, 4, 6), 10), (lambda: RoomPlanner(TINY), 30), (lambda: FrontEnd(TINY), 100),
-    (lambda: LoadStore(TINY), 100), pytest.param(lambda: PreemptEngine(TINY), 100, marks=pytest.mark.full)],
+    (lambda: AllocationTable(64, 4, 6), 10), (lambda: RoomPlanner(TINY), 30),
+    *(pytest.param(make, 100, marks=pytest.mark.full) for make in (
+        lambda: FrontEnd(TINY), lambda: LoadStore(TINY), lambda: PreemptEngine(TINY)))],
     ids=["AllocationTable", "RoomPlanner", "FrontEnd", "LoadStore", "PreemptEngine"])
 @pytest.mark.parametrize("chance", quick([0.1, 0.5], [0.5]))
 def test_blocks(block, moving, chance):
@@ -149,7 +150,7 @@ def expression(rng: random.Random, leaves: list[Value], depth: int) -> Value:
             return Array([inner(), inner(), inner()])[few()]
 
 
-@pytest.mark.parametrize("seed", range(24))
+@pytest.mark.parametrize("seed", quick(range(24), range(10)))
 def test_random_expressions(seed):
     """Into signals of other widths and signs, at once and through registers, in nested choices."""
     rng = random.Random(seed)

@@ -12,6 +12,7 @@ from caesura.hw.arch.geometry import preset
 from caesura.sim.golden.transport import GoldenTransport
 from caesura.sim.testing.launch import Bench
 from caesura.software.compiler import KernelImage
+from support.selection import quick
 from support.sim.adoption import Steps, carry, entry, generations, record, write_entry, write_record
 from support.sim.machine_code import word
 
@@ -71,8 +72,10 @@ def refused(old, error=CommandError.BAD_IMAGE):
 
 # What is taken over
 
-@pytest.mark.parametrize("mechanism", list(Mechanism), ids=lambda m: m.name)
-@pytest.mark.parametrize("grid", [(1, 1, 1), (5, 1, 1), (1, 3, 2), GRID], ids=str)
+@pytest.mark.parametrize("mechanism", quick(Mechanism, [Mechanism.OCCUPIED, Mechanism.LIVE_TB]), ids=lambda m: m.name)
+@pytest.mark.parametrize("grid", [
+    pytest.param((1, 1, 1), marks=pytest.mark.full), (5, 1, 1), pytest.param((1, 3, 2), marks=pytest.mark.full), GRID],
+    ids=str)
 def test_taken_over_at_any_moment_the_result_is_the_same(grid, mechanism):
     cycles, expected = undisturbed(grid)
     bench, work = started(grid)
@@ -208,7 +211,7 @@ RECORD = {
 """What must not stand in each field of the record of `preempted`."""
 
 
-@pytest.mark.parametrize("name", RECORD)
+@pytest.mark.parametrize("name", quick(RECORD, [*RECORD][::2]))
 def test_a_lie_in_the_record_is_refused(name):
     bench, work = preempted()
     before = record(bench.transport, work.loaded)
@@ -253,7 +256,7 @@ ENTRY = {
 """What must not stand in each field of an entry of `preempted`."""
 
 
-@pytest.mark.parametrize("name", ENTRY)
+@pytest.mark.parametrize("name", quick(ENTRY, [*ENTRY][::2]))
 def test_a_lie_in_an_entry_is_refused(name):
     bench, work = preempted()
     for index in range(TINY.tb_slots):

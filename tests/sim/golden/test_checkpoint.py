@@ -142,7 +142,7 @@ class Prepared:
 
 @pytest.mark.parametrize("seed, scramble", quick(
     [(seed, scramble) for seed in (0, *range(2, 12)) for scramble in (False, True)],
-    [(seed, bool(seed % 2)) for seed in range(2, 8)]))
+    [(4, False), (5, True)]))
 def test_random_programs_with_random_checkpoints_and_increments(seed, scramble):
     """Any of checkpoint, whole and incremental preempt with any mechanism, again and again: the result is the same."""
     whole = Prepared(seed, statements=8)

@@ -56,7 +56,7 @@ class Prepared:
         return strides
 
 
-@pytest.mark.parametrize("seed", quick(range(60), range(2)))
+@pytest.mark.parametrize("seed", quick(range(60), [1]))
 @pytest.mark.parametrize("name", GEOMETRIES)
 def test_state_and_trace_of_random_programs_are_equal_wherever_one_stops(name, seed):
     run = Prepared(GEOMETRIES[name], seed, statements=15 + 15 * (seed % 3), racing=seed % 2 == 1)
@@ -64,7 +64,7 @@ def test_state_and_trace_of_random_programs_are_equal_wherever_one_stops(name, s
 
 
 @pytest.mark.parametrize("seed", quick(range(2, 30), [2]))
-@pytest.mark.parametrize("mechanism", list(Mechanism), ids=lambda m: m.name)
+@pytest.mark.parametrize("mechanism", quick(Mechanism, [Mechanism.LIVE_CP]), ids=lambda m: m.name)
 @pytest.mark.parametrize("name", quick(["tiny", "ecp5"], ["ecp5"]))
 def test_a_kernel_preempted_by_one_engine_is_resumed_by_the_other(name, mechanism, seed):
     rng = random.Random(seed)

@@ -95,6 +95,7 @@ def test_every_operation_gives_the_same_bits_for_many_operands(op):
     agree_on(op, 150, 2)
 
 
+@pytest.mark.full
 def test_a_processor_without_vector_units_computes_the_same():
     flags = tuple("-march=x86-64" if flag == "-march=native" else flag for flag in build.FLAGS)
     library = load_library(build.build(32, flags)[0])

@@ -83,7 +83,8 @@ def racing(transport, seed):
     return bench, lambda: transport.read_memory(output, program.output_bytes)
 
 
-@pytest.mark.parametrize("seed", quick(range(1, 40), [1]))
+@pytest.mark.full
+@pytest.mark.parametrize("seed", range(1, 40))
 def test_atomics_follow_the_order_of_another_machine(seed):
     """The order is that of a machine with room for one TB, so that the others wait at their atomics."""
     leader = GoldenTransport(TINY.replace(tb_slots=1), 1 << 18, trace=True, engine="numpy")

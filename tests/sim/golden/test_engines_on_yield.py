@@ -68,7 +68,7 @@ class Prepared:
         raise TimeoutError(f"{states} after 2000 strides")
 
 
-@pytest.mark.parametrize("seed", quick(range(40), range(3)))
+@pytest.mark.parametrize("seed", quick(range(40), [1, 2]))
 def test_both_engines_let_the_same_leave_and_come_back(seed):
     run = Prepared(seed)
     run.finish()

@@ -7,6 +7,7 @@ import pytest
 from caesura.hw.arch.faults import Fault
 from caesura.hw.arch.geometry import UNIFORMS
 from caesura.hw.arch.isa import OPCODES, UNIFORM_SPECIALS, AluOp, Format, Special, Unit
+from support.selection import quick
 from support.sim.machine_code import field, start, word
 from support.sim.plain_integers import VALUES, WORD, reference
 
@@ -22,7 +23,7 @@ def run(*words, **options):
 ARITHMETIC = [op for op in OPCODES if op.unit is Unit.UNIFORM and op.alu not in (None, AluOp.S2R)]
 
 
-@pytest.mark.parametrize("op", ARITHMETIC, ids=lambda op: op.name)
+@pytest.mark.parametrize("op", quick(ARITHMETIC, ARITHMETIC[::3]), ids=lambda op: op.name)
 def test_operation_matches_plain_integers(op):
     rng = random.Random(op.code)
     for _ in range(12):

@@ -39,7 +39,7 @@ class Prepared:
 
 @pytest.mark.parametrize("seed, scramble", quick(
     [(seed, scramble) for seed in (0, *range(4, 12)) for scramble in (False, True)],
-    [(seed, bool(seed % 2)) for seed in (0, *range(4, 12))]))
+    [(0, False), (9, True), (11, True)]))
 def test_random_programs_with_random_preempts_in_place(seed, scramble):
     """Any of in-place preempt, with and without a newcomer, which then comes or not, evictions, checkpoints, whole and
     incremental preempts, with any mechanism, again and again: the result is the same."""
@@ -81,7 +81,7 @@ def test_random_programs_with_random_preempts_in_place(seed, scramble):
     assert kept and evicted(bench)[0], (kept, evicted(bench))
 
 
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", quick(range(6), [0]))
 def test_three_kernels_that_fight_for_room_all_end(seed):
     """They are preempted in place and not, for one another, and resumed at random; then each is resumed once."""
     rng, bench = random.Random(seed), bench_of()

@@ -11,6 +11,7 @@ from caesura.sim.testing.binary32 import results
 from caesura.sim.testing.launch import Bench
 from caesura.sim.workloads.random_float import IMMEDIATES as FLOATS
 from caesura.software.compiler import KernelImage
+from support.selection import quick
 from support.sim.machine_code import word
 from support.sim.plain_integers import VALUES, WORD, reference
 
@@ -36,7 +37,7 @@ def float_reference(op, a, b, c, pa, pb):
 ALU = [op for op in OPCODES if op.unit is Unit.ALU and op.alu not in (AluOp.S2R, AluOp.BALLOT)]
 
 
-@pytest.mark.parametrize("op", ALU, ids=lambda op: op.name)
+@pytest.mark.parametrize("op", quick(ALU, ALU[::3]), ids=lambda op: op.name)
 def test_operation_matches_plain_arithmetic(op):
     rng = random.Random(op.code)
     values = FLOATS if op.alu.is_float else VALUES

@@ -57,7 +57,7 @@ class Prepared:
         return self.transport.read_memory(self.output, self.program.output_bytes)
 
 
-@pytest.mark.parametrize("seed, stride, mechanism", quick(STEPPED, STEPPED[::3]))
+@pytest.mark.parametrize("seed, stride, mechanism", quick(STEPPED, STEPPED[4:6]))
 def test_preempted_at_every_step_the_result_is_the_same(mechanism, seed, stride):
     run = Prepared(TINY, seed, statements=4, warps=2, tbs=2, registers=12)
     run.bench.start(0)
@@ -83,7 +83,7 @@ def test_preempted_at_every_step_the_result_is_the_same(mechanism, seed, stride)
     assert saved > steps // 3 and steps > 28
 
 
-@pytest.mark.parametrize("mechanism", list(Mechanism), ids=lambda m: m.name)
+@pytest.mark.parametrize("mechanism", quick(Mechanism, [Mechanism.LIVE_CP]), ids=lambda m: m.name)
 def test_periodic_preemption_ends(mechanism):
     run = Prepared(TINY, 7, statements=6)
     run.bench.start(0)
@@ -399,7 +399,8 @@ def test_every_engine_stops_warps_after_the_same_cycle(patience):
     assert found[0] == found[1]
 
 
-@pytest.mark.parametrize("spared", quick([0b01, 0b10], [0b10]))
+@pytest.mark.full
+@pytest.mark.parametrize("spared", [0b01, 0b10])
 def test_a_spared_thread_block_passes_points_and_barriers(spared):
     """It runs to its end while the other is saved, and away."""
     run = Prepared(TINY, 22, statements=24, warps=2, tbs=2, registers=12)

@@ -175,6 +175,7 @@ def test_random_kernels_are_judged_too():
     assert bench.markdown(result).startswith("Golden GPU") and "8 of 8 random kernels right" in bench.markdown(result)
 
 
+@pytest.mark.full
 def test_random_kernel_that_comes_out_otherwise_or_faults_is_named():
     result = bench.run(["vecadd"], "tiny", 5, 4, opened=lambda: CudaGpu(Cuda(flip="random_kernel")))
     assert not result["met"] and [row["wrong_words"] for row in result["random"]["wrong"]] == [1] * 4

@@ -39,6 +39,7 @@ def opened():
     return texts, [str(warning.message) for warning in told]
 
 
+@pytest.mark.full
 def test_the_second_opening_of_a_device_warns_of_nothing(elaborations):
     gc.collect()
     first, second = opened(), opened()

@@ -84,6 +84,7 @@ class Beats(AxiMemory):
         return f"{a:016x}{b:016x}"
 
 
+@pytest.mark.full
 def test_digest_is_of_all_beats_with_their_cycles(copier, run_copy, monkeypatch):
     monkeypatch.setattr(amaranth_sim, "AxiMemory", Beats)
     digests = []

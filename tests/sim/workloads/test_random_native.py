@@ -11,6 +11,7 @@ from caesura.sim.golden.transport import GoldenTransport
 from caesura.sim.testing.launch import Bench
 from caesura.sim.workloads.native.operands import COMMON, SHARED_SLOT
 from caesura.sim.workloads.random_native import random_program
+from support.selection import quick
 
 GEOMETRIES = {"tiny": preset("tiny"), "narrow": preset("gtx480").replace(lanes=8, warps=8, tb_slots=2, registers=256)}
 
@@ -31,7 +32,7 @@ def run(g, program):
     return transport.read_memory(output, program.output_bytes), deepest, bench.get("retired")
 
 
-@pytest.mark.parametrize("name", GEOMETRIES)
+@pytest.mark.parametrize("name", quick(GEOMETRIES, ["tiny"]))
 def test_programs_run_without_fault_whatever_the_schedule(name):
     g = GEOMETRIES[name]
     deepest = retired = 0

@@ -55,7 +55,7 @@ class Prepared:
         assert self.transport.read_memory(self.output, self.kernel.output_bytes) == self.kernel.expected()
 
 
-@pytest.mark.parametrize("seed", quick(range(12), range(4)))
+@pytest.mark.parametrize("seed", quick(range(12), range(1, 4)))
 @pytest.mark.parametrize("name", SETUPS)
 def test_compiled_kernel_computes_what_the_interpreter_says(name, seed):
     run = Prepared(name, seed)
@@ -65,7 +65,7 @@ def test_compiled_kernel_computes_what_the_interpreter_says(name, seed):
 
 @pytest.mark.parametrize("seeds", [pytest.param((20,), id="one"),
                                    pytest.param((21, 22, 23), marks=pytest.mark.full, id="more")])
-@pytest.mark.parametrize("mechanism", list(Mechanism), ids=lambda m: m.name)
+@pytest.mark.parametrize("mechanism", quick(Mechanism, [Mechanism.LIVE_CP]), ids=lambda m: m.name)
 @pytest.mark.parametrize("name", SETUPS)
 def test_preempted_again_and_again_with_scrambled_registers_it_still_does(name, mechanism, seeds):
     for seed in seeds:

@@ -12,6 +12,7 @@ from click.testing import CliRunner
 from caesura.software.cli import main
 from caesura.software.compiler import save_elf
 from caesura.software.kernels import kernel
+from support.selection import quick
 
 ROOT = Path(__file__).parents[3]
 VECADD = kernel("vecadd").ptx_path
@@ -44,7 +45,8 @@ def chain(levels, calls):
 
 @pytest.mark.timeout(60)
 @pytest.mark.parametrize(("levels", "calls", "words"), [
-    (40, 2, ["too many instructions", "every call is inlined"]), (200, 1, ["more than 64 calls deep"])])
+    pytest.param(40, 2, ["too many instructions", "every call is inlined"], marks=pytest.mark.full),
+    (200, 1, ["more than 64 calls deep"])])
 def test_calls_that_double_or_go_deep_end_soon(tmp_path, levels, calls, words):
     path = tmp_path / "k.ptx"
     path.write_text(chain(levels, calls))
@@ -122,8 +124,10 @@ def started(*arguments, encoding=None, **environment):
                           encoding=encoding, capture_output=True, timeout=120, env=os.environ | environment)
 
 
-def test_without_a_compiler_a_run_says_what_to_install(tmp_path):
-    done = started("run", "collatz", PATH=str(tmp_path), CAESURA_CACHE=str(tmp_path / "cache"))
+@pytest.mark.parametrize("words", quick([["collatz"], ["lud_diagonal", "--preset", "tiny", "--size", "tiny"]],
+                                        [["lud_diagonal", "--preset", "tiny", "--size", "tiny"]]), ids=lambda x: x[0])
+def test_without_a_compiler_a_run_says_what_to_install(tmp_path, words):
+    done = started("run", *words, PATH=str(tmp_path), CAESURA_CACHE=str(tmp_path / "cache"))
     assert done.returncode == 2 and "Traceback" not in done.stderr
     assert "g++" in done.stderr.strip().split("\n")[-1] and "install" in done.stderr
 
@@ -208,6 +212,7 @@ def test_numbers_of_thousands_of_digits_are_refused(option):
     refused(run("preempt", "vecadd", "--backend", "golden", option, "9" * 5000), option, "is wanted")
 
 
+@pytest.mark.full
 def test_what_standard_output_cannot_encode_is_escaped(tmp_path):
     path, job = tmp_path / "\u00e9.ptx", tmp_path / "x.toml"
     path.write_bytes(VECADD.read_bytes())

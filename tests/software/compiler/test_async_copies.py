@@ -104,6 +104,7 @@ mbarrier.inval.shared.b64 [mb];
 """
 
 
+@pytest.mark.full
 def test_phases_of_all_threads():
     assert (run(PHASES)[:, 0] == sum(range(5))).all()
 

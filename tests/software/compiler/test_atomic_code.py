@@ -9,6 +9,7 @@ from caesura.hw.arch.isa import AtomicOp
 from caesura.sim import open_device
 from caesura.sim.testing.memory_ops import atomic_value
 from caesura.software.compiler import CompileError, compile_ptx
+from support.selection import quick
 from support.software.ptx_bench import HEAD
 
 THREADS = 64
@@ -85,7 +86,7 @@ def values(function):
     return [[int(x) for x in column] for column in (cells, b, rng.integers(0, 1 << 63, THREADS))]
 
 
-@pytest.mark.parametrize("space", ["global", "shared", "generic"])
+@pytest.mark.parametrize("space", quick(["global", "shared", "generic"], ["generic"]))
 @pytest.mark.parametrize(("operation", "function", "bits"), CASES, ids=lambda value: str(value))
 def test_operations(operation, function, bits, space):
     """Returned values and memory are those of the lanes in order, whichever warp comes first."""

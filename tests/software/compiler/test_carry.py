@@ -94,15 +94,15 @@ def run(chains, bits, seed):
     check([(program(steps, bits), bits, meaning(steps, bits)) for steps in chains], a, b, n)
 
 
-@pytest.mark.parametrize(("bits", "sign"), quick(KINDS, [(32, "u"), (64, "s")]))
+@pytest.mark.parametrize(("bits", "sign"), quick(KINDS, [(32, "u")]))
 def test_every_pair(bits, sign):
     """The flag of each giver, with either flag before it, into each taker."""
     run([[(giver, sign, (1, 2, 3), ""), (taker, sign, (2, 1, 4), "")]
          for giver, taker in itertools.product(GIVERS, TAKERS)], bits, 3)
 
 
-@pytest.mark.parametrize("guard", ["@%p1 ", "@!%p1 ", "branch", "arms"])
-@pytest.mark.parametrize("bits", [32, 64])
+@pytest.mark.parametrize("guard", quick(["@%p1 ", "@!%p1 ", "branch", "arms"], ["@!%p1 ", "arms"]))
+@pytest.mark.parametrize("bits", quick([32, 64], [32]))
 def test_pairs_under_guards_and_across_branches(bits, guard):
     """Where the giver does not execute the flag stays; where the paths meet it is that of the lane's own path."""
     run([[("add.cc", "u", (2, 3, 1), ""), (giver, "u", (1, 2, 3), guard), (taker, "u", (2, 1, 4), "")]
@@ -115,14 +115,14 @@ def random_chain(rng):
              rng.choice(guards)) for _ in range(rng.randrange(2, 9))]
 
 
-@pytest.mark.parametrize("seed", quick(range(40), (0, 1)))
+@pytest.mark.parametrize("seed", quick(range(40), (0,)))
 def test_random_chains(seed):
     rng = random.Random(seed)
     bits = 32 << seed % 2
     run([random_chain(rng) for _ in range(20)], bits, seed)
 
 
-@pytest.mark.parametrize("count", quick((48, 2000), (48,)))
+@pytest.mark.parametrize("count", quick((6, 48, 2000), (6,)))
 def test_division_of_128_bits(count):
     """As nvcc 13.0 compiles `div128.cu`: quotients of unsigned numbers, remainders of signed ones."""
     rng = random.Random(count)

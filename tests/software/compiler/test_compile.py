@@ -143,7 +143,7 @@ def test_control_flow_of_nvcc(images, name):
     assert not any(differences(job, arrays).values())
 
 
-@pytest.mark.parametrize("name", ["nest", "mixed", "multiply"])
+@pytest.mark.parametrize("name", quick(["nest", "mixed", "multiply"], ["mixed"]))
 def test_control_flow_of_nvcc_survives_preemption(images, name):
     job = make_job(name)
     happened = 0
@@ -184,7 +184,7 @@ def random_job(kernel):
                {"output": np.frombuffer(kernel.expected(), np.uint8)})
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", quick(range(4), range(2)))
 def test_random_kernels_match_the_interpreter(seed):
     kernel = RandomKernel(seed, depth=2 + seed % 3, nested_leaves=seed % 2 == 0)
     image = compile_ptx(kernel.ptx, options=CompileOptions(interval=40))["random_kernel"]

@@ -10,6 +10,7 @@ from caesura.sim import open_device
 from caesura.sim.testing.ptx.evaluate import evaluate
 from caesura.software.compiler import CompileError, compile_ptx
 from caesura.software.compiler.library import ROUTINES, routine
+from support.selection import quick
 from support.software.ptx_bench import THREADS, check
 
 REGISTER = {"s16": "%rs", "u16": "%rs", "s32": "%r", "u32": "%r", "s64": "%rd", "u64": "%rd", "f32": "%r", "f64": "%rd"}
@@ -47,7 +48,7 @@ def meaning(opcode):
     return values
 
 
-@pytest.mark.parametrize("opcode", ROUTINES)
+@pytest.mark.parametrize("opcode", quick(ROUTINES, [*ROUTINES][::3]))
 def test_every_routine(opcode):
     a, b = patterns(1), patterns(2)
     prefix, bits, values = REGISTER[opcode.rsplit(".", 1)[1]], int(opcode[-2:]), meaning(opcode)

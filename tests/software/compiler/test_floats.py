@@ -92,6 +92,7 @@ def test_a_product_and_a_sum_are_rounded_one_by_one():
     assert any(add(mul(*x[:2]), x[2]) != multiply_add(*x, "rn") for x in zip(a, b, c, strict=True))
 
 
+@pytest.mark.full
 def test_constants_in_every_place():
     a, b, c = operands(5)
     cases = []

@@ -14,6 +14,7 @@ import pytest
 
 from caesura.software.kernels import KERNELS, opencl
 from caesura.software.kernels.doubles import DOUBLES
+from support.selection import quick
 
 SEEDS = ("0", "1", "4242")
 DATA = Path(__file__).with_name("data")
@@ -45,8 +46,9 @@ def check(cases, limit):
         assert [pair for pair in zip(first, other, strict=True) if pair[0] != pair[1]] == []
 
 
-def test_nothing_depends_on_the_hash_seed():
-    check(QUICK, 120)
+@pytest.mark.parametrize("cases", quick([QUICK, QUICK[1:3]], [QUICK[1:3]]), ids=len)
+def test_nothing_depends_on_the_hash_seed(cases):
+    check(cases, 120)
 
 
 @pytest.mark.full

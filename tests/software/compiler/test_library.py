@@ -9,6 +9,7 @@ import pytest
 
 from caesura.sim.testing.ptx.evaluate import evaluate
 from caesura.software.compiler.library import ROUTINES, routine
+from support.selection import quick
 
 U32, U64 = np.uint32, np.uint64
 COUNT = 1 << 12
@@ -120,7 +121,7 @@ def strata(kind, seed, count) -> Iterator[tuple[Any, Any]]:
     return Numbers(kind, seed, count).pairs()
 
 
-@pytest.mark.parametrize("kind, name", [(np.float32, "f32"), (np.float64, "f64")])
+@pytest.mark.parametrize("kind, name", quick([(np.float32, "f32"), (np.float64, "f64")], [(np.float32, "f32")]))
 @pytest.mark.parametrize("count", [COUNT, pytest.param(FULL // 12, marks=[pytest.mark.full, LONG])])
 def test_division_and_roots_are_rounded_correctly(kind, name, count):
     for a, b in strata(kind, 1, count):

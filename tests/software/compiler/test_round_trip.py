@@ -93,7 +93,7 @@ def test_readelf_reads_the_image(images, tmp_path):
         assert int(symbols[name][2], 0) == 8 * len(image.code) and symbols[name][3] == "FUNC"
 
 
-@pytest.mark.parametrize("names", [pytest.param(SOME, id="some"),
+@pytest.mark.parametrize("names", [pytest.param(SOME, id="some", marks=pytest.mark.full),
                                    pytest.param(KERNELS.keys() - SOME, id="others", marks=pytest.mark.full)])
 def test_the_same_source_gives_the_same_bytes(names, tmp_path):
     """Shipped kernels, nvcc's control flow and random kernels, in two processes with different hash seeds.

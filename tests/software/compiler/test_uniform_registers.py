@@ -20,6 +20,7 @@ from caesura.software.compiler.ir.spec import IRError, verify
 from caesura.software.compiler.ir.text import parse, show
 from caesura.software.compiler.uniform.scalarize import use_uniform_registers
 from caesura.software.kernels import KERNELS
+from support.selection import quick
 
 GEOMETRY = PRESETS["gtx480"].replace(stack_depth=64)
 
@@ -356,7 +357,7 @@ def test_much_random_control_flow():
         run.check()
 
 
-@pytest.mark.parametrize("mechanism", list(Mechanism), ids=lambda m: m.name)
+@pytest.mark.parametrize("mechanism", quick(Mechanism, [Mechanism.LIVE_CP]), ids=lambda m: m.name)
 def test_preempted_anywhere(mechanism):
     """Uniform registers come back, and no vector register was saved in their place: the others return scrambled."""
     for seed in (3, 8):

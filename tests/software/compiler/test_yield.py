@@ -17,6 +17,7 @@ from caesura.software.compiler.image.lift import lift
 from caesura.software.compiler.preemption.check import check_code, check_image
 from caesura.software.compiler.preemption.idempotence import idempotence
 from caesura.software.compiler.preemption.intervals import InvalidCode
+from support.selection import quick
 from support.sim.yields import HEAD, images
 
 YIELDING = ("consumer", "chain", "graph", "polite")
@@ -160,7 +161,7 @@ def test_a_vector_that_forgets_a_register_is_found(name):
         check_image(lost)
 
 
-@pytest.mark.parametrize("kind", ROUTINES)
+@pytest.mark.parametrize("kind", quick(ROUTINES, [*ROUTINES][::3]))
 @pytest.mark.parametrize("name", YIELDING)
 def test_routines_go_back_over_nothing_that_watches_or_yields(name, kind):
     image = with_routines(images()[name], G, ROUTINES[kind].kind, form=ROUTINES[kind].form)

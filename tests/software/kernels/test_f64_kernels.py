@@ -66,7 +66,7 @@ def test_every_result_is_a_number_that_was_computed():
         assert np.isfinite(expected).all() and (expected != job.arguments[array]).all()
 
 
-@pytest.mark.parametrize("mechanism", list(Mechanism), ids=lambda m: m.name)
+@pytest.mark.parametrize("mechanism", quick(Mechanism, [Mechanism.LIVE_TB]), ids=lambda m: m.name)
 def test_one_tb_survives_preemption_anywhere(image, mechanism):
     job, saved, at = nbody_job(60, 2, 8), 0, 1 + 17 * mechanism
     while True:

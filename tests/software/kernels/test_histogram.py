@@ -101,7 +101,7 @@ def test_reference_is_what_the_source_says():
     assert job.expected["counter"].tolist() == [chosen] and job.expected["tickets"].sum() == chosen
 
 
-@pytest.mark.parametrize("mechanism", Mechanism)
+@pytest.mark.parametrize("mechanism", quick(Mechanism, [Mechanism.LIVE]))
 def test_preempted(mechanism):
     job, image, saved = histogram_job(2, 1, 9, 64), compiled(), 0
     for at in range(40, 400, 90):

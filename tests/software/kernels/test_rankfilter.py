@@ -49,7 +49,7 @@ def test_results_are_right(image, size):
     assert not any(differences(job, arrays).values())
 
 
-@pytest.mark.parametrize("mechanism", list(Mechanism))
+@pytest.mark.parametrize("mechanism", quick(Mechanism, [Mechanism.LIVE_TB]))
 @pytest.mark.parametrize("guest", ["rankfilter", "hostile"])
 def test_results_are_right_after_a_preemption_for_a_kernel_that_also_has_local_memory(image, mechanism, guest):
     job = rankfilter_job(3 * 64 - 5, 9, 5, threads=64)

@@ -9,6 +9,7 @@ from caesura.sim import open_device
 from caesura.sim.scenario import Work, differences, run_preemption, start_job
 from caesura.software.compiler.codegen.disassemble import disassemble
 from caesura.software.kernels import hostile, kernel, warpscan_job
+from support.selection import quick
 
 GTX480 = PRESETS["gtx480"]
 SMALL = GTX480.replace(warps=8, tb_slots=2)
@@ -68,7 +69,7 @@ def test_it_uses_every_kind_of_exchange():
     assert all(f"    {name} " in text for name in ("shfl.up", "shfl.bfly.i", "shfl.idx", "ballot", "match"))
 
 
-@pytest.mark.parametrize("mechanism", list(Mechanism), ids=lambda m: m.name)
+@pytest.mark.parametrize("mechanism", quick(Mechanism, [Mechanism.LIVE_CP]), ids=lambda m: m.name)
 @pytest.mark.parametrize("width", ["32 lanes", "8 lanes"])
 def test_one_tb_survives_preemption_anywhere(width, mechanism):
     geometry, image, saved, at = WIDTHS[width], compiled(), 0, 1 + 37 * mechanism

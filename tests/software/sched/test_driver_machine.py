@@ -9,6 +9,7 @@ from caesura.sim.memory import ErrorRange
 from caesura.software.compiler import compile_ptx
 from caesura.software.driver import Closed, DriverError
 from caesura.software.sched import DriverMachine, EventKind, MachineError, PreemptWay, QueueSpec, Work, WorkState
+from support.selection import quick
 from support.sim.queues import DEVICE
 from support.sim.sched import LIMIT, MEMORY, TINY, events, kinds, machine, work, wrong
 
@@ -91,7 +92,7 @@ def test_of_two_that_are_switched_at_once_it_is_not_told_what_each_took():
     made.close()
 
 
-@pytest.mark.parametrize("name", ["golden", "rtl"])
+@pytest.mark.parametrize("name", quick(["golden", "rtl"], ["golden"]))
 def test_a_work_is_taken_off_one_sm_of_two(name):
     made = DriverMachine(open_device(name, TWO, MEMORY))
     assert made.sms == 2
@@ -114,7 +115,7 @@ def test_a_work_is_taken_off_one_sm_of_two(name):
     made.close()
 
 
-@pytest.mark.parametrize("name", ["golden", "rtl"])
+@pytest.mark.parametrize("name", quick(["golden", "rtl"], ["golden"]))
 def test_after_that_commands_go_to_all_sms_again(name):
     made = DriverMachine(open_device(name, TWO, MEMORY))
     signal = made.submit(made.queue(QueueSpec()), work("rankfilter", 14))
@@ -205,6 +206,7 @@ def test_a_closed_machine_says_so():
         made.submit(queue, work("vecadd", 1))
 
 
+@pytest.mark.full
 def test_memory_of_works_is_given_back():
     """More than there is at once."""
     made = machine("golden")

@@ -11,6 +11,7 @@ from caesura.software.compiler.amdgpu.masks import Change, masks
 from caesura.software.compiler.amdgpu.operands import EXEC, is_vector
 from caesura.software.compiler.flashback.blocks import Block, Effect
 from caesura.software.compiler.flashback.costs import Objective
+from support.selection import quick
 from support.software.amdgpu_random import random_kernel
 from support.software.amdgpu_run import planned, run, same_memory, small
 from support.software.amdgpu_wave import Wave
@@ -90,7 +91,7 @@ def hazards(one):
     return dataclasses.replace(one, effect=Effect.COMPUTE, region="") if one.effect is Effect.READ else one
 
 
-@pytest.mark.parametrize("fault", [old_values, kept_parts, exec_mask, hazards])
+@pytest.mark.parametrize("fault", quick([old_values, kept_parts, exec_mask, hazards], [old_values, kept_parts]))
 def test_planted_faults_are_noticed(fault):
     """Of the analysis, not of what runs: without these operands or hazards some kernel goes wrong."""
     def changed(seed):

@@ -10,6 +10,7 @@ from caesura.software.compiler.amdgpu import AssemblyError, parse, read
 from caesura.software.compiler.amdgpu.front_end import analysed
 from caesura.software.compiler.amdgpu.text import Directive, Label, Statement, statements
 from caesura.software.kernels.opencl import KERNELS
+from support.selection import quick
 from support.software.amdgpu_run import small
 
 CORPUS = sorted((Path(__file__).parent / "corpus").glob("*.s"))
@@ -95,7 +96,7 @@ def test_a_kernel_is_chosen(tmp_path):
         read(tmp_path / "none.s")
 
 
-@pytest.mark.parametrize("path", CORPUS, ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", quick(CORPUS, CORPUS[::3]), ids=lambda path: path.stem)
 def test_damaged_files_are_read_or_refused(path):
     """Letters and lines are changed, dropped and doubled: whatever comes, it is no other exception."""
     lines, rng, refused = path.read_text().split("\n"), random.Random(1), 0

@@ -15,6 +15,7 @@ from caesura.software.compiler.flashback.costs import Costs, Objective
 from caesura.software.compiler.flashback.derivations import How, Walk
 from caesura.software.compiler.flashback.routines import Action, Step
 from caesura.software.compiler.flashback.search import Search, Technique
+from support.selection import quick
 from support.software.flashback_machine import (
     LANES,
     PREDICATE,
@@ -77,9 +78,10 @@ def campaign(first: int, count: int, stops: int | None = None) -> Counter:
     return used
 
 
-def test_random_programs_are_brought_back():
+@pytest.mark.parametrize("count", quick([500, 60], [60]))
+def test_random_programs_are_brought_back(count):
     """And all that a routine can do is done in some of them."""
-    used = campaign(0, 500)
+    used = campaign(0, count)
     assert min(used[kind] for kind in ("load", "execute", "revert", "revert first", "backup")) > 4, used
 
 
@@ -117,12 +119,14 @@ def clock_again(instruction):
 
 
 @pytest.mark.parametrize("fault", [
-    without_guard, without_mask, without_old_destination, load_past_a_store, clock_again])
+    without_guard, without_mask, without_old_destination,
+    pytest.param(load_past_a_store, marks=pytest.mark.full), clock_again])
 def test_what_an_analysis_must_not_forget_is_noticed(fault):
     """Plans for the program as the fault sees it; its true liveness."""
     assert any(fails(seed, fault) for seed in range(600))
 
 
+@pytest.mark.full
 def test_a_shift_that_loses_bits_is_noticed(monkeypatch):
     from support.software import flashback_machine
     monkeypatch.setitem(flashback_machine.REVERSED, ("shl", 0), lambda d, n: d >> (n & np.uint32(31)))

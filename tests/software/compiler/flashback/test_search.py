@@ -18,6 +18,7 @@ from caesura.software.compiler.flashback.blocks import (
 from caesura.software.compiler.flashback.costs import Costs, Objective
 from caesura.software.compiler.flashback.routines import Action
 from caesura.software.compiler.flashback.search import Search, Technique, rank
+from support.selection import quick
 from support.software.flashback_judge import least_size, relaxed_size
 from support.software.flashback_machine import random_program
 
@@ -85,11 +86,12 @@ def test_figure_6_does_both():
     assert (saved, before, resumed) == (["R0", "R2"], [4], [2])
 
 
+@pytest.mark.parametrize("count", quick([150, 15], [15]))
 @pytest.mark.parametrize("objective", Objective)
-def test_each_technique_refines_the_one_before(objective):
+def test_each_technique_refines_the_one_before(objective, count):
     """LIVE >= strict >= relaxed >= reverting >= with backups; relaxed as Algorithm 1; nothing
     that only computes forwards is below the minimum cut."""
-    for seed in range(150):
+    for seed in range(count):
         block = random_program(random.Random(seed), 24).block
         search = Search(block, COSTS)
         plans = [search.plan(at, objective) for at in range(len(block.instructions) + 1)]
@@ -167,6 +169,7 @@ def seconds(length):
     return time.process_time() - began
 
 
+@pytest.mark.full
 def test_time_grows_with_the_length_of_a_block():
     """And not with more than that: four times as long takes about four times as long."""
     short, long = min(seconds(1000) for _ in range(2)), min(seconds(4000) for _ in range(2))

@@ -34,7 +34,7 @@ def test_there_are_twelve():
 
 
 @pytest.mark.parametrize("form", RoutineForm, ids=routine_id)
-@pytest.mark.parametrize("name", quick(TABLE_ONE, ["relu", "matvec"]))
+@pytest.mark.parametrize("name", quick(TABLE_ONE, ["relu"]))
 def test_sampled_instructions(name, form):
     c = campaign(name, form)
     requests, saved = totals(c.at_cycles(Mechanism.LIVE_CP, range(3, c.cycles, c.cycles // SAMPLES),
