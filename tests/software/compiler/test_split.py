@@ -180,7 +180,7 @@ def test_code_split_everywhere_is_right(seed, monkeypatch):
     """Without any colouring as a hint: results are right, and lanes wait nowhere else than without the copies."""
     kernel = RandomKernel(seed, grid=(1,), depth=3, statements=8, nested_leaves=seed % 2 == 0)
     colored = compile_ptx(kernel.ptx)[kernel.name]
-    monkeypatch.setattr(allocation, "_colored", lambda kernel, limit: {})
+    monkeypatch.setattr(allocation, "_colored", lambda kernel, limit, predicates: {})
     image = compile_ptx(kernel.ptx)[kernel.name]
     assert image.registers <= colored.registers and image.code != colored.code
     assert image.stack_depth == colored.stack_depth

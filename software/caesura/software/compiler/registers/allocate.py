@@ -51,13 +51,9 @@ def allocate(kernel: Kernel, max_registers: int) -> None:
         _spill(kernel, max_registers, slots.vectors)
         needed = pressure(kernel)
     limit = min(int(needed * TIGHT), max_registers)
-    trial = _in_own_groups(kernel)
-    numbers = _color_vectors(trial)
-    if max(numbers.values(), default=-1) < limit:
-        kernel.blocks = trial.blocks
-        _rename(kernel, predicates | {reg: Reg("R", number) for reg, number in numbers.items()})
-    else:
-        split(kernel, limit, numbers, slots.vectors)
+    hints = _colored(kernel, limit, predicates)
+    if hints is not None:
+        split(kernel, limit, hints, slots.vectors)
         _rename(kernel, predicates)
     finish_calls(kernel)
 
@@ -77,6 +73,18 @@ def _spill(kernel: Kernel, max_registers: int, slots: Collection[Reg]) -> None:
         raise CompileError(f"kernel {kernel.name} needs at least {count} vector registers, the rest of its values in "
                            f"local memory; the target has {max_registers}", kernel.source)
     raise CompileError(f"kernel {kernel.name} needs more than {MAX_REGISTERS} vector registers", kernel.source)
+
+
+def _colored(kernel: Kernel, limit: int, predicates: dict[Reg, Reg]) -> dict[Reg, int] | None:
+    """Colour vector registers, and rename them and predicates; if more than `limit` are needed, leave `kernel` as it is
+    and return the colours."""
+    trial = _in_own_groups(kernel)
+    numbers = _color_vectors(trial)
+    if max(numbers.values(), default=-1) >= limit:
+        return numbers
+    kernel.blocks = trial.blocks
+    _rename(kernel, predicates | {reg: Reg("R", number) for reg, number in numbers.items()})
+    return None
 
 
 def _in_own_groups(kernel: Kernel) -> Kernel:
