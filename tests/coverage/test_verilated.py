@@ -68,6 +68,7 @@ def moving(dut):
     return testbench
 
 
+@pytest.mark.full
 def test_two_shifts_in_a_row_are_as_long_as_both():
     """The sum of both distances has a bit more than each: Verilator 5.048 and 5.050 get that wrong by themselves."""
     dut = Shifted()

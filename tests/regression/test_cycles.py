@@ -16,7 +16,6 @@ from caesura.sim.bench.recording import NOTHING, compare
 from caesura.sim.bench.state_bits import state_bits
 from caesura.sim.memory import MemoryTiming
 from caesura.software.kernels import KERNELS
-from support.selection import quick
 
 RECORDED = Path(__file__).parent / "recorded"
 GTX480 = PRESETS["gtx480"]
@@ -40,12 +39,14 @@ def sampled(name, mechanism):
     return compare("gtx480", [row for row in recorded(RECORDED, "gtx480", name) if row.key in keys], rows)
 
 
-@pytest.mark.parametrize("name, mechanism", quick(SAMPLES, SAMPLES[-1:]), ids=lambda x: getattr(x, "label", x))
+@pytest.mark.full
+@pytest.mark.parametrize("name, mechanism", SAMPLES, ids=lambda x: getattr(x, "label", x))
 def test_sampled_rows_are_as_recorded(name, mechanism):
     found = sampled(name, mechanism)
     assert not found, report(found)
 
 
+@pytest.mark.full
 def test_a_slower_memory_is_noticed(monkeypatch):
     timing = MemoryTiming.of(GTX480.replace(memory_latency=GTX480.memory_latency + 1))
     monkeypatch.setattr(MemoryTiming, "of", lambda g: timing)

@@ -363,7 +363,7 @@ _DISPATCH = {
     "control.commands.queue": (
         _bookkeeping("held kernel resume partial moved tried begun parameters[]", _COMMAND),
     ),
-    "control.commands.queue.turns": (_bookkeeping("above", "whose turn it is"),),
+    "control.commands.queue.turns": (_bookkeeping("before_#_#", "whose turn it is"),),
     "control.grid": (
         _descriptor("places launched exhausted",
                     "TBs not yet launched need no image: the kernel slot keeps count; "
@@ -598,7 +598,7 @@ _YIELDS: dict[str, tuple[Elements, ...]] = {
         _bookkeeping("going refused", "of the TB that is being saved"),
         _descriptor("yields", "counts since the start of the kernel"),
     ),
-    "control.commands.queue": (_bookkeeping("yielder", _COMMAND),),
+    "control.commands.queue": (_bookkeeping("yielder lacking", _COMMAND),),
     "control.commands.queue.wake_refusals control.commands.queue.leave_refusals": (
         _bookkeeping("left pausing tries_#", _REFUSALS),
     ),
