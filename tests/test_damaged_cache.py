@@ -86,7 +86,8 @@ def test_systemverilog(folder, kind, seed):
     other.write_bytes(b"text")
     mend = damage(kind, path, seed, [other])
     again(path, make, right, mend, lambda: len(made))
-    assert len(made) == 2 + (kind == "folder"), "made once more where it could not be kept"
+    # A bit of gzip's header, such as the time, changes nothing; what cannot be kept is made once more.
+    assert len(made) in ((1, 2) if kind == "flip" else (2 + (kind == "folder"),))
     mend = damage(kind, path.with_name(path.name + cache.RECORD_SUFFIX), seed, [other])
     assert make() == right
     mend()

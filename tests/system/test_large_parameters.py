@@ -22,7 +22,7 @@ MEMORY = 1 << 21
 WAYS = ("occupied", "live", "live+cp", "live+tb")
 
 
-@pytest.fixture(params=["golden-one", "golden-two", "rtl-one", pytest.param("rtl-two", marks=pytest.mark.full)])
+@pytest.fixture(params=quick(["golden-one", "golden-two", "rtl-one", "rtl-two"], ["golden-two"]))
 def device(request):
     backend, sms = request.param.split("-")
     with open_device(backend, DEVICE if sms == "two" else "tiny", memory_bytes=MEMORY) as device:
@@ -35,6 +35,13 @@ def test_members_of_a_large_structure_by_value(device, size):
     assert work.image.parameter_bytes == size
     device.wait(work.launch)
     work.check()
+
+
+def test_all_that_ptx_allows_on_the_rtl():
+    with open_device("rtl", "tiny", memory_bytes=MEMORY) as device:
+        work = ManyParameters(device, SIZES[-1]).start()
+        device.wait(work.launch)
+        work.check()
 
 
 @pytest.mark.parametrize("size", quick(SIZES[1:], SIZES[-1:]))
@@ -59,7 +66,7 @@ def test_preempted_at_random_and_without_a_slot(device, size, seed):
     assert times
 
 
-@pytest.mark.parametrize("size", SIZES[1:])
+@pytest.mark.parametrize("size", quick(SIZES[1:], SIZES[-1:]))
 def test_taken_over_by_another_machine_from_memory_alone(size):
     with open_device("golden", "tiny", memory_bytes=MEMORY) as first:
         work = ManyParameters(first, size, 3).start()

@@ -11,8 +11,13 @@ from support.hw.stream_bench import simulate
 from support.selection import quick
 
 G = preset("tiny").replace(kernel_slots=3, watches=3, entries=6)
-NEAR = (0, 1, 5, 6, 7, 1 << 24, (1 << 24) + 5)
-"""Segments that differ in a low or a high bit."""
+SEGMENT_BITS = len(component(WatchTable, G).written.segment)
+
+
+def neighbours(rng):
+    """Segments of which each differs from the first in one bit."""
+    base = rng.getrandbits(SEGMENT_BITS)
+    return [base, *(base ^ 1 << bit for bit in rng.sample(range(SEGMENT_BITS), 4))]
 
 
 class Model:
@@ -58,14 +63,17 @@ async def place(ctx, dut, residents):
 @pytest.mark.parametrize("seed", quick(range(3), [0]))
 def test_who_is_woken(seed):
     dut, rng = component(WatchTable, G), random.Random(seed)
-    residents = [(rng.randrange(G.kernel_slots), t) for t in range(G.tb_slots)]
+    residents = [(rng.randrange(G.kernel_slots), entry) for entry in rng.sample(range(G.context_entries), G.tb_slots)]
 
     async def bench(ctx):
         each, model, woken = await place(ctx, dut, residents), Model(residents), 0
-        for _ in range(500):
-            written = rng.choice(NEAR) if rng.random() < 0.2 else None
-            noticed = sorted(rng.choices(NEAR, k=2)) if rng.random() < 0.1 else None
-            watch = (rng.randrange(G.tb_slots), rng.choice(NEAR)) if rng.random() < 0.4 else None
+        near = neighbours(rng)
+        for _ in range(1000):
+            if rng.random() < 0.03:
+                near = neighbours(rng)
+            written = rng.choice(near) if rng.random() < 0.2 else None
+            noticed = sorted(rng.choices(near, k=2)) if rng.random() < 0.1 else None
+            watch = (rng.randrange(G.tb_slots), rng.choice(near)) if rng.random() < 0.4 else None
             cancel = rng.randrange(G.tb_slots) if rng.random() < 0.05 else None
             clear = rng.getrandbits(G.tb_slots) if rng.random() < 0.05 else 0
             away = [(rng.getrandbits(G.context_entries) if rng.random() < 0.02 else ~0) & (1 << G.context_entries) - 1
