@@ -40,7 +40,6 @@ def comparisons(text: str) -> list[int]:
     return found
 
 
-@pytest.mark.full
 def test_names_are_compared_in_the_table_only():
     files = [path for part in PARTS for path in (ROOT / part).rglob("*.py") if path != TABLE]
     assert {str(short(path)): lines for path in files if (lines := comparisons(path.read_text()))} == {}

@@ -120,7 +120,6 @@ def test_a_circle_is_found(tmp_path, monkeypatch):
     assert circles == [{"a", "b", "part.c"}]
 
 
-@pytest.mark.full
 def test_what_is_shipped_does_without_what_is_for_tests():
     """`caesura.sim.testing` is not in the wheel."""
     found = {name: imported(name, path, modules("caesura.sim"), "caesura.sim")

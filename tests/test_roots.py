@@ -34,7 +34,6 @@ def python(*command, roots):
     return done.stdout
 
 
-@pytest.mark.full
 def test_every_file_is_one_module():
     found = json.loads(python(ROOT / "tests" / "support" / "every_module.py", roots=[ROOT / "src"]))
     files = {Path(file) for file in found["files"].values()} | {ROOT / "src" / "caesura" / "__init__.py"}

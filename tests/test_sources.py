@@ -47,7 +47,6 @@ def test_support_in_turn_is_found():
     assert "trace_processor.js" in {file.name for file in support(source("tests/sim/report/test_timeline.py"))}
 
 
-@pytest.mark.full
 def test_no_other_room_imports_a_leaf():
     """Nor by a name in a text: the command line, benches and blocks do, and are leaves."""
     modules = [file for part in PARTS for file in source(part).rglob("*.py")
