@@ -19,7 +19,7 @@ MUTATIONS = 60
 
 
 def outcome(text, plain):
-    """What a text is: its module with the column of each part, or the message."""
+    """Return the module of a text with the column of each part, or the message."""
     try:
         module = parse(text, "x.ptx", plain)
     except CompileError as error:

@@ -1,4 +1,4 @@
-"""What spares the compiler work changes nothing: each short cut next to the long way round."""
+"""Short cuts of the compiler change nothing: each is compared with the long way round."""
 
 import heapq
 import random

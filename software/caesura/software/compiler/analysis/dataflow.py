@@ -46,7 +46,7 @@ def solve(analysis: Analysis[Fact], graph: DiGraph, first: Mapping[str, Fact] | 
     analysis : Analysis
     graph : DiGraph
     first : mapping of str to Fact, optional
-        What `Analysis.transfer` makes of `Analysis.start` at each node, if that is known.
+        The result of `Analysis.transfer` for `Analysis.start` at each node, if the caller knows it.
 
     Returns
     -------

@@ -86,7 +86,7 @@ class Definitions:
     ----------
     tree : DominatorTree
     reads : dict of str to list of tuple of Reg
-        What each operation of a block reads.
+        The registers that each operation of a block reads.
     only : dict of Reg to (Op or None)
         The definition of a register that has one, without guard; else None. Registers that nothing writes are missing.
     """

@@ -1,4 +1,4 @@
-"""What a pass says that it has done."""
+"""The answer of a pass: whether it has changed a kernel."""
 
 from __future__ import annotations
 

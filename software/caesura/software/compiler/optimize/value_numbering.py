@@ -182,7 +182,7 @@ class _Numbering:
 
 
 _UNKNOWN: tuple[int, str | None] = -1, ""
-"""What is known of a register that has no number: one of no region."""
+"""Stands for a register without a number; it has no region."""
 
 
 _ALWAYS = functools.cache(lambda name: not (
