@@ -4,8 +4,10 @@ import contextlib
 import os
 import random
 import signal
+import sys
 import threading
 import time
+from collections import deque
 
 import pytest
 
@@ -158,14 +160,16 @@ def own_exception():
     raise TimeoutError
 
 
-# what comes within a callback of the interpreter (garbage, weak references) can be raised to nobody
-@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 @pytest.mark.usefixtures("interruptible")
 @pytest.mark.parametrize("press", [lambda: signal.raise_signal(signal.SIGINT), own_exception], ids=["ctrl-c", "own"])
 @pytest.mark.parametrize("poll", [lambda device, launch: (launch.progress, device.read("event")),
                                   lambda device, launch: (launch.finished, device.advance(20))],
                          ids=["read", "advance"])
-def test_interrupts_at_any_moment_leave_the_device_to_others(press, poll):
+def test_interrupts_at_any_moment_leave_the_device_to_others(press, poll, monkeypatch):
+    # what comes within a callback of the interpreter (garbage, weak references) can be raised to nobody; no hook
+    # of Python code tells of it, as the next interrupt would come within that hook
+    unraised = deque()
+    monkeypatch.setattr(sys, "unraisablehook", unraised.append)
     with open_device("golden", "tiny", memory_bytes=MEMORY) as device:
         work, came = Stirring(device, LONG), 0
 
@@ -187,6 +191,7 @@ def test_interrupts_at_any_moment_leave_the_device_to_others(press, poll):
         device.kill(work.launch)
         with pytest.raises(KeyboardInterrupt):
             signal.raise_signal(signal.SIGINT)
+    assert {one.exc_type for one in unraised} <= {KeyboardInterrupt, TimeoutError}
 
 
 class EndedTransport(GoldenTransport):
