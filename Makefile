@@ -68,7 +68,7 @@ verilog: setup
 
 # gfx906 assembly of the OpenCL kernels, and of those that the reader of AMD's assembly is tried on; needs clang-19.
 opencl:
-	@sh tools/compile_opencl.sh software/caesura/software/kernels/opencl
+	@sh tools/compile_opencl.sh software/kernels/opencl
 	@sh tools/compile_opencl.sh tests/software/compiler/amdgpu/corpus CL2.0
 
 # Wheel and sdist, with the ready-made SystemVerilog.
