@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from caesura.software.driver.transport import Transport
 
 if __name__ != "caesura.sim":
-    raise ImportError("import caesura.sim: a class that was imported under two names would be two classes")
+    raise ImportError("import caesura.sim: under two names a class would be two classes")
 
 __all__ = ["BACKENDS", "open_transport", "open_device"]
 
