@@ -424,8 +424,12 @@ class PreemptEngine(wiring.Component):
             entries.clear.eq(resume.begin | adopt.clear), adopt.idle.eq(reader.idle),
             self.core.warps.restore_uniform.eq(restore.restore_uniform),
         ]
-        for part in (entries, restore):
-            m.d.comb += [part.words.eq(unpacker.words), part.level.eq(unpacker.level)]
+        # A record is none of the entries, though these may wait for more: those of a kernel before.
+        m.d.comb += [
+            entries.words.eq(unpacker.words), restore.words.eq(unpacker.words),
+            entries.level.eq(Mux(adopt.reading, 0, unpacker.level)),
+            restore.level.eq(unpacker.level),
+        ]
 
     def _read(self, m, sequencer, adopt, ahead, reader, unpacker, record, entries, restore):
         """What a resume and an adoption read: who asks, and who takes the words."""

@@ -89,7 +89,7 @@ class Residence:
 
     def _missing(self, launch: Launch) -> str:
         """Return what of a preempted launch is not in memory."""
-        path = f"kernel[{launch.slot}]"
+        path, over = f"kernel[{launch.slot}]", []
         for sm in range(self._host.geometry.sms):
             with self._host.of_sm(sm):
                 state = KernelState(self._host.fields(f"{path}.state")["state"])
@@ -99,6 +99,9 @@ class Residence:
                 return "some of it is still on the SM; preempt it without in_place"
             if state not in (KernelState.PREEMPTED, *ENDED):
                 return f"on SM {sm} it is {state.name.lower()}; preempt it there too"
+            over += [f"SM {sm}"] * (state is KernelState.FINISHED)
+        if over:
+            return f"it has ended on {', '.join(over)}, which memory does not say; resume it, and it ends elsewhere too"
         if launch.outcome:
             return "its last command failed, and memory does not hold all of it; preempt, resume or kill it"
         return ("not all of its thread blocks were preempted, so memory does not hold all of it; preempt it once more, "

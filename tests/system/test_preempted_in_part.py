@@ -38,6 +38,15 @@ def in_part(device, ended):
     return work
 
 
+def states_of(device, launch):
+    """The state of a launch on each SM."""
+    host, found = device.launcher.host, []
+    for sm in range(device.geometry.sms):
+        with host.of_sm(sm):
+            found.append(KernelState(host.fields(f"kernel[{launch.slot}].state")["state"]))
+    return found
+
+
 def refusal(device, launch):
     """Write a release past the driver; return why the machine does not take it."""
     with pytest.raises(CommandRefused, match="memory does not hold all of the kernel") as refused:
@@ -121,3 +130,25 @@ def test_what_is_not_preempted_is_not_released(state):
             device.launcher.command(Command.RELEASE, work.launch)
         assert refused.value.error is (CommandError.BUSY if state is KernelState.RUNNING else CommandError.NOT_RUNNING)
         work.finishes()
+
+
+@pytest.mark.parametrize("device", ["rtl-two"], indirect=True)
+def test_what_has_ended_on_an_sm_is_to_be_resumed(device):
+    """An SM that has found the grid used up has ended when the launch is taken from memory, and memory has no record of
+    it afterwards. A preempt once more would be refused, and is not advised."""
+    work = Stirring(device, 30)
+    while work.launch.progress[0] < BLOCKS - 1:
+        device.advance(20)
+    for _ in range(2):
+        assert device.preempt(work.launch).tbs == 1
+        device.release_slot(work.launch)
+        device.resume(work.launch)
+        device.advance(100)
+    assert set(states_of(device, work.launch)) == {KernelState.RUNNING, KernelState.FINISHED}
+    assert device.preempt(work.launch).tbs == 1
+    with pytest.raises(DriverError, match="keeps its kernel slot: it has ended on SM [01], which memory does not say; "
+                                          "resume it"):
+        device.release_slot(work.launch)
+    assert refusal(device, work.launch) is CommandError.NOT_IN_MEMORY
+    device.resume(work.launch)
+    work.finishes()
