@@ -382,7 +382,7 @@ def report(dut, rng, states):
     g = dut.geometry
     recorded = rng.choice([(1 << g.kernel_slots) - 1, rng.getrandbits(g.kernel_slots)])
     return {"states": list(states), "recorded": recorded,
-            "errors": [rng.choice(list(CommandError)) if rng.random() < rate / 3 else CommandError.NONE
+            "errors": [rng.choice(list(CommandError)) if rng.random() < 0.1 else CommandError.NONE
                        for _ in range(g.kernel_slots)],
             "switched": {"valid": int(rng.random() < 0.3), "kernel": rng.randrange(g.kernel_slots),
                          "kind": rng.choice(list(Switch))},
