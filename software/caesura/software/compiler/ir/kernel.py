@@ -184,7 +184,7 @@ class Op:
         """Registers written."""
         if self._written_defs is not self.defs:
             self._written_defs = self.defs
-            self._written = tuple([d for d in self.defs if d is not None])
+            self._written = tuple([d for d in self.defs if d is not None]) if None in self.defs else self.defs
         return self._written
 
     def read(self) -> tuple[Reg, ...]:
@@ -196,11 +196,13 @@ class Op:
 
     def _registers(self) -> tuple[Reg, ...]:
         found = []
-        for use in (*self.uses, self.guard):
+        for use in self.uses:
             if isinstance(use, Reg):
                 found.append(use)
             elif isinstance(use, Pred) and use.reg is not None:
                 found.append(use.reg)
+        if self.guard is not None and self.guard.reg is not None:
+            found.append(self.guard.reg)
         return tuple(found)
 
     def killed(self) -> tuple[Reg, ...]:

@@ -194,9 +194,9 @@ def opcode_parts(opcode: str) -> tuple[str, ...]:
     return base, *modifiers
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True, unsafe_hash=True)
 class Instruction:
-    """One instruction.
+    """One instruction, which nobody changes; it is not frozen, since each attribute would take three times as long.
 
     Attributes
     ----------
@@ -222,7 +222,7 @@ class Instruction:
     base: str = field(init=False, compare=False, repr=False)
 
     def __post_init__(self):
-        object.__setattr__(self, "base", opcode_parts(self.opcode)[0])
+        self.base = opcode_parts(self.opcode)[0]
 
     @property
     def modifiers(self) -> list[str]:
