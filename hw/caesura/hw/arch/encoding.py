@@ -140,11 +140,12 @@ class _Places(NamedTuple):
 
     def uniforms(self, instruction: Instruction) -> list[str]:
         """Return the fields of an instruction that name uniform registers."""
+        fields = instruction.fields
         found = list(self.always)
-        if self.b and instruction.get("b_uniform"):
+        if self.b and fields.get("b_uniform"):
             found.append("b")
-        if self.address and (instruction.get("base_uniform") or "ud" in instruction.op.operands
-                             and not instruction.get("no_base")):
+        if self.address and (fields.get("base_uniform") or "ud" in instruction.op.operands
+                             and not fields.get("no_base")):
             found.append("a")
         return found
 

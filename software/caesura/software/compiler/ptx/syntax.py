@@ -211,6 +211,8 @@ class Instruction:
         Of the opcode, from 1; 0 if not known.
     base : str
         Opcode without modifiers.
+    type : str
+        The last modifier, empty if there is none.
     """
 
     opcode: str
@@ -220,9 +222,11 @@ class Instruction:
     text: str
     column: int = field(default=0, compare=False)
     base: str = field(init=False, compare=False, repr=False)
+    type: str = field(init=False, compare=False, repr=False)
 
     def __post_init__(self):
-        self.base = opcode_parts(self.opcode)[0]
+        self.base, *modifiers = opcode_parts(self.opcode)
+        self.type = modifiers[-1] if modifiers else ""
 
     @property
     def modifiers(self) -> list[str]:

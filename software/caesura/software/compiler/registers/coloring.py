@@ -97,9 +97,10 @@ def _smallest_last(graph: Interference) -> list[Group]:
         others.discard(k)
     widths = [group.width for group in groups]
     weight = [sum(map(widths.__getitem__, others)) + _WIDE * widths[k] for k, others in enumerate(near)]
+    bits = [1 << k for k in range(len(groups))]
     waiting = [0] * (max(weight, default=0) + 1)  # the groups of each weight, as bits
     for k, w in enumerate(weight):
-        waiting[w] |= 1 << k
+        waiting[w] |= bits[k]
     order: list[Group] = []
     done = [False] * len(groups)
     least = 0
@@ -114,7 +115,7 @@ def _smallest_last(graph: Interference) -> list[Group]:
         width = widths[k]
         for other in near[k]:
             if not done[other]:
-                w, bit = weight[other], 1 << other
+                w, bit = weight[other], bits[other]
                 waiting[w] ^= bit
                 waiting[w - width] |= bit
                 weight[other] = w - width
