@@ -207,7 +207,9 @@ class Op:
 
     def killed(self) -> tuple[Reg, ...]:
         """Registers whose former value is lost in every lane: none if guarded."""
-        return () if self.guard is not None else self.written()
+        if self.guard is not None:
+            return ()
+        return self._written if self._written_defs is self.defs else self.written()
 
 
 class Summary(NamedTuple):

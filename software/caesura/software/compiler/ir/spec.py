@@ -158,7 +158,7 @@ def offset_fits(op: Op, offset: int) -> bool:
 
 def is_pure(op: Op) -> bool:
     """Whether `op` only computes its results (a load is; a volatile one, or one that watches, is not)."""
-    return not op.volatile and op.name not in EFFECTS
+    return op.name not in EFFECTS and not op.volatile
 
 
 def is_convergent(op: Op) -> bool:

@@ -16,9 +16,9 @@ __all__ = ["Name", "Number", "Negated", "Part", "Pair", "Address", "AddressOf", 
            "named", "opcode_parts", "renamed"]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True, unsafe_hash=True)
 class Name:
-    """A register, symbol, label or special register."""
+    """A register, symbol, label or special register; as `Instruction`, not frozen."""
 
     text: str
 
