@@ -23,7 +23,8 @@ class _Propagation:
         self._kernel = kernel
         self._known = definitions_of(kernel)
         self._folds: dict[Op, bool] = {}
-        self._copied = {op.dest for op in kernel.ops() if op.name in ("mov", "pand") and _moved(op) is not None}
+        self._copied = {op.dest for block in kernel.blocks for op in block.ops
+                        if op.name in ("mov", "pand") and _moved(op) is not None}
         self.changed = False
 
     def run(self) -> None:
