@@ -98,16 +98,17 @@ def _smallest_last(graph: Interference) -> list[Group]:
     widths = [group.width for group, _ in graph.groups]
     width_of = widths.__getitem__
     weight = [0] * len(widths)
-    waiting: dict[int, int] = {}  # the groups of each weight, as bits
-    bits = [1 << k for k in range(len(widths))]
     for k in groups:
-        weight[k] = w = sum(map(width_of, near[k])) + _WIDE * widths[k]
-        waiting[w] = waiting.get(w, 0) | bits[k]
+        weight[k] = sum(map(width_of, near[k])) + _WIDE * widths[k]
+    bits = [1 << k for k in range(len(widths))]
+    waiting = [0] * (max(weight, default=0) + 1)  # the groups of each weight, as bits
+    for k in groups:
+        waiting[weight[k]] |= bits[k]
     order: list[Group] = []
     done: set[int] = set()
     least = 0
     for _ in groups:
-        while not waiting.get(least):
+        while not waiting[least]:
             least += 1
         bit = waiting[least] & -waiting[least]
         waiting[least] ^= bit
@@ -118,8 +119,8 @@ def _smallest_last(graph: Interference) -> list[Group]:
         for other in near[k] - done:
             w, bit = weight[other], bits[other]
             waiting[w] ^= bit
-            weight[other] = w = w - width
-            waiting[w] = waiting.get(w, 0) | bit
+            waiting[w - width] |= bit
+            weight[other] = w - width
         least = max(least - width, 0)
     return order
 
