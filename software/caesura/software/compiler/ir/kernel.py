@@ -184,7 +184,9 @@ class Op:
         """Registers written."""
         if self._written_defs is not self.defs:
             self._written_defs = self.defs
-            self._written = tuple([d for d in self.defs if d is not None]) if None in self.defs else self.defs
+            self._written = self.defs  # pyright: ignore[reportAttributeAccessIssue]
+            if None in self.defs:
+                self._written = tuple([d for d in self.defs if d is not None])
         return self._written
 
     def read(self) -> tuple[Reg, ...]:
