@@ -15,9 +15,9 @@ _PREDICATES = ("guard", "pa", "pb", "pd")
 """Fields that are `PT` where they are left out."""
 
 
-@dataclass(frozen=True)
+@dataclass(slots=True)
 class Instruction:
-    """One machine instruction.
+    """One machine instruction, which nobody changes.
 
     Attributes
     ----------
@@ -118,8 +118,8 @@ class _Places(NamedTuple):
     ----------
     fields : tuple of (str, int, int)
         Name, lowest bit and mask of each field, but for one whose bits another has.
-    lows : dict of str to int
-        Lowest bit of each of these fields.
+    limits : dict of str to (int, int)
+        Lowest bit of each of these fields, and the first value that is too large for it.
     defaults : tuple of (str, int)
         Those that are not 0 where they are left out: name, and the word with that alone.
     groups : tuple of (str, int)
@@ -131,7 +131,7 @@ class _Places(NamedTuple):
     """
 
     fields: tuple[tuple[str, int, int], ...]
-    lows: dict[str, int]
+    limits: dict[str, tuple[int, int]]
     defaults: tuple[tuple[str, int], ...]
     groups: tuple[tuple[str, int], ...]
     always: tuple[str, ...]
@@ -140,11 +140,12 @@ class _Places(NamedTuple):
 
     def uniforms(self, instruction: Instruction) -> list[str]:
         """Return the fields of an instruction that name uniform registers."""
+        fields = instruction.fields
         found = list(self.always)
-        if self.b and instruction.get("b_uniform"):
+        if self.b and fields.get("b_uniform"):
             found.append("b")
-        if self.address and (instruction.get("base_uniform") or "ud" in instruction.op.operands
-                             and not instruction.get("no_base")):
+        if self.address and (fields.get("base_uniform") or "ud" in instruction.op.operands
+                             and not fields.get("no_base")):
             found.append("a")
         return found
 
@@ -156,7 +157,7 @@ def _places(code: int) -> _Places:
     fields = tuple((name, low, (1 << width) - 1) for name, (low, width) in FIELDS[op.format].items()
                    if name != unused)
     groups = (("d", op.data_registers), *((x, 2) for x in op.pairs if x in op.operands))
-    return _Places(fields, {name: low for name, low, _ in fields},
+    return _Places(fields, {name: (low, mask + 1) for name, low, mask in fields},
                    tuple((name, PT << low) for name, low, _ in fields if name in _PREDICATES),
                    tuple((name, group) for name, group in groups if group > 1),
                    tuple(name for name in "dabc" if "u" + name in op.operands),
@@ -171,21 +172,16 @@ def encode(instruction: Instruction) -> int:
     ValueError
         If a field is not of the format, out of range, or a register group is misaligned.
     """
-    op = instruction.op
-    layout, get, places = FIELDS[op.format], instruction.get, _places(op.code)
+    op, get = instruction.op, instruction.get
+    places = _places(op.code)
+    limits = places.limits
     word = op.code << 54
     for name, value in instruction.fields.items():
-        if name not in layout:
-            raise ValueError(f"{op.name}: format {op.format.name} has no field {name!r}")
-        width = layout[name][1]
-        if name == "imm" and -(1 << width - 1) <= value < 0:
-            value += 1 << width
-        elif name == "imm" and op.is_atomic and value >= 1 << width - 1:
-            raise ValueError(f"{op.name}: imm = {value} does not fit {width} bits with a sign")
-        if not 0 <= value < 1 << width:
-            raise ValueError(f"{op.name}: {name} = {value} does not fit {width} bits")
-        if name in places.lows:
-            word |= value << places.lows[name]
+        low, limit = limits.get(name, (0, 0))
+        if name == "imm" or not 0 <= value < limit:
+            value = _fitting(op, name, value)
+        if limit:
+            word |= value << low
     for name, bits in places.defaults:
         if name not in instruction.fields:
             word |= bits
@@ -198,6 +194,21 @@ def encode(instruction: Instruction) -> int:
         if get(name) >= UNIFORMS:
             raise ValueError(f"{op.name}: there is no uniform register {get(name)}")
     return word
+
+
+def _fitting(op: Opcode, name: str, value: int) -> int:
+    """Return the value of a field as its bits hold it, errors as `encode`."""
+    layout = FIELDS[op.format]
+    if name not in layout:
+        raise ValueError(f"{op.name}: format {op.format.name} has no field {name!r}")
+    width = layout[name][1]
+    if name == "imm" and -(1 << width - 1) <= value < 0:
+        value += 1 << width
+    elif name == "imm" and op.is_atomic and value >= 1 << width - 1:
+        raise ValueError(f"{op.name}: imm = {value} does not fit {width} bits with a sign")
+    if not 0 <= value < 1 << width:
+        raise ValueError(f"{op.name}: {name} = {value} does not fit {width} bits")
+    return value
 
 
 def decode(word: int) -> Instruction:

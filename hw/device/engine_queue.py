@@ -37,7 +37,8 @@ class EngineQueue(wiring.Component):
     preempt waits; those of a kernel that are ready to come back are brought back in passes when it
     is its turn, as by a resume. After a pass that has found too little room, TBs of no other kernel
     come back in this way: they might take each room that the kernel could have, and leave again to
-    wait for its TBs. Resumes of other kernels go on.
+    wait for its TBs. Resumes of other kernels go on, and so do kernels whose last pass memory has
+    refused: a TB of theirs may be parked, and only another pass gives its room back.
 
     Want of room and a refusal by memory are remembered apart. A kernel that has found no room waits
     until a TB has left the SM. Memory may refuse an eviction, or a TB that leaves or comes back by
@@ -233,14 +234,18 @@ class EngineQueue(wiring.Component):
         now = Signal(g.kernel_slots)  # that of what is handed over in this cycle
         wakes = Signal(g.kernel_slots)
         lacking = Signal(g.kernel_slots)  # whose last pass has found too little room
+        unsettled = Signal(g.kernel_slots)  # whose last pass memory has refused
         over = Signal(g.kernel_slots)  # that of TBs that have come back, or have not
         left = Signal(g.kernel_slots)  # that of one that has left, or has not
         mine = one_hot(self.kernel, g.kernel_slots)
         m.d.sync += lacking.eq(Mux(self.ended.valid & self.resume, Mux(
             self.ended.left, lacking | mine, lacking & ~mine), lacking)
             & (self.resumes | self.wakes) & ~self.first)
-        m.d.comb += [wakes.eq(self.wakes & ~tried & ~self.launching & ~self.pausing & Cat(
-            ~(lacking & ~(1 << k)).any() for k in range(g.kernel_slots))),
+        m.d.sync += unsettled.eq(Mux(self.ended.valid & self.resume, Mux(
+            self.ended.refused, unsettled | mine, unsettled & ~mine), unsettled) & ~self.first)
+        m.d.comb += [wakes.eq(self.wakes & ~tried & ~self.launching & ~self.pausing & (
+                         unsettled | Cat(~(lacking & ~(1 << k)).any()
+                                         for k in range(g.kernel_slots)))),
                      over.eq(Mux(self.ended.valid & self.resume, yielder, 0)),
                      refusals.refused.eq(Mux(self.ended.refused, over, 0)),
                      refusals.done.eq(Mux(self.ended.refused, 0, over)),

@@ -95,13 +95,14 @@ class Definitions:
         self.tree = _tree(flow_graph(kernel))
         self._ops = {block.label: block.ops[:] for block in kernel.blocks}
         self.reads = {block.label: [op.read() for op in block.ops] for block in kernel.blocks}
-        self.only: dict[Reg, Op | None] = {}
+        only: dict[Reg, Op | None] = {}
+        self.only = only
         self._written: dict[str, dict[Reg, list[int]]] = {}
         self._conditions: set[Reg] = set()
         for block in kernel.blocks:
             for op in block.ops:
                 for reg in op.written():
-                    self.only[reg] = op if reg not in self.only and op.guard is None else None
+                    only[reg] = op if reg not in only and op.guard is None else None
             if block.end.condition is not None and block.end.condition.reg is not None:
                 self._conditions.add(block.end.condition.reg)
 

@@ -85,12 +85,13 @@ def _over(blocks: Iterable[Block], graph: DiGraph) -> Liveness:
     for block in blocks:
         read: set[Reg] = set()
         killed: set[Reg] = set()
-        _read_condition(block, read)
-        for op in reversed(block.ops):
-            if gone := op.killed():
-                killed.update(gone)
-                read.difference_update(gone)
-            read.update(op.read())
+        for op in block.ops:
+            for reg in op.read():
+                if reg not in killed:
+                    read.add(reg)
+            killed.update(op.killed())
+        if block.end.condition is not None and block.end.condition.reg not in killed:
+            _read_condition(block, read)
         gen[block.label], kill[block.label] = frozenset(read), frozenset(killed)
     analysis = Analysis(forward=False, start=frozenset(), merge=frozenset.union,
                         transfer=lambda node, after: gen[node] | (after - kill[node]))

@@ -16,7 +16,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from caesura.hw.arch.encoding import Instruction, decode
-from caesura.hw.arch.geometry import PC_NONE
+from caesura.hw.arch.geometry import MAX_REGISTERS, PC_NONE
 from caesura.hw.arch.isa import PT
 
 from ..analysis.calls import summarise
@@ -235,5 +235,9 @@ def operation(instruction: Instruction, line: int = 0) -> Op:
     return Op(op.name.removesuffix(".i"), tuple(defs), tuple(uses), _guard(instruction), imm, line)
 
 
-def _vectors(first: int, count: int) -> list[Reg]:
-    return [Reg("R", first)] if count == 1 else [Reg("R", first + k) for k in range(count)]
+def _vectors(first: int, count: int) -> tuple[Reg, ...]:
+    return _VECTORS[first:first + count]
+
+
+_VECTORS = tuple(Reg("R", index) for index in range(MAX_REGISTERS + 4))
+"""What a field can name, a group that begins at the last register included."""

@@ -47,10 +47,12 @@ class DiGraph(Generic[Node]):
 
     def add_edges(self, edges: Iterable[tuple[Node, Node]]) -> None:
         """Add edges, and their nodes if they are not there yet."""
+        succ, pred = self.succ, self.pred
         for edge in edges:
-            self.add_nodes(edge)
             start, end = edge
-            self.succ[start][end] = self.pred[end][start] = None
+            if start not in succ or end not in succ:
+                self.add_nodes(edge)
+            succ[start][end] = pred[end][start] = None
 
     def __iter__(self) -> Iterator[Node]:
         return iter(self.succ)
@@ -210,8 +212,8 @@ def cycles(graph: DiGraph[Any], nodes: Collection[Any] | None = None) -> Iterato
                     on_path.add(other)
                     work.append((other, iter(graph.succ[other])))
                     break
-                if other in on_path:
-                    low[node] = min(low[node], index[other])
+                if other in on_path and index[other] < low[node]:
+                    low[node] = index[other]
             else:
                 work.pop()
                 if work:

@@ -184,7 +184,9 @@ class Op:
         """Registers written."""
         if self._written_defs is not self.defs:
             self._written_defs = self.defs
-            self._written = tuple([d for d in self.defs if d is not None])
+            self._written = self.defs  # pyright: ignore[reportAttributeAccessIssue]
+            if None in self.defs:
+                self._written = tuple([d for d in self.defs if d is not None])
         return self._written
 
     def read(self) -> tuple[Reg, ...]:
@@ -196,16 +198,20 @@ class Op:
 
     def _registers(self) -> tuple[Reg, ...]:
         found = []
-        for use in (*self.uses, self.guard):
+        for use in self.uses:
             if isinstance(use, Reg):
                 found.append(use)
             elif isinstance(use, Pred) and use.reg is not None:
                 found.append(use.reg)
+        if self.guard is not None and self.guard.reg is not None:
+            found.append(self.guard.reg)
         return tuple(found)
 
     def killed(self) -> tuple[Reg, ...]:
         """Registers whose former value is lost in every lane: none if guarded."""
-        return () if self.guard is not None else self.written()
+        if self.guard is not None:
+            return ()
+        return self._written if self._written_defs is self.defs else self.written()
 
 
 class Summary(NamedTuple):

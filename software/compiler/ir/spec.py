@@ -158,7 +158,7 @@ def offset_fits(op: Op, offset: int) -> bool:
 
 def is_pure(op: Op) -> bool:
     """Whether `op` only computes its results (a load is; a volatile one, or one that watches, is not)."""
-    return not op.volatile and op.name not in EFFECTS
+    return op.name not in EFFECTS and not op.volatile
 
 
 def is_convergent(op: Op) -> bool:
@@ -235,13 +235,14 @@ def _problem(op: Op, stage: str) -> str:
     if op.name in ROUTINE:
         return _problem_of_call(op, stage)
     guard = "" if op.guard is None else getattr(op.guard, "code", "?")
-    problem = _problem_of_kinds(op.name, stage, guard, _codes(op.defs), _codes(op.uses))
+    problem = _problem_of_kinds(op.name, stage, guard, len(op.defs), _codes(op.defs + op.uses))
     if problem or stage != "machine":
         return problem
-    if machine_opcode(op) is None:
-        return "no encoding with these constants"
-    missing = [reg for reg in (*op.written(), *op.read()) if reg not in _EXISTING]
-    return f"no register {missing[0]}" if missing else ""
+    if is_atomic(op) and machine_opcode(op) is None:
+        return _NO_ENCODING
+    if _EXISTING.issuperset(op.written()) and _EXISTING.issuperset(op.read()):
+        return ""
+    return f"no register {next(reg for reg in (*op.written(), *op.read()) if reg not in _EXISTING)}"
 
 
 def _problem_of_call(op: Op, stage: str) -> str:
@@ -269,8 +270,10 @@ _CODE = operator.attrgetter("code")
 
 
 @functools.lru_cache(1 << 14)
-def _problem_of_kinds(name: str, stage: str, guard: str, defs: str, uses: str) -> str:
-    """Return what is wrong with an operation whose operands are of these kinds (`_codes`), wherever it stands."""
+def _problem_of_kinds(name: str, stage: str, guard: str, results: int, codes: str) -> str:
+    """Return what is wrong with an operation whose results and operands are of these kinds (`_codes`), wherever it
+    stands."""
+    defs, uses = codes[:results], codes[results:]
     signature = SIGNATURES.get(name) or (WIDE.get(name) if stage == "wide" else None)
     if signature is None:
         return "unknown operation"
@@ -282,7 +285,12 @@ def _problem_of_kinds(name: str, stage: str, guard: str, defs: str, uses: str) -
         return f"results are not {signature.defs!r}"
     if _operands(name, uses, signature.uses, stage) != signature.uses:
         return f"operands are not {signature.uses!r}"
+    if stage == "machine" and _row(name, *(Imm if code in "il" else Reg for code in uses)) is None:
+        return _NO_ENCODING
     return ""
+
+
+_NO_ENCODING = "no encoding with these constants"
 
 
 def _results(name: str, codes: str, stage: str) -> str:

@@ -157,9 +157,10 @@ class Context(Builder):
         if REGISTER_TYPES[self._types[operand.text]] != bits:
             raise self.error(f"{operand.text} is declared .{self._types[operand.text]}, "
                              f"the instruction needs {'a predicate' if bits == 1 else f'{bits} bits'}")
-        modifiers = self.instruction.modifiers
-        position = -2 if self.instruction.base in ("set", "slct", "tex") else -1
-        self.check_kind(operand.text, modifiers[position] if len(modifiers) >= -position else "")
+        type = self.instruction.type
+        if self.instruction.base in ("set", "slct", "tex"):
+            type = ["", "", *self.instruction.modifiers][-2]
+        self.check_kind(operand.text, type)
         return reg
 
     def check_kind(self, name: str, type: str) -> None:
@@ -183,7 +184,7 @@ class Context(Builder):
         Its type is the last modifier of the instruction, or `type` if given.
         """
         if type is None:
-            type = self.instruction.modifiers[-1] if self.instruction.modifiers else ""
+            type = self.instruction.type
         if isinstance(operand, Number):
             return self._constant(operand, bits, type)
         if isinstance(operand, AddressOf):

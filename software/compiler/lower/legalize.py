@@ -41,7 +41,7 @@ def legalize(kernel: Kernel) -> None:
 
 def _narrowed(op: Op, split) -> Op:
     """Return a machine operation with both words of its 64-bit operands, of an address the low one."""
-    if not any(getattr(x, "kind", "") == "w" for x in (*op.defs, *op.uses)):
+    if not any([isinstance(x, Reg) and x.kind == "w" for x in op.defs + op.uses]):
         return op
     defs = tuple(half for d in op.defs for half in (split(d) if d is not None and d.kind == "w" else (d,)))
     words = [split(x) if isinstance(x, Reg) and x.kind == "w" else (x,) for x in op.uses]
@@ -83,6 +83,8 @@ def _expand(kernel: Kernel, op: Op, split) -> list[Op]:
 
 def _rename(ops: list[Op], old: Reg, new: Reg) -> None:
     for op in ops:
-        op.defs = tuple(new if d == old else d for d in op.defs)
-        op.uses = tuple(new if u == old else Pred(new, u.negated) if isinstance(u, Pred) and u.reg is old else u
-                        for u in op.uses)
+        if old in op.defs:
+            op.defs = tuple([new if d is old else d for d in op.defs])
+        if old in op.read():
+            op.uses = tuple([new if u is old else Pred(new, u.negated) if isinstance(u, Pred) and u.reg is old else u
+                             for u in op.uses])

@@ -107,7 +107,7 @@ CACHE_HINT = "L2::cache_hint"
 def without_policy(ctx: Context) -> tuple[Operand, ...]:
     """Return the operands but for a cache policy."""
     operands = ctx.instruction.operands
-    if CACHE_HINT not in ctx.instruction.modifiers or not operands:
+    if CACHE_HINT not in ctx.instruction.opcode or CACHE_HINT not in ctx.instruction.modifiers or not operands:
         return operands
     ctx.value(operands[-1], 64, "b64")
     return operands[:-1]

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from ..analysis.definitions import Place, definitions_of
 from ..ir.kernel import TRUE, Imm, Kernel, Op, Pred, Reg, Use
-from ..ir.spec import GROUPS, is_memory, offset_fits
+from ..ir.spec import GROUPS, MEMORY, is_memory, offset_fits
 
 __all__ = ["propagate"]
 
@@ -23,14 +23,15 @@ class _Propagation:
         self._kernel = kernel
         self._known = definitions_of(kernel)
         self._folds: dict[Op, bool] = {}
-        self._copied = {op.dest for op in kernel.ops() if op.name in ("mov", "pand") and _moved(op) is not None}
+        self._copied = {op.dest for block in kernel.blocks for op in block.ops
+                        if op.name in ("mov", "pand") and _moved(op) is not None}
         self.changed = False
 
     def run(self) -> None:
-        copied = self._copied
+        untouched = self._copied.isdisjoint
         for block in self._kernel.blocks:
             for index, (op, read) in enumerate(zip(block.ops, self._known.reads[block.label], strict=True)):
-                if not copied.isdisjoint(read) or op.guard is TRUE or is_memory(op) and self._sum(op.uses[0]):
+                if not untouched(read) or op.guard is TRUE or op.name in MEMORY and self._sum(op.uses[0]):
                     self._rewrite(op, Place(block.label, index))
             if block.end.condition is not None:
                 condition = self._resolve(block.end.condition, Place(block.label, len(block.ops)))
@@ -80,7 +81,7 @@ class _Propagation:
         offset = 0
         while isinstance(base, Reg):
             op = self._sum(base)
-            if op is None or not self._known.before(op, place) or not self._folds_away(op):
+            if op is None or not self._folds_away(op) or not self._known.before(op, place):
                 break
             base, offset = op.uses[0], offset + op.uses[1].value
         return base, offset

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from ..analysis.liveness import liveness
 from ..ir.kernel import Kernel, Op, Reg
-from ..ir.spec import is_pure
+from ..ir.spec import EFFECTS, is_pure
 from .change import Change
 
 __all__ = ["eliminate_dead_code"]
@@ -39,7 +39,7 @@ def _unread(kernel: Kernel) -> bool:
                     definitions[reg].append(op)
                 else:
                     definitions[reg] = [op]
-            if not is_pure(op):
+            if op.volatile or op.name in EFFECTS:  # `is_pure` would be a call for each
                 needed.update(op.read())
         condition = block.end.condition
         if condition is not None and condition.reg is not None:

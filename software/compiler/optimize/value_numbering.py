@@ -78,7 +78,7 @@ class _Numbering:
     def _block(self, block: Block) -> None:
         ops: list[Op] = []
         for op in block.ops:
-            if is_memory(op) and isinstance(op.uses[0], Reg):
+            if op.name in MEMORY and isinstance(op.uses[0], Reg):
                 self._rebase(op)
             copies = self._shared(op, block.label)
             if copies is None:
@@ -165,8 +165,9 @@ class _Numbering:
         return use.negated, None if use.reg is None else self._number(use.reg)
 
     def _set(self, reg: Reg, number: int) -> None:
-        region = None if self._known.only[reg] is not None else self._region
-        self._keep(self._numbers, reg, (number, region))
+        numbers = self._numbers
+        self._undo.append((numbers, reg, numbers.get(reg)))
+        numbers[reg] = number, None if self._known.only[reg] is not None else self._region
 
     def _keep(self, table: dict, key: Any, value: Any) -> None:
         self._undo.append((table, key, table.get(key)))

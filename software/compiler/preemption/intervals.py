@@ -12,6 +12,7 @@ from ..analysis.calls import instruction_count
 from ..ir.cfg import graph as flow_graph
 from ..ir.digraph import find_cycle, induced, topological_order
 from ..ir.kernel import Block, Kernel, Op
+from ..ir.spec import SIGNATURES
 
 __all__ = ["InvalidCode", "is_preemption_point", "longest_interval"]
 
@@ -22,7 +23,10 @@ class InvalidCode(AssertionError):
 
 def is_preemption_point(op: Op) -> bool:
     """Whether a warp can be stopped at `op`: ``pp``, or a barrier."""
-    return op.name == "pp" or op.name.startswith("bar.")
+    return op.name in _POINTS
+
+
+_POINTS = frozenset(name for name in SIGNATURES if name == "pp" or name.startswith("bar."))
 
 
 def longest_interval(kernel: Kernel) -> int:

@@ -58,9 +58,10 @@ class PlainReader:
             If a number does not fit.
         """
         before = 1 - column
+        known = self._operands.get
         for parts in _PARTS.finditer(run):
             text, negated, guard, opcode, rest, space = parts.groups()
-            operands = tuple([self._operand(part) for part in _EACH.findall(rest)])
+            operands = tuple([known(part) or self._operand(part) for part in _EACH.findall(rest)])
             yield Instruction(opcode, operands, Guard(guard, bool(negated)) if guard else None, line, text,
                               parts.start(4) - before + 1)
             if "\n" in space:

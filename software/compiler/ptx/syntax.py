@@ -16,9 +16,9 @@ __all__ = ["Name", "Number", "Negated", "Part", "Pair", "Address", "AddressOf", 
            "named", "opcode_parts", "renamed"]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True, unsafe_hash=True)
 class Name:
-    """A register, symbol, label or special register."""
+    """A register, symbol, label or special register; as `Instruction`, not frozen."""
 
     text: str
 
@@ -194,9 +194,9 @@ def opcode_parts(opcode: str) -> tuple[str, ...]:
     return base, *modifiers
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True, unsafe_hash=True)
 class Instruction:
-    """One instruction.
+    """One instruction, which nobody changes; it is not frozen, since each attribute would take three times as long.
 
     Attributes
     ----------
@@ -211,6 +211,8 @@ class Instruction:
         Of the opcode, from 1; 0 if not known.
     base : str
         Opcode without modifiers.
+    type : str
+        The last modifier, empty if there is none.
     """
 
     opcode: str
@@ -220,9 +222,11 @@ class Instruction:
     text: str
     column: int = field(default=0, compare=False)
     base: str = field(init=False, compare=False, repr=False)
+    type: str = field(init=False, compare=False, repr=False)
 
     def __post_init__(self):
-        object.__setattr__(self, "base", opcode_parts(self.opcode)[0])
+        self.base, *modifiers = opcode_parts(self.opcode)
+        self.type = modifiers[-1] if modifiers else ""
 
     @property
     def modifiers(self) -> list[str]:

@@ -5,7 +5,6 @@ Wide groups are coloured first: a single register always finds a place between t
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Mapping
 
 from caesura.hw.arch.geometry import REGISTER_BANKS
@@ -63,9 +62,12 @@ def _base(taken: int, width: int, top: int, conflicts: list[int]) -> int:
         By bank.
     """
     best, least = -1, 0
-    for base in range(0, top + width, width):
-        if taken >> base & 1:
-            continue
+    whole = (top // width + 2) * width
+    free = ((1 << whole) - 1) // ((1 << width) - 1) & ~taken  # a bit for each place where it can begin
+    while True:
+        bit = free & -free
+        free ^= bit
+        base = bit.bit_length() - 1
         if base + width > top:
             return base if best < 0 else best
         count = conflicts[base % REGISTER_BANKS]
@@ -73,7 +75,6 @@ def _base(taken: int, width: int, top: int, conflicts: list[int]) -> int:
             return base
         if best < 0 or count < least:
             best, least = base, count
-    return best
 
 
 def _conflicts(group: Group, chosen: dict[int, int], partners: Mapping[int, set[int]]) -> list[int]:
@@ -88,20 +89,23 @@ def _conflicts(group: Group, chosen: dict[int, int], partners: Mapping[int, set[
 
 def _smallest_last(graph: Interference) -> list[Group]:
     """Return the groups, always the one least in the way of those that are left; wide ones stay to the last."""
-    groups = list({id(graph.groups[node][0]): graph.groups[node][0] for node in graph.representatives()}.values())
-    number = {id(group): k for k, group in enumerate(groups)}
-    of_node = {node: number[id(graph.groups[node][0])] for node in graph.representatives()}
-    near = [set(map(of_node.__getitem__, itertools.chain.from_iterable(
-        [graph.neighbours[node] for node in group.members.values()]))) for group in groups]
-    for k, others in enumerate(near):
-        others.discard(k)
-    widths = [group.width for group in groups]
-    weight = [sum(map(widths.__getitem__, others)) + _WIDE * widths[k] for k, others in enumerate(near)]
+    nodes = graph.representatives()
+    known: dict[int, int] = {}  # a group's first node stands for it
+    for node in nodes:
+        known.setdefault(id(graph.groups[node][0]), node)
+    groups = {node: graph.groups[node][0] for node in known.values()}
+    near = graph.neighbours if len(groups) == len(nodes) else _neighbours(graph, known)
+    widths = [group.width for group, _ in graph.groups]
+    width_of = widths.__getitem__
+    weight = [0] * len(widths)
+    for k in groups:
+        weight[k] = sum(map(width_of, near[k])) + _WIDE * widths[k]
+    bits = [1 << k for k in range(len(widths))]
     waiting = [0] * (max(weight, default=0) + 1)  # the groups of each weight, as bits
-    for k, w in enumerate(weight):
-        waiting[w] |= 1 << k
+    for k in groups:
+        waiting[weight[k]] |= bits[k]
     order: list[Group] = []
-    done = [False] * len(groups)
+    done: set[int] = set()
     least = 0
     for _ in groups:
         while not waiting[least]:
@@ -109,14 +113,24 @@ def _smallest_last(graph: Interference) -> list[Group]:
         bit = waiting[least] & -waiting[least]
         waiting[least] ^= bit
         k = bit.bit_length() - 1
-        done[k] = True
+        done.add(k)
         order.append(groups[k])
         width = widths[k]
-        for other in near[k]:
-            if not done[other]:
-                w, bit = weight[other], 1 << other
-                waiting[w] ^= bit
-                waiting[w - width] |= bit
-                weight[other] = w - width
+        for other in near[k] - done:
+            w, bit = weight[other], bits[other]
+            waiting[w] ^= bit
+            waiting[w - width] |= bit
+            weight[other] = w - width
         least = max(least - width, 0)
     return order
+
+
+def _neighbours(graph: Interference, known: Mapping[int, int]) -> list[set[int]]:
+    """Return the neighbours of each group among the groups, both named by the nodes that `known` has for them."""
+    group_of = {node: known[id(graph.groups[node][0])] for node in graph.representatives()}
+    found: list[set[int]] = [set() for _ in graph.groups]
+    for node in known.values():
+        members = graph.groups[node][0].members.values()
+        found[node].update(*(map(group_of.__getitem__, graph.neighbours[member]) for member in members))
+        found[node].discard(node)
+    return found

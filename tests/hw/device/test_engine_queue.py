@@ -148,6 +148,36 @@ def test_every_output_in_every_cycle(name, seed, cycles, monkeypatch):
     assert all(seen.values()) or cycles < 2000 or (name, seed) not in WHOLE, seen
 
 
+def test_one_that_memory_has_refused_is_not_held_back_by_one_that_lacks_room():
+    """Its TB may be parked in the room that the other lacks, and only another pass starts it (outages of seeds 1328 and
+    1331 of `test_yield_at_random` waited for ever)."""
+    g = GEOMETRIES["yields"]
+    dut = EngineQueue(g)
+
+    async def pass_(ctx, kernel, left=0, refused=0):
+        """Have the engine take the pass of a kernel that is offered, and end it."""
+        ctx.set(dut.engine.ready, 1)
+        while not ctx.get(dut.engine.valid):
+            await ctx.tick()
+        assert (ctx.get(dut.engine.payload.kernel), ctx.get(dut.engine.payload.yields)) == (kernel, 1)
+        await ctx.tick()
+        ctx.set(dut.engine.ready, 0)
+        ctx.set(dut.ended, {"valid": 1, "left": left, "refused": refused})
+        await ctx.tick()
+        ctx.set(dut.ended, {"valid": 0, "left": 0, "refused": 0})
+
+    async def bench(ctx):
+        ctx.set(dut.wakes, 0b001)
+        await pass_(ctx, 0, refused=1)
+        ctx.set(dut.wakes, 0b011)
+        await pass_(ctx, 1, left=1)
+        await pass_(ctx, 0)  # after its pause
+        await ctx.tick().repeat(20)
+        assert not ctx.get(dut.engine.valid), "now it is held back"
+
+    simulate(dut, bench)
+
+
 @pytest.mark.parametrize("idle", range(4))
 def test_a_resume_that_lacks_room_gets_the_next(idle):
     """A TB that waits for another kernel leaves and comes back: it must not take each room that the other could have

@@ -32,7 +32,7 @@ class EngineQueueModel:
         self.g, self.rest = g, rest
         self.wakes, self.leaves, self.evictions = (_Refusals(pause, tries) for _ in range(3))
         self.order = list(range(g.kernel_slots))  # the one whose command was taken longest ago is first
-        self.tried, self.begun, self.stuck, self.lacking = set(), set(), set(), set()
+        self.tried, self.begun, self.stuck, self.lacking, self.unsettled = set(), set(), set(), set(), set()
         self.stuck_for = 0
         self.parameters = {k: {"grace": 0} for k in range(g.kernel_slots)}
         self.hand: Any = None  # the command that the engine has
@@ -61,7 +61,7 @@ class EngineQueueModel:
                     "mechanism": Mechanism.LIVE, "patience": UNLIMITED_PATIENCE, "spared": every & ~(1 << entry)}
         resumes = now["resumes"] - self.tried
         wakes = now["wakes"] - self.tried - now["launching"] - self.wakes.pausing if g.watches else set()
-        wakes = {k for k in wakes if self.lacking <= {k}}
+        wakes = {k for k in wakes if self.lacking <= {k} or k in self.unsettled}
         k = self.turn(resumes | now["adopts"] | wakes)
         if k is None:
             return None
@@ -127,6 +127,8 @@ class EngineQueueModel:
         changes = self.end(hand, end, first, not hand and offer is None)
         if end and hand["resume"]:
             self.lacking = self.lacking | {hand["kernel"]} if end["left"] else self.lacking - {hand["kernel"]}
+            self.unsettled = self.unsettled | {hand["kernel"]} if end["refused"] else self.unsettled - {hand["kernel"]}
+        self.unsettled -= first
         self.lacking = self.lacking & (now["resumes"] | now["wakes"]) - first
         left = {hand["kernel"]} if end and end["left"] and not self.moved else set()
         if offer and now["engine_ready"]:

@@ -598,7 +598,7 @@ _YIELDS: dict[str, tuple[Elements, ...]] = {
         _bookkeeping("going refused", "of the TB that is being saved"),
         _descriptor("yields", "counts since the start of the kernel"),
     ),
-    "control.commands.queue": (_bookkeeping("yielder lacking", _COMMAND),),
+    "control.commands.queue": (_bookkeeping("yielder lacking unsettled", _COMMAND),),
     "control.commands.queue.wake_refusals control.commands.queue.leave_refusals": (
         _bookkeeping("left pausing tries_#", _REFUSALS),
     ),

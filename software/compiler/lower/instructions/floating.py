@@ -23,7 +23,7 @@ _NAN = 0x7FFF_FFFF
 
 
 def _type(ctx: Context) -> str:
-    return ctx.instruction.modifiers[-1]
+    return ctx.instruction.type
 
 
 def _apply(ctx: Context, name: str, d: Operand, uses: Sequence[Use], *after: str) -> None:
