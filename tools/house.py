@@ -148,7 +148,8 @@ def notes() -> Iterator[tuple[str, str]]:
 
 def sentences(text: str) -> list[str]:
     """Return the sentences of a text, without tables, literal blocks and lists of parameters."""
-    prose = [line for line in inspect.cleandoc(text).splitlines() if not re.match(r"\s*(\||>>>|```|::| {4,}|[\w, ]+ : )", line)]
+    no_prose = re.compile(r"\s*(\||>>>|```|::| {4,}|[\w, ]+ : )")
+    prose = [line for line in inspect.cleandoc(text).splitlines() if not no_prose.match(line)]
     blocks = re.split(r"\n\s*\n|\n\s*[*-] ", "\n".join(prose))
     return [sentence for block in blocks for sentence in re.split(r"(?<=[.!?:;])\s+", " ".join(block.split()))]
 
