@@ -37,7 +37,7 @@ class EngineQueue(wiring.Component):
     preempt waits; those of a kernel that are ready to come back are brought back in passes when it
     is its turn, as by a resume. After a pass that has found too little room, TBs of no other kernel
     come back in this way: they might take each room that the kernel could have, and leave again to
-    wait for its TBs. Resumes of other kernels go on, and so do kernels whose last pass memory has
+    wait for its TBs. That holds for one kernel at a time, or two would wait for each other. Resumes of other kernels go on, and so do kernels whose last pass memory has
     refused: a TB of theirs may be parked, and only another pass gives its room back.
 
     Want of room and a refusal by memory are remembered apart. A kernel that has found no room waits
@@ -233,13 +233,13 @@ class EngineQueue(wiring.Component):
         yielder = Signal(g.kernel_slots)  # the kernel of what leaves or comes back
         now = Signal(g.kernel_slots)  # that of what is handed over in this cycle
         wakes = Signal(g.kernel_slots)
-        lacking = Signal(g.kernel_slots)  # whose last pass has found too little room
+        lacking = Signal(g.kernel_slots)  # the first whose last pass has found too little room
         unsettled = Signal(g.kernel_slots)  # whose last pass memory has refused
         over = Signal(g.kernel_slots)  # that of TBs that have come back, or have not
         left = Signal(g.kernel_slots)  # that of one that has left, or has not
         mine = one_hot(self.kernel, g.kernel_slots)
         m.d.sync += lacking.eq(Mux(self.ended.valid & self.resume, Mux(
-            self.ended.left, lacking | mine, lacking & ~mine), lacking)
+            self.ended.left, Mux(lacking.any(), lacking, mine), lacking & ~mine), lacking)
             & (self.resumes | self.wakes) & ~self.first)
         m.d.sync += unsettled.eq(Mux(self.ended.valid & self.resume, Mux(
             self.ended.refused, unsettled | mine, unsettled & ~mine), unsettled) & ~self.first)

@@ -148,9 +148,10 @@ def test_every_output_in_every_cycle(name, seed, cycles, monkeypatch):
     assert all(seen.values()) or cycles < 2000 or (name, seed) not in WHOLE, seen
 
 
-def test_one_that_memory_has_refused_is_not_held_back_by_one_that_lacks_room():
-    """Its TB may be parked in the room that the other lacks, and only another pass starts it (outages of seeds 1328 and
-    1331 of `test_yield_at_random` waited for ever)."""
+@pytest.mark.parametrize("left", [0, 1])
+def test_one_that_memory_has_refused_is_not_held_back_by_one_that_lacks_room(left):
+    """Its TB may be parked in the room that the other lacks, and only another pass starts it (outages of seeds 1328,
+    1331 and 1483 of `test_yield_at_random` waited for ever)."""
     g = GEOMETRIES["yields"]
     dut = EngineQueue(g)
 
@@ -171,9 +172,14 @@ def test_one_that_memory_has_refused_is_not_held_back_by_one_that_lacks_room():
         await pass_(ctx, 0, refused=1)
         ctx.set(dut.wakes, 0b011)
         await pass_(ctx, 1, left=1)
-        await pass_(ctx, 0)  # after its pause
+        await pass_(ctx, 0, left=left)  # after its pause
         await ctx.tick().repeat(20)
         assert not ctx.get(dut.engine.valid), "now it is held back"
+        ctx.set(dut.room, 1)
+        await ctx.tick()
+        ctx.set(dut.room, 0)
+        await pass_(ctx, 1)  # nor is this held back by the other, if that lacks room too
+        await pass_(ctx, 0)
 
     simulate(dut, bench)
 

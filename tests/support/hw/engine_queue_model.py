@@ -126,7 +126,7 @@ class EngineQueueModel:
         hand, offer, first, end = self.hand, self.offer(now), now["first"], now["ended"]
         changes = self.end(hand, end, first, not hand and offer is None)
         if end and hand["resume"]:
-            self.lacking = self.lacking | {hand["kernel"]} if end["left"] else self.lacking - {hand["kernel"]}
+            self.lacking = (self.lacking or {hand["kernel"]}) if end["left"] else self.lacking - {hand["kernel"]}
             self.unsettled = self.unsettled | {hand["kernel"]} if end["refused"] else self.unsettled - {hand["kernel"]}
         self.unsettled -= first
         self.lacking = self.lacking & (now["resumes"] | now["wakes"]) - first
