@@ -37,8 +37,9 @@ class EngineQueue(wiring.Component):
     preempt waits; those of a kernel that are ready to come back are brought back in passes when it
     is its turn, as by a resume. After a pass that has found too little room, TBs of no other kernel
     come back in this way: they might take each room that the kernel could have, and leave again to
-    wait for its TBs. That holds for one kernel at a time, or two would wait for each other. Resumes of other kernels go on, and so do kernels whose last pass memory has
-    refused: a TB of theirs may be parked, and only another pass gives its room back.
+    wait for its TBs. That holds for one kernel at a time, or two would wait for each other. Resumes
+    of other kernels go on, and so do kernels whose last pass memory has refused: a TB of theirs may
+    be parked, and only another pass gives its room back.
 
     Want of room and a refusal by memory are remembered apart. A kernel that has found no room waits
     until a TB has left the SM. Memory may refuse an eviction, or a TB that leaves or comes back by
