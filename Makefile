@@ -6,12 +6,12 @@ BIN := $(VENV)/bin
 RUN := $(VENV)/.run
 DEV := $(VENV)/.dev
 
-.PHONY: setup demo test cocotb test-full prove coverage mutate record style lint verilog opencl release time-demo clean
+.PHONY: setup demo test cocotb test-full prove coverage mutate record style lint house verilog opencl release time-demo clean
 
 # What running needs; developers need more, and only `make test` installs it.
 setup: $(RUN)
 
-$(RUN): pyproject.toml tools/check_host.sh tools/setup.sh
+$(RUN): pyproject.toml tools/check_host.sh tools/setup.sh tools/type_links.py
 	@sh tools/check_host.sh $(PYTHON)
 	@sh tools/setup.sh $(PYTHON) $(VENV) --editable .
 	@touch $@
@@ -26,8 +26,12 @@ demo: setup
 TYPES = $(BIN)/basedpyright --level error --pythonpath $(BIN)/python
 
 style: $(DEV)
-	$(BIN)/ruff check src sim software tests
+	$(BIN)/ruff check src sim software tests tools
 	$(BIN)/ruff check --line-length 100 hw
+
+# Sizes, types, wiring, repetition and prose of the sources; ARGS='--list sentences' says where (docs/architecture.md).
+house:
+	@$(PYTHON) tools/house.py $(ARGS)
 
 lint: style
 	$(TYPES)
@@ -68,7 +72,7 @@ verilog: setup
 
 # gfx906 assembly of the OpenCL kernels, and of those that the reader of AMD's assembly is tried on; needs clang-19.
 opencl:
-	@sh tools/compile_opencl.sh software/caesura/software/kernels/opencl
+	@sh tools/compile_opencl.sh software/kernels/opencl
 	@sh tools/compile_opencl.sh tests/software/compiler/amdgpu/corpus CL2.0
 
 # Wheel and sdist, with the ready-made SystemVerilog.

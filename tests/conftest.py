@@ -12,9 +12,10 @@ from typing import Any
 
 import pytest
 
-from support.checkout import PARTS, ROOT, short, source
+from support.checkout import PACKED, ROOT
 from support.sources import support, unused
 
+os.environ.setdefault("HYPOTHESIS_STORAGE_DIRECTORY", str(ROOT / "build" / "hypothesis"))
 PASSED = Path(os.environ.get("CAESURA_CACHE", ROOT / "build" / "cache")) / "passed"
 
 
@@ -27,7 +28,7 @@ def _digest(path: Path, without: frozenset[Path] = frozenset()) -> bytes:
     for file in sorted(path.rglob("*")) if path.is_dir() else (path,):
         if (file.is_file() and file.suffix != ".pyc" and not (path.is_dir() and file.name.startswith("test_"))
                 and without.isdisjoint(file.parents)):
-            digest.update(f"{short(file)}\0".encode() + file.read_bytes())
+            digest.update(f"{file.relative_to(ROOT)}\0".encode() + file.read_bytes())
     return digest.digest()
 
 
@@ -36,7 +37,7 @@ def _record(item: pytest.Item) -> Path | None:
     if item.get_closest_marker("full") is None:
         return None
     sources = item.get_closest_marker("depends_on")
-    paths = [source(name) for name in (sources.args if sources else PARTS)]
+    paths = [ROOT / name for name in (sources.args if sources else PACKED)]
     digest = hashlib.sha256(item.nodeid.encode())
     for path in paths:
         digest.update(_digest(path, frozenset() if sources else unused(item.path)))

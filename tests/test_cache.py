@@ -26,7 +26,7 @@ def folder(monkeypatch, tmp_path):
 def no_checkout(monkeypatch, tmp_path):
     """The package as if it were installed, with a working folder that has a cache of a stranger's."""
     monkeypatch.delenv("CAESURA_CACHE", raising=False)
-    monkeypatch.setattr(cache, "_checkout", lambda: None)
+    monkeypatch.setattr(cache, "checkout_root", lambda: None)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "home"))
     (tmp_path / "build" / "cache").mkdir(parents=True)
     monkeypatch.chdir(tmp_path)

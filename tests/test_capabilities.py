@@ -7,9 +7,9 @@ from amaranth.hdl import Const, Module
 from amaranth.sim import Simulator
 
 from caesura.hw.arch.context import CAPABILITIES, Capability, Mechanism, has, lacks
-from support.checkout import PARTS, ROOT, short, source
+from support.checkout import PARTS, ROOT
 
-TABLE = source("hw/arch/context.py")
+TABLE = ROOT / "hw" / "arch" / "context.py"
 
 
 def is_name(node: ast.AST) -> bool:
@@ -42,7 +42,7 @@ def comparisons(text: str) -> list[int]:
 
 def test_names_are_compared_in_the_table_only():
     files = [path for part in PARTS for path in (ROOT / part).rglob("*.py") if path != TABLE]
-    assert {str(short(path)): lines for path in files if (lines := comparisons(path.read_text()))} == {}
+    assert {str(path.relative_to(ROOT)): lines for path in files if (lines := comparisons(path.read_text()))} == {}
     assert comparisons(TABLE.read_text())
 
 

@@ -6,10 +6,8 @@ from pathlib import Path
 
 import pytest
 
-import caesura
+from support.checkout import PARTS, ROOT
 
-ROOT = Path(__file__).resolve().parents[1]
-FOLDERS = [Path(folder) for folder in caesura.__path__]
 OVERRIDES = {"elaborate"}
 """Methods that mean the same in every class."""
 Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
@@ -38,9 +36,9 @@ def undocumented(path: Path) -> list[str]:
                     if not ast.get_docstring(node)]
 
 
-@pytest.mark.parametrize("folder", FOLDERS, ids=lambda folder: folder.relative_to(ROOT).parts[0])
+@pytest.mark.parametrize("folder", ["src", *PARTS])
 def test_everything_public_has_a_docstring(folder):
-    files = sorted(folder.rglob("*.py"))
+    files = sorted((ROOT / folder).rglob("*.py"))
     assert files and [line for path in files for line in undocumented(path)] == []
 
 

@@ -12,15 +12,15 @@ from pathlib import Path
 
 import pytest
 
-from support.checkout import PARTS, ROOT
+from support.checkout import PACKED, PARTS, ROOT
 
 pytestmark = [pytest.mark.full, pytest.mark.depends_on(
-    "src", "hw", "sim", "software", "tests", "docs", "examples", "tools", ".ci",
+    "src", "hw", "sim", "software", "constraints", "tests", "docs", "examples", "tools", ".ci",
     "pyproject.toml", "README.md", "LICENSE", "Makefile", ".gitignore")]
 
-FOLDERS = "src", *PARTS, "tests", "docs", "examples", "tools", ".ci"
+FOLDERS = "src", *PACKED, "tests", "docs", "examples", "tools", ".ci"
 FILES = "pyproject.toml", "README.md", "LICENSE", "Makefile", ".gitignore"
-PREBUILT = "sim/caesura/sim/rtl/prebuilt/sm-0.sv.xz"
+PREBUILT = "sim/rtl/prebuilt/sm-0.sv.xz"
 """Stands for the ready-made SystemVerilog, which git ignores."""
 EXAMPLE = "window_sum.ptx", "window_sum.toml"
 MISTAKE = '''from caesura import Geometry, preset
@@ -83,7 +83,8 @@ def test_the_wheel_holds_the_package_and_no_test_support(archives):
     _, wheel = archives
     with zipfile.ZipFile(wheel) as packed:
         names = {name for name in packed.namelist() if ".dist-info/" not in name}
-    package = {name.partition("/")[2] for name in files("src", *PARTS)}
+    package = {name.removeprefix("src/") for name in files("src")} | {f"caesura/{name}" for name in files(*PACKED)}
+    package.remove(PREBUILT)
     assert names == {name for name in package if not name.startswith("caesura/sim/testing/")}
 
 
@@ -109,17 +110,25 @@ def environment(archives, tmp_path_factory):
     return folder
 
 
-@pytest.fixture(scope="module", params=["wheel", "source", "editable"])
+@pytest.fixture(scope="module", params=["wheel", "source", "git", "editable"])
 def installed(request, archives, environment, tmp_path_factory):
     """The environment's programs, with the package installed in one way, and where its modules lie then."""
     source, wheel = archives
     what, place = [wheel if request.param == "wheel" else source], environment
-    if request.param == "editable":
+    if request.param in ("editable", "git"):
         folder = tmp_path_factory.mktemp("un packed")
         with tarfile.open(source) as packed:
             packed.extractall(folder, filter="data")
-        (place,) = folder.iterdir()
-        what = ["--editable", place]
+        (unpacked,) = folder.iterdir()
+    if request.param == "editable":
+        what, place = ["--editable", unpacked], unpacked
+    if request.param == "git":
+        if shutil.which("git") is None:
+            pytest.skip("there is no git (Debian: apt-get install git)")
+        for command in (["init", "--quiet"], ["add", "."], ["-c", "user.name=a", "-c", "user.email=a@b", "commit",
+                                                            "--quiet", "--message", "All"]):
+            run("git", *command, cwd=unpacked)
+        what = [f"git+{unpacked.as_uri()}"]
     run(environment / "bin" / "python", "-m", "pip", "install", "--quiet", "--no-compile", "--force-reinstall",
         "--no-deps", *what, cwd=environment)
     return environment / "bin", place
@@ -136,7 +145,8 @@ def test_installed_in_an_empty_environment_it_runs_a_file_outside_the_checkout(i
     assert '"correct": true' in out
     script = ROOT / "tests" / "support" / "every_module.py"
     found = json.loads(run(programs / "python", script, cwd=home, HOME=str(home)))
-    assert {name.split(".")[1] for name in found["files"]} == {*PARTS, "cache", "progress"} and found["version"]
+    own = {path.stem for path in (ROOT / "src" / "caesura").glob("*.py")} - {"__init__"}
+    assert {name.split(".")[1] for name in found["files"]} == {*PARTS, *own} and found["version"]
     assert [file for file in found["files"].values() if not Path(file).is_relative_to(place)] == []
     # Benches need an extra; only the test support opens a browser, with what developers install.
     opens = {"websocket"} if (place / "pyproject.toml").exists() else set()
@@ -149,3 +159,9 @@ def test_installed_it_is_seen_whole_by_a_type_checker(installed, tmp_path):
                installed[0] / "python", "mistake.py", cwd=tmp_path, code=1)
     errors = json.loads(told)["generalDiagnostics"]
     assert [error["range"]["start"]["line"] for error in errors] == [7, 8, 9, 10, 11], told
+
+
+def test_installed_it_has_the_constraints(installed):
+    told = run(installed[0] / "python", "-c", "from caesura.sim.synth.targets import TARGETS\n"
+               "print(*(target.constraints_file.read_text()[:1] for target in TARGETS.values()))", cwd=installed[0])
+    assert len(told.split()) == 3

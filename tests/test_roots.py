@@ -1,4 +1,4 @@
-"""The roots of the package: every file is one module, found without symbolic links and only from its own checkout."""
+"""The parts of the package: every file is one module, found without symbolic links and only from its own checkout."""
 
 import ast
 import importlib
@@ -16,14 +16,19 @@ from support.checkout import PARTS, ROOT
 
 ROOTS = "src", *PARTS
 WAYS = """
-import importlib.util, sys
+import importlib, sys
 import caesura, caesura.sim, caesura.hw.arch.geometry, caesura.software.driver
 
+for name in "hw.arch.geometry", "sim.golden.device", "software.driver", "src.caesura.hw", "caesura.src.caesura.hw":
+    try:
+        importlib.import_module(name)
+    except ImportError as error:
+        print(error)
 ways = [caesura.Geometry, *(vars(module)["Geometry"] for module in [*sys.modules.values()]
                             if "Geometry" in vars(module))]
-print(len(ways) > 5, len({*ways}), *map(importlib.util.find_spec, ("hw.arch", "sim.golden", "software.driver")))
+print(len(ways) > 5, len({*ways}))
 """
-"""Looks for `Geometry` in all modules, and for the parts by their names without the package's."""
+"""Imports the parts without the name of the package, then looks for `Geometry` in all modules."""
 
 
 def python(*command, roots):
@@ -42,12 +47,11 @@ def test_every_file_is_one_module():
     assert files == present
 
 
-@pytest.mark.parametrize("roots", [
-    ["src"], pytest.param(ROOTS, marks=pytest.mark.full), [*PARTS, "src"],
-    pytest.param([".", "src"], marks=pytest.mark.full)], ids="-".join)
-def test_a_class_is_one_class_whichever_way_it_is_found(roots):
-    """Also where the path has the roots in another order, or the checkout itself, whose `hw` is no package."""
-    assert python("-c", WAYS, roots=[ROOT / root for root in roots]).split() == ["True", "1", "None", "None", "None"]
+@pytest.mark.parametrize(("option", "told"), [("-P", "No module named"), ("-B", "import caesura.")])
+def test_a_class_is_one_class_whichever_way_it_is_found(option, told):
+    """Also where the checkout itself is on the path, as the current folder is without ``-P``."""
+    *refused, found = python(option, "-c", WAYS, roots=[ROOT / "src"]).splitlines()
+    assert found == "True 1" and len(refused) == 5 and all(line.startswith(told) for line in refused[:4])
 
 
 def test_parts_of_two_checkouts_never_mix(tmp_path):
@@ -55,10 +59,10 @@ def test_parts_of_two_checkouts_never_mix(tmp_path):
     for name in ("first", "second"):
         shutil.copytree(ROOT / "src", tmp_path / name / "src")
         for part in PARTS:
-            folder = tmp_path / name / part / "caesura" / part
-            folder.mkdir(parents=True)
-            (folder / "__init__.py").touch()
-    roots = [tmp_path / "first" / "src", *(tmp_path / "second" / root for root in ROOTS)]
+            (tmp_path / name / part).mkdir()
+            (tmp_path / name / part / "__init__.py").touch()
+        shutil.copy(ROOT / "pyproject.toml", tmp_path / name)
+    roots = [tmp_path / "first" / "src", *(tmp_path / "second" / root for root in (".", "src", *PARTS))]
     said = python("-c", "import caesura.cache, caesura.hw, caesura.sim, caesura.software\n"
                         "print(*(m.__file__ for m in (caesura.cache, caesura.hw, caesura.sim, caesura.software)))",
                   roots=roots)
@@ -66,8 +70,10 @@ def test_parts_of_two_checkouts_never_mix(tmp_path):
 
 
 def test_type_checkers_are_told_the_names_of_the_package():
-    stub = ast.parse((ROOT / "src" / "caesura" / "__init__.pyi").read_text())
-    told = {(line.module, line.names[0].name) for line in stub.body if isinstance(line, ast.ImportFrom)}
+    (told_only,) = (each for each in ast.parse(Path(str(caesura.__file__)).read_text()).body
+                    if isinstance(each, ast.If) and "TYPE_CHECKING" in ast.unparse(each.test))
+    told = {(line.module, alias.name) for line in told_only.body if isinstance(line, ast.ImportFrom)
+            for alias in line.names}
     assert {name for _, name in told} == {*caesura.__all__} - {"__version__"}
     assert all(getattr(caesura, name) is getattr(importlib.import_module(module), name) for module, name in told)
 
@@ -76,3 +82,16 @@ def test_no_file_is_a_link():
     """A clone on a system without symbolic links holds text files in their place."""
     assert [path for root in (*ROOTS, "tests", "docs", "examples", "tools")
             for path in (ROOT / root).rglob("*") if path.is_symlink()] == []
+
+
+def test_an_installed_package_takes_nothing_from_around_it(tmp_path):
+    """Not from a folder above it that looks like a checkout either."""
+    package = tmp_path / "lib" / "site-packages" / "caesura"
+    shutil.copytree(ROOT / "src" / "caesura", package)
+    for folder in (package, tmp_path, tmp_path / "lib"):
+        (folder / "hw").mkdir()
+        (folder / "hw" / "__init__.py").touch()
+        (folder / "pyproject.toml").touch()
+    said = python("-c", "import caesura, caesura.hw; print(*caesura.__path__, caesura.hw.__file__)",
+                  roots=[package.parent])
+    assert said.split() == [str(package), str(package / "hw" / "__init__.py")]

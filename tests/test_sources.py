@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from support.checkout import PARTS, ROOT, short, source
+from support.checkout import PARTS, ROOT
 from support.selection import quick
 from support.sources import LEAVES, SUPPORT, closure, imports, support, unused
 
@@ -26,36 +26,36 @@ def named(path: Path) -> list[str]:
 
 @pytest.mark.parametrize("path", quick(MARKED, MARKED[::3]), ids=lambda path: path.stem)
 def test_marks_name_every_source(path):
-    names = [source(name) for name in named(path)]
-    missing = [str(short(file)) for file in closure(path) if SUPPORT not in file.parents and not any(
+    names = [ROOT / name for name in named(path)]
+    missing = [str(file.relative_to(ROOT)) for file in closure(path) if SUPPORT not in file.parents and not any(
         name in (file, *file.parents) for name in names)]
     assert missing == []
 
 
 def test_a_source_in_turn_is_found():
     """The special functions use a piece of the f32 lane, the judge of binary64 that of binary32."""
-    found = closure(source("tests/hw/core/units/test_sfu.py")) | closure(source("tests/hw/core/units/test_f64_unit.py"))
-    assert {source("hw/core/units/floating/parts.py"), source("sim/testing/binary32/__init__.py")} <= found
+    found = closure(ROOT / "tests/hw/core/units/test_sfu.py") | closure(ROOT / "tests/hw/core/units/test_f64_unit.py")
+    assert {ROOT / "hw/core/units/floating/parts.py", ROOT / "sim/testing/binary32/__init__.py"} <= found
     assert len(MARKED) >= 6
 
 
 def test_support_in_turn_is_found():
     """Of the bench the machine it looks into, and what that is made of; of a module the data it reads."""
-    names = {file.name for file in support(source("tests/hw/preempt/test_gang.py"))}
+    names = {file.name for file in support(ROOT / "tests/hw/preempt/test_gang.py")}
     assert {"preempt_images.py", "preempt_machine.py", "register_samples.py", "simulation.py"} <= names
     assert "execute_bench.py" not in names
-    assert "trace_processor.js" in {file.name for file in support(source("tests/sim/report/test_timeline.py"))}
+    assert "trace_processor.js" in {file.name for file in support(ROOT / "tests/sim/report/test_timeline.py")}
 
 
 def test_no_other_room_imports_a_leaf():
     """Nor by a name in a text: the command line, benches and blocks do, and are leaves."""
-    modules = [file for part in PARTS for file in source(part).rglob("*.py")
+    modules = [file for part in PARTS for file in (ROOT / part).rglob("*.py")
                if not any(room in file.parents for room in LEAVES)]
     assert len(modules) > 300
     for module in modules:
-        found = [short(file) for file in closure(module) if any(room in file.parents for room in LEAVES)]
-        assert not found, short(module)
-    named = {str(short(module)) for module in modules if "import_module" in module.read_text()}
+        found = [file.relative_to(ROOT) for file in closure(module) if any(room in file.parents for room in LEAVES)]
+        assert not found, module.relative_to(ROOT)
+    named = {str(module.relative_to(ROOT)) for module in modules if "import_module" in module.read_text()}
     assert named == {"sim/__init__.py", "software/compiler/__init__.py", "software/driver/board/line.py"}, "or a leaf"
 
 
@@ -72,5 +72,5 @@ def test_a_test_without_leaves_is_known(name, without):
 
 
 def test_imports_of_functions_count():
-    assert source("sim/golden/transport.py") in closure(source("sim/testing/launch.py")) | imports(
+    assert ROOT / "sim/golden/transport.py" in closure(ROOT / "sim/testing/launch.py") | imports(
         ROOT / "tests" / "support" / "sim" / "yield_campaign.py")

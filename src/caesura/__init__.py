@@ -1,18 +1,26 @@
 """Caesura: an open, synthesizable, preemptible SIMT core and its software stack.
 
-The names below are imported when they are first used, so that importing the package costs nothing; type checkers read
-them in the stub beside this file.
+The names below are imported when they are first used, so that importing the package costs nothing.
 """
 
 from __future__ import annotations
 
 import importlib
-import os
 
-# In a checkout `hw`, `sim` and `software` lie in roots of their own beside `src`; installed, all is in one folder. The
-# checkout is found from this file, not from `sys.path`, so that parts of two checkouts never mix.
-_CHECKOUT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.realpath(__file__))))
-__path__ += filter(os.path.isdir, [os.path.join(_CHECKOUT, part, "caesura") for part in ("hw", "sim", "software")])
+from .checkout import checkout_root
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:  # which type checkers take for true
+    from caesura.hw.arch.context import Mechanism
+    from caesura.hw.arch.geometry import Geometry, preset
+    from caesura.sim import open_device
+    from caesura.software.compiler import compile_ptx
+
+    __version__: str
+
+# In a checkout `hw`, `sim`, `software` and `constraints` lie beside `src`; installed, they lie beside this file.
+if (_root := checkout_root()) is not None:
+    __path__.append(_root)
 
 _PLACES = {
     "Geometry": "caesura.hw.arch.geometry",
@@ -22,7 +30,7 @@ _PLACES = {
     "preset": "caesura.hw.arch.geometry",
 }
 
-__all__ = [*_PLACES, "__version__"]
+__all__ = ["Geometry", "Mechanism", "__version__", "compile_ptx", "open_device", "preset"]
 
 
 def __getattr__(name: str):

@@ -23,6 +23,8 @@ from pathlib import Path
 
 import platformdirs
 
+from .checkout import checkout_root
+
 __all__ = ["RECORD_SUFFIX", "CacheError", "Record", "cache_directory", "digest", "file_digest", "locked", "read_packed",
            "record_of", "seal", "sweep", "whole", "work_folder", "write_atomically", "write_packed"]
 
@@ -49,21 +51,15 @@ def cache_directory() -> Path:
         If the user's folder belongs to somebody else, or others may write it.
     """
     chosen = os.environ.get("CAESURA_CACHE")
-    checkout = _checkout()
+    root = checkout_root()
     if chosen:
         folder = Path(chosen).expanduser().absolute()
-    elif checkout is not None:
-        folder = checkout / "build" / "cache"
+    elif root is not None:
+        folder = Path(root, "build", "cache")
     else:
         return _private(platformdirs.user_cache_path("caesura", appauthor=False))
     folder.mkdir(parents=True, exist_ok=True)
     return folder
-
-
-def _checkout() -> Path | None:
-    """Return the root of the checkout whose files the package runs from, if it does."""
-    root = Path(__file__).resolve().parents[2]
-    return root if (root / "pyproject.toml").is_file() and (root / "src" / "caesura").is_dir() else None
 
 
 def _private(folder: Path) -> Path:

@@ -5,7 +5,7 @@ import pytest
 from support.checkout import ROOT
 from support.coverage.points import places, points
 
-HERE = f"{ROOT}/hw/caesura/hw/preempt/formats/packer.py"
+HERE = f"{ROOT}/hw/preempt/formats/packer.py"
 TEXT = f"""module top(a);
   (* src = "{HERE}:7" *)
   input [3:0] a;

@@ -5,9 +5,9 @@ import re
 
 import pytest
 
-from support.checkout import source
+from support.checkout import ROOT
 
-FOLDER = source("hw")
+FOLDER = ROOT / "hw"
 NAMES = re.compile(r"(\w+(?:, \w+)*)(?: : .*)?")
 
 

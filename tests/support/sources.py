@@ -4,21 +4,21 @@ import ast
 import functools
 from pathlib import Path
 
-from .checkout import ROOT, short, source
+from .checkout import ROOT
 
 __all__ = ["LEAVES", "closure", "imports", "support", "unused"]
 
 SUPPORT = ROOT / "tests" / "support"
-LEAVES = tuple(map(source, (
+LEAVES = tuple(ROOT / room for room in (
     "hw/blocks", "hw/board", "hw/formal", "sim/bench", "sim/board", "sim/cocotb", "sim/device", "sim/gpu", "sim/report",
-    "sim/synth", "software/cli", "software/report", "software/sched")))
+    "sim/synth", "software/cli", "software/report", "software/sched"))
 """Rooms that no other room imports."""
 
 
 @functools.cache
 def imports(path: Path) -> frozenset[Path]:
     """Return the modules of the package and of `support` that a file names in its imports, wherever they stand."""
-    folder = short(path).parts[:-1]
+    folder = path.relative_to(ROOT).parts[:-1]
     home = folder[1:] if SUPPORT in path.parents else ("caesura", *folder)
     names = set()
     for node in ast.walk(ast.parse(path.read_text())):
@@ -29,7 +29,7 @@ def imports(path: Path) -> frozenset[Path]:
             base = tuple(filter(None, base))
             names.update({base, *((*base, alias.name) for alias in node.names)})
     roots = {"caesura": "", "support": "tests/support/"}
-    files = {source(roots[name[0]] + "/".join(name[1:])) for name in names if name[0] in roots and len(name) > 1}
+    files = {ROOT / (roots[name[0]] + "/".join(name[1:])) for name in names if name[0] in roots and len(name) > 1}
     return frozenset(
         file for stem in files for file in (stem.with_suffix(".py"), stem / "__init__.py") if file.exists())
 

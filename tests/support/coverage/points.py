@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from support.checkout import ROOT, short
+from support.checkout import ROOT
 
 __all__ = ["Place", "Point", "places", "points"]
 
@@ -121,7 +121,7 @@ def _parsed(text: str) -> tuple[Place, ...]:
         file, _, line = each.rpartition(":")
         path = Path(file)
         if file and path.is_relative_to(ROOT) and not path.is_relative_to(ROOT / "build"):
-            result.append((str(short(path)), int(line)))
+            result.append((str(path.relative_to(ROOT)), int(line)))
     return tuple(dict.fromkeys(result))
 
 

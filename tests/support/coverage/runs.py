@@ -15,7 +15,7 @@ from typing import Any
 from caesura.cache import cache_directory, digest, read_packed, write_packed
 from caesura.sim.cocotb.build import program
 from caesura.sim.cocotb.run import BenchError, exported, simulate
-from support.checkout import ROOT, source
+from support.checkout import ROOT
 from support.sources import closure
 
 from .points import Point, points
@@ -137,7 +137,7 @@ class Replay:
 def bench_texts(bench: str) -> list[str]:
     """Return the sources that decide what a bench of `support.benches` does, besides the block."""
     path = ROOT / "tests" / "support" / "benches" / f"{bench}.py"
-    deciding = ROOT / "tests" / "support", source("sim/cocotb"), source("hw/arch")
+    deciding = ROOT / "tests" / "support", ROOT / "sim" / "cocotb", ROOT / "hw" / "arch"
     return [file.read_text() for file in sorted({path, *closure(path)})
             if any(folder in file.parents for folder in deciding)]
 

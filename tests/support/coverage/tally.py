@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from support.checkout import source
+from support.checkout import ROOT
 
 from .points import Place, Point
 
@@ -112,7 +112,7 @@ def explained(all_rooms: dict[str, Room], reasons: dict[str, Any] | None = None)
     given = tomllib.loads(REASONS.read_text()) if reasons is None else reasons
     result, used = [], set()
     for file, number in sorted(place for room in all_rooms.values() for place in room.missed):
-        text = source(file).read_text().splitlines()[number - 1].strip()
+        text = (ROOT / file).read_text().splitlines()[number - 1].strip()
         result.append((file, text, given.get(file, {}).get(text, "")))
         used.add((file, text))
     for file, lines in given.items():

@@ -22,7 +22,7 @@ from caesura.hw.blocks.ports import ports_of
 from caesura.hw.blocks.structures import Structures
 from caesura.hw.blocks.wrapper import wrapper
 from caesura.sim.cocotb.build import TOP
-from support.checkout import ROOT, short
+from support.checkout import ROOT
 
 __all__ = ["NETLIST", "SELECT", "SELECT_BITS", "Fault", "Mutated", "planted"]
 
@@ -130,7 +130,7 @@ def _fault(command: str, number: int) -> Fault:
     for file, line in re.findall(r"(/[^\s|;]+):(\d+)", command):
         path = Path(file)
         if path.is_relative_to(ROOT) and not path.is_relative_to(ROOT / "build"):
-            lines.append(f"{short(path)}:{line}")
+            lines.append(f"{path.relative_to(ROOT)}:{line}")
     wire = f"{words['wire'].lstrip(chr(92))}[{words.get('wirebit', 0)}]" if "wire" in words else ""
     place = f"{words['module']} {words['cell']} {words['port']}[{words['portbit']}]".replace("\\", "")
     return Fault(number, words["mode"], place, wire, tuple(dict.fromkeys(lines)))

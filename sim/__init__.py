@@ -13,6 +13,9 @@ if TYPE_CHECKING:
     from caesura.software.driver import Device
     from caesura.software.driver.transport import Transport
 
+if __name__ != "caesura.sim":
+    raise ImportError("import caesura.sim: under two names a class would be two classes")
+
 __all__ = ["BACKENDS", "open_transport", "open_device"]
 
 BACKENDS = {

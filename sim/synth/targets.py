@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from importlib.resources import files
 from pathlib import Path
+
+import caesura
 
 __all__ = ["COLUMNS", "Placer", "Target", "TARGETS"]
 
@@ -58,7 +59,7 @@ class Target:
     shared : dict
         Look-up tables that a carry or a distributed RAM takes, by column.
     constraints : str
-        File in ``hw/constraints``.
+        File in ``constraints``.
     placer : Placer or None
         None where no free one can be installed by pip; there are figures without timing then.
     """
@@ -75,7 +76,8 @@ class Target:
     @property
     def constraints_file(self) -> Path:
         """Where the constraints are."""
-        return Path(str(files("caesura.hw") / "constraints" / self.constraints))
+        places = (Path(folder, "constraints", self.constraints) for folder in caesura.__path__)
+        return next(place for place in places if place.exists())
 
     def count(self, cells: dict[str, int]) -> dict[str, int]:
         """Return how many of each column a netlist takes, from its numbers of cells by type."""

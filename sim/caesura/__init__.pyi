@@ -1,1 +1,0 @@
-# Part of the package whose stub is in src; without this file type checkers do not look here.
