@@ -108,7 +108,7 @@ def test_a_long_test_runs_for_each_fault():
     events = next(target for target in TARGETS if target.name == "device_events")
     mutated = planted(events.bench.component(), 4, events.seed)
     limit, numbers = events.bench.limit(mutated, events.seed), [fault.number for fault in mutated.faults]
-    assert any("[four-300]" in name for name in limit["tests"])
+    assert any("[four-1500]" in name for name in limit["tests"])
     together = events.bench.caught(mutated, [0, *numbers], limit, events.seed)
     assert together == set().union(*(events.bench.caught(mutated, [each], limit, events.seed) for each in numbers))
     assert len(together) > 1
