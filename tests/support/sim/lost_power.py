@@ -103,12 +103,15 @@ class LostPower:
         self.device.advance(self.rng.randrange(self.most))
 
     def aborted(self):
-        """What is saved comes back, the rest runs on."""
+        """What is saved comes back, the rest runs on; a preempt that has ended by then is resumed."""
         self.device.begin_preempt(self.launch, self.mechanism())
         copies = self.copies(KernelState.PREEMPTING, self.rng.randrange(300))
-        self.device.abort(self.launch)
+        ended = self.launch.peek_state() is not KernelState.PREEMPTING
+        (self.device.finish_preempt if ended else self.device.abort)(self.launch)
         for copy in copies:
             self.power_lost(copy)
+        if self.launch.state is KernelState.PREEMPTED:
+            self.resume()
         self.seen = self.heads()
         self.device.advance(self.rng.randrange(self.most))
 
