@@ -211,19 +211,21 @@ def moved(rng, states):
 
 
 def happenings(dut, rng, cycles, model):
-    """Yield states that change in any order, with switches, errors and faults."""
-    g = dut.geometry
+    """Yield states that change in any order, with switches, errors and faults: for a while few or many, of few kinds."""
+    g, rate, kinds = dut.geometry, 0.3, list(Switch)
     states, members, took = states_of(rng, g), [7] * g.kernel_slots, [0] * g.kernel_slots
     for _ in range(cycles):
+        if rng.random() < 0.05:
+            rate, kinds = rng.choice((0.02, 0.1, 0.3)), rng.sample(list(Switch), rng.randint(1, 2))
         moved(rng, states)
         members[rng.randrange(g.kernel_slots)] = rng.choice([0, 7, rng.getrandbits(g.sms)])
         took[rng.randrange(g.kernel_slots)] = rng.choice([0, 7, rng.getrandbits(g.sms)])
         given = {
             "states": [list(each) for each in states], "members": list(members), "took": list(took),
-            "errors": [[rng.choice(list(CommandError)) if rng.random() < 0.1 else CommandError.NONE
+            "errors": [[rng.choice(list(CommandError)) if rng.random() < rate / 3 else CommandError.NONE
                         for _ in range(g.kernel_slots)] for _ in range(g.sms)],
-            "switched": [{"valid": int(rng.random() < 0.3), "kernel": rng.randrange(g.kernel_slots),
-                          "kind": rng.choice(list(Switch))} for _ in range(g.sms)],
+            "switched": [{"valid": int(rng.random() < rate), "kernel": rng.randrange(g.kernel_slots),
+                          "kind": rng.choice(kinds)} for _ in range(g.sms)],
             "faults": rng.choice([0, 0, rng.getrandbits(g.sms)]), "refused": int(rng.random() < 0.1),
             "clear": rng.choice([0, 0xFFFF_FFFF, rng.getrandbits(32)])}
         yield given, model.outputs(given)
@@ -231,7 +233,7 @@ def happenings(dut, rng, cycles, model):
 
 
 @pytest.mark.parametrize("name, cycles", quick(
-    [*itertools.product(["two kernels", "four", "no counters"], (60, 300))], [SHORT]))
+    [*itertools.product(["two kernels", "four", "no counters"], (60, 1500))], [SHORT]))
 def test_events_are_those_of_a_model(name, cycles):
     two, plain = G.replace(kernel_slots=2), G.replace(profile=False)
     dut = component(DeviceEvents, g := {"two kernels": two, "four": G, "no counters": plain}[name])
@@ -352,6 +354,8 @@ def accesses(dut, rng, cycles, model):
     states = states_of(rng, g)
     members = [7] * g.kernel_slots
     for _ in range(cycles):
+        if rng.random() < 0.05:
+            rate, kinds = rng.choice((0.02, 0.1, 0.3)), rng.sample(list(Switch), rng.randint(1, 2))
         moved(rng, states)
         members[rng.randrange(g.kernel_slots)] = rng.choice([0, 7, rng.getrandbits(g.sms)])
         address = rng.choice(rng.choice((addresses, own, own)))
@@ -380,7 +384,7 @@ def report(dut, rng, states):
     g = dut.geometry
     recorded = rng.choice([(1 << g.kernel_slots) - 1, rng.getrandbits(g.kernel_slots)])
     return {"states": list(states), "recorded": recorded,
-            "errors": [rng.choice(list(CommandError)) if rng.random() < 0.1 else CommandError.NONE
+            "errors": [rng.choice(list(CommandError)) if rng.random() < rate / 3 else CommandError.NONE
                        for _ in range(g.kernel_slots)],
             "switched": {"valid": int(rng.random() < 0.3), "kernel": rng.randrange(g.kernel_slots),
                          "kind": rng.choice(list(Switch))},
