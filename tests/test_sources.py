@@ -47,6 +47,11 @@ def test_support_in_turn_is_found():
     assert "trace_processor.js" in {file.name for file in support(ROOT / "tests/sim/report/test_timeline.py")}
 
 
+def test_support_that_is_started_as_a_program_is_found():
+    names = {file.name for file in support(ROOT / "tests/coverage/test_benches.py")}
+    assert {"run_tests.py", "cosimulation.py", "targets.py"} <= names
+
+
 def test_no_other_room_imports_a_leaf():
     """Nor by a name in a text: the command line, benches and blocks do, and are leaves."""
     modules = [file for part in PARTS for file in (ROOT / part).rglob("*.py")

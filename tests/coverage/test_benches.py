@@ -102,6 +102,18 @@ def test_tests_of_a_block_notice_faults_in_its_netlist():
     assert len(result.faults) == 6 and result.share == 1 and result.count(CAUGHT) > 3
 
 
+@pytest.mark.full
+def test_a_long_test_runs_for_each_fault():
+    """The first fault is none, so all tests pass; the others are noticed as they are one by one."""
+    events = next(target for target in TARGETS if target.name == "device_events")
+    mutated = planted(events.bench.component(), 4, events.seed)
+    limit, numbers = events.bench.limit(mutated, events.seed), [fault.number for fault in mutated.faults]
+    assert any("[four-1500]" in name for name in limit["tests"])
+    together = events.bench.caught(mutated, [0, *numbers], limit, events.seed)
+    assert together == set().union(*(events.bench.caught(mutated, [each], limit, events.seed) for each in numbers))
+    assert len(together) > 1
+
+
 def test_flip_flops_start_at_zero_since_a_fault_takes_the_initial_value_away():
     netlist = planted(LeastRecent(3, told=True), 60, 1).netlist
     assert re.findall(r"reg [^=;]*= 1'h0", netlist)

@@ -17,7 +17,8 @@ LEAVES = tuple(ROOT / room for room in (
 
 @functools.cache
 def imports(path: Path) -> frozenset[Path]:
-    """Return the modules of the package and of `support` that a file names in its imports, wherever they stand."""
+    """Return the modules of the package and of `support` that a file names in its imports, wherever they stand, and
+    those of `support` that it names in a string, which it starts as programs."""
     folder = path.relative_to(ROOT).parts[:-1]
     home = folder[1:] if SUPPORT in path.parents else ("caesura", *folder)
     names = set()
@@ -28,6 +29,8 @@ def imports(path: Path) -> frozenset[Path]:
             base = (*(home[:len(home) + 1 - node.level] if node.level else ()), *(node.module or "").split("."))
             base = tuple(filter(None, base))
             names.update({base, *((*base, alias.name) for alias in node.names)})
+        elif isinstance(node, ast.Constant) and str(node.value).startswith("support."):
+            names.add(tuple(str(node.value).split(".")))
     roots = {"caesura": "", "support": "tests/support/"}
     files = {ROOT / (roots[name[0]] + "/".join(name[1:])) for name in names if name[0] in roots and len(name) > 1}
     return frozenset(
@@ -57,6 +60,9 @@ def unused(path: Path) -> frozenset[Path]:
 @functools.cache
 def support(path: Path) -> frozenset[Path]:
     """Return the files of `support` that a file uses, in turn: the modules it imports, and the data beside them."""
-    modules = {file for file in imports(path) if SUPPORT in file.parents}
-    data = {file for module in modules for file in module.parent.glob(f"{module.stem}.*")}
-    return frozenset(modules | data).union(*map(support, modules))
+    modules, left = set(), [path]
+    while left:
+        new = {file for file in imports(left.pop()) if SUPPORT in file.parents} - modules
+        modules |= new
+        left += new
+    return frozenset(modules).union(file for module in modules for file in module.parent.glob(f"{module.stem}.*"))

@@ -13,9 +13,11 @@ import io
 import json
 import multiprocessing
 import os
+import shutil
 import sys
 import tempfile
 import traceback
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -80,7 +82,11 @@ class _Faults:
         return True
 
     def _run(self, session: pytest.Session, items: list[pytest.Item], result: Any) -> None:
-        """Run tests until one fails; `tests` of the result are those that ran the netlist."""
+        """Run tests until one fails; `tests` of the result are those that ran the netlist.
+
+        A long test that has passed with another fault is run again (`conftest.py` remembers what passes).
+        """
+        shutil.rmtree(Path(os.environ["CAESURA_CACHE"], "passed"), ignore_errors=True)
         ran, used = self._substitute.ran, []
         for item, following in zip(items, [*items[1:], None], strict=True):
             before = len(ran)
