@@ -112,7 +112,7 @@ def _found(asked: dict[str, Any]) -> str:
     with (tempfile.TemporaryDirectory(prefix="caesura-faults-") as folder,
           contextlib.redirect_stdout(log), contextlib.redirect_stderr(log)):
         os.environ["CAESURA_CACHE"] = folder  # what passes is not remembered as what passes without a fault
-        code = pytest.main(["-q", "-x", "-p", "no:cacheprovider", "-n", "0", "--timeout", "0", "--rootdir", str(ROOT),
+        code = pytest.main(["-q", "-x", "-n", "0", "--timeout", "0", "--rootdir", str(ROOT),
                             *(str(FOLDER / file) for file in (bench.file, *bench.more))], plugins=[faults])
     if code != pytest.ExitCode.OK or not faults.found:
         return json.dumps({"error": f"pytest ended with {code}:\n{log.getvalue()[-3000:]}"})
