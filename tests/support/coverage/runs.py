@@ -124,7 +124,7 @@ class Replay:
         """Run the tests; return the SystemVerilog of each design and what Verilator has counted."""
         with tempfile.TemporaryDirectory(prefix="caesura-replay-") as folder:
             done = subprocess.run(
-                [sys.executable, "-m", "pytest", "-p", "support.coverage.replay", "-p", "no:cacheprovider", "-n", "0",
+                [sys.executable, "-m", "pytest", "-p", "support.coverage.replay", "-n", "0",
                  "-q", "-m", "not full", "--timeout", "3000", str(path)], cwd=ROOT, capture_output=True,
                 text=True, env=os.environ | {FOLDER: folder, "PYTHONPATH": str(ROOT / "tests")})
             if done.returncode:
