@@ -17,7 +17,7 @@ from support.checkout import ROOT
 __all__ = ["Place", "Point", "places", "points"]
 
 Place = tuple[str, int]
-"""File, by its short name (`support.checkout`), and line."""
+"""File, from the root of the checkout, and line."""
 _SRC = re.compile(r'\(\* src = "([^"]*)" \*\)')
 _POINT = re.compile(r"^C '(.*)' (\d+)$")
 _CHAIN = re.compile(r"^( *)(end else (?:if .*)?begin|if \(.*\) begin|casez .*)$")
