@@ -198,16 +198,19 @@ class Events:
 
 
 def moved(rng, states):
-    """States a cycle later: some SMs' change, often to what ends something."""
+    """States a cycle later: some SMs' change, often to what ends something; those of a kernel often together. A kill,
+    which ends the rest without a word, is seldom."""
     for each in states:
         for k in range(len(each)):
-            if rng.random() < 0.25:
+            if rng.random() < 0.15 or each[k] == KernelState.KILLING:
                 each[k] = rng.choice([*KernelState, *ENDED, PREEMPTED, FINISHED, FINISHED])
-    if rng.random() < 0.15:
-        k = rng.randrange(len(states[0]))
-        state = rng.choice([PREEMPTED, KernelState.RUNNING, FINISHED, PREEMPTING, KernelState.RESUMING])
-        for each in states:
-            each[k] = state
+                if each[k] == KernelState.KILLING and rng.random() < 0.8:
+                    each[k] = PREEMPTING
+    for k in range(len(states[0])):
+        if rng.random() < 0.15:
+            state = rng.choice([PREEMPTED, KernelState.RUNNING, FINISHED, PREEMPTING, KernelState.RESUMING])
+            for each in states:
+                each[k] = state
 
 
 def happenings(dut, rng, cycles, model):
