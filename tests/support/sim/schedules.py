@@ -123,7 +123,7 @@ class Schedules:
         self.rng = rng = random.Random(seed)
         self.transport.restore(self.beginning)
         for kernel in self.kernels:
-            kernel.killed = kernel.started = kernel.ready = kernel.judged = False
+            kernel.killed = kernel.started = kernel.ready = kernel.judged = kernel.released = False
             kernel.begun = None
         self.scramble = rng.random() < 0.5
         self.weather(calm=True)
