@@ -244,9 +244,8 @@ class EngineQueue(wiring.Component):
             & (self.resumes | self.wakes) & ~self.first)
         m.d.sync += unsettled.eq(Mux(self.ended.valid & self.resume, Mux(
             self.ended.refused, unsettled | mine, unsettled & ~mine), unsettled) & ~self.first)
-        m.d.comb += [wakes.eq(self.wakes & ~tried & ~self.launching & ~self.pausing & (
-                         unsettled | Cat(~(lacking & ~(1 << k)).any()
-                                         for k in range(g.kernel_slots)))),
+        m.d.comb += [wakes.eq(self.wakes & ~tried & ~self.launching & ~self.pausing
+                              & Mux(lacking.any(), lacking | unsettled, ~0)),
                      over.eq(Mux(self.ended.valid & self.resume, yielder, 0)),
                      refusals.refused.eq(Mux(self.ended.refused, over, 0)),
                      refusals.done.eq(Mux(self.ended.refused, 0, over)),
