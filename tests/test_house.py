@@ -1,4 +1,4 @@
-"""What `make house` counts is found where it stands, and nothing else."""
+"""`make house` finds what it counts, and nothing else."""
 
 import importlib.util
 

@@ -6,4 +6,4 @@ ROOT = Path(__file__).resolve().parents[2]
 PARTS = "hw", "sim", "software"
 """The parts of the package that lie beside `src`, which has what they share."""
 PACKED = *PARTS, "constraints"
-"""What lies beside `src` in a checkout, and in the package when it is installed."""
+"""Folders beside `src` in a checkout; an installed package has them inside."""

@@ -166,8 +166,8 @@ def own_exception():
                                   lambda device, launch: (launch.finished, device.advance(20))],
                          ids=["read", "advance"])
 def test_interrupts_at_any_moment_leave_the_device_to_others(press, poll, monkeypatch):
-    # what comes within a callback of the interpreter (garbage, weak references) can be raised to nobody; no hook
-    # of Python code tells of it, as the next interrupt would come within that hook
+    # An interrupt within a callback of the interpreter (garbage, weak references) can be raised to nobody. The hook
+    # that keeps it is no Python code: the next interrupt would come within that.
     unraised = deque()
     monkeypatch.setattr(sys, "unraisablehook", unraised.append)
     with open_device("golden", "tiny", memory_bytes=MEMORY) as device:

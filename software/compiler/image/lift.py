@@ -240,4 +240,4 @@ def _vectors(first: int, count: int) -> tuple[Reg, ...]:
 
 
 _VECTORS = tuple(Reg("R", index) for index in range(MAX_REGISTERS + 4))
-"""What a field can name, a group that begins at the last register included."""
+"""The registers that a field can name; a group may begin at the last one."""

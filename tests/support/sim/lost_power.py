@@ -103,7 +103,7 @@ class LostPower:
         self.device.advance(self.rng.randrange(self.most))
 
     def aborted(self):
-        """What is saved comes back, the rest runs on; a preempt that has ended by then is resumed."""
+        """Thread blocks that are saved come back, the rest runs on. A preempt that has ended by then is resumed."""
         self.device.begin_preempt(self.launch, self.mechanism())
         copies = self.copies(KernelState.PREEMPTING, self.rng.randrange(300))
         ended = self.launch.peek_state() is not KernelState.PREEMPTING
