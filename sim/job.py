@@ -12,16 +12,15 @@ from pathlib import Path
 
 import numpy as np
 
-from caesura.hw.arch.context import Capability, area_bound, ccb_bytes
+from caesura.hw.arch.context import area_bound, ccb_bytes
 from caesura.hw.arch.geometry import Geometry
 from caesura.sim import open_device
 from caesura.software.compiler import KernelImage
 from caesura.software.compiler.preemption.restartable import reason, spoilers
-from caesura.software.driver import CycleLimit, Device, DriverError, Launch, LaunchError, PreemptReport, Switches
+from caesura.software.driver import CycleLimit, Device, Launch, LaunchError, PreemptReport, Switches
 from caesura.software.driver.bounds import GUARD_BYTES
 from caesura.software.driver.fit import check_fit
 from caesura.software.driver.module import Kernel
-from caesura.software.driver.preempt_options import check_options
 from caesura.software.job import DEFAULT_CYCLES, JobError, PreemptionSpec, Verdict, compare
 from caesura.software.kernels import Job
 
@@ -250,11 +249,9 @@ class _Runner:
         """Save bases before a preempt: one now, or those wanted in so many cycles; return them, and the cycles that the
         kernel has run meanwhile."""
         if spec.announced is not None:
-            done = self.device.anticipate(launch, cycles, spec.mechanism, patience=spec.patience,
-                                          scramble=spec.scramble, max_cycles=self.left)
+            done = self.device.anticipate(launch, cycles, spec.base, max_cycles=self.left)
             return done.checkpoints, 0 if launch.finished else cycles
-        report = self.device.checkpoint(launch, spec.mechanism, patience=spec.patience, scramble=spec.scramble,
-                                        max_cycles=self.left)
+        report = self.device.checkpoint(launch, spec.base, max_cycles=self.left)
         return (report,) if report else (), 0
 
     def _preempt(self, launch: Launch, at: int, spec: PreemptionSpec, bases: tuple[PreemptReport, ...]) -> Preempted:
@@ -270,10 +267,7 @@ class _Runner:
             return cycles
 
         kernel, job = self.others[_key(spec)]
-        result = interrupt(self.device, launch, kernel, job, at, spec.mechanism, patience=spec.patience,
-                           grace=spec.grace, restart=spec.restart,
-                           incremental=spec.incremental or spec.lead is not None, in_place=spec.in_place,
-                           newcomer=spec.newcomer, trap=spec.trap, scramble=spec.scramble, gang=spec.gang,
+        result = interrupt(self.device, launch, kernel, job, at, spec.asked, newcomer=spec.newcomer, gang=spec.gang,
                            max_cycles=self.left, progress=self.progress, drive=drive)
         return Preempted(spec, result, nested, missed, bases)
 
@@ -310,14 +304,6 @@ def neighbours(task: Task, g: Geometry, progress: Progress = lambda text: None) 
     return {_key(spec): neighbour(spec, g, progress, task.check_bounds) for spec in _all(task.preemptions)}
 
 
-_NEEDS = {
-    "grace": ("grace", "gives no grace"), "restart": ("restart", "cannot restart thread blocks"),
-    "incremental": ("checkpoints", "saves no increments"), "checkpoint": ("checkpoints", "takes no checkpoints"),
-    "announced": ("checkpoints", "takes no checkpoints"), "in_place": ("in_place", "keeps nothing in place"),
-    "newcomer": ("in_place", "keeps nothing in place"), "trap": ("traps", "has no traps")}
-"""Options of a preempt: what the geometry has to have for each, and what an SM without it does not do."""
-
-
 def _check_preemptions(task: Task, others: Mapping[Running, Work], g: Geometry) -> None:
     def check(image: KernelImage, specs: Sequence[PreemptionSpec], names: Mapping[str, str]) -> None:
         for spec in specs:
@@ -330,23 +316,13 @@ def _check_preemptions(task: Task, others: Mapping[Running, Work], g: Geometry) 
 
 def _unable(spec: PreemptionSpec, image: KernelImage, g: Geometry, names: Mapping[str, str]) -> str:
     """Return why a kernel cannot be preempted so on an SM, empty if it can."""
-    for option, (feature, lack) in _NEEDS.items():
-        given = getattr(spec, option)
-        if (given or given == 0 and option in ("checkpoint", "announced")) and not getattr(g, feature):
-            return (f"{names.get(option, option)}: this SM ({g.name}) {lack}: its geometry says {feature} = false; "
-                    "leave it out, or give another geometry")
-    try:
-        check_options(g, spec.mechanism, {"patience": spec.patience, "grace": spec.grace})
-    except DriverError as error:
-        return str(error)
+    if why := spec.refusal(g, names):
+        return why
     trap, restart = (names.get(option, option) for option in ("trap", "restart"))
-    if spec.trap and (spec.restart or not spec.mechanism.has(Capability.STOPS_AT_POINTS)):
-        other = restart if spec.restart else f"mechanism {spec.mechanism.label!r}"
-        return f"{other} does not go with {trap}: its warps stop at once, and not in a routine; leave one of them out"
-    if spec.trap and not image.traps:
+    if spec.way.trap and not image.traps:
         return (f"{trap}: kernel {image.name!r} has no preemption routines to stop in; give it some with --routines, "
                 "or leave it out")
-    if spec.restart and (spoiler := spoilers(image).apart):  # arrays of a job do not overlap
+    if spec.way.restart and (spoiler := spoilers(image).apart):  # arrays of a job do not overlap
         return (f"{restart}: the thread blocks of kernel {image.name!r} cannot begin anew: {reason(spoiler)}; leave it "
                 "out")
     return ""
@@ -453,7 +429,7 @@ def _may_be_written(image: KernelImage, job: Job) -> set[str]:
 
 def _preempted_json(preempted: Preempted) -> dict:
     spec, row = preempted.spec, as_json(preempted.result)
-    head = {"with": spec.other, "mechanism": spec.mechanism.label, "scramble": spec.scramble, "gang": spec.gang,
+    head = {"with": spec.other, "mechanism": spec.way.mechanism.label, "scramble": spec.way.scramble, "gang": spec.gang,
             "checkpoints": [report_json(base) for base in preempted.bases]}
     return head | row | {"correct": preempted.correct, "preemptions": [_preempted_json(p) for p in preempted.nested],
                          "missed": preempted.missed}

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import numpy as np
 
-from caesura.hw.arch.context import Mechanism
 from caesura.hw.arch.geometry import WORD_BYTES, Geometry
+from caesura.hw.arch.way import Way
 from caesura.software.compiler import CompileOptions, ImageError, KernelImage, kernel_names, stored_module
 from caesura.software.compiler.codegen.elf import is_elf, read_elf
 from caesura.software.compiler.codegen.listing import rows
@@ -281,11 +281,8 @@ def restore_limit(g: Geometry, saved: PreemptReport, report: ResumeReport, regul
     return _limit(g, saved, report.restore_cycles, report.bytes, allowance(g).restore_trips, regular_bytes)
 
 
-def interrupt(device: Device, launch: Launch, kernel: Kernel, job: Job, at: int, mechanism: Mechanism, *,
-              patience: int | str | None = None, grace: int | str = 0, restart: bool = False,
-              incremental: bool = False, in_place: bool = False, newcomer: bool = False, trap: bool = False,
-              scramble: bool = False, gang: bool = False, max_cycles: int = 5_000_000,
-              progress: Callable[[str], None] = lambda text: None,
+def interrupt(device: Device, launch: Launch, kernel: Kernel, job: Job, at: int, way: Way, *, newcomer: bool = False,
+              gang: bool = False, max_cycles: int = 5_000_000, progress: Callable[[str], None] = lambda text: None,
               drive: Callable[[Launch], int] | None = None) -> PreemptionResult:
     """Preempt a launch now, run another kernel to its end, resume; `rest_cycles` of the result is 0.
 
@@ -298,22 +295,22 @@ def interrupt(device: Device, launch: Launch, kernel: Kernel, job: Job, at: int,
         What runs meanwhile; `differences` of the result are its own.
     at : int
         For the result.
+    way : Way
+        How it is preempted.
     newcomer : bool
         The other kernel is launched before the preempt, which is in place and makes room for it.
+    gang, max_cycles, progress
+        As in `Device.resume`.
     drive : callable, optional
         Brings the other launch to its end and returns the cycles; ``device.wait`` unless given.
-    mechanism, patience, grace, restart, incremental, in_place, trap, scramble, gang, max_cycles, progress
-        As in `Device.preempt` and `Device.resume`.
     """
     g, image = device.geometry, launch.kernel.image
     progress(f"{image.name}: preempting")
-    in_place = in_place or newcomer
+    in_place = way.in_place or newcomer
     before = _evicted(device) if in_place else (0, 0)
     named = start_job(device, kernel, job) if newcomer else None
     others = _regular_traffic(device)
-    saved = device.preempt(launch, mechanism, patience=patience, grace=grace, restart=restart,
-                           incremental=incremental, in_place=in_place, newcomer=named[0] if named else None, trap=trap,
-                           scramble=scramble, max_cycles=max_cycles)
+    saved = device.preempt(launch, way, newcomer=named[0] if named else None, max_cycles=max_cycles)
     others = _regular_traffic(device) - others
     contexts = device.context(launch) if saved else []
     progress(f"{kernel.image.name}: running")
@@ -343,10 +340,8 @@ def _evicted(device: Device) -> tuple[int, int]:
     return device.read("evicted_tbs"), device.read("evicted_bytes")
 
 
-def run_preemption(device: Device, work: Work, other: Work, at: int, mechanism: Mechanism, *,
-                   patience: int | str | None = None, grace: int | str = 0, restart: bool = False,
-                   scramble: bool = False, gang: bool = False, max_cycles: int = 5_000_000,
-                   progress: Callable[[str], None] = lambda text: None
+def run_preemption(device: Device, work: Work, other: Work, at: int, way: Way, *, gang: bool = False,
+                   max_cycles: int = 5_000_000, progress: Callable[[str], None] = lambda text: None
                    ) -> PreemptionResult:
     """Launch `work`, preempt it after `at` cycles, run `other` to its end, resume, and compare all arrays.
 
@@ -360,8 +355,8 @@ def run_preemption(device: Device, work: Work, other: Work, at: int, mechanism: 
     launch, arrays = start_job(device, kernel, work.job)
     progress(f"{work.image.name}: running")
     device.advance(at)
-    result = interrupt(device, launch, other_kernel, other.job, at, mechanism, patience=patience, grace=grace,
-                       restart=restart, scramble=scramble, gang=gang, max_cycles=max_cycles, progress=progress)
+    result = interrupt(device, launch, other_kernel, other.job, at, way, gang=gang, max_cycles=max_cycles,
+                       progress=progress)
     rest = device.wait(launch, max_cycles) if result.resume else 0
     own = {f"{work.image.name}.{name}": count for name, count in differences(work.job, arrays).items()}
     return dataclasses.replace(result, rest_cycles=rest, differences=own | result.differences)
@@ -369,7 +364,9 @@ def run_preemption(device: Device, work: Work, other: Work, at: int, mechanism: 
 
 def report_json(report: PreemptReport) -> dict:
     """Return what a preempt or a checkpoint took as plain data."""
-    return dataclasses.asdict(report) | {"mechanism": report.mechanism.label, "patience_over": report.patience_over}
+    plain = dataclasses.asdict(report)
+    way = plain.pop("way") | {"mechanism": report.way.mechanism.label}
+    return way | plain | {"patience_over": report.patience_over}
 
 
 def as_json(result: PreemptionResult) -> dict:

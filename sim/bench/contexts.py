@@ -23,6 +23,7 @@ from caesura.hw.arch.context import Mechanism
 from caesura.hw.arch.encodings import Encoding, encode, encoded_words, encodings_of
 from caesura.hw.arch.geometry import WORD_BYTES, Geometry, preset
 from caesura.hw.arch.patterns import pattern_group
+from caesura.hw.arch.waiting import UNLIMITED
 from caesura.sim import MEMORY_BYTES
 from caesura.sim.golden.transport import GoldenTransport
 from caesura.sim.register_classes import CLASSES, class_of
@@ -33,7 +34,6 @@ from caesura.software.compiler.image.lift import lift
 from caesura.software.driver import TbContext
 from caesura.software.driver.context import WarpContext
 from caesura.software.kernels import KERNELS, hostile
-from caesura.software.waiting import UNLIMITED
 
 from . import resumable
 from .mechanisms import PAPER as PAPER_MEANS

@@ -22,7 +22,16 @@ from caesura.sim.device.traffic import KINDS, URGENT, batch_kind, kinds_for, mak
 from caesura.sim.report.deadline import print_report
 from caesura.sim.scenario import verdicts
 from caesura.software.kernels import Job
-from caesura.software.sched import WAYS, Arrival, DriverMachine, Machine, PriorityScheduler, Request, Way, Work
+from caesura.software.sched import (
+    TECHNIQUES,
+    Arrival,
+    DriverMachine,
+    Machine,
+    PriorityScheduler,
+    Request,
+    Technique,
+    Work,
+)
 
 from .machines import MOMENTS
 from .mechanisms import spread
@@ -68,7 +77,7 @@ class Demonstration:
     """
 
     machine: Machine
-    way: Way
+    technique: Technique
     batch: tuple[Work, Job]
     urgent: tuple[Work, Job]
     arrivals: int
@@ -81,7 +90,7 @@ class Demonstration:
 
     def run(self) -> None:
         """Run until the last urgent kernel has ended, or all too long."""
-        self._scheduler = PriorityScheduler(self.machine, self.way, CAPACITY, min(self.lead, self.every - 1),
+        self._scheduler = PriorityScheduler(self.machine, self.technique, CAPACITY, min(self.lead, self.every - 1),
                                             self._finished)
         self._running = self._scheduler.submit(self.batch[0], 0)
         start = self.machine.cycle
@@ -96,7 +105,7 @@ class Demonstration:
             self.wrong += sum(verdict.wrong for verdict in verdicts(job, self.machine.results(request.signal)))
         if request.priority:
             self.done.append(request)
-            self.progress(f"{self.way.name}: {len(self.done)} of {self.arrivals} urgent kernels")
+            self.progress(f"{self.technique.name}: {len(self.done)} of {self.arrivals} urgent kernels")
         else:
             self.batches.append(request)
             self._running = self._scheduler.submit(self.batch[0], 0)
@@ -109,23 +118,25 @@ class Demonstration:
 
 def _row(shown: Demonstration, deadline: int, seconds: float) -> dict:
     latencies = sorted(request.latency or 0 for request in shown.done)
-    row: dict = {"way": shown.way.name, "arrivals": shown.arrivals, "ended": len(latencies), "latencies": latencies,
-                 "cycles": shown.cycles, "batch_tbs": shown.batch_tbs(), "wrong": shown.wrong, "seconds": seconds,
+    row: dict = {"way": shown.technique.name, "arrivals": shown.arrivals, "ended": len(latencies),
+                 "latencies": latencies, "cycles": shown.cycles, "batch_tbs": shown.batch_tbs(), "wrong": shown.wrong,
+                 "seconds": seconds,
                  "late": sum(latency > deadline for latency in latencies) + shown.arrivals - len(latencies)}
     if latencies:
         row |= {"min": latencies[0]} | (spread(latencies) or {})
     return row
 
 
-def _chosen(g: Geometry, ways: Sequence[str], batch: str) -> list[Way]:
+def _chosen(g: Geometry, ways: Sequence[str], batch: str) -> list[Technique]:
     """Return the ways to be shown."""
     for name in ways:
-        if name not in WAYS:
-            raise InputError(f"there is no way {name!r}; there are {', '.join(WAYS)}")
-        if not possible(g, WAYS[name]):
+        if name not in TECHNIQUES:
+            raise InputError(f"there is no way {name!r}; there are {', '.join(TECHNIQUES)}")
+        if not possible(g, TECHNIQUES[name]):
             raise InputError(f"this SM ({g.name}) cannot make room by {name!r}; leave that way out")
-    able = [way for way in WAYS.values() if possible(g, way) and (KINDS[batch].idempotent or not way.idempotent)]
-    return [way for way in able if not ways or way.name in ways]
+    able = [each for each in TECHNIQUES.values()
+            if possible(g, each) and (KINDS[batch].idempotent or not each.idempotent)]
+    return [each for each in able if not ways or each.name in ways]
 
 
 def run(g: Geometry, machine: str = "model", ways: Sequence[str] = (), tbs: int = TBS, arrivals: int = ARRIVALS,
@@ -171,10 +182,11 @@ def run(g: Geometry, machine: str = "model", ways: Sequence[str] = (), tbs: int 
     costs: Costs | None = calibrate(one, (kind, URGENT), MOMENTS, seed, progress) if machine == "model" else None
     batch, urgent = make_work(kind, one, tbs, seed), make_work(URGENT, one, URGENT_TBS, seed)
     limit, rows = every if deadline is None else deadline, []
-    for way in chosen:
-        progress(f"{way.name}: running")
+    for technique in chosen:
+        progress(f"{technique.name}: running")
         opened = open_machine(machine, g, costs, seed)
-        shown, began = Demonstration(opened, way, batch, urgent, arrivals, every, lead, progress), time.perf_counter()
+        shown = Demonstration(opened, technique, batch, urgent, arrivals, every, lead, progress)
+        began = time.perf_counter()
         shown.run()
         rows.append(_row(shown, limit, time.perf_counter() - began))
         opened.close()

@@ -19,13 +19,13 @@ import numpy as np
 from caesura.hw.arch.context import Mechanism
 from caesura.hw.arch.errors import InputError
 from caesura.hw.arch.geometry import Geometry
+from caesura.hw.arch.waiting import UNLIMITED
 from caesura.sim import MEMORY_BYTES
 from caesura.sim.report.in_place import PAPER, print_report
 from caesura.sim.rtl.transport import RtlTransport
 from caesura.sim.scenario import Work, shipped_work
 from caesura.sim.workloads.newcomer import Departure, PairCampaign, Switch
 from caesura.software.kernels import KERNELS
-from caesura.software.waiting import UNLIMITED
 
 from . import resumable
 from .resumable import KernelTask, check_counts, geometry_settings, measure_kernels
@@ -82,7 +82,8 @@ class Task(KernelTask):
 
 def _departure(found: Departure) -> dict:
     report = found.report
-    return {"saves": report.save_cycles, "drains": report.drain_cycles, "patience": report.patience, "tbs": report.tbs,
+    return {"saves": report.save_cycles, "drains": report.drain_cycles, "patience": report.way.patience,
+            "tbs": report.tbs,
             "bytes": report.data_bytes + report.metadata_bytes, "registers": report.registers, "lines": report.lines,
             "registers_stay": found.registers_stay, "lines_stay": found.lines_stay, "first": found.first}
 

@@ -22,7 +22,16 @@ from caesura.sim.device.traffic import KINDS, make_work
 from caesura.sim.report.machines import print_report
 from caesura.sim.scenario import verdicts
 from caesura.software.kernels import Job
-from caesura.software.sched import WAYS, Arrival, DriverMachine, Machine, PriorityScheduler, Request, Way, Work
+from caesura.software.sched import (
+    TECHNIQUES,
+    Arrival,
+    DriverMachine,
+    Machine,
+    PriorityScheduler,
+    Request,
+    Technique,
+    Work,
+)
 
 from .resumable import geometry_settings
 
@@ -55,7 +64,7 @@ class Workload:
     """
 
     number: int
-    way: Way
+    technique: Technique
     lead: int
     arrivals: tuple[Arrival, ...]
     jobs: dict[Work, Job]
@@ -76,11 +85,11 @@ def draw(g: Geometry, costs: Costs, number: int, seed: int) -> Workload:
         If none of them goes with its way.
     """
     rng = np.random.default_rng([seed, number])
-    ways = [way for way in WAYS.values() if possible(g, way)]
-    way = ways[number % len(ways)]
-    able = [name for name in costs.kernels if KINDS[name].idempotent or not way.idempotent]
+    ways = [technique for technique in TECHNIQUES.values() if possible(g, technique)]
+    technique = ways[number % len(ways)]
+    able = [name for name in costs.kernels if KINDS[name].idempotent or not technique.idempotent]
     if not able:
-        raise InputError(f"way {way.name!r} is for kernels of which thread blocks can begin anew, and none of "
+        raise InputError(f"way {technique.name!r} is for kernels of which thread blocks can begin anew, and none of "
                          f"{', '.join(costs.kernels)} is one; choose others besides")
     arrivals, jobs, span, shortest = [], {}, 0.0, 1e9
 
@@ -101,7 +110,7 @@ def draw(g: Geometry, costs: Costs, number: int, seed: int) -> Workload:
         add(int(rng.uniform(0.05, 0.9) * span), name, int(rng.integers(1, 2 * most * g.sms + 1)),
             int(rng.integers(1, 3)))
     arrivals.sort(key=lambda arrival: arrival.cycle)
-    return Workload(number, way, int(shortest / 4), tuple(arrivals), jobs)
+    return Workload(number, technique, int(shortest / 4), tuple(arrivals), jobs)
 
 
 def play(machine: Machine, workload: Workload) -> tuple[list[Request], int]:
@@ -114,7 +123,7 @@ def play(machine: Machine, workload: Workload) -> tuple[list[Request], int]:
     """
     done: list[Request] = []
     start = machine.cycle
-    scheduler = PriorityScheduler(machine, workload.way, CAPACITY, workload.lead, done.append)
+    scheduler = PriorityScheduler(machine, workload.technique, CAPACITY, workload.lead, done.append)
     scheduler.run([Arrival(start + each.cycle, each.work, each.priority) for each in workload.arrivals],
                   limit=start + MAX_CYCLES)
     if len(done) < len(workload.arrivals):
@@ -150,7 +159,7 @@ def _measure(name: str, g: Geometry, costs: Costs, workload: Workload, seed: int
 
 def _compare(workload: Workload, rtl: dict, model: dict) -> dict:
     pairs = list(zip(rtl["latencies"], model["latencies"], strict=True))
-    return {"workload": workload.number, "way": workload.way.name, "works": len(workload.arrivals),
+    return {"workload": workload.number, "way": workload.technique.name, "works": len(workload.arrivals),
             "tbs": workload.tbs, "rtl": rtl, "model": model,
             "latency_error": abs(model["latency"] / rtl["latency"] - 1),
             "work_error": float(np.mean([abs(ours / theirs - 1) for theirs, ours in pairs])),
@@ -176,7 +185,7 @@ def run(g: Geometry, workloads: int = WORKLOADS, seed: int = 1, kernels: Sequenc
     rows = []
     for number in range(workloads):
         workload = draw(g, costs, number, seed)
-        progress(f"workload {number + 1} of {workloads}: {workload.way.name}, {workload.tbs} TBs")
+        progress(f"workload {number + 1} of {workloads}: {workload.technique.name}, {workload.tbs} TBs")
         rows.append(_compare(workload, *(_measure(name, g, costs, workload, seed) for name in ("rtl", "model"))))
     errors = {key: {"mean": float(np.mean([row[key] for row in rows])), "max": max(row[key] for row in rows)}
               for key in ("latency_error", "work_error", "throughput_error")}

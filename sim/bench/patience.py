@@ -18,13 +18,13 @@ import numpy as np
 
 from caesura.hw.arch.context import Capability, Mechanism
 from caesura.hw.arch.geometry import Geometry
+from caesura.hw.arch.waiting import UNLIMITED
 from caesura.sim import MEMORY_BYTES
 from caesura.sim.report.patience import print_report
 from caesura.sim.rtl.transport import RtlTransport
 from caesura.sim.scenario import Work, shipped_work
 from caesura.sim.workloads.everywhere import Campaign, Patience
 from caesura.software.kernels import KERNELS, hostile
-from caesura.software.waiting import UNLIMITED
 
 from . import resumable
 from .resumable import KernelTask, check_counts, geometry_settings, measure_kernels

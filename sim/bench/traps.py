@@ -18,6 +18,7 @@ import numpy as np
 from caesura.hw.arch.context import Mechanism
 from caesura.hw.arch.errors import InputError
 from caesura.hw.arch.geometry import Geometry
+from caesura.hw.arch.waiting import UNLIMITED
 from caesura.sim import MEMORY_BYTES
 from caesura.sim.report.traps import OCCUPIED, POINTS, STORED, print_report
 from caesura.sim.rtl.transport import RtlTransport
@@ -26,7 +27,6 @@ from caesura.sim.workloads.everywhere import Campaign
 from caesura.software.compiler.flashback.kinds import ROUTINES, RoutineForm, RoutineKind
 from caesura.software.compiler.flashback.traps import with_routines
 from caesura.software.kernels import KERNELS, hostile
-from caesura.software.waiting import UNLIMITED
 
 from . import resumable
 from .resumable import KernelTask, check_counts, geometry_settings, measure_kernels

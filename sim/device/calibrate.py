@@ -27,7 +27,7 @@ from caesura.sim.rtl.transport import RtlTransport
 from caesura.sim.rtl.verilator import library
 from caesura.software import driver, sched
 from caesura.software.driver import Device
-from caesura.software.sched import WAYS, DriverMachine, Event, QueueSpec, Signal, Way, Work
+from caesura.software.sched import TECHNIQUES, DriverMachine, Event, QueueSpec, Signal, Technique, Work
 from caesura.software.sched import EventKind as Happened
 
 from .costs import Costs, KernelCosts, SwitchCosts, fit_line, kernel_data, kernel_of
@@ -53,7 +53,8 @@ MAX_CYCLES = 20_000_000
 """Of a launch."""
 BASE = "base"
 """Name of the costs of a checkpoint."""
-SWITCHES: dict[str, Way] = {name: way for name, way in WAYS.items() if way.preempt is not None and name != "drain"}
+SWITCHES: dict[str, Technique] = {name: each for name, each in TECHNIQUES.items()
+                                  if each.preempt is not None and name != "drain"}
 """Ways with a cost that is measured. What a drain takes follows from the TBs."""
 
 
@@ -150,12 +151,12 @@ def _spread(bench: Bench, name: str, g: Geometry, count: int, cycles: float, see
     return [round(each / mean, 4) for each in times]
 
 
-def _switches(bench: Bench, way: Way, work: Work, cycles: float, moments: int, rng: np.random.Generator
+def _switches(bench: Bench, technique: Technique, work: Work, cycles: float, moments: int, rng: np.random.Generator
               ) -> Iterator[tuple[str, int, int, int]]:
     """Preempt a work at random moments and bring it back; yield name, TBs, and cycles of save and resume. For a way
     with bases a base is saved before, so long as an announcement is ahead at most."""
     machine, cycles = bench.machine, min(cycles, STRETCH / 2)
-    assert way.preempt is not None
+    assert technique.preempt is not None
     signal: Signal | None = None
     for _ in range(moments):
         if signal is None or signal.done:
@@ -163,9 +164,9 @@ def _switches(bench: Bench, way: Way, work: Work, cycles: float, moments: int, r
             bench.expect(Happened.STARTED)
         if _pass(bench, int(rng.uniform(0.3, 1.3) * cycles)):
             continue
-        if way.bases:
+        if technique.bases:
             asked = machine.cycle
-            machine.checkpoint(signal, way.preempt.mechanism)
+            machine.checkpoint(signal, technique.preempt.mechanism)
             event = bench.expect(Happened.CHECKPOINTED, Happened.FINISHED)
             if event.cost is None or not event.cost.tbs:
                 continue
@@ -173,7 +174,7 @@ def _switches(bench: Bench, way: Way, work: Work, cycles: float, moments: int, r
             if _pass(bench, int(rng.uniform(0.1, 0.5) * cycles)):
                 continue
         asked = machine.cycle
-        machine.preempt(signal, way.preempt)
+        machine.preempt(signal, technique.preempt)
         event = bench.expect(Happened.PREEMPTED, Happened.FINISHED)
         if event.cost is None:
             continue
@@ -181,7 +182,7 @@ def _switches(bench: Bench, way: Way, work: Work, cycles: float, moments: int, r
         machine.resume(signal)
         resumed = bench.expect(Happened.RESUMED)
         if event.cost.tbs:
-            yield way.name, event.cost.tbs, saved, resumed.cycle - asked
+            yield technique.name, event.cost.tbs, saved, resumed.cycle - asked
     if signal is not None and not signal.done:
         machine.kill(signal)
         bench.expect(Happened.KILLED)
@@ -200,13 +201,13 @@ def _switch_costs(bench: Bench, name: str, g: Geometry, crowd: dict[int, int], c
                   seed: int, progress: Callable[[str], None]) -> dict[str, SwitchCosts]:
     found: dict[str, list[tuple[int, int, int]]] = {}
     rng = np.random.default_rng([seed, zlib.crc32(name.encode())])
-    for way in SWITCHES.values():
-        if not possible(g, way) or way.idempotent and not KINDS[name].idempotent:
+    for technique in SWITCHES.values():
+        if not possible(g, technique) or technique.idempotent and not KINDS[name].idempotent:
             continue
-        progress(f"{name}: {way.name}")
+        progress(f"{name}: {technique.name}")
         for count in dict.fromkeys((min(crowd), max(crowd))):
             work = _padded(name, g, LONG * count, seed, crowd[count])
-            for which, *sample in _switches(bench, way, work, cycles[count], moments, rng):
+            for which, *sample in _switches(bench, technique, work, cycles[count], moments, rng):
                 found.setdefault(which, []).append((sample[0], sample[1], sample[2]))
     return {which: _cost(samples, which) for which, samples in found.items()}
 

@@ -20,13 +20,13 @@ import simpy
 
 from caesura.hw.arch.context import Mechanism
 from caesura.hw.arch.errors import InputError
+from caesura.hw.arch.way import Way
 from caesura.software.sched.machine import (
     IN_FLIGHT,
     Event,
     EventKind,
     Left,
     MachineError,
-    PreemptWay,
     QueueSpec,
     Signal,
     SwitchCost,
@@ -265,7 +265,7 @@ class ModelMachine:
 
     # Commands
 
-    def preempt(self, signal: Signal, way: PreemptWay, newcomer: Signal | None = None,
+    def preempt(self, signal: Signal, way: Way, newcomer: Signal | None = None,
                 sms: frozenset[int] | None = None) -> None:
         """Ask for a work to be taken off the SMs; see `Machine.preempt`.
 
@@ -290,7 +290,7 @@ class ModelMachine:
         if signal.state is not WorkState.RUNNING:
             raise MachineError(f"work {signal.work.name!r} is {signal.state.value}: only one that runs can have bases")
         flight = self._flights[signal]
-        self._switching.check(flight, PreemptWay(incremental=True))
+        self._switching.check(flight, Way(incremental=True))
         signal.state = WorkState.CHECKPOINTING
         self._switching.checkpoint(flight, self._host(0))
 

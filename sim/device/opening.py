@@ -5,7 +5,7 @@ from __future__ import annotations
 from caesura.hw.arch.errors import InputError
 from caesura.hw.arch.geometry import Geometry
 from caesura.sim import open_device
-from caesura.software.sched import DriverMachine, Machine, Way
+from caesura.software.sched import DriverMachine, Machine, Technique
 
 from .costs import Costs, check_geometry
 from .model import ModelMachine
@@ -52,10 +52,6 @@ def open_machine(name: str, g: Geometry, costs: Costs | None = None, seed: int =
     return DriverMachine(open_device(name, g, MEMORY_BYTES))
 
 
-def possible(g: Geometry, way: Way) -> bool:
+def possible(g: Geometry, technique: Technique) -> bool:
     """Return whether an SM has what a way of preempting needs."""
-    asked = way.preempt
-    if asked is None:
-        return True
-    return bool((g.restart or not asked.restart) and (g.checkpoints or not (way.bases or asked.incremental))
-                and (g.in_place or not asked.in_place) and (g.grace or not asked.grace))
+    return technique.preempt is None or not technique.preempt.refusal(g)

@@ -9,9 +9,10 @@ import numpy as np
 import simpy
 
 from caesura.hw.arch.context import Mechanism
-from caesura.software.sched import WAYS
-from caesura.software.sched.machine import EventKind, PreemptWay, SwitchCost, WorkState
-from caesura.software.waiting import UNLIMITED
+from caesura.hw.arch.waiting import UNLIMITED
+from caesura.hw.arch.way import Way
+from caesura.software.sched import TECHNIQUES
+from caesura.software.sched.machine import EventKind, SwitchCost, WorkState
 
 from .costs import CostError, Line, SwitchCosts
 from .flight import Flight
@@ -25,18 +26,18 @@ Steps = Generator[simpy.Event, Any, None]
 """What a process waits for, one after the other."""
 
 
-def _facts(way: PreemptWay) -> tuple[Mechanism, bool, bool, bool]:
+def _facts(way: Way) -> tuple[Mechanism, bool, bool, bool]:
     """Return that of a preempt on which its costs depend."""
     return way.mechanism, way.restart, way.incremental, way.in_place
 
 
-_WHOLE = PreemptWay(Mechanism.LIVE)
+_WHOLE = Way(Mechanism.LIVE)
 """Costs what a base does."""
 _NAMES = {_facts(_WHOLE): BASE} | {
-    _facts(way.preempt): name for name, way in WAYS.items() if way.preempt is not None and name != "drain"}
+    _facts(way.preempt): name for name, way in TECHNIQUES.items() if way.preempt is not None and name != "drain"}
 
 
-def cost_name(way: PreemptWay) -> str:
+def cost_name(way: Way) -> str:
     """Return under which name the costs of a preempt stand.
 
     Raises
@@ -46,11 +47,11 @@ def cost_name(way: PreemptWay) -> str:
     """
     name = _NAMES.get(_facts(way))
     if name is None:
-        raise CostError(f"it was not measured what a preempt with {way} costs; the ways are {', '.join(WAYS)}")
+        raise CostError(f"it was not measured what a preempt with {way} costs; the ways are {', '.join(TECHNIQUES)}")
     return name
 
 
-def _saved_as(way: PreemptWay, tb: Tb, gone: list[Tb]) -> str:
+def _saved_as(way: Way, tb: Tb, gone: list[Tb]) -> str:
     """Return under which name the costs of bringing a TB back stand."""
     if tb in gone or way.incremental and not tb.base:
         return WHOLE
@@ -89,7 +90,7 @@ class Switching:
 
     # Costs
 
-    def check(self, flight: Flight, way: PreemptWay) -> None:
+    def check(self, flight: Flight, way: Way) -> None:
         """Check that costs are known.
 
         Raises
@@ -116,14 +117,14 @@ class Switching:
 
     # Off the SMs
 
-    def preempt(self, flight: Flight, way: PreemptWay, newcomer: Flight | None, delay: float) -> None:
+    def preempt(self, flight: Flight, way: Way, newcomer: Flight | None, delay: float) -> None:
         """Take a work off its SMs after so many cycles; a resume that is under way is withdrawn."""
         self._interrupt(flight)
         flight.held = True
         flight.process = self._env.process(self._preempt(flight, way, newcomer, delay))
         self._fill(flight.sms)  # what was to be brought back is in nobody's way any more
 
-    def _preempt(self, flight: Flight, way: PreemptWay, newcomer: Flight | None, delay: float) -> Steps:
+    def _preempt(self, flight: Flight, way: Way, newcomer: Flight | None, delay: float) -> Steps:
         saved: list[Tb] = []
         try:
             yield self._env.timeout(delay)
@@ -145,7 +146,7 @@ class Switching:
         flight.process = None
         self._settled(flight, EventKind.PREEMPTED, WorkState.PREEMPTED, SwitchCost(self.now - begun, len(saved)))
 
-    def _empty(self, flight: Flight, way: PreemptWay) -> float:
+    def _empty(self, flight: Flight, way: Way) -> float:
         return self._switch(flight, cost_name(way)).save.base
 
     def _grace(self, flight: Flight, grace: int | str) -> Steps:
@@ -162,7 +163,7 @@ class Switching:
         if flight.drained is not None and not flight.drained.triggered and not any(flight.on(sm) for sm in flight.sms):
             flight.drained.succeed()
 
-    def _save_cycles(self, flight: Flight, way: PreemptWay, tbs: list[Tb], at_once: int) -> float:
+    def _save_cycles(self, flight: Flight, way: Way, tbs: list[Tb], at_once: int) -> float:
         name = cost_name(way)
         costs = self._switch(flight, name)
         if not way.incremental:
@@ -172,7 +173,7 @@ class Switching:
             return self._cycles(whole.save, len(tbs), at_once, whole.spread)
         return self._cycles(costs.save, based, at_once, costs.spread) + (len(tbs) - based) * whole.save.per_tb
 
-    def _save(self, flight: Flight, sm: Sm, way: PreemptWay, newcomer: Flight | None, at_once: int, saved: list[Tb]
+    def _save(self, flight: Flight, sm: Sm, way: Way, newcomer: Flight | None, at_once: int, saved: list[Tb]
               ) -> Steps:
         """TBs leave an SM, when its preemption engine has done what came before: one after the other, spread over the
         time of their save."""

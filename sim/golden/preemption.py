@@ -8,10 +8,11 @@ import numpy as np
 
 from caesura.hw.arch import context
 from caesura.hw.arch.commands import BUSY_STATES, KernelState, Switch
-from caesura.hw.arch.context import ENTRY_WORDS, Capability, Mechanism, State
+from caesura.hw.arch.context import ENTRY_WORDS, Mechanism, State
 from caesura.hw.arch.faults import CommandError
 from caesura.hw.arch.image_reader import BadImage
-from caesura.hw.arch.registers import UNLIMITED_GRACE, UNLIMITED_PATIENCE
+from caesura.hw.arch.waiting import UNLIMITED
+from caesura.hw.arch.way import Way
 
 from .completion import completion
 from .context_image import clean, save
@@ -31,18 +32,12 @@ class _Preempt:
     """A preempt whose TBs have grace, or that waits for the one in hand, or is in hand."""
 
     kernel: Kernel
-    mechanism: Mechanism
-    scramble: np.random.Generator | None
-    patience: int
+    way: Way
+    random: np.random.Generator | None  # of a way with `scramble`
     began: int
     deadline: int | None  # the last cycle of its grace, if it has one
-    restart: bool
     spared: int  # a vector of entries
-    checkpoint: bool
-    incremental: bool
-    in_place: bool
     newcomer: Newcomer | None
-    trap: bool
     grace_used: int = 0
     at_once: bool = False  # warps were told to stop at their next instruction
     stay: dict[int, Stay] = field(default_factory=dict)  # by entry, what is to stay
@@ -117,12 +112,10 @@ class Preemption:
 
     # Commands
 
-    def preempt(self, kernel: Kernel, mechanism: Mechanism, scramble: np.random.Generator | None = None,
-                patience: int = UNLIMITED_PATIENCE, grace: int = 0, restart: bool = False, spared: int = 0,
-                checkpoint: bool = False, incremental: bool = False, in_place: bool = False,
-                newcomer: Newcomer | None = None, trap: bool = False) -> None:
-        """Begin to take the TBs of a kernel off the SM, or to save them as bases, when it is its turn; `patience` and
-        what follows it as in the register map.
+    def preempt(self, kernel: Kernel, way: Way, random: np.random.Generator | None = None, spared: int = 0,
+                newcomer: Newcomer | None = None) -> None:
+        """Begin to take the TBs of a kernel off the SM, or to save them as bases, when it is its turn; patience that is
+        not given has no limit.
 
         Ends at its turn with an error, nothing changed, if a save area is too small (`AREA_TOO_SMALL`) or not in
         memory (`BUS_ERROR`). A resume of the kernel ends first.
@@ -131,10 +124,9 @@ class Preemption:
         kernel.state, kernel.error, kernel.others = KernelState.PREEMPTING, CommandError.NONE, False
         spared &= (1 << self.machine.g.context_entries) - 1
         began = self.machine.cycle
-        preempt = _Preempt(kernel, mechanism, scramble, patience, began,
-                           began + grace - 1 if grace != UNLIMITED_GRACE else None, restart,
-                           spared, checkpoint, incremental, in_place, newcomer, trap)
-        if grace:
+        deadline = None if way.grace == UNLIMITED else began + way.grace_cycles - 1
+        preempt = _Preempt(kernel, way, random, began, deadline, spared, newcomer)
+        if way.grace_cycles:
             self._graceful.append(preempt)
             self.machine.attention = True
         else:
@@ -170,8 +162,8 @@ class Preemption:
         asked = next(each for each in (*in_hand, *self._graceful, *self._preempts) if each.kernel is kernel)
         self._forget(kernel)
         self._tell(kernel, CommandError.ABORTED, "preempted")
-        if kernel.kept and not asked.checkpoint:
-            self.resume(kernel, asked.scramble)
+        if kernel.kept and not asked.way.checkpoint:
+            self.resume(kernel, asked.random)
             kernel.error = CommandError.ABORTED
         else:
             kernel.state = KernelState.PREEMPTED if kernel.kept else KernelState.RUNNING
@@ -185,7 +177,7 @@ class Preemption:
             self._stop(kernel)
         for preempt in (*self._graceful, *self._preempts):
             if preempt.kernel is kernel:
-                preempt.patience = 0
+                preempt.way = preempt.way.but(patience=0)
                 self._end_grace(preempt)
 
     def kill(self, kernel: Kernel) -> None:
@@ -245,15 +237,15 @@ class Preemption:
             self._asked, self._began = preempt, self.machine.cycle
             self._generation = self._generation + 1 & 0xFFFF_FFFF
             kernel.stopping = ~preempt.spared & (1 << g.context_entries) - 1
-            kernel.trapping = preempt.trap and kernel.descriptor.trap_base > 0
-            if preempt.in_place:
+            kernel.trapping = preempt.way.trap and kernel.descriptor.trap_base > 0
+            if preempt.way.in_place:
                 preempt.stay = decide(self.machine, kernel, preempt.newcomer)
             self.machine.attention = True
-            if preempt.restart or not preempt.mechanism.has(Capability.STOPS_AT_POINTS):
+            if not preempt.way.stops_at_points:
                 self._stop(kernel)
-            elif preempt.patience != UNLIMITED_PATIENCE:
-                preempt.at_once = preempt.patience == 0
-                self._deadline = self._began + preempt.patience
+            elif preempt.way.patience not in (None, UNLIMITED):
+                preempt.at_once = preempt.way.patience == 0
+                self._deadline = self._began + int(preempt.way.patience)
 
     def _refusal(self, kernel: Kernel) -> CommandError:
         """Return why TBs of a kernel cannot be saved, `NONE` if they can."""
@@ -300,24 +292,24 @@ class Preemption:
         for tb in self._chosen(kernel):
             if tb.stopped:
                 self._write(tb, asked)
-                if asked.checkpoint:
+                if asked.way.checkpoint:
                     kernel.stopping &= ~(1 << tb.entry)
                     self._run_on(tb)
                 else:
                     machine.remove(tb)
         if self._chosen(kernel):
             return
-        if not asked.in_place and not asked.checkpoint:
+        if not asked.way.in_place and not asked.way.checkpoint:
             self._evict(machine.stays(kernel))
         cycles = machine.cycle - self._began
         self.counters |= {"save_cycles": cycles, "drain_cycles": cycles}
         on = bool(machine.resident(kernel))
-        back = asked.checkpoint and not kernel.taken
+        back = asked.way.checkpoint and not kernel.taken
         kernel.others = on and not back
-        if not on and not asked.checkpoint and not machine.stays(kernel):
+        if not on and not asked.way.checkpoint and not machine.stays(kernel):
             write_record(machine, kernel, self._generation)
         over = kernel.done
-        kernel.switches[Switch.FINISHED if over else Switch.CHECKPOINTED if asked.checkpoint
+        kernel.switches[Switch.FINISHED if over else Switch.CHECKPOINTED if asked.way.checkpoint
                         else Switch.DRAINED if not self.counters["save_tbs"]
                         else Switch.AT_ONCE if asked.at_once else Switch.AT_POINTS] += 1
         kernel.stopping = 0
@@ -330,25 +322,24 @@ class Preemption:
 
     def _write(self, tb: ThreadBlock, asked: _Preempt) -> None:
         """Write a TB's image, without what is to stay on the SM."""
-        machine, kernel, mechanism = self.machine, tb.kernel, asked.mechanism
+        machine, kernel, way = self.machine, tb.kernel, asked.way
         base = kernel.bases.get(tb.entry)
         side = 0 if base is None else base.side ^ 1
-        incremental = asked.incremental and base is not None and not (asked.checkpoint or asked.restart)
+        incremental = way.incremental and base is not None and not (way.checkpoint or way.restart)
         stay = asked.stay.get(tb.entry, NOTHING) if None in machine.staying else NOTHING
-        scramble = asked.scramble is not None
-        block = save(tb, mechanism, scramble, asked.restart, incremental, stay)
-        if machine.checker is not None and not asked.restart:
+        block = save(tb, way.mechanism, way.scramble, way.restart, incremental, stay)
+        if machine.checker is not None and not way.restart:
             machine.checker.saved(tb)
-        crc = write_image(machine, tb, side, block, State.BASE if asked.checkpoint else State.COMPLETE,
+        crc = write_image(machine, tb, side, block, State.BASE if way.checkpoint else State.COMPLETE,
                           self._generation, base.crc if incremental and base else 0)
-        if asked.checkpoint:
+        if way.checkpoint:
             kernel.bases[tb.entry] = Base(side, crc)
             clean(tb)
         else:
             kernel.saved[tb.entry] = SavedEntry.of(block.entry | {"generation": self._generation}, side)
         if stay:
             kernel.bases.pop(tb.entry, None)
-            machine.stay(staying(tb, stay, mechanism, scramble, crc))
+            machine.stay(staying(tb, stay, way.mechanism, way.scramble, crc))
         for name, amount in counts(block).items():
             self.counters[name] += amount
 

@@ -7,11 +7,11 @@ import pickle
 import numpy as np
 
 from caesura.hw.arch.commands import REFUSED, Command, KernelState, Switch
-from caesura.hw.arch.context import Capability, Mechanism, mechanisms_of
 from caesura.hw.arch.errors import InputError
 from caesura.hw.arch.faults import CommandError
 from caesura.hw.arch.geometry import Geometry
 from caesura.hw.arch.registers import IDENTIFICATION, Register, register_map
+from caesura.hw.arch.way import Way
 from caesura.sim.trace import ATOMIC
 
 from .bounds.checker import BoundsChecker
@@ -151,48 +151,38 @@ class GoldenTransport:
         else:
             self._values[address] = value & 0xFFFF_FFFF
 
-    def command(self, op: int, kernel: int, mechanism: int, scramble: int, restart: int, checkpoint: int,
-                incremental: int, in_place: int, trap: int, **_timing: int) -> CommandError:
+    def command(self, op: int, kernel: int, **fields: int) -> CommandError:
         """Begin a command with the fields of register ``command``; return why it is refused, `NONE` if it is taken."""
-        self.machine.refusal = self._try(op, kernel, mechanism, scramble, bool(restart), bool(checkpoint),
-                                         bool(incremental), bool(in_place), bool(trap))
+        self.machine.refusal = self._try(op, kernel, fields)
         if self.machine.refusal:
             self.machine.raise_event("refused")
         return self.machine.refusal
 
-    def _try(self, op: int, index: int, mechanism: int, scramble: int, restart: bool, checkpoint: bool,
-             incremental: bool, in_place: bool, trap: bool) -> CommandError:
+    def _try(self, op: int, index: int, fields: dict[str, int]) -> CommandError:
         """Begin a command; return why it was refused, if it was."""
         machine = self.machine
         if op not in list(Command) or index >= len(machine.kernels):
             return CommandError.UNKNOWN
-        g, grace = self.geometry, self._value("grace")
-        if op == Command.PREEMPT and (mechanism not in mechanisms_of(g) or grace and not g.grace
-                                      or restart and not g.restart
-                                      or (checkpoint or incremental) and not g.checkpoints
-                                      or checkpoint and restart
-                                      or in_place and (not g.in_place or restart or checkpoint or incremental)
-                                      or trap and (not g.traps or restart or not Mechanism(mechanism).has(
-                                          Capability.STOPS_AT_POINTS))):
+        way = Way.from_fields(fields, self._value("patience"), self._value("grace"))
+        if op == Command.PREEMPT and (way is None or way.refusal(self.geometry)):
             return CommandError.UNKNOWN
         kernel, preemption = machine.kernels[index], machine.preemption
         if error := REFUSED[Command(op)].get(kernel.state):
             return error
-        if (op == Command.PREEMPT and kernel.state is KernelState.PREEMPTED and not machine.resident(kernel)
-                and (in_place or checkpoint or kernel.recorded)):
+        if (way is not None and op == Command.PREEMPT and kernel.state is KernelState.PREEMPTED
+                and not machine.resident(kernel) and (way.in_place or way.checkpoint or kernel.recorded)):
             return CommandError.NOT_RUNNING
         if op == Command.RELEASE and not kernel.recorded:
             return CommandError.NOT_IN_MEMORY
-        random = self._random if scramble else None
+        random = self._random if fields["scramble"] else None
         match Command(op):
             case Command.START:
                 return machine.start(kernel, Descriptor.read(self.geometry, self._map, self._values, index))
             case Command.ADOPT:
                 return machine.adopt(kernel, Descriptor.read(self.geometry, self._map, self._values, index))
-            case Command.PREEMPT:
-                preemption.preempt(kernel, Mechanism(mechanism), random, self._value("patience"), grace, restart,
-                                   self._value("spared"), checkpoint, incremental, in_place,
-                                   self._newcomer() if in_place else None, trap)
+            case Command.PREEMPT if way is not None:
+                preemption.preempt(kernel, way, random, self._value("spared"),
+                                   self._newcomer() if way.in_place else None)
             case Command.RESUME:
                 preemption.resume(kernel, random)
             case Command.ABORT:

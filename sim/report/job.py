@@ -26,7 +26,7 @@ def _preemption_rows(table: Table, preemptions: list[Preempted], depth: int = 0)
         saved, resumed = p.result.preempt, p.result.resume
         assert saved is not None and resumed is not None
         table.add_row(
-            "  " * depth + f"{p.result.at:,}", p.spec.mechanism.label, escape(p.spec.other), f"{saved.tbs}",
+            "  " * depth + f"{p.result.at:,}", p.spec.way.mechanism.label, escape(p.spec.other), f"{saved.tbs}",
             f"{saved.occupied_bytes:,}", f"{saved.data_bytes + saved.metadata_bytes:,}",
             f"{saved.grace_cycles:,}", f"{saved.drain_cycles:,}",
             _against(saved.save_cycles - saved.drain_cycles, p.result.save_limit), f"{p.result.other_cycles:,}",
@@ -38,7 +38,7 @@ def _preemption_rows(table: Table, preemptions: list[Preempted], depth: int = 0)
 def _in_place(preemptions: list[Preempted]) -> list[str]:
     lines = []
     for p in preemptions:
-        if p.spec.in_place:
+        if p.spec.way.in_place:
             result = p.result
             registers, shared = (sum(getattr(tb, name) for tb in result.saved_tbs)
                                  for name in ("registers_stay", "lines_stay"))
@@ -102,7 +102,7 @@ def print_job(g: Geometry, name: str, backend: str, result: JobResult) -> None:
     if len(result.preemptions) == 1 and not result.preemptions[0].nested:
         (only,) = result.preemptions
         console.print(f"preempted by [bold]{escape(only.spec.other)}[/], mechanism "
-                      f"[bold]{only.spec.mechanism.label}[/]\n")
+                      f"[bold]{only.spec.way.mechanism.label}[/]\n")
         print_phases(console, g, only.result, only.bases)
         if not only.result.differences:
             console.print(f"  {escape(only.spec.other)}: not compared, since nothing is expected of its arrays",

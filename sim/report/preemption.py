@@ -29,14 +29,14 @@ def _limit_row(limit: Limit | None) -> str:
 
 def patience_note(saved: PreemptReport) -> str:
     """Return what became of the patience of a preempt; empty if it was given none."""
-    if saved.patience is None:
+    if saved.way.patience is None:
         return ""
     if saved.patience_over is None:
-        return f"patience {saved.patience}"
-    if saved.patience == 0:
+        return f"patience {saved.way.patience}"
+    if saved.way.patience == 0:
         return "patience 0: warps stopped where they were"
     over = "used up: warps stopped where they were" if saved.patience_over else "not used up"
-    return f"patience {saved.patience}, {over}"
+    return f"patience {saved.way.patience}, {over}"
 
 
 def _cycles(g: Geometry, result: PreemptionResult, bases: Sequence[PreemptReport]) -> Table:
@@ -47,8 +47,8 @@ def _cycles(g: Geometry, result: PreemptionResult, bases: Sequence[PreemptReport
     for base in bases:
         table.add_row("checkpoint before", _time(g, base.save_cycles), "")
     table.add_row("preempt requested at", f"{result.at:,}", "")
-    if saved.grace:
-        table.add_row("grace", _time(g, saved.grace_cycles), f"of {saved.grace}")
+    if saved.way.grace:
+        table.add_row("grace", _time(g, saved.grace_cycles), f"of {saved.way.grace}")
     table.add_row("preemption latency", _time(g, saved.save_cycles), "")
     table.add_row("  drain", _time(g, saved.drain_cycles), patience_note(saved))
     table.add_row("  save", _time(g, saved.save_cycles - saved.drain_cycles), _limit_row(result.save_limit))

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from caesura.hw.arch.context import Capability, Mechanism
 from caesura.hw.arch.geometry import PRESETS
+from caesura.hw.arch.waiting import UNLIMITED
+from caesura.hw.arch.way import Way
 from caesura.sim.scenario import PreemptionResult, Work, run_preemption
 from caesura.software.compiler import CompileOptions
 from caesura.software.driver import Device
 from caesura.software.kernels import collatz_job, hostile, kernel
-from caesura.software.waiting import UNLIMITED
 
 __all__ = ["TINY", "AT", "work", "neighbour", "preempted"]
 
@@ -31,6 +32,6 @@ def neighbour() -> Work:
 def preempted(device: Device, mechanism: Mechanism = Mechanism.LIVE) -> PreemptionResult:
     """Run the scenario, warps run on to their preemption points, and return what it reports."""
     patience = UNLIMITED if mechanism.has(Capability.STOPS_AT_POINTS) else None
-    result = run_preemption(device, work(), neighbour(), AT, mechanism, patience=patience, max_cycles=100_000)
+    result = run_preemption(device, work(), neighbour(), AT, Way(mechanism, patience), max_cycles=100_000)
     assert result.correct and result.preempt and result.resume
     return result

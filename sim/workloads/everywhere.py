@@ -26,6 +26,8 @@ from caesura.hw.arch.context import Capability, Mechanism
 from caesura.hw.arch.encoding import decode
 from caesura.hw.arch.geometry import PRESETS
 from caesura.hw.arch.isa import Format
+from caesura.hw.arch.waiting import UNLIMITED
+from caesura.hw.arch.way import Way
 from caesura.sim.scenario import PreemptionResult, Work, differences, interrupt, judged, start_job
 from caesura.sim.workloads.random_native import NativeProgram
 from caesura.software.compiler import KernelImage
@@ -34,7 +36,6 @@ from caesura.software.driver.patience import bus_share
 from caesura.software.driver.regions import Allocation
 from caesura.software.driver.transport import Transport
 from caesura.software.kernels.job import Job
-from caesura.software.waiting import UNLIMITED
 
 __all__ = ["SMALL_SM", "Forkable", "Outcome", "Campaign", "totals", "has_points", "native_work"]
 
@@ -304,8 +305,8 @@ class Campaign:
             self._note(launch)
             return drive(launch) if drive else self.device.wait(launch, self.max_cycles)
 
-        result = interrupt(self.device, self._launch, self._other, self.neighbour.job, cycle, mechanism,
-                           patience=patience, gang=gang, restart=restart, trap=self._traps(mechanism) and not restart,
+        way = Way(mechanism, patience, restart=restart, trap=self._traps(mechanism) and not restart)
+        result = interrupt(self.device, self._launch, self._other, self.neighbour.job, cycle, way, gang=gang,
                            max_cycles=self.max_cycles, drive=noted)
         rest = self.device.wait(self._launch, self.max_cycles) if result.resume else 0
         return dataclasses.replace(result, rest_cycles=rest)

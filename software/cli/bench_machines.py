@@ -8,7 +8,7 @@ from pathlib import Path
 
 import click
 
-from caesura.software.sched import WAYS
+from caesura.software.sched import TECHNIQUES
 
 from .bench import bench_group, markdown_option, picture_option
 from .common import EXIT_WRONG, Choice, JsonTarget, examples, json_option, progress_lines
@@ -86,7 +86,7 @@ def bench_machines(kernels, workloads, seed, markdown, geometry, as_json):
     "caesura bench deadline --picture deadline.svg",
     "caesura bench deadline --machine rtl --preset tiny --arrivals 20 --way none --way live+cp"))
 @click.option("--machine", default="model", show_default=True, type=Choice(["rtl", "model"]))
-@click.option("--way", "ways", multiple=True, type=Choice(list(WAYS)),
+@click.option("--way", "ways", multiple=True, type=Choice(list(TECHNIQUES)),
               help="May be given more than once  [default: all that the SM can do]")
 @click.option("--tbs", default=1000, show_default=True, type=click.IntRange(1),
               help="Thread blocks of the kernel that runs.")

@@ -7,9 +7,9 @@ from typing import Any
 
 import click
 
+from caesura.hw.arch.waiting import UNLIMITED, WANTED, waiting_cycles
 from caesura.progress import display as progress_lines
 from caesura.software.names import alternatives
-from caesura.software.waiting import UNLIMITED, WANTED, waiting_cycles
 
 from .errors import EXIT_FAULT, EXIT_INPUT, EXIT_WRONG, Group
 from .outputs import JSON_FLAG, JsonTarget, check_outputs, json_option

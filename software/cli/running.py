@@ -18,6 +18,7 @@ from click.core import ParameterSource
 from caesura.hw.arch.context import Mechanism
 from caesura.hw.arch.errors import InputError
 from caesura.hw.arch.geometry import Geometry, preset
+from caesura.hw.arch.way import FLAGS, Way
 from caesura.progress import watched
 from caesura.software.compiler.flashback.kinds import ROUTINES
 from caesura.software.job import BACKENDS, DEFAULT_CYCLES, JobError, JobFile, PreemptionSpec, load_job
@@ -125,24 +126,31 @@ class RunOptions:
     transport: SerialTransport | None = None
 
     @property
-    def how(self) -> dict[str, Any]:
-        """The options given that say how to preempt, as fields of a `PreemptionSpec`."""
-        given: dict[str, Any] = {}
-        if self.mechanism:
-            given["mechanism"] = Mechanism.of(self.mechanism)
+    def way_options(self) -> dict[str, Any]:
+        """The options given that say how to preempt, as fields of a `Way`."""
+        given: dict[str, Any] = {"mechanism": Mechanism.of(self.mechanism)} if self.mechanism else {}
         given |= {name: getattr(self, name) for name in ("patience", "grace") if getattr(self, name) is not None}
+        given |= {name: True for name in FLAGS if name != "checkpoint" and getattr(self, name)}
+        return given | ({"trap": True} if self.routines else {})
+
+    @property
+    def plan_options(self) -> dict[str, Any]:
+        """The options given that say what a preemption is besides its way, as fields of a `PreemptionSpec`."""
         if self.checkpoint is not None and self.announced is not None:
             raise click.UsageError("give one of --checkpoint and --announced; the latter chooses when bases are saved")
+        given: dict[str, Any] = {name: True for name in ("newcomer", "gang") if getattr(self, name)}
         if self.checkpoint is not None or self.announced is not None:
             given |= {"checkpoint": self.checkpoint, "announced": self.announced}
-        flags = "restart", "incremental", "in_place", "newcomer", "trap", "scramble", "gang"
-        given |= {name: True for name in flags if getattr(self, name)}
-        if self.routines:
-            given["trap"] = True
         if self.other:
             given |= {"other": self.other, "size": self.inputs[0], "seed": self.inputs[1] + 1,
                       "job": load_job(self.other_job) if self.other_job else None}
         return given
+
+    @property
+    def names(self) -> dict[str, str]:
+        """What messages call the options that were given here."""
+        names = {name: f"--{name.replace('_', '-')}" for name in (*self.way_options, *self.plan_options)}
+        return names | ({"trap": "--routines"} if self.routines else {})
 
     @property
     def inputs(self) -> tuple[str, int]:
@@ -272,20 +280,19 @@ def _preemptions(o: RunOptions, job: JobFile | None, always: bool) -> tuple[Pree
 
     With `always`, and neither, there is one whose moment is not known yet: at cycle -1.
     """
-    how = o.how
-    if "job" in how and how["job"] is not None:
-        how["nested"] = how["job"].preemptions
+    way, more = o.way_options, o.plan_options
+    if more.get("job"):
+        more["nested"] = more["job"].preemptions
     planned = job.preemptions if job else ()
     if o.at or (always and not planned):
-        planned = tuple(PreemptionSpec(at=at, **how) for at in o.at or (-1,))
+        planned = tuple(PreemptionSpec(at=at, way=Way(**way), **more) for at in o.at or (-1,))
     else:
-        planned = tuple(dataclasses.replace(spec, **how) for spec in planned)
+        planned = tuple(dataclasses.replace(spec, way=spec.way.but(**way), **more) for spec in planned)
     for spec in planned:
-        if spec.clash:
-            raise click.UsageError(f"{spec.clash} does not go with {'in_place' if spec.in_place else 'newcomer'}: what "
-                                   "stays on the SM is whole")
+        if why := spec.clash(o.names):
+            raise click.UsageError(why)
     if not planned:
-        if how:
+        if way or more:
             raise click.UsageError("nothing is preempted: say when, with --at CYCLE, or take `caesura preempt`")
         if o.vcd:
             raise click.UsageError("--vcd writes a preemption, and nothing is preempted: say when, with --at CYCLE")
@@ -308,8 +315,7 @@ def _task(o: RunOptions, job: JobFile | None, g: Geometry, preemptions: tuple[Pr
         image = traps.with_routines(work.image, g, kind, form=form)
         work = dataclasses.replace(work, image=image)
     limit = o.max_cycles or (job.max_cycles if job else DEFAULT_CYCLES)
-    names = {name: f"--{name.replace('_', '-')}" for name in o.how} | ({"trap": "--routines"} if o.routines else {})
-    return runs.Task(work, str(job.path) if job else o.what, preemptions, limit, o.check_bounds, names)
+    return runs.Task(work, str(job.path) if job else o.what, preemptions, limit, o.check_bounds, o.names)
 
 
 def _opener(o: RunOptions, g: Geometry, backend: str, told: Callable[[Statistics], None]

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from caesura.hw.arch.context import Mechanism
+from caesura.hw.arch.way import Way
 
 from .arguments import whole_number
 from .estimate import TbEstimate
 from .launch import Launch
-from .preempt_options import check_options
+from .preempt_options import check_machine
 from .preemption import Preemption, PreemptReport
 from .simulated_time import SimulatedTime
 
@@ -54,12 +54,11 @@ class Anticipator:
     def __init__(self, preemption: Preemption, time: SimulatedTime):
         self._preemption, self._time = preemption, time
 
-    def anticipate(self, launch: Launch, cycles: int, mechanism: Mechanism | str, *, patience: int | str | None,
-                   settled: int, scramble: bool, max_cycles: int) -> Anticipation:
+    def anticipate(self, launch: Launch, cycles: int, way: Way, *, settled: int, max_cycles: int) -> Anticipation:
         """Let a launch run until it is due, and save bases; see `Device.anticipate`."""
         announced, settled = whole_number(cycles, "cycles"), whole_number(settled, "settled")
         limit = whole_number(max_cycles, "max_cycles")
-        check_options(launch.device.geometry, mechanism, {"patience": patience})
+        check_machine(launch.device.geometry, way)
         clock = launch.device.transport
         start, step = clock.cycle, -(-announced // LOOKS)
         reports: list[PreemptReport] = []
@@ -72,8 +71,7 @@ class Anticipator:
                    if tb.launch_id not in saved and (tb.launch_id in known or tb.instructions >= settled)
                    and _outlasts(tb, max(left, estimate.switch_cycles))]
             if due:
-                self._preemption.begin_preempt(launch, mechanism, patience=patience, tbs=due, scramble=scramble,
-                                               checkpoint=True)
+                self._preemption.begin_preempt(launch, way.but(checkpoint=True), due)
                 if report := self._preemption.finish_preempt(launch, limit):
                     reports.append(report)
                     saved |= {*due}

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import Unpack
 
 from caesura.hw.arch.context import Mechanism
+from caesura.hw.arch.way import Way, WayOptions
 from caesura.software.compiler import KernelImage
 
 from .address_space import AddressSpace
@@ -19,6 +20,7 @@ from .inspection import WarpState
 from .launch import Launch
 from .memory import split_memory
 from .partition import Partition
+from .preempt_options import base_of, standing_of, way_of
 from .preemption import PreemptReport, ResumeReport
 from .simulated_time import DEFAULT_CYCLES, Observer
 from .streams import Task
@@ -178,16 +180,17 @@ class Device(AddressSpace):
         """Those that have not been closed."""
         return [owner for owner in self.launcher.owners if isinstance(owner, Tenant)]
 
-    def preempt_by(self, mechanism: Mechanism | str | None = Mechanism.LIVE, **how: Any) -> None:
+    def preempt_by(self, mechanism: Way | Mechanism | str | None = Mechanism.LIVE, **options: Unpack[WayOptions]
+                   ) -> None:
         """Say how kernels of streams and of hardware queues are preempted for those with a higher priority.
 
         Queues stop as registers ``patience`` and ``grace`` say at that time, which any preempt by hand changes.
 
         Parameters
         ----------
-        mechanism : hw.arch.context.Mechanism, str or None
+        mechanism : hw.arch.way.Way, hw.arch.context.Mechanism, str or None
             None: nothing is preempted; a priority only says what begins first.
-        how
+        options
             Patience, grace and the like, as of `preempt`. A kernel of a stream that has no preemption routines is
             preempted without `trap`, one with bases of another `scramble` without `incremental`.
 
@@ -196,8 +199,9 @@ class Device(AddressSpace):
         DriverError
             If there is no such mechanism, the machine has none of what is given, or some of it does not go together.
         """
-        self._core.streams.priorities.set(self.geometry, mechanism, how)
-        self._core.queues.preempt_by(self._core.streams.priorities.by)
+        way = None if mechanism is None else standing_of("preempt_by", mechanism, {**options}, self.geometry)
+        self._core.streams.priorities.by = way
+        self._core.queues.preempt_by(way)
 
     @checked(tasks=many(Task))
     def wait_any(self, tasks: Iterable[Task], max_cycles: int = DEFAULT_CYCLES) -> Task:
@@ -267,20 +271,18 @@ class Device(AddressSpace):
 
     # Preemption
 
-    @checked(launch=a(Launch), restart=FLAG, incremental=FLAG, in_place=FLAG, newcomer=optional(a(Launch)),
-             trap=FLAG, tbs=optional(WHOLES), scramble=FLAG)
-    def preempt(self, launch: Launch, mechanism: Mechanism | str = Mechanism.LIVE, *,
-                patience: int | str | None = None, grace: int | str = 0, restart: bool = False,
-                incremental: bool = False, in_place: bool = False, newcomer: Launch | None = None, trap: bool = False,
-                tbs: Iterable[int] | None = None, scramble: bool = False,
-                max_cycles: int = DEFAULT_CYCLES) -> PreemptReport | None:
+    @checked(launch=a(Launch), tbs=optional(WHOLES), newcomer=optional(a(Launch)))
+    def preempt(self, launch: Launch, mechanism: Way | Mechanism | str = Mechanism.LIVE, *,
+                tbs: Iterable[int] | None = None, newcomer: Launch | None = None, max_cycles: int = DEFAULT_CYCLES,
+                **options: Unpack[WayOptions]) -> PreemptReport | None:
         """Take a running launch off the SM and save it.
 
         Parameters
         ----------
         launch : Launch
-        mechanism : hw.arch.context.Mechanism or str
-            Or its name: ``"occupied"``, ``"live"``, ``"live+cp"``, ``"live+tb"``.
+        mechanism : hw.arch.way.Way, hw.arch.context.Mechanism or str
+            A way says it all, and no other option is given then. Else a mechanism, or its name: ``"occupied"``,
+            ``"live"``, ``"live+cp"``, ``"live+tb"``.
         patience : int or str, optional
             Cycles of drain after which warps that have not got to a preemption point stop where they are, and are saved
             with all registers they have written; ``"unlimited"`` to wait for ever. Unless given it is 0 with mechanisms
@@ -328,49 +330,42 @@ class Device(AddressSpace):
             machine or the newcomer is none for it.
         """
         limit = whole_number(max_cycles, "max_cycles")
-        self._preemption.begin_preempt(launch, mechanism, patience=patience, grace=grace, restart=restart, tbs=tbs,
-                                       scramble=scramble, incremental=incremental, in_place=in_place,
-                                       newcomer=newcomer, trap=trap)
+        self._preemption.begin_preempt(launch, way_of("preempt", mechanism, {**options}), tbs, newcomer)
         return self._preemption.finish_preempt(launch, limit)
 
-    @checked(launch=a(Launch), restart=FLAG, incremental=FLAG, in_place=FLAG, newcomer=optional(a(Launch)),
-             trap=FLAG, tbs=optional(WHOLES), scramble=FLAG)
-    def begin_preempt(self, launch: Launch, mechanism: Mechanism | str = Mechanism.LIVE, *,
-                      patience: int | str | None = None, grace: int | str = 0, restart: bool = False,
-                      incremental: bool = False, in_place: bool = False, newcomer: Launch | None = None,
-                      trap: bool = False, tbs: Iterable[int] | None = None, scramble: bool = False) -> None:
+    @checked(launch=a(Launch), tbs=optional(WHOLES), newcomer=optional(a(Launch)))
+    def begin_preempt(self, launch: Launch, mechanism: Way | Mechanism | str = Mechanism.LIVE, *,
+                      tbs: Iterable[int] | None = None, newcomer: Launch | None = None, **options: Unpack[WayOptions]
+                      ) -> None:
         """Ask for what `preempt` does, without waiting for it. If others are being preempted it waits its turn; if
         the launch is being resumed, the resume is withdrawn first. While the launch has grace others can be preempted
         and resumed."""
-        self._preemption.begin_preempt(launch, mechanism, patience=patience, grace=grace, restart=restart, tbs=tbs,
-                                       scramble=scramble, incremental=incremental, in_place=in_place,
-                                       newcomer=newcomer, trap=trap)
+        self._preemption.begin_preempt(launch, way_of("begin_preempt", mechanism, {**options}), tbs, newcomer)
 
-    @checked(launch=a(Launch), tbs=optional(WHOLES), scramble=FLAG)
-    def checkpoint(self, launch: Launch, mechanism: Mechanism | str = Mechanism.LIVE, *,
-                   patience: int | str | None = None, tbs: Iterable[int] | None = None, scramble: bool = False,
-                   max_cycles: int = DEFAULT_CYCLES) -> PreemptReport | None:
+    @checked(launch=a(Launch), tbs=optional(WHOLES))
+    def checkpoint(self, launch: Launch, mechanism: Way | Mechanism | str = Mechanism.LIVE, *,
+                   tbs: Iterable[int] | None = None, max_cycles: int = DEFAULT_CYCLES, **options: Unpack[WayOptions]
+                   ) -> PreemptReport | None:
         """Save a running launch and let it run on (PEP III-C): a later ``preempt(incremental=True)`` then saves only
         what it has written since. Each thread block runs on as soon as it is saved.
 
-        Parameters, what is returned and what is raised are as of `preempt`.
+        Parameters, what is returned and what is raised are as of `preempt`; of the options there are patience and
+        scramble.
         """
         limit = whole_number(max_cycles, "max_cycles")
-        self.begin_checkpoint(launch, mechanism, patience=patience, tbs=tbs, scramble=scramble)
+        self._preemption.begin_preempt(launch, base_of("checkpoint", mechanism, {**options}), tbs)
         return self._preemption.finish_preempt(launch, limit)
 
-    @checked(launch=a(Launch), tbs=optional(WHOLES), scramble=FLAG)
-    def begin_checkpoint(self, launch: Launch, mechanism: Mechanism | str = Mechanism.LIVE, *,
-                         patience: int | str | None = None, tbs: Iterable[int] | None = None,
-                         scramble: bool = False) -> None:
+    @checked(launch=a(Launch), tbs=optional(WHOLES))
+    def begin_checkpoint(self, launch: Launch, mechanism: Way | Mechanism | str = Mechanism.LIVE, *,
+                         tbs: Iterable[int] | None = None, **options: Unpack[WayOptions]) -> None:
         """Ask for what `checkpoint` does, without waiting for it; `finish_preempt` does."""
-        self._preemption.begin_preempt(launch, mechanism, patience=patience, tbs=tbs, scramble=scramble,
-                                       checkpoint=True)
+        self._preemption.begin_preempt(launch, base_of("begin_checkpoint", mechanism, {**options}), tbs)
 
-    @checked(launch=a(Launch), settled=WHOLE, scramble=FLAG)
-    def anticipate(self, launch: Launch, cycles: int, mechanism: Mechanism | str = Mechanism.LIVE, *,
-                   patience: int | str | None = None, settled: int = SETTLED_INSTRUCTIONS, scramble: bool = False,
-                   max_cycles: int = DEFAULT_CYCLES) -> Anticipation:
+    @checked(launch=a(Launch), settled=WHOLE)
+    def anticipate(self, launch: Launch, cycles: int, mechanism: Way | Mechanism | str = Mechanism.LIVE, *,
+                   settled: int = SETTLED_INSTRUCTIONS, max_cycles: int = DEFAULT_CYCLES,
+                   **options: Unpack[WayOptions]) -> Anticipation:
         """Let a launch run until a preempt is due that was announced, and save bases of the thread blocks that it will
         find (PEP III-D): of those on the SM at once, of later ones when they have settled. A thread block that by its
         estimate ends before, or in the time of a switch, is left to end. ``preempt(incremental=True)`` is to follow.
@@ -382,8 +377,8 @@ class Device(AddressSpace):
             From now until the preempt; fewer pass if the launch finishes.
         settled : int
             Warp instructions that a thread block which began after the call has run before it is saved.
-        mechanism, patience, scramble
-            As of `preempt`.
+        mechanism, options
+            As of `checkpoint`.
         max_cycles : int
             Of each checkpoint.
 
@@ -392,8 +387,8 @@ class Device(AddressSpace):
         CommandRefused, CycleLimit, DriverError
             As by `checkpoint` and `estimate`.
         """
-        return self._core.anticipator.anticipate(launch, cycles, mechanism, patience=patience, settled=settled,
-                                            scramble=scramble, max_cycles=max_cycles)
+        base = base_of("anticipate", mechanism, {**options})
+        return self._core.anticipator.anticipate(launch, cycles, base, settled=settled, max_cycles=max_cycles)
 
     @checked(launch=a(Launch))
     def resident_tbs(self, launch: Launch) -> list[int]:

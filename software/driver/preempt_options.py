@@ -1,124 +1,114 @@
-"""How a preempt may be asked for: which options a machine, a mechanism and a launch allow."""
+"""How a preempt may be asked for: what the driver's keywords say, and what a launch allows."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
-from caesura.hw.arch.context import Capability, Mechanism, mechanisms_of
+from caesura.hw.arch.context import Mechanism
 from caesura.hw.arch.geometry import Geometry
-from caesura.software.waiting import WANTED, waiting_cycles
+from caesura.hw.arch.way import FLAGS, Way
 
 from .errors import DriverError
 from .launch import Launch
+from .wanted import FLAG, shown
 
-__all__ = ["check_checkpoints", "check_grace", "check_in_place", "check_options", "check_patience", "check_restart",
-           "check_trap", "named_mechanism"]
+__all__ = ["base_of", "check_launch", "check_machine", "standing_of", "way_of"]
 
-_NOT_IN_PLACE = "{} does not go with in_place, or a newcomer: what stays on the SM is whole; give one"
+_OPTIONS = ("patience", "grace", *FLAGS)
+_OF_BASES = ("patience", "scramble")
+"""Options of checkpoints."""
+_STANDING = ("patience", "grace", "incremental", "in_place", "trap", "scramble")
+"""Options of preempts that no program asks for one by one."""
 
 
-def check_options(g: Geometry, mechanism: Mechanism | str, how: Mapping[str, Any]) -> None:
-    """Check how launches that are not known yet are to be preempted.
+def way_of(call: str, given: Way | Mechanism | str, options: dict[str, Any]) -> Way:
+    """Return how a call is to preempt.
+
+    Parameters
+    ----------
+    call : str
+        Name of the call, for messages.
+    given : Way, Mechanism or str
+        A way, which takes no options besides; or a mechanism, its name or its number.
+    options : dict
+        Options by name.
 
     Raises
     ------
     DriverError
-        If there is no such mechanism or option, or the machine has none.
+        If there is no such mechanism or option, or a flag is neither True nor False.
     """
-    chosen = named_mechanism(mechanism, g)
-    known = {"patience", "grace", "incremental", "in_place", "trap", "scramble"}
-    if unknown := set(how) - known:
-        raise DriverError(f"no option {sorted(unknown)[0]!r} of preempts that nobody asks for one by one; there are "
-                          f"{', '.join(sorted(known))}")
-    check_patience(chosen, how.get("patience"))
-    check_grace(g, how.get("grace", 0))
-    for option, there in (("incremental", g.checkpoints), ("in_place", g.in_place), ("trap", g.traps)):
-        if how.get(option) and not there:
-            raise DriverError(f"this machine ({g.name}) has no {option}: its geometry says so; leave it out")
-    if how.get("in_place") and how.get("incremental"):
-        raise DriverError(_NOT_IN_PLACE.format("incremental"))
-    if how.get("trap"):
-        _check_stops_at_points(chosen, False)
-
-
-def named_mechanism(given: Mechanism | str, g: Geometry) -> Mechanism:
-    """Return the mechanism of a name or a number, if the machine has it."""
+    _check_known(call, options, tuple(name for name in _OPTIONS if name != "checkpoint"))
+    for name in FLAGS:
+        if name in options and not FLAG.holds(options[name]):
+            raise DriverError(f"{call}: {name} must be {FLAG.what}, not {shown(options[name])}")
+    if isinstance(given, Way):
+        if options:
+            raise DriverError(f"{call}: {sorted(options)[0]} is given beside a Way, which says it all; give one of the "
+                              "two")
+        return given
     try:
         mechanism = Mechanism.of(given) if isinstance(given, str) else Mechanism(given)
     except ValueError:
         names = ", ".join(repr(m.label) for m in Mechanism)
         raise DriverError(f"no mechanism {given!r}; there are {names}") from None
-    if mechanism not in mechanisms_of(g):
-        raise DriverError(f"this machine ({g.name}) has no mechanism {mechanism.label!r}: its geometry says "
-                          "tb_compressor = false; choose another mechanism")
-    return mechanism
+    return Way(mechanism, **options)
 
 
-def check_patience(mechanism: Mechanism, given: int | str | None) -> None:
-    """Refuse a patience that is none, or that the mechanism does not have."""
-    if given is None:
-        return
-    if not mechanism.has(Capability.STOPS_AT_POINTS):
-        raise DriverError(f"mechanism {mechanism.label!r} does not wait for preemption points: it takes no patience; "
-                          "leave it out, or choose another mechanism")
-    if waiting_cycles(given) is None:
-        raise DriverError(f"patience {given!r}: {WANTED}")
+def base_of(call: str, given: Way | Mechanism | str, options: dict[str, Any]) -> Way:
+    """Return how a call is to save bases; parameters and errors are as of `way_of`."""
+    _check_known(call, options, _OF_BASES)
+    return way_of(call, given, options).but(checkpoint=True)
 
 
-def check_grace(g: Geometry, given: int | str) -> None:
-    """Refuse a grace that is none, or where the machine gives none."""
-    if waiting_cycles(given) is None:
-        raise DriverError(f"grace {given!r}: {WANTED}")
-    if waiting_cycles(given) and not g.grace:
-        raise DriverError(f"this machine ({g.name}) gives no grace: its geometry says grace = false; leave it out")
+def standing_of(call: str, given: Way | Mechanism | str, options: dict[str, Any], g: Geometry) -> Way:
+    """Return how a machine is to preempt launches that are not known yet; parameters and errors are as of `way_of`, and
+    what the machine does not have is refused."""
+    _check_known(call, options, _STANDING)
+    way = way_of(call, given, options)
+    if way.restart or way.checkpoint:
+        raise DriverError(f"{call}: a Way with {'restart' if way.restart else 'checkpoint'} is of one launch; give "
+                          "another, or preempt the launch by hand")
+    check_machine(g, way)
+    return way
 
 
-def check_restart(launch: Launch) -> None:
-    """Refuse to restart the thread blocks of a launch where that is not right, or the machine cannot."""
-    name, g = launch.kernel.image.name, launch.device.geometry
-    if not g.restart:
-        raise DriverError(f"this machine ({g.name}) cannot restart thread blocks: its geometry says restart = false; "
-                          "leave it out")
-    if launch.not_restartable:
+def _check_known(call: str, options: dict[str, Any], known: tuple[str, ...]) -> None:
+    """Refuse what is no option of a call."""
+    if unknown := sorted(options.keys() - {*known}):
+        raise DriverError(f"{call}: no option {unknown[0]!r}; there are {', '.join(known)}")
+
+
+def check_machine(g: Geometry, way: Way) -> None:
+    """Check that a machine can preempt in a way.
+
+    Raises
+    ------
+    DriverError
+        If it cannot.
+    """
+    if why := way.refusal(g):
+        raise DriverError(why)
+
+
+def check_launch(launch: Launch, way: Way, newcomer: Launch | None) -> None:
+    """Check that a launch can be preempted in a way.
+
+    Raises
+    ------
+    DriverError
+        If the machine, the kernel or an earlier preempt of the launch does not allow it.
+    """
+    names = {"in_place": "newcomer"} if newcomer is not None else {}
+    if why := way.refusal(launch.device.geometry, names):
+        raise DriverError(why)
+    name = launch.kernel.image.name
+    if way.restart and launch.not_restartable:
         raise DriverError(f"the thread blocks of kernel {name!r} cannot begin anew: {launch.not_restartable}; leave "
                           "restart out")
-
-
-def check_checkpoints(launch: Launch, scramble: bool, option: str) -> None:
-    """Refuse a checkpoint, or an increment (`option`), that the machine or the launch cannot have."""
-    g = launch.device.geometry
-    if not g.checkpoints:
-        what = "saves no increments" if option else "takes no checkpoints"
-        raise DriverError(f"this machine ({g.name}) {what}: its geometry says checkpoints = false; "
-                          + (f"leave {option} out" if option else "preempt the launch instead"))
-    if option and launch.scrambled - {scramble}:
+    if way.incremental and launch.scrambled - {way.scramble}:
         raise DriverError("a base of this launch may have been saved with another `scramble`; a launch is resumed with "
                           "one, so give the same")
-
-
-def check_trap(launch: Launch, mechanism: Mechanism, restart: bool) -> None:
-    """Refuse traps where the machine, the kernel or the way has none."""
-    g, image = launch.device.geometry, launch.kernel.image
-    if not g.traps:
-        raise DriverError(f"this machine ({g.name}) has no traps: its geometry says traps = false; leave trap out")
-    _check_stops_at_points(mechanism, restart)
-    if not image.traps:
-        raise DriverError(f"kernel {image.name!r} has no preemption routines to trap into; compile it with them "
+    if way.trap and not launch.kernel.image.traps:
+        raise DriverError(f"kernel {name!r} has no preemption routines to trap into; compile it with them "
                           "(caesura compile --routines), or leave trap out")
-
-
-def _check_stops_at_points(mechanism: Mechanism, restart: bool) -> None:
-    if not mechanism.has(Capability.STOPS_AT_POINTS) or restart:
-        raise DriverError(f"{'restart' if restart else f'mechanism {mechanism.label!r}'} does not go with trap: its "
-                          "warps stop at once, and not in a routine; leave it out")
-
-
-def check_in_place(launch: Launch, others: dict[str, bool]) -> None:
-    """Refuse to keep a launch in place where the machine cannot; `others` are options that do not go with it."""
-    g = launch.device.geometry
-    if not g.in_place:
-        raise DriverError(f"this machine ({g.name}) keeps nothing in place: its geometry says in_place = false; leave "
-                          "in_place and newcomer out")
-    for name in (name for name, given in others.items() if given):
-        raise DriverError(_NOT_IN_PLACE.format(name))

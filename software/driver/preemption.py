@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple, cast
+from typing import Any, cast
 from weakref import WeakKeyDictionary
 
 from caesura.hw.arch.commands import Command, KernelState
-from caesura.hw.arch.context import Capability, Mechanism
+from caesura.hw.arch.context import Capability
 from caesura.hw.arch.faults import CommandError
+from caesura.hw.arch.waiting import UNLIMITED
+from caesura.hw.arch.way import Way
 from caesura.software.compiler import KernelImage
-from caesura.software.waiting import UNLIMITED, waiting_cycles
 
 from .arguments import whole_number
 from .context import Contexts
@@ -24,15 +25,7 @@ from .lock import FairLock, whole
 from .memory import DeviceMemory
 from .overlaps import Overlaps
 from .patience import default_patience
-from .preempt_options import (
-    check_checkpoints,
-    check_grace,
-    check_in_place,
-    check_patience,
-    check_restart,
-    check_trap,
-    named_mechanism,
-)
+from .preempt_options import check_launch
 from .residence import Residence
 from .saved_context import read_context
 from .simulated_time import DEFAULT_CYCLES, SimulatedTime
@@ -49,43 +42,29 @@ class PreemptReport:
 
     Attributes
     ----------
-    mechanism : hw.arch.context.Mechanism
+    way : hw.arch.way.Way
+        How it was carried out. Its patience is what was given or the default, after which warps stopped where they
+        were; what they had outstanding then is drain too. It is None if warps do not wait for preemption points.
     save_cycles : int
         Preemption latency: from the request, or the end of its grace, until the SM's resources are free; of a
         checkpoint, until all TBs run on.
     drain_cycles : int
         Part of it in which no save traffic flows because warps still run.
-    patience : int, str or None
-        Cycles of drain, or ``"unlimited"``, after which warps stopped where they were; what they had outstanding then
-        is drain too. None if the mechanism does not wait for preemption points.
     data_bytes, metadata_bytes : int
         Written.
     registers, lines, tbs, warps : int
         Saved.
     occupied_bytes : int
         Registers and shared memory the saved TBs had allocated.
-    grace : int or str
-        Cycles, or ``"unlimited"``, that TBs were given to run to their end.
     grace_cycles : int
-        How many they took of it.
-    restart : bool
-        Nothing was saved of them: they begin anew.
-    checkpoint : bool
-        They were saved as bases, and have run on.
-    incremental : bool
-        Of TBs that have a base only what was written since.
-    in_place : bool
-        Registers and shared memory have stayed on the SM, but for what a newcomer was to find room in.
-    trap : bool
-        Warps have stopped in the preemption routines of the kernel.
+        How many cycles TBs took of their grace.
     counted : bool
         The counters are of this preempt.
     """
 
-    mechanism: Mechanism
+    way: Way
     save_cycles: int
     drain_cycles: int
-    patience: int | str | None
     data_bytes: int
     metadata_bytes: int
     registers: int
@@ -93,35 +72,17 @@ class PreemptReport:
     tbs: int
     warps: int
     occupied_bytes: int
-    grace: int | str = 0
     grace_cycles: int = 0
-    restart: bool = False
-    checkpoint: bool = False
-    incremental: bool = False
-    in_place: bool = False
-    trap: bool = False
     counted: bool = True
 
     @property
     def patience_over(self) -> bool | None:
         """Warps that had not come to a preemption point within the patience were stopped where they were; None if it is
         not known."""
-        if self.patience is None or self.patience == UNLIMITED:
+        patience = self.way.patience
+        if patience is None or patience == UNLIMITED:
             return False
-        return self.drain_cycles >= int(self.patience) if self.counted else None
-
-
-class _Asked(NamedTuple):
-    """The last preempt or checkpoint of a launch, as in `PreemptReport`."""
-
-    mechanism: Mechanism
-    patience: int | str | None
-    grace: int | str
-    restart: bool
-    checkpoint: bool
-    incremental: bool
-    in_place: bool
-    trap: bool
+        return self.drain_cycles >= int(patience) if self.counted else None
 
 
 @dataclass(frozen=True)
@@ -160,7 +121,7 @@ class Preemption:
         self._launcher, self._time, self._inspection = launcher, time, inspection
         self._host = launcher.host
         self._residence = Residence(launcher, time)
-        self._asked: WeakKeyDictionary[Launch, _Asked | None] = WeakKeyDictionary()  # None: a resume since
+        self._asked: WeakKeyDictionary[Launch, Way | None] = WeakKeyDictionary()  # None: a resume since
         self._saves, self._restores = Overlaps(KernelState.PREEMPTING, True), Overlaps(KernelState.RESUMING, False)
 
     @property
@@ -169,56 +130,40 @@ class Preemption:
         return self._host.lock
 
     @whole
-    def begin_preempt(self, launch: Launch, mechanism: Mechanism | str = Mechanism.LIVE, *,
-                      patience: int | str | None = None, grace: int | str = 0, restart: bool = False,
-                      tbs: Iterable[int] | None = None, scramble: bool = False, checkpoint: bool = False,
-                      incremental: bool = False, in_place: bool = False, newcomer: Launch | None = None,
-                      trap: bool = False) -> None:
+    def begin_preempt(self, launch: Launch, way: Way, tbs: Iterable[int] | None = None,
+                      newcomer: Launch | None = None) -> None:
         """Ask for a preempt or a checkpoint; see `Device.begin_preempt` and `Device.begin_checkpoint`."""
         self._launcher.check_device(launch)
-        mechanism = named_mechanism(mechanism, launch.device.geometry)
-        check_patience(mechanism, patience)
-        check_grace(launch.device.geometry, grace)
-        if restart:
-            check_restart(launch)
-        if checkpoint or incremental:
-            check_checkpoints(launch, scramble, "incremental" if incremental else "")
-        in_place = in_place or newcomer is not None
-        if in_place:
-            check_in_place(launch, {"restart": restart, "incremental": incremental})
+        way = way.but(in_place=way.in_place or newcomer is not None)
+        check_launch(launch, way, newcomer)
         if newcomer is not None:
             self._check_newcomer(launch, newcomer)
-        if trap:
-            check_trap(launch, mechanism, restart)
         state = launch.state
         if state is KernelState.FINISHED:
             return
         self._launcher.check_own(launch)
-        if state is KernelState.PREEMPTED and scramble != launch.scramble:
+        if state is KernelState.PREEMPTED and way.scramble != launch.scramble:
             raise DriverError("what is saved of this launch already was preempted with another `scramble`; a launch is "
                               "resumed with one, so give the same")
-        if mechanism.has(Capability.STOPS_AT_POINTS):
-            if patience is None:  # a routine ends soon
-                patience = UNLIMITED if trap else default_patience(launch, mechanism)
-            self._host.write("patience", waiting_cycles(patience))
-        self._host.hold("grace", waiting_cycles(grace) or 0)
+        if way.mechanism.has(Capability.STOPS_AT_POINTS):
+            if way.patience is None:  # a routine ends soon
+                way = way.but(patience=UNLIMITED if way.trap else default_patience(launch, way.mechanism))
+            self._host.write("patience", way.patience_cycles)
+        self._host.hold("grace", way.grace_cycles)
         self._host.hold_each("spared", self._others(launch, tbs))
-        if in_place:
+        if way.in_place:
             self._host.hold("newcomer", self._host.pack("newcomer", **_room_for(newcomer)))
-        before, launch.scramble = launch.scramble, scramble
+        before, launch.scramble = launch.scramble, way.scramble
         try:
-            self._launcher.command(Command.PREEMPT, launch, mechanism=mechanism, scramble=int(scramble),
-                                   restart=int(restart), checkpoint=int(checkpoint), incremental=int(incremental),
-                                   in_place=int(in_place), trap=int(trap))
+            self._launcher.command(Command.PREEMPT, launch, **way.fields)
         except CommandRefused:
             launch.scramble = before
             if launch.finished:  # meanwhile: asking takes time too
                 return
             raise
-        launch.scrambled.add(scramble)
-        self._asked[launch] = _Asked(mechanism, None if restart else patience, grace, restart, checkpoint,
-                                     incremental, in_place, trap)
-        self._saves.begin(launch, bool(waiting_cycles(grace)))
+        launch.scrambled.add(way.scramble)
+        self._asked[launch] = way.but(patience=None) if way.restart else way
+        self._saves.begin(launch, bool(way.grace_cycles))
 
     def move(self, launch: Launch, parts: Sequence[int], max_cycles: int = DEFAULT_CYCLES) -> None:
         """Have each SM take another part of a preempted launch; see `Device.move`."""
@@ -280,7 +225,7 @@ class Preemption:
         return self._report(launch, asked)
 
     @whole
-    def _report(self, launch: Launch, asked: _Asked) -> PreemptReport:
+    def _report(self, launch: Launch, way: Way) -> PreemptReport:
         """Return what the counters say of the last preempt of a launch."""
         self._saves.end(launch)
         counted = self._saves.alone(launch)
@@ -288,11 +233,10 @@ class Preemption:
                                    ("cycles", "data_bytes", "metadata_bytes", "registers", "lines", "tbs", "warps")}
         drained: Any = self._host.read("drain_cycles") if counted else None
         occupied: Any = counter["tbs"] * launch.occupied_tb_bytes if counted else None
-        grace_used: Any = (self._host.read("grace_cycles") if counted else None) if asked.grace else 0
-        return PreemptReport(asked.mechanism, counter["cycles"], drained, asked.patience, counter["data_bytes"],
-                             counter["metadata_bytes"], counter["registers"], counter["lines"], counter["tbs"],
-                             counter["warps"], occupied, asked.grace, grace_used, asked.restart, asked.checkpoint,
-                             asked.incremental, asked.in_place, asked.trap, counted)
+        grace_used: Any = (self._host.read("grace_cycles") if counted else None) if way.grace else 0
+        return PreemptReport(way, counter["cycles"], drained, counter["data_bytes"], counter["metadata_bytes"],
+                             counter["registers"], counter["lines"], counter["tbs"], counter["warps"], occupied,
+                             grace_used, counted)
 
     @whole
     def begin_resume(self, launch: Launch, *, gang: bool = False) -> None:
@@ -361,11 +305,11 @@ class Preemption:
         self._launcher.slots.forget(launch)
         self._launcher.slots.free_local()
 
-    def host_state(self) -> dict[Launch, _Asked | None]:
+    def host_state(self) -> dict[Launch, Way | None]:
         """Return what was begun, to go with a snapshot of the machine."""
         return dict(self._asked)
 
-    def set_host_state(self, state: dict[Launch, _Asked | None]) -> None:
+    def set_host_state(self, state: dict[Launch, Way | None]) -> None:
         """Put back what `host_state` returned."""
         self._asked = WeakKeyDictionary(state)
 

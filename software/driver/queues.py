@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
-from caesura.hw.arch.context import Capability, Mechanism
-from caesura.software.waiting import waiting_cycles
+from caesura.hw.arch.context import Capability
+from caesura.hw.arch.way import Way
 
 from .errors import DriverError
 from .launcher import Launcher
@@ -18,6 +17,9 @@ from .queue import Queue, Queued
 from .simulated_time import SimulatedTime
 
 __all__ = ["Queues"]
+
+_FIELDS = ("mechanism", "scramble", "incremental", "in_place", "trap")
+"""What register ``queue_preempts`` says of a way."""
 
 
 class Queues:
@@ -32,7 +34,7 @@ class Queues:
     def __init__(self, launcher: Launcher, time: SimulatedTime):
         self._launcher, self._time, self._host = launcher, time, launcher.host
         self._queues: list[Queue] = []
-        self._policy: dict[str, Any] | None = {"mechanism": Mechanism.LIVE}
+        self._way: Way | None = Way()
         launcher.more_users.append(self.packets)
 
     @property
@@ -62,7 +64,7 @@ class Queues:
                               f"this machine ({g.name}) has no hardware queues: its geometry says queues = 0; launch "
                               "kernels instead, or use streams")
         self._take_slots()
-        self.preempt_by(self._policy)
+        self.preempt_by(self._way)
         queue = Queue(owner, self._time, number, kernels, block_threads, shared_bytes, packets, priority,
                       capacity)
         queue.given_back = self._remove
@@ -83,25 +85,21 @@ class Queues:
         slots.queue_slots = upper
         self._host.write("queue_slots", sum(1 << slot for slot in upper))
 
-    def preempt_by(self, how: dict[str, Any] | None) -> None:
+    def preempt_by(self, way: Way | None) -> None:
         """Say how kernels of queues are preempted for those of a higher priority; see `Device.preempt_by`."""
-        self._policy = how
-        if not self._host.geometry.queues:
+        self._way = way
+        host = self._host
+        if not host.geometry.queues:
             return
-        if how is None:
-            self._host.write("queue_preempts", enable=0)
+        if way is None:
+            host.write("queue_preempts", enable=0)
             return
-        given = {"mechanism": Mechanism.LIVE, **how}
-        mechanism = given["mechanism"]
-        mechanism = Mechanism.of(mechanism) if isinstance(mechanism, str) else Mechanism(mechanism)
-        flags = {name: int(given.get(name, False)) for name in ("scramble", "incremental", "in_place", "trap")}
-        self._host.write("queue_preempts", enable=1, mechanism=mechanism, **flags)
-        self._host.write("queue_checkpoints", mechanism=mechanism, scramble=flags["scramble"])
-        if mechanism.has(Capability.STOPS_AT_POINTS):
-            patience = given.get("patience")
-            self._host.write("patience", waiting_cycles(whole_sm_patience(self._host.geometry, mechanism)
-                                                        if patience is None else patience))
-        self._host.hold("grace", waiting_cycles(given.get("grace", 0)) or 0)
+        host.write("queue_preempts", enable=1, **{name: way.fields[name] for name in _FIELDS})
+        host.write("queue_checkpoints", mechanism=way.mechanism, scramble=way.scramble)
+        if way.mechanism.has(Capability.STOPS_AT_POINTS):
+            given = way.patience_cycles
+            host.write("patience", whole_sm_patience(host.geometry, way.mechanism) if given is None else given)
+        host.hold("grace", way.grace_cycles)
 
     def _remove(self, queue: Queue) -> None:
         """Take a queue back that has ended."""

@@ -8,10 +8,11 @@ from pathlib import Path
 
 import numpy as np
 
-from caesura.hw.arch.context import Capability, Mechanism
+from caesura.hw.arch.context import Mechanism
 from caesura.hw.arch.geometry import PRESETS, Geometry
+from caesura.hw.arch.waiting import WANTED, waiting_cycles
+from caesura.hw.arch.way import FLAGS, Way
 from caesura.software.kernels import KERNELS, SIZES
-from caesura.software.waiting import WANTED, waiting_cycles
 
 from .arrays import INITS, ArraySpec, read_array
 from .geometry import load_geometry
@@ -109,29 +110,24 @@ def _preemption(table: Table, within: tuple[Path, ...]) -> PreemptionSpec:
                           "announced")
     every = table.integer("every", 0, 1) if "every" in table.data else 0
     (other, job), inner = _other(table, within), table.tables("preempt", "preempt")
-    mechanism = Mechanism.of(table.choice("mechanism", [m.label for m in Mechanism], "live"))
     spec = PreemptionSpec(
         every or table.integer("at", None, 0), every, table.integer("times", 0, 1) if "times" in table.data else
-        int(not every), mechanism, other,
-        table.choice("size", SIZES, "small"), table.integer("seed", 1, 0), table.get("scramble", bool, False),
+        int(not every), _way(table), other,
+        table.choice("size", SIZES, "small"), table.integer("seed", 1, 0),
         table.get("gang", bool, False), tuple(_preemption(t, within) for t in inner) if inner or job is None
-        else job.preemptions, job, _patience(table, mechanism), _waiting(table, "grace"),
-        *(table.get(key, bool, False) for key in ("restart", "incremental", "in_place", "newcomer")),
-        trap=table.get("trap", bool, False),
+        else job.preemptions, job, table.get("newcomer", bool, False),
         **{key: table.integer(key, None, 0) for key in ("checkpoint", "announced") if key in table.data})
-    if spec.clash:
-        raise table.error(f"does not go with {spec.clash!r}: what stays on the SM is whole",
-                          "in_place" if spec.in_place else "newcomer")
+    if why := spec.clash({key: repr(key) for key in _PREEMPT}):
+        raise table.error(why)
     return spec
 
 
-def _patience(table: Table, mechanism: Mechanism) -> int | str | None:
-    if "patience" not in table.data:
-        return None
-    given = _waiting(table, "patience")
-    if not mechanism.has(Capability.STOPS_AT_POINTS):
-        raise table.error(f"mechanism {mechanism.label!r} does not wait for preemption points", "patience")
-    return given
+def _way(table: Table) -> Way:
+    """Return how the table says to preempt."""
+    mechanism = Mechanism.of(table.choice("mechanism", [m.label for m in Mechanism], "live"))
+    patience = _waiting(table, "patience") if "patience" in table.data else None
+    flags = {key: table.get(key, bool, False) for key in FLAGS if key != "checkpoint"}
+    return Way(mechanism, patience, _waiting(table, "grace"), **flags)
 
 
 def _waiting(table: Table, key: str) -> int | str:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
-from caesura.hw.arch.context import Mechanism
 from caesura.hw.arch.geometry import Geometry, preset
+from caesura.hw.arch.way import Way
 from caesura.software.compiler import KernelImage, Parameter
 from caesura.software.kernels import Job
 from caesura.software.names import alternatives
@@ -69,17 +69,14 @@ class PreemptionSpec:
         Cycles to the next one, 0 for none.
     times : int
         Most requests, 0 for no limit.
-    mechanism : Mechanism
+    way : hw.arch.way.Way
+        How. Of the requests that follow a base, only what was written since is saved.
     other, size, seed : str, str, int
         The shipped kernel that runs meanwhile, or ``hostile``, with the size and seed of its job.
     job : JobFile or None
         What runs meanwhile is a kernel of the user's own: `other` is the path of its PTX.
-    scramble, gang : bool
-        As in `Device.preempt` and `Device.resume`.
-    patience, grace, restart, incremental, in_place : int, str, bool or None
-        As in `Device.preempt`.
-    trap : bool
-        As in `Device.preempt`.
+    gang : bool
+        As in `Device.resume`.
     newcomer : bool
         The other kernel is launched first and the request names it: in place, and room is made for it.
     checkpoint : int or None
@@ -93,23 +90,16 @@ class PreemptionSpec:
     at: int
     every: int = 0
     times: int = 1
-    mechanism: Mechanism = Mechanism.LIVE
+    way: Way = Way()
     other: str = "hostile"
     size: str = "small"
     seed: int = 1
-    scramble: bool = False
     gang: bool = False
     nested: tuple[PreemptionSpec, ...] = ()
     job: JobFile | None = None
-    patience: int | str | None = None
-    grace: int | str = 0
-    restart: bool = False
-    incremental: bool = False
-    in_place: bool = False
     newcomer: bool = False
     checkpoint: int | None = None
     announced: int | None = None
-    trap: bool = False
 
     @property
     def lead(self) -> int | None:
@@ -117,11 +107,40 @@ class PreemptionSpec:
         return self.announced if self.checkpoint is None else self.checkpoint
 
     @property
-    def clash(self) -> str:
-        """What is asked for that does not go with `in_place` or `newcomer`; empty if nothing is."""
-        others = ("restart", self.restart), ("incremental", self.incremental), \
-            ("checkpoint", self.checkpoint is not None), ("announced", self.announced is not None)
-        return next((name for name, given in others if given), "") if self.in_place or self.newcomer else ""
+    def asked(self) -> Way:
+        """The way, with what a newcomer and bases come to."""
+        return self.way.but(in_place=self.way.in_place or self.newcomer,
+                            incremental=self.way.incremental or self.lead is not None)
+
+    @property
+    def base(self) -> Way:
+        """How bases are saved."""
+        return Way(self.way.mechanism, self.way.patience, checkpoint=True, scramble=self.way.scramble)
+
+    def refusal(self, g: Geometry, names: Mapping[str, str] | None = None) -> str:
+        """Return why an SM cannot preempt so, in one line; empty if it can.
+
+        Parameters
+        ----------
+        g : Geometry
+        names : mapping of str to str, optional
+            What the user knows options by, where that is another name than the job file's key.
+        """
+        return self.asked.refusal(g, self._called(names))
+
+    def clash(self, names: Mapping[str, str] | None = None) -> str:
+        """Return which options no SM takes together, in one line; empty if some SM does. `names` is as of `refusal`."""
+        return self.asked.clash(self._called(names))
+
+    def _called(self, names: Mapping[str, str] | None) -> dict[str, str]:
+        """Return what the user knows the options of `asked` by."""
+        called = dict(names or {})
+        if self.newcomer and not self.way.in_place:
+            called["in_place"] = called.get("newcomer", "newcomer")
+        if self.lead is not None:
+            key = "checkpoint" if self.announced is None else "announced"
+            called["incremental"] = called.get(key, key)
+        return called
 
 
 @dataclass(frozen=True)

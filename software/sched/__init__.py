@@ -16,14 +16,13 @@ from .machine import (
     Left,
     Machine,
     MachineError,
-    PreemptWay,
     QueueSpec,
     Signal,
     SwitchCost,
     Work,
     WorkState,
 )
-from .priority import WAYS, Arrival, PriorityScheduler, Request, Way
+from .priority import TECHNIQUES, Arrival, PriorityScheduler, Request, Technique
 
-__all__ = ["Counts", "Event", "EventKind", "Left", "Machine", "MachineError", "PreemptWay", "QueueSpec", "Signal",
-           "SwitchCost", "Work", "WorkState", "DriverMachine", "WAYS", "Arrival", "PriorityScheduler", "Request", "Way"]
+__all__ = ["Counts", "Event", "EventKind", "Left", "Machine", "MachineError", "QueueSpec", "Signal", "SwitchCost",
+           "Work", "WorkState", "DriverMachine", "TECHNIQUES", "Arrival", "PriorityScheduler", "Request", "Technique"]

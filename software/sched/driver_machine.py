@@ -16,12 +16,12 @@ import numpy as np
 
 from caesura.hw.arch.commands import KernelState
 from caesura.hw.arch.context import Mechanism
+from caesura.hw.arch.way import Way
 from caesura.software.driver import CommandRefused, Device, DeviceArray, Kernel, Launch
 from caesura.software.driver.fit import check_fit
 from caesura.software.driver.inspection import Inspection
 from caesura.software.driver.simulated_time import SimulatedTime
 from caesura.software.driver.time_slices import uninterrupted
-from caesura.software.waiting import waiting_cycles
 
 from .machine import (
     ENDED,
@@ -30,7 +30,6 @@ from .machine import (
     EventKind,
     Left,
     MachineError,
-    PreemptWay,
     QueueSpec,
     Signal,
     SwitchCost,
@@ -192,7 +191,7 @@ class DriverMachine:
 
     # Commands
 
-    def preempt(self, signal: Signal, way: PreemptWay, newcomer: Signal | None = None,
+    def preempt(self, signal: Signal, way: Way, newcomer: Signal | None = None,
                 sms: frozenset[int] | None = None) -> None:
         """Ask for a work to be taken off the SMs; see `Machine.preempt`.
 
@@ -208,12 +207,11 @@ class DriverMachine:
         if other is not None and newcomer is not None and newcomer.done:
             other = None
         with self._only(sms, way):
-            self._give(signal, WorkState.PREEMPTING, lambda launch: self.device.begin_preempt(
-                launch, way.mechanism, patience=way.patience, grace=way.grace, restart=way.restart,
-                incremental=way.incremental, in_place=way.in_place, newcomer=other))
+            self._give(signal, WorkState.PREEMPTING,
+                       lambda launch: self.device.begin_preempt(launch, way, newcomer=other))
 
     @contextmanager
-    def _only(self, sms: frozenset[int] | None, way: PreemptWay) -> Iterator[None]:
+    def _only(self, sms: frozenset[int] | None, way: Way) -> Iterator[None]:
         """Commands in here go to some SMs; what registers hold goes to all."""
         if sms is None or len(sms) == self.sms:
             yield
@@ -223,7 +221,7 @@ class DriverMachine:
         if way.in_place:
             raise MachineError("a preempt in place is of all SMs; leave sms out")
         host = self.device.host
-        host.hold("grace", waiting_cycles(way.grace) or 0)
+        host.hold("grace", way.grace_cycles)
         host.hold("spared", 0)
         host.hold("sm_write", sum(1 << sm for sm in sms))
         try:

@@ -15,10 +15,11 @@ from typing import Any, Protocol
 from caesura.hw.arch.context import Mechanism
 from caesura.hw.arch.errors import UserError
 from caesura.hw.arch.geometry import Geometry
+from caesura.hw.arch.way import Way
 from caesura.software.compiler import KernelImage
 
-__all__ = ["MachineError", "Work", "QueueSpec", "WorkState", "IN_FLIGHT", "ENDED", "Counts", "Signal", "PreemptWay",
-           "EventKind", "SwitchCost", "Event", "Left", "Machine"]
+__all__ = ["MachineError", "Work", "QueueSpec", "WorkState", "IN_FLIGHT", "ENDED", "Counts", "Signal", "EventKind",
+           "SwitchCost", "Event", "Left", "Machine"]
 
 Size = tuple[int, int, int]
 
@@ -167,26 +168,6 @@ class Signal:
         return None if self.ended is None else self.ended - self.submitted
 
 
-@dataclass(frozen=True)
-class PreemptWay:
-    """How a work is to be taken off the SMs; as the options of `Device.preempt` (docs/python.md).
-
-    Attributes
-    ----------
-    mechanism : Mechanism
-    patience : int, str or None
-    grace : int or str
-    restart, incremental, in_place : bool
-    """
-
-    mechanism: Mechanism = Mechanism.LIVE
-    patience: int | str | None = None
-    grace: int | str = 0
-    restart: bool = False
-    incremental: bool = False
-    in_place: bool = False
-
-
 class EventKind(enum.Enum):
     """What has happened to a work."""
 
@@ -313,14 +294,14 @@ class Machine(Protocol):
         """
         ...
 
-    def preempt(self, signal: Signal, way: PreemptWay, newcomer: Signal | None = None,
+    def preempt(self, signal: Signal, way: Way, newcomer: Signal | None = None,
                 sms: frozenset[int] | None = None) -> None:
         """Ask for a running work, or one being resumed, to be taken off the SMs.
 
         Parameters
         ----------
         signal : Signal
-        way : PreemptWay
+        way : Way
         newcomer : Signal, optional
             In place, but for what is in the way of this one's TBs.
         sms : frozenset of int, optional

@@ -6,27 +6,28 @@ The scheduler uses nothing but the protocol (`machine`), so it runs on each mach
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from caesura.hw.arch.context import Mechanism
+from caesura.hw.arch.waiting import UNLIMITED
+from caesura.hw.arch.way import Way
 from caesura.software.compiler import KernelImage
 from caesura.software.compiler.errors import ImageError
 from caesura.software.compiler.preemption.restartable import reason, spoilers
-from caesura.software.waiting import UNLIMITED
 
-from .machine import Event, EventKind, Machine, MachineError, PreemptWay, QueueSpec, Signal, Work, WorkState
+from .machine import Event, EventKind, Machine, MachineError, QueueSpec, Signal, Work, WorkState
 
-__all__ = ["Way", "WAYS", "Arrival", "Request", "PriorityScheduler"]
+__all__ = ["Technique", "TECHNIQUES", "Arrival", "Request", "PriorityScheduler"]
 
 
 @dataclass(frozen=True)
-class Way:
+class Technique:
     """How a scheduler makes room for what is more urgent.
 
     Attributes
     ----------
     name : str
-    preempt : PreemptWay or None
+    preempt : Way or None
         None for no preemption, or for a kill.
     kill : bool
         The work is ended, and launched again from the beginning (REEF: reset-based preemption).
@@ -39,22 +40,22 @@ class Way:
     """
 
     name: str
-    preempt: PreemptWay | None = None
+    preempt: Way | None = None
     kill: bool = False
     bases: bool = False
     newcomer: bool = False
     idempotent: bool = False
 
 
-WAYS: dict[str, Way] = {way.name: way for way in (
-    Way("none"),
-    Way("drain", PreemptWay(grace=UNLIMITED)),
-    Way("live+cp", PreemptWay(Mechanism.LIVE_CP)),
-    Way("in-place", PreemptWay(Mechanism.LIVE_CP, in_place=True), newcomer=True),
-    Way("checkpoint", PreemptWay(Mechanism.LIVE, incremental=True), bases=True),
-    Way("flush", PreemptWay(restart=True), idempotent=True),
-    Way("reset", kill=True, idempotent=True))}
-"""The ways by name: no preemption; draining and flushing (Chimera); contexts, whole, in place and as
+TECHNIQUES: dict[str, Technique] = {technique.name: technique for technique in (
+    Technique("none"),
+    Technique("drain", Way(grace=UNLIMITED)),
+    Technique("live+cp", Way(Mechanism.LIVE_CP)),
+    Technique("in-place", Way(Mechanism.LIVE_CP, in_place=True), newcomer=True),
+    Technique("checkpoint", Way(Mechanism.LIVE, incremental=True), bases=True),
+    Technique("flush", Way(restart=True), idempotent=True),
+    Technique("reset", kill=True, idempotent=True))}
+"""The techniques by name: no preemption; draining and flushing (Chimera); contexts, whole, in place and as
 increments of a base; and killing."""
 
 
@@ -115,11 +116,11 @@ class PriorityScheduler:
     Parameters
     ----------
     machine : Machine
-    way : Way
+    technique : Technique
     capacity : mapping of int to int
         Works in flight of each priority there is; their sum is at most the machine's kernel slots.
     lead : int
-        Cycles ahead at which an arrival is announced, for a way with bases.
+        Cycles ahead at which an arrival is announced, for a technique with bases.
     finished : callable, optional
         Called with each request that has finished.
 
@@ -127,12 +128,12 @@ class PriorityScheduler:
     ------
     MachineError
         If the machine does not have such queues. Also, when a work comes whose TBs cannot begin anew, if it may have
-        to leave for another and the way would have it run twice.
+        to leave for another and the technique would have it run twice.
     """
 
-    def __init__(self, machine: Machine, way: Way, capacity: dict[int, int], lead: int = 0,
+    def __init__(self, machine: Machine, technique: Technique, capacity: dict[int, int], lead: int = 0,
                  finished: Callable[[Request], None] = lambda request: None):
-        self.machine, self.way, self._lead, self._finished = machine, way, lead, finished
+        self.machine, self.technique, self._lead, self._finished = machine, technique, lead, finished
         self._queues = {priority: machine.queue(QueueSpec(priority, capacity[priority])) for priority in capacity}
         self._capacity = capacity
         self._requests: list[Request] = []
@@ -153,10 +154,10 @@ class PriorityScheduler:
         """Refuse a work of a priority that there is not, or that would be run twice, and not be right."""
         if priority not in self._queues:
             raise MachineError(f"there is no priority {priority}; this scheduler has {sorted(self._queues)}")
-        if self.way.idempotent and priority < max(self._queues) and (why := self._why_once(work.image)):
-            raise MachineError(f"work {work.name!r} of priority {priority} may have to leave, and way "
-                               f"{self.way.name!r} has its thread blocks begin anew: {why}; choose a way that saves "
-                               "them, such as 'live+cp'")
+        if self.technique.idempotent and priority < max(self._queues) and (why := self._why_once(work.image)):
+            raise MachineError(f"work {work.name!r} of priority {priority} may have to leave, and "
+                               f"{self.technique.name!r} has its thread blocks begin anew: {why}; choose a technique "
+                               "that saves them, such as 'live+cp'")
 
     def _why_once(self, image: KernelImage) -> str:
         """Return why TBs of a kernel cannot begin anew; empty if they can. Arrays of a work do not overlap."""
@@ -170,14 +171,14 @@ class PriorityScheduler:
         return self._once[id(image)]
 
     def announce(self) -> None:
-        """Something urgent is about to come: save bases of what would have to leave, if this way has any."""
-        if not self.way.bases or self.way.preempt is None:
+        """Something urgent is about to come: save bases of what would have to leave, if this technique has any."""
+        if not self.technique.bases or self.technique.preempt is None:
             return
         top = max(self._queues)
         for request in self._requests:
             signal = request.signal
             if signal and request.priority < top and signal.state is WorkState.RUNNING:
-                self.machine.checkpoint(signal, self.way.preempt.mechanism)
+                self.machine.checkpoint(signal, self.technique.preempt.mechanism)
 
     def run(self, arrivals: Iterable[Arrival], until: Callable[[], bool] | None = None, limit: int = 1 << 62) -> None:
         """Let time pass: take what arrives, and act on what happens.
@@ -227,10 +228,10 @@ class PriorityScheduler:
     def _review(self) -> None:
         """Give every work the command that brings it nearer to where it should be."""
         top = max((request.priority for request in self._requests), default=0)
-        strict = self.way.preempt is not None or self.way.kill
+        strict = self.technique.preempt is not None or self.technique.kill
         less = [request for request in self._requests if strict and request.priority < top]
         newcomers = [request for request in self._requests if request not in less]
-        if self.way.newcomer:  # room is made for one that has been started
+        if self.technique.newcomer:  # room is made for one that has been started
             self._bring(newcomers)
         for request in less:
             self._send_away(request, newcomers)
@@ -248,14 +249,15 @@ class PriorityScheduler:
                 self.machine.resume(signal)
 
     def _send_away(self, request: Request, newcomers: list[Request]) -> None:
-        signal, way = request.signal, self.way
+        signal, technique = request.signal, self.technique
         if signal is None:
             return
-        if way.kill:
+        if technique.kill:
             self.machine.kill(signal)
-        elif signal.state in (WorkState.RUNNING, WorkState.RESUMING) and way.preempt is not None:
+        elif signal.state in (WorkState.RUNNING, WorkState.RESUMING) and technique.preempt is not None:
             newcomer = next((new.signal for new in newcomers if new.signal and new.signal.state is WorkState.RUNNING),
-                            None) if way.newcomer else None
+                            None) if technique.newcomer else None
             # what is being resumed has no base yet of what it brings back: taken off, it is as it was saved
-            given = replace(way.preempt, incremental=False) if signal.state is WorkState.RESUMING else way.preempt
+            way = technique.preempt
+            given = way.but(incremental=False) if signal.state is WorkState.RESUMING else way
             self.machine.preempt(signal, given, newcomer)

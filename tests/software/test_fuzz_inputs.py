@@ -187,7 +187,7 @@ def test_anything_but_one_line_for_the_user_is_found(error):
 
 @pytest.mark.full
 @pytest.mark.timeout(3600)
-@pytest.mark.depends_on("software/compiler", "software/job", "software/names.py", "software/waiting.py",
+@pytest.mark.depends_on("software/compiler", "software/job", "software/names.py", "hw/arch/waiting.py",
                         "software/kernels", "hw/arch", "sim/testing/mutations.py", "sim/testing/refusals.py")
 @pytest.mark.parametrize("shard", range(SHARDS))
 @pytest.mark.parametrize("read", READERS)

@@ -100,15 +100,16 @@ def test_preemptions(load):
         incremental = true
         announced = 0
         """).preemptions
-    assert (at.at, at.every, at.times, at.mechanism, at.other) == (0, 0, 1, Mechanism.OCCUPIED, "hostile")
+    assert (at.at, at.every, at.times, at.way.mechanism, at.other) == (0, 0, 1, Mechanism.OCCUPIED, "hostile")
     assert (series.at, series.every, series.times, series.other, series.size) == (50, 50, 0, "vecadd", "tiny")
     first, second, third = series.nested
     assert second.at == 7 and second.gang and not third.gang
-    assert [spec.patience for spec in (at, series, *series.nested)] == [None, None, None, 300, "unlimited"]
-    assert [(spec.grace, spec.restart) for spec in (at, second, third)] == [(0, False), ("unlimited", True), (0, False)]
-    assert [(spec.checkpoint, spec.announced, spec.incremental) for spec in (at, second, third)] == [
+    assert [spec.way.patience for spec in (at, series, *series.nested)] == [None, None, None, 300, "unlimited"]
+    assert [(spec.way.grace, spec.way.restart) for spec in (at, second, third)] == [
+        (0, False), ("unlimited", True), (0, False)]
+    assert [(spec.checkpoint, spec.announced, spec.way.incremental) for spec in (at, second, third)] == [
         (None, None, False), (20, None, False), (None, 0, True)]
-    assert [(spec.in_place, spec.newcomer) for spec in (at, series, *series.nested)] == [
+    assert [(spec.way.in_place, spec.newcomer) for spec in (at, series, *series.nested)] == [
         (False, False), (True, False), (False, True), (False, False), (False, False)]
 
 
@@ -176,7 +177,7 @@ def test_preemptions(load):
     (HEAD + "[[preempt]]\nat = 1\npatience = -1", ["preempt 1", "'patience'", "0 to 4294967294", "-1"]),
     (HEAD + "[[preempt]]\nat = 1\npatience = 'long'", ["'patience'", "'unlimited'", "'long'"]),
     (HEAD + "[[preempt]]\nat = 1\npatience = true", ["'patience'", "'unlimited'"]),
-    (HEAD + "[[preempt]]\nat = 1\npatience = 1\nmechanism = 'occupied'", ["'patience'", "does not wait"]),
+    (HEAD + "[[preempt]]\nat = 1\npatience = 1\nmechanism = 'occupied'", ["takes no patience", "does not wait"]),
     (HEAD + "[[preempt]]\nat = 1\ngrace = -1", ["preempt 1", "'grace'", "0 to 4294967294", "-1"]),
     (HEAD + "[[preempt]]\nat = 1\ngrace = 'long'", ["'grace'", "'unlimited'", "'long'"]),
     (HEAD + "[[preempt]]\nat = 1\nrestart = 1", ["preempt 1", "'restart'"]),

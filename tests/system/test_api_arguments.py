@@ -14,6 +14,7 @@ import pytest
 import caesura
 from caesura import open_device
 from caesura.hw.arch.geometry import Geometry, preset
+from caesura.hw.arch.way import Way, WayOptions
 from caesura.software import driver
 from caesura.software.compiler import compile_ptx
 from caesura.software.driver import Closed, DriverError
@@ -217,12 +218,35 @@ def bound(scene, owner, name):
     return getattr(getattr(scene, SUBJECT[owner]), name)
 
 
+BASES = ("patience", "scramble")
+OPTIONS = {"preempt_by": (*BASES, "grace", "incremental", "in_place", "trap"), "checkpoint": BASES,
+           "begin_checkpoint": BASES, "anticipate": BASES}
+OPTIONS |= dict.fromkeys(("preempt", "begin_preempt"), (*OPTIONS["preempt_by"], "restart"))
+"""By call: what its keywords `options` may be."""
+
+
+def parameters(function):
+    """Return the parameters of a call by name, with their defaults; `options` are those that there can be."""
+    given = {p.name: p.default for p in [*inspect.signature(function).parameters.values()][1:]
+             if p.name not in ("fields", "limit")}
+    if given.pop("options", None) is not None:
+        given |= dict.fromkeys(OPTIONS[function.__name__], inspect.Parameter.empty) | {"patience": None}
+    return given
+
+
 def trials():
     for (owner, name), function in PUBLIC.items():
-        for parameter in [*inspect.signature(function).parameters][1:]:
-            if parameter in ("how", "fields", "limit"):
-                continue
-            yield owner, name, parameter
+        yield from ((owner, name, parameter) for parameter in parameters(function))
+
+
+@pytest.mark.parametrize("name", OPTIONS)
+def test_options_that_a_call_does_not_have_are_named(name):
+    scene = Scene()
+    for option in {*WayOptions.__annotations__} - {*OPTIONS[name]} | {"nonsense"}:
+        with pytest.raises(DriverError, match=f"{name}: no option '{option}'; there are .*scramble"):
+            getattr(scene.device, name)(**valid(scene, "Device", name), **{option: True})
+    with pytest.raises(DriverError, match=f"{name}: scramble is given beside a Way"):
+        getattr(scene.device, name)(**valid(scene, "Device", name), mechanism=Way(), scramble=False)
 
 
 def tried(scene, owner, name, parameter, value):
@@ -264,9 +288,7 @@ def test_wrong_arguments_are_named_with_what_is_wanted(owner, other):
         for label, value in WRONG[wants.rstrip("?")].items():
             if label == "None" and wants.endswith("?") or (f"{owner}.{name}", parameter, label) in RIGHT:
                 continue
-            default = PUBLIC[owner, name]
-            default = inspect.signature(default).parameters[parameter].default
-            if default is None and value is None:
+            if parameters(PUBLIC[owner, name])[parameter] is None and value is None:
                 continue
             error = tried(scene, owner, name, parameter, value)
             if why := wanted(error, parameter, value):

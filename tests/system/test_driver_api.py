@@ -115,7 +115,7 @@ def test_module_is_a_mapping(device, module):
 @pytest.mark.parametrize("mechanism", [*Mechanism, *(m.label for m in Mechanism)])
 def test_mechanisms_by_value_and_by_name(device, module, mechanism):
     launch, saved = preempted(device, module, mechanism)
-    assert saved and saved.mechanism is (mechanism if isinstance(mechanism, Mechanism) else Mechanism.of(mechanism))
+    assert saved and saved.way.mechanism is (mechanism if isinstance(mechanism, Mechanism) else Mechanism.of(mechanism))
     with pytest.raises(DriverError, match=r"no mechanism 'magic'; there are 'occupied', 'live', 'live\+cp', 'live\+"):
         device.preempt(launch, "magic")
 

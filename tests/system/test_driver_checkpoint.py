@@ -27,10 +27,11 @@ def test_a_launch_runs_on_after_a_checkpoint_and_an_increment_is_less(device):
     work = Stirring(device, 12)
     device.advance(200)
     base = device.checkpoint(work.launch)
-    assert base.checkpoint and base.tbs == len(device.resident_tbs(work.launch)) > 1
+    assert base.way.checkpoint and base.tbs == len(device.resident_tbs(work.launch)) > 1
     assert work.launch.state is KernelState.RUNNING
     report = device.preempt(work.launch, incremental=True)
-    assert report.incremental and not report.checkpoint and report.tbs and work.launch.state is KernelState.PREEMPTED
+    assert report.way.incremental and not report.way.checkpoint and report.tbs
+    assert work.launch.state is KernelState.PREEMPTED
     assert report.data_bytes < base.data_bytes and 0 < report.registers < base.registers
     device.resume(work.launch)
     again = device.preempt(work.launch, incremental=True)

@@ -7,12 +7,13 @@ from caesura.hw.arch.context import Mechanism
 from caesura.hw.arch.encodings import Encoding
 from caesura.hw.arch.faults import Fault
 from caesura.hw.arch.geometry import PRESETS
+from caesura.hw.arch.waiting import UNLIMITED
+from caesura.hw.arch.way import Way
 from caesura.sim import open_device
 from caesura.sim.scenario import Work, differences, run_preemption, start_job
 from caesura.software.compiler import compile_ptx
 from caesura.software.driver import CycleLimit, KernelFault, LaunchError
 from caesura.software.kernels import KERNELS, hostile, kernel
-from caesura.software.waiting import UNLIMITED
 from support.selection import quick
 
 GEOMETRY = PRESETS["gtx480"]
@@ -36,8 +37,8 @@ def test_hostile_kernel_matches_its_reference(geometry):
 
 def test_kernel_without_preemption_points_drains_if_patience_is_unlimited():
     device = open_device("golden", GEOMETRY)
-    result = run_preemption(device, work("vecadd"), Work(*hostile(GEOMETRY)), 100, Mechanism.LIVE,
-                            patience=UNLIMITED, scramble=True)
+    result = run_preemption(device, work("vecadd"), Work(*hostile(GEOMETRY)), 100,
+                            Way(patience=UNLIMITED, scramble=True))
     assert result.correct
     assert result.preempt is None, "its two TBs were resident, and end before they reach a preemption point"
 
@@ -47,7 +48,7 @@ def test_kernel_without_preemption_points_drains_if_patience_is_unlimited():
 def test_preempted_kernel_ends_right(name, mechanism):
     device = open_device("golden", GEOMETRY)
     preempted = work(name)
-    result = run_preemption(device, preempted, Work(*hostile(GEOMETRY)), 100, mechanism, scramble=True)
+    result = run_preemption(device, preempted, Work(*hostile(GEOMETRY)), 100, Way(mechanism, scramble=True))
     assert result.preempt is not None
     assert result.correct, result.differences
     assert all(tb.warps for tb in result.saved_tbs) and result.saved_tbs

@@ -32,7 +32,7 @@ def test_a_launch_stays_on_the_sm_and_comes_back(device):
     work = Stirring(device, 12)
     device.advance(UNDER_WAY[device.transport.name])
     report = device.preempt(work.launch, in_place=True)
-    assert report.in_place and report.tbs > 1 and not (report.data_bytes or report.registers or report.lines)
+    assert report.way.in_place and report.tbs > 1 and not (report.data_bytes or report.registers or report.lines)
     assert work.launch.state is KernelState.PREEMPTED and not device.resident_tbs(work.launch)
     contexts = device.context(work.launch)
     assert len(contexts) == report.tbs
@@ -42,7 +42,7 @@ def test_a_launch_stays_on_the_sm_and_comes_back(device):
         assert tb.warps and not any(warp.registers for warp in tb.warps)
     moved = device.resume(work.launch).bytes
     assert moved == sum(tb.length for tb in contexts) + 64 * TINY.tb_slots and evicted(device) == (0, 0)
-    assert not device.preempt(work.launch).in_place
+    assert not device.preempt(work.launch).way.in_place
     device.resume(work.launch)
     work.finishes()
 
@@ -54,7 +54,7 @@ def test_a_newcomer_finds_room_at_once_and_the_rest_stays(device):
     other = Stirring(device, 2)
     report = device.preempt(work.launch, newcomer=other.launch)
     fields = device.fields("newcomer")
-    assert report.in_place and fields["kernel"] == other.launch.slot
+    assert report.way.in_place and fields["kernel"] == other.launch.slot
     assert fields["tbs"] == min(other.launch.progress[1], TINY.tb_slots, TINY.warps // other.launch.warps_per_tb)
     contexts = device.context(work.launch)
     assert [(tb.registers_stay, tb.lines_stay) for tb in contexts] == [(False, False), (True, False)]
@@ -156,7 +156,7 @@ def lines_alone(device, mechanism, scramble=False):
 def test_shared_memory_that_stays_alone_is_evicted_with_the_rest(device, mechanism, scramble):
     """A preempt of the whole ends well, and another device takes over what is in memory."""
     work, other = lines_alone(device, mechanism, scramble)
-    assert not device.preempt(work.launch, scramble=scramble).in_place and evicted(device)[0] == 2
+    assert not device.preempt(work.launch, scramble=scramble).way.in_place and evicted(device)[0] == 2
     contexts = device.context(work.launch)
     for tb in contexts:
         assert not tb.registers_stay and not tb.lines_stay and tb.whole.shared_lines == tb.evicted.shared_lines

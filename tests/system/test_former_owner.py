@@ -285,7 +285,7 @@ def test_nothing_can_be_read_of_bases_and_increments(transport, mechanism):
     scene.device.checkpoint(scene.launch, mechanism)
     scene.device.advance(50)
     for _ in range(2):
-        assert scene.device.preempt(scene.launch, mechanism, incremental=True).incremental
+        assert scene.device.preempt(scene.launch, mechanism, incremental=True).way.incremental
         scene.expect_nothing()
         scene.device.resume(scene.launch)
         scene.device.advance(50)
@@ -300,7 +300,7 @@ def test_nothing_can_be_read_of_a_kernel_in_its_routines(transport, form):
     """Also not where they have stored registers: in local memory, which is cleared at each launch."""
     scene = Scene(transport, "loop", routines=form)
     for _ in range(2):
-        assert scene.device.preempt(scene.launch, Mechanism.LIVE, trap=True).trap
+        assert scene.device.preempt(scene.launch, Mechanism.LIVE, trap=True).way.trap
         scene.expect_nothing()
         scene.device.resume(scene.launch)
         scene.device.advance(50)

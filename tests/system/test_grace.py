@@ -25,7 +25,7 @@ def test_thread_blocks_run_to_their_end_and_no_fresh_ones_begin(device):
     work = Stirring(device, 3)
     device.advance(300)
     report = device.preempt(work.launch, "live+cp", grace="unlimited")
-    assert report is not None and report.tbs == report.data_bytes == 0 and report.grace == "unlimited"
+    assert report is not None and report.tbs == report.data_bytes == 0 and report.way.grace == "unlimited"
     assert report.grace_cycles > 0 == report.drain_cycles
     done, of_all = work.launch.progress
     assert 0 < done < of_all == BLOCKS and work.launch.state is KernelState.PREEMPTED
@@ -42,7 +42,7 @@ def test_what_has_not_ended_by_then_is_saved(device):
         work = Uneven(device)
         device.advance(120)
         report = device.preempt(work.launch, "live", grace=grace, scramble=True)
-        assert report is not None and report.grace == grace
+        assert report is not None and report.way.grace == grace
         assert report.grace_cycles == grace if report.tbs else report.grace_cycles <= grace
         done, _ = work.launch.progress
         assert done + report.tbs == min(UNEVEN_BLOCKS, TINY.tb_slots), "all that had begun, and no other"
@@ -74,7 +74,7 @@ def test_another_has_the_room_that_becomes_free_and_may_be_preempted_and_resumed
     second = Stirring(device, 4)
     device.advance(400)
     assert first.launch.state is KernelState.PREEMPTING
-    assert device.preempt(second.launch, "live+cp").grace == 0
+    assert device.preempt(second.launch, "live+cp").way.grace == 0
     device.resume(second.launch)
     assert first.launch.state is KernelState.PREEMPTING, "the engine waited for it"
     second.finishes()
@@ -105,7 +105,7 @@ def test_it_is_aborted_and_has_no_grace_the_next_time(device):
     device.abort(work.launch)
     assert work.launch.state is KernelState.RUNNING and work.launch.outcome is CommandError.ABORTED
     report = device.preempt(work.launch)
-    assert report is not None and report.tbs and report.grace == report.grace_cycles == 0
+    assert report is not None and report.tbs and report.way.grace == report.grace_cycles == 0
     device.resume(work.launch)
     work.finishes()
 

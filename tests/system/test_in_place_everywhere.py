@@ -9,12 +9,12 @@ import pytest
 
 from caesura.hw.arch.context import Capability, Mechanism
 from caesura.hw.arch.geometry import PRESETS
+from caesura.hw.arch.waiting import UNLIMITED
 from caesura.sim.rtl.transport import RtlTransport
 from caesura.sim.scenario import Work
 from caesura.sim.workloads.everywhere import SMALL_SM, totals
 from caesura.sim.workloads.newcomer import PairCampaign
 from caesura.software.kernels import hostile
-from caesura.software.waiting import UNLIMITED
 from support.selection import quick
 from support.sim.campaigns import bring_memory_near, chunk_of
 from support.sim.small_runs import SMALL_RUNS, TINY_RUNS

@@ -8,6 +8,7 @@ import pytest
 from caesura.hw.arch.context import Capability, Mechanism
 from caesura.hw.arch.encoding import Instruction, encode
 from caesura.hw.arch.isa import Special
+from caesura.hw.arch.waiting import UNLIMITED
 from caesura.sim import open_device
 from caesura.sim.golden.preemption import Preemption
 from caesura.sim.golden.transport import GoldenTransport
@@ -20,7 +21,6 @@ from caesura.software.compiler import KernelImage, Parameter
 from caesura.software.driver import CycleLimit, DriverError, preemption
 from caesura.software.driver import patience as patience_module
 from caesura.software.driver.patience import SHARE, bus_share
-from caesura.software.waiting import UNLIMITED
 from support.selection import quick
 
 WAITING = [m for m in Mechanism if m is not Mechanism.OCCUPIED]
@@ -84,7 +84,7 @@ def test_code_without_points_is_preempted_within_the_patience_and_comes_back_rig
         saved, contexts = away(device, launch, mechanism, patience)
         assert saved and saved.tbs == 1 and saved.warps == 2
         assert saved.drain_cycles <= patience + SETTLING and saved.save_cycles <= patience + 3 * SETTLING
-        assert saved.patience == patience and len(contexts) == 1
+        assert saved.way.patience == patience and len(contexts) == 1
         assert saved.patience_over and "warps stopped where they were" in patience_note(saved)
         device.advance(30)
     device.wait(launch, 20_000)
@@ -167,9 +167,9 @@ def test_the_default_follows_what_the_launch_holds_of_the_sm(device, monkeypatch
         device.advance(100)
         saved = device.preempt(launch, max_cycles=5_000)
         assert saved.tbs == grid
-        found.append(saved.patience)
-        assert saved.patience == int(share * saved.occupied_bytes / TINY.bytes_per_cycle)
-        assert device.read("patience") == saved.patience
+        found.append(saved.way.patience)
+        assert saved.way.patience == int(share * saved.occupied_bytes / TINY.bytes_per_cycle)
+        assert device.read("patience") == saved.way.patience
     assert found[1] == 2 * found[0] > 0
 
 
@@ -181,7 +181,7 @@ def test_the_default_is_no_cycle_with_mechanisms_that_compress(mechanism, monkey
         device.advance(100)
         monkeypatch.setattr(patience_module, "bus_share", lambda launch: 17)
         waits = 0 if mechanism.has(Capability.COMPRESSES) else 17
-        assert device.preempt(launch, mechanism, max_cycles=5_000).patience == device.read("patience") == waits
+        assert device.preempt(launch, mechanism, max_cycles=5_000).way.patience == device.read("patience") == waits
         device.queue([launch.kernel], 16)
         device.preempt_by(mechanism)
         assert (device.read("patience") == 0) == mechanism.has(Capability.COMPRESSES)
@@ -201,7 +201,7 @@ def test_a_patience_that_lasts_is_not_said_to_be_used_up(device):
     assert saved.patience_over is False and patience_note(saved) == "patience 2000, not used up"
     device.resume(launch)
     assert report_json(saved)["patience_over"] is False
-    assert dataclasses.replace(saved, patience=UNLIMITED).patience_over is False
+    assert dataclasses.replace(saved, way=saved.way.but(patience=UNLIMITED)).patience_over is False
     assert dataclasses.replace(saved, counted=False).patience_over is None
 
 
@@ -211,4 +211,4 @@ def test_a_mechanism_that_does_not_wait_takes_no_patience(device):
         with pytest.raises(DriverError, match="'occupied' does not wait for preemption points: it takes no patience"):
             device.preempt(launch, "occupied", patience=patience)
     saved = device.preempt(launch, "occupied")
-    assert saved.patience is None and saved.patience_over is False and patience_note(saved) == ""
+    assert saved.way.patience is None and saved.patience_over is False and patience_note(saved) == ""

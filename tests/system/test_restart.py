@@ -42,7 +42,7 @@ def test_thread_blocks_begin_anew_and_every_result_is_right(device, scramble):
         report = device.preempt(work.launch, mechanism, restart=True, scramble=scramble)
         if report is None:
             continue
-        assert report.restart and report.patience is None and not report.registers and not report.data_bytes
+        assert report.way.restart and report.way.patience is None and not report.registers and not report.data_bytes
         if report.tbs:
             assert report.warps == report.tbs * 2, "every warp has a record"
             sizes.add(report.metadata_bytes // report.tbs)

@@ -9,6 +9,7 @@ import pytest
 from click.testing import CliRunner
 
 from caesura.hw.arch.context import Mechanism
+from caesura.hw.arch.way import Way
 from caesura.sim import open_device
 from caesura.sim.scenario import interrupt, shipped_work, start_job
 from caesura.software.cli import main
@@ -243,7 +244,7 @@ def test_in_place(job):
     for option in ("--restart", "--incremental", ("--checkpoint", "100"), ("--announced", "100")):
         words = (option,) if isinstance(option, str) else option
         both = run("pathfinder", "--at", "900", "--in-place", *words, "--backend", "golden")
-        assert both.exit_code == 2 and f"{words[0][2:]} does not go with in_place" in both.output
+        assert both.exit_code == 2 and f"{words[0]} does not go with --in-place" in both.output
     text = "[[preempt]]\nat = 500\nin_place = true\nincremental = true\n"
     both = run(WINDOW_SUM, "--job", job(JOB + text), "--backend", "golden")
     assert both.exit_code == 2 and "'in_place'" in both.output and "'incremental'" in both.output
@@ -264,7 +265,7 @@ def test_room_is_made_for_a_newcomer(job):
     both = run(WINDOW_SUM, "--job", job(JOB + text + "restart = true\n"), "--backend", "golden")
     assert both.exit_code == 2 and "'newcomer'" in both.output and "'restart'" in both.output
     both = run(*given, "--newcomer", "--incremental")
-    assert both.exit_code == 2 and "incremental does not go with newcomer" in both.output
+    assert both.exit_code == 2 and "--incremental does not go with --newcomer" in both.output
     refused = run(*given, "--newcomer", "--preset", "gtx980")
     assert refused.exit_code == 2 and "(gtx980) keeps nothing in place" in refused.output
 
@@ -278,7 +279,7 @@ def test_an_announcement_before_the_start_and_one_after_the_end(job):
 def test_scramble_and_gang_reach_the_device(job, monkeypatch):
     told = []
     preempt, resume = Device.preempt, Device.resume
-    monkeypatch.setattr(Device, "preempt", lambda *a, **k: told.append(k["scramble"]) or preempt(*a, **k))
+    monkeypatch.setattr(Device, "preempt", lambda *a, **k: told.append(a[2].scramble) or preempt(*a, **k))
     monkeypatch.setattr(Device, "resume", lambda *a, **k: told.append(k["gang"]) or resume(*a, **k))
     text = "[[preempt]]\nat = 500\nscramble = true\n[[preempt]]\nat = 600\ngang = true\n"
     data(run(WINDOW_SUM, "--job", job(JOB + text), "--backend", "golden", "--json"))
@@ -291,7 +292,7 @@ def test_what_runs_meanwhile_leaves_no_memory_behind():
     launch, _ = start_job(device, device.load([work.image])["pathfinder"], work.job)
     neighbour, used = device.load([other.image])["vecadd"], device.heap.used()
     device.advance(100)
-    result = interrupt(device, launch, neighbour, other.job, 100, Mechanism.LIVE)
+    result = interrupt(device, launch, neighbour, other.job, 100, Way())
     assert result.correct and result.preempt and result.preempt.tbs == 2 and device.heap.used() == used
 
 

@@ -8,11 +8,11 @@ import pytest
 
 from caesura.hw.arch.context import Mechanism
 from caesura.hw.arch.geometry import PRESETS
+from caesura.hw.arch.waiting import UNLIMITED
 from caesura.sim.rtl.transport import RtlTransport
 from caesura.sim.scenario import Work
 from caesura.sim.workloads.everywhere import Campaign, totals
 from caesura.software.kernels import hostile
-from caesura.software.waiting import UNLIMITED
 from support.sim.campaigns import bring_memory_near
 from support.sim.small_runs import SMALL_RUNS
 

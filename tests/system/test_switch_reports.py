@@ -74,7 +74,7 @@ def test_the_report_of_a_launch_without_slot_is_not_anothers(device):
     second = spin(device, 1)
     assert second.slot == first.slot and device.preempt(second, "occupied").tbs == 1
     report = device.finish_preempt(first)
-    assert report.mechanism.label == "live" and not report.counted
+    assert report.way.mechanism.label == "live" and not report.counted
     device.kill(first)
     device.kill(second)
 

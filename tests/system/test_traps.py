@@ -122,7 +122,7 @@ def test_preempted_moved_and_brought_back(device, form):
     base = run.launch.kernel.image.trap_base
     for turn in range(5):
         report = device.preempt(run.launch, MECHANISMS[turn % 3], trap=True, scramble=True)
-        assert report is not None and report.trap and report.tbs
+        assert report is not None and report.way.trap and report.tbs
         contexts = device.context(run.launch)
         tops += [warp.stack[-1].pc for tb in contexts for warp in tb.warps]
         device.resume(run.launch)
@@ -167,7 +167,7 @@ def test_a_base_and_an_increment_saved_in_routines(device, form):
     device.run(run.launch, 20)
     for _ in range(3):
         report = device.preempt(run.launch, "live+cp", incremental=True, trap=True, scramble=True)
-        assert report is not None and report.incremental
+        assert report is not None and report.way.incremental
         device.resume(run.launch)
         device.run(run.launch, 20)
     run.finishes()
@@ -185,7 +185,7 @@ def test_in_place(device, form):
 
 def test_without_trap_the_routines_are_not_used(device):
     run = Run(device)
-    assert not device.preempt(run.launch, "live").trap
+    assert not device.preempt(run.launch, "live").way.trap
     base = run.launch.kernel.image.trap_base
     assert all(entry.pc < base for tb in device.context(run.launch) for warp in tb.warps for entry in warp.stack)
     device.resume(run.launch)
@@ -206,7 +206,7 @@ def test_adopted_by_a_machine_that_knows_nothing_of_it(device, form):
             fresh.resume(launch)
             fresh.run(launch, 20)
             if traps:
-                assert fresh.preempt(launch, "live+cp", trap=True).trap
+                assert fresh.preempt(launch, "live+cp", trap=True).way.trap
                 fresh.resume(launch)
             fresh.wait(launch)
             for array in run.arrays.values():

@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Sequence
-from typing import Any
 
 from caesura.hw.arch.commands import KernelState
-from caesura.hw.arch.context import Mechanism
 from caesura.hw.arch.faults import CommandError
-from caesura.hw.arch.geometry import Geometry
+from caesura.hw.arch.way import Way
 
 from ..errors import CommandRefused, NoSlot
 from ..launch import Launch
-from ..preempt_options import check_options
 from ..preemption import Preemption
 from .task import KernelTask
 
@@ -32,26 +29,17 @@ class Priorities:
 
     Attributes
     ----------
-    by : dict or None
-        How kernels are preempted: arguments of `Device.preempt`, among them ``mechanism``. None: nothing is preempted,
-        and a priority says what begins first, no more.
+    by : Way or None
+        How kernels are preempted. None: nothing is preempted, and a priority says what begins first, no more.
     preempts, resumes : int
         That were asked for.
     """
 
     def __init__(self, preemption: Preemption):
         self._preemption = preemption
-        self.by: dict[str, Any] | None = {}
+        self.by: Way | None = Way()
         self.preempts = self.resumes = 0
         self._failed: dict[KernelTask, int] = {}
-
-    def set(self, g: Geometry, mechanism: Mechanism | str | None, how: dict[str, Any]) -> None:
-        """Say how kernels are preempted; see `Device.preempt_by`."""
-        if mechanism is None:
-            self.by = None
-            return
-        check_options(g, mechanism, how)
-        self.by = {"mechanism": mechanism, **how}
 
     def holds_back(self, task: KernelTask, running: Sequence[KernelTask]) -> bool:
         """Return whether a kernel is not to begin: one of a higher priority runs."""
@@ -89,7 +77,7 @@ class Priorities:
             return
         assert task.launch is not None and self.by is not None
         try:
-            self._preemption.begin_preempt(task.launch, **self._way(task.launch))
+            self._preemption.begin_preempt(task.launch, self._way(task.launch))
         except CommandRefused as refused:
             if refused.error not in (CommandError.NOT_RUNNING, CommandError.BUSY):
                 raise
@@ -98,25 +86,20 @@ class Priorities:
         task.preempted = True
         self.preempts += 1
 
-    def _way(self, launch: Launch) -> dict[str, Any]:
+    def _way(self, launch: Launch) -> Way:
         """Return how a kernel is preempted: without what does not go with it."""
         assert self.by is not None
-        left_out = set()
-        if not launch.kernel.image.traps:
-            left_out.add("trap")
-        if launch.scrambled - {bool(self.by.get("scramble"))}:
-            left_out.add("incremental")
-        return {name: value for name, value in self.by.items() if name not in left_out}
+        return self.by.but(trap=self.by.trap and bool(launch.kernel.image.traps),
+                           incremental=self.by.incremental and not launch.scrambled - {self.by.scramble})
 
     def _take_off_whole(self, task: KernelTask) -> None:
         """Bring what has stayed on the SMs of a kernel to memory, so that it can do without its kernel slot."""
         assert task.launch is not None and self.by is not None
         if not self._preemption.keeps_slot(task.launch):
             return
-        whole = {name: value for name, value in self.by.items() if name in ("mechanism", "patience")}
-        whole["scramble"] = task.launch.scramble
+        whole = Way(self.by.mechanism, self.by.patience, scramble=task.launch.scramble)
         with contextlib.suppress(CommandRefused):
-            self._preemption.begin_preempt(task.launch, **whole)
+            self._preemption.begin_preempt(task.launch, whole)
 
     def _bring_back(self, task: KernelTask) -> None:
         """Ask for a resume; a kernel whose context cannot be read is killed, and its task fails."""

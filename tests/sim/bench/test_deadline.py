@@ -11,7 +11,7 @@ from caesura.sim.bench import deadline
 from caesura.sim.bench.deadline import run
 from caesura.sim.report import deadline as report
 from caesura.software.cli import main
-from caesura.software.sched import WAYS
+from caesura.software.sched import TECHNIQUES
 from support.sim.sched import TINY
 
 SMALL = {"tbs": 60, "arrivals": 5, "every": 7_000}
@@ -29,7 +29,7 @@ def rows_of(result):
 @pytest.mark.full
 def test_each_way_has_a_distribution(of_model):
     rows = rows_of(of_model)
-    assert [*rows] == [*WAYS]
+    assert [*rows] == [*TECHNIQUES]
     for row in rows.values():
         assert row["ended"] == len(row["latencies"]) == 5 and row["latencies"] == sorted(row["latencies"])
         assert (row["min"], row["max"]) == (row["latencies"][0], row["latencies"][-1])

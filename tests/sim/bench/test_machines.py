@@ -11,7 +11,7 @@ from caesura.sim.bench.machines import CAPACITY, LATENCY_AIM, THROUGHPUT_AIM, dr
 from caesura.sim.device.opening import open_machine
 from caesura.sim.report import machines as report
 from caesura.software.cli import main
-from caesura.software.sched import WAYS
+from caesura.software.sched import TECHNIQUES
 from support.sim.sched import TINY, round_costs, round_kernel
 
 COSTS = round_costs(*(round_kernel(name) for name in ("vecadd", "saxpy", "collatz", "rankfilter", "reduction")))
@@ -22,9 +22,9 @@ def test_workloads_are_those_of_the_seed():
         one, same, other = (draw(TINY, COSTS, number, seed) for seed in (1, 1, 2))
         shape = [[(a.cycle, a.work.name, a.work.tbs, a.priority) for a in each.arrivals] for each in (one, same, other)]
         assert shape[0] == shape[1] != shape[2]
-        assert one.way.name == [*WAYS][number % 7] and 4 <= len(one.arrivals) <= 8
+        assert one.technique.name == [*TECHNIQUES][number % 7] and 4 <= len(one.arrivals) <= 8
         assert {arrival.priority for arrival in one.arrivals} <= {*CAPACITY} and one.arrivals[0].priority == 0
-        if one.way.idempotent:
+        if one.technique.idempotent:
             assert "saxpy" not in {arrival.work.name for arrival in one.arrivals}
     assert sum(CAPACITY.values()) <= TINY.kernel_slots
 

@@ -12,6 +12,7 @@ from click.testing import CliRunner
 
 from caesura.hw.arch.context import Mechanism
 from caesura.hw.arch.encodings import Encoding
+from caesura.hw.arch.way import Way
 from caesura.sim import open_device
 from caesura.sim.bench import mechanisms
 from caesura.sim.bench.mechanisms import PAPER, class_shares, run
@@ -56,16 +57,16 @@ def test_a_fork_measures_what_a_run_of_its_own_does(result):
     for row, mechanism in zip(result["runs"], BOTH, strict=True):
         assert len(row["moments"]) == len(row["latencies"]) == row["preemptions"] == PREEMPTIONS
         for at, latency in list(zip(row["moments"], row["latencies"], strict=True))[::2]:
-            single = run_preemption(open_device("rtl", TINY), work(), neighbour(), at, mechanism,
-                                     max_cycles=100_000, patience="unlimited" if mechanism is Mechanism.LIVE else None)
+            way = Way(mechanism, "unlimited" if mechanism is Mechanism.LIVE else None)
+            single = run_preemption(open_device("rtl", TINY), work(), neighbour(), at, way, max_cycles=100_000)
             assert single.correct and single.preempt and single.preempt.save_cycles == latency
 
 
 @pytest.mark.full
 def test_a_row_is_the_mean_of_its_preemptions(result):
     row = measured(preemptions=1)["runs"][1]
-    single = run_preemption(open_device("rtl", TINY), work(), neighbour(), row["moments"][0], Mechanism.LIVE,
-                            patience="unlimited")
+    single = run_preemption(open_device("rtl", TINY), work(), neighbour(), row["moments"][0],
+                            Way(patience="unlimited"))
     saved, resumed, limit = single.preempt, single.resume, single.save_limit
     assert saved and resumed and limit and saved.warps
     warps = [warp for tb in single.saved_tbs for warp in tb.warps]

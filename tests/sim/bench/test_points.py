@@ -7,6 +7,7 @@ from click.testing import CliRunner
 
 from caesura.hw.arch.context import Mechanism
 from caesura.hw.arch.errors import InputError
+from caesura.hw.arch.waiting import UNLIMITED
 from caesura.sim.bench import points
 from caesura.sim.bench.points import INSTRUCTIONS, Task, measure, run, summary
 from caesura.sim.report import points as report
@@ -15,7 +16,6 @@ from caesura.sim.testing.tiny_run import TINY, work
 from caesura.software.cli import main
 from caesura.software.compiler import CompileOptions
 from caesura.software.kernels import kernel
-from caesura.software.waiting import UNLIMITED
 from support.sim.tiny_launch import tiny_launch
 
 MOMENTS = 3

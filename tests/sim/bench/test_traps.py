@@ -8,6 +8,7 @@ from click.testing import CliRunner
 
 from caesura.hw.arch.context import Mechanism
 from caesura.hw.arch.errors import InputError
+from caesura.hw.arch.waiting import UNLIMITED
 from caesura.sim.bench.traps import Task, measure, run, summary, ways_of
 from caesura.sim.report import traps as report
 from caesura.sim.scenario import Work
@@ -15,7 +16,6 @@ from caesura.sim.testing.tiny_run import TINY, work
 from caesura.software.cli import main
 from caesura.software.compiler.flashback.kinds import ROUTINES, RoutineForm
 from caesura.software.compiler.flashback.traps import with_routines
-from caesura.software.waiting import UNLIMITED
 from support.sim.tiny_launch import tiny_launch
 
 WAYS = ["occupied", "points", "live", "relaxed", "ctxback", "cs-defer", "ctxback+cs-defer", "software-all",

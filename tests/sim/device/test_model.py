@@ -7,14 +7,14 @@ import pytest
 
 from caesura.hw.arch.context import Mechanism
 from caesura.hw.arch.errors import InputError
+from caesura.hw.arch.way import Way
 from caesura.sim.device import CostError, ModelMachine
 from caesura.sim.device.traffic import make_work
 from caesura.software.sched import (
-    WAYS,
+    TECHNIQUES,
     Arrival,
     EventKind,
     MachineError,
-    PreemptWay,
     PriorityScheduler,
     QueueSpec,
     WorkState,
@@ -36,7 +36,7 @@ from support.sim.sched import (
 )
 
 E = EventKind
-WAY = PreemptWay(Mechanism.LIVE_CP)
+WAY = Way(Mechanism.LIVE_CP)
 
 
 def model(*kernels, **options):
@@ -155,8 +155,8 @@ def test_what_was_saved_whole_comes_back_whole_although_it_has_a_base():
     made, queue = model(kernel)
     signal = made.submit(queue, work("vecadd", 2))
     made.run_until(LIMIT)
-    for way, cycles in ((WAY, 100), (PreemptWay(Mechanism.LIVE, incremental=True), 400), (WAY, 100),
-                        (PreemptWay(Mechanism.LIVE_CP, in_place=True), 5), (PreemptWay(restart=True), 10)):
+    for way, cycles in ((WAY, 100), (Way(Mechanism.LIVE, incremental=True), 400), (WAY, 100),
+                        (Way(Mechanism.LIVE_CP, in_place=True), 5), (Way(restart=True), 10)):
         assert made.run_until(made.cycle + 50) is None
         made.preempt(signal, way)
         made.run_until(LIMIT)
@@ -166,7 +166,7 @@ def test_what_was_saved_whole_comes_back_whole_although_it_has_a_base():
 
 
 def test_a_flush_loses_work_and_a_drain_none():
-    for way, lost in ((PreemptWay(restart=True), 1400), (PreemptWay(grace="unlimited"), 0)):
+    for way, lost in ((Way(restart=True), 1400), (Way(grace="unlimited"), 0)):
         made, queue = model()
         signal = made.submit(queue, work("vecadd", 4))
         made.run_until(LIMIT)
@@ -185,7 +185,7 @@ def test_after_so_much_grace_what_is_left_is_saved():
     signal = made.submit(queue, work("vecadd", 4))
     made.run_until(LIMIT)
     made.run_until(START + 100)
-    made.preempt(signal, PreemptWay(Mechanism.LIVE_CP, grace=500))
+    made.preempt(signal, Way(Mechanism.LIVE_CP, grace=500))
     event = made.run_until(LIMIT)
     assert event.cycle == START + 600 + SAVE + 2 * PER_TB and event.cost.tbs == 2
 
@@ -198,7 +198,7 @@ def test_in_place_leaves_what_a_newcomer_does_not_need():
         signal = made.submit(queue, work("vecadd", 2))
         made.run_until(LIMIT)
         made.run_until(START + 300)
-        made.preempt(signal, PreemptWay(Mechanism.LIVE_CP, in_place=True))
+        made.preempt(signal, Way(Mechanism.LIVE_CP, in_place=True))
         off = made.run_until(LIMIT)
         other = made.submit(queue, work(newcomer.name, 2))
         events(made)
@@ -224,7 +224,7 @@ def test_what_is_brought_back_comes_before_fresh_tbs():
     assert resumed < back.ended < resumed + 1600
 
 
-@pytest.mark.parametrize("way", [WAY, PreemptWay(restart=True), None], ids=["preempt", "flush", "kill"])
+@pytest.mark.parametrize("way", [WAY, Way(restart=True), None], ids=["preempt", "flush", "kill"])
 def test_a_resume_that_is_withdrawn_in_the_same_cycle_leaves_the_sms_free(way):
     made, queue = model()
     signal = made.submit(queue, work("vecadd", 8))
@@ -280,9 +280,9 @@ def test_costs_that_were_not_measured_are_refused():
     signal = made.submit(queue, work("vecadd", 2))
     made.run_until(LIMIT)
     with pytest.raises(CostError, match="what 'flush' costs of kernel 'vecadd'; there are live"):
-        made.preempt(signal, PreemptWay(restart=True))
+        made.preempt(signal, Way(restart=True))
     with pytest.raises(CostError, match="not measured what a preempt with"):
-        made.preempt(signal, PreemptWay(Mechanism.OCCUPIED))
+        made.preempt(signal, Way(Mechanism.OCCUPIED))
     with pytest.raises(CostError, match="no costs of kernel 'saxpy'"):
         made.submit(queue, work("saxpy", 1))
     with pytest.raises(MachineError, match="takes works off all SMs"):
@@ -299,7 +299,7 @@ def traffic(seed):
             for at in sorted(rng.randrange(20_000) for _ in range(12))]
 
 
-@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("way", TECHNIQUES)
 @pytest.mark.parametrize("seed", quick(range(6), [0, 4]))
 def test_random_traffic_ends_and_every_tb_ends_once(seed, way, monkeypatch):
     from caesura.sim.device.residents import Sm
@@ -320,7 +320,7 @@ def test_random_traffic_ends_and_every_tb_ends_once(seed, way, monkeypatch):
     ends = []
     for sms in (1, 1, 3):
         made, arrivals, done = ModelMachine(round_costs(*kernels), sms, seed=seed), traffic(seed), []
-        scheduler = PriorityScheduler(made, WAYS[way], {0: 2, 1: 1, 2: 1}, 400, done.append)
+        scheduler = PriorityScheduler(made, TECHNIQUES[way], {0: 2, 1: 1, 2: 1}, 400, done.append)
         scheduler.run(arrivals, limit=LIMIT)
         assert len(done) == len(arrivals)
         again = sum(signal.work.tbs for request in done for signal in request.signals[:-1])

@@ -7,17 +7,18 @@ import pytest
 
 from caesura.hw.arch.context import Mechanism
 from caesura.hw.arch.errors import UserError
+from caesura.hw.arch.way import Way
 from caesura.sim.device import ModelMachine
-from caesura.software.sched import EventKind, PreemptWay, QueueSpec, WorkState
+from caesura.software.sched import EventKind, QueueSpec, WorkState
 from support.selection import quick
 from support.sim.sched import round_costs, round_kernel, work
 
 NAMES = "vecadd", "saxpy", "collatz", "rankfilter"
 KERNELS = [round_kernel(name, spread=(0.7, 1.0, 1.3)) for name in NAMES]
 WORKS = {(name, tbs): work(name, tbs) for name in NAMES for tbs in (1, 2, 3, 7, 12)}
-WAYS = [PreemptWay(Mechanism.LIVE_CP), PreemptWay(Mechanism.LIVE_CP, in_place=True), PreemptWay(restart=True),
-        PreemptWay(grace="unlimited"), PreemptWay(Mechanism.LIVE_CP, grace=700),
-        PreemptWay(Mechanism.LIVE, incremental=True)]
+WAYS = [Way(Mechanism.LIVE_CP), Way(Mechanism.LIVE_CP, in_place=True), Way(restart=True),
+        Way(grace="unlimited"), Way(Mechanism.LIVE_CP, grace=700),
+        Way(Mechanism.LIVE, incremental=True)]
 RESULTS = {WorkState.FINISHED: EventKind.FINISHED, WorkState.KILLED: EventKind.KILLED}
 MIXES = ("submit preempt resume", "submit preempt checkpoint resume",
          "submit submit preempt preempt resume resume checkpoint kill reset")

@@ -270,7 +270,7 @@ BARE = ["--geometry", ROOT / "examples" / "bare_unit.toml"]
 @pytest.mark.parametrize("command", [["run", "--at", "40000"], ["preempt"]])
 def test_options_of_a_preempt_are_judged_before_anything_runs(options, words, command, monkeypatch):
     monkeypatch.setattr("caesura.sim.job.device_opener", None)
-    refused(run(*command, "vecadd", "--backend", "golden", *options), "vecadd: ", *words)
+    refused(run(*command, "vecadd", "--backend", "golden", *options), *words)
 
 
 def test_a_kernel_that_cannot_begin_anew_is_not_restarted(monkeypatch):
@@ -284,7 +284,7 @@ def test_options_of_a_preempt_in_a_job_file_are_judged_too(tmp_path, monkeypatch
     job = tmp_path / "x.toml"
     job.write_text(f"{JOB}geometry = '{BARE[1]}'\n" + 3 * "[[argument]]\ninit = 'zeros'\ndtype = 's32'\nshape = 4\n"
                    + "[[argument]]\nvalue = 4\n[[preempt]]\nat = 9\n[[preempt.preempt]]\nat = 7\ngrace = 1\n")
-    refused(run("run", VECADD, "--job", job, "--backend", "golden"), str(job), ": grace: this SM (bare_unit)")
+    refused(run("run", VECADD, "--job", job, "--backend", "golden"), str(job), ": this machine (bare_unit) gives no grace: ", "leave grace out")
 
 
 SHUFFLE = HEAD + """

@@ -5,8 +5,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from caesura.hw.arch.context import Mechanism
 from caesura.hw.arch.geometry import PRESETS
+from caesura.hw.arch.way import Way
 from caesura.sim import open_device
 from caesura.sim.scenario import Work, differences, run_preemption, start_job
 from caesura.sim.workloads.random_ptx import RandomKernel
@@ -149,8 +149,8 @@ def test_control_flow_of_nvcc_survives_preemption(images, name):
     happened = 0
     for at in range(3, 900, 223):
         device = open_device("golden", GEOMETRY, memory_bytes=1 << 22)
-        result = run_preemption(device, Work(images[name], job), Work(*hostile(GEOMETRY)), at, Mechanism.LIVE,
-                                scramble=True)
+        result = run_preemption(device, Work(images[name], job), Work(*hostile(GEOMETRY)), at,
+                                Way(scramble=True))
         assert result.correct, (at, result.differences)
         happened += result.preempt is not None
     assert happened >= 3
@@ -201,7 +201,7 @@ def test_random_kernels_survive_preemption(seed):
     work = Work(compile_ptx(kernel.ptx)["random_kernel"], random_job(kernel))
     for at in range(20 + seed, 1500, 397):
         device = open_device("golden", GEOMETRY, memory_bytes=1 << 22)
-        result = run_preemption(device, work, Work(*hostile(GEOMETRY)), at, Mechanism.LIVE, scramble=True)
+        result = run_preemption(device, work, Work(*hostile(GEOMETRY)), at, Way(scramble=True))
         assert result.correct, (at, result.differences)
 
 

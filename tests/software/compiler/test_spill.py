@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 
-from caesura.hw.arch.context import Mechanism
 from caesura.hw.arch.geometry import PRESETS
+from caesura.hw.arch.way import Way
 from caesura.sim import open_device
 from caesura.sim.scenario import Work, differences, run_preemption, start_job
 from caesura.sim.workloads.random_ptx import RandomKernel
@@ -130,8 +130,8 @@ def test_spilled_values_survive_preemption(seed):
     assert image.local_bytes > 0
     for at in range(30 + seed, 900, 317):
         device = open_device("golden", GEOMETRY, memory_bytes=1 << 22)
-        result = run_preemption(device, Work(image, random_job(kernel)), Work(*hostile(GEOMETRY)), at, Mechanism.LIVE,
-                                scramble=True)
+        result = run_preemption(device, Work(image, random_job(kernel)), Work(*hostile(GEOMETRY)), at,
+                                Way(scramble=True))
         assert result.correct, (at, result.differences)
 
 

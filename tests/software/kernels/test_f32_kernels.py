@@ -7,6 +7,7 @@ import pytest
 
 from caesura.hw.arch.context import Mechanism
 from caesura.hw.arch.geometry import PRESETS
+from caesura.hw.arch.way import Way
 from caesura.sim import open_device
 from caesura.sim.golden.transport import GoldenTransport
 from caesura.sim.scenario import Work, differences, run_preemption, start_job
@@ -119,7 +120,7 @@ def test_one_tb_survives_preemption_anywhere(name, mechanism):
     job = ONE_TB[name](8)
     while True:
         device = open_device("golden", SMALL, memory_bytes=1 << 20)
-        result = run_preemption(device, Work(image, job), Work(*hostile(SMALL)), at, mechanism, scramble=True)
+        result = run_preemption(device, Work(image, job), Work(*hostile(SMALL)), at, Way(mechanism, scramble=True))
         assert result.correct, (at, result.differences)
         if result.preempt is None:
             break

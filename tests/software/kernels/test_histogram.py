@@ -9,6 +9,7 @@ import pytest
 from caesura.hw.arch.context import Mechanism
 from caesura.hw.arch.encoding import decode
 from caesura.hw.arch.geometry import PRESETS
+from caesura.hw.arch.way import Way
 from caesura.sim import open_device
 from caesura.sim.scenario import Work, differences, run_preemption, start_job
 from caesura.software.kernels import hostile, kernel
@@ -106,7 +107,7 @@ def test_preempted(mechanism):
     job, image, saved = histogram_job(2, 1, 9, 64), compiled(), 0
     for at in range(40, 400, 90):
         device = open_device("golden", SMALL)
-        result = run_preemption(device, Work(image, job), Work(*hostile(SMALL)), at, mechanism, scramble=True)
+        result = run_preemption(device, Work(image, job), Work(*hostile(SMALL)), at, Way(mechanism, scramble=True))
         assert result.correct, (at, result.differences)
         saved += result.preempt is not None
     assert saved > 1

@@ -7,6 +7,7 @@ import pytest
 from caesura.hw.arch.context import Mechanism
 from caesura.hw.arch.encoding import decode
 from caesura.hw.arch.geometry import PRESETS
+from caesura.hw.arch.way import Way
 from caesura.sim import open_device
 from caesura.sim.scenario import Work, differences, run_preemption, start_job
 from caesura.software.kernels import hostile, kernel, rankfilter_job
@@ -57,7 +58,7 @@ def test_results_are_right_after_a_preemption_for_a_kernel_that_also_has_local_m
     saved = 0
     for at in range(40 + 180 * mechanism, 2200, 540):
         device = open_device("golden", SMALL, memory_bytes=1 << 20)
-        result = run_preemption(device, Work(image, job), other, at, mechanism, scramble=True)
+        result = run_preemption(device, Work(image, job), other, at, Way(mechanism, scramble=True))
         assert result.correct, (at, result.differences)
         saved += result.preempt is not None
     assert saved > 2

@@ -5,10 +5,11 @@ import pytest
 
 from caesura import open_device
 from caesura.hw.arch.context import Mechanism
+from caesura.hw.arch.way import Way
 from caesura.sim.memory import ErrorRange
 from caesura.software.compiler import compile_ptx
 from caesura.software.driver import Closed, DriverError
-from caesura.software.sched import DriverMachine, EventKind, MachineError, PreemptWay, QueueSpec, Work, WorkState
+from caesura.software.sched import DriverMachine, EventKind, MachineError, QueueSpec, Work, WorkState
 from support.selection import quick
 from support.sim.queues import DEVICE
 from support.sim.sched import LIMIT, MEMORY, TINY, events, kinds, machine, work, wrong
@@ -53,7 +54,7 @@ def test_a_preempt_for_which_memory_fails_is_refused_and_the_work_runs_on():
     made.run_until(made.cycle + 500)
     launch = made.device.launches[0]
     made.device.transport.add_error_range(ErrorRange(launch.ccb_base, launch.ccb_base + 4096))
-    made.preempt(signal, PreemptWay(Mechanism.LIVE_CP))
+    made.preempt(signal, Way(Mechanism.LIVE_CP))
     event = made.run_until(LIMIT)
     assert event.kind is E.REFUSED and "memory" in event.text and signal.counts.preempts == 0
     assert signal.state is WorkState.RUNNING
@@ -67,7 +68,7 @@ def test_what_cannot_begin_anew_is_not_flushed():
     signal = made.submit(made.queue(QueueSpec()), work("saxpy", 4))
     made.run_until(LIMIT)
     with pytest.raises(DriverError, match="cannot begin anew"):
-        made.preempt(signal, PreemptWay(restart=True))
+        made.preempt(signal, Way(restart=True))
     assert kinds(events(made), signal) == [E.FINISHED] and wrong(made, signal) == 0
     made.close()
 
@@ -80,7 +81,7 @@ def test_of_two_that_are_switched_at_once_it_is_not_told_what_each_took():
     while made.run_until(made.cycle):
         pass
     for signal in signals:
-        made.preempt(signal, PreemptWay(Mechanism.LIVE_CP))
+        made.preempt(signal, Way(Mechanism.LIVE_CP))
     found = [made.run_until(LIMIT) for _ in range(2)]
     assert [event.kind for event in found] == [E.PREEMPTED] * 2
     assert found[0].cost is None and found[1].cost is not None
@@ -100,10 +101,10 @@ def test_a_work_is_taken_off_one_sm_of_two(name):
     made.run_until(LIMIT)
     made.run_until(made.cycle + 300)
     with pytest.raises(MachineError, match="of SMs \\[2\\], this machine has 2, numbered from 0"):
-        made.preempt(signal, PreemptWay(Mechanism.LIVE_CP), sms=frozenset({2}))
+        made.preempt(signal, Way(Mechanism.LIVE_CP), sms=frozenset({2}))
     with pytest.raises(MachineError, match="in place is of all SMs"):
-        made.preempt(signal, PreemptWay(Mechanism.LIVE_CP, in_place=True), sms=frozenset({1}))
-    made.preempt(signal, PreemptWay(Mechanism.LIVE_CP), sms=frozenset({1}))
+        made.preempt(signal, Way(Mechanism.LIVE_CP, in_place=True), sms=frozenset({1}))
+    made.preempt(signal, Way(Mechanism.LIVE_CP), sms=frozenset({1}))
     event = made.run_until(LIMIT)
     assert event.kind is E.PREEMPTED and signal.state is WorkState.PREEMPTED
     assert event.cost.tbs == TINY.tb_slots, "those of one SM"
@@ -122,7 +123,7 @@ def test_after_that_commands_go_to_all_sms_again(name):
     made.run_until(LIMIT)
     made.run_until(made.cycle + 300)
     for sms, tbs in ((frozenset({0}), 2), (None, 4)):
-        made.preempt(signal, PreemptWay(Mechanism.LIVE_CP), sms=sms)
+        made.preempt(signal, Way(Mechanism.LIVE_CP), sms=sms)
         event = made.run_until(LIMIT)
         assert event.kind is E.PREEMPTED and event.cost.tbs == tbs
         made.resume(signal)

@@ -3,8 +3,9 @@
 import pytest
 
 from caesura.hw.arch.context import Mechanism
+from caesura.hw.arch.way import Way
 from caesura.software.driver import LaunchError
-from caesura.software.sched import EventKind, MachineError, PreemptWay, QueueSpec, WorkState
+from caesura.software.sched import EventKind, MachineError, QueueSpec, WorkState
 from support.selection import quick
 from support.sim.sched import LIMIT, MACHINES, TINY, events, kinds, machine, work, wrong
 
@@ -55,9 +56,9 @@ def test_a_queue_has_so_many_works_in_flight_and_the_more_urgent_begins_first(ma
 
 
 @pytest.mark.parametrize("way", quick([
-    PreemptWay(Mechanism.LIVE), PreemptWay(Mechanism.LIVE_CP), PreemptWay(Mechanism.LIVE_CP, in_place=True),
-    PreemptWay(restart=True), PreemptWay(grace="unlimited")],
-    [PreemptWay(Mechanism.LIVE_CP), PreemptWay(restart=True)]), ids=["live", "live+cp", "in-place", "restart", "drain"])
+    Way(Mechanism.LIVE), Way(Mechanism.LIVE_CP), Way(Mechanism.LIVE_CP, in_place=True),
+    Way(restart=True), Way(grace="unlimited")],
+    [Way(Mechanism.LIVE_CP), Way(restart=True)]), ids=["live", "live+cp", "in-place", "restart", "drain"])
 def test_a_work_is_taken_off_and_brought_back(made, way):
     queue = made.queue(QueueSpec())
     signal = made.submit(queue, work("rankfilter", 6))
@@ -82,7 +83,7 @@ def test_a_base_is_saved_and_an_increment(made):
     made.checkpoint(signal, Mechanism.LIVE)
     event = made.run_until(LIMIT)
     assert event.kind is E.CHECKPOINTED and event.cost.tbs == 2 and signal.state is WorkState.RUNNING
-    made.preempt(signal, PreemptWay(Mechanism.LIVE, incremental=True))
+    made.preempt(signal, Way(Mechanism.LIVE, incremental=True))
     assert made.run_until(LIMIT).kind is E.PREEMPTED
     made.resume(signal)
     assert kinds(events(made), signal) == [E.RESUMED, E.FINISHED]
@@ -94,7 +95,7 @@ def test_a_resume_is_withdrawn_by_a_preempt(made):
     signal = made.submit(queue, work("rankfilter", 4))
     running(made, signal)
     for _ in range(2):
-        made.preempt(signal, PreemptWay(Mechanism.LIVE_CP))
+        made.preempt(signal, Way(Mechanism.LIVE_CP))
         assert made.run_until(LIMIT).kind is E.PREEMPTED
         made.resume(signal)
     found = events(made)
@@ -107,7 +108,7 @@ def test_a_work_is_killed_in_any_state_and_another_has_its_room(made, state):
     signal, following = made.submit(queue, work("rankfilter", 4)), made.submit(queue, work("vecadd", 3))
     running(made, signal)
     if state != "running":
-        made.preempt(signal, PreemptWay(Mechanism.LIVE_CP))
+        made.preempt(signal, Way(Mechanism.LIVE_CP))
     if state in ("preempted", "resuming"):
         assert made.run_until(LIMIT).kind is E.PREEMPTED
     if state == "resuming":
@@ -145,7 +146,7 @@ def test_a_queue_is_reset(made):
 def test_commands_that_do_not_go_with_the_state_are_refused(made):
     queue = made.queue(QueueSpec())
     signal, waiting = made.submit(queue, work("vecadd", 2)), made.submit(queue, work("vecadd", 2))
-    way = PreemptWay(Mechanism.LIVE)
+    way = Way(Mechanism.LIVE)
     for call in (lambda: made.preempt(waiting, way), lambda: made.checkpoint(waiting, Mechanism.LIVE),
                  lambda: made.resume(signal), lambda: made.estimate(waiting)):
         with pytest.raises(MachineError, match="is (waiting|running)"):

@@ -9,12 +9,12 @@ import numpy as np
 
 from caesura.hw.arch.commands import KernelState
 from caesura.hw.arch.context import Capability, Mechanism
+from caesura.hw.arch.waiting import UNLIMITED
 from caesura.sim.scenario import Work
 from caesura.sim.workloads.everywhere import Campaign, Forkable
 from caesura.software.compiler import ImageError
 from caesura.software.driver import CommandRefused, Launch
 from caesura.software.kernels import hostile
-from caesura.software.waiting import UNLIMITED
 
 __all__ = ["MechanismSequences", "WAYS"]
 

@@ -59,9 +59,9 @@ class Scene:
     """Queues with priorities 0, 1, 2 that share `slots` kernel slots of a device of `sms` SMs, each with up to
     `capacity` kernels in flight."""
 
-    def __init__(self, backend, slots=2, capacity=1, sms=2, **how):
+    def __init__(self, backend, slots=2, capacity=1, sms=2, mechanism="live+cp", **how):
         self.device = open_device(backend, DEVICE.replace(sms=sms), memory_bytes=MEMORY)
-        self.device.preempt_by(**{"mechanism": "live+cp", **how})
+        self.device.preempt_by(mechanism, **how)
         self.kernel = self.device.load([image(16)])["stir"]
         self.queues = [self.device.queue([self.kernel], BLOCK, priority=k, capacity=capacity) for k in range(3)]
         self.device.write("queue_slots", 0b1111 >> 4 - slots << 4 - slots)

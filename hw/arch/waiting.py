@@ -6,9 +6,9 @@ from __future__ import annotations
 import operator
 from typing import Any
 
-from caesura.hw.arch.registers import UNLIMITED_GRACE, UNLIMITED_PATIENCE
+from .registers import UNLIMITED_GRACE, UNLIMITED_PATIENCE
 
-__all__ = ["UNLIMITED", "WANTED", "waiting_cycles"]
+__all__ = ["UNLIMITED", "WANTED", "waiting", "waiting_cycles"]
 
 UNLIMITED = "unlimited"
 """A preempt waits for ever."""
@@ -27,3 +27,8 @@ def waiting_cycles(given: Any) -> int | None:
     except TypeError:
         return None
     return cycles if 0 <= cycles < UNLIMITED_PATIENCE else None
+
+
+def waiting(cycles: int) -> int | str:
+    """Return what a value of register ``patience`` or ``grace`` is written as."""
+    return UNLIMITED if cycles == UNLIMITED_PATIENCE else cycles
