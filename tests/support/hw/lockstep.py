@@ -12,7 +12,7 @@ from amaranth.lib import data
 
 from .stream_bench import simulate, value
 
-__all__ = ["lockstep", "noise", "number"]
+__all__ = ["lockstep", "noise", "number", "signal_named"]
 
 
 def number(rng: random.Random, width: int) -> int:
@@ -31,6 +31,12 @@ def noise(rng: random.Random, shape: Any) -> Any:
     return number(rng, Shape.cast(shape).width)
 
 
+def signal_named(dut: Any, name: str) -> Any:
+    """Return a signal of a block by its name in `lockstep`."""
+    return functools.reduce(lambda value, part: value[int(part)] if part.isdigit() else getattr(value, part),
+                            name.split("."), dut)
+
+
 def lockstep(dut: Any, cycles: Iterable[tuple[dict[str, Any], dict[str, Any]]]) -> None:
     """Give a block inputs and compare its outputs.
 
@@ -41,9 +47,7 @@ def lockstep(dut: Any, cycles: Iterable[tuple[dict[str, Any], dict[str, Any]]]) 
         For each cycle the inputs by name (``item.valid``, ``words.2``), and the outputs that follow from them in the
         same cycle. An output that says nothing is left out; a number stands for all bits of a structure.
     """
-    def signal(name: str) -> Any:
-        return functools.reduce(lambda value, part: value[int(part)] if part.isdigit() else getattr(value, part),
-                                name.split("."), dut)
+    signal = functools.cache(functools.partial(signal_named, dut))
 
     async def bench(ctx: Any) -> None:
         for cycle, (inputs, outputs) in enumerate(cycles):

@@ -64,7 +64,7 @@ def campaign(target: Target, count: int | None = None, report: Callable[[str, st
     BenchError
         If the bench fails without a fault.
     """
-    mutated = planted(target.bench.component(), count or target.count, target.seed)
+    mutated = planted(target.bench.component(), count or target.count, target.seed, target.without)
     noticed = _noticed(target, mutated, report)
     verdicts = _Kept("proved", [mutated.rtlil, *_proof_texts()])
     prover = _Prover(target, mutated)

@@ -21,7 +21,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
-from amaranth.hdl import ClockSignal, Const, Instance, Module, ResetSignal, Signal, Value
+from amaranth.hdl import ClockSignal, Const, Instance, Module, ResetSignal, ShapeCastable, Signal, Value
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
@@ -149,7 +149,7 @@ class _Miter(wiring.Component):
             ("i", SELECT, Const(number, SELECT_BITS)),
             *(("o" if port.output else "i", port.inner, values[port.inner]) for port in self._ports))
         return SimpleNamespace(**{
-            port.inner: port.shape(values[port.inner]) if hasattr(port.shape, "from_bits") or callable(port.shape)  # pyright: ignore
+            port.inner: port.shape(values[port.inner]) if isinstance(port.shape, ShapeCastable)  # pyright: ignore
             else values[port.inner] for port in self._ports})
 
     def _seen(self, port: Port, side: SimpleNamespace) -> Value:

@@ -10,6 +10,7 @@ This is how MCY (Mutation Cover with Yosys) plants faults. The number is an inpu
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -86,8 +87,9 @@ class Mutated:
     rtlil: str
 
 
-def planted(component: wiring.Component, count: int, seed: int) -> Mutated:
-    """Return a block with `count` faults, which a seed chooses, or as many as there are.
+def planted(component: wiring.Component, count: int, seed: int, without: Sequence[str] = ()) -> Mutated:
+    """Return a block with `count` faults, which a seed chooses, or as many as there are; none in the parts of the block
+    (its instances, by name) that are `without`.
 
     Raises
     ------
@@ -100,8 +102,10 @@ def planted(component: wiring.Component, count: int, seed: int) -> Mutated:
         raise ValueError(f"{count} faults do not fit into {SELECT_BITS} bits")
     ports = ports_of(component)
     rtlil = netlist_rtlil(component, TOP, ports, located=True)
+    where = "*" + "".join(f" {TOP}__{part} {TOP}__{part}__* %u %d" for part in without)
     listed = export.run_yosys(
-        rtlil, f"{_PREPARE} mutate -list {count} -seed {seed} -ctrl {SELECT} {SELECT_BITS} 1 -o list.txt", "list.txt")
+        rtlil, f"{_PREPARE} mutate -list {count} -seed {seed} -ctrl {SELECT} {SELECT_BITS} 1 -o list.txt {where}",
+        "list.txt")
     commands = [line for line in listed.splitlines() if line.startswith("mutate ")]
     plain = "; ".join(re.sub(r" -src \S+", "", command) for command in commands)  # Yosys would split them at semicolons
     both = export.run_yosys(rtlil, f"{_PREPARE} {plain}; write_rtlil m.il", "m.il")

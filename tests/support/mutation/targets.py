@@ -91,6 +91,8 @@ class Target:
         None of a block that is too large: it is only proved what never shows within a cycle (`one_step`).
     seed : int
         Of the bench, and of the choice of faults.
+    without : tuple of str
+        Parts of the block, by the names of their instances, that have faults in another target: here they have none.
     """
 
     name: str
@@ -98,6 +100,7 @@ class Target:
     count: int
     contract: Contract | None = ANYTHING
     seed: int = 1
+    without: tuple[str, ...] = ()
 
 
 _NAMES: dict[Any, str] = {RangePlanner: "range_planner"}
@@ -106,12 +109,13 @@ _NAMES: dict[Any, str] = {RangePlanner: "range_planner"}
 
 def _tested(file: str, block: Callable[..., wiring.Component], geometry: Geometry | None,
             arguments: tuple[Any, ...] = (), count: int = 20, more: tuple[str, ...] = (),
-            inside: tuple[str, ...] = (), constants: tuple[tuple[ModuleType, str, int], ...] = ()) -> Target:
-    """Return a block with faults that its tests have to notice, named as its module; the last ones are as of
-    `BlockTests`."""
+            inside: tuple[str, ...] = (), constants: tuple[tuple[ModuleType, str, int], ...] = (),
+            without: tuple[str, ...] = ()) -> Target:
+    """Return a block with faults that its tests have to notice, named as its module; `more`, `inside` and `constants`
+    are as of `BlockTests`."""
     bench = BlockTests(file, block, geometry, arguments, more, inside, constants)
     name = _NAMES.get(block) or block.__module__.rpartition(".")[2]
-    return Target(name, bench, count, Contract(lambda ports: within(ports, bench.component())))
+    return Target(name, bench, count, Contract(lambda ports: within(ports, bench.component())), without=without)
 
 
 TINY = preset("tiny")
@@ -157,7 +161,8 @@ TARGETS: Sequence[Target] = (
     _tested("preempt/restore/test_record_reader.py", RecordReader, TINY.replace(warps=8, tb_slots=5)),
     _tested("preempt/restore/test_row_writer.py", RowWriter, TINY),
     _tested("device/test_command_processor.py", CommandProcessor, KERNELS, count=60,
-            more=("device/test_grace.py", "device/test_refusals.py", "device/test_switches.py")),
+            more=("device/test_grace.py", "device/test_refusals.py", "device/test_switches.py"),
+            without=("queue", "check__footprint")),
     _tested("device/test_engine_queue.py", EngineQueue, KERNELS.replace(watches=3, entries=5, tb_slots=3), count=40,
             constants=tuple((memory_refusals, *each) for each in (
                 ("AGAIN_CYCLES", 6), ("TRIES", 3), ("REST_CYCLES", 20)))),
@@ -166,7 +171,8 @@ TARGETS: Sequence[Target] = (
     _tested("device/test_register_block.py", RegisterBlock, KERNELS),
     _tested("device/test_switches.py", SwitchCounters, KERNELS),
     _tested("dispatch/test_admission.py", Admission,
-            TINY.replace(warps=11, tb_slots=5, kernel_slots=3, registers=128), count=40),
+            TINY.replace(warps=11, tb_slots=5, kernel_slots=3, registers=128), count=40,
+            without=("registers*", "shared", "warp_slots", "entries", "lines_fit")),
     _tested("dispatch/test_allocator.py", AllocationTable, None, (13, 5, 10)),
     _tested("dispatch/test_cheapest_fit.py", CheapestFit, None, (37, 6)),
     _tested("dispatch/test_launch_parts.py", Completion, LAUNCHED, more=("dispatch/test_launch_models.py",)),
@@ -175,7 +181,8 @@ TARGETS: Sequence[Target] = (
     _tested("dispatch/test_footprint.py", Footprint, TINY),
     _tested("dispatch/test_launcher.py", Launcher, TINY),
     _tested("dispatch/test_cheapest_fit.py", RangePlanner, None, (20, 4, 4, 4)),
-    _tested("dispatch/test_room_planner.py", RoomPlanner, TINY.replace(tb_slots=3, warps=6, registers=128)),
+    _tested("dispatch/test_room_planner.py", RoomPlanner, TINY.replace(tb_slots=3, warps=6, registers=128),
+            without=("footprint", "registers*", "lines*")),
     _tested("dispatch/test_tb_profile.py", TbProfile, TINY.replace(tb_slots=4, warps=8),
             inside=("test_sums_that_do_not_fit_are_halved", "test_a_tb_that_runs_for_ever_stays_at_the_most")),
     _tested("dispatch/test_tb_supply.py", TbSupply, SMS),
@@ -188,9 +195,12 @@ TARGETS: Sequence[Target] = (
     _tested("gpu/test_command_fan_out.py", CommandFanOut, SMS, more=("gpu/test_fan_out_models.py",)),
     _tested("gpu/test_device_events.py", DeviceEvents, SMS, more=("gpu/test_fan_out_models.py",)),
     _tested("gpu/test_point_of_order.py", PointOfOrder, SMS),
-    _tested("gpu/test_register_fan_out.py", RegisterFanOut, SMS, count=30, more=("gpu/test_fan_out_models.py",)),
-    _tested("gpu/test_tb_dispatcher.py", TbDispatcher, SMS, count=30),
-    _tested("gpu/test_uncore.py", Uncore, SMS.replace(queues=1, watches=3)),
+    _tested("gpu/test_register_fan_out.py", RegisterFanOut, SMS, count=30, more=("gpu/test_fan_out_models.py",),
+            without=("commands", "events", "combiner", "switches")),
+    _tested("gpu/test_tb_dispatcher.py", TbDispatcher, SMS, count=30, without=("walker",)),
+    _tested("gpu/test_uncore.py", Uncore, SMS.replace(queues=1, watches=3),
+            without=("registers", "dispatcher", "order", "queue_registers", "queue_processor", "regular", "contexts",
+                     "bus", "queue_bus", "writers")),
     _tested("gpu/queues/test_in_flight.py", InFlight, TINY.replace(sms=2, queues=3, queue_capacity=2)),
     _tested("gpu/queues/test_kernel_describer.py", KernelDescriber, TINY.replace(sms=2, queues=1), count=30),
     _tested("gpu/queues/test_packet_completion.py", PacketCompletion,
@@ -200,6 +210,7 @@ TARGETS: Sequence[Target] = (
     _tested("gpu/queues/test_queue_registers.py", QueueRegisters,
             SMS.replace(queues=3, queue_capacity=2, kernel_slots=3)),
     _tested("gpu/queues/test_queue_states.py", QueueStates,
-            TINY.replace(queues=2, queue_capacity=2, kernel_slots=2, sms=1), count=30),
+            TINY.replace(queues=2, queue_capacity=2, kernel_slots=2, sms=1), count=30,
+            without=("in_flight", "preemption")),
 )
 """All of them, the small ones first."""
