@@ -284,11 +284,10 @@ class CommandProcessor(wiring.Component):
             write.valid.eq(check.accepted & ((command.op == Command.PREEMPT)
                                              | (command.op == Command.RESUME))),
             write.kernel.eq(command.kernel),
-            *(write.parameters[name].eq(command[name])
-              for name in ("mechanism", "scramble", "gang", "restart", "checkpoint",
-                           "incremental", "in_place", "trap")),
-            write.parameters.patience.eq(self.patience), write.grace.eq(self.grace),
-            write.parameters.spared.eq(self.spared),
+            *(write.options[name].eq(command[name])
+              for name in write.options.shape().members if name in command.shape().members),
+            write.options.spared.eq(self.spared),
+            write.patience.eq(self.patience), write.grace.eq(self.grace),
             queue.graceful.eq(Cat(slot.graceful for slot in slots)),
             *(queue.grace_left[k].eq(slot.grace_left) for k, slot in enumerate(slots)),
             queue.preempts.eq(Cat(slot.waits for slot in slots)),
@@ -300,8 +299,8 @@ class CommandProcessor(wiring.Component):
         if self.geometry.in_place:
             m.d.comb += [queue.evict.eq(self.evict), queue.staying.eq(self.staying),
                          queue.hopeless.eq(self.hopeless), self.stuck.eq(queue.stuck),
-                         write.parameters.newcomer.eq(self.newcomer.kernel),
-                         write.parameters.newcomer_tbs.eq(self.newcomer.tbs)]
+                         write.options.newcomer.eq(self.newcomer.kernel),
+                         write.options.newcomer_tbs.eq(self.newcomer.tbs)]
 
     def _conclude(self, m, check, queue, ended, withdrawn):
         """End the engine's command: a preempt when its TBs have left, which the engine waits for if

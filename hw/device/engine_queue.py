@@ -10,7 +10,7 @@ from ..arch.context import Mechanism
 from ..arch.geometry import Geometry
 from ..arch.registers import UNLIMITED_PATIENCE
 from ..interfaces.payloads import below
-from ..interfaces.preemption import command, command_parameters
+from ..interfaces.preemption import command, preempt_options
 from ..interfaces.staying import staying_report
 from ..interfaces.yielding import leaving_tb
 from ..lib.bits import encode, lowest_number, one_hot
@@ -50,8 +50,8 @@ class EngineQueue(wiring.Component):
 
     Attributes
     ----------
-    write : In(valid, kernel, parameters, grace)
-        The parameters of a kernel's commands from now on.
+    write : In(valid, kernel, options, patience, grace)
+        What a kernel's commands are carried out with from now on.
     preempts, resumes : Signal(kernel_slots), in
         Vectors: kernels of which a preempt, or a pass of a resume, is wanted.
     adopts : Signal(kernel_slots), in
@@ -141,7 +141,7 @@ class EngineQueue(wiring.Component):
         kernel = below(g.kernel_slots)
         super().__init__({
             "write": In(data.StructLayout({"valid": 1, "kernel": kernel,
-                                           "parameters": command_parameters(g),
+                                           "options": preempt_options(g), "patience": 32,
                                            "grace": 32})),
             **{name: In(g.kernel_slots)
                for name in ("preempts", "resumes", "adopts", "launching", "graceful", "first")},
@@ -165,13 +165,13 @@ class EngineQueue(wiring.Component):
 
     def elaborate(self, platform):
         m = Module()
-        slots, parameters_of = self.geometry.kernel_slots, command_parameters(self.geometry)
-        m.submodules.parameters = parameters = Memory(
-            shape=data.StructLayout({"parameters": parameters_of,
+        slots = self.geometry.kernel_slots
+        m.submodules.asked = asked = Memory(
+            shape=data.StructLayout({"options": preempt_options(self.geometry), "patience": 32,
                                      **({"grace": 32} if self.geometry.grace else {})}),
             depth=1 << len(self.kernel), init=[])
-        store = parameters.write_port()
-        load = parameters.read_port(domain="comb")
+        store = asked.write_port()
+        load = asked.read_port(domain="comb")
         m.submodules.turns = turns = LeastRecent(slots, told=True)
         index = Signal.like(self.kernel)  # whose turn it is, if anybody's
         tried = Signal(slots)  # resumes that have found no room since a TB left
@@ -182,7 +182,7 @@ class EngineQueue(wiring.Component):
         offered = self.engine.payload
         m.d.comb += [
             store.addr.eq(self.write.kernel),
-            store.data.parameters.eq(self.write.parameters),
+            store.data.options.eq(self.write.options), store.data.patience.eq(self.write.patience),
             store.en.eq(self.write.valid),
             saves.eq(self.preempts & ~self.launching & ~self.graceful),
             turns.requests.eq(Mux(self.held, 0,
@@ -194,8 +194,7 @@ class EngineQueue(wiring.Component):
             offered.adopt.eq((turns.grant & self.adopts).any()),
             offered.resume.eq(~saves.any() & ~offered.adopt),
             offered.again.eq(begun.bit_select(index, 1)),
-            *(offered[name].eq(load.data.parameters[name])
-              for name in parameters_of.members),
+            offered.options.eq(load.data.options), offered.patience.eq(load.data.patience),
             self.taken.eq(Mux(go, turns.grant, 0)),
             self.mine.eq(Mux(self.held, one_hot(self.kernel, slots) & ~self.evicts, self.taken)),
         ]
@@ -213,7 +212,7 @@ class EngineQueue(wiring.Component):
         with m.If(go):
             m.d.sync += [self.held.eq(1), self.kernel.eq(index),
                          self.resume.eq(offered.resume), moved.eq(0),
-                         self.partial.eq(offered.spared.any() | offered.checkpoint)]
+                         self.partial.eq(offered.options.spared.any() | offered.options.checkpoint)]
         with m.Elif(self.ended.valid):
             m.d.sync += self.held.eq(0)
         with m.If(self.room | changes):
@@ -257,22 +256,20 @@ class EngineQueue(wiring.Component):
                      self.tried.eq(tried), self.aside.eq(yielder | now)]
         with m.If(~busy):
             m.d.comb += [turns.requests.eq(self.resumes & ~tried | self.adopts | wakes),
-                         offered.spared.eq(self.stays[index])]
+                         offered.options.spared.eq(self.stays[index])]
         with m.If((turns.grant & wakes).any()):
             m.d.comb += [offered.yields.eq(1), offered.again.eq(1), offered.resume.eq(1),
-                         offered.adopt.eq(0), offered.spared.eq(~self.ready[index]),
-                         *(offered[name].eq(0) for name in ("scramble", "gang")),
+                         offered.adopt.eq(0), offered.options.spared.eq(~self.ready[index]),
+                         *(offered.options[name].eq(0) for name in ("scramble", "gang")),
                          self.taken.eq(0), now.eq(Mux(self.engine.ready, turns.grant, 0)),
                          self.woken.eq(now)]
         with m.If(leave.valid & ~busy & ~self.launching.bit_select(leave.kernel, 1)):
             m.d.comb += [
                 turns.requests.eq(0), self.engine.valid.eq(1), offered.yields.eq(1),
-                *(offered[name].eq(0) for name in (
-                    "resume", "adopt", "again", "scramble", "gang", "restart", "checkpoint",
-                    "incremental", "in_place", "trap")),
-                offered.kernel.eq(leave.kernel), offered.mechanism.eq(Mechanism.LIVE),
+                *(offered[name].eq(0) for name in ("resume", "adopt", "again", "options")),
+                offered.kernel.eq(leave.kernel), offered.options.mechanism.eq(Mechanism.LIVE),
                 offered.patience.eq(UNLIMITED_PATIENCE),
-                offered.spared.eq(~one_hot(leave.entry, g.context_entries)),
+                offered.options.spared.eq(~one_hot(leave.entry, g.context_entries)),
                 self.leaves.eq(self.engine.ready),
                 now.eq(Mux(self.engine.ready, one_hot(leave.kernel, g.kernel_slots), 0))]
             with m.If(self.engine.ready):
@@ -312,7 +309,7 @@ class EngineQueue(wiring.Component):
                 turns.requests.eq(0), self.engine.valid.eq(1), offered.evict.eq(1),
                 offered.staying.eq(chosen), offered.resume.eq(0), offered.adopt.eq(0),
                 offered.kernel.eq(self.staying.rows[chosen].what.kernel),
-                offered.spared.eq(~0),
+                offered.options.spared.eq(~0),
             ]
             with m.If(self.engine.ready):
                 m.d.comb += self.evicts.eq(one_hot(offered.kernel, g.kernel_slots))

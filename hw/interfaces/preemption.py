@@ -7,7 +7,7 @@ from ..arch.faults import CommandError
 from ..arch.geometry import ADDRESS_BITS, Geometry
 from . import payloads as payload
 
-__all__ = ["resident_tb", "command", "command_parameters", "engine_result", "switch_event",
+__all__ = ["resident_tb", "command", "preempt_options", "engine_result", "switch_event",
            "tb_place", "admission", "admitted", "entry_event", "kernel_progress", "adoption",
            "counters", "activity"]
 
@@ -29,13 +29,17 @@ def resident_tb(g: Geometry) -> data.StructLayout:
     })
 
 
-def command_parameters(g: Geometry) -> data.StructLayout:
-    """What software says of a preempt and of the resume after it, as in registers ``command``,
-    ``patience`` and ``spared``, and ``newcomer`` if it is in place."""
+def preempt_options(g: Geometry) -> data.StructLayout:
+    """How a preempt is carried out, and the resume after it (`hw.arch.way`): handed on whole.
+
+    The members but the last are fields of register ``command``. `spared` is a vector of the entries
+    whose TBs stay on the SM. A preempt in place makes room for `newcomer_tbs` TBs of kernel slot
+    `newcomer`.
+    """
     newcomer = {"newcomer": 4, "newcomer_tbs": 6} if g.in_place else {}
     return data.StructLayout({"mechanism": 4, "scramble": 1, "gang": 1, "restart": 1,
                               "checkpoint": 1, "incremental": 1, "in_place": 1, "trap": 1,
-                              "patience": 32, "spared": g.context_entries, **newcomer})
+                              "spared": g.context_entries, **newcomer})
 
 
 def command(g: Geometry) -> data.StructLayout:
@@ -49,7 +53,7 @@ def command(g: Geometry) -> data.StructLayout:
                               "staying": payload.below(g.tb_slots),
                               "kernel": payload.below(g.kernel_slots), "grace_used": 32,
                               **({"yields": 1} if g.watches else {}),
-                              **command_parameters(g).members})
+                              "patience": 32, "options": preempt_options(g)})
 
 
 def engine_result() -> data.StructLayout:

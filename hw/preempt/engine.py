@@ -283,7 +283,7 @@ class PreemptEngine(wiring.Component):
         ]
         if self.geometry.traps:
             m.d.comb += self.core.stop.trap.eq(
-                Mux(sequencer.pending & sequencer.accepted.trap, preempt.wanted, 0))
+                Mux(sequencer.pending & sequencer.accepted.options.trap, preempt.wanted, 0))
         wiring.connect(m, resume.admit, wiring.flipped(self.admit))
 
     def _asked(self, m):
@@ -334,13 +334,13 @@ class PreemptEngine(wiring.Component):
               for name in ("registers", "lines")),
             *(table.reserve.what[name].eq(preempt.target.payload.row[name])
               for name in ("kernel", "entry", "base", "first_line")),
-            *(table.reserve.what[name].eq(sequencer.accepted[name])
+            *(table.reserve.what[name].eq(sequencer.accepted.options[name])
               for name in ("mechanism", "scramble")),
             preempt.staying_room.eq(table.room), preempt.staying.eq(table.next),
-            self.plan_request.valid.eq(preempt.begin & sequencer.accepted.in_place),
+            self.plan_request.valid.eq(preempt.begin & sequencer.accepted.options.in_place),
             self.plan_request.chosen.eq(preempt.ours),
-            self.plan_request.newcomer.eq(sequencer.accepted.newcomer),
-            self.plan_request.tbs.eq(sequencer.accepted.newcomer_tbs),
+            self.plan_request.newcomer.eq(sequencer.accepted.options.newcomer),
+            self.plan_request.tbs.eq(sequencer.accepted.options.newcomer_tbs),
             preempt.plan.eq(self.plan),
             table.leaves.eq(preempt.release),
             masks.write.eq(save.keep), table.warp.valid.eq(save.keep.valid),
@@ -373,17 +373,17 @@ class PreemptEngine(wiring.Component):
     def _heads(self, m, sequencer, preempt, resume, commit, saved):
         """Committer: heads of the resume sequencer, its events to both."""
         wiring.connect(m, commit.port, wiring.flipped(self.write_port))
-        accepted = sequencer.accepted
+        accepted, options = sequencer.accepted, sequencer.accepted.options
         wiring.connect(m, resume.head, commit.head)
         m.d.comb += [
             commit.ccb_base.eq(accepted.ccb_base),
-            commit.base.eq(accepted.checkpoint | (accepted.evict if self.geometry.in_place else 0)),
+            commit.base.eq(options.checkpoint | (accepted.evict if self.geometry.in_place else 0)),
             commit.clear.eq(sequencer.clear),
             preempt.sending.eq(commit.sending), resume.saved.eq(saved.saved),
             resume.sides.eq(saved.sides), resume.increments.eq(saved.increments),
             saved.kernel.eq(accepted.kernel), saved.generation.eq(accepted.generation),
             saved.saving.eq(sequencer.saving), saved.event.eq(commit.event),
-            saved.incremental.eq(accepted.incremental & ~accepted.checkpoint & ~accepted.restart),
+            saved.incremental.eq(options.incremental & ~options.checkpoint & ~options.restart),
             saved.ended.eq(self.ended), resume.completed.eq(saved.completed),
             resume.without_registers.eq(saved.without_registers),
             preempt.base_crc.eq(saved.chosen_crc), preempt.bases.eq(saved.bases),
@@ -490,7 +490,7 @@ class PreemptEngine(wiring.Component):
         kernel = sequencer.accepted.kernel
         rows = [self.resident[t] for t in range(self.geometry.tb_slots)]
         mine = [row.valid & (row.kernel == kernel) for row in rows]
-        taken = [here & ~sequencer.accepted.spared.bit_select(row.entry, 1)
+        taken = [here & ~sequencer.accepted.options.spared.bit_select(row.entry, 1)
                  for here, row in zip(mine, rows, strict=True)]
         for name in ("burst", "data"):
             ours, theirs, out = (getattr(part, name) for part in (writer, save, commit))

@@ -71,27 +71,28 @@ class DispatcherAgent:
         cocotb.start_soon(self._run())
 
     async def preempt(self, kernel: int, mechanism: Mechanism, patience: int = UNLIMITED_PATIENCE,
-                      **more: int) -> SimpleNamespace:
+                      **options: int) -> SimpleNamespace:
         """Have a kernel preempted; return how it ended (`interfaces.preemption.engine_result`)."""
         self._mechanism = mechanism
-        return await self._command({"kernel": kernel, "mechanism": int(mechanism), "patience": patience, **more})
+        return await self._command({"kernel": kernel, "patience": patience},
+                                   {"mechanism": int(mechanism), **options})
 
-    async def resume(self, kernel: int, **more: int) -> SimpleNamespace:
+    async def resume(self, kernel: int, **options: int) -> SimpleNamespace:
         """Have a kernel resumed, in as many passes as it needs; return how the last one ended."""
-        result = await self.resume_once(kernel, **more)
+        result = await self.resume_once(kernel, **options)
         while result.left and not result.error:
-            result = await self.resume_once(kernel, again=1, **more)
+            result = await self.resume_once(kernel, again=1, **options)
         return result
 
-    async def resume_once(self, kernel: int, **more: int) -> SimpleNamespace:
+    async def resume_once(self, kernel: int, again: int = 0, **options: int) -> SimpleNamespace:
         """Have TBs of a kernel brought back, as many as there is room for; return how that ended."""
-        return await self._command({"resume": 1, "kernel": kernel, **more})
+        return await self._command({"resume": 1, "kernel": kernel, "again": again}, options)
 
     async def adopt(self, kernel: int) -> SimpleNamespace:
         """Have a kernel taken over from memory; return how that ended, and as `adopted` what is known of it then
         (`interfaces.preemption.adoption`), or None."""
         self._adopted = None
-        result = await self._command({"adopt": 1, "kernel": kernel})
+        result = await self._command({"adopt": 1, "kernel": kernel}, {})
         result.adopted = self._adopted
         return result
 
@@ -103,12 +104,12 @@ class DispatcherAgent:
         port.value = 0
         await edge
 
-    async def _command(self, fields: dict[str, int]) -> SimpleNamespace:
-        """Give a command and wait for its result."""
+    async def _command(self, fields: dict[str, int], options: dict[str, int]) -> SimpleNamespace:
+        """Give a command with some options (`interfaces.preemption.preempt_options`) and wait for its result."""
         command, edge = self._ports.command, RisingEdge(self._bench.clock)
-        self._scramble = bool(fields.get("scramble"))
+        self._scramble = bool(options.get("scramble"))
         self._done.clear()
-        command.payload.value, command.valid.value = fields, 1
+        command.payload.value, command.valid.value = fields | {"options": options}, 1
         await edge
         while not command.ready.bits:
             await edge

@@ -330,8 +330,8 @@ def test_the_engine_gets_a_preempt_only_when_no_tb_is_half_launched():
                 await ctx.tick()
             assert all(row.started for row in bench.rows(ctx).values())
             tbs = len(bench.rows(ctx))
-            assert ctx.get(bench.engine.command.payload.mechanism) == 1
-            assert ctx.get(bench.engine.command.payload.scramble) == 1
+            assert ctx.get(bench.engine.command.payload.options.mechanism) == 1
+            assert ctx.get(bench.engine.command.payload.options.scramble) == 1
             for _ in range(60):
                 await ctx.tick()
             assert len(bench.rows(ctx)) == tbs == await bench.read(ctx, "kernel[0].launched")

@@ -346,7 +346,7 @@ class StreamParser(wiring.Component):
         """Return the vector of registers that get random bits, since they are not saved."""
         s, stayed = self.accepted, regs.stream.stayed if self.geometry.in_place else Const(0)
         return s.allocated & ~table.saved & spread(
-            s.scramble & ~regs.stream.increment & ~stayed, MAX_REGISTERS)
+            s.options.scramble & ~regs.stream.increment & ~stayed, MAX_REGISTERS)
 
     def _init(self, m, regs, table):
         """Initialise the warp of a header, and take the first words of its state."""

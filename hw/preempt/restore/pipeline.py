@@ -47,7 +47,7 @@ class RestorePipeline(wiring.Component):
 
     Throughput is that, a row, and a predicate, uniform register or stack entry a cycle,
     whichever takes longest. A TB is done when all of it is written; the next is parsed meanwhile.
-    With ``accepted.scramble`` every dead register is written with pseudo-random bits.
+    With ``options.scramble`` every dead register is written with pseudo-random bits.
 
     A TB is bad if `failed` was set before its end, if a checksum is not that of its entry, or if
     its stream makes no sense (`StreamParser`).

@@ -205,7 +205,8 @@ class Closer(wiring.Component):
                 whole, base = (to_words(CCB_ENTRY, state=state, version=VERSION)[0]
                                for state in (State.COMPLETE, State.BASE))
                 m.d.comb += [self.chunk.valid.eq(1),
-                             out.words[0].eq(Mux(self.accepted.checkpoint | evicted, base, whole)),
+                             out.words[0].eq(Mux(self.accepted.options.checkpoint | evicted,
+                                                 base, whole)),
                              self.bounded.eq(1),
                              out.count.eq(HEAD_BYTES // WORD_BYTES), out.skip.eq(1)]
                 with m.If(self.chunk.ready):
@@ -245,7 +246,7 @@ class Closer(wiring.Component):
         m.d.comb += [
             body.register_image.eq(job.area),
             body.length.eq((data_words + metadata_words) * WORD_BYTES),
-            body.data_bytes.eq(data_words * WORD_BYTES), body.mechanism.eq(s.mechanism),
+            body.data_bytes.eq(data_words * WORD_BYTES), body.mechanism.eq(s.options.mechanism),
             body.registers.eq(s.registers), body.warps.eq(s.warps),
             body.geometry_hash.eq(self.geometry.hash), body.generation.eq(s.generation),
             body.stream_crc.eq(self.stream_crc), body.table_crc.eq(table_crc),

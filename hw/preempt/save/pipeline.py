@@ -200,5 +200,5 @@ class SavePipeline(wiring.Component):
                                                                register_tag(self.geometry))
         wiring.connect(m, encoder.output, compressor.input)
         wiring.connect(m, compressor.output, collector.input)
-        m.d.comb += compressor.enable.eq(has(self.accepted.mechanism, Capability.FOLLOWS))
+        m.d.comb += compressor.enable.eq(has(self.accepted.options.mechanism, Capability.FOLLOWS))
         return compressor.busy

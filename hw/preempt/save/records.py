@@ -213,7 +213,7 @@ class RecordWriter(wiring.Component):
     @property
     def _restart(self) -> Value:
         """TBs are saved as they were launched."""
-        return self.accepted.restart if self.geometry.restart else Const(0)
+        return self.accepted.options.restart if self.geometry.restart else Const(0)
 
     def _evict(self, regs) -> Value:
         """What stayed of a TB that has left is saved."""
@@ -332,19 +332,19 @@ class RecordWriter(wiring.Component):
         wanted = Signal(MAX_REGISTERS)  # registers that a whole image has
         bits = Signal(LIVE_BITS)
         scalars = Signal(PREDICATES + UNIFORMS)  # live predicates, then uniform registers
-        saved = ((scalars | s.scramble.replicate(len(scalars)))
+        saved = ((scalars | s.options.scramble.replicate(len(scalars)))
                  & ~self._restart.replicate(len(scalars)))
         uniforms = self.warps.uniforms_written & saved[PREDICATES:]
         m.d.comb += [
-            everything.eq(view.between | lacks(s.mechanism, Capability.SAVES_LIVE_ONLY)),
+            everything.eq(view.between | lacks(s.options.mechanism, Capability.SAVES_LIVE_ONLY)),
             bits.eq(view.live_vector | s.allocated | everything.replicate(LIVE_BITS)),
             scalars.eq(Cat(bits[LIVE_BITS - 1 - number] for number in range(len(scalars)))),
             live.eq(Cat(view.live_vector[:LIVE_REST],
                         view.live_vector[LIVE_REST].replicate(MAX_REGISTERS - LIVE_REST))
                     | view.between.replicate(MAX_REGISTERS)),
             wanted.eq(s.allocated & (
-                live & (self.flags.valid | s.scramble.replicate(MAX_REGISTERS))
-                | spread(lacks(s.mechanism, Capability.SAVES_LIVE_ONLY), MAX_REGISTERS))),
+                live & (self.flags.valid | s.options.scramble.replicate(MAX_REGISTERS))
+                | spread(lacks(s.options.mechanism, Capability.SAVES_LIVE_ONLY), MAX_REGISTERS))),
         ]
         with m.State("VIEW"):
             m.d.sync += [regs.valid.eq(self.flags.valid),
@@ -365,8 +365,8 @@ class RecordWriter(wiring.Component):
             m.d.comb += [
                 item.warp.eq(regs.warp), item.base.eq(view.base),
                 item.mask.eq(regs.mask), item.valid.eq(regs.valid),
-                item.raw.eq(lacks(s.mechanism, Capability.COMPRESSES)),
-                item.counted.eq(view.live), item.scramble.eq(s.scramble),
+                item.raw.eq(lacks(s.options.mechanism, Capability.COMPRESSES)),
+                item.counted.eq(view.live), item.scramble.eq(s.options.scramble),
                 item.of.record.eq(regs.records), item.opens.eq(regs.items == 0),
                 item.of.bank.eq(regs.bank), item.stays.eq(self._evict(regs)),
                 self.registers.valid.eq(some)]
@@ -380,7 +380,7 @@ class RecordWriter(wiring.Component):
                 self._repeat(m, regs)
         wrong = Signal.like(scalars)  # written inverted
         values = [Signal(32, name=f"value_{k}") for k in range(2)]
-        m.d.comb += wrong.eq(spread(s.scramble, len(scalars)) & ~scalars)
+        m.d.comb += wrong.eq(spread(s.options.scramble, len(scalars)) & ~scalars)
         m.d.comb += [written.eq(value ^ spread(inverted, 32)) for written, value, inverted in zip(
             values, self.warps.uniform_values,
             wrong[PREDICATES:].word_select(self.warps.uniform_select, 2), strict=True)]
@@ -396,7 +396,7 @@ class RecordWriter(wiring.Component):
                 regs.valid.eq(self.mask), regs.predicates.eq(0), regs.uniforms.eq(0),
                 regs.all_uniforms.eq(0),
                 regs.mask.eq(Mux(regs.registers_stay, Mux(
-                    lacks(s.mechanism, Capability.SAVES_LIVE_ONLY) | s.scramble,
+                    lacks(s.options.mechanism, Capability.SAVES_LIVE_ONLY) | s.options.scramble,
                     s.allocated, self.mask), 0))]
         with m.Elif(regs.registers_stay | regs.lines_stay):
             m.d.comb += self.keep.valid.eq(1)
@@ -428,7 +428,7 @@ class RecordWriter(wiring.Component):
         record before if it may repeat those."""
         m.d.sync += regs.repeats.eq(0)
         if self.geometry.tb_compressor:
-            with m.If(has(self.accepted.mechanism, Capability.FOLLOWS) & regs.before.any()
+            with m.If(has(self.accepted.options.mechanism, Capability.FOLLOWS) & regs.before.any()
                       & ~(regs.before & ~regs.uniforms).any()):
                 m.d.sync += [regs.repeats.eq(1), regs.compared.eq(regs.uniforms)]
                 m.next = "COMPARE"
@@ -545,7 +545,8 @@ class RecordWriter(wiring.Component):
             last.eq(left <= GROUP), written.eq(window(m, self.lines_valid, first, GROUP)),
             dirty.eq(window(m, self.lines_dirty, first, GROUP)),
             bits.eq(Mux(last, (Const(1, 1) << left[:6]) - 1, ~Const(0, GROUP))
-                    & (written | spread(lacks(s.mechanism, Capability.SAVES_LIVE_ONLY), GROUP))
+                    & (written | spread(
+                        lacks(s.options.mechanism, Capability.SAVES_LIVE_ONLY), GROUP))
                     & ~spread(self._restart | stays, GROUP)
                     & ~(written & ~dirty & regs.increment.replicate(GROUP))),
             total.eq(regs.lines + popcount(bits)),

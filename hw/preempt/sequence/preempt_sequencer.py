@@ -45,10 +45,10 @@ class PreemptSequencer(wiring.Component):
     no resume looks at one that was not committed (`SavedEntries`). So it is when the preempt is
     withdrawn; warps of the TBs that are begun then stop at once.
 
-    With ``accepted.checkpoint`` TBs are not released: what they have is clean when it is committed,
+    With ``options.checkpoint`` TBs are not released: what they have is clean when it is committed,
     and they run on from the next cycle.
 
-    With ``accepted.in_place`` registers and lines of a TB stay on the SM that are to be kept, if a
+    With ``options.in_place`` registers and lines of a TB stay on the SM that are to be kept, if a
     row of the `StayingTable` is free for it.
 
     A TB that a failed resume has left in its room has never been started: it stays there for the
@@ -161,11 +161,12 @@ class PreemptSequencer(wiring.Component):
         left_behind = kernel
         if g.watches:  # others may be half launched while one yields
             left_behind = [k & ~(self.accepted.yields
-                                 & self.accepted.spared.bit_select(row.entry, 1))
+                                 & self.accepted.options.spared.bit_select(row.entry, 1))
                            for row, k in zip(rows, kernel, strict=True)]
         parked = Cat(k & ~row.started for row, k in zip(rows, left_behind, strict=True)).any()
         m.d.comb += [
-            self.ours.eq(Cat(k & row.started & ~self.accepted.spared.bit_select(row.entry, 1)
+            self.ours.eq(Cat(k & row.started
+                             & ~self.accepted.options.spared.bit_select(row.entry, 1)
                              for row, k in zip(rows, kernel, strict=True))),
             tbs.over.eq(~self.ours
                           | Cat(row.started & ~k for row, k in zip(rows, left, strict=True))),
@@ -175,7 +176,7 @@ class PreemptSequencer(wiring.Component):
         stops = Signal()  # no further TB is begun
         m.d.comb += [stops.eq(self.write_error | self.withdraw),
                      self.wanted.eq(self.ours & Mux(self.withdraw, tbs.begun, ~0)
-                                    & ~Mux(self.accepted.checkpoint, tbs.finished, 0)),
+                                    & ~Mux(self.accepted.options.checkpoint, tbs.finished, 0)),
                      self.urgent.eq(Mux(self.withdraw, self.wanted, 0))]
         self._claims(m, tbs, active, rows, stops)
         chosen = self._choose(m, tbs, active, stops)
@@ -209,8 +210,8 @@ class PreemptSequencer(wiring.Component):
             committed.eq(Mux(completed, slot, 0)),
             ended.eq(tbs.early | Mux(self.tally.valid & self.tally.ended, 1 << self.tally.tb, 0)),
             self.dropped.eq((committed | ended).any()),
-            self.release.valid.eq(committed.any() & ~self.accepted.checkpoint),
-            self.clean.valid.eq(committed.any() & self.accepted.checkpoint),
+            self.release.valid.eq(committed.any() & ~self.accepted.options.checkpoint),
+            self.clean.valid.eq(committed.any() & self.accepted.options.checkpoint),
             self.release.tb.eq(encode(committed)), self.clean.tb.eq(self.release.tb),
         ]
         gone = committed | ended
@@ -230,7 +231,7 @@ class PreemptSequencer(wiring.Component):
         chosen = Signal()  # `tb` is offered
         tb = Signal.like(pick)
         take = Signal()
-        planned = (~self.accepted.in_place | self.plan.done if self.geometry.in_place
+        planned = (~self.accepted.options.in_place | self.plan.done if self.geometry.in_place
                    else Const(1))
         waiting = Mux(active, self.claim & ~tbs.begun, 0)
         m.d.comb += [
@@ -262,8 +263,8 @@ class PreemptSequencer(wiring.Component):
         m.d.comb += [
             self.select.eq(target.row.entry), target.base_crc.eq(self.base_crc),
             target.side.eq(based & ~self.base_sides.bit_select(self.select, 1)),
-            target.increment.eq(based & accepted.incremental
-                                & ~accepted.checkpoint & ~accepted.restart),
+            target.increment.eq(based & accepted.options.incremental
+                                & ~accepted.options.checkpoint & ~accepted.options.restart),
         ]
 
     def _stay(self, m, tb):
@@ -273,7 +274,7 @@ class PreemptSequencer(wiring.Component):
         if not self.geometry.in_place:
             return
         m.d.comb += [
-            keeps.eq(self.accepted.in_place & self.staying_room),
+            keeps.eq(self.accepted.options.in_place & self.staying_room),
             target.registers.eq(keeps & self.plan.keep_registers.bit_select(tb, 1)),
             target.lines.eq(keeps & self.plan.keep_lines.bit_select(tb, 1)
                             & (target.row.lines != 0)),

@@ -2,7 +2,7 @@
 
 Every TB passes ``placed`` (it has room), ``parsed`` (all of it is in place, and right) and
 ``demoted`` (its entry is no longer resumable, acknowledged), and then starts: at once, or with
-``accepted.gang`` when all have got there that have room. What is read is asked for by `ReadAhead`,
+``options.gang`` when all have got there that have room. What is read is asked for by `ReadAhead`,
 entries and streams back to back; TBs are admitted while earlier ones are still being read.
 """
 
@@ -61,7 +61,7 @@ class ResumeSequencer(wiring.Component):
 
     A TB whose registers or lines have stayed on the SM gets its room around them (`StayingTable`).
 
-    With ``accepted.gang`` no entry is demoted before all streams are in place, so that after an
+    With ``options.gang`` no entry is demoted before all streams are in place, so that after an
     error in one of them nothing has been started.
 
     Timing
@@ -190,7 +190,7 @@ class ResumeSequencer(wiring.Component):
         regs = _Registers(g)
         wanted = self.saved
         if g.watches:
-            wanted = wanted & ~self.accepted.spared
+            wanted = wanted & ~self.accepted.options.spared
         m.d.comb += [self.failed.eq(regs.broken | self.read_error | self.write_error),
                      self.select.eq(regs.current), self.look.eq(wanted & ~regs.parked),
                      self.closed.eq(regs.full | self.withdraw | self.failed)]
@@ -210,7 +210,7 @@ class ResumeSequencer(wiring.Component):
         hold = Signal()
         coming = (regs.waiting.any() & ~self.closed
                   | (self.placed & ~(regs.parsed & regs.demoted)).any())
-        m.d.comb += [hold.eq(self.accepted.gang & coming & ~self.failed),
+        m.d.comb += [hold.eq(self.accepted.options.gang & coming & ~self.failed),
                      ready.eq(Mux(hold, 0, regs.demoted & ~regs.running)),
                      started.eq(lowest_number(ready)),
                      self.start.valid.eq(ready.any()), self.start.tb.eq(regs.tb_of[started])]
@@ -259,7 +259,7 @@ class ResumeSequencer(wiring.Component):
         m.d.comb += [
             next_ones.eq(regs.parsed & ~regs.recalled),
             allowed.eq(regs.judged & ~self.failed
-                       & ~(self.accepted.gang & coming)),
+                       & ~(self.accepted.options.gang & coming)),
             self.head.valid.eq(offered), self.head.payload.entry.eq(entry),
             self.head.payload.state.eq(State.DEMOTED),
             self.head.payload.side.eq(self.sides.bit_select(entry, 1)),

@@ -200,14 +200,10 @@ class Sequencer(wiring.Component):
                     m.d.sync += [s[name].eq(kernel[name]) for name in
                                  ("ccb_base", "area_bytes", "registers", "warps")]
                     m.d.sync += [s[name].eq(wanted[name]) for name in (
-                        "kernel", "again", "adopt", "mechanism", "scramble", "gang",
-                        "restart", "checkpoint", "incremental", "spared", "in_place",
-                        "evict")]
-                    if g.in_place:
-                        m.d.sync += [s[name].eq(wanted[name])
-                                     for name in ("newcomer", "newcomer_tbs")]
+                        "kernel", "again", "adopt", "evict", "options")]
                     if g.traps:  # a kernel without routines stops at its points
-                        m.d.sync += s.trap.eq(wanted.trap & kernel.trap_base.any())
+                        m.d.sync += s.options.trap.eq(
+                            wanted.options.trap & kernel.trap_base.any())
                     if g.watches:
                         m.d.sync += s.yields.eq(wanted.yields)
                     if g.grace:
@@ -218,8 +214,8 @@ class Sequencer(wiring.Component):
                     m.d.sync += self.staying.eq(wanted.staying)
                     with m.If(~wanted.resume & ~wanted.adopt & ~wanted.evict):
                         m.d.sync += [self.pending.eq(1), self.stop_now.eq(
-                            lacks(wanted.mechanism, Capability.STOPS_AT_POINTS)
-                            | (wanted.patience == 0) | wanted.restart)]
+                            lacks(wanted.options.mechanism, Capability.STOPS_AT_POINTS)
+                            | (wanted.patience == 0) | wanted.options.restart)]
                     m.next = "BOUND"
             with m.State("BOUND"):
                 m.d.comb += self.clear.eq(1)
@@ -249,10 +245,10 @@ class Sequencer(wiring.Component):
                 with m.If(self.save_done.valid):
                     m.next = "END"
                     with m.If((self.save_done.error == CommandError.NONE) & ~self.withdraw
-                              & ~s.checkpoint):
+                              & ~s.options.checkpoint):
                         m.next = "LEAVING"
                         if g.in_place:
-                            others_stay = self.stays & ~s.in_place
+                            others_stay = self.stays & ~s.options.in_place
                             if g.watches:  # and are left alone
                                 others_stay = others_stay & ~s.yields
                             with m.If(others_stay):
@@ -297,9 +293,10 @@ class Sequencer(wiring.Component):
         """Write rows of the staying table to memory."""
         s = self.accepted
         with m.State("LOOK"):
-            m.d.sync += [s.mechanism.eq(self.row.what.mechanism),
-                         s.scramble.eq(self.row.what.scramble), s.evict.eq(1),
-                         *(s[name].eq(0) for name in ("restart", "checkpoint", "incremental"))]
+            m.d.sync += [s.options.mechanism.eq(self.row.what.mechanism),
+                         s.options.scramble.eq(self.row.what.scramble), s.evict.eq(1),
+                         *(s.options[name].eq(0)
+                           for name in ("restart", "checkpoint", "incremental"))]
             m.next = "OFFER"
         with m.State("OFFER"):
             m.d.comb += self.begin_evict.eq(1)

@@ -8,7 +8,8 @@ from caesura.hw.arch.geometry import preset
 from caesura.hw.device import memory_refusals
 from caesura.hw.device.engine_queue import EngineQueue
 from support.hw.engine_queue_model import EngineQueueModel
-from support.hw.stream_bench import simulate
+from support.hw.options import flat, nested
+from support.hw.stream_bench import simulate, value
 from support.selection import quick
 
 TINY = preset("tiny").replace(kernel_slots=3)
@@ -90,8 +91,7 @@ def apply(ctx, dut, g, now):
         ctx.set(dut.grace_left[k], now["grace_left"][k])
     ctx.set(dut.ended, {"valid": now["ended"] is not None, **(now["ended"] or {})})
     kernel, parameters = now["write"] or (0, {"grace": 0})
-    ctx.set(dut.write, {"valid": now["write"] is not None, "kernel": kernel, "grace": parameters["grace"],
-                        "parameters": {name: value for name, value in parameters.items() if name != "grace"}})
+    ctx.set(dut.write, nested(dut.write.shape(), {"valid": now["write"] is not None, "kernel": kernel, **parameters}))
     if g.in_place:
         ctx.set(dut.evict, now["evict"])
         ctx.set(dut.staying.evictable, now["evictable"])
@@ -133,14 +133,14 @@ def test_every_output_in_every_cycle(name, seed, cycles, monkeypatch):
             payload = expected.pop("payload")
             assert ctx.get(dut.engine.valid) == expected.pop("engine_valid"), cycle
             if payload is not None:
-                offered = ctx.get(dut.engine.payload)
-                assert {name: getattr(offered, name) for name in payload} == payload, cycle
-            for name, value in expected.items():
+                offered = flat(value(ctx.get(dut.engine.payload)))
+                assert {name: offered[name] for name in payload} == payload, cycle
+            for name, shown in expected.items():
                 if name in OUT_VECTORS:
                     if name in seen:
-                        seen[name] += bool(value)
-                    value = bits(value)
-                assert ctx.get(getattr(dut, name)) == value, (cycle, name)
+                        seen[name] += bool(shown)
+                    shown = bits(shown)
+                assert ctx.get(getattr(dut, name)) == shown, (cycle, name)
             await ctx.tick()
             model.step(now)
 

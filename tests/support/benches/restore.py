@@ -147,7 +147,7 @@ class Restores:
                         for entry, (tb, base, line, slots) in zip(entries, places, strict=True)}
         state.warps.clear()
         state.lines_valid = state.lines_dirty = 0
-        bench.accepted.value = accepted(self.kernel, Mechanism.LIVE_CP) | {"scramble": scramble}
+        bench.accepted.value = accepted(self.kernel, Mechanism.LIVE_CP, scramble)
         for each, entry, (tb, base, line, slots) in zip(sent, entries, places, strict=True):
             skip = rng.randrange(4)
             self.words.waiting.extend([rng.getrandbits(32) for _ in range(skip)] + each.table + each.stream)

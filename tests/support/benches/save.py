@@ -148,7 +148,7 @@ async def every_block_becomes_its_context(dut):
         if number % 3 == 0:
             state.warps[state.blocks[order[0]].slots[-1]].reaches = 2 * Moods.LONG
         memory.bytes[:], memory.heads = bytes(memory.SIZE), 0
-        bench.accepted.value = accepted(state.kernels[0], mechanism) | {"scramble": scramble}
+        bench.accepted.value = accepted(state.kernels[0], mechanism, scramble)
         pending.bits = sum(1 << tb for tb in state.blocks)
         targets.send(*({"tb": tb, "row": table_row(state, tb)} for tb in order))
         tallies = []

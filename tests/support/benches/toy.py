@@ -1,6 +1,7 @@
 """The toy GPU of examples/toy_gpu: a thread block is preempted, another one runs, the first returns and ends right."""
 
 import re
+from typing import Any
 
 import cocotb
 from amaranth.lib import wiring
@@ -73,10 +74,10 @@ class Toy:
         results, lanes = self.dut.results.value.to_unsigned(), registers(ROUNDS)[2]
         assert results == sum(lane << 32 * k for k, lane in enumerate(lanes * 2)), f"{results:#x}"
 
-    async def command(self, **fields: int) -> None:
+    async def command(self, **fields: Any) -> None:
         """Give a command; it must end well."""
         command = self.bench.command
-        command.payload.value, command.valid.value = {"patience": UNLIMITED_PATIENCE} | fields, 1
+        command.payload.value, command.valid.value = {"patience": UNLIMITED_PATIENCE, **fields}, 1
         await self.edge
         while not command.ready.bits:
             await self.edge
@@ -113,7 +114,7 @@ async def a_block_survives_its_preemption(dut):
         for cycles in range(3, 3 + parameters().get("count", 9)):
             await toy.launch(0)
             await bench.cycles(cycles)
-            await toy.command(kernel=0, mechanism=int(mechanism))
+            await toy.command(kernel=0, options={"mechanism": int(mechanism)})
             assert not dut.busy.value
             seen.add(toy.saved(mechanism))
             await toy.launch(1)

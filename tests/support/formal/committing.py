@@ -231,7 +231,7 @@ class PreemptEnds(Harness):
             dut.target.ready.eq(~busy),
             dut.save_idle.eq(~busy), dut.commit_idle.eq(~busy), dut.write_error.eq(failed),
             dut.head_event.valid.eq(ends & ~ended), dut.head_event.entry.eq(entry),
-            dut.head_event.state.eq(Mux(dut.accepted.checkpoint, State.BASE, State.COMPLETE)),
+            dut.head_event.state.eq(Mux(dut.accepted.options.checkpoint, State.BASE, State.COMPLETE)),
             dut.tally.valid.eq(ends & ended), dut.tally.ended.eq(1), dut.tally.tb.eq(tb)]
         with m.If(takes):
             m.d.sync += [busy.eq(1), left.eq(self.anything(m, 2)), entry.eq(dut.target.payload.row.entry),

@@ -4,8 +4,9 @@ from caesura.hw.arch.commands import BUSY_STATES, Command, KernelState
 from caesura.hw.arch.faults import CommandError
 from caesura.hw.arch.geometry import preset
 from caesura.hw.device.command_processor import CommandProcessor
+from support.hw.options import flat
 from support.hw.simulation import component
-from support.hw.stream_bench import simulate
+from support.hw.stream_bench import simulate, value
 
 __all__ = ["FITTING", "G", "Driver", "drive"]
 
@@ -48,7 +49,8 @@ class Driver:
         ctx, dut = self.ctx, self.dut
         offered = ctx.get(dut.engine.payload)
         assert ctx.get(dut.engine.valid) and (offered.kernel, offered.resume) == (kernel, resume)
-        assert {name: getattr(offered, name) for name in payload} == payload
+        shown = flat(value(offered))
+        assert {name: shown[name] for name in payload} == payload
         await ctx.tick()
         assert not ctx.get(dut.engine.valid)
 

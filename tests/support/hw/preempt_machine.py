@@ -17,6 +17,7 @@ from caesura.hw.arch.patterns import pattern_group
 from caesura.hw.arch.registers import UNLIMITED_PATIENCE
 from caesura.hw.preempt.engine import PreemptEngine
 
+from .options import nested
 from .register_samples import registers, shared_upper_bits
 from .scalars import pair_values, written_uniforms
 from .simulation import Context, Simulator, component
@@ -611,7 +612,7 @@ class Machine:
                       **fields: Any) -> Any:
         """Run what the engine takes as one command, which ends before cycle `limit`; returns the result."""
         dut, begin = self.dut, self.now
-        ctx.set(dut.command.payload, {"patience": UNLIMITED_PATIENCE} | fields)
+        ctx.set(dut.command.payload, nested(dut.command.payload.shape(), {"patience": UNLIMITED_PATIENCE} | fields))
         ctx.set(dut.command.valid, 1)
         while not ctx.get(dut.command.ready):
             await self.cycle(ctx)

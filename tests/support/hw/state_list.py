@@ -361,7 +361,7 @@ _DISPATCH = {
                      "commands that are under way, and how they ended"),
     ),
     "control.commands.queue": (
-        _bookkeeping("held kernel resume partial moved tried begun parameters[]", _COMMAND),
+        _bookkeeping("held kernel resume partial moved tried begun asked[]", _COMMAND),
     ),
     "control.commands.queue.turns": (_bookkeeping("before_#_#", "whose turn it is"),),
     "control.grid": (

@@ -84,7 +84,8 @@ class BlockTests:
     def texts(self) -> list[str]:
         """Return what decides what the tests do, besides the block."""
         paths = {FOLDER / file for file in (self.file, *self.more)}
-        own = [Path(__file__).with_name(name) for name in ("block_tests.py", "cosimulation.py", "replay.py", "run_tests.py")]
+        own = [Path(__file__).with_name(f"{name}.py")
+               for name in ("block_tests", "cosimulation", "replay", "run_tests")]
         return [*(file.read_text() for file in sorted(paths.union(own, *map(closure, paths)))), *self.inside]
 
     def limit(self, mutated: Mutated, seed: int) -> dict[str, Any]:

@@ -9,6 +9,7 @@ out.
 from __future__ import annotations
 
 import contextlib
+import importlib
 import io
 import json
 import multiprocessing
@@ -23,12 +24,11 @@ from typing import Any
 import pytest
 
 from support.checkout import ROOT
-from support.hw import lockstep, simulation
+from support.hw import simulation
 from support.hw.netlist_model import NetlistModel
 
 from .block_tests import FOLDER, BlockTests
 from .cosimulation import Substitute, substituted
-from .replay import replaying
 from .targets import TARGETS
 
 __all__: list[str] = []
@@ -109,7 +109,8 @@ def _found(asked: dict[str, Any]) -> str:
     substitute = Substitute(bench.component(), NetlistModel(asked["text"], asked["widths"]), limit=asked["limit"])
     substitute.netlist.library  # noqa: B018 - compiled once, not in each process
     simulation.Simulator = substituted(substitute)
-    lockstep.lockstep = replaying(substitute)
+    replay = importlib.import_module("support.mutation.replay")  # now: what it imports takes the simulator of above
+    importlib.import_module("support.hw.lockstep").lockstep = replay.replaying(substitute)
     faults, log = _Faults(asked, bench, substitute), io.StringIO()
     with (tempfile.TemporaryDirectory(prefix="caesura-faults-") as folder,
           contextlib.redirect_stdout(log), contextlib.redirect_stderr(log)):

@@ -16,6 +16,7 @@ from caesura.hw.arch.tb_history import RegisterHistory
 from caesura.hw.interfaces.payloads import rows_per_line
 from caesura.hw.preempt.restore.pipeline import RestorePipeline
 from support.hw.buses import with_bus
+from support.hw.options import nested
 from support.hw.scalars import written_uniforms
 from support.hw.simulation import component
 from support.hw.stacks import random_stack
@@ -298,7 +299,7 @@ class Bench:
         dut = self.dut
 
         async def bench(ctx):
-            ctx.set(dut.accepted, accepted)
+            ctx.set(dut.accepted, nested(dut.accepted.shape(), accepted))
             await scenario(ctx)
 
         simulate(dut, bench, watches=[
@@ -401,7 +402,7 @@ def test_a_record_takes_the_cycles_of_its_words(predicates, uniforms, depth, cod
         images.append(image)
 
     async def bench(ctx):
-        ctx.set(dut.accepted, accepted)
+        ctx.set(dut.accepted, nested(dut.accepted.shape(), accepted))
         for port in (dut.warp_init, dut.stack_push, dut.restore_write, dut.restore_predicate, dut.row):
             ctx.set(port.ready, 1)
         ctx.set(dut.crc.valid, 1)

@@ -8,6 +8,7 @@ from caesura.hw.arch.context import CCB_ENTRY, VERSION, Mechanism, State, stream
 from caesura.hw.arch.encodings import CODE_BITS, row_words
 from caesura.hw.arch.geometry import MAX_REGISTERS, preset
 from caesura.hw.preempt.save.closer import Closer
+from support.hw.options import nested
 from support.hw.simulation import component
 from support.hw.stream_bench import get, put, simulate, steady, value
 
@@ -95,8 +96,9 @@ def test_table_body_and_tally_of_each_tb(name, lines, registers, checkpoint):
                 assert not clear
 
     async def bench(ctx):
-        ctx.set(dut.accepted, {**ACCEPTED, "registers": registers, "row_words": row_words(registers), "lines": lines,
-                               "generation": GENERATION, "checkpoint": checkpoint, "incremental": not checkpoint})
+        ctx.set(dut.accepted, nested(dut.accepted.shape(), {
+            **ACCEPTED, "registers": registers, "row_words": row_words(registers), "lines": lines,
+            "generation": GENERATION, "checkpoint": checkpoint, "incremental": not checkpoint}))
         for number, case in enumerate(cases):
             bank = case.job["bank"]
             ctx.set(dut.collected[bank], {"items": max(0, case.job["items"] - 1), "words": 3})

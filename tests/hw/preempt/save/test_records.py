@@ -17,6 +17,7 @@ from caesura.hw.arch.isa import ALL_LIVE, LIVE_BITS
 from caesura.hw.interfaces.payloads import rows_per_line
 from caesura.hw.preempt.save.closer import ORIGIN
 from caesura.hw.preempt.save.records import RecordWriter
+from support.hw.options import nested
 from support.hw.scalars import live_at, pair_sizes, pair_values, saved_scalars
 from support.hw.simulation import component
 from support.hw.stacks import random_stack
@@ -156,7 +157,7 @@ class Bench:
     async def views(self, ctx):
         """Answer what is selected, before the next edge."""
         dut, window, flags = self.dut, self.dut.warps.window, self.dut.flags
-        ctx.set(dut.accepted, self.accepted)
+        ctx.set(dut.accepted, nested(dut.accepted.shape(), self.accepted))
         ctx.set(dut.lines_valid, self.lines_valid)
         ctx.set(dut.lines_dirty, self.lines_dirty)
         while True:

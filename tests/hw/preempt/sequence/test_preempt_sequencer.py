@@ -8,6 +8,7 @@ from caesura.hw.arch.context import State
 from caesura.hw.arch.faults import CommandError
 from caesura.hw.arch.geometry import preset
 from caesura.hw.preempt.sequence.preempt_sequencer import PreemptSequencer
+from support.hw.options import nested
 from support.hw.simulation import component
 from support.hw.stream_bench import simulate, value
 from support.selection import quick
@@ -269,7 +270,8 @@ class Bench:
             warps = self.rows[tb].get("warps", 0)
             self.rows[tb] = {"valid": 1, "started": 0, "kernel": self.kernel, "entry": entry, "warps": warps}
             self.ours.discard(tb)
-        ctx.set(dut.accepted, {"kernel": self.kernel, "generation": GENERATION, "spared": self.spared, **self.says})
+        ctx.set(dut.accepted, nested(dut.accepted.shape(), {
+            "kernel": self.kernel, "generation": GENERATION, "spared": self.spared, **self.says}))
         ctx.set(dut.bases, self.bases)
         ctx.set(dut.base_sides, self.base_sides)
         self.inputs(ctx)

@@ -313,7 +313,8 @@ class Bench:
     async def one_pass(self, ctx):
         dut = self.dut
         self.kernel, *others = self.rng.sample(range(3), 3)
-        ctx.set(dut.accepted, {"kernel": self.kernel, "ccb_base": CCB_BASE, "gang": self.gang, "row_words": ROW_WORDS})
+        ctx.set(dut.accepted, {"kernel": self.kernel, "ccb_base": CCB_BASE, "options": {"gang": self.gang},
+                               "row_words": ROW_WORDS})
         ctx.set(dut.sides, self.sides)
         ctx.set(dut.increments, sum(1 << n for n in self.increments))
         ctx.set(dut.completed, sum(1 << n for n in self.completed))

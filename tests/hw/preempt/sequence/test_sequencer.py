@@ -10,6 +10,7 @@ from caesura.hw.arch.faults import CommandError
 from caesura.hw.arch.geometry import MAX_BLOCK_THREADS, preset
 from caesura.hw.arch.registers import UNLIMITED_PATIENCE
 from caesura.hw.preempt.sequence.sequencer import FLUSH_CYCLES, Sequencer
+from support.hw.options import flat, nested
 from support.hw.simulation import component
 from support.hw.stream_bench import put, simulate, value
 
@@ -32,7 +33,7 @@ def accepted_of(g, kernel, command):
             "grace_used", "spared", "in_place", "evict", *(("newcomer", "newcomer_tbs") if g.in_place else ()))
     return {**{name: kernel[name] for name in ("registers", "warps", "ccb_base", "area_bytes")},
             **{name: command[name] for name in same},
-            **({"trap": command["trap"] and kernel["trap_base"] != 0} if g.traps else {}),
+            "trap": command["trap"] and kernel["trap_base"] != 0 if g.traps else command["trap"],
             "lines": -(-kernel["shared_bytes"] // 128), "row_words": row_words(kernel["registers"])}
 
 
@@ -53,18 +54,17 @@ def test_commands_one_after_the_other(name):
                   "scramble": rng.getrandbits(1), "gang": rng.getrandbits(1), "again": rng.getrandbits(1),
                   "patience": rng.choice([0, 1, 1000, UNLIMITED_PATIENCE]), "grace_used": rng.getrandbits(32),
                   "restart": rng.random() < 0.3, "checkpoint": rng.random() < 0.3, "incremental": rng.getrandbits(1),
-                  "spared": rng.choice([0, 0, 1, 2]), "in_place": rng.getrandbits(1) * g.in_place, "evict": 0}
-        if g.traps:
-            wanted["trap"] = rng.getrandbits(1)
+                  "spared": rng.choice([0, 0, 1, 2]), "in_place": rng.getrandbits(1) * g.in_place, "evict": 0,
+                  "trap": rng.getrandbits(1) * g.traps}
         if g.in_place:
             wanted |= {"newcomer": rng.getrandbits(4), "newcomer_tbs": rng.getrandbits(6)}
             ctx.set(dut.stays, wanted["in_place"])  # nothing of it is to be evicted
         resume = wanted["resume"]
         small = not resume and spare < 0
         assert ctx.get(dut.command.ready) and not ctx.get(dut.result.valid)
-        await put(ctx, dut.command, wanted)
+        await put(ctx, dut.command, nested(dut.command.payload.shape(), wanted))
         # The cycle after the command was taken.
-        accepted = value(ctx.get(dut.accepted))
+        accepted = flat(value(ctx.get(dut.accepted)))
         assert {name: accepted[name] for name in accepted if name not in ("generation", "allocated")} == (
             accepted_of(g, kernel, wanted))
         assert ctx.get(dut.clear) and ctx.get(dut.begin_resume) == resume == ctx.get(dut.resume)
@@ -183,7 +183,7 @@ def test_a_save_area_of_one_byte_too_few_is_refused():
             for area in (bound - 1, bound):
                 ctx.set(dut.kernels[0], {"warps": warps, "registers": registers, "shared_bytes": shared,
                                          "area_bytes": area, "block_x": 8})
-                await put(ctx, dut.command, {"mechanism": Mechanism.LIVE})
+                await put(ctx, dut.command, {"options": {"mechanism": Mechanism.LIVE}})
                 await ctx.tick()
                 assert ctx.get(dut.begin_save) == (area == bound)
                 await ctx.tick()
@@ -200,7 +200,7 @@ def test_a_save_area_of_one_byte_too_few_is_refused():
 async def preempt(ctx, dut, **wanted):
     """Begin a preempt whose save area is large enough; it is the cycle after it was taken."""
     ctx.set(dut.kernels[0], {"registers": 4, "warps": 1, "area_bytes": 1 << 20, "block_x": 8})
-    await put(ctx, dut.command, wanted)
+    await put(ctx, dut.command, nested(dut.command.payload.shape(), wanted))
 
 
 async def end(ctx, dut):
@@ -339,7 +339,7 @@ async def evicts(ctx, dut, row, rng, error=CommandError.NONE):
     what = {"mechanism": rng.choice([Mechanism.LIVE, Mechanism.LIVE_CP]), "scramble": rng.getrandbits(1)}
     ctx.set(dut.row.what, what)
     await ctx.tick()
-    accepted = value(ctx.get(dut.accepted))
+    accepted = flat(value(ctx.get(dut.accepted)))
     assert {name: accepted[name] for name in what} == what and accepted["evict"]
     assert not (accepted["restart"] or accepted["checkpoint"] or accepted["incremental"])
     assert ctx.get(dut.begin_evict) and not ctx.get(dut.evicting)
