@@ -265,7 +265,7 @@ def _limit(g: Geometry, saved: PreemptReport, cycles: int, payload: int, trips: 
 
 def save_limit(g: Geometry, report: PreemptReport, regular_bytes: int = 0) -> Limit:
     """Return the save time against its limit, which grows by the bus time of `regular_bytes` of running warps."""
-    payload = report.data_bytes + report.metadata_bytes
+    payload = report.saved_bytes
     return _limit(g, report, report.save_cycles - report.drain_cycles, payload,
                   allowance(g).save_trips, regular_bytes)
 

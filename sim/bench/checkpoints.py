@@ -133,7 +133,7 @@ class _Checkpoints(Campaign):
 
 
 def _size(report: PreemptReport) -> int:
-    return report.data_bytes + report.metadata_bytes
+    return report.saved_bytes
 
 
 def moment(found: Increment) -> dict:

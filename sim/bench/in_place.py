@@ -84,7 +84,7 @@ def _departure(found: Departure) -> dict:
     report = found.report
     return {"saves": report.save_cycles, "drains": report.drain_cycles, "patience": report.way.patience,
             "tbs": report.tbs,
-            "bytes": report.data_bytes + report.metadata_bytes, "registers": report.registers, "lines": report.lines,
+            "bytes": report.saved_bytes, "registers": report.registers, "lines": report.lines,
             "registers_stay": found.registers_stay, "lines_stay": found.lines_stay, "first": found.first}
 
 

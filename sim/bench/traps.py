@@ -79,7 +79,7 @@ def _preempted(task: Task, work: Work, mechanism: Mechanism) -> tuple[list[dict 
         stored, restore = result.stored_bytes, result.resume.restore_cycles
         found.append({
             "latency": saved.save_cycles, "drain": saved.drain_cycles, "tbs": saved.tbs,
-            "bytes": saved.data_bytes + saved.metadata_bytes + stored, "data": saved.data_bytes + stored,
+            "bytes": saved.saved_bytes + stored, "data": saved.data_bytes + stored,
             "restore": restore,
             "lost": saved.save_cycles + restore + result.rest_cycles - (machine.cycles - result.at)})
     return found, right

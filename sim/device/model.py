@@ -20,6 +20,7 @@ import simpy
 
 from caesura.hw.arch.context import Mechanism
 from caesura.hw.arch.errors import InputError
+from caesura.hw.arch.switch_cost import SwitchCost
 from caesura.hw.arch.way import Way
 from caesura.software.sched.machine import (
     IN_FLIGHT,
@@ -29,7 +30,6 @@ from caesura.software.sched.machine import (
     MachineError,
     QueueSpec,
     Signal,
-    SwitchCost,
     Work,
     WorkState,
 )
@@ -334,17 +334,9 @@ class ModelMachine:
 
     def _settled(self, flight: Flight, kind: EventKind, state: WorkState, cost: SwitchCost) -> None:
         """A command of the scheduler has been carried out."""
-        signal, counts = flight.signal, flight.signal.counts
-        signal.state = state
-        if kind is EventKind.RESUMED:
-            counts.resumes += 1
-            counts.resume_cycles += cost.cycles
-        else:
-            counts.checkpoints += kind is EventKind.CHECKPOINTED
-            counts.preempts += kind is EventKind.PREEMPTED
-            counts.saved_tbs += cost.tbs
-            counts.save_cycles += cost.cycles
-        self._note(kind, signal, cost)
+        flight.signal.state = state
+        flight.signal.counts.add(kind, cost)
+        self._note(kind, flight.signal, cost)
 
     # Counters and estimates
 

@@ -9,10 +9,11 @@ import numpy as np
 import simpy
 
 from caesura.hw.arch.context import Mechanism
+from caesura.hw.arch.switch_cost import SwitchCost
 from caesura.hw.arch.waiting import UNLIMITED
 from caesura.hw.arch.way import Way
 from caesura.software.sched import TECHNIQUES
-from caesura.software.sched.machine import EventKind, SwitchCost, WorkState
+from caesura.software.sched.machine import EventKind, WorkState
 
 from .costs import CostError, Line, SwitchCosts
 from .flight import Flight

@@ -27,7 +27,7 @@ def _preemption_rows(table: Table, preemptions: list[Preempted], depth: int = 0)
         assert saved is not None and resumed is not None
         table.add_row(
             "  " * depth + f"{p.result.at:,}", p.spec.way.mechanism.label, escape(p.spec.other), f"{saved.tbs}",
-            f"{saved.occupied_bytes:,}", f"{saved.data_bytes + saved.metadata_bytes:,}",
+            f"{saved.occupied_bytes:,}", f"{saved.saved_bytes:,}",
             f"{saved.grace_cycles:,}", f"{saved.drain_cycles:,}",
             _against(saved.save_cycles - saved.drain_cycles, p.result.save_limit), f"{p.result.other_cycles:,}",
             _against(resumed.restore_cycles, p.result.restore_limit), f"{p.result.rest_cycles:,}",

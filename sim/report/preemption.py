@@ -63,9 +63,9 @@ def _bytes(result: PreemptionResult, bases: Sequence[PreemptReport]) -> Table:
     saved = result.preempt
     assert saved is not None
     table = Table("context", "bytes", "of occupied", box=None)
-    total = saved.data_bytes + saved.metadata_bytes + result.stored_bytes
+    total = saved.saved_bytes + result.stored_bytes
     table.add_row("occupied (registers, shared)", f"{saved.occupied_bytes:,}", "")
-    before = [("base", base.data_bytes + base.metadata_bytes) for base in bases]
+    before = [("base", base.saved_bytes) for base in bases]
     stored = [("written: by routines", result.stored_bytes)] if result.stored_bytes else []
     rows = (*before, ("live where the warps stood", result.live_bytes), ("written: data", saved.data_bytes), *stored,
             ("written: metadata", saved.metadata_bytes), ("written in all", total))

@@ -10,6 +10,7 @@ from weakref import WeakKeyDictionary
 from caesura.hw.arch.commands import Command, KernelState
 from caesura.hw.arch.context import Capability
 from caesura.hw.arch.faults import CommandError
+from caesura.hw.arch.switch_cost import SwitchCost
 from caesura.hw.arch.waiting import UNLIMITED
 from caesura.hw.arch.way import Way
 from caesura.software.compiler import KernelImage
@@ -76,6 +77,16 @@ class PreemptReport:
     counted: bool = True
 
     @property
+    def saved_bytes(self) -> int:
+        """Written: data and metadata."""
+        return self.data_bytes + self.metadata_bytes
+
+    @property
+    def cost(self) -> SwitchCost | None:
+        """What it took, None if the counters are not of it."""
+        return SwitchCost(self.save_cycles, self.tbs, self.saved_bytes) if self.counted else None
+
+    @property
     def patience_over(self) -> bool | None:
         """Warps that had not come to a preemption point within the patience were stopped where they were; None if it is
         not known."""
@@ -105,6 +116,11 @@ class ResumeReport:
     resume_cycles: int
     bytes: int
     counted: bool = True
+
+    @property
+    def cost(self) -> SwitchCost | None:
+        """What it took, None if the counters are not of it."""
+        return SwitchCost(self.restore_cycles) if self.counted else None
 
 
 class Preemption:

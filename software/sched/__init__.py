@@ -18,11 +18,10 @@ from .machine import (
     MachineError,
     QueueSpec,
     Signal,
-    SwitchCost,
     Work,
     WorkState,
 )
 from .priority import TECHNIQUES, Arrival, PriorityScheduler, Request, Technique
 
-__all__ = ["Counts", "Event", "EventKind", "Left", "Machine", "MachineError", "QueueSpec", "Signal", "SwitchCost",
-           "Work", "WorkState", "DriverMachine", "TECHNIQUES", "Arrival", "PriorityScheduler", "Request", "Technique"]
+__all__ = ["Counts", "Event", "EventKind", "Left", "Machine", "MachineError", "QueueSpec", "Signal", "Work",
+           "WorkState", "DriverMachine", "TECHNIQUES", "Arrival", "PriorityScheduler", "Request", "Technique"]

@@ -16,8 +16,17 @@ import numpy as np
 
 from caesura.hw.arch.commands import KernelState
 from caesura.hw.arch.context import Mechanism
+from caesura.hw.arch.switch_cost import SwitchCost
 from caesura.hw.arch.way import Way
-from caesura.software.driver import CommandRefused, Device, DeviceArray, Kernel, Launch
+from caesura.software.driver import (
+    CommandRefused,
+    Device,
+    DeviceArray,
+    Kernel,
+    Launch,
+    PreemptReport,
+    ResumeReport,
+)
 from caesura.software.driver.fit import check_fit
 from caesura.software.driver.inspection import Inspection
 from caesura.software.driver.simulated_time import SimulatedTime
@@ -32,7 +41,6 @@ from .machine import (
     MachineError,
     QueueSpec,
     Signal,
-    SwitchCost,
     Work,
     WorkState,
 )
@@ -303,11 +311,7 @@ class DriverMachine:
         signal.state = WorkState.PREEMPTED if state is KernelState.PREEMPTED else WorkState.RUNNING
         try:
             if asked is WorkState.RESUMING:
-                resumed = self.device.finish_resume(launch, 0)
-                cycles, alone = resumed.restore_cycles, alone and resumed.counted
-                signal.counts.resumes += 1
-                signal.counts.resume_cycles += cycles if alone else 0
-                self._note(EventKind.RESUMED, signal, SwitchCost(cycles) if alone else None)
+                self._switched(EventKind.RESUMED, signal, self.device.finish_resume(launch, 0), alone)
                 return
             report = self.device.finish_preempt(launch, 0)
         except CommandRefused as error:
@@ -315,17 +319,14 @@ class DriverMachine:
             return
         if report is None:  # it has finished while it was looked at
             return
-        counts, checkpoint = signal.counts, asked is WorkState.CHECKPOINTING
-        counts.checkpoints += checkpoint
-        counts.preempts += not checkpoint
-        kind = EventKind.CHECKPOINTED if checkpoint else EventKind.PREEMPTED
-        if not (alone and report.counted):
-            self._note(kind, signal)
-            return
-        counts.saved_tbs += report.tbs
-        counts.saved_bytes += report.data_bytes
-        counts.save_cycles += report.save_cycles
-        self._note(kind, signal, SwitchCost(report.save_cycles, report.tbs, report.data_bytes))
+        self._switched(EventKind.CHECKPOINTED if asked is WorkState.CHECKPOINTING else EventKind.PREEMPTED, signal,
+                       report, alone)
+
+    def _switched(self, kind: EventKind, signal: Signal, report: PreemptReport | ResumeReport, alone: bool) -> None:
+        """Note that a command has ended well; its cost is known if no other work was switched meanwhile."""
+        cost = report.cost if alone else None
+        signal.counts.add(kind, cost)
+        self._note(kind, signal, cost)
 
     def _switches_alone(self, signal: Signal) -> bool:
         """Return whether no other work is being switched: there is one set of counters, of the last that has begun."""

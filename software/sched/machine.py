@@ -15,11 +15,12 @@ from typing import Any, Protocol
 from caesura.hw.arch.context import Mechanism
 from caesura.hw.arch.errors import UserError
 from caesura.hw.arch.geometry import Geometry
+from caesura.hw.arch.switch_cost import SwitchCost
 from caesura.hw.arch.way import Way
 from caesura.software.compiler import KernelImage
 
 __all__ = ["MachineError", "Work", "QueueSpec", "WorkState", "IN_FLIGHT", "ENDED", "Counts", "Signal", "EventKind",
-           "SwitchCost", "Event", "Left", "Machine"]
+           "Event", "Left", "Machine"]
 
 Size = tuple[int, int, int]
 
@@ -116,7 +117,7 @@ class Counts:
     preempts, checkpoints, resumes : int
         That have ended well.
     saved_tbs, saved_bytes, save_cycles, resume_cycles : int
-        Sums over those of which the cost is known (`Event.cost`). Bytes are 0 on a machine that does not know them.
+        Sums over those of which the cost is known (`Event.cost`).
     """
 
     preempts: int = 0
@@ -126,6 +127,20 @@ class Counts:
     saved_bytes: int = 0
     save_cycles: int = 0
     resume_cycles: int = 0
+
+    def add(self, kind: EventKind, cost: SwitchCost | None) -> None:
+        """Count a preempt, a checkpoint or a resume that has ended well."""
+        self.preempts += kind is EventKind.PREEMPTED
+        self.checkpoints += kind is EventKind.CHECKPOINTED
+        self.resumes += kind is EventKind.RESUMED
+        if cost is None:
+            return
+        self.saved_tbs += cost.tbs
+        self.saved_bytes += cost.saved_bytes
+        if kind is EventKind.RESUMED:
+            self.resume_cycles += cost.cycles
+        else:
+            self.save_cycles += cost.cycles
 
 
 @dataclass(eq=False)
@@ -181,24 +196,6 @@ class EventKind(enum.Enum):
     REFUSED = "refused"
     """A preempt, a checkpoint or a resume has come to nothing; `Event.text` says why, the signal's state where the work
     is now."""
-
-
-@dataclass(frozen=True)
-class SwitchCost:
-    """What a preempt, a checkpoint or a resume took.
-
-    Attributes
-    ----------
-    cycles : int
-        Of a preempt from the request, or the end of its grace, until the SM's resources are free; of a checkpoint until
-        all TBs run on; of a resume until all TBs run.
-    tbs, data_bytes : int
-        Saved; 0 of a resume.
-    """
-
-    cycles: int
-    tbs: int = 0
-    data_bytes: int = 0
 
 
 @dataclass(frozen=True)

@@ -12,6 +12,7 @@ from .checkout import checkout_root
 TYPE_CHECKING = False
 if TYPE_CHECKING:  # which type checkers take for true
     from caesura.hw.arch.context import Mechanism
+    from caesura.hw.arch.way import Way
     from caesura.hw.arch.geometry import Geometry, preset
     from caesura.sim import open_device
     from caesura.software.compiler import compile_ptx
@@ -25,12 +26,13 @@ if (_root := checkout_root()) is not None:
 _PLACES = {
     "Geometry": "caesura.hw.arch.geometry",
     "Mechanism": "caesura.hw.arch.context",
+    "Way": "caesura.hw.arch.way",
     "compile_ptx": "caesura.software.compiler",
     "open_device": "caesura.sim",
     "preset": "caesura.hw.arch.geometry",
 }
 
-__all__ = ["Geometry", "Mechanism", "__version__", "compile_ptx", "open_device", "preset"]
+__all__ = ["Geometry", "Mechanism", "Way", "__version__", "compile_ptx", "open_device", "preset"]
 
 
 def __getattr__(name: str):

@@ -405,7 +405,7 @@ FUNCTIONS = {
 
 def test_no_name_of_the_package_is_forgotten():
     names = {name for name in caesura.__all__ if not name.startswith("_")}
-    assert names == {*FUNCTIONS, "Geometry", "Mechanism"}
+    assert names == {*FUNCTIONS, "Geometry", "Mechanism", "Way"}
 
 
 @pytest.mark.parametrize("name", FUNCTIONS)

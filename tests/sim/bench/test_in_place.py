@@ -68,7 +68,7 @@ def test_figures_are_those_of_single_preempts(rows, name):
             figures = each[f"{how}{variant}"]
             found, stay = single(NEWCOMERS[name](), each["at"], patience, variant == "in_place")
             assert (figures["tbs"], figures["registers_stay"]) == (found.tbs, stay)
-            assert figures["bytes"] == found.data_bytes + found.metadata_bytes
+            assert figures["bytes"] == found.saved_bytes
             assert abs(figures["saves"] - found.save_cycles) <= 5
             assert figures["first"] is None or 0 < figures["first"] <= figures["saves"] + 100
             assert how or figures["saves"] < figures["newcomer"] < figures["total"]

@@ -51,7 +51,7 @@ def test_figures_are_those_of_single_preempts(rows):
         first = row["moments"][0]
         assert (first["latency"], first["drain"], first["tbs"]) == (saved.save_cycles, saved.drain_cycles, saved.tbs)
         stored = first["data"] - saved.data_bytes
-        assert first["bytes"] == saved.data_bytes + saved.metadata_bytes + stored
+        assert first["bytes"] == saved.saved_bytes + stored
         assert (stored > 0) == (trap and form is RoutineForm.SOFTWARE)
         if row["way"] == "software-all":
             assert stored == 4 * image.registers * sum(warp.live_lanes.bit_count() for warp in warps)

@@ -27,8 +27,9 @@ def geometry(shape: str = "tiny", **_: int) -> Geometry:
 def accepted(kernel: Kernel, mechanism: Mechanism, scramble: int) -> dict[str, Any]:
     """Return what the pipelines are told of a command on kernel 0."""
     return {"kernel": 0, "options": {"mechanism": int(mechanism), "scramble": scramble}, "generation": 1,
-            "ccb_base": kernel.ccb_base, "area_bytes": kernel.area_bytes, "registers": kernel.registers, "warps": kernel.warps,
-            "lines": kernel.lines, "allocated": (1 << kernel.registers) - 1, "row_words": row_words(kernel.registers)}
+            "ccb_base": kernel.ccb_base, "area_bytes": kernel.area_bytes, "registers": kernel.registers,
+            "warps": kernel.warps, "lines": kernel.lines, "allocated": (1 << kernel.registers) - 1,
+            "row_words": row_words(kernel.registers)}
 
 
 async def moody(bench: Bench, *agents: Any) -> None:

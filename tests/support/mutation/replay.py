@@ -55,8 +55,8 @@ def _within(value: Value) -> tuple[Signal, int]:
     """Return the signal of which a value is a part, and its first bit."""
     if isinstance(value, Signal):
         return value, 0
-    if isinstance(value, Operator) and value.operator in ("u", "s"):
-        return _within(value.operands[0])
+    if isinstance(value, Operator) and value.operator in ("u", "s"):  # pyright: ignore
+        return _within(value.operands[0])  # pyright: ignore
     if isinstance(value, Slice):
         signal, start = _within(value.value)
         return signal, start + value.start

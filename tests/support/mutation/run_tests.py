@@ -110,7 +110,7 @@ def _found(asked: dict[str, Any]) -> str:
     substitute.netlist.library  # noqa: B018 - compiled once, not in each process
     simulation.Simulator = substituted(substitute)
     replay = importlib.import_module("support.mutation.replay")  # now: what it imports takes the simulator of above
-    importlib.import_module("support.hw.lockstep").lockstep = replay.replaying(substitute)
+    setattr(importlib.import_module("support.hw.lockstep"), "lockstep", replay.replaying(substitute))  # noqa: B010
     faults, log = _Faults(asked, bench, substitute), io.StringIO()
     with (tempfile.TemporaryDirectory(prefix="caesura-faults-") as folder,
           contextlib.redirect_stdout(log), contextlib.redirect_stderr(log)):
