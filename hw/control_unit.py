@@ -1,6 +1,8 @@
 """The control unit: what belongs to the device, the dispatcher of one SM and its preemption engine,
 connected."""
 
+from typing import Any
+
 from amaranth.hdl import Cat, Module, Mux, Signal
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
@@ -129,7 +131,7 @@ class ControlUnit(wiring.Component):
                 "written": In(written_event())} if g.watches else {}),
         })
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: Any):
         m = Module()
         g = self.geometry
         m.submodules.registers = registers = RegisterBlock(g)

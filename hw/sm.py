@@ -235,7 +235,7 @@ class Sm(wiring.Component):
             **device, **({"observation": Out(ObservationPorts(g))} if observed else {}),
         })
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: Any):
         m = Module()
         g = self.geometry
         m.submodules.control = control = ControlUnit(g)

@@ -77,7 +77,7 @@ class _Top(wiring.Component):
         super().__init__(buses | {name: member for name, member in inner.signature.members.items()
                                   if name not in left_out})
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: Any):
         m = Module()
         m.submodules.inner = inner = self.inner
         for name, member in inner.signature.members.items():

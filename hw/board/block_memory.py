@@ -5,6 +5,8 @@
     AR --> [burst] --address--> Memory --data--> R      AW, W --> [burst] --> Memory; B
 """
 
+from typing import Any
+
 from amaranth.hdl import Module, Signal
 from amaranth.lib import wiring
 from amaranth.lib.memory import Memory
@@ -58,7 +60,7 @@ class BlockMemory(wiring.Component):
         self.geometry, self.depth = g, size // g.bus_bytes
         super().__init__({"axi": In(Axi4(g, id_bits))})
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: Any):
         m = Module()
         width = 8 * self.geometry.bus_bytes
         m.submodules.memory = memory = Memory(shape=width, depth=self.depth, init=[])

@@ -88,7 +88,7 @@ class BoardShell(wiring.Component):
             "host": Out(HostPort(self.address_bits)), "read": Out(1), "axi": In(Axi4(g, id_bits)),
             "reset": Out(1)} | more)
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: Any):
         m = Module()
         g = self.identity.geometry
         m.submodules.bridge = bridge = HostBridge(g, self.identity.packed(), self.patience,
@@ -145,7 +145,7 @@ class Board(wiring.Component):
         super().__init__({name: self.shell.signature.members[name] for name in shown}
                          | {"interrupt": Out(1)})
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: Any):
         m = Module()
         m.submodules.shell = shell = self.shell
         m.submodules.machine = ResetInserter(shell.reset)(self.machine)

@@ -12,6 +12,8 @@ A request is carried out once all of it has come and its CRC is right, so that w
 damaged has no effect.
 """
 
+from typing import Any
+
 from amaranth.hdl import Array, Cat, Module, Mux, Signal
 from amaranth.lib import stream, wiring
 from amaranth.lib.memory import Memory
@@ -89,7 +91,7 @@ class HostBridge(wiring.Component):
             "registers": Out(AxiLitePort(address_bits)), "axi": Out(Axi4(g, ID_BITS)),
             "interrupt": In(1), "reset": Out(1)})
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: Any):
         m = Module()
         self._parts(m)
         self._state(m)

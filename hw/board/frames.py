@@ -105,7 +105,7 @@ class FrameReceiver(wiring.Component):
         super().__init__({"bytes": In(stream.Signature(8)),
                           "frame": Out(stream.Signature(frame_layout())), "store": Out(Store())})
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: Any):
         m = Module()
         m.submodules.crc = crc = CRC32_ISO_HDLC().create()
         frame = self.frame.payload
@@ -179,7 +179,7 @@ class FrameSender(wiring.Component):
         super().__init__({"answer": In(stream.Signature(answer)), "fetch": Out(Fetch()),
                           "bytes": Out(stream.Signature(8))})
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: Any):
         m = Module()
         crc: Any = CRC32_ISO_HDLC().create()  # the stubs know another `Signal`
         m.submodules.crc = self._crc = crc

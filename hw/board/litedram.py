@@ -6,6 +6,8 @@
     AW, W --> queue --> wdata;   cmd, one a beat that is in the queue;   B once all have been taken
 """
 
+from typing import Any
+
 from amaranth.hdl import Cat, Module, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
@@ -105,7 +107,7 @@ class LiteDramMemory(wiring.Component):
         super().__init__({"axi": In(Axi4(g, id_bits)), "port": Out(NativePort(
             (words - 1).bit_length(), 8 * g.bus_bytes))})
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: Any):
         m = Module()
         bus, port = self.axi, self.port
         self._place = Signal(len(port.cmd_addr))

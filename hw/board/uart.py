@@ -6,6 +6,8 @@
     tx <----------------------- UartTransmitter <-- sent
 """
 
+from typing import Any
+
 from amaranth.hdl import Cat, Const, Module, Signal
 from amaranth.lib import stream, wiring
 from amaranth.lib.cdc import FFSynchronizer
@@ -55,7 +57,7 @@ class UartReceiver(wiring.Component):
         self.divisor = _check(divisor)
         super().__init__({"rx": In(1), "received": Out(stream.Signature(8))})
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: Any):
         m = Module()
         line = Signal(init=1)
         m.submodules.synchronizer = FFSynchronizer(self.rx, line, init=1)
@@ -125,7 +127,7 @@ class UartTransmitter(wiring.Component):
         self.divisor = _check(divisor)
         super().__init__({"tx": Out(1), "sent": In(stream.Signature(8))})
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: Any):
         m = Module()
         bits = Signal(10, init=0x3FF)
         left = Signal(range(self.divisor))
@@ -174,7 +176,7 @@ class Uart(wiring.Component):
         super().__init__({"rx": In(1), "tx": Out(1), "received": Out(stream.Signature(8)),
                           "sent": In(stream.Signature(8))})
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: Any):
         m = Module()
         m.submodules.receiver = receiver = UartReceiver(self.divisor)
         m.submodules.transmitter = transmitter = UartTransmitter(self.divisor)

@@ -76,7 +76,7 @@ class Ulx3s(Elaboratable):
                              f"{identity.clock_hz / 1e6:g} MHz; take one that divides it into "
                              f"{LEAST_DIVISOR} or more")
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: Any):
         m = Module()
         lights = [self._out(m, f"light_{k}", platform.request("led", k, dir="-")) for k in range(2)]
         m.d.comb += lights[1].eq(1)

@@ -9,6 +9,7 @@
 """
 
 import enum
+from typing import Any
 
 from amaranth.hdl import Module, Mux, Signal
 from amaranth.lib import data, wiring
@@ -105,7 +106,7 @@ class AxiLiteHost(wiring.Component):
         super().__init__({"axi": In(AxiLitePort(address_bits)), "host": Out(HostPort(address_bits)),
                           "read": Out(1), "interrupt": Out(1)})
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: Any):
         m = Module()
         host = self.host
         addresses = self._taken(m, "aw", "addr")
@@ -136,7 +137,7 @@ class AxiLiteHost(wiring.Component):
             m.d.sync += turn.eq(write)
         return m
 
-    def _taken(self, m, channel, *names):
+    def _taken(self, m: Module, channel, *names):
         """Return what a channel brings, behind a buffer, as a stream."""
         axi = self.axi
         fields = {name: getattr(axi, channel + name) for name in names}
@@ -147,7 +148,7 @@ class AxiLiteHost(wiring.Component):
                      *(buffer.input.payload[name].eq(value) for name, value in fields.items())]
         return buffer.output
 
-    def _responses(self, m):
+    def _responses(self, m: Module):
         """Return where responses go: the stream of those to writes, and the queue of what is
         read."""
         axi = self.axi

@@ -1,5 +1,7 @@
 """The command check: whether a command is taken in the state its kernel is in."""
 
+from typing import Any
+
 from amaranth.hdl import Cat, Module, Mux, Signal
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
@@ -60,7 +62,7 @@ class CommandCheck(wiring.Component):
             "size": Out(footprint(g)),
         })
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: Any):
         m = Module()
         g, command = self.geometry, self.command
         m.submodules.footprint = fit = Footprint(g)
@@ -88,7 +90,7 @@ class CommandCheck(wiring.Component):
             m.d.comb += self.error.eq(CommandError.UNKNOWN)
         return m
 
-    def _judge(self, m, op, state, fits, misplaced):
+    def _judge(self, m: Module, op, state, fits, misplaced):
         """Judge a command `op` of a kernel in `state`."""
         command = self.command
         with m.Switch(state):

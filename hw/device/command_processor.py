@@ -1,5 +1,7 @@
 """The command processor: carries out commands and keeps the state of every kernel."""
 
+from typing import Any
+
 from amaranth.hdl import Cat, Module, Signal
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
@@ -209,7 +211,7 @@ class CommandProcessor(wiring.Component):
             "switched": Out(switch_event(g)),
         })
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: Any):
         m = Module()
         g, command = self.geometry, self.command
         m.submodules.check = check = CommandCheck(g)
@@ -259,7 +261,7 @@ class CommandProcessor(wiring.Component):
                      for event in ("preempted", "resumed", "killed", "adopted")]
         return m
 
-    def _yields(self, m, slots, queue, ended):
+    def _yields(self, m: Module, slots, queue, ended):
         """What yields; returns whether TBs are to come back."""
         wakes = Signal(len(slots))
         m.d.comb += [
@@ -277,7 +279,7 @@ class CommandProcessor(wiring.Component):
         ]
         return (wakes & ~queue.pausing).any()
 
-    def _queue(self, m, check, queue, slots, launching):
+    def _queue(self, m: Module, check, queue, slots, launching):
         """What the engine is wanted for."""
         command, write = self.command, queue.write
         m.d.comb += [
@@ -302,7 +304,7 @@ class CommandProcessor(wiring.Component):
                          write.options.newcomer.eq(self.newcomer.kernel),
                          write.options.newcomer_tbs.eq(self.newcomer.tbs)]
 
-    def _conclude(self, m, check, queue, ended, withdrawn):
+    def _conclude(self, m: Module, check, queue, ended, withdrawn):
         """End the engine's command: a preempt when its TBs have left, which the engine waits for if
         it spares some, and nothing in a cycle in which a command comes for its kernel, which so has
         its effect first."""
@@ -329,7 +331,7 @@ class CommandProcessor(wiring.Component):
                              | (self.command.op == Command.ABORT))):
             m.d.sync += withdrawn.eq(1)
 
-    def _slot(self, m, k, slot, check, queue, ended, withdrawn, launching, aside):
+    def _slot(self, m: Module, k, slot, check, queue, ended, withdrawn, launching, aside):
         """Connect the state machine of kernel `k`."""
         for op in Command:
             m.d.comb += slot.takes[op.name.lower()].eq(

@@ -1,5 +1,7 @@
 """The grid walker: which TB of which kernel is launched next."""
 
+from typing import Any
+
 from amaranth.hdl import Module, Signal
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
@@ -61,7 +63,7 @@ class GridWalker(wiring.Component):
             "places": Out(data.ArrayLayout(tb_place(), g.kernel_slots)),
         })
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: Any):
         m = Module()
         slots = self.geometry.kernel_slots
         last = Signal(below(slots))

@@ -1,5 +1,7 @@
 """State of one kernel slot: what each command does to it, and how preempts and resumes end."""
 
+from typing import Any
+
 from amaranth.hdl import Module, Mux, Signal
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
@@ -118,7 +120,7 @@ class KernelSlot(wiring.Component):
             **({"lost": In(CommandError)} if g.watches or g.in_place else {}),
         })
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: Any):
         m = Module()
         takes, state = self.takes, self.state
         with m.If(takes.as_value().any()):
@@ -173,7 +175,7 @@ class KernelSlot(wiring.Component):
             m.d.comb += self.killed.eq(1)
         return m
 
-    def _grant(self, m):
+    def _grant(self, m: Module):
         """Have a preempt wait while its grace lasts."""
         endless = Signal()
         spared = Signal.like(self.spared)
@@ -189,19 +191,19 @@ class KernelSlot(wiring.Component):
                 m.d.sync += [self.grace_left.eq(self.grace_left - 1),
                              self.graceful.eq(endless | (self.grace_left != 1))]
 
-    def _finish(self, m):
+    def _finish(self, m: Module):
         m.d.sync += self.state.eq(KernelState.FINISHED)
         m.d.comb += self.finished.eq(1)
 
-    def _switched(self, m, kind):
+    def _switched(self, m: Module, kind):
         m.d.comb += [self.switched.valid.eq(1), self.switched.kind.eq(kind)]
 
-    def _bring_back(self, m):
+    def _bring_back(self, m: Module):
         """What is saved is to be resumed."""
         m.d.sync += [self.state.eq(KernelState.RESUMING), self.wants.eq(1)]
         m.d.comb += self.first.eq(1)
 
-    def _undo(self, m, error):
+    def _undo(self, m: Module, error):
         """A preempt has been withdrawn: what it has saved comes back."""
         m.d.sync += self.error.eq(error)
         m.d.comb += self.preempted.eq(1)
@@ -212,11 +214,11 @@ class KernelSlot(wiring.Component):
         with m.Else():
             m.d.sync += self.state.eq(KernelState.RUNNING)
 
-    def _stay(self, m):
+    def _stay(self, m: Module):
         """Some of the kernel is saved, others may run on."""
         m.d.sync += [self.state.eq(KernelState.PREEMPTED), self.others.eq(self.present)]
 
-    def _abort(self, m):
+    def _abort(self, m: Module):
         """Withdraw what the engine does not have; it says of itself how the rest ends."""
         with m.If(self.state == KernelState.PREEMPTING):
             with m.If(self.waits & ~self.taken):
@@ -229,7 +231,7 @@ class KernelSlot(wiring.Component):
                              self.error.eq(CommandError.ABORTED)]
                 m.d.comb += self.resumed.eq(1)
 
-    def _preempt_ends(self, m):
+    def _preempt_ends(self, m: Module):
         failed = self.ended.error != CommandError.NONE
         with m.If(self.withdrawn):
             self._undo(m, Mux(failed, self.ended.error, CommandError.ABORTED))
@@ -253,7 +255,7 @@ class KernelSlot(wiring.Component):
                 self._switched(m, Mux(self.ended.saved, Mux(self.ended.at_once, Switch.AT_ONCE,
                                                             Switch.AT_POINTS), Switch.DRAINED))
 
-    def _resume_ends(self, m):
+    def _resume_ends(self, m: Module):
         """A pass ends; the resume does too, unless TBs still wait for room. A preempt that waits
         for it keeps its state."""
         failed = self.ended.error != CommandError.NONE

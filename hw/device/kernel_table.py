@@ -1,5 +1,7 @@
 """Kernel slots: descriptors in flip-flops."""
 
+from typing import Any
+
 from amaranth.hdl import Cat, Module, Signal
 from amaranth.lib import data, memory, wiring
 from amaranth.lib.wiring import In, Out
@@ -82,7 +84,7 @@ class KernelTable(wiring.Component):
             "kernels": Out(data.ArrayLayout(kernel_info(g), g.kernel_slots)),
         })
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: Any):
         m = Module()
         slots = self.geometry.kernel_slots
         slot_bits = below(slots).width

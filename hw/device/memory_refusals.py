@@ -1,6 +1,8 @@
 """Refusals by memory, of each kernel: a pause before the next try, and an end. Kernels of which
 nothing can be evicted."""
 
+from typing import Any
+
 from amaranth.hdl import Module, Mux, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
@@ -51,7 +53,7 @@ class MemoryRefusals(wiring.Component):
         super().__init__({name: flow(g.kernel_slots) for name, flow in (
             ("refused", In), ("done", In), ("forget", In), ("pausing", Out), ("given_up", Out))})
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: Any):
         m = Module()
         left = Signal(range(AGAIN_CYCLES))
         with m.If(self.refused.any()):
@@ -105,7 +107,7 @@ class StuckKernels(wiring.Component):
         super().__init__({"given_up": In(g.kernel_slots), "forget": In(1), "idle": In(1),
                           "stuck": Out(g.kernel_slots), "changes": Out(1)})
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: Any):
         m = Module()
         left = Signal(range(REST_CYCLES))
         over = Signal()

@@ -1,5 +1,7 @@
 """The register block: the register map of `hw.arch.registers` as hardware."""
 
+from typing import Any
+
 from amaranth.hdl import Module, Signal, Value
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
@@ -151,7 +153,7 @@ class RegisterBlock(wiring.Component):
             "table_data": In(32),
         })
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: Any):
         m = Module()
         registers = register_map()
 

@@ -1,6 +1,8 @@
 """Switch counters: how often each kernel was taken off the SM, in which way, and brought back
 (registers ``kernel[k].switches_*``)."""
 
+from typing import Any
+
 from amaranth.hdl import Module, Signal
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
@@ -45,7 +47,7 @@ class SwitchCounters(wiring.Component):
             "counts": Out(data.ArrayLayout(kernel_switches(), g.kernel_slots)),
         })
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: Any):
         m = Module()
         switched = self.switched
         old = Signal(32)

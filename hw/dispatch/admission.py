@@ -1,5 +1,7 @@
 """Admission: finds room for a TB, fresh or restored, and makes it resident."""
 
+from typing import Any
+
 from amaranth.hdl import Cat, Const, Module, Mux, Signal
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
@@ -155,7 +157,7 @@ class Admission(wiring.Component):
             "launching": Out(data.StructLayout({"valid": 1, "kernel": kernel})),
         })
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: Any):
         m = Module()
         g = self.geometry
         current = Signal(admission(g))

@@ -1,5 +1,7 @@
 """Allocation table: contiguous ranges of a resource, found first-fit (Lin et al. Fig. 4)."""
 
+from typing import Any
+
 from amaranth.hdl import Module, Signal
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
@@ -77,7 +79,7 @@ class AllocationTable(wiring.Component):
             "table": Out(data.ArrayLayout(entry, entries)),
         })
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: Any):
         m = Module()
         self._search(m)
         free = Signal(self.entries)

@@ -1,6 +1,8 @@
 """Cheapest fit: where a range of a resource fits so that the fewest thread blocks (TBs) have to
 leave (Lin et al. III-A; the model is `arch.room.cheapest_fit`)."""
 
+from typing import Any
+
 from amaranth.hdl import Cat, Module, Mux, Signal
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
@@ -57,7 +59,7 @@ class CheapestFit(wiring.Component):
             "done": Out(1), "fits": Out(1), "start": Out(units), "leave": Out(ranges),
         })
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: Any):
         m = Module()
         count = self.ranges
         rows = [self.taken[k] for k in range(count)]

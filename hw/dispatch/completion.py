@@ -1,5 +1,7 @@
 """Completion: takes ended and saved TBs off the SM."""
 
+from typing import Any
+
 from amaranth.hdl import Const, Module, Mux, Signal
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
@@ -77,7 +79,7 @@ class Completion(wiring.Component):
             "completed": Out(data.ArrayLayout(32, g.kernel_slots)),
         })
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: Any):
         m = Module()
         g = self.geometry
         rows = [self.resident[t] for t in range(g.tb_slots)]

@@ -1,6 +1,8 @@
 """Entries of thread blocks (TBs): which entry of its kernel's context control block (CCB) each has,
 and with it its save area and its local memory, from launch to end, on the SM or preempted."""
 
+from typing import Any
+
 from amaranth.hdl import Cat, Const, Module, Mux, Signal
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
@@ -94,7 +96,7 @@ class EntryAllocator(wiring.Component):
                if g.watches else {}),
         })
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: Any):
         m = Module()
         g = self.geometry
         kernel = Signal(below(g.kernel_slots))  # whose entry is looked for

@@ -3,6 +3,7 @@ the TBs of a kernel that is killed."""
 
 import functools
 import operator
+from typing import Any
 
 from amaranth.hdl import Cat, Const, Module, Signal
 from amaranth.lib import data, memory, wiring
@@ -104,7 +105,7 @@ class FaultUnit(wiring.Component):
             "kill": Out(g.warps), "killed": Out(g.tb_slots), "forsaken": Out(g.tb_slots),
         })
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: Any):
         m = Module()
         g = self.geometry
         rows = [self.resident[t] for t in range(g.tb_slots)]

@@ -1,5 +1,7 @@
 """What a TB of a kernel takes of the SM, and whether it can ever fit."""
 
+from typing import Any
+
 from amaranth.hdl import Module, Signal
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
@@ -50,7 +52,7 @@ class Footprint(wiring.Component):
             "size": Out(footprint(g)),
         })
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: Any):
         m = Module()
         g, kernel = self.geometry, self.kernel
         rows = Signal(12)

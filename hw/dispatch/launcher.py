@@ -1,5 +1,7 @@
 """The launcher: initialises the warps of a fresh TB and starts it."""
 
+from typing import Any
+
 from amaranth.hdl import Cat, Module, Signal
 from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
@@ -42,7 +44,7 @@ class Launcher(wiring.Component):
             "hold": In(1),
         })
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: Any):
         m = Module()
         g, tb = self.geometry, self.tb.payload
         warp = Signal(range(g.max_block_warps + 1))

@@ -2,6 +2,8 @@
 can leave registers and shared memory where they are (Lin et al. III-A, IV-C; the model is
 `arch.room.make_room`)."""
 
+from typing import Any
+
 from amaranth.hdl import Cat, Const, Module, Mux, Signal
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
@@ -17,7 +19,7 @@ from .footprint import NEEDS, Footprint
 __all__ = ["RangePlanner", "RoomPlanner"]
 
 
-def _begins(m, request) -> None:
+def _begins(m: Module, request) -> None:
     """In whatever state this stands, a request begins anew."""
     with m.If(request.valid):
         m.next = "ASK"
@@ -71,7 +73,7 @@ class RangePlanner(wiring.Component):
             "placed": Out(range(most + 1)), "leave": Out(owners),
         })
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: Any):
         m = Module()
         m.submodules.fit = fit = CheapestFit(self.capacity, self.entries + self.most)
         rows = Signal.like(fit.taken)  # what is left of the table, and what has been placed
@@ -170,7 +172,7 @@ class RoomPlanner(wiring.Component):
             "evictable": In(g.tb_slots), "request": In(plan_request(g)), "plan": Out(plan(g)),
         })
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: Any):
         m = Module()
         g, request = self.geometry, self.request
         owners, entries = 2 * g.tb_slots, 2 * g.tb_slots

@@ -1,6 +1,8 @@
 """TB profile: how long the TBs of a kernel take, and how far those on the SM are (PEP III-B;
 Chimera)."""
 
+from typing import Any
+
 from amaranth.hdl import Cat, Module, Signal, Value
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
@@ -80,7 +82,7 @@ class TbProfile(wiring.Component):
             "profiles": Out(data.ArrayLayout(kernel_profile(), g.kernel_slots)),
         })
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: Any):
         m = Module()
         g = self.geometry
         issued = Signal()
@@ -99,7 +101,7 @@ class TbProfile(wiring.Component):
         self._add(m)
         return m
 
-    def _add(self, m):
+    def _add(self, m: Module):
         """Add what leaves to the profile of its kernel, a cycle later."""
         g = self.geometry
         rows = [self.resident[t] for t in range(g.tb_slots)]

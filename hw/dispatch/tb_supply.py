@@ -1,5 +1,7 @@
 """The TB supply of one of several SMs: stands where a single SM has its grid walker."""
 
+from typing import Any
+
 from amaranth.hdl import Module, Mux, Signal
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
@@ -63,7 +65,7 @@ class TbSupply(wiring.Component):
             "places": Out(data.ArrayLayout(tb_place(), g.kernel_slots)),
         })
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: Any):
         m = Module()
         slots = self.geometry.kernel_slots
         m.submodules.turns = turns = LeastRecent(slots, told=True)

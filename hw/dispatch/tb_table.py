@@ -1,5 +1,7 @@
 """The TB table: what is resident."""
 
+from typing import Any
+
 from amaranth.hdl import Cat, Const, Module, Mux, Signal
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
@@ -73,7 +75,7 @@ class TbTable(wiring.Component):
             "warp_count": Out(range(g.warps + 1)),
         })
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: Any):
         m = Module()
         g = self.geometry
         counts = [Signal(range(g.max_block_warps + 1), name=f"warps{t}") for t in range(g.tb_slots)]

@@ -1,5 +1,7 @@
 """Warp slots for a TB: arbitrary free ones, lowest first."""
 
+from typing import Any
+
 from amaranth.hdl import Module, Signal
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
@@ -45,7 +47,7 @@ class WarpSlots(wiring.Component):
             "mask": Out(g.warps),
         })
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: Any):
         m = Module()
         g = self.geometry
         count = Signal(range(g.max_block_warps + 1))

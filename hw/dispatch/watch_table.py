@@ -1,6 +1,8 @@
 """The watch table: what thread blocks (TBs) wait for that have left the SM, and what those on it
 are about to wait for (GPUpIO VII, "Hardware yield instruction")."""
 
+from typing import Any
+
 from amaranth.hdl import Array, Cat, Const, Module, Mux, Signal
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
@@ -88,7 +90,7 @@ class WatchTable(wiring.Component):
             "full": Out(1), "away": In(entries), "wakes": Out(entries),
         })
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: Any):
         m = Module()
         self._residents(m)
         self._rows(m)
@@ -100,7 +102,7 @@ class WatchTable(wiring.Component):
         return (self.written.valid & (self.written.segment == segment)
                 | noticed.valid & (noticed.first <= segment) & (segment <= noticed.last))
 
-    def _residents(self, m):
+    def _residents(self, m: Module):
         """What TBs on the SM watch."""
         watch = self.watch
         segments, fired = self.segments, self.fired_before
@@ -115,7 +117,7 @@ class WatchTable(wiring.Component):
             with m.If(self.clear[t]):
                 m.d.sync += [self.set[t].eq(0), fired[t].eq(0)]
 
-    def _rows(self, m):
+    def _rows(self, m: Module):
         """What TBs watch that are away."""
         g = self.geometry
         chosen = Signal(g.watches)  # the row that a TB gets that leaves now

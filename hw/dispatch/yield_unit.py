@@ -1,6 +1,8 @@
 """Which thread blocks (TBs) leave the SM because they yield, and which of them are to come back
 (GPUpIO VII, "Hardware yield instruction")."""
 
+from typing import Any
+
 from amaranth.hdl import Cat, Const, Module, Mux, Signal
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
@@ -128,7 +130,7 @@ class YieldUnit(wiring.Component):
             "yields": Out(data.ArrayLayout(32, g.kernel_slots)),
         })
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: Any):
         m = Module()
         g = self.geometry
         rows = [self.resident[t] for t in range(g.tb_slots)]
@@ -160,7 +162,7 @@ class YieldUnit(wiring.Component):
         self._away(m, rows, gone)
         return m
 
-    def _away(self, m, rows, gone):
+    def _away(self, m: Module, rows, gone):
         """Who is away, and when they come back."""
         g = self.geometry
         leaves = Signal()

@@ -107,7 +107,7 @@ class AxiRules(_Watcher):
         super().__init__(g, id_bits, {"one": In(id_bits), "follow": In(1), "reads": count,
                                       "writes": count})
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: Any):
         m = Module()
         for channel, fields in _CHANNELS.items():
             rule = self.answers if channel in "br" else self.requests
@@ -173,7 +173,7 @@ class WriteOrder(_Watcher):
     def __init__(self, g: Geometry, id_bits: int):
         super().__init__(g, id_bits, {"number": In(4)})
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: Any):
         m = Module()
         bursts = Signal(4)  # that have passed
         datas = Signal(4)

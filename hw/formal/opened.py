@@ -32,7 +32,7 @@ class Opened(Elaboratable):
         ports = (Value.cast(value) for *_, value in component.signature.flatten(component))
         self._ports = {id(value) for value in ports}
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: Any):
         return self._fragment
 
     def signal(self, path: str, shape: Any = None) -> Any:

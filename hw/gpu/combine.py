@@ -1,5 +1,7 @@
 """What a read of a device gives: the words of its SMs as one."""
 
+from typing import Any
+
 from amaranth.hdl import Cat, Module, Mux, Signal, Value
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
@@ -48,7 +50,7 @@ class Combiner(wiring.Component):
         super().__init__({"words": In(data.ArrayLayout(32, g.sms)), "chosen": In(g.sms),
                           "said": In(g.sms), "rule": In(range(len(RULES))), "word": Out(32)})
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: Any):
         m = Module()
         words = [Signal(32, name=f"word_{i}") for i in range(self.geometry.sms)]
         m.d.comb += [word.eq(Mux(self.chosen[i], self.words[i], 0)) for i, word in enumerate(words)]
@@ -66,7 +68,7 @@ class Combiner(wiring.Component):
                     m.d.comb += self.word.eq(how[rule])
         return m
 
-    def _state(self, m, words):
+    def _state(self, m: Module, words):
         """The state that comes first, the first error that is one; recorded on all that have any of
         the kernel."""
         fields = register_map()["kernel[0].state"].fields

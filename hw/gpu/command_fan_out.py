@@ -1,5 +1,7 @@
 """Command fan-out: which SMs of a device a command goes to."""
 
+from typing import Any
+
 from amaranth.hdl import Cat, Module, Mux, Signal
 from amaranth.lib import data, wiring
 from amaranth.lib.data import View
@@ -89,7 +91,7 @@ class CommandFanOut(wiring.Component):
             "preempted": Out(g.sms), "resumed": Out(g.sms),
         })
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: Any):
         m = Module()
         g = self.geometry
         layout = register_layout(register_map()["command"])
@@ -144,7 +146,7 @@ class CommandFanOut(wiring.Component):
             self._remember(m, command, known, back)
         return m
 
-    def _remember(self, m, command, known, back):
+    def _remember(self, m: Module, command, known, back):
         """Note who takes a command."""
         for op, vector in ((Command.PREEMPT, self.preempted), (Command.RESUME, self.resumed)):
             with m.If((command.op == op) & self.accepted.any()):

@@ -1,5 +1,7 @@
 """Events of a device: what its SMs do together has ended when it has on all of them."""
 
+from typing import Any
+
 from amaranth.hdl import Cat, Module, Signal
 from amaranth.lib import data, wiring
 from amaranth.lib.data import View
@@ -76,7 +78,7 @@ class DeviceEvents(wiring.Component):
             "event": Out(register_layout(register_map()["event"])), "counted": Out(switch_event(g)),
         })
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: Any):
         m = Module()
         g = self.geometry
         layout = register_layout(register_map()["event"])
@@ -92,7 +94,7 @@ class DeviceEvents(wiring.Component):
         m.d.sync += sticky.as_value().eq(sticky.as_value() & ~self.clear | happens.as_value())
         return m
 
-    def _kernel(self, m, k, happens, over, waiting):
+    def _kernel(self, m: Module, k, happens, over, waiting):
         """The events of a kernel."""
         states = [self.states[i][k] for i in range(self.geometry.sms)]
         mine = self.members[k]
@@ -115,7 +117,7 @@ class DeviceEvents(wiring.Component):
         if self.geometry.profile:
             self._count(m, k, states, finished, over, waiting)
 
-    def _count(self, m, k, states, finished, over, waiting):
+    def _count(self, m: Module, k, states, finished, over, waiting):
         """Say how a switch of the kernel ended, once; kernels whose switches end in one cycle wait
         for each other."""
         g = self.geometry

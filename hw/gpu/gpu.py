@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 from amaranth.hdl import Module, Signal
 from amaranth.lib import wiring
@@ -60,7 +61,7 @@ class Gpu(wiring.Component):
         self.geometry, self.policy = g, policy
         super().__init__(device_ports(g))
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: Any):
         m = Module()
         m.submodules.uncore = uncore = Uncore(self.geometry, self.policy)
         for i, port in enumerate(uncore.sms):

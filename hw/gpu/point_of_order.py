@@ -1,5 +1,7 @@
 """The point of order: an atomic of one SM does not read what that of another is about to write."""
 
+from typing import Any
+
 from amaranth.hdl import Cat, Module, Mux, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In
@@ -48,7 +50,7 @@ class PointOfOrder(wiring.Component):
         self.locks = Signal(1 << LOCK_BITS)
         super().__init__({"ports": In(OrderPort()).array(self.owners)})
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: Any):
         m = Module()
         m.submodules.turns = turns = LeastRecent(self.owners)
         locks = self.locks

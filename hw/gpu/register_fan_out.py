@@ -86,7 +86,7 @@ class RegisterFanOut(wiring.Component):
             "reports": In(ReportPort(g)).array(g.sms), "members": In(g.sms).array(g.kernel_slots),
         })
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: Any):
         m = Module()
         g, host = self.geometry, self.host
         m.submodules.commands = commands = CommandFanOut(g)
@@ -127,7 +127,7 @@ class RegisterFanOut(wiring.Component):
         self._read(m, commands, combiner, masks["sm_read"], events.faults, shown)
         return m
 
-    def _access(self, m, sms):
+    def _access(self, m: Module, sms):
         """Return what goes to the SMs in this cycle: from the host, or else the queue processor."""
         host = self.host
         access = Signal(data.StructLayout({"address": ADDRESS_BITS, "data": 32, "write": 1,
@@ -147,7 +147,7 @@ class RegisterFanOut(wiring.Component):
         place = device_register_map()[name].address >> 2
         return self.host.write & (self.host.address[2:] == place)
 
-    def _switches(self, m, events):
+    def _switches(self, m: Module, events):
         """Return the registers that count switches, by path."""
         m.submodules.switches = switches = SwitchCounters(self.geometry)
         adopted = [report.adopted.valid << report.adopted.kernel for report in self.reports]
@@ -158,7 +158,7 @@ class RegisterFanOut(wiring.Component):
         return {f"kernel[{k}].switches_{name}": switches.counts[k][name]
                 for k in range(self.geometry.kernel_slots) for name in kernel_switches().members}
 
-    def _read(self, m, commands, combiner, read, faults, shown):
+    def _read(self, m: Module, commands, combiner, read, faults, shown):
         """Show a register of the device, or combine the words that the SMs answer."""
         g, host = self.geometry, self.host
         address = Signal.like(host.address)
@@ -194,7 +194,7 @@ class RegisterFanOut(wiring.Component):
         with m.If(own):
             m.d.comb += host.read_data.eq(word)
 
-    def _status(self, m, commands, combiner):
+    def _status(self, m: Module, commands, combiner):
         """The status has the error of the last command, of the device or of the first SM that
         refused it."""
         field = register_map()["status"].fields["error"]

@@ -1,6 +1,7 @@
 """TB dispatcher of several SMs: which TB each SM gets."""
 
 from collections.abc import Callable
+from typing import Any
 
 from amaranth.hdl import Cat, Module, Mux, Signal
 from amaranth.lib import data, wiring
@@ -41,14 +42,14 @@ class Policy(wiring.Component):
                           "warps": In(data.ArrayLayout(range(g.warps + 1), g.sms)),
                           "choice": Out(g.sms)})
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: Any):
         raise NotImplementedError
 
 
 class LeastLoaded(Policy):
     """The SM with the fewest warps; of equals the one whose last TB is longest ago."""
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: Any):
         m = Module()
         sms = range(self.geometry.sms)
         least = Signal(self.geometry.sms)  # claims with no smaller one
@@ -63,7 +64,7 @@ class LeastLoaded(Policy):
 class TakingTurns(Policy):
     """SMs take turns, whatever is on them."""
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: Any):
         m = Module()
         m.submodules.turns = turns = RoundRobin(self.geometry.sms)
         m.d.comb += [turns.requests.eq(self.claims), self.choice.eq(turns.grant)]
@@ -124,7 +125,7 @@ class TbDispatcher(wiring.Component):
             "launched": Out(data.ArrayLayout(32, g.kernel_slots)),
         })
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: Any):
         m = Module()
         g = self.geometry
         m.submodules.walker = walker = GridWalker(g)
@@ -163,7 +164,7 @@ class TbDispatcher(wiring.Component):
         self._adopt(m, walker)
         return m
 
-    def _adopt(self, m, walker):
+    def _adopt(self, m: Module, walker):
         """Add up what the SMs have launched of a kernel, and find the last TB, an SM a cycle."""
         g = self.geometry
         waiting = Signal(g.sms)

@@ -14,6 +14,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 from amaranth.hdl import Cat, Module, Signal
 from amaranth.lib import wiring
@@ -125,7 +126,7 @@ class Uncore(wiring.Component):
         trace = {"trace": Out(QueueTracePorts(g)).array(g.queues)} if g.queues else {}
         super().__init__({"sms": In(SmPort(g)).array(g.sms), **device_ports(g), **trace})
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: Any):
         m = Module()
         g = self.geometry
         queues = QueueRegisters(g) if g.queues else None
@@ -168,7 +169,7 @@ class Uncore(wiring.Component):
             self._writes(m, writers)
         return m
 
-    def _writes(self, m, writers):
+    def _writes(self, m: Module, writers):
         """Tell all SMs what one of them has written, or the queue processor, a write a cycle; they
         take turns."""
         m.submodules.writers = turns = RoundRobin(len(writers))
@@ -179,7 +180,7 @@ class Uncore(wiring.Component):
         m.d.comb += [wrote.ready.eq(turns.grant[i]) for i, wrote in enumerate(writers)]
         m.d.comb += [sm.writes.written.eq(written) for sm in self.sms]
 
-    def _queues(self, m, queues, registers, order, regular):
+    def _queues(self, m: Module, queues, registers, order, regular):
         """Return the queue processor, with its registers and its part of the bus."""
         g = self.geometry
         m.submodules.queue_registers = queues

@@ -1,5 +1,7 @@
 """A divider of one bit a cycle."""
 
+from typing import Any
+
 from amaranth.hdl import Cat, Module, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
@@ -36,7 +38,7 @@ class Divider(wiring.Component):
         super().__init__({"start": In(1), "dividend": In(width), "divisor": In(by),
                           "done": Out(1), "quotient": Out(width), "remainder": Out(by)})
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: Any):
         m = Module()
         divisor = Signal.like(self.divisor)
         left = Signal(range(self.width + 1))

@@ -6,6 +6,8 @@
             +--> spare --^
 """
 
+from typing import Any
+
 from amaranth.hdl import Module, Mux, Signal, Value
 from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
@@ -36,7 +38,7 @@ class SkidBuffer(wiring.Component):
         super().__init__({"input": In(stream.Signature(shape)),
                           "output": Out(stream.Signature(shape))})
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: Any):
         m = Module()
         given, shown = (Value.cast(port.payload) for port in (self.input, self.output))
         spare = Signal(len(given), reset_less=True)

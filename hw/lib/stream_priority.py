@@ -1,5 +1,7 @@
 """Two streams share one."""
 
+from typing import Any
+
 from amaranth.hdl import Module, Signal
 from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
@@ -32,7 +34,7 @@ class StreamPriority(wiring.Component):
         super().__init__({"first": In(signature), "second": In(signature),
                           "merged": Out(signature)})
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: Any):
         m = Module()
         held = Signal()
         take_second = self.second.valid & (held | ~self.first.valid)

@@ -44,7 +44,7 @@ class _BufferedFifo(wiring.Component):
             "w_data": In(width), "w_en": In(1), "w_rdy": Out(1), "r_data": Out(width),
             "r_rdy": Out(1), "r_en": In(1), "level": Out(range(depth + 1))})
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: Any):
         m = Module()
         inner = self.depth - 1
         attributes: Any = {"no_rw_check": 1, "ram_style": "block"}  # the stubs know strings alone
@@ -112,7 +112,7 @@ class StreamQueue(wiring.Component):
         super().__init__({"input": In(stream.Signature(shape)),
                           "output": Out(stream.Signature(shape)), "level": Out(range(depth + 1))})
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: Any):
         m = Module()
         kind = _BufferedFifo if self.buffered else fifo.SyncFIFO
         m.submodules.fifo = queue = kind(width=self.width, depth=self.depth)

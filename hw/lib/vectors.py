@@ -1,5 +1,7 @@
 """Blocks that work on vectors of one bit a warp: arbiters, counters in bit planes."""
 
+from typing import Any
+
 from amaranth.hdl import Cat, Module, Mux, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
@@ -42,7 +44,7 @@ class RoundRobin(wiring.Component):
         super().__init__({"requests": In(width), "valid": Out(1), "grant": Out(width),
                           "index": Out(max(1, ceil_log2(width)))})
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: Any):
         m = Module()
         above = Signal(self.width)  # the requesters after the last one granted
         upper = Signal(self.width)
@@ -91,7 +93,7 @@ class LeastRecent(wiring.Component):
         super().__init__({"requests": In(width), "grant": Out(width),
                           **({"served": In(width)} if told else {})})
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: Any):
         m = Module()
         everyone = range(self.width)
         # Of each and those above it: its last grant is longer ago than theirs. One bit a pair, so
@@ -146,7 +148,7 @@ class BitSlicedCounters(wiring.Component):
         super().__init__({"up": In(width), "down": In(width), "clear": In(width),
                           "any": Out(width), "full": Out(width)})
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: Any):
         m = Module()
         planes = [Signal(self.width, name=f"plane{bit}") for bit in range(self.bits)]
         carry = self.up & ~self.down

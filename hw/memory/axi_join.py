@@ -12,6 +12,8 @@
 R and B pass a two-entry buffer each where the port is that of a device.
 """
 
+from typing import Any
+
 from amaranth.hdl import Cat, Const, Module, Mux, Signal
 from amaranth.lib import fifo, wiring
 from amaranth.lib.wiring import In, Out
@@ -67,7 +69,7 @@ class AxiJoin(wiring.Component):
         super().__init__({"masters": In(Axi4(g, id_bits)).array(masters), "share": In(SHARE_BITS),
                           "axi": Out(Axi4(g, id_bits + self.number_bits))})
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: Any):
         m = Module()
         bus, masters = self.axi, self.masters
         self._requests(m, "ar", 1)
@@ -81,7 +83,7 @@ class AxiJoin(wiring.Component):
             self._responses(m, channel, fields, responses.get(channel))
         return m
 
-    def _responses(self, m, channel, fields, buffer):
+    def _responses(self, m: Module, channel, fields, buffer):
         """Connect a response channel, behind its `buffer` if it has one, to the master that the id
         names."""
         if buffer is None:
@@ -101,7 +103,7 @@ class AxiJoin(wiring.Component):
             readies.append((named == n) & getattr(master, f"{channel}ready"))
         m.d.comb += ready.eq(Cat(readies).any() | (named >= len(self.masters)))
 
-    def _requests(self, m, channel, allowed):
+    def _requests(self, m: Module, channel, allowed):
         """Put a master's request into the address register of `channel` when that is free; return
         the vector of the one whose request is taken."""
         names = ("addr", "len", "size", "burst")
@@ -126,11 +128,11 @@ class AxiJoin(wiring.Component):
                              for name in names]
         return chosen
 
-    def _choose(self, m, channel, wanted, chosen, beats):
+    def _choose(self, m: Module, channel, wanted, chosen, beats):
         """Return a vector of one of the masters that are `wanted`."""
         raise NotImplementedError
 
-    def _write_data(self, m, order):
+    def _write_data(self, m: Module, order):
         """Pass the beats of the master whose burst is first in `order` through a register."""
         bus = self.axi
         free = Signal()
@@ -148,7 +150,7 @@ class AxiJoin(wiring.Component):
 class FairJoin(AxiJoin):
     """Masters take turns, a burst each."""
 
-    def _choose(self, m, channel, wanted, chosen, beats):
+    def _choose(self, m: Module, channel, wanted, chosen, beats):
         m.submodules[f"{channel}_turns"] = turns = RoundRobin(len(self.masters))
         m.d.comb += turns.requests.eq(wanted)
         return turns.grant
@@ -158,7 +160,7 @@ class PriorityJoin(AxiJoin):
     """Earlier masters go first, but for the `share` that the last one is guaranteed
     (`GuaranteedShare`)."""
 
-    def _choose(self, m, channel, wanted, chosen, beats):
+    def _choose(self, m: Module, channel, wanted, chosen, beats):
         m.submodules[f"{channel}_share"] = guaranteed = GuaranteedShare(self.geometry)
         last = getattr(self.masters[-1], f"{channel}valid")
         m.d.comb += [guaranteed.share.eq(self.share), guaranteed.waits.eq(last),

@@ -1,5 +1,7 @@
 """Beat splitter: lines from a bus that is wider than what a cache takes in a cycle."""
 
+from typing import Any
+
 from amaranth.hdl import Module, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
@@ -60,7 +62,7 @@ class BeatSplitter(wiring.Component):
         self.geometry = g
         super().__init__({"cache": In(ReadPort(cache_geometry(g))), "port": Out(ReadPort(g))})
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: Any):
         m = Module()
         g, port, cache = self.geometry, self.port, self.cache
         m.submodules.beats = beats = StreamQueue(port.beat.payload.shape(),

@@ -1,5 +1,7 @@
 """Constant cache: direct mapped, 128-byte lines, one fill at a time."""
 
+from typing import Any
+
 from amaranth.hdl import Cat, Const, Module, Signal
 from amaranth.lib import data, wiring
 from amaranth.lib.memory import Memory
@@ -65,7 +67,7 @@ class ConstantCache(wiring.Component):
             "port": Out(ReadPort(g)),
         })
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: Any):
         m = Module()
         g = self.geometry
         line_bits = exact_log2(g.constant_lines)

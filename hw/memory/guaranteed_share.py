@@ -1,5 +1,7 @@
 """Guaranteed share: when the last port of a bus channel goes before the others."""
 
+from typing import Any
+
 from amaranth.hdl import Module, Mux, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
@@ -57,7 +59,7 @@ class GuaranteedShare(wiring.Component):
                           "extra_beats": In(range(g.burst_beats)),
                           "debt": Out(range(PERIOD * g.burst_beats + 1)), "urgent": Out(1)})
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: Any):
         m = Module()
         most = self.geometry.burst_beats
         limit = PERIOD * most

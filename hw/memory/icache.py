@@ -1,6 +1,8 @@
 """Instruction cache: direct mapped, 128-byte lines, one fill at a time, hits under a miss,
 next line fetched along."""
 
+from typing import Any
+
 from amaranth.hdl import Cat, Const, Module, Mux, Signal
 from amaranth.lib import data, wiring
 from amaranth.lib.memory import Memory
@@ -74,7 +76,7 @@ class InstructionCache(wiring.Component):
             "port": Out(ReadPort(g)),
         })
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: Any):
         m = Module()
         g = self.geometry
         self._line_bits = exact_log2(g.icache_lines)

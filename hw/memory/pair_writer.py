@@ -1,5 +1,7 @@
 """Pair writer: 64-bit words to memory, one at a time."""
 
+from typing import Any
+
 from amaranth.hdl import Const, Module, Mux, Signal
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
@@ -44,7 +46,7 @@ class PairWriter(wiring.Component):
         super().__init__({"pair": In(stream.Signature(pair())), "done": Out(1), "error": Out(1),
                           "port": Out(WritePort(g))})
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: Any):
         m = Module()
         g, port = self.geometry, self.port
         held = Signal(pair())

@@ -1,5 +1,7 @@
 """Word reader: 32-bit words from memory, one a cycle."""
 
+from typing import Any
+
 from amaranth.hdl import Module, Mux, Signal
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
@@ -48,7 +50,7 @@ class WordReader(wiring.Component):
         super().__init__({"job": In(stream.Signature(words_job())),
                           "word": Out(stream.Signature(read_word())), "port": Out(ReadPort(g))})
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: Any):
         m = Module()
         g, port = self.geometry, self.port
         low = exact_log2(g.bus_bytes)

@@ -16,6 +16,8 @@ Lin et al. IV-B (context format, Fig. 12) and IV-C (pipelines, Fig. 13); commit 
 `arch.context`.
 """
 
+from typing import Any
+
 from amaranth.hdl import Cat, Module, Mux, Signal
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
@@ -207,7 +209,7 @@ class PreemptEngine(wiring.Component):
             "read_port": Out(ReadPort(g)), "write_port": Out(WritePort(g)),
         })
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: Any):
         m = Module()
         g = self.geometry
         m.submodules.sequencer = sequencer = Sequencer(g)
@@ -260,7 +262,7 @@ class PreemptEngine(wiring.Component):
                                   record_writer)]
         return m
 
-    def _commands(self, m, sequencer, preempt, resume):
+    def _commands(self, m: Module, sequencer, preempt, resume):
         """Command, result, and the dispatcher's side of both sequencers."""
         wiring.connect(m, wiring.flipped(self.command), sequencer.command)
         m.d.comb += [
@@ -286,7 +288,7 @@ class PreemptEngine(wiring.Component):
                 Mux(sequencer.pending & sequencer.accepted.options.trap, preempt.wanted, 0))
         wiring.connect(m, resume.admit, wiring.flipped(self.admit))
 
-    def _asked(self, m):
+    def _asked(self, m: Module):
         """Return whether an admission is not answered yet. Who is killed meanwhile drops the
         answer; the next resume must not take it for its own."""
         asked = Signal()
@@ -296,7 +298,7 @@ class PreemptEngine(wiring.Component):
             m.d.sync += asked.eq(1)
         return asked
 
-    def _save(self, m, preempt, save):
+    def _save(self, m: Module, preempt, save):
         """Save pipeline: TBs in, views and data from the core."""
         if not self.geometry.in_place:
             wiring.connect(m, preempt.target, save.target)
@@ -315,7 +317,8 @@ class PreemptEngine(wiring.Component):
             save.row_data.eq(core.shared.row_data),
         ]
 
-    def _stay(self, m, forgets, sequencer, preempt, resume, save, restore, commit, saved, counts):
+    def _stay(self, m: Module, forgets, sequencer, preempt, resume, save, restore, commit, saved,
+              counts):
         """What stays on the SM of preempted TBs, and how it gets to memory."""
         m.submodules.staying = table = StayingTable(self.geometry)
         m.submodules.masks = masks = StayingMasks(self.geometry)
@@ -370,7 +373,7 @@ class PreemptEngine(wiring.Component):
         m.d.comb += saved.chosen.eq(Mux(evicting, table.shown.what.entry, preempt.select))
         wiring.connect(m, restore.load, wiring.flipped(self.core.registers.load))
 
-    def _heads(self, m, sequencer, preempt, resume, commit, saved):
+    def _heads(self, m: Module, sequencer, preempt, resume, commit, saved):
         """Committer: heads of the resume sequencer, its events to both."""
         wiring.connect(m, commit.port, wiring.flipped(self.write_port))
         accepted, options = sequencer.accepted, sequencer.accepted.options
@@ -397,7 +400,7 @@ class PreemptEngine(wiring.Component):
             m.d.comb += [part.head_event.eq(commit.event), part.write_error.eq(commit.error),
                          part.commit_idle.eq(commit.idle)]
 
-    def _restore(self, m, resume, adopt, reader, unpacker, entries, restore, checker, jobs):
+    def _restore(self, m: Module, resume, adopt, reader, unpacker, entries, restore, checker, jobs):
         """Reader and unpacker, the entries and the streams that they bring,
         and what becomes of them."""
         wiring.connect(m, reader.port, wiring.flipped(self.read_port))
@@ -431,7 +434,7 @@ class PreemptEngine(wiring.Component):
             restore.level.eq(unpacker.level),
         ]
 
-    def _read(self, m, sequencer, adopt, ahead, reader, unpacker, record, entries, restore):
+    def _read(self, m: Module, sequencer, adopt, ahead, reader, unpacker, record, entries, restore):
         """What a resume and an adoption read: who asks, and who takes the words."""
         job = reader.job
         for part, mine in ((adopt, sequencer.adopting), (ahead, ~sequencer.adopting)):
@@ -445,7 +448,7 @@ class PreemptEngine(wiring.Component):
                      record.level.eq(Mux(adopt.reading, unpacker.level, 0)),
                      record.words.eq(unpacker.words)]
 
-    def _read_ahead(self, m, sequencer, resume, ahead, reader, saved):
+    def _read_ahead(self, m: Module, sequencer, resume, ahead, reader, saved):
         """What a resume reads: the entries, and the streams of those that are saved."""
         m.d.comb += [
             ahead.begin.eq(sequencer.begin_resume), ahead.look.eq(resume.look),
@@ -457,7 +460,7 @@ class PreemptEngine(wiring.Component):
             ahead.increments.eq(saved.increments), ahead.completed.eq(saved.completed),
         ]
 
-    def _adopt(self, m, sequencer, adopt, record, entries, saved, generations):
+    def _adopt(self, m: Module, sequencer, adopt, record, entries, saved, generations):
         """An adoption: record, entries and their generations."""
         m.d.comb += [
             generations.start.eq(sequencer.check | adopt.check),
@@ -485,7 +488,7 @@ class PreemptEngine(wiring.Component):
             sequencer.record_generation.eq(record.record.generation),
         ]
 
-    def _record(self, m, sequencer, save, commit, writer, generations, saved):
+    def _record(self, m: Module, sequencer, save, commit, writer, generations, saved):
         """The kernel's record: what it says, and its burst among those of the save pipeline."""
         kernel = sequencer.accepted.kernel
         rows = [self.resident[t] for t in range(self.geometry.tb_slots)]
@@ -515,7 +518,7 @@ class PreemptEngine(wiring.Component):
             saved.tally.eq(save.done),
         ]
 
-    def _rows(self, m, resuming, save, restore):
+    def _rows(self, m: Module, resuming, save, restore):
         """Shared-memory rows: read by a save, written by a restore, never both at a time."""
         row = self.core.shared.row
         m.d.comb += [
@@ -526,7 +529,7 @@ class PreemptEngine(wiring.Component):
             save.row.ready.eq(~resuming & row.ready),
         ]
 
-    def _clean(self, m, preempt, resume):
+    def _clean(self, m: Module, preempt, resume):
         """All that a TB has on the SM is in its base."""
         if not self.geometry.checkpoints:
             return
@@ -541,7 +544,7 @@ class PreemptEngine(wiring.Component):
             lines.count.eq(row.lines),
         ]
 
-    def _count(self, m, sequencer, preempt, resume, save, ahead, commit, counts):
+    def _count(self, m: Module, sequencer, preempt, resume, save, ahead, commit, counts):
         """Counters."""
         asked = ahead.read_job.valid & ahead.read_job.ready & ~ahead.requested  # for an entry
         restores = sequencer.resuming & (

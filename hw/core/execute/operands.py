@@ -10,6 +10,8 @@ An instruction whose operands are in different banks takes `beats` cycles; regis
 bank are read in turn, in the order of the operand registers.
 """
 
+from typing import Any
+
 from amaranth.hdl import Cat, Module, Mux, Signal
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
@@ -103,7 +105,7 @@ class OperandCollector(wiring.Component):
             "output": Out(stream.Signature(collected(g))), "holding": Out(g.warps),
         })
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: Any):
         m = Module()
         g = self.geometry
         slot = Signal(issue(g))      # the instruction being read
@@ -162,7 +164,7 @@ class OperandCollector(wiring.Component):
                    op.reads_d & four | op.reads_b & op.pair_b,
                    op.reads_d & four | op.reads_c & op.pair_c, op.reads_a & op.pair_a)
 
-    def _registers(self, m, slot):
+    def _registers(self, m: Module, slot):
         """Return the physical register number of each operand, and its valid bit."""
         op, found = slot.op, []
         sources = (op.a, Mux(op.reads_d, op.d, op.b), Mux(op.reads_d, op.d + 1, op.c),
@@ -175,7 +177,7 @@ class OperandCollector(wiring.Component):
             found.append((number, self.valid_row.bit_select(register, 1)))
         return found
 
-    def _grant(self, m, left, numbers, beat, granted):
+    def _grant(self, m: Module, left, numbers, beat, granted):
         """Let each bank read the first operand left in it, for every operand that is the same
         register."""
         for k, number in enumerate(numbers):
@@ -189,7 +191,7 @@ class OperandCollector(wiring.Component):
                 with m.If(granted[k] & (number[:BANK_BITS] == bank)):
                     m.d.comb += [read.valid.eq(1), read.row.eq(row_of(self.geometry, number, beat))]
 
-    def _collect(self, m, k, stall, granted, constant, number, valid):
+    def _collect(self, m: Module, k, stall, granted, constant, number, valid):
         """Load operand register k a cycle after its read;
         a and b that are not registers are constants."""
         load = Signal(name=f"load_{k}")

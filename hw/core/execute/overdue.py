@@ -4,6 +4,8 @@ Elsewhere it goes last, so that a save or a restore takes nothing from who runs 
 neighbour that uses a port in every cycle must not hold it up for ever.
 """
 
+from typing import Any
+
 from amaranth.hdl import Module, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
@@ -31,7 +33,7 @@ class Overdue(wiring.Component):
     def __init__(self):
         super().__init__({"waits": In(1), "over": Out(1)})
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: Any):
         m = Module()
         count = Signal(range(MOST_WAIT + 1))
         m.d.comb += self.over.eq(count == MOST_WAIT)

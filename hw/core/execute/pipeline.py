@@ -23,6 +23,8 @@ cycle 3; while the unit does not take one, the stages before it stand still and 
 behind it go on to complete. Those units write registers and predicates when the ALU does not.
 """
 
+from typing import Any
+
 from amaranth.hdl import Const, Module, Signal
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
@@ -112,7 +114,7 @@ class ExecutePipeline(wiring.Component):
                                                       "write": payload.predicate_write(g)})),
         })
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: Any):
         m = Module()
         g = self.geometry
         m.submodules.operands = operands = OperandCollector(g)
@@ -146,7 +148,7 @@ class ExecutePipeline(wiring.Component):
         ]
         return m
 
-    def _connect_reads(self, m, operands, registers, flags):
+    def _connect_reads(self, m: Module, operands, registers, flags):
         """Connect issue, register reads and valid bits, and the preemption unit's reads."""
         state = self.state
         wiring.connect(m, wiring.flipped(self.issue.op), operands.issue)
@@ -169,7 +171,7 @@ class ExecutePipeline(wiring.Component):
             state.flags.valid.eq(flags.flags_valid), state.flags.dirty.eq(flags.flags_dirty),
         ]
 
-    def _connect_writes(self, m, write_back, registers, flags):
+    def _connect_writes(self, m: Module, write_back, registers, flags):
         """Connect register writes, valid bits and releases."""
         for row in MEMORY_UNITS:
             wiring.connect(m, wiring.flipped(getattr(self, f"{row.name}_access").write),
@@ -182,7 +184,7 @@ class ExecutePipeline(wiring.Component):
             self.trace_write.eq(write_back.trace),
         ]
 
-    def _connect_predicates(self, m, predicates, write_back):
+    def _connect_predicates(self, m: Module, predicates, write_back):
         """Connect predicate writes and releases, the front end's and the preemption unit's side of
         the predicates."""
         released, written = self.issue.release_predicate, write_back.write
@@ -204,7 +206,7 @@ class ExecutePipeline(wiring.Component):
             flags.predicates_written.eq(predicates.written),
         ]
 
-    def _memory_operations(self, m, output):
+    def _memory_operations(self, m: Module, output):
         """Offer beats of loads, stores and atomics to their unit, with the address of each lane."""
         op, operands = output.payload.operation, output.payload.operands
         address = Signal(data.ArrayLayout(32, self.geometry.lanes))
@@ -223,7 +225,7 @@ class ExecutePipeline(wiring.Component):
             with m.If(op.unit == unit):
                 m.d.comb += output.ready.eq(port.ready)
 
-    def _side_units(self, m, output, write_back, predicate_back):
+    def _side_units(self, m: Module, output, write_back, predicate_back):
         """Instantiate the units that take an instruction for several cycles,
         and offer them beats with operands."""
         g, op, operands = self.geometry, output.payload.operation, output.payload.operands
@@ -241,7 +243,7 @@ class ExecutePipeline(wiring.Component):
             if row.writes_predicates:
                 wiring.connect(m, block.predicate, getattr(predicate_back, f"{row.name}_predicate"))
 
-    def _scalars(self, m, operands):
+    def _scalars(self, m: Module, operands):
         """Give operand b its constants."""
         m.submodules.scalars = scalars = ScalarSource(self.geometry)
         m.d.comb += [
@@ -252,7 +254,7 @@ class ExecutePipeline(wiring.Component):
             operands.immediate.eq(scalars.value),
         ]
 
-    def _stages(self, m, output):
+    def _stages(self, m: Module, output):
         """Carry what write back needs beside the lanes; return it as it is at write back."""
         g, op = self.geometry, output.payload.operation
         names = ("warp", "base", "d", "writes_d", "pd", "writes_pd", "beat", "last", "mask")
@@ -263,7 +265,7 @@ class ExecutePipeline(wiring.Component):
         m.d.comb += [stage[name].eq(op[name]) for name in names]
         return delayed(m, "stage", stage, g.alu_latency - 1)
 
-    def _results(self, m, operands):
+    def _results(self, m: Module, operands):
         """Instantiate the lanes and the thread index;
         return register and predicate results at write back."""
         g, collected = self.geometry, operands.output.payload
@@ -300,7 +302,7 @@ class ExecutePipeline(wiring.Component):
         extra = g.alu_latency - 1 - FloatUnit.LATENCY
         return delayed(m, "result", result, extra), delayed(m, "predicate", predicate, extra)
 
-    def _register_write(self, m, stage, result):
+    def _register_write(self, m: Module, stage, result):
         """Return the register write of an ALU result."""
         write = Signal(payload.register_write(self.geometry))
         m.d.comb += [write[name].eq(stage[name])

@@ -1,5 +1,7 @@
 """Predicate registers: seven a warp slot, each a bit a lane."""
 
+from typing import Any
+
 from amaranth.hdl import Cat, Const, Module, Mux, Signal
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.memory import Memory
@@ -74,7 +76,7 @@ class PredicateWriteBack(wiring.Component):
                for name in PREDICATE_WRITERS},
         })
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: Any):
         m = Module()
         m.submodules.arbiter = arbiter = RoundRobin(len(PREDICATE_WRITERS))
         streams = [getattr(self, f"{name}_predicate") for name in PREDICATE_WRITERS]
@@ -138,7 +140,7 @@ class PredicateFile(wiring.Component):
             "written": Out(PREDICATES),
         })
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: Any):
         m = Module()
         g, write, restore = self.geometry, self.write.write, self.restore
         valid = self.write.valid
@@ -168,7 +170,7 @@ class PredicateFile(wiring.Component):
         ]
         return m
 
-    def _read(self, m, warp, predicate, row, value):
+    def _read(self, m: Module, warp, predicate, row, value):
         """Read one predicate of `warp`, whose written bits are `row`."""
         port = self.values.read_port(domain="comb")
         m.d.comb += port.addr.eq(Cat(predicate, warp))
@@ -177,7 +179,7 @@ class PredicateFile(wiring.Component):
         with m.Else():
             m.d.comb += value.eq(Mux(row.bit_select(predicate, 1), port.data, 0))
 
-    def _written_rows(self, m, place):
+    def _written_rows(self, m: Module, place):
         """Keep the written bits; return those of the selected and saved warp, and of the `place`
         that is written."""
         warps = self.geometry.warps

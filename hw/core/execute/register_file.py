@@ -1,5 +1,7 @@
 """Vector register file: four banks, one read and one write port each."""
 
+from typing import Any
+
 from amaranth.hdl import Cat, Module, Mux, Signal
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.data import View
@@ -82,7 +84,7 @@ class RegisterFile(wiring.Component):
                                            "mask": g.lanes, "data": words})),
         })
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: Any):
         m = Module()
         g, write, wanted = self.geometry, self.write, self.save_read.payload
         register = Signal(physical(g))

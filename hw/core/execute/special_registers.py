@@ -5,6 +5,8 @@ the thread index within the block is computed beside the lanes (`ThreadIndex`) a
 result.
 """
 
+from typing import Any
+
 import numpy as np
 from amaranth.hdl import C, Cat, Module, Mux, Signal
 from amaranth.lib import data, wiring
@@ -62,7 +64,7 @@ class ScalarSource(wiring.Component):
             "cycle": In(64), **sm_number(g), "operation": In(operation(g)), "value": Out(32),
         })
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: Any):
         m = Module()
         op, offset = self.operation, self.operation.imm
         with m.If(op.alu == AluOp.S2R):
@@ -139,7 +141,7 @@ class ThreadIndex(wiring.Component):
         x, y = linear - row * np.uint64(block_x), row - plane * np.uint64(block_y)
         return x.astype(np.uint32), y.astype(np.uint32), plane.astype(np.uint32)
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: Any):
         m = Module()
         g, op = self.geometry, self.operation
         block = data.StructLayout({"warp": below(g.max_block_warps),
@@ -171,7 +173,7 @@ class ThreadIndex(wiring.Component):
         in_warp = Cat(C(lane, exact_log2(g.lanes)), block.beat[:exact_log2(g.beats)])
         return in_warp, Cat(in_warp, block.warp)[:INDEX_BITS]
 
-    def _lane(self, m, lane, first, second, third):
+    def _lane(self, m: Module, lane, first, second, third):
         """Return the value of one lane at stage 4:
         a row and a plane by two divisions, with their remainders."""
         row = Signal(INDEX_BITS, name=f"row_{lane}", reset_less=True)

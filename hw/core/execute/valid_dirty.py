@@ -8,6 +8,8 @@ bits alone. Both rows of a warp whose registers have stayed on the SM while it w
 at once (Lin et al. III-A).
 """
 
+from typing import Any
+
 from amaranth.hdl import Const, Module, Mux, Signal
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.memory import Memory
@@ -71,7 +73,7 @@ class ValidDirty(wiring.Component):
             "flags_dirty": Out(MAX_REGISTERS),
         })
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: Any):
         m = Module()
         warps = self.geometry.warps
         fresh = Signal(warps, init=(1 << warps) - 1)

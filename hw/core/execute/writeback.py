@@ -5,6 +5,8 @@ which go before the units once they have waited for `MOST_WAIT` cycles. While on
 an ALU result, `throttle` holds back one ALU instruction in two, so it gets the port.
 """
 
+from typing import Any
+
 from amaranth.hdl import Cat, Module, Mux, Signal
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
@@ -102,7 +104,7 @@ class WriteBack(wiring.Component):
             "trace": Out(data.StructLayout({"valid": 1, "write": write})),
         })
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: Any):
         m = Module()
         g = self.geometry
         chosen = Signal(register_write(g))
@@ -125,7 +127,7 @@ class WriteBack(wiring.Component):
         ]
         return m
 
-    def _choose(self, m, chosen, valid, restoring):
+    def _choose(self, m: Module, chosen, valid, restoring):
         """Arbitrate, and ask for a bubble when somebody waits for the ALU."""
         m.submodules.arbiter = arbiter = RoundRobin(len(WRITERS))
         result, restore = self.result, self.restore_write

@@ -1,5 +1,7 @@
 """Barrier unit: releases the warps of a thread block (TB) that all wait at the same barrier."""
 
+from typing import Any
+
 from amaranth.hdl import Module, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
@@ -66,7 +68,7 @@ class BarrierUnit(wiring.Component):
             "mismatch_index": Out(range(max(2, g.warps))),
         })
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: Any):
         m = Module()
         warps = self.geometry.warps
         blocked = Signal(warps)

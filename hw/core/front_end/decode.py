@@ -75,7 +75,7 @@ class Decoder(wiring.Component):
         self.yields = yields
         super().__init__({"word": In(8 * INSTRUCTION_BYTES), "decoded": Out(payload.decoded())})
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: Any):
         m = Module()
         row = Signal(_ROW)
         with m.Switch(self.word[LIVE_BITS:]):

@@ -9,6 +9,8 @@ preemption points.
               one of them alone: PC += 1; anything else: into the buffer
 """
 
+from typing import Any
+
 from amaranth.hdl import Array, Cat, Const, Module, Mux, Signal
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
@@ -104,7 +106,7 @@ class FetchUnit(wiring.Component):
             **({"lookup": Out(cache_lookup())} if observed else {}),
         })
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: Any):
         m = Module()
         g = self.geometry
         m.submodules.cache = cache = InstructionCache(cache_geometry(g))

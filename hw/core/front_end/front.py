@@ -13,6 +13,8 @@
     WarpGenerations --generations--> LoadStore, ConstantUnit   (forget: all blocks of a warp's slot)
 """
 
+from typing import Any
+
 from amaranth.hdl import Array, Module, Mux, Signal
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
@@ -152,7 +154,7 @@ class FrontEnd(wiring.Component):
                else {}),
         })
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: Any):
         m = Module()
         g = self.geometry
         m.submodules.fetch = fetch = FetchUnit(g, self.observed)

@@ -1,5 +1,7 @@
 """Generations of the warp slots: which accesses are those of warps that were forgotten."""
 
+from typing import Any
+
 from amaranth.hdl import Module, Signal
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
@@ -39,7 +41,7 @@ class WarpGenerations(wiring.Component):
         super().__init__({"forget": In(g.warps), "lingering": In(1), "able": Out(g.warps),
                           "generations": Out(payload.generations(g))})
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: Any):
         m = Module()
         warps = self.geometry.warps
         carry = spent_carry = self.forget

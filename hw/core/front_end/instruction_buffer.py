@@ -1,5 +1,7 @@
 """Instruction buffer: the one instruction each warp holds between fetch and issue."""
 
+from typing import Any
+
 from amaranth.hdl import Module, Signal
 from amaranth.lib import data, wiring
 from amaranth.lib.memory import Memory
@@ -85,7 +87,7 @@ class InstructionBuffer(wiring.Component):
             "warp": In(warp), "instruction": Out(fetched(g)),
         })
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: Any):
         m = Module()
         warps = self.geometry.warps
         m.submodules.entries = entries = Memory(

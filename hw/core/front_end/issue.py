@@ -1,6 +1,8 @@
 """Issue stage: one warp instruction a cycle;
 resolves branches, exits, barriers and preemption points itself."""
 
+from typing import Any
+
 from amaranth.hdl import Cat, Const, Module, Mux, Signal
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
@@ -183,7 +185,7 @@ class IssueStage(wiring.Component):
             **({"requests": Out(g.warps), "grant": Out(g.warps)} if observed else {}),
         })
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: Any):
         m = Module()
         size = self.geometry.warp_size
         m.submodules.arbiter = self._arbiter = RoundRobin(self.geometry.warps)

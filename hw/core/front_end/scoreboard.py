@@ -1,5 +1,7 @@
 """Scoreboard: which registers, predicates and memory operations of each warp are outstanding."""
 
+from typing import Any
+
 from amaranth.hdl import Cat, Const, Module, Mux, Signal
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
@@ -103,7 +105,7 @@ class Scoreboard(wiring.Component):
             **({"far": Out(g.warps)} if observed else {}),
         })
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: Any):
         m = Module()
         g = self.geometry
         register = Signal(g.regs_per_thread)
@@ -209,7 +211,7 @@ class OutstandingOperations(wiring.Component):
             **{f"{name}_full": Out(g.warps) for name in kinds.values()},
         })
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: Any):
         m = Module()
         warps = self.geometry.warps
         for kind, name in self._kinds.items():

@@ -195,7 +195,7 @@ class SimtStack(wiring.Component):
                 "reconv": PC_BITS}), 2)),
         })
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: Any):
         m = Module()
         stacks = _Stacks(m, self.geometry)
         raw = stacks.raw

@@ -12,6 +12,8 @@
     cycle 6   the warp may issue an instruction that touches uniform registers
 """
 
+from typing import Any
+
 import numpy as np
 from amaranth.hdl import Module, Mux, Signal
 from amaranth.lib import data, stream, wiring
@@ -99,7 +101,7 @@ class UniformUnit(wiring.Component):
                                           np.uint32(c), False, False)
         return int(value[0]), bool(test[0])
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: Any):
         m = Module()
         m.submodules.queue = queue = StreamQueue(self._entry, self.LATENCY)
         taken = Signal()

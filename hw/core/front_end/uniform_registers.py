@@ -1,5 +1,7 @@
 """The uniform registers of the warps: 32 words each, kept as pairs."""
 
+from typing import Any
+
 from amaranth.hdl import Cat, Module, Mux, Signal
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.memory import Memory
@@ -88,7 +90,7 @@ class UniformRegisters(wiring.Component):
             "trace": Out(payload.uniform_trace(g)),
         })
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: Any):
         m = Module()
         warps = self.geometry.warps
         write = self._choose(m)

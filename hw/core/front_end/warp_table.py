@@ -1,5 +1,7 @@
 """Warp table: who occupies each warp slot, and in which state it is."""
 
+from typing import Any
+
 from amaranth.hdl import Module, Mux, Signal
 from amaranth.lib import data, wiring
 from amaranth.lib.memory import Memory
@@ -150,7 +152,7 @@ class WarpTable(wiring.Component):
             "view_live": Out(data.ArrayLayout(LIVE_BITS, 2)),
         })
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: Any):
         m = Module()
         warps = self.geometry.warps
         fresh = Signal(warps)  # initialised in this cycle

@@ -1,6 +1,8 @@
 """Shared-memory bank conflicts: which lanes are served in one pass,
 and what each bank does for them."""
 
+from typing import Any
+
 from amaranth.hdl import Cat, Const, Module, Mux, Signal
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
@@ -60,7 +62,7 @@ class BankConflicts(wiring.Component):
             "banks": Out(access).array(g.lanes),
         })
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: Any):
         m = Module()
         lanes = range(self.geometry.lanes)
         wanted = [Signal(len(lanes), name=f"wanted_{i}") for i in lanes]
@@ -84,7 +86,7 @@ class BankConflicts(wiring.Component):
         return m
 
 
-def _before(m, values):
+def _before(m: Module, values):
     """For each value the OR of those before it, as a tree of logarithmic depth (Sklansky 1960)."""
     sums = list(values)
     level = 0

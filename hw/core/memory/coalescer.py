@@ -1,5 +1,7 @@
 """Coalescing: the lanes of a global access become accesses to aligned 128-byte segments."""
 
+from typing import Any
+
 from amaranth.hdl import Cat, Module, Mux, Signal
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
@@ -78,7 +80,7 @@ class Coalescer(wiring.Component):
             "segment": Out(stream.Signature(segment(g, slots))),
         })
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: Any):
         m = Module()
         g, op, out = self.geometry, self.head.op, self.segment
         started = Signal()  # a segment of the instruction was found

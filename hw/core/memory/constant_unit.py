@@ -7,6 +7,8 @@
                             +- start                   +- ConstantCache, fault
 """
 
+from typing import Any
+
 from amaranth.hdl import Cat, Module, Mux, Signal, signed
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
@@ -120,7 +122,7 @@ class ConstantUnit(wiring.Component):
             **({"lookup": Out(cache_lookup())} if observed else {}),
         })
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: Any):
         m = Module()
         g = self.geometry
         m.submodules.queue = queue = OperationQueue(g, Fault.CONSTANT_BOUND, words=0)
@@ -150,7 +152,7 @@ class ConstantUnit(wiring.Component):
                      completion.lingering.eq(backlog.left | cache.lingering)]
         return m
 
-    def _bound(self, m, queue):
+    def _bound(self, m: Module, queue):
         """Find the lanes of the beat on `op` that reach beyond the kernel's constants or its
         parameters."""
         op = self.access.op.payload
@@ -164,7 +166,7 @@ class ConstantUnit(wiring.Component):
                          queue.beyond.eq(Cat(op.address[i] > limit
                                              for i in range(self.geometry.lanes)))]
 
-    def _select(self, m, queue, looked, looking, free):
+    def _select(self, m: Module, queue, looked, looking, free):
         """Take the oldest instruction apart into passes:
         register by register, beat by beat, address by address."""
         g, op = self.geometry, queue.head.op
@@ -224,7 +226,7 @@ class ConstantUnit(wiring.Component):
                 looked.address.eq(Mux(bad, op.fault_address, offset)),
             ]
 
-    def _look_up(self, m, cache, looked, looking, free, found, finding, space, spoiled):
+    def _look_up(self, m: Module, cache, looked, looking, free, found, finding, space, spoiled):
         """Look the pass up until its line has come; report faults."""
         address = Signal(ADDRESS_BITS)
         base = Signal(ADDRESS_BITS - _ROW_BITS)  # rows
@@ -261,7 +263,7 @@ class ConstantUnit(wiring.Component):
         if self.observed:
             self._observe(m, cache, moves)
 
-    def _observe(self, m, cache, moves):
+    def _observe(self, m: Module, cache, moves):
         """Show each lookup when it ends: it missed if it asked more than once."""
         waited = Signal()
         asks = cache.request.valid
@@ -271,7 +273,7 @@ class ConstantUnit(wiring.Component):
             m.d.sync += waited.eq(1)
         m.d.comb += [self.lookup.valid.eq(moves & asks), self.lookup.missed.eq(waited)]
 
-    def _result(self, m, row, found, finding, space):
+    def _result(self, m: Module, row, found, finding, space):
         """Collect the lanes of a beat over its passes and write it, or one value of all passes;
         return when an instruction has ended."""
         g, write, uniform = self.geometry, self.access.write, self.uniform

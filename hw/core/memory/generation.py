@@ -1,5 +1,7 @@
 """Accesses whose warp was forgotten: which they are, and whether any is left."""
 
+from typing import Any
+
 from amaranth.hdl import Cat, Module, Signal, Value
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
@@ -50,7 +52,7 @@ class Backlog(wiring.Component):
         self.depth = depth
         super().__init__({"enter": In(1), "leave": In(1), "mark": In(1), "left": Out(1)})
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: Any):
         m = Module()
         within = Signal(range(self.depth + 1))
         after = Signal(range(self.depth + 1))

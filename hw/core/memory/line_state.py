@@ -1,5 +1,7 @@
 """Valid and dirty bits of the shared-memory lines."""
 
+from typing import Any
+
 from amaranth.hdl import Const, Module, Mux, Signal
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
@@ -45,7 +47,7 @@ class LineState(wiring.Component):
             "dirty": Out(g.shared_lines),
         })
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: Any):
         m = Module()
         lines = self.geometry.shared_lines
         kept, dirt = self._outside(m, self.clear), self._outside(m, self.clean)
@@ -59,7 +61,7 @@ class LineState(wiring.Component):
                      self.dirty.eq(self.dirty & kept & dirt | marked)]
         return m
 
-    def _outside(self, m, span):
+    def _outside(self, m: Module, span):
         """Return the vector of the lines that are not in a range."""
         lines = self.geometry.shared_lines
         everything = Const((1 << lines) - 1, lines)
@@ -73,7 +75,7 @@ class LineState(wiring.Component):
         return outside
 
 
-def look_up_bit(m, target, vector, position):
+def look_up_bit(m: Module, target, vector, position):
     """Assign ``vector[position]`` to `target`, in two steps (`look_up`)."""
     groups = [vector[low:low + GROUP] for low in range(0, len(vector), GROUP)]
     if len(groups) == 1:

@@ -12,6 +12,8 @@
                                                                                  write
 """
 
+from typing import Any
+
 from amaranth.hdl import Cat, Module, Mux, Signal
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
@@ -114,7 +116,7 @@ class LoadStore(wiring.Component):
                if g.watches else {}),
         })
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: Any):
         m = Module()
         g = self.geometry
         m.submodules.queue = queue = OperationQueue(g, Fault.LOCAL_BOUND)
@@ -150,7 +152,7 @@ class LoadStore(wiring.Component):
         self._results(m, queue, merge.merged, loads, stores, atomics)
         return m
 
-    def _watch(self, m, found, loads, stores, atomics):
+    def _watch(self, m: Module, found, loads, stores, atomics):
         """Tell which segments are watched and written. Acknowledgements of stores and atomics come
         one at a time, as they do on the bus, and wait for `wrote`."""
         segment, wrote = found.payload, self.wrote
@@ -172,7 +174,7 @@ class LoadStore(wiring.Component):
                 m.d.comb += [wrote.valid.eq(1),
                              wrote.payload.eq(unit.acknowledged[OFFSET_BITS:])]
 
-    def _results(self, m, queue, merged, loads, stores, atomics):
+    def _results(self, m: Module, queue, merged, loads, stores, atomics):
         """Pass registers and completions on, but for those of forgotten warps; tell whether there
         are any left of these."""
         completion, write = self.completion, self.access.write
@@ -195,7 +197,7 @@ class LoadStore(wiring.Component):
                                     | atomics.lingering),
             *(unit.forget.eq(completion.forget) for unit in (loads, stores, atomics))]
 
-    def _addresses(self, m, queue):
+    def _addresses(self, m: Module, queue):
         """Put the beats into the queue, local addresses translated."""
         m.submodules.local = local = LocalAddress(self.geometry)
         wiring.connect(m, wiring.flipped(self.access.op), queue.op)
@@ -205,7 +207,7 @@ class LoadStore(wiring.Component):
                      local.valid.eq(op.valid), queue.beyond.eq(local.beyond),
                      queue.op.payload.address.eq(local.address)]
 
-    def _dispatch(self, m, queue, found, loads, stores, atomics):
+    def _dispatch(self, m: Module, queue, found, loads, stores, atomics):
         """Check a segment against the windows and send it on; a faulting one ends its instruction,
         one of a forgotten warp goes nowhere."""
         segment = found.payload
@@ -248,7 +250,7 @@ class LoadStore(wiring.Component):
             inside.append((number >= base) & (number < end))
         return Cat(inside).any()
 
-    def _report(self, m, segment, kind, refused, units):
+    def _report(self, m: Module, segment, kind, refused, units):
         """Put one fault a cycle on the port:
         those of the units in turn, then that of `segment` if `refused`."""
         fault, earlier = self.fault, 0

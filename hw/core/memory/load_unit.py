@@ -10,6 +10,8 @@ registers.
     read_port.beat ------------------------------> gather --copy--> rows --shift--> write
 """
 
+from typing import Any
+
 from amaranth.hdl import Cat, Const, Module, Mux, Signal
 from amaranth.lib import data, fifo, stream, wiring
 from amaranth.lib.wiring import In, Out
@@ -93,7 +95,7 @@ class LoadUnit(wiring.Component):
             "read_port": Out(ReadPort(g)),
         })
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: Any):
         m = Module()
         g = self.geometry
         rows_free = Signal()
@@ -121,7 +123,7 @@ class LoadUnit(wiring.Component):
                      self.lingering.eq(backlog.left)]
         return m
 
-    def _request(self, m):
+    def _request(self, m: Module):
         """Request the segment on the port and remember it;
         return the oldest one remembered, and `pop`."""
         g, offered = self.geometry, self.segment
@@ -145,7 +147,7 @@ class LoadUnit(wiring.Component):
         ]
         return arriving, queue
 
-    def _gather(self, m, arriving):
+    def _gather(self, m: Module, arriving):
         """Capture the words of each lane as their beat passes; return ``[k][lane]`` words."""
         g, beat = self.geometry, self.read_port.beat
         number = Signal(range(g.burst_beats))
@@ -162,7 +164,7 @@ class LoadUnit(wiring.Component):
                                             _choose(on_bus, place[:within]), word))
         return words
 
-    def _complete(self, m, arriving, queue, current, gathered, free):
+    def _complete(self, m: Module, arriving, queue, current, gathered, free):
         """Move on to the next segment after the last beat of this one."""
         beat = self.read_port.beat
         complete = Signal()
@@ -186,7 +188,7 @@ class LoadUnit(wiring.Component):
         with m.Elif(free):
             m.d.sync += gathered.eq(0)
 
-    def _write(self, m, words, current, copy, rows_free):
+    def _write(self, m: Module, words, current, copy, rows_free):
         """Copy the gathered words to the rows, and shift those out of the write port; return when
         a segment is done with."""
         g, write = self.geometry, self.write
@@ -223,7 +225,7 @@ class LoadUnit(wiring.Component):
             self._lane(m, i, [lanes[i::g.lanes] for lanes in words], current, copy, leave)
         return finish
 
-    def _lane(self, m, i, words, current, copy, leave):
+    def _lane(self, m: Module, i, words, current, copy, leave):
         """The rows of lane `i` of a beat: its words of each beat, of each register."""
         g, arrived = self.geometry, current.segment
         rows = [Signal(32, name=f"row_{i}_{r}") for r in range(4 * g.beats)]

@@ -1,6 +1,8 @@
 """Where a thread's local memory lies: word-interleaved, so that lanes at one offset share
 segments."""
 
+from typing import Any
+
 from amaranth.hdl import Cat, Const, Module, Signal, signed
 from amaranth.lib import data, wiring
 from amaranth.lib.data import View
@@ -57,7 +59,7 @@ class LocalAddress(wiring.Component):
             "beyond": Out(g.lanes),
         })
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: Any):
         m = Module()
         g, op = self.geometry, self.op
         size = Signal(16)

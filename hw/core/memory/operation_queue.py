@@ -1,5 +1,7 @@
 """The queue in front of a memory unit: beats come in, whole warp instructions come out."""
 
+from typing import Any
+
 from amaranth.hdl import Cat, Module, Mux, Signal
 from amaranth.lib import data, memory, stream, wiring
 from amaranth.lib.wiring import In, Out
@@ -111,7 +113,7 @@ class OperationQueue(wiring.Component):
             "room": Out(1),
         })
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: Any):
         m = Module()
         op = self.op
         write_slot = Signal(range(self.slots))
@@ -132,7 +134,7 @@ class OperationQueue(wiring.Component):
         self._lanes(m, push, write_slot, read_slot)
         return m
 
-    def _control(self, m, push, write_slot, read_slot):
+    def _control(self, m: Module, push, write_slot, read_slot):
         """Store what the lanes share, with the fault found in the beats so far."""
         op, g = self.op.payload, self.geometry
         odd = Signal(g.lanes)
@@ -166,7 +168,7 @@ class OperationQueue(wiring.Component):
                      for name in ("warp", "tb", "kernel", "base", "pc", "d", "writes_d", "writes_u",
                                   "size", "store", "atomic", "function")]
 
-    def _lanes(self, m, push, write_slot, read_slot):
+    def _lanes(self, m: Module, push, write_slot, read_slot):
         """Store mask, addresses and data, a memory for each and each beat so that a whole warp is
         read at once."""
         op, g = self.op.payload, self.geometry
@@ -184,7 +186,7 @@ class OperationQueue(wiring.Component):
                 m.d.comb += [output[part.start + i].eq(lanes.word_select(i, 32))
                              for i in range(g.lanes)]
 
-    def _store(self, m, name, value, enable, write_slot, read_slot):
+    def _store(self, m: Module, name, value, enable, write_slot, read_slot):
         """A memory of a row a slot; returns the row at `read_slot`."""
         m.submodules[name] = store = memory.Memory(shape=len(value), depth=self.slots, init=[])
         write = store.write_port()

@@ -1,5 +1,7 @@
 """Two writers of registers share one stream."""
 
+from typing import Any
+
 from amaranth.hdl import Module, Mux, Signal
 from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
@@ -29,7 +31,7 @@ class RegisterMerge(wiring.Component):
         super().__init__({"first": In(signature), "second": In(signature),
                           "merged": Out(signature)})
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: Any):
         m = Module()
         bound = Signal()
         owner = Signal()

@@ -8,6 +8,8 @@
                             +- prepare the line of a store (LineState)
 """
 
+from typing import Any
+
 from amaranth.hdl import Cat, Const, Module, Mux, Signal, signed
 from amaranth.lib import data, memory, wiring
 from amaranth.lib.wiring import In, Out
@@ -108,7 +110,7 @@ class SharedMemory(wiring.Component):
             "state": In(SharedStatePort(g)), "trace_atomic": Out(trace_atomic(g)),
         })
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: Any):
         m = Module()
         g = self.geometry
         m.submodules.queue = queue = OperationQueue(g, Fault.SHARED_BOUND)
@@ -142,7 +144,7 @@ class SharedMemory(wiring.Component):
         self._row_data(m, words, lines, row_read)
         return m
 
-    def _beyond(self, m):
+    def _beyond(self, m: Module):
         """Lanes of the beat on `op` that reach beyond the TB's allocation."""
         g, op = self.geometry, self.access.op.payload
         limit = Signal(signed(22))
@@ -150,7 +152,7 @@ class SharedMemory(wiring.Component):
         m.d.comb += limit.eq(allocated - 1 - extra_bytes(op.size))
         return Cat(op.address[i] > limit for i in range(g.lanes))
 
-    def _select(self, m, queue, lines, conflicts, atomics, selected, go, free):
+    def _select(self, m: Module, queue, lines, conflicts, atomics, selected, go, free):
         """Take the oldest instruction apart into passes, or prepare a line for its store.
 
         Returns the lanes' addresses and the zero-fill of `_prepare`.
@@ -210,7 +212,7 @@ class SharedMemory(wiring.Component):
         return address, self._prepare(m, lines, queue.head.valid & free & ~atomics.busy,
                                       unprepared, line)
 
-    def _atomic(self, m, queue, conflicts, atomics, upper, first, beat, go, wait):
+    def _atomic(self, m: Module, queue, conflicts, atomics, upper, first, beat, go, wait):
         """Send the lane of a pass to `atomics`; `wait` for those before it where that is needed."""
         op, out = queue.head.op, atomics.op
         chosen = Signal(self.geometry.lanes)
@@ -226,7 +228,7 @@ class SharedMemory(wiring.Component):
                 out.place.row.eq(select(chosen, [access.row for access in conflicts.access])),
             ]
 
-    def _places(self, m, queue, lines, beat):
+    def _places(self, m: Module, queue, lines, beat):
         """Address, line, and whether the line is valid (loads) or dirty (others),
         of each lane of a beat."""
         g, op = self.geometry, queue.head.op
@@ -245,7 +247,7 @@ class SharedMemory(wiring.Component):
                 look_up_bit(m, known[i], state, line[i])
         return address, line, Cat(known)
 
-    def _want(self, m, queue, conflicts, address, line, left, beat, k):
+    def _want(self, m: Module, queue, conflicts, address, line, left, beat, k):
         """Ask for bank, row, word and bytes of each lane that is left."""
         g, op = self.geometry, queue.head.op
         bank_end = WORD_BITS + exact_log2(g.lanes)
@@ -263,7 +265,7 @@ class SharedMemory(wiring.Component):
                     m.d.comb += [access.data.eq(replicate(word, op.size)),
                                  access.strobe.eq(strobe(address[i][:2], op.size))]
 
-    def _prepare(self, m, lines, valid, unprepared, line):
+    def _prepare(self, m: Module, lines, valid, unprepared, line):
         """Make the line of the lowest unprepared lane valid and dirty;
         returns its zero-fill of the banks."""
         rows = SEGMENT_BYTES // (self.geometry.lanes * WORD_BYTES)
@@ -283,7 +285,7 @@ class SharedMemory(wiring.Component):
             m.d.sync += count.eq(Mux(count == rows - 1, 0, count + 1))
         return fill
 
-    def _row(self, m, lines, free, busy):
+    def _row(self, m: Module, lines, free, busy):
         """Take a row access; return whether operations must wait for it, its transfer, and whether
         it reads.
 
@@ -303,7 +305,7 @@ class SharedMemory(wiring.Component):
             m.d.comb += [lines.mark.line.eq(line), lines.mark.valid.eq(1)]
         return claim, go, read
 
-    def _row_data(self, m, words, lines, read):
+    def _row_data(self, m: Module, words, lines, read):
         """Give the row that was read, or zeros if its line was invalid."""
         line = self.state.row.payload.row[exact_log2(self.rows // self.geometry.shared_lines):]
         now = Signal(name="row_valid")
@@ -314,7 +316,7 @@ class SharedMemory(wiring.Component):
         m.d.comb += [self.state.row_data.data[b].eq(Mux(known, word, 0))
                      for b, word in enumerate(words)]
 
-    def _banks(self, m, conflicts, atomics, go, store, fill, row_go, row_read):
+    def _banks(self, m: Module, conflicts, atomics, go, store, fill, row_go, row_read):
         """The RAM of each bank; returns the words read in the cycle before.
         An atomic reads 64 bits."""
         row, words = self.state.row.payload, []
@@ -344,7 +346,7 @@ class SharedMemory(wiring.Component):
         m.d.comb += [atomics.words[b].eq(word) for b, word in enumerate(words)]
         return words
 
-    def _result(self, m, words, atomics, passing, banks, low, occupied, free):
+    def _result(self, m: Module, words, atomics, passing, banks, low, occupied, free):
         """Collect the lanes of a beat over its passes, and write it;
         a silent instruction only completes."""
         g, write, done = self.geometry, self.access.write, self.completion.shared

@@ -12,6 +12,8 @@ equal one (match).
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from amaranth.hdl import C, Cat, Module, Mux, Signal
 from amaranth.lib import data, enum, stream, wiring
@@ -141,7 +143,7 @@ class ExchangeUnit(wiring.Component):
         inside = inside & mask[source & top] & mask
         return np.where(mask, a[np.where(inside, source & top, lane)], np.uint32(0)), inside
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: Any):
         m = Module()
         g = self.geometry
         kept = Signal(self._kept)
@@ -166,7 +168,7 @@ class ExchangeUnit(wiring.Component):
         self._gather(m, kept, mask, picked, words, stall)
         return m
 
-    def _receive(self, m, kept, mask, busy):
+    def _receive(self, m: Module, kept, mask, busy):
         """Store the beats of an instruction; return the memories of words and of lane numbers."""
         g, op = self.geometry, self.op.payload
         m.submodules.words = words = Memory(shape=32 * g.lanes, depth=g.beats, init=[])
@@ -191,7 +193,7 @@ class ExchangeUnit(wiring.Component):
             ]
         return words, fields
 
-    def _choose(self, m, fields, kept, mask, picked, busy):
+    def _choose(self, m: Module, fields, kept, mask, picked, busy):
         """One step: the lanes whose words are read next, and whether they are the result of the
         group."""
         g, groups, threads = self.geometry, self._groups, self.geometry.exchange_lanes
@@ -228,7 +230,7 @@ class ExchangeUnit(wiring.Component):
                 picked.inside[k].eq(Mux(kept.match, mask.bit_select(other, 1), reads)),
             ]
 
-    def _source(self, m, k, mode, lane, field):
+    def _source(self, m: Module, k, mode, lane, field):
         """Return the lane that thread k of the group reads,
         and whether it is in range (PTX ISA, ``shfl``)."""
         source = Signal(self._bits, name=f"source_{k}")
@@ -245,7 +247,7 @@ class ExchangeUnit(wiring.Component):
                     m.d.comb += [source.eq(value), inside.eq(within)]
         return source, inside
 
-    def _read(self, m, memory, picked, go):
+    def _read(self, m: Module, memory, picked, go):
         """Return the result of each thread of the group:
         the word it reads, or the lanes found to have its word."""
         g, threads = self.geometry, range(self.geometry.exchange_lanes)
@@ -268,7 +270,7 @@ class ExchangeUnit(wiring.Component):
             results.append(Mux(picked.step == Step.FOUND, lanes, words[k]))
         return results
 
-    def _gather(self, m, kept, mask, picked, words, stall):
+    def _gather(self, m: Module, kept, mask, picked, words, stall):
         """Shift the results of groups together; offer the beat that they complete."""
         g = self.geometry
         write, tested = self.write.payload, self.predicate.payload

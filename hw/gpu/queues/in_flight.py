@@ -1,6 +1,7 @@
 """Kernels in flight: what each queue has begun, and how far it is."""
 
 from functools import reduce
+from typing import Any
 
 from amaranth.hdl import Cat, Module, Mux, Signal
 from amaranth.lib import data, wiring
@@ -93,14 +94,14 @@ class InFlight(wiring.Component):
             "vacant": Out(data.ArrayLayout(below(depth), queues)),
         })
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: Any):
         m = Module()
         for q in range(self.geometry.queues):
             self._hold(m, q)
             self._count(m, q)
         return m
 
-    def _hold(self, m, q):
+    def _hold(self, m: Module, q):
         """Change what a queue has in flight."""
         begin, end, depth = self.begin, self.end, self.geometry.queue_capacity
         with m.If(self.advance[q]):
@@ -115,7 +116,7 @@ class InFlight(wiring.Component):
                     m.d.sync += [one.busy.eq(1), one.index.eq(self.next[q]),
                                  one.signal.eq(begin.signal), one.start.eq(begin.start)]
 
-    def _count(self, m, q):
+    def _count(self, m: Module, q):
         """Say how many there are, and which is the oldest."""
         depth = self.geometry.queue_capacity
         busy = Signal(depth, name=f"busy_{q}")

@@ -1,5 +1,7 @@
 """Kernel describer: writes the registers of a kernel slot from a packet."""
 
+from typing import Any
+
 from amaranth.hdl import Cat, Module, Signal, Value
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.data import View
@@ -85,7 +87,7 @@ class KernelDescriber(wiring.Component):
             "registers": Out(stream.Signature(register_write(g))),
         })
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: Any):
         m = Module()
         m.submodules.divider = divider = Divider(33, 17)
         blocks = [Signal(32, name=f"blocks_{name}") for name in "xyz"]
@@ -103,7 +105,7 @@ class KernelDescriber(wiring.Component):
             self._write_places(m)
         return m
 
-    def _shape(self, m, threads) -> Value:
+    def _shape(self, m: Module, threads) -> Value:
         """Work out the threads of a block, and return whether it is none or its local memory has no
         room. Numbers are checked to be small before they are multiplied, a product a cycle."""
         g, packet, most = self.geometry, self.packet, self.geometry.max_block_threads
@@ -124,7 +126,7 @@ class KernelDescriber(wiring.Component):
                    *(packet[f"threads_{name}"] == 0 for name in "xyz"), area > most, volume > most,
                    everything > self.setup.local_stride).any()
 
-    def _judge(self, m, words, wrong):
+    def _judge(self, m: Module, words, wrong):
         """Refuse what the registers do not take."""
         packet, found, places = self.packet, self.found, register_map()
         theirs = [name for name in words
@@ -153,7 +155,7 @@ class KernelDescriber(wiring.Component):
             with m.If(self.done):
                 m.next = "IDLE"
 
-    def _divide(self, m, divider, blocks, reciprocals):
+    def _divide(self, m: Module, divider, blocks, reciprocals):
         """Thread blocks of the grid, and what the SM wants to know of a block's shape."""
         packet = self.packet
         step = Signal(range(5))
@@ -209,7 +211,7 @@ class KernelDescriber(wiring.Component):
             words["entries"] = 0
         return words
 
-    def _write(self, m, name, word, sms, index: Value | int = 0):
+    def _write(self, m: Module, name, word, sms, index: Value | int = 0):
         """Write a register of the kernel slot, the one of an `index` of several."""
         port, places = self.registers, register_map()
         base = places["kernel[0].code_base"].address
@@ -218,7 +220,7 @@ class KernelDescriber(wiring.Component):
         m.d.comb += [port.valid.eq(1), port.payload.data.eq(word), port.payload.sms.eq(sms),
                      port.payload.address.eq((self.slot << slot_bits) + offset + (index << 2))]
 
-    def _write_common(self, m, words):
+    def _write_common(self, m: Module, words):
         """Those that all SMs have alike."""
         step = Signal(range(len(words)))
         with m.State("DESCRIBE"):
@@ -232,7 +234,7 @@ class KernelDescriber(wiring.Component):
                     m.d.sync += step.eq(0)
                     m.next = "CONTEXTS"
 
-    def _write_places(self, m):
+    def _write_places(self, m: Module):
         """Where each SM saves, and has its local memory: a stride a cycle, over those of earlier
         places and then of the SMs."""
         setup, sms = self.setup, self.geometry.sms

@@ -1,6 +1,7 @@
 """Packet completion: writes times into a signal, and takes 1 from its value."""
 
 from functools import partial
+from typing import Any
 
 from amaranth.hdl import Cat, Module, Signal, ValueLike
 from amaranth.lib import stream, wiring
@@ -102,7 +103,7 @@ class PacketCompletion(wiring.Component):
             **({"wrote": Out(stream.Signature(SEGMENT_BITS))} if g.watches else {}),
         })
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: Any):
         m = Module()
         m.submodules.writer = writer = PairWriter(self.geometry)
         wiring.connect(m, writer.port, wiring.flipped(self.write_port))
@@ -131,44 +132,44 @@ class PacketCompletion(wiring.Component):
         return m
 
     @staticmethod
-    def _go(m, state):
+    def _go(m: Module, state):
         m.next = state
 
-    def _tell(self, m):
+    def _tell(self, m: Module):
         """Say that the signal has been written."""
         if self.geometry.watches:
             m.d.sync += [self.telling.eq(1), self.wrote.payload.eq(self.order.give.segment)]
 
-    def _refuse(self, m):
+    def _refuse(self, m: Module):
         """Memory does not take it: all is to be done once more, unless it is given up."""
         m.d.comb += [self.done.eq(1), self.refused.eq(1)]
         with m.If(self.give_up):  # the times may have been written
             self._tell(m)
         m.next = "IDLE"
 
-    def _give(self, m):
+    def _give(self, m: Module):
         """The segment has no owner any more."""
         m.d.comb += self.order.give.valid.eq(1)
         m.d.sync += self.insists.eq(0)
 
-    def _nothing_counted(self, m):
+    def _nothing_counted(self, m: Module):
         self._give(m)
         self._refuse(m)
 
-    def _counted(self, m):
+    def _counted(self, m: Module):
         self._give(m)
         self._tell(m)
         m.d.comb += self.done.eq(1)
         m.next = "IDLE"
 
-    def _leave(self, m, uncertain):
+    def _leave(self, m: Module, uncertain):
         """The value may have been written or not, and is read no more."""
         self._give(m)
         self._tell(m)
         m.d.comb += [self.done.eq(1), self.refused.eq(1), self.uncertain.eq(uncertain)]
         m.next = "IDLE"
 
-    def _write(self, m, writer, name, offset, word, then, refused, may: ValueLike = 1):
+    def _write(self, m: Module, writer, name, offset, word, then, refused, may: ValueLike = 1):
         """States that write a word, when it `may` be, and wait until memory has it or has refused
         it."""
         with m.State(name):
@@ -183,7 +184,7 @@ class PacketCompletion(wiring.Component):
                 with m.Else():
                     then()
 
-    def _read(self, m, name, words, failed):
+    def _read(self, m: Module, name, words, failed):
         """States that read the value, and whether that `failed`, and go on to `name`."""
         job, word = self.job, self.word
         with m.State(f"{name}_ASK"):
@@ -199,7 +200,7 @@ class PacketCompletion(wiring.Component):
                 with m.If(word.payload.last):
                     m.next = name
 
-    def _count(self, m, writer):
+    def _count(self, m: Module, writer):
         """Own the signal's segment while its value is read, counted down and written."""
         order, job = self.order, self.job
         segment = self.signal[len(self.signal) - len(order.take.payload):]
@@ -225,7 +226,7 @@ class PacketCompletion(wiring.Component):
                     partial(self._doubt, m))
         self._check(m, Cat(value), less, failed)
 
-    def _doubt(self, m):
+    def _doubt(self, m: Module):
         """The write of the value was refused: see what memory holds."""
         with m.If(self.give_up):
             self._leave(m, uncertain=0)
@@ -233,7 +234,7 @@ class PacketCompletion(wiring.Component):
             m.d.sync += self.insists.eq(1)
             m.next = "CHECK_ASK"
 
-    def _check(self, m, value, less, failed):
+    def _check(self, m: Module, value, less, failed):
         """See whether memory holds the `value` or one `less`."""
         found = [Signal(32, name=f"found_{k}") for k in range(2)]
         tries = Signal(range(TRIES))

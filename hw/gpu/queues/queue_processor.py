@@ -1,6 +1,8 @@
 """Queue processor: takes packets from rings in memory and starts their kernels."""
 
 
+from typing import Any
+
 from amaranth.hdl import Array, Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.data import View
@@ -126,7 +128,7 @@ class QueueProcessor(wiring.Component):
             **({"wrote": Out(stream.Signature(SEGMENT_BITS))} if g.watches else {}),
         })
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: Any):
         m = Module()
         g = self.geometry
         m.submodules.reader = reader = WordReader(g)
@@ -168,7 +170,7 @@ class QueueProcessor(wiring.Component):
             self._complete(m, reader)
         return m
 
-    def _choose(self, m):
+    def _choose(self, m: Module):
         """What has completed goes first, then commands, then the next packet."""
         queues = self.queues
         with m.State("CHOOSE"):
@@ -193,7 +195,7 @@ class QueueProcessor(wiring.Component):
 
     # Preemption by priority
 
-    def _command(self, m):
+    def _command(self, m: Module):
         """Give the command that was chosen."""
         port, action = self.registers, self.action
         word = Signal(register_layout(register_map()["command"]), name="command_word")
@@ -221,17 +223,17 @@ class QueueProcessor(wiring.Component):
         return [self.registers.valid.eq(1), payload.sms.eq((1 << self.geometry.sms) - 1),
                 payload.address.eq(register_map()["command"].address), payload.data.eq(word)]
 
-    def _give_way(self, m, why, fails=0):
+    def _give_way(self, m: Module, why, fails=0):
         """Let others go first; it `fails` for memory that has refused a read."""
         self._judge(m, waits=1, why=why, fails=fails)
         m.next = "CHOOSE"
 
-    def _fail(self, m, error):
+    def _fail(self, m: Module, error):
         """The packet cannot be carried out: the queue stays there until it is stopped."""
         self._judge(m, error=error, of=Mux(self.comes_back, self._number() + 1, 0))
         m.next = "CHOOSE"
 
-    def _judge(self, m, **fields):
+    def _judge(self, m: Module, **fields):
         """Say what becomes of the packet in hand."""
         verdict = self.queues.verdict
         m.d.comb += [verdict.valid.eq(~self.stopped), verdict.queue.eq(self.queue),
@@ -249,7 +251,7 @@ class QueueProcessor(wiring.Component):
 
     # Reading
 
-    def _read(self, m, reader, name, address, words, into, then, fail=None):
+    def _read(self, m: Module, reader, name, address, words, into, then, fail=None):
         """States that read words into registers, and see whether one failed."""
         count = Signal(range(len(into)), name=f"{name}_count")
         with m.State(name):
@@ -279,7 +281,7 @@ class QueueProcessor(wiring.Component):
             with m.Else():
                 then()
 
-    def _fetch(self, m, reader):
+    def _fetch(self, m: Module, reader):
         """Read the packet and see what it is."""
         g, queues = self.geometry, self.queues
         index = Signal(32)
@@ -343,7 +345,7 @@ class QueueProcessor(wiring.Component):
 
     # A barrier
 
-    def _depend(self, m, reader):
+    def _depend(self, m: Module, reader):
         """Look at one signal after the other."""
         barrier = data.View(BARRIER_AND, Cat(self.packet))
         address = Signal(64)
@@ -384,7 +386,7 @@ class QueueProcessor(wiring.Component):
 
     # A dispatch
 
-    def _describe(self, m, reader):
+    def _describe(self, m: Module, reader):
         """Read the kernel object, and have the kernel slot described."""
         describer, packet = self.describer, data.View(DISPATCH, Cat(self.packet))
         found = data.View(KERNEL_OBJECT, Cat(self.object))
@@ -424,13 +426,13 @@ class QueueProcessor(wiring.Component):
                     m.next = "START"
 
     @staticmethod
-    def _lend(m, *streams):
+    def _lend(m: Module, *streams):
         """Let a block of its own use what this one has."""
         for source, target in streams:
             m.d.comb += [target.valid.eq(source.valid), target.payload.eq(source.payload),
                          source.ready.eq(target.ready)]
 
-    def _start(self, m):
+    def _start(self, m: Module):
         """Start the kernel, unless the queue has been stopped."""
         g, port, packet = self.geometry, self.registers, data.View(DISPATCH, Cat(self.packet))
         begin, here = self.queues.begin, one_hot(self.queue, g.queues)
@@ -463,7 +465,7 @@ class QueueProcessor(wiring.Component):
 
     # Completion
 
-    def _complete(self, m, reader):
+    def _complete(self, m: Module, reader):
         """Have the packet's signal changed, and be done with it unless memory refuses. A barrier
         writes no times. An uncertain one comes here to be discarded: its signal is left alone."""
         g, completion, queues = self.geometry, self.completion, self.queues

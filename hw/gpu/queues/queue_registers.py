@@ -1,5 +1,7 @@
 """Registers of the queues of a device."""
 
+from typing import Any
+
 from amaranth.hdl import Cat, Const, Module, Signal, Value
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
@@ -106,7 +108,7 @@ class QueueRegisters(wiring.Component):
         return sum(Value.cast(word[name]) << field.low for name, field
                    in device_register_map()[path].fields.items() if name != "enable")
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: Any):
         m = Module()
         registers = device_register_map()
 

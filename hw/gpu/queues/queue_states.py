@@ -3,6 +3,7 @@
 import enum
 from functools import reduce
 from operator import or_
+from typing import Any
 
 from amaranth.hdl import Cat, Module, Mux, Signal
 from amaranth.lib import data, wiring
@@ -164,7 +165,7 @@ class QueueStates(wiring.Component):
             "served": In(g.queues), "advance": In(g.queues), "begin": In(flight_begin(g)),
         })
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: Any):
         m = Module()
         g = self.geometry
         m.submodules.in_flight = self.in_flight = InFlight(g)
@@ -217,7 +218,7 @@ class QueueStates(wiring.Component):
         """Return whether a completion of a queue waits for memory: nothing else begins there."""
         return self.owing[self._of(q)].any() | self.passing[q]
 
-    def _preempt(self, m, again):
+    def _preempt(self, m: Module, again):
         """Tell `QueuePreemption` how the queues are, and take its commands on."""
         g, preemption = self.geometry, self.preemption
         for q in range(g.queues):
@@ -241,7 +242,7 @@ class QueueStates(wiring.Component):
                                       one_hot(self.begin.number, g.flights), 0)),
             self.action.eq(preemption.action)]
 
-    def _hold(self, m):
+    def _hold(self, m: Module):
         """See which kernels in flight have finished, and which kernel slots nobody is in."""
         g, preemption = self.geometry, self.preemption
         over = Signal(g.kernel_slots)  # kernels of which no SM has anything left
@@ -263,7 +264,7 @@ class QueueStates(wiring.Component):
                 m.d.sync += self.gone[f].eq(1)
         m.d.comb += self.free.eq(self.slots & over & ~reduce(or_, taken))
 
-    def _complete(self, m, again):
+    def _complete(self, m: Module, again):
         """Note what is still to be completed. What memory refuses is tried `again`, or at once if
         it is discarded; a kernel has no kernel slot any more meanwhile."""
         g, completion, end = self.geometry, self.completion, self.in_flight.end
@@ -283,7 +284,7 @@ class QueueStates(wiring.Component):
             with m.If(self.passes.valid & (self.passes.queue == q)):
                 m.d.sync += [self.passing[q].eq(1), self.barriers[q].eq(self.passes.signal)]
 
-    def _complete_anew(self, m, q):
+    def _complete_anew(self, m: Module, q):
         """What was uncertain when a queue was stopped is completed anew when it goes on."""
         own, enable = self._of(q), self.setups[q].enable
         known = Signal(self.geometry.queue_capacity, name=f"known_{q}")
@@ -299,7 +300,7 @@ class QueueStates(wiring.Component):
         m.d.sync += [self.doubts[own].eq(self.uncertain[own]),
                      self.barrier_doubts[q].eq(self.barrier_uncertain[q])]
 
-    def _owe(self, m, here, owing, pause, uncertain, left, again):
+    def _owe(self, m: Module, here, owing, pause, uncertain, left, again):
         """Note how the completion in hand goes, if it is `here`; nothing else is `left` of it."""
         with m.If(again):
             m.d.sync += pause.eq(0)
@@ -310,7 +311,7 @@ class QueueStates(wiring.Component):
         with m.If(self.completion.done & here):
             m.d.sync += [left.eq(0), owing.eq(0), pause.eq(0), uncertain.eq(0)]
 
-    def _choose(self, m):
+    def _choose(self, m: Module):
         """Choose a queue, and what is begun or comes back there."""
         g, back = self.geometry, self.preemption.back
         pending = Signal(g.queues)
@@ -339,7 +340,7 @@ class QueueStates(wiring.Component):
             self.chosen.flight.eq(reduce(or_, places)), self.chosen.comes_back.eq(Cat(
                 turns.grant[q] & back[self._of(q)].any() for q in range(g.queues)).any())]
 
-    def _wait(self, m, q):
+    def _wait(self, m: Module, q):
         """Note what became of the packet of a queue."""
         verdict, setup, lost = self.verdict, self.setups[q], self.preemption.lost[self._of(q)]
         error, of = self.errors_kept[q], self.errors_of[q]
@@ -365,7 +366,7 @@ class QueueStates(wiring.Component):
         with m.If(~setup.enable | (self.counts[q] == 0)):
             m.d.sync += self.waits[Wait.DRAIN][q].eq(0)
 
-    def _show(self, m, q):
+    def _show(self, m: Module, q):
         """Say what a queue does: what only has to complete runs until it has."""
         g, preemption, status = self.geometry, self.preemption, self.statuses[q]
         own, count = self._of(q), self.counts[q]

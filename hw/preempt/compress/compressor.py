@@ -7,6 +7,8 @@
 Patterns and their encoding are those of `hw.arch.patterns`.
 """
 
+from typing import Any
+
 import numpy as np
 from amaranth.hdl import Cat, Const, Module, Mux, ShapeLike, Signal, Value, unsigned
 from amaranth.lib import data, stream, wiring
@@ -115,7 +117,7 @@ class Compressor(wiring.Component):
                                                axis=2).reshape(-1, 2 * groups)
         return codes, words
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: Any):
         m = Module()
         g, beats = self.geometry, self.geometry.beats
         small = data.ArrayLayout(32, 2 * group_count(g))
@@ -166,7 +168,7 @@ class Compressor(wiring.Component):
                 starts.append(self.pag[3] if lane % 16 else ~self.pag[5] if lane else Const(1, 1))
         return Cat(starts).word_select(beat, self.geometry.lanes)
 
-    def _subtract(self, m, advances):
+    def _subtract(self, m: Module, advances):
         """First stage: the words, their steps from the lane before, and which of these count."""
         g = self.geometry
         beat = Signal(range(max(2, self.geometry.beats)))
@@ -191,7 +193,7 @@ class Compressor(wiring.Component):
             m.d.sync += Value.cast(stage.tag).eq(Value.cast(entering.tag))
         return stage
 
-    def _judge(self, m, stage, advances):
+    def _judge(self, m: Module, stage, advances):
         """Second stage: compare the steps, take bases and steps of the groups;
         return the register's verdict."""
         g, count = self.geometry, group_count(self.geometry)

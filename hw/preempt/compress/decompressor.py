@@ -1,5 +1,7 @@
 """Warp-level register decompressor, the inverse of `compressor` (Lin et al. III-C)."""
 
+from typing import Any
+
 import numpy as np
 from amaranth.hdl import Cat, Module, Mux, ShapeLike, Signal, Value, unsigned
 from amaranth.lib import stream, wiring
@@ -50,7 +52,7 @@ class Decompressor(wiring.Component):
         """Return the values of many registers, as `hw.arch.patterns.expand`."""
         return expand(codes, words, pag)
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: Any):
         m = Module()
         g, beats = self.geometry, self.geometry.beats
         entering, out = self.input.payload, self.output.payload
@@ -72,7 +74,7 @@ class Decompressor(wiring.Component):
             m.d.sync += Value.cast(out.tag).eq(Value.cast(entering.tag))
         return m
 
-    def _lanes(self, m, beat):
+    def _lanes(self, m: Module, beat):
         """Return the words of a beat of a register that is not random."""
         g, code, words = self.geometry, self.input.payload.code, self.input.payload.words
         strided = code == Pattern.STRIDED

@@ -1,6 +1,8 @@
 """Group decoder, an inverse of `register_encoder`: the lanes of uniform and strided registers
 (Lin et al. III-C)."""
 
+from typing import Any
+
 import numpy as np
 from amaranth.hdl import Cat, Const, Module, Mux, ShapeLike, Signal, Value, unsigned
 from amaranth.lib import data, stream, wiring
@@ -84,7 +86,7 @@ class GroupDecoder(wiring.Component):
         """Return the values of many registers, as `hw.arch.encodings.decode`."""
         return decode(codes, words, self.geometry.lanes)
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: Any):
         m = Module()
         beats = self.geometry.beats
         entering, out = self.input.payload, self.output.payload
@@ -105,7 +107,7 @@ class GroupDecoder(wiring.Component):
             m.d.sync += Value.cast(out.tag).eq(Value.cast(entering.tag))
         return m
 
-    def _lanes(self, m, beat):
+    def _lanes(self, m: Module, beat):
         """Return the words of a beat."""
         g, entering = self.geometry, self.input.payload
         code, words = Value.cast(entering.code), entering.words

@@ -1,7 +1,7 @@
 """Lane decoder, an inverse of `register_encoder`: the lanes of a register of each of which
 something is kept."""
 
-from amaranth.hdl import Cat, Mux, Signal, Value
+from amaranth.hdl import Cat, Module, Mux, Signal, Value
 
 from ...arch.encodings import Encoding, plane_bits
 from ...arch.geometry import Geometry
@@ -9,7 +9,7 @@ from ...arch.geometry import Geometry
 __all__ = ["lane_values"]
 
 
-def lane_values(m, g: Geometry, code: Value, shared: Value, low: Value) -> Value:
+def lane_values(m: Module, g: Geometry, code: Value, shared: Value, low: Value) -> Value:
     """Return the words of a beat, combinational: a multiplexer a plane and lane, the rest is wires.
 
     Parameters

@@ -9,6 +9,8 @@ warp with the one before, a register a cycle, whatever its place::
                      +-- row --> [ RegisterHistory ]
 """
 
+from typing import Any
+
 from amaranth.hdl import Module, Mux, Signal, Value
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
@@ -35,7 +37,7 @@ class _Stage(wiring.Component):
         super().__init__({"input": In(stream.Signature(shape)),
                           "output": Out(stream.Signature(shape))} | (more or {}))
 
-    def _hold(self, m):
+    def _hold(self, m: Module):
         """Take a register and look it up; return the history and the register."""
         m.submodules.history = history = RegisterHistory(self.geometry)
         held = Signal(self.shape)
@@ -80,7 +82,7 @@ class TbCompressor(_Stage):
     def __init__(self, g: Geometry, tag: data.StructLayout):
         super().__init__(g, encoded_beat(g, tag), {"enable": In(1), "busy": Out(1)})
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: Any):
         m = Module()
         history, held = self._hold(m)
         code, out = held.code, self.output.payload
@@ -127,7 +129,7 @@ class TbDecompressor(_Stage):
     def __init__(self, g: Geometry, tag: data.StructLayout):
         super().__init__(g, grouped_register(g, tag))
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: Any):
         m = Module()
         history, held = self._hold(m)
         out = self.output.payload

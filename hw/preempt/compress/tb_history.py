@@ -1,5 +1,7 @@
 """What is kept of the registers of a TB from one warp record to the next (`arch.tb_history`)."""
 
+from typing import Any
+
 from amaranth.hdl import Const, Module, Mux, Signal, Value
 from amaranth.lib import data, wiring
 from amaranth.lib.memory import Memory
@@ -68,7 +70,7 @@ class RegisterHistory(wiring.Component):
             "expected": Out(words), "opens": In(1), "go": In(1), "write": In(1),
             "new": In(Encoding), "words": In(words)})
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: Any):
         m = Module()
         m.submodules.rows = rows = Memory(shape=kept_register(), depth=MAX_REGISTERS, init=[])
         write = rows.write_port()

@@ -1,6 +1,7 @@
 """The checksum of context images: CRC-32 as Ethernet and zlib have it (`arch.context`)."""
 
 from collections.abc import Sequence
+from typing import Any
 
 from amaranth.hdl import Cat, Const, Module, Signal, Value
 from amaranth.lib import wiring
@@ -74,7 +75,7 @@ class Checksum(wiring.Component):
         self.words = words
         super().__init__({"start": In(1), "data": In(32 * words), "valid": In(1), "crc": Out(BITS)})
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: Any):
         m = Module()
         initial = Const(CRC32_ISO_HDLC.initial_crc, BITS)
         state = Signal(BITS, init=CRC32_ISO_HDLC.initial_crc)

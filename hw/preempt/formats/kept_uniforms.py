@@ -1,5 +1,7 @@
 """Uniform registers of the warp before, which a warp record may repeat (`arch.tb_history`)."""
 
+from typing import Any
+
 from amaranth.hdl import Module, Signal, Value
 from amaranth.lib import data, wiring
 from amaranth.lib.memory import Memory
@@ -36,7 +38,7 @@ class KeptUniforms(wiring.Component):
         super().__init__({"select": In(range(UNIFORMS // 2)), "values": Out(words),
                           "pair": In(range(UNIFORMS // 2)), "write": In(2), "new": In(words)})
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: Any):
         m = Module()
         m.submodules.rows = rows = Memory(shape=self.new.shape(), depth=UNIFORMS // 2, init=[])
         write = rows.write_port(granularity=1)

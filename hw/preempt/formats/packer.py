@@ -7,6 +7,8 @@
                              level
 """
 
+from typing import Any
+
 from amaranth.hdl import Cat, Module, Mux, ShapeLike, Signal, Value, unsigned
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
@@ -92,7 +94,7 @@ class Packer(wiring.Component):
         super().__init__({"chunk": In(stream.Signature(chunk(tag, words_in))),
                           "beat": Out(stream.Signature(packed(words_out, tag)))})
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: Any):
         m = Module()
         n, most = self.words_out, self.words_in
         capacity = n + most - 1

@@ -2,6 +2,7 @@
 (Lin et al. Fig. 13, restoring)."""
 
 from collections.abc import Sequence
+from typing import Any
 
 from amaranth.hdl import Module, Mux, Signal, Value
 from amaranth.lib import data, stream, wiring
@@ -68,7 +69,7 @@ class Unpacker(wiring.Component):
             "take": In(range(words_out + 1)),
         })
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: Any):
         m = Module()
         n, most = self.words_in, self.words_out
         room = most + n if self.ahead else most  # with less there is room for a beat

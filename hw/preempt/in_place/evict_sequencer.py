@@ -1,5 +1,7 @@
 """Evict sequencer: writes what has stayed of TBs on the SM to memory (Lin et al. III-A)."""
 
+from typing import Any
+
 from amaranth.hdl import Module, Mux, Signal
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
@@ -69,7 +71,7 @@ class EvictSequencer(wiring.Component):
             "done": Out(engine_result()), "evicted": Out(1),
         })
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: Any):
         m = Module()
         target, what, event = self.target.payload, self.row.what, self.head_event
         written = Signal()

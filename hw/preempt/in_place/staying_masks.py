@@ -1,5 +1,7 @@
 """Staying masks: which registers of each warp of a TB are to be there when it comes back."""
 
+from typing import Any
+
 from amaranth.hdl import Module, Signal
 from amaranth.lib import data, wiring
 from amaranth.lib.memory import Memory
@@ -38,7 +40,7 @@ class StayingMasks(wiring.Component):
             "write": In(staying_mask(g)),
             "select": In(staying_warp(g)), "mask": Out(MAX_REGISTERS)})
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: Any):
         m = Module()
         m.submodules.masks = masks = Memory(
             shape=MAX_REGISTERS, depth=1 << staying_warp(self.geometry).size, init=[])

@@ -1,6 +1,8 @@
 """Staying table: the registers and shared memory that preempted TBs have left on the SM
 (Lin et al. III-A, Fig. 4)."""
 
+from typing import Any
+
 from amaranth.hdl import Cat, Const, Module, Signal
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
@@ -97,7 +99,7 @@ class StayingTable(wiring.Component):
             "found": Out(row), "report": Out(staying_report(g)),
         })
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: Any):
         m = Module()
         g = self.geometry
         rows = [self.report.rows[s] for s in range(g.tb_slots)]
@@ -134,7 +136,7 @@ class StayingTable(wiring.Component):
             there = there | counts << row.what.entry
         return there
 
-    def _follow(self, m, s, row, chosen):
+    def _follow(self, m: Module, s, row, chosen):
         """What becomes of a row, and of its ranges."""
         slots = self.geometry.tb_slots
         leaves, starts, gone = (Signal(name=f"{name}_{s}") for name in ("leaves", "starts", "gone"))

@@ -1,5 +1,7 @@
 """Completion: reports a TB when the last of it has been written, while the next one is parsed."""
 
+from typing import Any
+
 from amaranth.hdl import Module, Signal
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
@@ -56,7 +58,7 @@ class Completion(wiring.Component):
                           "crc": In(stream.Signature(32)), "failed": In(1),
                           "done": Out(restored(g))})
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: Any):
         m = Module()
         held = Signal()
         tb = Signal(parsed(self.geometry))

@@ -1,5 +1,7 @@
 """Encoding table: how the registers of each warp of the stream in hand were saved."""
 
+from typing import Any
+
 from amaranth.hdl import Cat, Module, Mux, Signal, Value
 from amaranth.lib import data, wiring
 from amaranth.lib.memory import Memory
@@ -91,7 +93,7 @@ class EncodingTable(wiring.Component):
             "followed": Out(MAX_REGISTERS), "group_words": Out(range(most + 1)), "strange": Out(1),
             "crc": Out(32)})
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: Any):
         m = Module()
         g = self.geometry
         row = data.ArrayLayout(32 * CHUNK_WORDS, ROW_PARTS)
@@ -118,7 +120,7 @@ class EncodingTable(wiring.Component):
                          self.followed.eq(Cat(followed(g, code) for code in codes))]
         return m
 
-    def _count(self, m, words):
+    def _count(self, m: Module, words):
         """Count the words of the registers of each row, and look for strange codes, part by
         part."""
         g, known = self.geometry, known_encodings(self.geometry)

@@ -1,5 +1,7 @@
 """Entry buffer: the first 64 bytes of every CCB entry, and what is wrong with them."""
 
+from typing import Any
+
 from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import data, wiring
 from amaranth.lib.memory import Memory
@@ -150,7 +152,7 @@ class EntryBuffer(wiring.Component):
         """Entries to which one on the other side belongs."""
         return self.increments | (self.completed if self.geometry.in_place else 0)
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: Any):
         m = Module()
         g = self.geometry
         rows = g.context_entries * ENTRY_ROWS
@@ -189,7 +191,7 @@ class EntryBuffer(wiring.Component):
             m.d.sync += [count.eq(0), self.of_base.eq(0), self.bad.eq(0)]
         return m
 
-    def _check(self, m, go, row, judging):
+    def _check(self, m: Module, go, row, judging):
         """Judge the row that arrives; rows of an entry that is not saved do not matter."""
         g, s, words = self.geometry, self.accepted, Value.cast(self.words)[:32 * CHUNK_WORDS]
         of_entry = checksum_of(m, self, CHUNK_WORDS)

@@ -5,6 +5,8 @@
     warps ------------> queue --> walk ------+
 """
 
+from typing import Any
+
 from amaranth.hdl import Cat, Module, Mux, Signal, Value
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
@@ -78,7 +80,7 @@ class Expander(wiring.Component):
             "output": Out(stream.Signature(decoded_beat(g, expanded_tag(g)))), "pending": Out(2),
         })
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: Any):
         m = Module()
         g, most = self.geometry, register_words(self.geometry)
         # Words of a register that are taken in a cycle.
@@ -147,7 +149,7 @@ class Expander(wiring.Component):
         ]
         return m
 
-    def _decode(self, m, decoder):
+    def _decode(self, m: Module, decoder):
         """Return the stream of registers to be decoded."""
         g = self.geometry
         if not g.tb_compressor:

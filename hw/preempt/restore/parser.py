@@ -1,5 +1,7 @@
 """Stream parser: takes the words of context images apart (`arch.context`)."""
 
+from typing import Any
+
 from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value, ValueLike
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.memory import Memory
@@ -185,7 +187,7 @@ class StreamParser(wiring.Component):
             "idle": Out(1),
         })
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: Any):
         m = Module()
         g = self.geometry
         regs = _Registers(g)
@@ -218,7 +220,7 @@ class StreamParser(wiring.Component):
             self._end(m, regs, table)
         return m
 
-    def _need(self, m, regs, count, also: ValueLike = 1, known: ValueLike = 1):
+    def _need(self, m: Module, regs, count, also: ValueLike = 1, known: ValueLike = 1):
         """Take `count` words once they are there and `also` holds; a stream without them is bad.
         Unless `known`, the `count` is not believed: it is of a word that has not come.
 
@@ -238,7 +240,7 @@ class StreamParser(wiring.Component):
         """Return the next words, as many as are handed over in a cycle."""
         return Value.cast(self.words)[:32 * self.geometry.chunk_words]
 
-    def _begin(self, m, regs):
+    def _begin(self, m: Module, regs):
         """Take a job if there is one."""
         job, s = self.job.payload, self.accepted
         m.d.comb += self.job.ready.eq(~job.increment | self.settled & ~self.parsed.valid)
@@ -254,7 +256,7 @@ class StreamParser(wiring.Component):
                          regs.kept.eq(0), regs.expanded.eq(0)]
             m.next = "TABLE"
 
-    def _vacant(self, m, regs):
+    def _vacant(self, m: Module, regs):
         """Initialise the warps that had exited."""
         s, init = self.accepted, self.warp_init.payload
         number = Signal(below(self.geometry.max_block_warps))
@@ -268,7 +270,7 @@ class StreamParser(wiring.Component):
         with m.If(regs.vacant.any() & self.warp_init.ready):
             m.d.sync += regs.vacant.eq(without_lowest(regs.vacant))
 
-    def _table(self, m, regs, table):
+    def _table(self, m: Module, regs, table):
         """Drop what comes before the encoding table, then keep the table."""
         rows = popcount(regs.todo)
         left = Signal.like(self.accepted.row_words)  # words of the row
@@ -296,7 +298,7 @@ class StreamParser(wiring.Component):
                 m.d.sync += regs.record.eq(0)
                 m.next = "RECORD"
 
-    def _record(self, m, regs, table):
+    def _record(self, m: Module, regs, table):
         """Take the header of a warp."""
         s, coming = self.accepted, data.View(WARP_HEADER, self.words[0])
         first = Signal(below(self.geometry.max_block_warps))
@@ -322,7 +324,7 @@ class StreamParser(wiring.Component):
                                  regs.base.eq(regs.stream.place.base + first * s.registers)]
                     m.next = "INIT"
 
-    def _codes(self, m, regs, table):
+    def _codes(self, m: Module, regs, table):
         """Take what the codes of a warp say while its header comes, a cycle before it is needed:
         all of them are looked at for each of it."""
         g, s = self.geometry, self.accepted
@@ -336,7 +338,7 @@ class StreamParser(wiring.Component):
         m.d.comb += regs.coming.eq(table.by_lane)
         self._aim(m, regs, table)
 
-    def _aim(self, m, regs, table=None):
+    def _aim(self, m: Module, regs, table=None):
         """Take the targets that are `coming`, and the code of their lowest if they have some."""
         m.d.sync += [regs.targets.eq(regs.coming), regs.bit.eq(regs.lowest)]
         if table is not None:
@@ -348,7 +350,7 @@ class StreamParser(wiring.Component):
         return s.allocated & ~table.saved & spread(
             s.options.scramble & ~regs.stream.increment & ~stayed, MAX_REGISTERS)
 
-    def _init(self, m, regs, table):
+    def _init(self, m: Module, regs, table):
         """Initialise the warp of a header, and take the first words of its state."""
         g, s, header = self.geometry, self.accepted, regs.header
         init, state, job = self.warp_init.payload, self.state.payload, self.expansion.payload
@@ -409,7 +411,7 @@ class StreamParser(wiring.Component):
                             (regs.group_words != 0, "EXPANSION"),
                             (self._others(regs, number), "RECORD"))
 
-    def _load(self, m, regs):
+    def _load(self, m: Module, regs):
         """Have those registers of a warp valid again that have stayed where they are."""
         load = self.load
         m.d.comb += [self.kept.row.eq(regs.stream.staying), self.kept.warp.eq(regs.header.warp),
@@ -424,7 +426,7 @@ class StreamParser(wiring.Component):
         """Return whether a record comes after that of warp `number`."""
         return (regs.todo & ~(1 << number)).any()
 
-    def _go_on(self, m, *choices):
+    def _go_on(self, m: Module, *choices):
         """Go to the first state whose condition holds; without one, to the end of the records."""
         m.next = "FINISH"
         with m.If(self.accepted.lines != 0):
@@ -433,7 +435,7 @@ class StreamParser(wiring.Component):
             with m.If(condition):
                 m.next = state
 
-    def _state_words(self, m, regs, scalars, entries, also):
+    def _state_words(self, m: Module, regs, scalars, entries, also):
         """Hand over the next words of a warp's state: those of its `scalars` predicates and uniform
         registers that are left, as far as a chunk reaches, and behind the last of them a stack
         entry if it has room.
@@ -460,7 +462,7 @@ class StreamParser(wiring.Component):
             m.d.sync += [regs.scalars.eq(scalars - first), regs.entries.eq(entries - whole)]
         return there, taken, whole & (entries == 1)
 
-    def _state(self, m, regs):
+    def _state(self, m: Module, regs):
         """Hand the rest of the state of a warp over to the state writer."""
         with m.State("STATE"):
             _, taken, over = self._state_words(m, regs, regs.scalars, regs.entries, 1)
@@ -468,7 +470,7 @@ class StreamParser(wiring.Component):
                 self._go_on(m, (regs.targets.any(), "DATA"),
                             (regs.group_words != 0, "EXPANSION"), (regs.todo.any(), "RECORD"))
 
-    def _data(self, m, regs, table, bitmap):
+    def _data(self, m: Module, regs, table, bitmap):
         """Hand over the registers or lines in `targets`, the lowest first, row by row."""
         g, row, place, unit = self.geometry, self.row.payload, self.row.payload.place, regs.unit
         read = bitmap.read_port(domain="comb")
@@ -510,7 +512,7 @@ class StreamParser(wiring.Component):
         with m.State("GROUP"):
             self._group(m, regs, read)
 
-    def _group(self, m, regs, read):
+    def _group(self, m: Module, regs, read):
         """Go on with the next bitmap word."""
         m.d.comb += regs.coming.eq(read.data)
         m.d.sync += regs.group.eq(regs.group + 1)
@@ -521,7 +523,7 @@ class StreamParser(wiring.Component):
         with m.Elif(read.data.any()):
             m.next = "DATA"
 
-    def _expansion(self, m, regs):
+    def _expansion(self, m: Module, regs):
         """Hand the words of uniform and strided registers over to the expander."""
         chunk, left, most = self.expansion_words, regs.group_words, self.geometry.chunk_words
         count = Signal(range(most + 1))
@@ -536,7 +538,7 @@ class StreamParser(wiring.Component):
                 with m.If(left <= most):
                     self._go_on(m, (regs.todo.any(), "RECORD"))
 
-    def _bitmap(self, m, regs, bitmap):
+    def _bitmap(self, m: Module, regs, bitmap):
         """Keep the bitmap."""
         s, word = self.accepted, self.words[0]
         write = bitmap.write_port()
@@ -559,7 +561,7 @@ class StreamParser(wiring.Component):
                 with m.If((word & ~allowed).any()):
                     m.next = "SKIP"
 
-    def _end(self, m, regs, table):
+    def _end(self, m: Module, regs, table):
         """See that the stream has ended, or skip its rest; go on with the next."""
         tb = self.parsed.payload
         m.d.comb += [tb.entry.eq(regs.stream.entry), tb.bank.eq(regs.bank),

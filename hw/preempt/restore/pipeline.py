@@ -11,6 +11,8 @@ The inverse of the save pipeline (Lin et al. Fig. 13, restoring; image in `arch.
                 +---------------> Completion --> done
 """
 
+from typing import Any
+
 from amaranth.hdl import Cat, Module, Signal
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
@@ -119,7 +121,7 @@ class RestorePipeline(wiring.Component):
             "done": Out(restored(g)), "idle": Out(1),
         })
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: Any):
         m = Module()
         g = self.geometry
         m.submodules.parser = parser = StreamParser(g, shared=self.shared)

@@ -1,5 +1,7 @@
 """Record reader: receives a kernel's record and judges it."""
 
+from typing import Any
+
 from amaranth.hdl import Array, Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
@@ -75,7 +77,7 @@ class RecordReader(wiring.Component):
             "record": Out(CCB_RECORD),
         })
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: Any):
         m = Module()
         checksum = checksum_of(m, self, CHUNK_WORDS)
         row = Signal(range(RECORD_ROWS + 1), init=RECORD_ROWS)
@@ -111,7 +113,7 @@ class RecordReader(wiring.Component):
             Const(0), Cat(grid[name] != kernel[name] for name in same).any(),
             (end.geometry_hash != self.geometry.hash) | (end.zeros != 0)])[row[:2]]
 
-    def _wrong(self, m) -> Value:
+    def _wrong(self, m: Module) -> Value:
         """Return whether it says what cannot be of the kernel."""
         g, record, kernel = self.geometry, self.record, self.kernel
         outside = Signal()  # the next TB is none of the grid

@@ -1,6 +1,8 @@
 """Row writer: what was kept of the rows of registers and shared lines is gathered and becomes rows
 again; all rows go to the core."""
 
+from typing import Any
+
 from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
@@ -80,7 +82,7 @@ class RowWriter(wiring.Component):
             "row": Out(stream.Signature(row_access(g))), "pending": Out(2),
         })
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: Any):
         m = Module()
         g = self.geometry
         count = g.lanes // g.chunk_words
@@ -114,7 +116,7 @@ class RowWriter(wiring.Component):
         self._offer(m, words, held, place, gone)
         return m
 
-    def _offer(self, m, words, held, place, gone):
+    def _offer(self, m: Module, words, held, place, gone):
         """Share the write port of the register file between gathered rows and the expander."""
         g, write, row, extra = self.geometry, self.restore_write, self.row, self.extra
         gathered = Signal()  # the row is the one offered to the register file

@@ -1,6 +1,8 @@
 """Segment reader: a queue of (address, words) jobs becomes back-to-back bursts and a stream of
 their words."""
 
+from typing import Any
+
 from amaranth.hdl import Module, Mux, Signal, Value
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
@@ -74,7 +76,7 @@ class SegmentReader(wiring.Component):
             "port": Out(ReadPort(g)),
         })
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: Any):
         m = Module()
         g, n = self.geometry, self.geometry.bus_words
         lengths = StreamQueue(data.StructLayout({"words": WORD_COUNT_BITS, "checked": 1}),
@@ -112,7 +114,7 @@ class SegmentReader(wiring.Component):
             m.d.sync += taken.eq(0)
         return m
 
-    def _request(self, m, lengths, beats):
+    def _request(self, m: Module, lengths, beats):
         """Cut the job in hand into bursts, each when the buffer has room for it."""
         g = self.geometry
         address = Signal(ADDRESS_BITS)

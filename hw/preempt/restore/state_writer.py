@@ -4,6 +4,8 @@
     warps ------------> queue --> walk ------+
 """
 
+from typing import Any
+
 from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
@@ -81,7 +83,7 @@ class StateWriter(wiring.Component):
             "stack_push": Out(stream.Signature(stack_push(g))), "pending": Out(2),
         })
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: Any):
         m = Module()
         g = self.geometry
         m.submodules.jobs = jobs = StreamQueue(warp_state(g), WARPS_AHEAD)
@@ -166,7 +168,7 @@ class StateWriter(wiring.Component):
         ]
         return m
 
-    def _uniforms(self, m, job, own, lowest, pair, values):
+    def _uniforms(self, m: Module, job, own, lowest, pair, values):
         """Write the `pair` number `lowest` of uniform registers from the image if it is there, else
         one of those repeated; return the vector of the repeated ones left."""
         uniform = self.restore_uniform

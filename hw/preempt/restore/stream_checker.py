@@ -1,5 +1,7 @@
 """Stream checker: the checksum of each stream that is read, taken of the beats on their way in."""
 
+from typing import Any
+
 from amaranth.hdl import Cat, Module, Mux, Signal
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
@@ -49,7 +51,7 @@ class StreamChecker(wiring.Component):
         super().__init__({"taken": In(1), "beat": In(word_beat(g.bus_words)),
                           "crc": Out(stream.Signature(32))})
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: Any):
         m = Module()
         n, beat = self.geometry.bus_words, self.beat
         m.submodules.checksum = of_stream = Checksum(n)

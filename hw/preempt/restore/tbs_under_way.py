@@ -1,5 +1,7 @@
 """Which of two TBs that follow each other still has jobs in a block."""
 
+from typing import Any
+
 from amaranth.hdl import Module, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
@@ -38,7 +40,7 @@ class TbsUnderWay(wiring.Component):
         super().__init__({"begins": In(1), "begun": In(1), "ends": In(1), "ended": In(1),
                           "pending": Out(2)})
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: Any):
         m = Module()
         for bank in range(2):
             count = Signal(range(self.jobs + 1), name=f"count_{bank}")

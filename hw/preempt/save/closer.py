@@ -5,6 +5,8 @@ All of these are known only once the last register of the TB has been compressed
 Lin et al. IV-B).
 """
 
+from typing import Any
+
 from amaranth.hdl import Module, Mux, Signal, Value
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.memory import Memory
@@ -133,7 +135,7 @@ class Closer(wiring.Component):
             "done": Out(save_tally(g)), "busy": Out(1),
         })
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: Any):
         m = Module()
         g = self.geometry
         job = Signal(closing_job(g))
@@ -228,7 +230,7 @@ class Closer(wiring.Component):
                 m.next = "IDLE"
         return m
 
-    def _origin(self, m, bank):
+    def _origin(self, m: Module, bank):
         """Keep what the TBs of both banks are; return it of the one in hand."""
         layout = data.StructLayout(ORIGIN)
         m.submodules.origins = origins = Memory(shape=layout, depth=2, init=[])
@@ -239,7 +241,7 @@ class Closer(wiring.Component):
                      read.addr.eq(bank)]
         return read.data
 
-    def _body(self, m, job, origin, data_words, metadata_words, table_crc):
+    def _body(self, m: Module, job, origin, data_words, metadata_words, table_crc):
         """Return words 2 to 15 of the entry."""
         s = self.accepted
         body = Signal(CCB_ENTRY)

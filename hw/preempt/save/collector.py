@@ -8,6 +8,8 @@
               +--> rows of the encoding table, words of each TB
 """
 
+from typing import Any
+
 from amaranth.hdl import Module, Mux, Signal, Value
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.memory import Memory
@@ -102,7 +104,7 @@ class Collector(wiring.Component):
             "collected": Out(data.ArrayLayout(tb_data(g), 2)), "clear": In(2), "busy": Out(1),
         })
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: Any):
         m = Module()
         g, entering = self.geometry, self.input.payload
         most = register_words(g)
@@ -156,7 +158,7 @@ class Collector(wiring.Component):
         self._note(m, go, ends)
         return m
 
-    def _note(self, m, go, ends):
+    def _note(self, m: Module, go, ends):
         """Keep the rows of the encoding table; count words and items of both banks."""
         g, entering = self.geometry, self.input.payload
         rows = 1 << record_number(g).size

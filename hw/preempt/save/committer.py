@@ -15,6 +15,8 @@ Acknowledgements come in order, so a head's number says when all before it are a
 `arch.context` for the protocol; Lin et al. IV-B for the CCB.
 """
 
+from typing import Any
+
 from amaranth.hdl import Cat, Const, Module, Mux, Signal
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.data import View
@@ -121,7 +123,7 @@ class Committer(wiring.Component):
         self._mark = data.StructLayout({"entry": below(g.context_entries), "side": 1, "saved": 1,
                                         "state": 8, "crc": 32, "number": NUMBER_BITS})
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: Any):
         m = Module()
         g = self.geometry
         m.submodules.grants = grants = StreamQueue(self._request, 4)
@@ -155,7 +157,7 @@ class Committer(wiring.Component):
         ]
         return m
 
-    def _choose(self, m, valid, request, free, complete, completes):
+    def _choose(self, m: Module, valid, request, free, complete, completes):
         """Load the request register: what completes an entry first, then other heads, then
         data."""
         g, burst = self.geometry, self.burst.payload
@@ -192,7 +194,7 @@ class Committer(wiring.Component):
             m.d.sync += [valid.eq(0), completes.eq(0)]
         return completes | self.head.valid | self.burst.valid
 
-    def _beats(self, m, grant):
+    def _beats(self, m: Module, grant):
         """Write the beats of the granted bursts; a head is words 0 and 1, or the state alone."""
         g = self.geometry
         beat = self.port.beat
@@ -220,7 +222,7 @@ class Committer(wiring.Component):
         with m.If(go):
             m.d.sync += count.eq(Mux(last, 0, count + 1))
 
-    def _acknowledge(self, m, marks):
+    def _acknowledge(self, m: Module, marks):
         """Count acknowledgements; the one of a head is an event."""
         number = Signal(NUMBER_BITS)
         ack, mark = self.port.ack, marks.payload

@@ -1,5 +1,7 @@
 """The kernel's record: written when all of it has left the SM, void when it is to run again."""
 
+from typing import Any
+
 from amaranth.hdl import Module, Mux, Signal, Value
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
@@ -83,7 +85,7 @@ class KernelRecordWriter(wiring.Component):
             "data": Out(stream.Signature(write_data(g))),
         })
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: Any):
         m = Module()
         g = self.geometry
         checksum = checksum_of(m, self, CHUNK_WORDS)

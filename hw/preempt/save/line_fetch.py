@@ -1,5 +1,7 @@
 """Line fetch: reads the lines of shared memory named by its items into a stream of rows."""
 
+from typing import Any
+
 from amaranth.hdl import Module, Mux, Signal, Value
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
@@ -64,7 +66,7 @@ class LineFetch(wiring.Component):
             "output": Out(stream.Signature(line_row(g))), "busy": Out(1),
         })
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: Any):
         m = Module()
         g = self.geometry
         m.submodules.items = items = StreamQueue(line_item(g), 3)

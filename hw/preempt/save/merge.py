@@ -1,5 +1,7 @@
 """Merge: metadata, registers, shared lines and the end of each TB become one stream of chunks."""
 
+from typing import Any
+
 from amaranth.hdl import Cat, Module, Mux, Signal, Value
 from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
@@ -60,7 +62,7 @@ class Merge(wiring.Component):
             "chunk": Out(stream.Signature(chunk(closing_tag(), g.window_words))),
         })
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: Any):
         m = Module()
         pieces, words, closing = self.pieces, self.words, self.closing
         left = Signal.like(pieces.payload.tag.rows)  # rows of lines left
@@ -92,14 +94,14 @@ class Merge(wiring.Component):
                 m.d.sync += [left.eq(tag.rows), in_item.eq(tag.registers), closes.eq(tag.closes)]
         return m
 
-    def _group(self, m, source):
+    def _group(self, m: Module, source):
         """Pass on a group of packed words."""
         out, group = self.chunk.payload, source.payload
         m.d.comb += [self.chunk.valid.eq(source.valid), source.ready.eq(self.chunk.ready),
                      Value.cast(out.words).eq(Value.cast(group.words)),
                      out.count.eq(sum(group.strobe[k] for k in range(self.geometry.chunk_words)))]
 
-    def _row(self, m, go, shared):
+    def _row(self, m: Module, go, shared):
         """Pass on a chunk of a row, of shared memory or of a register; return whether it is its
         last."""
         g, out, row = self.geometry, self.chunk.payload, self.rows.payload

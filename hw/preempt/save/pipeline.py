@@ -14,6 +14,8 @@
                                                                   bursts
 """
 
+from typing import Any
+
 from amaranth.hdl import Module, Signal
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
@@ -126,7 +128,7 @@ class SavePipeline(wiring.Component):
             "waiting": Out(1), "flowing": Out(1), "idle": Out(1),
         })
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: Any):
         m = Module()
         g = self.geometry
         m.submodules.records = records = RecordWriter(g)
@@ -190,7 +192,7 @@ class SavePipeline(wiring.Component):
                      self.idle.eq(records.idle & ~moving)]
         return m
 
-    def _follow(self, m, encoder, collector):
+    def _follow(self, m: Module, encoder, collector):
         """Let registers follow those of the warp before, on machines that can; return whether one
         is held for that."""
         if not self.geometry.tb_compressor:

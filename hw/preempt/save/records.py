@@ -7,6 +7,8 @@ lines) follows each piece: the tag of its last chunk says what. What ends a TB i
 since it depends on how the registers were compressed.
 """
 
+from typing import Any
+
 from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value, ValueLike
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
@@ -219,7 +221,7 @@ class RecordWriter(wiring.Component):
         """What stayed of a TB that has left is saved."""
         return regs.evict if self.geometry.in_place else Const(0)
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: Any):
         m = Module()
         g = self.geometry
         regs = _Registers(g)
@@ -243,7 +245,7 @@ class RecordWriter(wiring.Component):
             self._finish(m, regs)
         return m
 
-    def _closing(self, m, regs):
+    def _closing(self, m: Module, regs):
         """Offer the facts that the `Closer` needs."""
         close = self.close.payload
         m.d.comb += [
@@ -260,7 +262,7 @@ class RecordWriter(wiring.Component):
         ]
         m.d.comb += close.entry.eq(regs.row.entry)
 
-    def _emit(self, m, words, count, last: ValueLike = 0, **tag: ValueLike):
+    def _emit(self, m: Module, words, count, last: ValueLike = 0, **tag: ValueLike):
         """Offer a chunk; `last` ends its piece, with the given fields of the tag.
         Returns its `ready`."""
         payload = self.chunk.payload
@@ -269,7 +271,7 @@ class RecordWriter(wiring.Component):
         m.d.comb += [payload.tag[name].eq(value) for name, value in tag.items()]
         return self.chunk.ready
 
-    def _select(self, m, regs):
+    def _select(self, m: Module, regs):
         """Take a TB, then its warps one by one as they stop."""
         g, row, s = self.geometry, regs.row, self.accepted
         running = Signal(g.warps)
@@ -324,7 +326,7 @@ class RecordWriter(wiring.Component):
             with m.If(self.job.ready):
                 m.next = "VIEW"
 
-    def _record(self, m, regs, view):
+    def _record(self, m: Module, regs, view):
         """List the registers of one warp, and write its record."""
         s, item = self.accepted, self.registers.payload
         live = Signal(MAX_REGISTERS)
@@ -387,7 +389,7 @@ class RecordWriter(wiring.Component):
         written = self._keep(m, regs, values)
         self._rest(m, regs, view, wrong[:PREDICATES], values, written)
 
-    def _stay(self, m, regs, view, wanted):
+    def _stay(self, m: Module, regs, view, wanted):
         """Have a warp remembered of whose TB something stays, and the registers that stay if they
         do; or save what has stayed."""
         s = self.accepted
@@ -408,7 +410,7 @@ class RecordWriter(wiring.Component):
             self.kept.row.eq(regs.staying), self.kept.warp.eq(regs.warp),
         ]
 
-    def _view(self, m, regs):
+    def _view(self, m: Module, regs):
         """Return the control state that is saved of the warp in hand: its own, or that of its
         launch, or of what has stayed of it any."""
         view = Signal.like(self.warps.window.view)
@@ -423,7 +425,7 @@ class RecordWriter(wiring.Component):
                          view.pc.eq(0), view.mask.eq(view.launched), view.reconv.eq(PC_NONE)]
         return view
 
-    def _repeat(self, m, regs):
+    def _repeat(self, m: Module, regs):
         """Leave the registers of a warp; have its uniform registers compared with those of the
         record before if it may repeat those."""
         m.d.sync += regs.repeats.eq(0)
@@ -433,7 +435,7 @@ class RecordWriter(wiring.Component):
                 m.d.sync += [regs.repeats.eq(1), regs.compared.eq(regs.uniforms)]
                 m.next = "COMPARE"
 
-    def _keep(self, m, regs, values):
+    def _keep(self, m: Module, regs, values):
         """Keep the uniform registers that are read for the next record, and compare them with those
         of the record before. Returns the vector of those of a pair that are written."""
         written = Signal(2)
@@ -458,7 +460,7 @@ class RecordWriter(wiring.Component):
                 m.next = "REST"
         return written
 
-    def _rest(self, m, regs, view, wrong, values, written):
+    def _rest(self, m: Module, regs, view, wrong, values, written):
         """Write a record: a predicate, a pair of uniform registers and a stack entry a cycle, as
         far as they follow one another in four words; the first chunk begins with the header.
 
@@ -527,7 +529,7 @@ class RecordWriter(wiring.Component):
                         m.d.sync += [regs.warp.eq(lowest_number(others)), regs.entry.eq(0)]
                         m.next = "VIEW"
 
-    def _shared(self, m, regs):
+    def _shared(self, m: Module, regs):
         """Write the bitmap of the shared lines, then list the lines."""
         g, s, item = self.geometry, self.accepted, self.lines.payload
         first = Signal(range(g.shared_lines + 1))  # first line of the group, in the SM
@@ -564,7 +566,7 @@ class RecordWriter(wiring.Component):
                 with m.If(last):
                     m.next = "END"
 
-    def _finish(self, m, regs):
+    def _finish(self, m: Module, regs):
         """Leave the rest of the TB to the `Closer`;
         the entry has a body unless the TB has ended meanwhile."""
         s, skip = self.accepted, HEAD_BYTES % self.geometry.bus_bytes

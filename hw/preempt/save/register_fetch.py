@@ -1,5 +1,7 @@
 """Register fetch: reads the registers named by its items into a stream of rows."""
 
+from typing import Any
+
 from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
@@ -76,7 +78,7 @@ class RegisterFetch(wiring.Component):
             "output": Out(stream.Signature(lane_beat(g, register_tag(g)))), "busy": Out(1),
         })
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: Any):
         m = Module()
         g = self.geometry
         m.submodules.items = items = StreamQueue(register_item(g), 3)

@@ -1,5 +1,7 @@
 """Sealer: the checksums of streams and entries, taken of the beats on their way to the bus."""
 
+from typing import Any
+
 from amaranth.hdl import Cat, Module, Mux, Signal, Value
 from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
@@ -55,7 +57,7 @@ class Sealer(wiring.Component):
             "output": Out(stream.Signature(packed(g.bus_words))), "entry_crc": Out(32),
         })
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: Any):
         m = Module()
         n, beat, out = self.geometry.bus_words, self.input.payload, self.output
         m.submodules.of_stream = of_stream = Checksum(n)

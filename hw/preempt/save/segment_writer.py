@@ -1,6 +1,8 @@
 """Segment writer: packed beats and a start address become bursts that end at 128-byte boundaries or
 at a flush."""
 
+from typing import Any
+
 from amaranth.hdl import Cat, Module, Mux, Signal, Value
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
@@ -73,7 +75,7 @@ class SegmentWriter(wiring.Component):
             "data": Out(stream.Signature(write_data(g))),
         })
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: Any):
         m = Module()
         g = self.geometry
         m.submodules.beats = beats = StreamQueue(write_data(g),

@@ -1,5 +1,7 @@
 """Adopt sequencer: a kernel is taken over from the record and the entries that stand in memory."""
 
+from typing import Any
+
 from amaranth.hdl import Module, Mux, Signal
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
@@ -85,7 +87,7 @@ class AdoptSequencer(wiring.Component):
             "done": Out(engine_result()), "adopted": Out(adoption(g)),
         })
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: Any):
         m = Module()
         g, job, record = self.geometry, self.read_job, self.record
         requested = Signal(range(g.context_entries + 1))  # entries requested

@@ -1,6 +1,8 @@
 """Counters of the last preempt and of the last resume
 (register map, ``save_*`` and ``restore_*``)."""
 
+from typing import Any
+
 from amaranth.hdl import Module, Mux, Signal
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
@@ -71,7 +73,7 @@ class PreemptCounters(wiring.Component):
             "read_words": In(WORD_COUNT_BITS), "counters": Out(counters()),
         })
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: Any):
         m = Module()
         c = self.counters
         tally = Signal.like(self.tally)  # of a preempt

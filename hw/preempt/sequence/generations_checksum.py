@@ -1,5 +1,7 @@
 """The checksum of the generations of a kernel's saved entries, which its record holds."""
 
+from typing import Any
+
 from amaranth.hdl import Module, Mux, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
@@ -45,7 +47,7 @@ class GenerationsChecksum(wiring.Component):
                           "number": Out(below(g.context_entries)), "generation": In(32),
                           "done": Out(1), "crc": Out(32)})
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: Any):
         m = Module()
         entries = self.geometry.context_entries
         m.submodules.checksum = checksum = Checksum(1)

@@ -1,6 +1,8 @@
 """Preempt sequencer: claims the kernel's TBs, has them saved as they stop,
 releases them as they are committed."""
 
+from typing import Any
+
 from amaranth.hdl import Cat, Const, Module, Mux, Signal
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
@@ -149,7 +151,7 @@ class PreemptSequencer(wiring.Component):
             "sending": In(1), "commit_idle": In(1),
         })
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: Any):
         m = Module()
         g = self.geometry
         rows = [self.resident[k] for k in range(g.tb_slots)]
@@ -196,7 +198,7 @@ class PreemptSequencer(wiring.Component):
             m.d.sync += active.eq(0)
         return m
 
-    def _claims(self, m, tbs, active, rows, stops):
+    def _claims(self, m: Module, tbs, active, rows, stops):
         """Claim what belongs to the kernel; release what is committed; drop what has ended."""
         event = self.head_event
         slot = Signal.like(self.claim)  # the TB whose entry was written
@@ -222,7 +224,7 @@ class PreemptSequencer(wiring.Component):
         with m.If(self.done.valid):
             m.d.sync += self.claim.eq(0)
 
-    def _choose(self, m, tbs, active, stops):
+    def _choose(self, m: Module, tbs, active, stops):
         """Offer the save pipeline, whenever it is idle, a TB whose warps have stopped,
         else one with a stopped warp."""
         ready = Signal.like(tbs.begun)  # may be saved
@@ -253,7 +255,7 @@ class PreemptSequencer(wiring.Component):
             m.d.sync += tbs.begun.eq(0)
         return chosen
 
-    def _side(self, m):
+    def _side(self, m: Module):
         """Have a TB that has a base saved on the other side, as an increment if that is asked
         for."""
         target, accepted = self.target.payload, self.accepted
@@ -267,7 +269,7 @@ class PreemptSequencer(wiring.Component):
                                 & ~accepted.options.checkpoint & ~accepted.options.restart),
         ]
 
-    def _stay(self, m, tb):
+    def _stay(self, m: Module, tb):
         """Have what is kept of a TB stay where it is."""
         target = self.target.payload
         keeps = Signal()

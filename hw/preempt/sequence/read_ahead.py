@@ -5,6 +5,8 @@ remembers (`SavedEntries`): so that a resume waits for memory once, not first fo
 then for the streams.
 """
 
+from typing import Any
+
 from amaranth.hdl import Module, Signal
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
@@ -92,7 +94,7 @@ class ReadAhead(wiring.Component):
             "read_job": Out(stream.Signature(read_job(g))), "requested": Out(1), "idle": Out(1),
         })
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: Any):
         m = Module()
         g, s, job = self.geometry, self.accepted, self.read_job
         entry = Signal(range(g.context_entries + 1))  # the one to be asked for

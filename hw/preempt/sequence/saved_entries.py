@@ -2,6 +2,8 @@
 its stream, what its base is, what of its TB stays on the SM, and whether the kernel's record may be
 believed."""
 
+from typing import Any
+
 from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import data, wiring
 from amaranth.lib.memory import Memory
@@ -171,7 +173,7 @@ class SavedEntries(wiring.Component):
             "chosen": In(tb), "chosen_crc": Out(32),
         })
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: Any):
         m = Module()
         g, event = self.geometry, self.event
         saved = Signal()  # the event is of an entry that is saved,
@@ -224,7 +226,7 @@ class SavedEntries(wiring.Component):
         self._extents(m)
         return m
 
-    def _follow(self, m, sets, saved, based, demoted):
+    def _follow(self, m: Module, sets, saved, based, demoted):
         """Keep the sets of the kernel in hand."""
         entry = self.event.entry
         with m.If(self.adopted.valid):
@@ -252,7 +254,7 @@ class SavedEntries(wiring.Component):
                          bit(sets.bases, self.select).eq(self.found.increment),
                          bit(sets.base_sides, self.select).eq(~bit(sets.sides, self.select))]
 
-    def _stay(self, m, sets, saved, demoted, completes):
+    def _stay(self, m: Module, sets, saved, demoted, completes):
         """Keep what is not in an image, and whether there is a second one."""
         entry, found = self.event.entry, self.found
         with m.If(saved):
@@ -278,7 +280,7 @@ class SavedEntries(wiring.Component):
             return self.kernel << bits | entry
         return (self.kernel << 1 | side) << bits | entry
 
-    def _generations(self, m, saved):
+    def _generations(self, m: Module, saved):
         """Remember the generation of each entry that is saved."""
         g, event, bits = self.geometry, self.event, len(self.select)
         m.submodules.generations = generations = Memory(
@@ -292,7 +294,7 @@ class SavedEntries(wiring.Component):
             read.addr.eq(self.kernel << bits | self.select), self.listed.eq(read.data),
         ]
 
-    def _extents(self, m):
+    def _extents(self, m: Module):
         """Remember the checksum of each entry and how long each stream is; of one that is not
         saved, and no base, it does not matter."""
         g, tally, event = self.geometry, self.tally, self.event

@@ -1,6 +1,8 @@
 """Command sequencer of the preemption engine:
 takes a command, checks the save area, sees it through."""
 
+from typing import Any
+
 from amaranth.hdl import Const, Module, Mux, Signal
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
@@ -180,7 +182,7 @@ class Sequencer(wiring.Component):
             "cancel": In(1), "flush": Out(1), "settled": In(1),
         })
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: Any):
         m = Module()
         g, s, wanted = self.geometry, self.accepted, self.command.payload
         kernel = Signal(kernel_info(g))

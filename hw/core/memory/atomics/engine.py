@@ -1,5 +1,7 @@
 """One segment at a time: its lanes change it in ascending order."""
 
+from typing import Any
+
 from amaranth.hdl import Cat, Module, Mux, Signal
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.data import View
@@ -73,7 +75,7 @@ class SegmentEngine(wiring.Component):
             "trace": Out(trace_atomic(g)),
         })
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: Any):
         m = Module()
         g, here = self.geometry, self.entry
         words = [Signal(32, name=f"word_{w}") for w in range(WORDS)]
@@ -115,7 +117,7 @@ class SegmentEngine(wiring.Component):
         self._words(m, pipeline, filling, words, changed)
         return m
 
-    def _writer(self, m, pipeline, words, changed):
+    def _writer(self, m: Module, pipeline, words, changed):
         """What becomes of the segment afterwards."""
         here = self.entry
         m.submodules.writer = writer = SegmentWriter(self.geometry)
@@ -134,7 +136,7 @@ class SegmentEngine(wiring.Component):
         m.d.comb += [writer.words[w].eq(word) for w, word in enumerate(words)]
         return writer
 
-    def _lanes(self, m, pipeline, performing, rest):
+    def _lanes(self, m: Module, pipeline, performing, rest):
         """Give the pipeline the lowest lane that is left, unless its word is in flight."""
         g, here, op = self.geometry, self.entry, pipeline.op
         chosen = Signal(g.warp_size)
@@ -151,7 +153,7 @@ class SegmentEngine(wiring.Component):
         with m.If(op.valid):
             m.d.sync += rest.eq(rest & ~chosen)
 
-    def _words(self, m, pipeline, filling, words, changed):
+    def _words(self, m: Module, pipeline, filling, words, changed):
         """The words of the segment, filled from `row`, and read and written by the pipeline."""
         g, read, result = self.geometry, pipeline.read, pipeline.result
         low = Signal(32)

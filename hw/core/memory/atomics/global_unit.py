@@ -9,6 +9,8 @@
     write_port.ack --> entries leave, in order --> done, fault
 """
 
+from typing import Any
+
 from amaranth.hdl import Cat, Const, Module, Mux, Signal
 from amaranth.lib import data, memory, stream, wiring
 from amaranth.lib.data import View
@@ -106,7 +108,7 @@ class GlobalAtomics(wiring.Component):
             "write_port": Out(WritePort(g)),
         })
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: Any):
         m = Module()
         g = self.geometry
         m.submodules.engine = engine = SegmentEngine(g)
@@ -141,14 +143,14 @@ class GlobalAtomics(wiring.Component):
                      backlog.mark.eq(self.forget), self.lingering.eq(backlog.left)]
         return m
 
-    def _count(self, m, name, more, less):
+    def _count(self, m: Module, name, more, less):
         """Number of entries between two events."""
         count = Signal(range(self.geometry.atomic_queue + 1), name=name)
         with m.If(more ^ less):
             m.d.sync += count.eq(Mux(more, count + 1, count - 1))
         return count
 
-    def _entries(self, m, engine, push, pointers):
+    def _entries(self, m: Module, engine, push, pointers):
         """The memories of the segments in flight;
         returns those to request, to arrive and to leave."""
         g, offered = self.geometry, self.segment.payload
@@ -178,7 +180,7 @@ class GlobalAtomics(wiring.Component):
         ]
         return to_ask.data, to_arrive.data, oldest.data
 
-    def _operands(self, m, i, engine, push, pointers):
+    def _operands(self, m: Module, i, engine, push, pointers):
         """The memory of what lane `i` has of its own."""
         g, offered = self.geometry, self.segment.payload
         m.submodules[f"operands_{i}"] = store = memory.Memory(shape=operand(),
@@ -193,7 +195,7 @@ class GlobalAtomics(wiring.Component):
             read.addr.eq(pointers["working"]), engine.operands[i].eq(read.data),
         ]
 
-    def _request(self, m, asked, pointers, waiting, ask, leave):
+    def _request(self, m: Module, asked, pointers, waiting, ask, leave):
         """Request the next segment, unless it is in flight already; return those that are."""
         g, request = self.geometry, self.read_port.request
         number = asked.address[OFFSET_BITS:]
@@ -227,7 +229,7 @@ class GlobalAtomics(wiring.Component):
                 m.d.sync += in_flight[i].eq(0)
         return in_flight
 
-    def _own(self, m, owned, wanted, number, ask):
+    def _own(self, m: Module, owned, wanted, number, ask):
         """Take the segment that is `wanted`; it is requested then, whatever becomes of its warp."""
         take = self.order.take
         m.d.comb += [take.valid.eq(wanted & ~owned), take.payload.eq(number)]
@@ -236,7 +238,7 @@ class GlobalAtomics(wiring.Component):
         with m.Elif(take.valid & take.ready):
             m.d.sync += owned.eq(1)
 
-    def _arrivals(self, m, engine, arriving, requested, pointers, waiting, arrive):
+    def _arrivals(self, m: Module, engine, arriving, requested, pointers, waiting, arrive):
         """Store the beats of the next segment, if it was requested, as they come, so that the bus
         never waits, and show the engine those it wants."""
         g, beat = self.geometry, self.read_port.beat
@@ -264,7 +266,7 @@ class GlobalAtomics(wiring.Component):
                 with m.If(pointers["arriving"] == i):
                     m.d.sync += spoiled[i].eq(beat.payload.error | (begun & spoiled[i]))
 
-    def _leave(self, m, engine, oldest, pointers, waiting, leave):
+    def _leave(self, m: Module, engine, oldest, pointers, waiting, leave):
         """Entries leave in order, those with a burst when it is acknowledged."""
         g, ack, fault = self.geometry, self.write_port.ack, self.fault
         wrote = Signal(g.atomic_queue)  # entries with a burst

@@ -1,5 +1,7 @@
 """What an atomic does to one word of memory."""
 
+from typing import Any
+
 import numpy as np
 from amaranth.hdl import Cat, Const, Module, Mux, Signal
 from amaranth.lib import wiring
@@ -98,7 +100,7 @@ class AtomicLane(wiring.Component):
             AtomicOp.DEC: lambda: np.where((old == 0) | (old > b), b, old - one),
         }[function]()
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: Any):
         m = Module()
         is_float = self.function == AtomicOp.FADD
         before = Signal(64)
@@ -112,7 +114,7 @@ class AtomicLane(wiring.Component):
         self._real(m, self.valid & is_float)
         return m
 
-    def _operands(self, m):
+    def _operands(self, m: Module):
         """Narrow operands extended as the operation compares them; these are 65-bit numbers."""
         signed = Signal()
         m.d.comb += signed.eq((self.function == AtomicOp.MIN_S) | (self.function == AtomicOp.MAX_S))
@@ -126,7 +128,7 @@ class AtomicLane(wiring.Component):
             extended.append(Cat(wider, signed & wider[63]).as_signed())
         return *extended, Signal(64, name="value")
 
-    def _integer(self, m, old, b, value):
+    def _integer(self, m: Module, old, b, value):
         """The result of every operation but FADD."""
         less = Signal()
         equal = Signal()
@@ -148,7 +150,7 @@ class AtomicLane(wiring.Component):
                     with m.Case(op):
                         m.d.comb += value.eq(result)
 
-    def _real(self, m, start):
+    def _real(self, m: Module, start):
         """The sum of two binary32 numbers."""
         m.submodules.adder = adder = ArithmeticLane()
         enable = start

@@ -1,6 +1,8 @@
 """One atomic a cycle on one memory; an operation on a place waits until the one before it there is
 written."""
 
+from typing import Any
+
 from amaranth.hdl import Cat, Module, Mux, Signal
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
@@ -62,7 +64,7 @@ class AtomicPipeline(wiring.Component):
                                              "place": place, "data": 64})),
         })
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: Any):
         m = Module()
         m.submodules.lane = lane = AtomicLane()
         op, result = self.op, self.result
@@ -93,7 +95,7 @@ class AtomicPipeline(wiring.Component):
         ]
         return m
 
-    def _stages(self, m, reading):
+    def _stages(self, m: Module, reading):
         """Where the operations in the lane are; integers leave after the first stage."""
         layout = data.StructLayout({"valid": 1, "real": 1, "wide": 1, "place": self.place})
         stages = [Signal(layout, name=f"stage_{number}")

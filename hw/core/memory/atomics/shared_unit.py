@@ -1,5 +1,7 @@
 """Atomics on the banks of shared memory."""
 
+from typing import Any
+
 from amaranth.hdl import Cat, Const, Module, Mux, Signal
 from amaranth.lib import data, memory, wiring
 from amaranth.lib.data import View
@@ -74,7 +76,7 @@ class SharedAtomics(wiring.Component):
             "beat": In(payload.below(g.beats)), "high": Out(words), "trace": Out(trace_atomic(g)),
         })
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: Any):
         m = Module()
         g, op = self.geometry, self.op
         tag = data.StructLayout({"warp": payload.below(g.warps), "pc": PC_BITS,
@@ -111,7 +113,7 @@ class SharedAtomics(wiring.Component):
                      for bit in range(exact_log2(g.lanes)))
         return Cat(number, op.beat)[:exact_log2(g.warp_size)]
 
-    def _old(self, m, pipeline):
+    def _old(self, m: Module, pipeline):
         """Give the pipeline the word it reads, and keep the upper half."""
         g, read = self.geometry, pipeline.read
         place = Signal(self.place)

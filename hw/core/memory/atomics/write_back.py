@@ -1,5 +1,7 @@
 """Writes a segment that atomics have changed to memory, and what they found to the registers."""
 
+from typing import Any
+
 from amaranth.hdl import Cat, Const, Module, Mux, Signal
 from amaranth.lib import data, memory, stream, wiring
 from amaranth.lib.data import View
@@ -79,7 +81,7 @@ class SegmentWriter(wiring.Component):
             "port": Out(WritePort(g)),
         })
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: Any):
         m = Module()
         asking = Signal()
         sending = Signal()
@@ -89,7 +91,7 @@ class SegmentWriter(wiring.Component):
         self._registers(m, writing)
         return m
 
-    def _burst(self, m, asking, sending):
+    def _burst(self, m: Module, asking, sending):
         """The burst to memory; a request and its first beat are offered together."""
         g, port = self.geometry, self.port
         first = Signal(range(g.burst_beats))
@@ -131,7 +133,7 @@ class SegmentWriter(wiring.Component):
             with m.If(~self.cancel):
                 look_up(m, port.beat.payload.strobe, strobes, number)
 
-    def _registers(self, m, writing):
+    def _registers(self, m: Module, writing):
         """The registers, low words first; what is not written is 0."""
         g, out = self.geometry, self.write.payload
         beat = Signal(payload.below(g.beats))
@@ -158,7 +160,7 @@ class SegmentWriter(wiring.Component):
             with m.If(out.last):
                 m.d.sync += [upper.eq(1), writing.eq(self.registers[1] & ~upper)]
 
-    def _store(self, m, name, value, beat):
+    def _store(self, m: Module, name, value, beat):
         """A word of each lane; returns the row of `beat`."""
         g = self.geometry
         m.submodules[name] = store = memory.Memory(shape=32 * g.lanes, depth=g.beats, init=[])

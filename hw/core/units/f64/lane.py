@@ -22,6 +22,8 @@ exponent in binary32's bias from stage 2 on, so that subnormal ones come out of 
 
 from __future__ import annotations
 
+from typing import Any
+
 from amaranth.hdl import Cat, Const, Module, Mux, Signal
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
@@ -81,7 +83,7 @@ class F64Lane(wiring.Component):
         super().__init__({"valid": In(1), "function": In(7), "a": In(64), "b": In(64),
                           "c": In(64), "result": Out(64), "tested": Out(1)})
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: Any):
         m = Module()
         control, values = self._decode(m), {}
         stages = (self._select, self._unpack, self._multiply, self._sum, self._align, self._add,
@@ -101,7 +103,7 @@ class F64Lane(wiring.Component):
         m.d.comb += [self.result.eq(values["result"]), self.tested.eq(values["tested"])]
         return m
 
-    def _decode(self, m):
+    def _decode(self, m: Module):
         """Return the controls of the operation that comes in."""
         control = Signal(CONTROL)
         m.d.comb += control.enable.eq(self.valid)
@@ -111,7 +113,7 @@ class F64Lane(wiring.Component):
                     m.d.comb += [control[name].eq(value) for name, value in row.items()]
         return control
 
-    def _select(self, m, control, _):
+    def _select(self, m: Module, control, _):
         """Stage 1: operands of the multiply-add x * y + z;
         those of a conversion are 0, 1 and what is converted."""
         a, b = self.a, self.b
@@ -136,7 +138,7 @@ class F64Lane(wiring.Component):
             "tested": (1, Mux(order.a_nan | order.b_nan, control.on_unordered, ordered)),
         }
 
-    def _unpack(self, m, control, s):
+    def _unpack(self, m: Module, control, s):
         """Stage 2."""
         x, y = Number(m, "x", s["x"]), Number(m, "y", s["y"])
         z_sign, z_exponent, z_significand, z_infinite, z_nan = self._addend(m, control, s)
@@ -177,7 +179,7 @@ class F64Lane(wiring.Component):
                      Mux((below | control.convert | z_infinite) & ~infinite, z_sign, product_sign)),
         }
 
-    def _addend(self, m, control, s):
+    def _addend(self, m: Module, control, s):
         """Stage 2: sign, exponent, significand in the 64 highest bits, infinite, not a number."""
         wide, single = Number(m, "wide", s["z"]), Number(m, "single", s["z"][:32])
         sign = Signal()
@@ -198,7 +200,7 @@ class F64Lane(wiring.Component):
                          infinite.eq(wide.infinite), nan.eq(wide.nan)]
         return sign, exponent, significand, infinite, nan
 
-    def _multiply(self, m, control, s):
+    def _multiply(self, m: Module, control, s):
         """Stage 3."""
         kept = ("addend", "below", "count", "exponent", "subtract", "special", "sign")
         parts = {f"part_{i}{j}": (2 * PART,
@@ -206,7 +208,7 @@ class F64Lane(wiring.Component):
                  for i in range(3) for j in range(3)}
         return parts | {name: (s[name].shape(), s[name]) for name in kept}
 
-    def _sum(self, m, control, s):
+    def _sum(self, m: Module, control, s):
         """Stage 4."""
         kept = ("addend", "below", "count", "exponent", "subtract", "special", "sign")
         rows = [Cat(s[f"part_{i}0"], s[f"part_{i}2"]) + (s[f"part_{i}1"] << PART) for i in range(3)]
@@ -214,18 +216,18 @@ class F64Lane(wiring.Component):
         return {"product": (106, product[:106])} | {name: (s[name].shape(), s[name])
                                                     for name in kept}
 
-    def _align(self, m, control, s):
+    def _align(self, m: Module, control, s):
         """Stage 5."""
         kept = ("exponent", "subtract", "sign", "special")
         return (align(m, s, WINDOW, POINT)
                 | {name: (s[name].shape(), s[name]) for name in kept})
 
-    def _add(self, m, control, s):
+    def _add(self, m: Module, control, s):
         """Stage 6."""
         return add(m, control, s, WINDOW, POINT, 64) | {
             "exponent": (12, s["exponent"]), "special": (SPECIAL, s["special"])}
 
-    def _count(self, m, control, s):
+    def _count(self, m: Module, control, s):
         """Stage 7. A one where the exponent reaches its minimum ends the search for the leading
         one."""
         magnitude, exponent = s["magnitude"], s["exponent"]
@@ -242,7 +244,7 @@ class F64Lane(wiring.Component):
             "special": (SPECIAL, s["special"]),
         }
 
-    def _normalise(self, m, control, s):
+    def _normalise(self, m: Module, control, s):
         """Stage 8: what is kept has the bit below the lowest of the result as its own lowest."""
         shifted = Signal(128, name="shifted_7")
         m.d.comb += shifted.eq(Cat(Const(0, 127 - WINDOW), s["magnitude"]))
@@ -274,7 +276,7 @@ class F64Lane(wiring.Component):
         clamped = Mux(over, Mux(control.word, limits[1], limits[0]), exact)
         return Mux(special.nan, 0, Mux(control.word, clamped[:32], clamped))
 
-    def _round(self, m, control, s):
+    def _round(self, m: Module, control, s):
         """Stage 9."""
         kept, sign, special, single = s["kept"], s["sign"], s["special"], control.to_single
         lowest = increment(control, sign, kept[1], kept[0], s["rest"])

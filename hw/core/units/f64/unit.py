@@ -8,6 +8,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from amaranth.hdl import Cat, Module, Signal
 from amaranth.lib import stream, wiring
@@ -82,7 +84,7 @@ class F64Unit(wiring.Component):
                 return np.zeros(a.shape, np.uint64), TESTS[op](a, b)
             return VALUES[op](a, b, c), np.zeros(a.shape, bool)
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: Any):
         m = Module()
         threads = self.geometry.f64_lanes
         m.submodules.serial = serial = Serial(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from amaranth.hdl import Cat, Module, Mux, Signal
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
@@ -36,7 +38,7 @@ class ComparisonLane(wiring.Component):
         super().__init__({"control": In(COMPARISON), "a": In(32), "b": In(32),
                           "result": Out(32), "predicate": Out(1)})
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: Any):
         m = Module()
         control, a, b = self.control, self.a, self.b
         order = Order(m, a, b)

@@ -17,6 +17,8 @@ move the number against a fixed exponent: its integer part then stands in bits 6
 
 from __future__ import annotations
 
+from typing import Any
+
 from amaranth.hdl import Cat, Const, Module, Mux, Signal
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
@@ -71,7 +73,7 @@ class ArithmeticLane(wiring.Component):
         stages = {f"stage_{number}": In(layout) for number, layout in enumerate(STAGES, 1)}
         super().__init__(stages | {"a": In(32), "b": In(32), "c": In(32), "result": Out(32)})
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: Any):
         m = Module()
         values = {}
         for number, work in enumerate(
@@ -84,7 +86,7 @@ class ArithmeticLane(wiring.Component):
         m.d.comb += self.result.eq(values["result"])
         return m
 
-    def _unpack(self, m, _):
+    def _unpack(self, m: Module, _):
         """Stage 1: operands of the multiply-add; those of a conversion are 0, 1 and b."""
         control, a, b = self.stage_1, self.a, self.b
         x_bits = Signal(32)
@@ -135,20 +137,20 @@ class ArithmeticLane(wiring.Component):
             "sign": (1, sign), "special": (SPECIAL, special),
         }
 
-    def _align(self, m, s):
+    def _align(self, m: Module, s):
         """Stage 2."""
         return align(m, s, WINDOW, POINT) | {
             "exponent": (9, s["exponent"]), "subtract": (1, s["subtract"]), "sign": (1, s["sign"]),
             "special": (SPECIAL, s["special"])}
 
-    def _add(self, m, s):
+    def _add(self, m: Module, s):
         """Stage 3."""
         added = add(m, self.stage_3, s, WINDOW, POINT, 32)
         _, magnitude = added["magnitude"]
         return added | {"magnitude": (64, Cat(Const(0, 1), magnitude)),
                         "exponent": (9, s["exponent"]), "special": (SPECIAL, s["special"])}
 
-    def _normalise(self, m, s):
+    def _normalise(self, m: Module, s):
         """Stage 4. A one where the exponent reaches its minimum ends the search for the leading
         one."""
         control, magnitude, sign, exponent, special = (
@@ -178,7 +180,7 @@ class ArithmeticLane(wiring.Component):
         exact = Mux(sign, Mux(signed, -integer, 0), integer)[:32]
         return Mux(special.nan, 0, Mux(over, limit, exact))
 
-    def _round(self, m, s):
+    def _round(self, m: Module, s):
         """Stage 5."""
         control, kept, sign, special = self.stage_5, s["kept"], s["sign"], s["special"]
         lowest = increment(control, sign, kept[1], kept[0], s["rest"])

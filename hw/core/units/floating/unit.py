@@ -91,7 +91,7 @@ class FloatUnit(wiring.Component):
             test = TESTS[op](a, b) if op in TESTS else np.zeros(a.shape, bool)
         return value, test
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: Any):
         m = Module()
         g = self.geometry
         words = data.ArrayLayout(32, g.lanes)
@@ -123,7 +123,7 @@ class FloatUnit(wiring.Component):
         m.d.comb += self.predicate.eq(delayed(m, "tested", tested, later))
         return m
 
-    def _decode(self, m, name, layout: data.StructLayout, rows) -> Any:
+    def _decode(self, m: Module, name, layout: data.StructLayout, rows) -> Any:
         """Return the controls of the operation that comes in."""
         control = Signal(layout, name=name)
         with m.Switch(self.op):

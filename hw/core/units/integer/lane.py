@@ -13,6 +13,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from amaranth.hdl import Cat, Const, Module, Mux, Signal
 from amaranth.lib import data, wiring
@@ -92,7 +94,7 @@ class IntegerLane(wiring.Component):
         """
         return compute(op, a, b, c, pa, pb)
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: Any):
         m = Module()
         m.submodules.digits = digits = DigitCounts()
         m.d.comb += [digits.word.eq(self.b), digits.enable.eq(self.stage_1.count),
@@ -129,7 +131,7 @@ class IntegerLane(wiring.Component):
         m.d.comb += [self.result.eq(result), self.predicate.eq(final)]
         return m
 
-    def _test(self, m, total, differ, pa, pb):
+    def _test(self, m: Module, total, differ, pa, pb):
         """Stage 2: whether a < b, combinational, and the predicate result, registered."""
         less = Signal()
         equal = Signal()
@@ -146,7 +148,7 @@ class IntegerLane(wiring.Component):
         m.d.sync += predicate.eq(test ^ self.stage_2.negate)
         return less, predicate
 
-    def _adder(self, m):
+    def _adder(self, m: Module):
         """Stage 1: 33-bit sum of the conditioned a and b, and whether their signs differ,
         registered."""
         control = self.stage_1
@@ -158,7 +160,7 @@ class IntegerLane(wiring.Component):
                      differ.eq(self.a[31] ^ self.b[31])]
         return total, differ
 
-    def _shifter(self, m):
+    def _shifter(self, m: Module):
         """Stage 1: low word of {high, low} >> count, or a unchanged, registered.
         Of a bit field, count is its start."""
         control = self.stage_1
@@ -182,7 +184,7 @@ class IntegerLane(wiring.Component):
         m.d.sync += shifted.eq(Mux(control.pass_a, self.a, Cat(low, high) >> count))
         return shifted
 
-    def _logic(self, m):
+    def _logic(self, m: Module):
         """Stage 1: bitwise operations, extensions, selection, rearranged bits and bytes,
         registered."""
         a, b, c = self.a, self.b, self.c
@@ -199,7 +201,7 @@ class IntegerLane(wiring.Component):
                     m.d.sync += other.eq(value)
         return other
 
-    def _mask(self, m):
+    def _mask(self, m: Module):
         """Stage 1: the bits of the result that belong to the bit field, registered."""
         first = Signal(8)
         mask = Signal(32, reset_less=True)
@@ -208,7 +210,7 @@ class IntegerLane(wiring.Component):
             m.d.sync += mask.eq(below(first + self.b[8:16]) & ~below(first))
         return mask
 
-    def _multiplier(self, m):
+    def _multiplier(self, m: Module):
         """Stages 1 and 2: unsigned 64-bit product of four 16-bit products, and what stage 3 adds to
         it.
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value, unsigned
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
@@ -64,7 +66,7 @@ class DigitCounts(wiring.Component):
         super().__init__({"word": In(32), "enable": In(1), "leading_digit": In(1),
                           "leading": In(1), "total": Out(6)})
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: Any):
         m = Module()
         counts = Signal(data.ArrayLayout(unsigned(3), DIGITS), reset_less=True)
         with m.If(self.enable):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from amaranth.hdl import Module, Signal
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
@@ -53,7 +55,7 @@ class IntegerUnit(wiring.Component):
             "result": Out(words), "predicate": Out(self.lanes),
         })
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: Any):
         m = Module()
         stage_1 = Signal(STAGE_1)
         next_2 = Signal(STAGE_2)

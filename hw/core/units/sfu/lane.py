@@ -15,6 +15,7 @@
 from __future__ import annotations
 
 from functools import partial
+from typing import Any
 
 from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value, signed
 from amaranth.lib import memory, wiring
@@ -96,7 +97,7 @@ class SpecialFunctionLane(wiring.Component):
     def __init__(self):
         super().__init__({"enable": In(1), "op": In(SfuOp), "b": In(32), "result": Out(32)})
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: Any):
         m = Module()
         enable, values = self.enable, {"op": (4, Value.cast(self.op)), "b": (32, self.b)}
         values = {name: value for name, (_, value) in values.items()}
@@ -120,7 +121,7 @@ class SpecialFunctionLane(wiring.Component):
         m.d.comb += self.result.eq(values["result"])
         return m
 
-    def _unpack(self, window, m, s, enable):
+    def _unpack(self, window, m: Module, s, enable):
         """Stage 1."""
         op, b = s["op"], s["b"]
         wide = _is(op, *WIDE)
@@ -143,7 +144,7 @@ class SpecialFunctionLane(wiring.Component):
                 "fraction": (23, fraction), "exponent": (signed(12), exponent),
                 "special": (1, special), "override": (32, override)}
 
-    def _special(self, m, op, b, wide):
+    def _special(self, m: Module, op, b, wide):
         """Return whether an operand's result comes from no table, and that result."""
         magnitude, negative = b[:31], b[31]
         infinity = Mux(wide, WIDE_INFINITY, INFINITY)
@@ -175,7 +176,7 @@ class SpecialFunctionLane(wiring.Component):
             m.d.comb += special.eq(0)
         return special, override
 
-    def _reduce(self, window, products, m, s, enable):
+    def _reduce(self, window, products, m: Module, s, enable):
         """Stage 2: all but the top of an angle's product falls to whole turns,
         so it is not made."""
         significand = Signal(24)
@@ -193,7 +194,7 @@ class SpecialFunctionLane(wiring.Component):
                  "exponent": signed(12), "special": 1, "override": 32}
         return {name: (shape, s[name]) for name, shape in names.items()}
 
-    def _place(self, products, m, s, enable):
+    def _place(self, products, m: Module, s, enable):
         """Stage 3."""
         op, fraction, x_exponent = s["op"], s["fraction"], s["exponent"]
         shifted = products.shifted
@@ -240,7 +241,7 @@ class SpecialFunctionLane(wiring.Component):
         return passed | {name: (1, s[name]) for name in ("wide", "logarithm")}
 
     @staticmethod
-    def _coefficients(m):
+    def _coefficients(m: Module):
         """Return the read port of the tables."""
         table_rows = [c0 | (c1 & (1 << 18) - 1) << 31 | (c2 & (1 << 13) - 1) << 49
                       for c0, c1, c2 in rows()]
@@ -249,14 +250,14 @@ class SpecialFunctionLane(wiring.Component):
         port = table.read_port()  # named so in the export
         return port
 
-    def _look_up(self, coefficients, m, s, enable):
+    def _look_up(self, coefficients, m: Module, s, enable):
         """Stage 4."""
         m.d.comb += [coefficients.addr.eq(Cat(s["place"][T_BITS:], s["row"])),
                      coefficients.en.eq(enable)]
         t = s["place"][:T_BITS]
         return self._passed(s) | {"t": (T_BITS, t), "square": (T_BITS, (t * t) >> T_BITS)}
 
-    def _multiply(self, coefficients, m, s, enable):
+    def _multiply(self, coefficients, m: Module, s, enable):
         """Stage 5."""
         row = coefficients.data
         c0, c1, c2 = row[:31], row[31:49].as_signed(), row[49:].as_signed()
@@ -265,7 +266,7 @@ class SpecialFunctionLane(wiring.Component):
         return self._passed(s) | {"c0": (31, c0), "first": (first.shape(), first),
                                   "second": (second.shape(), second)}
 
-    def _add(self, m, s, enable):
+    def _add(self, m: Module, s, enable):
         """Stage 6: an integer part makes a logarithm negative,
         and leaves nothing for the exponent."""
         total = Signal(signed(40))
@@ -276,7 +277,7 @@ class SpecialFunctionLane(wiring.Component):
         return self._passed(s, negative=negative, exponent=exponent) | {
             "magnitude": (38, Mux(total[-1], -total, total)[:38])}
 
-    def _normalise(self, m, s, enable):
+    def _normalise(self, m: Module, s, enable):
         """Stage 7."""
         magnitude = s["magnitude"]
         count = leading_zeros(m, Cat(Const(1, 26), magnitude), "empty")
@@ -286,7 +287,7 @@ class SpecialFunctionLane(wiring.Component):
                 **{name: (width, s[name]) for name, width in
                    (("wide", 1), ("negative", 1), ("special", 1), ("override", 32))}}
 
-    def _round(self, m, s, enable):
+    def _round(self, m: Module, s, enable):
         """Stage 8: to nearest, ties up."""
         kept, exponent, wide = s["kept"], s["exponent"], s["wide"]
         below = Signal(signed(14))

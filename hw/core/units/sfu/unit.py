@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from amaranth.hdl import Module, Signal
 from amaranth.lib import stream, wiring
@@ -65,7 +67,7 @@ class SpecialFunctionUnit(wiring.Component):
         """
         return evaluate(SfuOp(op), np.atleast_1d(np.asarray(b, np.uint32)))
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: Any):
         m = Module()
         g = self.geometry
         m.submodules.serial = serial = Serial(g, threads=g.sfu_lanes, operands=self.OPERANDS,
