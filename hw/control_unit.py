@@ -3,7 +3,7 @@ connected."""
 
 from typing import Any
 
-from amaranth.hdl import Cat, Module, Mux, Signal
+from amaranth.hdl import Cat, Module, Mux, Signal, Value
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
@@ -196,8 +196,9 @@ class ControlUnit(wiring.Component):
             self._switches(m, registers.values, commands, engine)
         return m
 
-    def _yield(self, m: Module, registers, commands, grid, tb_table, admission, completion,
-               engine):
+    def _yield(self, m: Module, registers: RegisterBlock, commands: CommandProcessor,
+               grid: GridWalker | TbSupply, tb_table: TbTable, admission: Admission,
+               completion: Completion, engine: PreemptEngine):
         """TBs that leave the SM by themselves, and come back when memory has changed."""
         g = self.geometry
         m.submodules.watches = watches = WatchTable(g)
@@ -232,7 +233,8 @@ class ControlUnit(wiring.Component):
             m.d.comb += [registers.values[f"kernel[{k}].yields"].value.eq(unit.yields[k]),
                          registers.values[f"kernel[{k}].away"].value.eq(unit.away[k])]
 
-    def _software(self, m: Module, registers, table, commands):
+    def _software(self, m: Module, registers: RegisterBlock, table: KernelTable,
+                  commands: CommandProcessor):
         """The bus, the kernel slots, commands and events."""
         event, host = registers.event_set, self.host
         m.d.comb += [
@@ -247,8 +249,9 @@ class ControlUnit(wiring.Component):
               for name in ("finished", "preempted", "resumed", "killed", "adopted", "refused")),
         ]
 
-    def _kernels(self, m: Module, table, commands, grid, completion, tb_table, admission, faults,
-                 engine):
+    def _kernels(self, m: Module, table: KernelTable, commands: CommandProcessor,
+                 grid: GridWalker | TbSupply, completion: Completion, tb_table: TbTable,
+                 admission: Admission, faults: FaultUnit, engine: PreemptEngine):
         """Progress of the kernels, and the next TB to launch."""
         for part in (commands, admission):
             m.d.comb += part.kernels.eq(table.kernels)
@@ -277,7 +280,8 @@ class ControlUnit(wiring.Component):
             admission.next.eq(grid.next), grid.advance.eq(admission.advance),
         ]
 
-    def _of_device(self, m: Module, table, commands, grid, admission, tb_table, over):
+    def _of_device(self, m: Module, table: Any, commands: CommandProcessor, grid: TbSupply,
+                   admission: Admission, tb_table: TbTable, over: Value):
         """What one of several SMs and its device tell each other of kernels and TBs."""
         supply, report, launching = self.supply, self.report, admission.launching
         m.d.comb += [
@@ -291,7 +295,8 @@ class ControlUnit(wiring.Component):
               for k, kernel in enumerate(table.kernels) for name in "xyz"),
         ]
 
-    def _residents(self, m: Module, tb_table, admission, completion, faults):
+    def _residents(self, m: Module, tb_table: TbTable, admission: Admission, completion: Completion,
+                   faults: FaultUnit):
         """The TB table and those who read and change it."""
         for part in (admission, faults, tb_table):
             m.d.comb += part.remove.eq(completion.remove)
@@ -303,7 +308,8 @@ class ControlUnit(wiring.Component):
             completion.exited.eq(self.core.stop.exited), admission.ended.eq(completion.ended),
         ]
 
-    def _warps(self, m: Module, engine, launcher, tb_table, faults):
+    def _warps(self, m: Module, engine: PreemptEngine, launcher: Launcher, tb_table: TbTable,
+               faults: FaultUnit):
         """Warps put into their slots by the engine or, after it, the launcher."""
         launch = self.residency.launch
         for name in ("warp_init", "stack_push"):
@@ -326,7 +332,8 @@ class ControlUnit(wiring.Component):
         with m.If(engine.launch.start.valid):
             m.d.comb += launch.start.eq(engine.launch.start)
 
-    def _engine(self, m: Module, engine, commands, completion, admission):
+    def _engine(self, m: Module, engine: PreemptEngine, commands: CommandProcessor,
+                completion: Completion, admission: Admission):
         """The preemption engine: its commands, its TBs, and the core and memory."""
         wiring.connect(m, commands.engine, engine.command)
         wiring.connect(m, engine.admit, admission.admit)
@@ -351,7 +358,8 @@ class ControlUnit(wiring.Component):
                              (engine.write_port, self.write_port)):
             wiring.connect(m, inner, wiring.flipped(outer))
 
-    def _status(self, m: Module, values, commands, tb_table, engine):
+    def _status(self, m: Module, values: data.View, commands: CommandProcessor, tb_table: TbTable,
+                engine: PreemptEngine):
         """Identification, status, time and the engine's counters."""
         cycle = Signal(64)
         retired = Signal(32)
@@ -367,7 +375,8 @@ class ControlUnit(wiring.Component):
             *(values[name].value.eq(engine.counters[name]) for name in counters().members),
         ]
 
-    def _progress(self, m: Module, values, commands, grid, completion, faults):
+    def _progress(self, m: Module, values: data.View, commands: CommandProcessor,
+                  grid: GridWalker | TbSupply, completion: Completion, faults: FaultUnit):
         """State of each kernel."""
         for k in range(self.geometry.kernel_slots):
             m.d.comb += [values[f"kernel[{k}].state"].state.eq(commands.states[k]),
@@ -381,8 +390,9 @@ class ControlUnit(wiring.Component):
                                  commands.staying.registers[k]),
                              values[f"kernel[{k}].lines_stay"].value.eq(commands.staying.lines[k])]
 
-    def _profile(self, m: Module, values, tb_table, completion, faults, commands, engine,
-                 inspected):
+    def _profile(self, m: Module, values: data.View, tb_table: TbTable, completion: Completion,
+                 faults: FaultUnit, commands: CommandProcessor, engine: PreemptEngine,
+                 inspected: Value):
         """What TBs take."""
         m.submodules.profile = profile = TbProfile(self.geometry)
         stop, view = self.core.stop, self.inspect.view
@@ -404,7 +414,8 @@ class ControlUnit(wiring.Component):
                          values["inspect_tb_instructions"].value.eq(age.instructions),
                          values["inspect_state"].whole.eq(age.whole)]
 
-    def _switches(self, m: Module, values, commands, engine):
+    def _switches(self, m: Module, values: data.View, commands: CommandProcessor,
+                  engine: PreemptEngine):
         """How often the kernels were switched."""
         m.submodules.switches = switches = SwitchCounters(self.geometry)
         m.d.comb += [switches.switched.eq(commands.switched), switches.clear.eq(
@@ -413,7 +424,7 @@ class ControlUnit(wiring.Component):
             m.d.comb += [values[f"kernel[{k}].switches_{name}"].value.eq(switches.counts[k][name])
                          for name in kernel_switches().members]
 
-    def _fault_record(self, m: Module, values, faults):
+    def _fault_record(self, m: Module, values: data.View, faults: FaultUnit):
         """The fault registers."""
         record, kind = faults.record, values["fault_kind"]
         m.d.comb += [
@@ -423,7 +434,7 @@ class ControlUnit(wiring.Component):
             values["fault_count"].value.eq(faults.count),
         ]
 
-    def _inspect(self, m: Module, registers, tb_table):
+    def _inspect(self, m: Module, registers: RegisterBlock, tb_table: TbTable):
         """The inspect registers; a slot or stack entry that does not exist reads 0.
 
         Returns whether there is a warp in the slot.

@@ -33,6 +33,8 @@ from .core.execution_units import MEMORY_UNITS
 from .core.front_end.decode import OPCODE_BITS
 from .core.front_end.front import FrontEnd
 from .core.memory.constant_unit import ConstantUnit
+from .core.memory.load_store import LoadStore
+from .core.memory.shared_memory import SharedMemory
 from .interfaces.gpu_ports import (
     SEGMENT_BITS,
     OrderPort,
@@ -298,7 +300,8 @@ class Sm(wiring.Component):
             self._observe(m, front, constant)
         return m
 
-    def _yield(self, m: Module, control: ControlUnit, front: FrontEnd, load_store) -> None:
+    def _yield(self, m: Module, control: ControlUnit, front: FrontEnd,
+               load_store: LoadStore) -> None:
         """Connect what concerns TBs that yield; of several SMs, a write is everybody's."""
         wiring.connect(m, front.yields, control.yields)
         m.d.comb += control.watch.eq(load_store.watch)
@@ -313,7 +316,7 @@ class Sm(wiring.Component):
             m.d.comb += [wrote.ready.eq(1), control.written.valid.eq(wrote.valid),
                          control.written.segment.eq(wrote.payload)]
 
-    def _observe(self, m: Module, front: FrontEnd, constant) -> None:
+    def _observe(self, m: Module, front: FrontEnd, constant: ConstantUnit) -> None:
         """Drive the ports that say what each warp does."""
         shown = self.observation
         m.d.comb += [getattr(shown, name).eq(front.observation[name]) for name in WARP_STATES]
@@ -322,7 +325,7 @@ class Sm(wiring.Component):
                          getattr(shown, name).missed.eq(lookup.missed)]
 
     def _trace(self, m: Module, control: ControlUnit, front: FrontEnd, execute: ExecutePipeline,
-               load_store, shared) -> None:
+               load_store: LoadStore, shared: SharedMemory) -> None:
         """Drive the trace ports; a table remembers which warp was put into each slot."""
         g = self.geometry
         owner = data.StructLayout({"tb": below(g.tb_slots), "kernel": below(g.kernel_slots),

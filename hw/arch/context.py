@@ -424,7 +424,7 @@ def to_words(layout: data.StructLayout, **fields: int) -> list[int]:
     return [bits >> low & 0xFFFF_FFFF for low in range(0, layout.size, 32)]
 
 
-def from_words(layout: data.StructLayout, words) -> dict[str, int]:
+def from_words(layout: data.StructLayout, words: Iterable[int]) -> dict[str, int]:
     """Unpack 32-bit words, lowest first, into named fields."""
     bits = sum(int(word) << 32 * k for k, word in enumerate(words))
     return {name: bits >> place.offset & (1 << place.width) - 1 for name, place in layout}

@@ -349,7 +349,7 @@ class Geometry:
                  self.stack_depth, self.bus_bytes)
         return int.from_bytes(hashlib.sha256(repr(facts).encode()).digest()[:4], "little")
 
-    def replace(self, **changes) -> Geometry:
+    def replace(self, **changes: str | float | None) -> Geometry:
         """Return a variant with the given fields changed."""
         return dataclasses.replace(self, **changes)
 

@@ -332,7 +332,7 @@ _F64_TYPES = {"D": ("f64", 2), "F": ("f32", 1),
 
 
 def _f64_opcodes():
-    def opcode(op, operands, pairs, semantics):
+    def opcode(op: F64Op, operands: str, pairs: str, semantics: str):
         name = op.name.lower()
         for mode in ("rn", "rz", "rm", "rp", "s", "u"):
             name = name.replace(f"_{mode}", f".{mode}")

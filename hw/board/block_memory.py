@@ -7,9 +7,9 @@
 
 from typing import Any
 
-from amaranth.hdl import Module, Signal
+from amaranth.hdl import Module, Signal, Value
 from amaranth.lib import wiring
-from amaranth.lib.memory import Memory
+from amaranth.lib.memory import Memory, ReadPort, WritePort
 from amaranth.lib.wiring import In
 from amaranth.utils import exact_log2
 
@@ -70,11 +70,11 @@ class BlockMemory(wiring.Component):
         self._write(m, store)
         return m
 
-    def _place(self, address):
+    def _place(self, address: Value):
         """Return the number of a beat from its address."""
         return address >> exact_log2(self.geometry.bus_bytes)
 
-    def _read(self, m: Module, port) -> None:
+    def _read(self, m: Module, port: ReadPort) -> None:
         """Issue a read of the memory a cycle; its data stays at the port until the next one."""
         bus = self.axi
         place = Signal(len(bus.araddr))
@@ -101,7 +101,7 @@ class BlockMemory(wiring.Component):
             m.d.sync += [place.eq(self._place(bus.araddr)), left.eq(bus.arlen), active.eq(1),
                          number.eq(bus.arid)]
 
-    def _write(self, m: Module, port) -> None:
+    def _write(self, m: Module, port: WritePort) -> None:
         """Take a beat a cycle."""
         bus = self.axi
         place = Signal(len(bus.awaddr))

@@ -11,7 +11,7 @@
 
 from typing import Any
 
-from amaranth.hdl import Cat, Module, Mux, Signal
+from amaranth.hdl import Cat, Module, Mux, Signal, Value
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.crc.catalog import CRC32_ISO_HDLC
 from amaranth.lib.wiring import In, Out
@@ -152,7 +152,7 @@ class FrameReceiver(wiring.Component):
                          silence.eq(0)]
         return m
 
-    def _verdict(self, crc, count, bad, long, gives_up):
+    def _verdict(self, crc: Any, count: Value, bad: Value, long: Value, gives_up: Value):
         """Return the status of a frame that has ended."""
         whole = crc.match_detected & ~bad & (count >= HEADER_BYTES + CRC_BYTES)
         return Mux(gives_up, Status.TRUNCATED, Mux(long, Status.TOO_LONG,
@@ -231,7 +231,7 @@ class FrameSender(wiring.Component):
         with m.If(self.bytes.ready):
             m.next = then
 
-    def _pass(self, m: Module, byte, counted: bool):
+    def _pass(self, m: Module, byte: Value, counted: bool):
         """Send a byte, or the two that stand for it; return whether the last of them is taken."""
         escaped: Any = self._escaped
         special = (byte == END) | (byte == ESC)

@@ -8,7 +8,7 @@
 
 from typing import Any
 
-from amaranth.hdl import Cat, Module, Signal
+from amaranth.hdl import Cat, Module, Signal, Value
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import exact_log2
@@ -138,7 +138,7 @@ class LiteDramMemory(wiring.Component):
             self._write(m, taken)
         return m
 
-    def _owed(self, m: Module, begins, ends) -> Signal:
+    def _owed(self, m: Module, begins: Value, ends: Value) -> Signal:
         """Return whether the next word that is given, or taken, belongs to a command from before a
         reset. Of two counts of words under way, a reset leaves one."""
         old = Signal()
@@ -157,7 +157,7 @@ class LiteDramMemory(wiring.Component):
                      self._lost.eq(address >= self.size), self._left.eq(length + 1),
                      self._number.eq(getattr(bus, f"{channel}id"))]
 
-    def _read(self, m: Module, taken) -> None:
+    def _read(self, m: Module, taken: Value) -> None:
         """Ask for all beats of a burst, for which there is room, and give them."""
         bus, port = self.axi, self.port
         m.submodules.read = queue = StreamQueue(len(port.rdata_data), self.geometry.burst_beats)
@@ -179,7 +179,7 @@ class LiteDramMemory(wiring.Component):
                 with m.If(self._left == 1):
                     m.next = "IDLE"
 
-    def _write(self, m: Module, taken) -> None:
+    def _write(self, m: Module, taken: Value) -> None:
         """Ask for a beat once its data is in the queue."""
         bus, port = self.axi, self.port
         m.submodules.written = queue = StreamQueue(len(bus.wdata) + len(bus.wstrb),

@@ -97,7 +97,7 @@ class Ulx3s(Elaboratable):
                      lights[0].eq(board.interrupt)]
         return m
 
-    def _out(self, m: Module, name: str, pin) -> Signal:
+    def _out(self, m: Module, name: str, pin: io.PortLike) -> Signal:
         """Return what drives a pin."""
         m.submodules[name] = buffer = io.Buffer(io.Direction.Output, pin)
         return buffer.o

@@ -137,7 +137,7 @@ class AxiLiteHost(wiring.Component):
             m.d.sync += turn.eq(write)
         return m
 
-    def _taken(self, m: Module, channel, *names):
+    def _taken(self, m: Module, channel: str, *names: str):
         """Return what a channel brings, behind a buffer, as a stream."""
         axi = self.axi
         fields = {name: getattr(axi, channel + name) for name in names}

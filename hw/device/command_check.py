@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from amaranth.hdl import Cat, Module, Mux, Signal
+from amaranth.hdl import Cat, Module, Mux, Signal, Value
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import exact_log2
@@ -90,7 +90,7 @@ class CommandCheck(wiring.Component):
             m.d.comb += self.error.eq(CommandError.UNKNOWN)
         return m
 
-    def _judge(self, m: Module, op, state, fits, misplaced):
+    def _judge(self, m: Module, op: Command, state: Value, fits: Value, misplaced: Value):
         """Judge a command `op` of a kernel in `state`."""
         command = self.command
         with m.Switch(state):

@@ -1,8 +1,9 @@
 """The command processor: carries out commands and keeps the state of every kernel."""
 
+from collections.abc import Sequence
 from typing import Any
 
-from amaranth.hdl import Cat, Module, Signal
+from amaranth.hdl import Cat, Module, Signal, Value
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
@@ -261,7 +262,7 @@ class CommandProcessor(wiring.Component):
                      for event in ("preempted", "resumed", "killed", "adopted")]
         return m
 
-    def _yields(self, m: Module, slots, queue, ended):
+    def _yields(self, m: Module, slots: Sequence[KernelSlot], queue: EngineQueue, ended: data.View):
         """What yields; returns whether TBs are to come back."""
         wakes = Signal(len(slots))
         m.d.comb += [
@@ -279,7 +280,8 @@ class CommandProcessor(wiring.Component):
         ]
         return (wakes & ~queue.pausing).any()
 
-    def _queue(self, m: Module, check, queue, slots, launching):
+    def _queue(self, m: Module, check: CommandCheck, queue: EngineQueue,
+               slots: Sequence[KernelSlot], launching: Value):
         """What the engine is wanted for."""
         command, write = self.command, queue.write
         m.d.comb += [
@@ -304,7 +306,8 @@ class CommandProcessor(wiring.Component):
                          write.options.newcomer.eq(self.newcomer.kernel),
                          write.options.newcomer_tbs.eq(self.newcomer.tbs)]
 
-    def _conclude(self, m: Module, check, queue, ended, withdrawn):
+    def _conclude(self, m: Module, check: CommandCheck, queue: EngineQueue, ended: data.View,
+                  withdrawn: Signal):
         """End the engine's command: a preempt when its TBs have left, which the engine waits for if
         it spares some, and nothing in a cycle in which a command comes for its kernel, which so has
         its effect first."""
@@ -331,7 +334,8 @@ class CommandProcessor(wiring.Component):
                              | (self.command.op == Command.ABORT))):
             m.d.sync += withdrawn.eq(1)
 
-    def _slot(self, m: Module, k, slot, check, queue, ended, withdrawn, launching, aside):
+    def _slot(self, m: Module, k: int, slot: KernelSlot, check: CommandCheck, queue: EngineQueue,
+              ended: data.View, withdrawn: Value, launching: Value, aside: Value):
         """Connect the state machine of kernel `k`."""
         for op in Command:
             m.d.comb += slot.takes[op.name.lower()].eq(

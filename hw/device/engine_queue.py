@@ -3,7 +3,7 @@ gets next."""
 
 from typing import Any
 
-from amaranth.hdl import Cat, Const, Module, Mux, Signal
+from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
@@ -226,7 +226,8 @@ class EngineQueue(wiring.Component):
         m.d.sync += begun.eq((begun | Mux(offered.resume, self.taken, 0)) & ~self.first)
         return m
 
-    def _yield(self, m: Module, turns, index, offered, tried, busy):
+    def _yield(self, m: Module, turns: LeastRecent, index: Value, offered: data.View, tried: Value,
+               busy: Value):
         """Offer the TB that yields, unless the engine is `busy`; in its turn bring back those of a
         kernel that are ready. Return the vector of kernels for which either is given up."""
         g, leave = self.geometry, self.leave
@@ -284,7 +285,7 @@ class EngineQueue(wiring.Component):
         m.d.comb += self.mine.eq(Mux(self.held, mine & ~self.evicts & ~yielder, self.taken))
         return refusals.given_up | unsaved.given_up
 
-    def _evict(self, m: Module, turns, offered):
+    def _evict(self, m: Module, turns: LeastRecent, offered: data.View):
         """Offer the lowest row that is to be evicted, before anything else. Return whether one is
         offered, the vector of kernels that are given up, and whether all try again to find room."""
         g = self.geometry

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from amaranth.hdl import Module, Signal
+from amaranth.hdl import Module, Signal, Value
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
@@ -100,7 +100,7 @@ class GridWalker(wiring.Component):
         return m
 
     @staticmethod
-    def _step(m: Module, where, kernel, exhausted):
+    def _step(m: Module, where: data.View, kernel: data.View, exhausted: Value):
         """Move to the next TB of the grid, x fastest."""
         with m.If(where.x + 1 != kernel.grid_x):
             m.d.sync += where.x.eq(where.x + 1)

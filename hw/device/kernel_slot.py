@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from amaranth.hdl import Module, Mux, Signal
+from amaranth.hdl import Module, Mux, Signal, ValueLike
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
@@ -195,7 +195,7 @@ class KernelSlot(wiring.Component):
         m.d.sync += self.state.eq(KernelState.FINISHED)
         m.d.comb += self.finished.eq(1)
 
-    def _switched(self, m: Module, kind):
+    def _switched(self, m: Module, kind: ValueLike):
         m.d.comb += [self.switched.valid.eq(1), self.switched.kind.eq(kind)]
 
     def _bring_back(self, m: Module):
@@ -203,7 +203,7 @@ class KernelSlot(wiring.Component):
         m.d.sync += [self.state.eq(KernelState.RESUMING), self.wants.eq(1)]
         m.d.comb += self.first.eq(1)
 
-    def _undo(self, m: Module, error):
+    def _undo(self, m: Module, error: ValueLike):
         """A preempt has been withdrawn: what it has saved comes back."""
         m.d.sync += self.error.eq(error)
         m.d.comb += self.preempted.eq(1)

@@ -91,7 +91,7 @@ class KernelTable(wiring.Component):
         m.submodules.mirror = mirror = memory.Memory(shape=32, depth=1 << slot_bits + _WORD_BITS,
                                                      init=[])
 
-        def mirror_address(place):
+        def mirror_address(place: data.View):
             return Cat(place.word[:_WORD_BITS], place.kernel[:slot_bits])
 
         store = mirror.write_port()
@@ -107,7 +107,7 @@ class KernelTable(wiring.Component):
             m.d.comb += self.read_data.eq(back.data)
         return m
 
-    def _write_descriptors(self, m: Module, store):
+    def _write_descriptors(self, m: Module, store: memory.WritePort):
         """Write the fields of the addressed word, and the same bits to the mirror."""
         write = self.write
         words = descriptor_words(self.geometry)

@@ -1,5 +1,6 @@
 """The register block: the register map of `hw.arch.registers` as hardware."""
 
+from collections.abc import Callable
 from typing import Any
 
 from amaranth.hdl import Module, Signal, Value
@@ -189,7 +190,7 @@ class RegisterBlock(wiring.Component):
         self._read(m, in_table)
         return m
 
-    def _notice(self, m: Module, written):
+    def _notice(self, m: Module, written: Callable[[str], Value]):
         """Say which segments the host has written."""
         begin, end = (Signal(32, name=name) for name in ("notify_begin", "notify_end"))
         self._notified = {"notify_begin": begin, "notify_end": end}
@@ -201,7 +202,7 @@ class RegisterBlock(wiring.Component):
         m.d.comb += [self.notice.first.eq(begin[low:]),
                      self.notice.last.eq((end - 1)[low:low + SEGMENT_BITS])]
 
-    def _read(self, m: Module, in_table):
+    def _read(self, m: Module, in_table: Value):
         """Register what this block serves;
         what it does not serve in the slots comes from the table."""
         served = {path: self.values[path] for path in value_layout(self.geometry).members}

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from amaranth.hdl import Cat, Const, Module, Mux, Signal
+from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import exact_log2
@@ -265,7 +265,7 @@ class Admission(wiring.Component):
                     m.next = "IDLE"
         return m
 
-    def _claim(self, m: Module, restored, current, enter):
+    def _claim(self, m: Module, restored: Value, current: data.View, enter: Signal):
         """Enter a restored TB, or the fresh one that is granted, if one is."""
         granted = self.grant.valid & ~self.grant.none
         m.d.comb += [self.claim.valid.eq(~restored), self.claim.kernel.eq(current.kernel),
@@ -277,7 +277,7 @@ class Admission(wiring.Component):
             with m.If(granted):
                 m.next = "LAUNCH"
 
-    def _needs(self, m: Module, kernel):
+    def _needs(self, m: Module, kernel: Value):
         """Select what a TB of `kernel` needs."""
         g = self.geometry
         from_kernel = ("registers", "warps", "threads", "shared_bytes", "local_base", "local_bytes",
@@ -293,7 +293,8 @@ class Admission(wiring.Component):
                                  for name in footprint(g).members]
         return needs
 
-    def _places(self, m: Module, current, restored, needs, attempt, enter, found, failed, lost):
+    def _places(self, m: Module, current: data.View, restored: Value, needs: data.View,
+                attempt: Value, enter: Value, found: Signal, failed: Signal, lost: Signal):
         """Search for registers, shared lines, warp slots and an entry after `attempt`;
         take them with `enter`. Returns the tables of the first two."""
         g = self.geometry
@@ -367,7 +368,7 @@ class Admission(wiring.Component):
         ]
         return registers, shared
 
-    def _identity(self, row, current, restored):
+    def _identity(self, row: data.View, current: data.View, restored: Value):
         """Statements that say which TB it is."""
         if not self.geometry.has_uncore:
             return [row[name].eq(current[name])
@@ -377,7 +378,8 @@ class Admission(wiring.Component):
                 *(row[f"ctaid_{name}"].eq(Mux(restored, current[f"ctaid_{name}"],
                                               grant.place[name])) for name in "xyz")]
 
-    def _evict(self, m: Module, needs, look, looking, leaving, registers, shared):
+    def _evict(self, m: Module, needs: data.View, look: Value, looking: Value, leaving: Value,
+               registers: AllocationTable, shared: AllocationTable):
         """Find what has to be evicted to make room; return whether it is found or cannot be, and
         then whether it is found."""
         g = self.geometry

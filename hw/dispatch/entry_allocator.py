@@ -3,7 +3,7 @@ and with it its save area and its local memory, from launch to end, on the SM or
 
 from typing import Any
 
-from amaranth.hdl import Cat, Const, Module, Mux, Signal
+from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import exact_log2
@@ -125,7 +125,7 @@ class EntryAllocator(wiring.Component):
                 m.d.sync += mask.eq(Mux(self.start[k], 0, (mask | given) & ~back))
         return m
 
-    def _search(self, m: Module, wanted, barred):
+    def _search(self, m: Module, wanted: Value, barred: Value):
         """Add up the size of a region, then step over the regions to that of the entry."""
         asked = self.request
         size = Signal(ADDRESS_BITS)  # of a region, added up bit by bit

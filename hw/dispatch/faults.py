@@ -3,9 +3,10 @@ the TBs of a kernel that is killed."""
 
 import functools
 import operator
+from collections.abc import Sequence
 from typing import Any
 
-from amaranth.hdl import Cat, Const, Module, Signal
+from amaranth.hdl import Cat, Const, Module, Signal, Value
 from amaranth.lib import data, memory, wiring
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import ceil_log2
@@ -142,7 +143,8 @@ class FaultUnit(wiring.Component):
         self._record(m, first, reports, hits, rows)
         return m
 
-    def _record(self, m: Module, first, reports, hits, rows):
+    def _record(self, m: Module, first: Value, reports: Sequence[data.View], hits: Sequence[Value],
+                rows: Sequence[data.View]):
         """Register the record of the first report, looking up the warp of the TB by its slot."""
         depth = self.geometry.warps
         m.submodules.block_warps = block_warps = memory.Memory(

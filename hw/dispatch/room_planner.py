@@ -19,7 +19,7 @@ from .footprint import NEEDS, Footprint
 __all__ = ["RangePlanner", "RoomPlanner"]
 
 
-def _begins(m: Module, request) -> None:
+def _begins(m: Module, request: data.View) -> None:
     """In whatever state this stands, a request begins anew."""
     with m.If(request.valid):
         m.next = "ASK"

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from amaranth.hdl import Cat, Const, Module, Mux, Signal
+from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import exact_log2
@@ -111,7 +111,7 @@ class TbTable(wiring.Component):
         ]
         return m
 
-    def _describe(self, m: Module, row, tb, inserted):
+    def _describe(self, m: Module, row: data.View, tb: data.View, inserted: Value):
         """Show the core's part of a row."""
         m.d.comb += [
             tb.kernel.eq(row.kernel), tb.launch_id.eq(row.launch_id), tb.ctaid_x.eq(row.ctaid_x),

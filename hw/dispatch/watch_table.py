@@ -3,7 +3,7 @@ are about to wait for (GPUpIO VII, "Hardware yield instruction")."""
 
 from typing import Any
 
-from amaranth.hdl import Array, Cat, Const, Module, Mux, Signal
+from amaranth.hdl import Array, Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
@@ -96,7 +96,7 @@ class WatchTable(wiring.Component):
         self._rows(m)
         return m
 
-    def _hit(self, segment):
+    def _hit(self, segment: Value):
         """Whether a segment is written in this cycle."""
         noticed = self.noticed
         return (self.written.valid & (self.written.segment == segment)

@@ -1,9 +1,10 @@
 """Which thread blocks (TBs) leave the SM because they yield, and which of them are to come back
 (GPUpIO VII, "Hardware yield instruction")."""
 
+from collections.abc import Sequence
 from typing import Any
 
-from amaranth.hdl import Cat, Const, Module, Mux, Signal
+from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
@@ -162,7 +163,7 @@ class YieldUnit(wiring.Component):
         self._away(m, rows, gone)
         return m
 
-    def _away(self, m: Module, rows, gone):
+    def _away(self, m: Module, rows: Sequence[data.View], gone: Value):
         """Who is away, and when they come back."""
         g = self.geometry
         leaves = Signal()

@@ -14,7 +14,7 @@ from amaranth.lib.wiring import In, Out
 from amaranth.utils import exact_log2
 
 from ..arch.geometry import Geometry
-from ..memory.axi import INCREMENTING, Axi4
+from ..memory.axi import INCREMENTING, Axi4, AxiInterface
 
 __all__ = ["AxiRules", "WriteOrder", "bursts_fit", "stays"]
 
@@ -61,7 +61,7 @@ class _Watcher(wiring.Component):
         super().__init__({**flat, **more})
         self._names = tuple(flat)
 
-    def look_at(self, m: Module, bus) -> None:
+    def look_at(self, m: Module, bus: AxiInterface) -> None:
         """Connect it to a port."""
         m.d.comb += [getattr(self, name).eq(getattr(bus, name)) for name in self._names]
 

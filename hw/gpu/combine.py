@@ -1,5 +1,6 @@
 """What a read of a device gives: the words of its SMs as one."""
 
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from amaranth.hdl import Cat, Module, Mux, Signal, Value
@@ -8,7 +9,7 @@ from amaranth.lib.wiring import In, Out
 
 from ..arch.commands import KernelState
 from ..arch.geometry import Geometry
-from ..arch.registers import Combine, register_map
+from ..arch.registers import Combine, Field, register_map
 from ..lib.bits import lowest, select
 from .kernel_states import common_state
 
@@ -68,7 +69,7 @@ class Combiner(wiring.Component):
                     m.d.comb += self.word.eq(how[rule])
         return m
 
-    def _state(self, m: Module, words):
+    def _state(self, m: Module, words: Sequence[Value]):
         """The state that comes first, the first error that is one; recorded on all that have any of
         the kernel."""
         fields = register_map()["kernel[0].state"].fields
@@ -82,7 +83,7 @@ class Combiner(wiring.Component):
                 | select(lowest(wrong), errors) << fields["error"].low
                 | (there.any() & ~lacking.any()) << fields["recorded"].low)
 
-    def _status(self, words):
+    def _status(self, words: Sequence[Value]):
         """Busy if any is; TBs and warps added up, as far as they fit; no error."""
         fields = register_map()["status"].fields
         result = Cat(_field(word, fields["busy"]) for word in words).any() << fields["busy"].low
@@ -95,11 +96,11 @@ class Combiner(wiring.Component):
         return result
 
 
-def _field(word, field):
+def _field(word: Value, field: Field):
     return word[field.low:field.low + field.width]
 
 
-def _tree(values, combine) -> Value:
+def _tree(values: Iterable[Value], combine: Callable[[Value, Value], Value]) -> Value:
     """Combine values in pairs until one is left."""
     values = list(values)
     while len(values) > 1:

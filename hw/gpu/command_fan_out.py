@@ -1,8 +1,9 @@
 """Command fan-out: which SMs of a device a command goes to."""
 
+from collections.abc import Sequence
 from typing import Any
 
-from amaranth.hdl import Cat, Module, Mux, Signal
+from amaranth.hdl import Cat, Module, Mux, Signal, Value
 from amaranth.lib import data, wiring
 from amaranth.lib.data import View
 from amaranth.lib.wiring import In, Out
@@ -146,7 +147,7 @@ class CommandFanOut(wiring.Component):
             self._remember(m, command, known, back)
         return m
 
-    def _remember(self, m: Module, command, known, back):
+    def _remember(self, m: Module, command: View, known: Value, back: Sequence[View]):
         """Note who takes a command."""
         for op, vector in ((Command.PREEMPT, self.preempted), (Command.RESUME, self.resumed)):
             with m.If((command.op == op) & self.accepted.any()):

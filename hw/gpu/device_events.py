@@ -1,8 +1,9 @@
 """Events of a device: what its SMs do together has ended when it has on all of them."""
 
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-from amaranth.hdl import Cat, Module, Signal
+from amaranth.hdl import Cat, Module, Signal, Value
 from amaranth.lib import data, wiring
 from amaranth.lib.data import View
 from amaranth.lib.wiring import In, Out
@@ -94,7 +95,8 @@ class DeviceEvents(wiring.Component):
         m.d.sync += sticky.as_value().eq(sticky.as_value() & ~self.clear | happens.as_value())
         return m
 
-    def _kernel(self, m: Module, k, happens, over, waiting):
+    def _kernel(self, m: Module, k: int, happens: View, over: Mapping[str, Signal],
+                waiting: Signal):
         """The events of a kernel."""
         states = [self.states[i][k] for i in range(self.geometry.sms)]
         mine = self.members[k]
@@ -117,7 +119,8 @@ class DeviceEvents(wiring.Component):
         if self.geometry.profile:
             self._count(m, k, states, finished, over, waiting)
 
-    def _count(self, m: Module, k, states, finished, over, waiting):
+    def _count(self, m: Module, k: int, states: Sequence[Value], finished: Value,
+               over: Mapping[str, Signal], waiting: Signal):
         """Say how a switch of the kernel ended, once; kernels whose switches end in one cycle wait
         for each other."""
         g = self.geometry

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from amaranth.hdl import Cat, Module, Mux, Signal
+from amaranth.hdl import Cat, Module, Mux, Signal, Value
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In
 
@@ -18,7 +18,7 @@ LOCK_BITS = 6
 """Segments are told apart by so many bits of a hash: two with the same wait for each other."""
 
 
-def lock_of(segment):
+def lock_of(segment: Value):
     """Return the lock of a segment: neighbouring segments have different ones."""
     parts = [segment[low:low + LOCK_BITS] for low in range(0, SEGMENT_BITS, LOCK_BITS)]
     hashed = parts[0]

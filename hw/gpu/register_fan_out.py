@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from amaranth.hdl import Module, Mux, Signal
+from amaranth.hdl import Module, Mux, Signal, Value, ValueLike
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
@@ -127,7 +127,7 @@ class RegisterFanOut(wiring.Component):
         self._read(m, commands, combiner, masks["sm_read"], events.faults, shown)
         return m
 
-    def _access(self, m: Module, sms):
+    def _access(self, m: Module, sms: Value):
         """Return what goes to the SMs in this cycle: from the host, or else the queue processor."""
         host = self.host
         access = Signal(data.StructLayout({"address": ADDRESS_BITS, "data": 32, "write": 1,
@@ -142,12 +142,12 @@ class RegisterFanOut(wiring.Component):
                                                    for name in ("address", "data", "sms"))]
         return access
 
-    def _written(self, name):
+    def _written(self, name: str):
         """A write to a register of the device."""
         place = device_register_map()[name].address >> 2
         return self.host.write & (self.host.address[2:] == place)
 
-    def _switches(self, m: Module, events):
+    def _switches(self, m: Module, events: DeviceEvents):
         """Return the registers that count switches, by path."""
         m.submodules.switches = switches = SwitchCounters(self.geometry)
         adopted = [report.adopted.valid << report.adopted.kernel for report in self.reports]
@@ -158,7 +158,8 @@ class RegisterFanOut(wiring.Component):
         return {f"kernel[{k}].switches_{name}": switches.counts[k][name]
                 for k in range(self.geometry.kernel_slots) for name in kernel_switches().members}
 
-    def _read(self, m: Module, commands, combiner, read, faults, shown):
+    def _read(self, m: Module, commands: CommandFanOut, combiner: Combiner, read: Value,
+              faults: Value, shown: Mapping[str, ValueLike]):
         """Show a register of the device, or combine the words that the SMs answer."""
         g, host = self.geometry, self.host
         address = Signal.like(host.address)
@@ -194,7 +195,7 @@ class RegisterFanOut(wiring.Component):
         with m.If(own):
             m.d.comb += host.read_data.eq(word)
 
-    def _status(self, m: Module, commands, combiner):
+    def _status(self, m: Module, commands: CommandFanOut, combiner: Combiner):
         """The status has the error of the last command, of the device or of the first SM that
         refused it."""
         field = register_map()["status"].fields["error"]

@@ -164,7 +164,7 @@ class TbDispatcher(wiring.Component):
         self._adopt(m, walker)
         return m
 
-    def _adopt(self, m: Module, walker):
+    def _adopt(self, m: Module, walker: GridWalker):
         """Add up what the SMs have launched of a kernel, and find the last TB, an SM a cycle."""
         g = self.geometry
         waiting = Signal(g.sms)

@@ -13,11 +13,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from amaranth.hdl import Cat, Module, Signal
-from amaranth.lib import wiring
+from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import ceil_log2
 
@@ -169,7 +169,7 @@ class Uncore(wiring.Component):
             self._writes(m, writers)
         return m
 
-    def _writes(self, m: Module, writers):
+    def _writes(self, m: Module, writers: Sequence[stream.Interface]):
         """Tell all SMs what one of them has written, or the queue processor, a write a cycle; they
         take turns."""
         m.submodules.writers = turns = RoundRobin(len(writers))
@@ -180,7 +180,8 @@ class Uncore(wiring.Component):
         m.d.comb += [wrote.ready.eq(turns.grant[i]) for i, wrote in enumerate(writers)]
         m.d.comb += [sm.writes.written.eq(written) for sm in self.sms]
 
-    def _queues(self, m: Module, queues, registers, order, regular):
+    def _queues(self, m: Module, queues: QueueRegisters, registers: RegisterFanOut,
+                order: PointOfOrder, regular: FairJoin):
         """Return the queue processor, with its registers and its part of the bus."""
         g = self.geometry
         m.submodules.queue_registers = queues

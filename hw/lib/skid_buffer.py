@@ -8,7 +8,7 @@
 
 from typing import Any
 
-from amaranth.hdl import Module, Mux, Signal, Value
+from amaranth.hdl import Module, Mux, ShapeLike, Signal, Value
 from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 
@@ -34,7 +34,7 @@ class SkidBuffer(wiring.Component):
     input: stream.Interface
     output: stream.Interface
 
-    def __init__(self, shape):
+    def __init__(self, shape: ShapeLike):
         super().__init__({"input": In(stream.Signature(shape)),
                           "output": Out(stream.Signature(shape))})
 

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from amaranth.hdl import Module, Signal
+from amaranth.hdl import Module, ShapeLike, Signal
 from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 
@@ -29,7 +29,7 @@ class StreamPriority(wiring.Component):
     second: stream.Interface
     merged: stream.Interface
 
-    def __init__(self, shape):
+    def __init__(self, shape: ShapeLike):
         signature = stream.Signature(shape)
         super().__init__({"first": In(signature), "second": In(signature),
                           "merged": Out(signature)})

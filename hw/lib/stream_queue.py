@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from amaranth.hdl import Module, Mux, Shape, Signal, Value
+from amaranth.hdl import Module, Mux, Shape, ShapeLike, Signal, Value
 from amaranth.lib import fifo, stream, wiring
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
@@ -104,7 +104,7 @@ class StreamQueue(wiring.Component):
     output: stream.Interface
     level: Signal
 
-    def __init__(self, shape, depth: int, *, buffered: bool = False):
+    def __init__(self, shape: ShapeLike, depth: int, *, buffered: bool = False):
         if depth < 1 + buffered:
             raise ValueError(f"depth must be {1 + buffered} or more, not {depth}")
         self.depth, self.buffered = depth, buffered

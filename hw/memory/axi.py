@@ -11,9 +11,10 @@ master.
                          +--> order (a port a burst) --> picks writers[.].beat --> w register --> W
 """
 
+from collections.abc import Sequence
 from typing import Any, Protocol
 
-from amaranth.hdl import Array, Cat, Module, Mux, Signal
+from amaranth.hdl import Array, Cat, Module, Mux, Signal, ValueLike
 from amaranth.lib import data, fifo, stream, wiring
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import exact_log2
@@ -213,7 +214,8 @@ class AxiMaster(wiring.Component):
             m.d.comb += ack.payload.error.eq(written.payload.resp != OKAY)
         return m
 
-    def _requests(self, m: Module, channel, ports, allowed, first_id):
+    def _requests(self, m: Module, channel: str, ports: Sequence[ReadInterface | WriteInterface],
+                  allowed: ValueLike, first_id: int):
         """Put the first port's request into the address register of `channel` when that is free,
         or the last port's if that is urgent."""
         bus = {name: getattr(self.axi, channel + name) for name in
@@ -247,7 +249,7 @@ class AxiMaster(wiring.Component):
                              bus["len"].eq(request.payload.extra_beats), bus["valid"].eq(1)]
         return taken
 
-    def _write_data(self, m: Module, order):
+    def _write_data(self, m: Module, order: fifo.SyncFIFO):
         """Pass the beats of the port whose burst is first in `order` through the data register."""
         bus, beats = self.axi, [port.beat for port in self.writers]
         free = Signal()
@@ -261,7 +263,8 @@ class AxiMaster(wiring.Component):
                 m.d.sync += [bus.wdata.eq(beat.payload.data), bus.wstrb.eq(beat.payload.strobe),
                              bus.wlast.eq(beat.payload.last), bus.wvalid.eq(1)]
 
-    def _by_id(self, m: Module, response, first, streams):
+    def _by_id(self, m: Module, response: stream.Interface, first: int,
+               streams: Sequence[stream.Interface]):
         """Connect a response channel to the stream that its id names, that of the `first` one or a
         later one; return the streams."""
         number = response.payload.id

@@ -12,10 +12,11 @@
 R and B pass a two-entry buffer each where the port is that of a device.
 """
 
+from collections.abc import Iterable
 from typing import Any
 
-from amaranth.hdl import Cat, Const, Module, Mux, Signal
-from amaranth.lib import fifo, wiring
+from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value, ValueLike
+from amaranth.lib import fifo, stream, wiring
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import ceil_log2
 
@@ -83,7 +84,8 @@ class AxiJoin(wiring.Component):
             self._responses(m, channel, fields, responses.get(channel))
         return m
 
-    def _responses(self, m: Module, channel, fields, buffer):
+    def _responses(self, m: Module, channel: str, fields: Iterable[str],
+                   buffer: stream.Interface | None):
         """Connect a response channel, behind its `buffer` if it has one, to the master that the id
         names."""
         if buffer is None:
@@ -103,7 +105,7 @@ class AxiJoin(wiring.Component):
             readies.append((named == n) & getattr(master, f"{channel}ready"))
         m.d.comb += ready.eq(Cat(readies).any() | (named >= len(self.masters)))
 
-    def _requests(self, m: Module, channel, allowed):
+    def _requests(self, m: Module, channel: str, allowed: ValueLike):
         """Put a master's request into the address register of `channel` when that is free; return
         the vector of the one whose request is taken."""
         names = ("addr", "len", "size", "burst")
@@ -128,11 +130,11 @@ class AxiJoin(wiring.Component):
                              for name in names]
         return chosen
 
-    def _choose(self, m: Module, channel, wanted, chosen, beats):
+    def _choose(self, m: Module, channel: str, wanted: Value, chosen: Value, beats: Value):
         """Return a vector of one of the masters that are `wanted`."""
         raise NotImplementedError
 
-    def _write_data(self, m: Module, order):
+    def _write_data(self, m: Module, order: fifo.SyncFIFO):
         """Pass the beats of the master whose burst is first in `order` through a register."""
         bus = self.axi
         free = Signal()
@@ -150,7 +152,7 @@ class AxiJoin(wiring.Component):
 class FairJoin(AxiJoin):
     """Masters take turns, a burst each."""
 
-    def _choose(self, m: Module, channel, wanted, chosen, beats):
+    def _choose(self, m: Module, channel: str, wanted: Value, chosen: Value, beats: Value):
         m.submodules[f"{channel}_turns"] = turns = RoundRobin(len(self.masters))
         m.d.comb += turns.requests.eq(wanted)
         return turns.grant
@@ -160,7 +162,7 @@ class PriorityJoin(AxiJoin):
     """Earlier masters go first, but for the `share` that the last one is guaranteed
     (`GuaranteedShare`)."""
 
-    def _choose(self, m: Module, channel, wanted, chosen, beats):
+    def _choose(self, m: Module, channel: str, wanted: Value, chosen: Value, beats: Value):
         m.submodules[f"{channel}_share"] = guaranteed = GuaranteedShare(self.geometry)
         last = getattr(self.masters[-1], f"{channel}valid")
         m.d.comb += [guaranteed.share.eq(self.share), guaranteed.waits.eq(last),

@@ -93,7 +93,8 @@ class ConstantCache(wiring.Component):
         self._fill(m, tags, rows, valid, failed, line_bits)
         return m
 
-    def _fill(self, m: Module, tags, rows, valid, failed, line_bits):
+    def _fill(self, m: Module, tags: Memory, rows: Memory, valid: Signal, failed: data.View,
+              line_bits: int):
         """Fetch the line of a miss; its tag and its rows are written as the beats arrive."""
         g, port = self.geometry, self.port
         line = Signal(ADDRESS_BITS - _OFFSET_BITS)

@@ -1,9 +1,10 @@
 """Instruction cache: direct mapped, 128-byte lines, one fill at a time, hits under a miss,
 next line fetched along."""
 
+from collections.abc import Sequence
 from typing import Any
 
-from amaranth.hdl import Cat, Const, Module, Mux, Signal
+from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import data, wiring
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
@@ -94,7 +95,8 @@ class InstructionCache(wiring.Component):
         self._fill(m, tags, banks, valid, failed, miss, address)
         return m
 
-    def _lookup(self, m: Module, tags, banks, valid, failed, miss) -> Signal:
+    def _lookup(self, m: Module, tags: Memory, banks: Sequence[Memory], valid: Value,
+                failed: data.View, miss: Signal) -> Signal:
         """Look up a word and those after it; return the address looked up in the cycle before."""
         line_end = _OFFSET_BITS + self._line_bits
         asked = self.request.address
@@ -129,7 +131,8 @@ class InstructionCache(wiring.Component):
                                  for k in range(WORDS)]
         return address
 
-    def _write_ports(self, m: Module, banks, slot, beat, write):
+    def _write_ports(self, m: Module, banks: Sequence[Memory], slot: Value, beat: Value,
+                     write: Value):
         """Connect the write ports of the words: a beat has two of them, one, or half of one."""
         bus_bits = 8 * self.geometry.bus_bytes
         granule = min(bus_bits, _WORD_BITS)
@@ -148,7 +151,8 @@ class InstructionCache(wiring.Component):
                 port.en.eq(here.replicate(parts) & (1 << beat[:part_bits] if part_bits else 1)),
             ]
 
-    def _fill(self, m: Module, tags, banks, valid, failed, miss, address):
+    def _fill(self, m: Module, tags: Memory, banks: Sequence[Memory], valid: Signal,
+              failed: data.View, miss: Value, address: Value):
         """Fetch the line of a miss, and the next (`ahead`) if it is not there."""
         g = self.geometry
         line = Signal(ADDRESS_BITS - _OFFSET_BITS)

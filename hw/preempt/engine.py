@@ -18,7 +18,7 @@ Lin et al. IV-B (context format, Fig. 12) and IV-C (pipelines, Fig. 13); commit 
 
 from typing import Any
 
-from amaranth.hdl import Cat, Module, Mux, Signal
+from amaranth.hdl import Cat, Module, Mux, Signal, Value
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
@@ -262,7 +262,8 @@ class PreemptEngine(wiring.Component):
                                   record_writer)]
         return m
 
-    def _commands(self, m: Module, sequencer, preempt, resume):
+    def _commands(self, m: Module, sequencer: Sequencer, preempt: PreemptSequencer,
+                  resume: ResumeSequencer):
         """Command, result, and the dispatcher's side of both sequencers."""
         wiring.connect(m, wiring.flipped(self.command), sequencer.command)
         m.d.comb += [
@@ -298,7 +299,7 @@ class PreemptEngine(wiring.Component):
             m.d.sync += asked.eq(1)
         return asked
 
-    def _save(self, m: Module, preempt, save):
+    def _save(self, m: Module, preempt: PreemptSequencer, save: SavePipeline):
         """Save pipeline: TBs in, views and data from the core."""
         if not self.geometry.in_place:
             wiring.connect(m, preempt.target, save.target)
@@ -317,8 +318,10 @@ class PreemptEngine(wiring.Component):
             save.row_data.eq(core.shared.row_data),
         ]
 
-    def _stay(self, m: Module, forgets, sequencer, preempt, resume, save, restore, commit, saved,
-              counts):
+    def _stay(self, m: Module, forgets: ResetInserter, sequencer: Sequencer,
+              preempt: PreemptSequencer, resume: ResumeSequencer, save: SavePipeline,
+              restore: RestorePipeline, commit: Committer, saved: SavedEntries,
+              counts: PreemptCounters):
         """What stays on the SM of preempted TBs, and how it gets to memory."""
         m.submodules.staying = table = StayingTable(self.geometry)
         m.submodules.masks = masks = StayingMasks(self.geometry)
@@ -373,7 +376,8 @@ class PreemptEngine(wiring.Component):
         m.d.comb += saved.chosen.eq(Mux(evicting, table.shown.what.entry, preempt.select))
         wiring.connect(m, restore.load, wiring.flipped(self.core.registers.load))
 
-    def _heads(self, m: Module, sequencer, preempt, resume, commit, saved):
+    def _heads(self, m: Module, sequencer: Sequencer, preempt: PreemptSequencer,
+               resume: ResumeSequencer, commit: Committer, saved: SavedEntries):
         """Committer: heads of the resume sequencer, its events to both."""
         wiring.connect(m, commit.port, wiring.flipped(self.write_port))
         accepted, options = sequencer.accepted, sequencer.accepted.options
@@ -400,7 +404,9 @@ class PreemptEngine(wiring.Component):
             m.d.comb += [part.head_event.eq(commit.event), part.write_error.eq(commit.error),
                          part.commit_idle.eq(commit.idle)]
 
-    def _restore(self, m: Module, resume, adopt, reader, unpacker, entries, restore, checker, jobs):
+    def _restore(self, m: Module, resume: ResumeSequencer, adopt: AdoptSequencer,
+                 reader: SegmentReader, unpacker: Unpacker, entries: EntryBuffer,
+                 restore: RestorePipeline, checker: StreamChecker, jobs: StreamQueue):
         """Reader and unpacker, the entries and the streams that they bring,
         and what becomes of them."""
         wiring.connect(m, reader.port, wiring.flipped(self.read_port))
@@ -434,7 +440,9 @@ class PreemptEngine(wiring.Component):
             restore.level.eq(unpacker.level),
         ]
 
-    def _read(self, m: Module, sequencer, adopt, ahead, reader, unpacker, record, entries, restore):
+    def _read(self, m: Module, sequencer: Sequencer, adopt: AdoptSequencer, ahead: ReadAhead,
+              reader: SegmentReader, unpacker: Unpacker, record: RecordReader, entries: EntryBuffer,
+              restore: RestorePipeline):
         """What a resume and an adoption read: who asks, and who takes the words."""
         job = reader.job
         for part, mine in ((adopt, sequencer.adopting), (ahead, ~sequencer.adopting)):
@@ -448,7 +456,8 @@ class PreemptEngine(wiring.Component):
                      record.level.eq(Mux(adopt.reading, unpacker.level, 0)),
                      record.words.eq(unpacker.words)]
 
-    def _read_ahead(self, m: Module, sequencer, resume, ahead, reader, saved):
+    def _read_ahead(self, m: Module, sequencer: Sequencer, resume: ResumeSequencer,
+                    ahead: ReadAhead, reader: SegmentReader, saved: SavedEntries):
         """What a resume reads: the entries, and the streams of those that are saved."""
         m.d.comb += [
             ahead.begin.eq(sequencer.begin_resume), ahead.look.eq(resume.look),
@@ -460,7 +469,8 @@ class PreemptEngine(wiring.Component):
             ahead.increments.eq(saved.increments), ahead.completed.eq(saved.completed),
         ]
 
-    def _adopt(self, m: Module, sequencer, adopt, record, entries, saved, generations):
+    def _adopt(self, m: Module, sequencer: Sequencer, adopt: AdoptSequencer, record: RecordReader,
+               entries: EntryBuffer, saved: SavedEntries, generations: GenerationsChecksum):
         """An adoption: record, entries and their generations."""
         m.d.comb += [
             generations.start.eq(sequencer.check | adopt.check),
@@ -488,7 +498,8 @@ class PreemptEngine(wiring.Component):
             sequencer.record_generation.eq(record.record.generation),
         ]
 
-    def _record(self, m: Module, sequencer, save, commit, writer, generations, saved):
+    def _record(self, m: Module, sequencer: Sequencer, save: SavePipeline, commit: Committer,
+                writer: KernelRecordWriter, generations: GenerationsChecksum, saved: SavedEntries):
         """The kernel's record: what it says, and its burst among those of the save pipeline."""
         kernel = sequencer.accepted.kernel
         rows = [self.resident[t] for t in range(self.geometry.tb_slots)]
@@ -518,7 +529,7 @@ class PreemptEngine(wiring.Component):
             saved.tally.eq(save.done),
         ]
 
-    def _rows(self, m: Module, resuming, save, restore):
+    def _rows(self, m: Module, resuming: Value, save: SavePipeline, restore: RestorePipeline):
         """Shared-memory rows: read by a save, written by a restore, never both at a time."""
         row = self.core.shared.row
         m.d.comb += [
@@ -529,7 +540,7 @@ class PreemptEngine(wiring.Component):
             save.row.ready.eq(~resuming & row.ready),
         ]
 
-    def _clean(self, m: Module, preempt, resume):
+    def _clean(self, m: Module, preempt: PreemptSequencer, resume: ResumeSequencer):
         """All that a TB has on the SM is in its base."""
         if not self.geometry.checkpoints:
             return
@@ -544,7 +555,9 @@ class PreemptEngine(wiring.Component):
             lines.count.eq(row.lines),
         ]
 
-    def _count(self, m: Module, sequencer, preempt, resume, save, ahead, commit, counts):
+    def _count(self, m: Module, sequencer: Sequencer, preempt: PreemptSequencer,
+               resume: ResumeSequencer, save: SavePipeline, ahead: ReadAhead, commit: Committer,
+               counts: PreemptCounters):
         """Counters."""
         asked = ahead.read_job.valid & ahead.read_job.ready & ~ahead.requested  # for an entry
         restores = sequencer.resuming & (

@@ -10,9 +10,10 @@ An instruction whose operands are in different banks takes `beats` cycles; regis
 bank are read in turn, in the order of the operand registers.
 """
 
+from collections.abc import Sequence
 from typing import Any
 
-from amaranth.hdl import Cat, Module, Mux, Signal
+from amaranth.hdl import Cat, Module, Mux, Signal, Value
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
@@ -157,14 +158,14 @@ class OperandCollector(wiring.Component):
         return m
 
     @staticmethod
-    def _needed(op):
+    def _needed(op: data.View):
         """Return which operands are read from the register file."""
         two, four = op.data_registers[1:].any(), op.data_registers[2]
         return Cat(op.reads_a, op.reads_b | op.reads_d, op.reads_c | op.reads_d & two,
                    op.reads_d & four | op.reads_b & op.pair_b,
                    op.reads_d & four | op.reads_c & op.pair_c, op.reads_a & op.pair_a)
 
-    def _registers(self, m: Module, slot):
+    def _registers(self, m: Module, slot: data.View):
         """Return the physical register number of each operand, and its valid bit."""
         op, found = slot.op, []
         sources = (op.a, Mux(op.reads_d, op.d, op.b), Mux(op.reads_d, op.d + 1, op.c),
@@ -177,7 +178,8 @@ class OperandCollector(wiring.Component):
             found.append((number, self.valid_row.bit_select(register, 1)))
         return found
 
-    def _grant(self, m: Module, left, numbers, beat, granted):
+    def _grant(self, m: Module, left: Value, numbers: Sequence[Value], beat: Value,
+               granted: Signal):
         """Let each bank read the first operand left in it, for every operand that is the same
         register."""
         for k, number in enumerate(numbers):
@@ -191,7 +193,8 @@ class OperandCollector(wiring.Component):
                 with m.If(granted[k] & (number[:BANK_BITS] == bank)):
                     m.d.comb += [read.valid.eq(1), read.row.eq(row_of(self.geometry, number, beat))]
 
-    def _collect(self, m: Module, k, stall, granted, constant, number, valid):
+    def _collect(self, m: Module, k: int, stall: Value, granted: Value, constant: Value,
+                 number: Value, valid: Value):
         """Load operand register k a cycle after its read;
         a and b that are not registers are constants."""
         load = Signal(name=f"load_{k}")
@@ -213,7 +216,7 @@ class OperandCollector(wiring.Component):
             with m.Else():
                 m.d.sync += operand.eq(0)
 
-    def _operation(self, slot, beat, last):
+    def _operation(self, slot: data.View, beat: Value, last: Value):
         """Return the assignments that put one beat of the slot's instruction into `arriving`."""
         op, lanes = slot.op, self.geometry.lanes
         values = {name: op[name]

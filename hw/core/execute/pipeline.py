@@ -26,7 +26,7 @@ behind it go on to complete. Those units write registers and predicates when the
 from typing import Any
 
 from amaranth.hdl import Const, Module, Signal
-from amaranth.lib import data, wiring
+from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from ...arch.geometry import Geometry
@@ -148,7 +148,8 @@ class ExecutePipeline(wiring.Component):
         ]
         return m
 
-    def _connect_reads(self, m: Module, operands, registers, flags):
+    def _connect_reads(self, m: Module, operands: OperandCollector, registers: RegisterFile,
+                       flags: ValidDirty):
         """Connect issue, register reads and valid bits, and the preemption unit's reads."""
         state = self.state
         wiring.connect(m, wiring.flipped(self.issue.op), operands.issue)
@@ -171,7 +172,8 @@ class ExecutePipeline(wiring.Component):
             state.flags.valid.eq(flags.flags_valid), state.flags.dirty.eq(flags.flags_dirty),
         ]
 
-    def _connect_writes(self, m: Module, write_back, registers, flags):
+    def _connect_writes(self, m: Module, write_back: WriteBack, registers: RegisterFile,
+                        flags: ValidDirty):
         """Connect register writes, valid bits and releases."""
         for row in MEMORY_UNITS:
             wiring.connect(m, wiring.flipped(getattr(self, f"{row.name}_access").write),
@@ -184,7 +186,8 @@ class ExecutePipeline(wiring.Component):
             self.trace_write.eq(write_back.trace),
         ]
 
-    def _connect_predicates(self, m: Module, predicates, write_back):
+    def _connect_predicates(self, m: Module, predicates: PredicateFile,
+                            write_back: PredicateWriteBack):
         """Connect predicate writes and releases, the front end's and the preemption unit's side of
         the predicates."""
         released, written = self.issue.release_predicate, write_back.write
@@ -206,7 +209,7 @@ class ExecutePipeline(wiring.Component):
             flags.predicates_written.eq(predicates.written),
         ]
 
-    def _memory_operations(self, m: Module, output):
+    def _memory_operations(self, m: Module, output: stream.Interface):
         """Offer beats of loads, stores and atomics to their unit, with the address of each lane."""
         op, operands = output.payload.operation, output.payload.operands
         address = Signal(data.ArrayLayout(32, self.geometry.lanes))
@@ -225,7 +228,8 @@ class ExecutePipeline(wiring.Component):
             with m.If(op.unit == unit):
                 m.d.comb += output.ready.eq(port.ready)
 
-    def _side_units(self, m: Module, output, write_back, predicate_back):
+    def _side_units(self, m: Module, output: stream.Interface, write_back: WriteBack,
+                    predicate_back: PredicateWriteBack):
         """Instantiate the units that take an instruction for several cycles,
         and offer them beats with operands."""
         g, op, operands = self.geometry, output.payload.operation, output.payload.operands
@@ -243,7 +247,7 @@ class ExecutePipeline(wiring.Component):
             if row.writes_predicates:
                 wiring.connect(m, block.predicate, getattr(predicate_back, f"{row.name}_predicate"))
 
-    def _scalars(self, m: Module, operands):
+    def _scalars(self, m: Module, operands: OperandCollector):
         """Give operand b its constants."""
         m.submodules.scalars = scalars = ScalarSource(self.geometry)
         m.d.comb += [
@@ -254,7 +258,7 @@ class ExecutePipeline(wiring.Component):
             operands.immediate.eq(scalars.value),
         ]
 
-    def _stages(self, m: Module, output):
+    def _stages(self, m: Module, output: stream.Interface):
         """Carry what write back needs beside the lanes; return it as it is at write back."""
         g, op = self.geometry, output.payload.operation
         names = ("warp", "base", "d", "writes_d", "pd", "writes_pd", "beat", "last", "mask")
@@ -265,7 +269,7 @@ class ExecutePipeline(wiring.Component):
         m.d.comb += [stage[name].eq(op[name]) for name in names]
         return delayed(m, "stage", stage, g.alu_latency - 1)
 
-    def _results(self, m: Module, operands):
+    def _results(self, m: Module, operands: OperandCollector):
         """Instantiate the lanes and the thread index;
         return register and predicate results at write back."""
         g, collected = self.geometry, operands.output.payload
@@ -302,7 +306,7 @@ class ExecutePipeline(wiring.Component):
         extra = g.alu_latency - 1 - FloatUnit.LATENCY
         return delayed(m, "result", result, extra), delayed(m, "predicate", predicate, extra)
 
-    def _register_write(self, m: Module, stage, result):
+    def _register_write(self, m: Module, stage: data.View, result: data.View):
         """Return the register write of an ALU result."""
         write = Signal(payload.register_write(self.geometry))
         m.d.comb += [write[name].eq(stage[name])

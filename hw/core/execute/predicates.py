@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from amaranth.hdl import Cat, Const, Module, Mux, Signal
+from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
@@ -170,7 +170,7 @@ class PredicateFile(wiring.Component):
         ]
         return m
 
-    def _read(self, m: Module, warp, predicate, row, value):
+    def _read(self, m: Module, warp: Value, predicate: Value, row: Value, value: Signal):
         """Read one predicate of `warp`, whose written bits are `row`."""
         port = self.values.read_port(domain="comb")
         m.d.comb += port.addr.eq(Cat(predicate, warp))
@@ -179,7 +179,7 @@ class PredicateFile(wiring.Component):
         with m.Else():
             m.d.comb += value.eq(Mux(row.bit_select(predicate, 1), port.data, 0))
 
-    def _written_rows(self, m: Module, place):
+    def _written_rows(self, m: Module, place: data.View):
         """Keep the written bits; return those of the selected and saved warp, and of the `place`
         that is written."""
         warps = self.geometry.warps

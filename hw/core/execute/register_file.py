@@ -1,8 +1,9 @@
 """Vector register file: four banks, one read and one write port each."""
 
+from collections.abc import Sequence
 from typing import Any
 
-from amaranth.hdl import Cat, Module, Mux, Signal
+from amaranth.hdl import Cat, Module, Mux, Signal, Value
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.data import View
 from amaranth.lib.memory import Memory
@@ -23,12 +24,12 @@ def bank_row(g: Geometry):
     return below(g.register_rows * g.beats)
 
 
-def row_of(g: Geometry, register, beat):
+def row_of(g: Geometry, register: Value, beat: Value):
     """Return the row of a beat of a physical register in its bank."""
     return Cat(beat[:exact_log2(g.beats)], register[BANK_BITS:])
 
 
-def select_bank(banks, bank):
+def select_bank(banks: Sequence[Value], bank: Value):
     """Return the word of `bank` out of the four in `banks`, as a two-level choice of wide words."""
     pairs = [Mux(bank[0], banks[k + 1], banks[k]) for k in (0, 2)]
     return Mux(bank[1], pairs[1], pairs[0])

@@ -8,7 +8,7 @@ result.
 from typing import Any
 
 import numpy as np
-from amaranth.hdl import C, Cat, Module, Mux, Signal
+from amaranth.hdl import C, Cat, Module, Mux, Signal, Value
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import exact_log2
@@ -28,7 +28,7 @@ INDEX_BITS = 10
 """Bits of a thread number within its block."""
 
 
-def _of(rows, field: str, number):
+def _of(rows: data.View, field: str, number: Value):
     """Return one field of row `number` of an array of layouts."""
     values = [rows[k][field] for k in range(rows.shape().length)]
     return Cat(values).word_select(number, len(values[0]))
@@ -131,7 +131,8 @@ class ThreadIndex(wiring.Component):
         })
 
     @staticmethod
-    def compute(linear, block_x: int, block_y: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    def compute(linear: np.ndarray, block_x: int, block_y: int
+                ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Return x, y and z of the threads numbered `linear`, as the hardware computes them."""
         linear = np.asarray(linear, np.uint64)
         reciprocal_x, reciprocal_y = (np.uint64(-(-(1 << RECIPROCAL_BITS) // n))
@@ -167,13 +168,13 @@ class ThreadIndex(wiring.Component):
             m.d.sync += self.result[lane].eq(self._lane(m, lane, first, second, third))
         return m
 
-    def _number(self, block, lane):
+    def _number(self, block: data.View, lane: int):
         """Return the lane number in the warp, and the thread number in the block."""
         g = self.geometry
         in_warp = Cat(C(lane, exact_log2(g.lanes)), block.beat[:exact_log2(g.beats)])
         return in_warp, Cat(in_warp, block.warp)[:INDEX_BITS]
 
-    def _lane(self, m: Module, lane, first, second, third):
+    def _lane(self, m: Module, lane: int, first: data.View, second: data.View, third: data.View):
         """Return the value of one lane at stage 4:
         a row and a plane by two divisions, with their remainders."""
         row = Signal(INDEX_BITS, name=f"row_{lane}", reset_less=True)

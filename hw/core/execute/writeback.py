@@ -7,7 +7,7 @@ an ALU result, `throttle` holds back one ALU instruction in two, so it gets the 
 
 from typing import Any
 
-from amaranth.hdl import Cat, Module, Mux, Signal
+from amaranth.hdl import Cat, Module, Mux, Signal, Value
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
@@ -24,7 +24,7 @@ WRITERS = tuple(row.name for row in EXECUTION_UNITS)
 """Units other than the ALU that write vector registers; each has a port ``<name>_write``."""
 
 
-def hold_back(m: Module, result, waiting, accepting) -> Signal:
+def hold_back(m: Module, result: Value, waiting: Value, accepting: Value) -> Signal:
     """Return the throttle of a write port: one ALU instruction in two is held back while somebody
     waits.
 
@@ -127,7 +127,7 @@ class WriteBack(wiring.Component):
         ]
         return m
 
-    def _choose(self, m: Module, chosen, valid, restoring):
+    def _choose(self, m: Module, chosen: data.View, valid: Signal, restoring: Signal):
         """Arbitrate, and ask for a bubble when somebody waits for the ALU."""
         m.submodules.arbiter = arbiter = RoundRobin(len(WRITERS))
         result, restore = self.result, self.restore_write

@@ -1,8 +1,9 @@
 """Barrier unit: releases the warps of a thread block (TB) that all wait at the same barrier."""
 
+from collections.abc import Sequence
 from typing import Any
 
-from amaranth.hdl import Module, Signal
+from amaranth.hdl import Module, Signal, Value
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
@@ -99,7 +100,7 @@ class BarrierUnit(wiring.Component):
         return m
 
 
-def _union(vectors):
+def _union(vectors: Sequence[Value]):
     result = vectors[0]
     for vector in vectors[1:]:
         result = result | vector

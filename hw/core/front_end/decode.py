@@ -119,7 +119,7 @@ class Decoder(wiring.Component):
         self._registers(m, out, row)
         return m
 
-    def _field(self, name: str, row) -> Value:
+    def _field(self, name: str, row: data.View) -> Value:
         """Return field `name`, from wherever its format has it;
         any value for a format without it."""
         places: dict[tuple[int, int], int] = {}
@@ -133,7 +133,7 @@ class Decoder(wiring.Component):
             value = Mux((row.form & forms).any(), other, value)
         return value
 
-    def _registers(self, m: Module, out, row):
+    def _registers(self, m: Module, out: data.View, row: data.View):
         """Legality of the register group, and the highest register used."""
         group = Mux(out.data_registers.any(), out.data_registers - 1, 0)[:2]
         uses_d = out.reads_d | out.writes_d

@@ -11,7 +11,7 @@ preemption points.
 
 from typing import Any
 
-from amaranth.hdl import Array, Cat, Const, Module, Mux, Signal
+from amaranth.hdl import Array, Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
@@ -136,7 +136,8 @@ class FetchUnit(wiring.Component):
             m.d.comb += [self.lookup.valid.eq(fetching & ~bound), self.lookup.missed.eq(missed)]
         return m
 
-    def _pick(self, m: Module, cache, sleeping, fetching, pc, bound, last, decoding):
+    def _pick(self, m: Module, cache: InstructionCache, sleeping: Value, fetching: Signal,
+              pc: Signal, bound: Signal, last: Signal, decoding: Signal):
         """Cycle 0: choose a warp and look its next word up."""
         m.submodules.arbiter = arbiter = RoundRobin(self.geometry.warps)
         code_base = Array(kernel.code_base for kernel in self.kernels)[self.fetch_kernel]
@@ -154,7 +155,8 @@ class FetchUnit(wiring.Component):
                      pc.eq(self.fetch_pc), bound.eq(out_of_code),
                      last.eq(Cat(self.fetch_pc + k >= code_words for k in (1, 2)))]
 
-    def _decode(self, m: Module, response, fetching, pc, bound, last, routine, decoding):
+    def _decode(self, m: Module, response: data.View, fetching: Value, pc: Value, bound: Value,
+                last: Value, routine: Value, decoding: Value):
         """Cycle 1: skip a preemption point, and hand an instruction to the buffer."""
         arrived = Signal()
         idle = Signal()
@@ -164,10 +166,10 @@ class FetchUnit(wiring.Component):
         second_pc = Signal(PC_BITS)
         instruction, words = self.fill.instruction, response.words
 
-        def elsewhere(target):
+        def elsewhere(target: Value):
             return (target != self.decode_reconv) | (target == PC_NONE)
 
-        def word_is(k, name):
+        def word_is(k: int, name: str):
             return words[k][LIVE_BITS:] == BY_NAME[name].code
 
         point = [word_is(k, "pp") | word_is(k, "pp.div") for k in (0, 2)]

@@ -15,7 +15,7 @@
 
 from typing import Any
 
-from amaranth.hdl import Array, Module, Mux, Signal
+from amaranth.hdl import Array, Module, Mux, Signal, Value
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
@@ -197,7 +197,9 @@ class FrontEnd(wiring.Component):
             self._observe(m, issue, buffer, scoreboard, table, uniforms, fetch)
         return m
 
-    def _observe(self, m: Module, issue, buffer, scoreboard, table, uniforms, fetch):
+    def _observe(self, m: Module, issue: IssueStage, buffer: InstructionBuffer,
+                 scoreboard: Scoreboard, table: WarpTable, uniforms: UniformRegisters,
+                 fetch: FetchUnit):
         """Tell what each warp does."""
         shown = self.observation
         held, ready = buffer.held & table.alive, issue.ready
@@ -211,7 +213,9 @@ class FrontEnd(wiring.Component):
             self.lookup.eq(fetch.lookup),
         ]
 
-    def _forget(self, m: Module, generations, fetch, scoreboard, outstanding, uniforms):
+    def _forget(self, m: Module, generations: WarpGenerations, fetch: FetchUnit,
+                scoreboard: Scoreboard, outstanding: OutstandingOperations,
+                uniforms: UniformRegisters):
         """Let every block begin anew with the slots of forgotten warps."""
         residency, lingering = self.residency, fetch.lingering
         for block in (generations, fetch, scoreboard, outstanding, uniforms):
@@ -225,7 +229,8 @@ class FrontEnd(wiring.Component):
         m.d.comb += [residency.lingering.eq(lingering),
                      generations.lingering.eq(residency.lingering)]
 
-    def _fetch(self, m: Module, fetch, buffer, scoreboard, stack, table):
+    def _fetch(self, m: Module, fetch: FetchUnit, buffer: InstructionBuffer, scoreboard: Scoreboard,
+               stack: SimtStack, table: WarpTable):
         """Fetch unit, and what a fetched instruction fills."""
         wiring.connect(m, wiring.flipped(self.icache_port), fetch.icache_port)
         reads, predicates, writes, predicates_written = register_masks(self.geometry, fetch.op)
@@ -244,7 +249,8 @@ class FrontEnd(wiring.Component):
             scoreboard.fill.predicates.eq(predicates | predicates_written),
         ]
 
-    def _issue(self, m: Module, issue, buffer, stack, table):
+    def _issue(self, m: Module, issue: IssueStage, buffer: InstructionBuffer, stack: SimtStack,
+               table: WarpTable):
         """Issue stage, and what it picks an instruction from."""
         wiring.connect(m, issue.issue, wiring.flipped(self.execute.op))
         wiring.connect(m, issue.predicates, wiring.flipped(self.execute.predicates))
@@ -271,7 +277,9 @@ class FrontEnd(wiring.Component):
         m.d.comb += [issue.room[row.name].eq(getattr(self, f"{row.name}_completion").room)
                      for row in MEMORY_UNITS]
 
-    def _dependences(self, m: Module, issue, buffer, scoreboard, outstanding, table, uniforms):
+    def _dependences(self, m: Module, issue: IssueStage, buffer: InstructionBuffer,
+                     scoreboard: Scoreboard, outstanding: OutstandingOperations, table: WarpTable,
+                     uniforms: UniformRegisters):
         """What the instructions held depend on, and what an issued one leaves behind."""
         loads, stores, atomics = outstanding.loads, outstanding.stores, outstanding.atomics
         blocked = (buffer.load & (stores | atomics | outstanding.loads_full)
@@ -298,7 +306,8 @@ class FrontEnd(wiring.Component):
             uniforms.reserve.eq(issue.uniform_writes), uniforms.remote.eq(issue.reserve.remote),
         ]
 
-    def _uniform(self, m: Module, issue, uniforms, uniform):
+    def _uniform(self, m: Module, issue: IssueStage, uniforms: UniformRegisters,
+                 uniform: UniformUnit):
         """Uniform registers and their unit."""
         init, save = self.residency.launch.warp_init, self.state.save
         wiring.connect(m, issue.uniform_op, uniform.op)
@@ -321,7 +330,8 @@ class FrontEnd(wiring.Component):
             self.trace_uniform.eq(uniforms.trace),
         ]
 
-    def _launch(self, m: Module, issue, stack, table, uniform):
+    def _launch(self, m: Module, issue: IssueStage, stack: SimtStack, table: WarpTable,
+                uniform: UniformUnit):
         """Commands to the SIMT stack: of `warp_init` and `stack_push`, else of the issue stage."""
         launch, do = self.residency.launch, stack.command
         init, push = launch.warp_init, launch.stack_push
@@ -346,7 +356,8 @@ class FrontEnd(wiring.Component):
             m.d.comb += [stack.warp.eq(issue.warp), stack.command_kind.eq(issue.command_kind),
                          do.eq(issue.command)]
 
-    def _barriers(self, m: Module, barriers, issue, stack, table):
+    def _barriers(self, m: Module, barriers: BarrierUnit, issue: IssueStage, stack: SimtStack,
+                  table: WarpTable):
         """Warp states that instructions change, and barriers."""
         m.d.comb += [
             barriers.active.eq(table.active), barriers.waiting.eq(table.waiting),
@@ -368,7 +379,8 @@ class FrontEnd(wiring.Component):
         m.d.comb += [mine.eq(theirs)
                      for mine, theirs in zip(barriers.barriers, table.barriers, strict=True)]
 
-    def _report(self, m: Module, barriers, issue, stack, table):
+    def _report(self, m: Module, barriers: BarrierUnit, issue: IssueStage, stack: SimtStack,
+                table: WarpTable):
         """Fault reports: the issue stage's, a barrier mismatch."""
         fault = issue.faults.any()
         mismatch = barriers.mismatch.any() & ~fault
@@ -382,13 +394,13 @@ class FrontEnd(wiring.Component):
         ]
         m.d.sync += self.fault.eq(report)
 
-    def _views(self, m: Module, stack, table):
+    def _views(self, m: Module, stack: SimtStack, table: WarpTable):
         """The two windows on a warp's state."""
         for number, window in enumerate((self.state.save.window, self.inspect)):
             select, view = window.select, window.view
             entry, who = stack.view[number], table.view_identity[number]
 
-            def bit(vector, warp=select.warp):
+            def bit(vector: Value, warp: Value = select.warp):
                 return vector.bit_select(warp, 1)
 
             m.d.comb += [

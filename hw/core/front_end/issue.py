@@ -3,7 +3,7 @@ resolves branches, exits, barriers and preemption points itself."""
 
 from typing import Any
 
-from amaranth.hdl import Cat, Const, Module, Mux, Signal
+from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
@@ -236,7 +236,7 @@ class IssueStage(wiring.Component):
             m.d.comb += [self.requests.eq(self._arbiter.requests), self.grant.eq(grant)]
         return m
 
-    def _schedule(self, m: Module, op, send):
+    def _schedule(self, m: Module, op: data.View, send: Value):
         """Warps whose unit has room; places left in the units."""
         g = self.geometry
         shut = {"alu": self.throttle | ~self.issue.ready, "uniform": ~self.uniform_op.ready}
@@ -250,7 +250,7 @@ class IssueStage(wiring.Component):
             blocked = blocked | self.uses[name] & spread(shut[name], g.warps)
         m.d.comb += self._arbiter.requests.eq(self.ready & ~blocked & ~spread(self.hold, g.warps))
 
-    def _fault(self, m: Module, op, active, execute, armed):
+    def _fault(self, m: Module, op: data.View, active: Value, execute: Value, armed: Value):
         """Find out whether the instruction faults."""
         kind = Signal(Fault)
         with m.If(self.instruction.bound):
@@ -276,7 +276,7 @@ class IssueStage(wiring.Component):
         m.d.comb += [self.fault.kind.eq(kind), self.fault.pc.eq(self.top.pc)]
         return fault
 
-    def _trap(self, m: Module, op, armed):
+    def _trap(self, m: Module, op: data.View, armed: Value):
         """Find out whether the warp is trapped rather than executing its instruction."""
         g, held = self.geometry, self.instruction
         if not g.traps:
@@ -292,7 +292,8 @@ class IssueStage(wiring.Component):
         ]
         return trapped
 
-    def _stack(self, m: Module, op, active, execute, fault, trapped):
+    def _stack(self, m: Module, op: data.View, active: Value, execute: Value, fault: Value,
+               trapped: Value):
         """Where the warp goes on."""
         do = self.command
         branch = op.is_bra & execute.any()
@@ -312,7 +313,7 @@ class IssueStage(wiring.Component):
                              do.pc.eq(self.trap_base + self.top.pc * VECTOR_WORDS),
                              do.mask.eq(active), do.reconv.eq(self.top.pc)]
 
-    def _control(self, m: Module, op, armed, pending, retire):
+    def _control(self, m: Module, op: data.View, armed: Value, pending: Value, retire: Value):
         """Barriers and preemption points."""
         warps = self.geometry.warps
         stops_at_pp = Signal()
@@ -330,7 +331,7 @@ class IssueStage(wiring.Component):
             self.live.vector.eq(op.live),
         ]
 
-    def _send(self, m: Module, op, execute, send):
+    def _send(self, m: Module, op: data.View, execute: Value, send: Value):
         """Hand instructions on to the execution pipeline, and note what they will write."""
         warps, size = self.geometry.warps, self.geometry.warp_size
         out, who = self.issue.payload, self.identity
@@ -357,7 +358,7 @@ class IssueStage(wiring.Component):
             (self.uniform_writes, op.writes_u)):
             m.d.comb += vector.eq(self.retire & spread(send & kind, warps))
 
-    def _send_uniform(self, m: Module, op, execute, send):
+    def _send_uniform(self, m: Module, op: data.View, execute: Value, send: Value):
         """Read uniform registers, and hand instructions on to the uniform unit."""
         out, who, select = self.uniform_op.payload, self.identity, self.uniform_select
         m.d.comb += [

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from amaranth.hdl import Cat, Const, Module, Mux, Signal
+from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
@@ -15,7 +15,7 @@ from ...lib.vectors import BitSlicedCounters
 __all__ = ["Scoreboard", "OutstandingOperations", "register_masks"]
 
 
-def register_masks(g: Geometry, op) -> tuple:
+def register_masks(g: Geometry, op: data.View) -> tuple:
     """Return the registers and predicates that an instruction reads, and those that it writes.
 
     Parameters
@@ -31,11 +31,11 @@ def register_masks(g: Geometry, op) -> tuple:
     """
     count = g.regs_per_thread
 
-    def register(use, number, pair):
+    def register(use: Value, number: Value, pair: Value):
         low = one_hot(number, count)  # the first of a pair is even
         return spread(use, count) & (low | spread(pair, count) & Cat(Const(0, 1), low)[:count])
 
-    def predicate(use, number):
+    def predicate(use: Value, number: Value):
         return spread(use, PREDICATES) & one_hot(number, PREDICATES)
 
     single = one_hot(op.d, count)  # data_registers is 1, 2 or 4, and d a multiple of it
@@ -144,8 +144,8 @@ class Scoreboard(wiring.Component):
         return m
 
     @staticmethod
-    def _pending(m: Module, name: str, fill, needs, reserve, writes, release, released, forget
-                 ) -> tuple:
+    def _pending(m: Module, name: str, fill: Value, needs: Value, reserve: Value, writes: Value,
+                 release: Value, released: Value, forget: Value) -> tuple:
         """State of one warp; return whether it has a hazard, what is pending, and what of that it
         needs."""
         need = Signal(len(needs), name=f"need_{name}")

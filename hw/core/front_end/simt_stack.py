@@ -55,7 +55,7 @@ def stack_top(g: Geometry) -> data.StructLayout:
                               "live": g.warp_size, "depth": range(g.stack_depth + 1)})
 
 
-def _reconverged(pc, reconv):
+def _reconverged(pc: Value, reconv: Value):
     return (pc == reconv) & (reconv != PC_NONE)
 
 

@@ -15,7 +15,7 @@
 from typing import Any
 
 import numpy as np
-from amaranth.hdl import Module, Mux, Signal
+from amaranth.hdl import Module, Mux, Signal, Value
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
@@ -115,7 +115,7 @@ class UniformUnit(wiring.Component):
         m.d.comb += left.eq(self._write(m, queue.output))
         return m
 
-    def _execute(self, m: Module, taken, output):
+    def _execute(self, m: Module, taken: Value, output: stream.Interface):
         """Cycles 1 to 4: operand b, the integer lane and what goes beside it."""
         m.submodules.scalars = scalars = ScalarSource(self.geometry)
         m.submodules.integer = integer = IntegerUnit(self.geometry, lanes=1)
@@ -147,7 +147,7 @@ class UniformUnit(wiring.Component):
         m.d.comb += [output.payload.eq(stage), output.payload.value.eq(integer.result[0]),
                      output.payload.test.eq(integer.predicate[0]), output.valid.eq(valid)]
 
-    def _write(self, m: Module, queue):
+    def _write(self, m: Module, queue: stream.Interface):
         """Cycle 5: offer the oldest result; return whether it is gone."""
         g, entry = self.geometry, queue.payload
         result, predicate = self.result.payload, self.predicate.payload

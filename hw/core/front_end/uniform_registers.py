@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from amaranth.hdl import Cat, Module, Mux, Signal
+from amaranth.hdl import Cat, Module, Mux, Signal, Value
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
@@ -99,13 +99,13 @@ class UniformRegisters(wiring.Component):
         m.submodules.written = written = Memory(shape=UNIFORMS, depth=warps, init=[])
         fresh = Signal(warps, init=(1 << warps) - 1)  # nothing written, whatever the memory holds
 
-        def row(warp, name):
+        def row(warp: Value, name: str):
             port = written.read_port(domain="comb")
             bits = Signal(UNIFORMS, name=f"{name}_row")
             m.d.comb += [port.addr.eq(warp), bits.eq(Mux(fresh.bit_select(warp, 1), 0, port.data))]
             return bits
 
-        def pair(warp, number):
+        def pair(warp: Value, number: Value):
             low = even.read_port(domain="comb")
             high = odd.read_port(domain="comb")
             m.d.comb += [port.addr.eq(Cat(number, warp)) for port in (low, high)]

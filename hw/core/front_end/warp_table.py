@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from amaranth.hdl import Module, Mux, Signal
+from amaranth.hdl import Module, Mux, Signal, Value
 from amaranth.lib import data, wiring
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
@@ -166,7 +166,7 @@ class WarpTable(wiring.Component):
         self._memories(m)
         return m
 
-    def _groups(self, m: Module, fresh, gone):
+    def _groups(self, m: Module, fresh: Value, gone: Value):
         """Warps of each TB."""
         g = self.geometry
         for t in range(g.tb_slots):
@@ -174,13 +174,13 @@ class WarpTable(wiring.Component):
             m.d.sync += of_tb.eq(of_tb & ~gone | fresh & spread(self.init.tb == t, g.warps))
         m.d.comb += self.pending_warps.eq(select(self.pending | self.stop_now, self.members))
 
-    def _traps(self, m: Module, gone):
+    def _traps(self, m: Module, gone: Value):
         """Warps that are to be trapped."""
         returned = Signal(self.geometry.warps)  # the last instruction was one of a routine
         m.d.comb += self.trapping.eq(select(self.trap, self.members) & ~returned)
         m.d.sync += returned.eq((returned & ~self.retires | self.routines) & ~gone)
 
-    def _states(self, m: Module, fresh, gone):
+    def _states(self, m: Module, fresh: Value, gone: Value):
         g = self.geometry
         started = Signal(g.warps)
         killed = Signal(g.warps)
@@ -231,7 +231,7 @@ class WarpTable(wiring.Component):
                      write_live.en.eq(self.init_valid | self.live.valid)]
         m.d.comb += [write.data[name].eq(self.init[name]) for name, _ in identity(g)]
 
-        def read(memory, address):
+        def read(memory: Memory, address: Value):
             port = memory.read_port(domain="comb")
             m.d.comb += port.addr.eq(address)
             return port.data

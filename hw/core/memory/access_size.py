@@ -13,22 +13,22 @@ from ...lib.bits import spread
 __all__ = ["extra_bytes", "extra_registers", "misaligned", "extract", "replicate", "strobe"]
 
 
-def extra_bytes(size) -> Value:
+def extra_bytes(size: Value) -> Value:
     """Bytes a lane accesses, less one (0, 1, 3, 7 or 15)."""
     return Cat(size >= Size.U16, size >= Size.B32, size >= Size.B64, size >= Size.B128)
 
 
-def extra_registers(size) -> Value:
+def extra_registers(size: Value) -> Value:
     """Registers that carry the data, less one (0, 1 or 3)."""
     return Cat(size >= Size.B64, size >= Size.B128)
 
 
-def misaligned(address, size) -> Value:
+def misaligned(address: Value, size: Value) -> Value:
     """Whether `address` is not a multiple of the access size."""
     return (address[:4] & extra_bytes(size)).any()
 
 
-def extract(word, low, size) -> Value:
+def extract(word: Value, low: Value, size: Value) -> Value:
     """The register value that a load of `size` at byte `low` (2 bits) of the 32-bit `word`
     gives."""
     half = Mux(low[1], word[16:32], word[0:16])
@@ -39,14 +39,14 @@ def extract(word, low, size) -> Value:
                    Cat(byte, spread(byte[7] & signed, 24))))
 
 
-def replicate(value, size) -> Value:
+def replicate(value: Value, size: Value) -> Value:
     """The 32-bit word to put on the bus for a store of register `value`:
     each possible place holds it."""
     return Mux(size >= Size.B32, value,
                Mux(size[1], value[0:16].replicate(2), value[0:8].replicate(4)))
 
 
-def strobe(low, size) -> Value:
+def strobe(low: Value, size: Value) -> Value:
     """Which of the 4 bytes of a word a store of `size` at byte `low` (2 bits) writes."""
     half = Cat(~low[1], ~low[1], low[1], low[1])
     byte = Cat(low == place for place in range(4))

@@ -1,9 +1,10 @@
 """Shared-memory bank conflicts: which lanes are served in one pass,
 and what each bank does for them."""
 
+from collections.abc import Sequence
 from typing import Any
 
-from amaranth.hdl import Cat, Const, Module, Mux, Signal
+from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import exact_log2
@@ -86,7 +87,7 @@ class BankConflicts(wiring.Component):
         return m
 
 
-def _before(m: Module, values):
+def _before(m: Module, values: Sequence[Value]):
     """For each value the OR of those before it, as a tree of logarithmic depth (Sklansky 1960)."""
     sums = list(values)
     level = 0
@@ -100,7 +101,7 @@ def _before(m: Module, values):
     return [Const(0, len(values[0])), *sums[:-1]]
 
 
-def _either(values):
+def _either(values: Sequence[Value]):
     """The OR of all values, as a tree."""
     while len(values) > 1:
         values = [low | high for low, high in zip(values[::2], values[1::2], strict=True)]

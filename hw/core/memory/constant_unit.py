@@ -9,7 +9,7 @@
 
 from typing import Any
 
-from amaranth.hdl import Cat, Module, Mux, Signal, signed
+from amaranth.hdl import Cat, Module, Mux, Signal, Value, signed
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import exact_log2
@@ -152,7 +152,7 @@ class ConstantUnit(wiring.Component):
                      completion.lingering.eq(backlog.left | cache.lingering)]
         return m
 
-    def _bound(self, m: Module, queue):
+    def _bound(self, m: Module, queue: OperationQueue):
         """Find the lanes of the beat on `op` that reach beyond the kernel's constants or its
         parameters."""
         op = self.access.op.payload
@@ -166,7 +166,8 @@ class ConstantUnit(wiring.Component):
                          queue.beyond.eq(Cat(op.address[i] > limit
                                              for i in range(self.geometry.lanes)))]
 
-    def _select(self, m: Module, queue, looked, looking, free):
+    def _select(self, m: Module, queue: OperationQueue, looked: data.View, looking: Signal,
+                free: Value):
         """Take the oldest instruction apart into passes:
         register by register, beat by beat, address by address."""
         g, op = self.geometry, queue.head.op
@@ -226,7 +227,8 @@ class ConstantUnit(wiring.Component):
                 looked.address.eq(Mux(bad, op.fault_address, offset)),
             ]
 
-    def _look_up(self, m: Module, cache, looked, looking, free, found, finding, space, spoiled):
+    def _look_up(self, m: Module, cache: ConstantCache, looked: data.View, looking: Value,
+                 free: Signal, found: data.View, finding: Signal, space: Value, spoiled: Signal):
         """Look the pass up until its line has come; report faults."""
         address = Signal(ADDRESS_BITS)
         base = Signal(ADDRESS_BITS - _ROW_BITS)  # rows
@@ -263,7 +265,7 @@ class ConstantUnit(wiring.Component):
         if self.observed:
             self._observe(m, cache, moves)
 
-    def _observe(self, m: Module, cache, moves):
+    def _observe(self, m: Module, cache: ConstantCache, moves: Value):
         """Show each lookup when it ends: it missed if it asked more than once."""
         waited = Signal()
         asks = cache.request.valid
@@ -273,7 +275,7 @@ class ConstantUnit(wiring.Component):
             m.d.sync += waited.eq(1)
         m.d.comb += [self.lookup.valid.eq(moves & asks), self.lookup.missed.eq(waited)]
 
-    def _result(self, m: Module, row, found, finding, space):
+    def _result(self, m: Module, row: Value, found: data.View, finding: Value, space: Signal):
         """Collect the lanes of a beat over its passes and write it, or one value of all passes;
         return when an instruction has ended."""
         g, write, uniform = self.geometry, self.access.write, self.uniform

@@ -3,13 +3,13 @@
 from typing import Any
 
 from amaranth.hdl import Cat, Module, Signal, Value
-from amaranth.lib import wiring
+from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
 __all__ = ["Backlog", "generation_of", "is_stale"]
 
 
-def generation_of(generations, warp: Value) -> Value:
+def generation_of(generations: data.View, warp: Value) -> Value:
     """Return the generation of warp slot `warp`.
 
     Parameters
@@ -20,7 +20,7 @@ def generation_of(generations, warp: Value) -> Value:
     return Cat(plane.bit_select(warp, 1) for plane in generations)
 
 
-def is_stale(generations, access) -> Value:
+def is_stale(generations: data.View, access: data.View) -> Value:
     """Return whether the warp of an access with fields `warp` and `generation` was forgotten."""
     return generation_of(generations, access.warp) != access.generation
 

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from amaranth.hdl import Const, Module, Mux, Signal
+from amaranth.hdl import Const, Module, Mux, Signal, Value
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
@@ -61,7 +61,7 @@ class LineState(wiring.Component):
                      self.dirty.eq(self.dirty & kept & dirt | marked)]
         return m
 
-    def _outside(self, m: Module, span):
+    def _outside(self, m: Module, span: data.View):
         """Return the vector of the lines that are not in a range."""
         lines = self.geometry.shared_lines
         everything = Const((1 << lines) - 1, lines)
@@ -75,7 +75,7 @@ class LineState(wiring.Component):
         return outside
 
 
-def look_up_bit(m: Module, target, vector, position):
+def look_up_bit(m: Module, target: Signal, vector: Value, position: Value):
     """Assign ``vector[position]`` to `target`, in two steps (`look_up`)."""
     groups = [vector[low:low + GROUP] for low in range(0, len(vector), GROUP)]
     if len(groups) == 1:

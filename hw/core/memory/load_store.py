@@ -12,9 +12,10 @@
                                                                                  write
 """
 
+from collections.abc import Sequence
 from typing import Any
 
-from amaranth.hdl import Cat, Module, Mux, Signal
+from amaranth.hdl import Cat, Module, Mux, Signal, Value, ValueLike
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
@@ -152,7 +153,8 @@ class LoadStore(wiring.Component):
         self._results(m, queue, merge.merged, loads, stores, atomics)
         return m
 
-    def _watch(self, m: Module, found, loads, stores, atomics):
+    def _watch(self, m: Module, found: stream.Interface, loads: LoadUnit, stores: StoreUnit,
+               atomics: GlobalAtomics):
         """Tell which segments are watched and written. Acknowledgements of stores and atomics come
         one at a time, as they do on the bus, and wait for `wrote`."""
         segment, wrote = found.payload, self.wrote
@@ -174,7 +176,8 @@ class LoadStore(wiring.Component):
                 m.d.comb += [wrote.valid.eq(1),
                              wrote.payload.eq(unit.acknowledged[OFFSET_BITS:])]
 
-    def _results(self, m: Module, queue, merged, loads, stores, atomics):
+    def _results(self, m: Module, queue: OperationQueue, merged: stream.Interface, loads: LoadUnit,
+                 stores: StoreUnit, atomics: GlobalAtomics):
         """Pass registers and completions on, but for those of forgotten warps; tell whether there
         are any left of these."""
         completion, write = self.completion, self.access.write
@@ -197,7 +200,7 @@ class LoadStore(wiring.Component):
                                     | atomics.lingering),
             *(unit.forget.eq(completion.forget) for unit in (loads, stores, atomics))]
 
-    def _addresses(self, m: Module, queue):
+    def _addresses(self, m: Module, queue: OperationQueue):
         """Put the beats into the queue, local addresses translated."""
         m.submodules.local = local = LocalAddress(self.geometry)
         wiring.connect(m, wiring.flipped(self.access.op), queue.op)
@@ -207,7 +210,8 @@ class LoadStore(wiring.Component):
                      local.valid.eq(op.valid), queue.beyond.eq(local.beyond),
                      queue.op.payload.address.eq(local.address)]
 
-    def _dispatch(self, m: Module, queue, found, loads, stores, atomics):
+    def _dispatch(self, m: Module, queue: OperationQueue, found: stream.Interface, loads: LoadUnit,
+                  stores: StoreUnit, atomics: GlobalAtomics):
         """Check a segment against the windows and send it on; a faulting one ends its instruction,
         one of a forgotten warp goes nowhere."""
         segment = found.payload
@@ -239,7 +243,7 @@ class LoadStore(wiring.Component):
             m.d.sync += dropping.eq((dropping | bad) & ~segment.last)
         self._report(m, segment, kind, offer & bad & found.ready, (stores, loads, atomics))
 
-    def _in_window(self, segment):
+    def _in_window(self, segment: data.View):
         """Whether the segment lies in a window of its kernel."""
         number = segment.address[OFFSET_BITS:]
         inside = []
@@ -250,7 +254,8 @@ class LoadStore(wiring.Component):
             inside.append((number >= base) & (number < end))
         return Cat(inside).any()
 
-    def _report(self, m: Module, segment, kind, refused, units):
+    def _report(self, m: Module, segment: data.View, kind: ValueLike, refused: Value,
+                units: Sequence[StoreUnit | LoadUnit | GlobalAtomics]):
         """Put one fault a cycle on the port:
         those of the units in turn, then that of `segment` if `refused`."""
         fault, earlier = self.fault, 0

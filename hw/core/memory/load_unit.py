@@ -10,9 +10,10 @@ registers.
     read_port.beat ------------------------------> gather --copy--> rows --shift--> write
 """
 
+from collections.abc import Sequence
 from typing import Any
 
-from amaranth.hdl import Cat, Const, Module, Mux, Signal
+from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import data, fifo, stream, wiring
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import exact_log2
@@ -147,7 +148,7 @@ class LoadUnit(wiring.Component):
         ]
         return arriving, queue
 
-    def _gather(self, m: Module, arriving):
+    def _gather(self, m: Module, arriving: data.View):
         """Capture the words of each lane as their beat passes; return ``[k][lane]`` words."""
         g, beat = self.geometry, self.read_port.beat
         number = Signal(range(g.burst_beats))
@@ -164,7 +165,8 @@ class LoadUnit(wiring.Component):
                                             _choose(on_bus, place[:within]), word))
         return words
 
-    def _complete(self, m: Module, arriving, queue, current, gathered, free):
+    def _complete(self, m: Module, arriving: data.View, queue: fifo.SyncFIFOBuffered,
+                  current: data.View, gathered: Signal, free: Value):
         """Move on to the next segment after the last beat of this one."""
         beat = self.read_port.beat
         complete = Signal()
@@ -188,7 +190,8 @@ class LoadUnit(wiring.Component):
         with m.Elif(free):
             m.d.sync += gathered.eq(0)
 
-    def _write(self, m: Module, words, current, copy, rows_free):
+    def _write(self, m: Module, words: Sequence[Sequence[Value]], current: data.View, copy: Value,
+               rows_free: Signal):
         """Copy the gathered words to the rows, and shift those out of the write port; return when
         a segment is done with."""
         g, write = self.geometry, self.write
@@ -225,7 +228,8 @@ class LoadUnit(wiring.Component):
             self._lane(m, i, [lanes[i::g.lanes] for lanes in words], current, copy, leave)
         return finish
 
-    def _lane(self, m: Module, i, words, current, copy, leave):
+    def _lane(self, m: Module, i: int, words: Sequence[Sequence[Value]], current: data.View,
+              copy: Value, leave: Value):
         """The rows of lane `i` of a beat: its words of each beat, of each register."""
         g, arrived = self.geometry, current.segment
         rows = [Signal(32, name=f"row_{i}_{r}") for r in range(4 * g.beats)]
@@ -242,7 +246,7 @@ class LoadUnit(wiring.Component):
                          for here, following in zip(rows, [*rows[1:], 0], strict=True)]
 
 
-def _choose(values, index):
+def _choose(values: Sequence[Value], index: Value):
     """``values[index]`` as a tree of multiplexers."""
     while len(values) > 1:
         values = [Mux(index[0], odd, even)

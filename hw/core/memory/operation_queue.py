@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from amaranth.hdl import Cat, Module, Mux, Signal
+from amaranth.hdl import Cat, Module, Mux, Signal, Value
 from amaranth.lib import data, memory, stream, wiring
 from amaranth.lib.wiring import In, Out
 
@@ -134,7 +134,7 @@ class OperationQueue(wiring.Component):
         self._lanes(m, push, write_slot, read_slot)
         return m
 
-    def _control(self, m: Module, push, write_slot, read_slot):
+    def _control(self, m: Module, push: Value, write_slot: Value, read_slot: Value):
         """Store what the lanes share, with the fault found in the beats so far."""
         op, g = self.op.payload, self.geometry
         odd = Signal(g.lanes)
@@ -168,7 +168,7 @@ class OperationQueue(wiring.Component):
                      for name in ("warp", "tb", "kernel", "base", "pc", "d", "writes_d", "writes_u",
                                   "size", "store", "atomic", "function")]
 
-    def _lanes(self, m: Module, push, write_slot, read_slot):
+    def _lanes(self, m: Module, push: Value, write_slot: Value, read_slot: Value):
         """Store mask, addresses and data, a memory for each and each beat so that a whole warp is
         read at once."""
         op, g = self.op.payload, self.geometry
@@ -186,7 +186,8 @@ class OperationQueue(wiring.Component):
                 m.d.comb += [output[part.start + i].eq(lanes.word_select(i, 32))
                              for i in range(g.lanes)]
 
-    def _store(self, m: Module, name, value, enable, write_slot, read_slot):
+    def _store(self, m: Module, name: str, value: Value, enable: Value, write_slot: Value,
+               read_slot: Value):
         """A memory of a row a slot; returns the row at `read_slot`."""
         m.submodules[name] = store = memory.Memory(shape=len(value), depth=self.slots, init=[])
         write = store.write_port()

@@ -8,9 +8,10 @@
                             +- prepare the line of a store (LineState)
 """
 
+from collections.abc import Sequence
 from typing import Any
 
-from amaranth.hdl import Cat, Const, Module, Mux, Signal, signed
+from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value, signed
 from amaranth.lib import data, memory, wiring
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import exact_log2
@@ -152,7 +153,8 @@ class SharedMemory(wiring.Component):
         m.d.comb += limit.eq(allocated - 1 - extra_bytes(op.size))
         return Cat(op.address[i] > limit for i in range(g.lanes))
 
-    def _select(self, m: Module, queue, lines, conflicts, atomics, selected, go, free):
+    def _select(self, m: Module, queue: OperationQueue, lines: LineState, conflicts: BankConflicts,
+                atomics: SharedAtomics, selected: data.View, go: Signal, free: Value):
         """Take the oldest instruction apart into passes, or prepare a line for its store.
 
         Returns the lanes' addresses and the zero-fill of `_prepare`.
@@ -212,7 +214,9 @@ class SharedMemory(wiring.Component):
         return address, self._prepare(m, lines, queue.head.valid & free & ~atomics.busy,
                                       unprepared, line)
 
-    def _atomic(self, m: Module, queue, conflicts, atomics, upper, first, beat, go, wait):
+    def _atomic(self, m: Module, queue: OperationQueue, conflicts: BankConflicts,
+                atomics: SharedAtomics, upper: Value, first: Value, beat: Value, go: Value,
+                wait: Signal):
         """Send the lane of a pass to `atomics`; `wait` for those before it where that is needed."""
         op, out = queue.head.op, atomics.op
         chosen = Signal(self.geometry.lanes)
@@ -228,7 +232,7 @@ class SharedMemory(wiring.Component):
                 out.place.row.eq(select(chosen, [access.row for access in conflicts.access])),
             ]
 
-    def _places(self, m: Module, queue, lines, beat):
+    def _places(self, m: Module, queue: OperationQueue, lines: LineState, beat: Value):
         """Address, line, and whether the line is valid (loads) or dirty (others),
         of each lane of a beat."""
         g, op = self.geometry, queue.head.op
@@ -247,7 +251,8 @@ class SharedMemory(wiring.Component):
                 look_up_bit(m, known[i], state, line[i])
         return address, line, Cat(known)
 
-    def _want(self, m: Module, queue, conflicts, address, line, left, beat, k):
+    def _want(self, m: Module, queue: OperationQueue, conflicts: BankConflicts,
+              address: Sequence[Value], line: Sequence[Value], left: Value, beat: Value, k: Value):
         """Ask for bank, row, word and bytes of each lane that is left."""
         g, op = self.geometry, queue.head.op
         bank_end = WORD_BITS + exact_log2(g.lanes)
@@ -265,7 +270,8 @@ class SharedMemory(wiring.Component):
                     m.d.comb += [access.data.eq(replicate(word, op.size)),
                                  access.strobe.eq(strobe(address[i][:2], op.size))]
 
-    def _prepare(self, m: Module, lines, valid, unprepared, line):
+    def _prepare(self, m: Module, lines: LineState, valid: Value, unprepared: Value,
+                 line: Sequence[Value]):
         """Make the line of the lowest unprepared lane valid and dirty;
         returns its zero-fill of the banks."""
         rows = SEGMENT_BYTES // (self.geometry.lanes * WORD_BYTES)
@@ -285,7 +291,7 @@ class SharedMemory(wiring.Component):
             m.d.sync += count.eq(Mux(count == rows - 1, 0, count + 1))
         return fill
 
-    def _row(self, m: Module, lines, free, busy):
+    def _row(self, m: Module, lines: LineState, free: Value, busy: Value):
         """Take a row access; return whether operations must wait for it, its transfer, and whether
         it reads.
 
@@ -305,7 +311,7 @@ class SharedMemory(wiring.Component):
             m.d.comb += [lines.mark.line.eq(line), lines.mark.valid.eq(1)]
         return claim, go, read
 
-    def _row_data(self, m: Module, words, lines, read):
+    def _row_data(self, m: Module, words: Sequence[Value], lines: LineState, read: Value):
         """Give the row that was read, or zeros if its line was invalid."""
         line = self.state.row.payload.row[exact_log2(self.rows // self.geometry.shared_lines):]
         now = Signal(name="row_valid")
@@ -316,7 +322,8 @@ class SharedMemory(wiring.Component):
         m.d.comb += [self.state.row_data.data[b].eq(Mux(known, word, 0))
                      for b, word in enumerate(words)]
 
-    def _banks(self, m: Module, conflicts, atomics, go, store, fill, row_go, row_read):
+    def _banks(self, m: Module, conflicts: BankConflicts, atomics: SharedAtomics, go: Value,
+               store: Value, fill: data.View, row_go: Value, row_read: Value):
         """The RAM of each bank; returns the words read in the cycle before.
         An atomic reads 64 bits."""
         row, words = self.state.row.payload, []
@@ -346,7 +353,8 @@ class SharedMemory(wiring.Component):
         m.d.comb += [atomics.words[b].eq(word) for b, word in enumerate(words)]
         return words
 
-    def _result(self, m: Module, words, atomics, passing, banks, low, occupied, free):
+    def _result(self, m: Module, words: Sequence[Value], atomics: SharedAtomics, passing: data.View,
+                banks: Sequence[Value], low: Sequence[Value], occupied: Value, free: Signal):
         """Collect the lanes of a beat over its passes, and write it;
         a silent instruction only completes."""
         g, write, done = self.geometry, self.access.write, self.completion.shared

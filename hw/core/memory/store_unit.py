@@ -1,8 +1,9 @@
 """Stores: the lanes of a segment become one burst of bus beats."""
 
+from collections.abc import Sequence
 from typing import Any
 
-from amaranth.hdl import Cat, Const, Module, Mux, Signal
+from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import data, fifo, stream, wiring
 from amaranth.lib.data import View
 from amaranth.lib.wiring import In, Out
@@ -107,7 +108,7 @@ class StoreUnit(wiring.Component):
         self._acknowledge(m, remembered)
         return m
 
-    def _beat(self, m: Module, take, beat):
+    def _beat(self, m: Module, take: Value, beat: Value):
         """Hold the segment's lanes, and build beat number `beat` of it."""
         g, taken, out = self.geometry, self.segment.payload, self.write_port.beat.payload
         mask = Signal(g.warp_size)
@@ -140,7 +141,7 @@ class StoreUnit(wiring.Component):
             m.d.comb += [out.strobe.word_select(w, WORD_BYTES).eq(Mux(stale, 0, enable)),
                          out.data.word_select(w, 32).eq(word)]
 
-    def _acknowledge(self, m: Module, remembered):
+    def _acknowledge(self, m: Module, remembered: Signal):
         """Remember what is unacknowledged, and tell when an instruction is."""
         g, taken, ack = self.geometry, self.segment.payload, self.write_port.ack
         layout = data.StructLayout({"warp": payload.below(g.warps),
@@ -182,7 +183,7 @@ class StoreUnit(wiring.Component):
                      backlog.mark.eq(self.forget), self.lingering.eq(backlog.left)]
 
 
-def _highest_wins(m: Module, lanes, name):
+def _highest_wins(m: Module, lanes: Sequence[tuple[Value, Value]], name: str):
     """Merge (strobe, word) pairs byte by byte, the later ones over the earlier, as a tree."""
     level = 0
     while len(lanes) > 1:

@@ -1,6 +1,7 @@
 """Which bus beats of a segment its lanes touch."""
 
 from amaranth.hdl import Const, Module, Mux, Signal
+from amaranth.lib import data
 from amaranth.utils import exact_log2
 
 from ...arch.geometry import Geometry
@@ -10,7 +11,7 @@ from .access_size import extra_bytes
 __all__ = ["touched_beats"]
 
 
-def touched_beats(m: Module, g: Geometry, segment):
+def touched_beats(m: Module, g: Geometry, segment: data.View):
     """Return the first and the last bus beat that a lane of `segment` accesses,
     as signals assigned in `m`."""
     touched = Signal(g.burst_beats)

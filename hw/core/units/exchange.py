@@ -12,14 +12,16 @@ equal one (match).
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from amaranth.hdl import C, Cat, Module, Mux, Signal
+from amaranth.hdl import C, Cat, Module, Mux, Signal, Value, ValueLike
 from amaranth.lib import data, enum, stream, wiring
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import exact_log2
+from numpy.typing import ArrayLike
 
 from ...arch.geometry import Geometry
 from ...arch.isa import ExchangeOp
@@ -103,7 +105,8 @@ class ExchangeUnit(wiring.Component):
         })
 
     @staticmethod
-    def compute(op: ExchangeOp, a, b, c, mask) -> tuple[np.ndarray, np.ndarray]:
+    def compute(op: ExchangeOp, a: ArrayLike, b: ArrayLike, c: ArrayLike,
+                mask: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
         """Return what the hardware computes for one warp.
 
         Parameters
@@ -168,7 +171,7 @@ class ExchangeUnit(wiring.Component):
         self._gather(m, kept, mask, picked, words, stall)
         return m
 
-    def _receive(self, m: Module, kept, mask, busy):
+    def _receive(self, m: Module, kept: data.View, mask: Signal, busy: Signal):
         """Store the beats of an instruction; return the memories of words and of lane numbers."""
         g, op = self.geometry, self.op.payload
         m.submodules.words = words = Memory(shape=32 * g.lanes, depth=g.beats, init=[])
@@ -193,7 +196,8 @@ class ExchangeUnit(wiring.Component):
             ]
         return words, fields
 
-    def _choose(self, m: Module, fields, kept, mask, picked, busy):
+    def _choose(self, m: Module, fields: Memory, kept: data.View, mask: Value, picked: data.View,
+                busy: Signal):
         """One step: the lanes whose words are read next, and whether they are the result of the
         group."""
         g, groups, threads = self.geometry, self._groups, self.geometry.exchange_lanes
@@ -230,7 +234,7 @@ class ExchangeUnit(wiring.Component):
                 picked.inside[k].eq(Mux(kept.match, mask.bit_select(other, 1), reads)),
             ]
 
-    def _source(self, m: Module, k, mode, lane, field):
+    def _source(self, m: Module, k: int, mode: ValueLike, lane: Value, field: data.View):
         """Return the lane that thread k of the group reads,
         and whether it is in range (PTX ISA, ``shfl``)."""
         source = Signal(self._bits, name=f"source_{k}")
@@ -247,7 +251,7 @@ class ExchangeUnit(wiring.Component):
                     m.d.comb += [source.eq(value), inside.eq(within)]
         return source, inside
 
-    def _read(self, m: Module, memory, picked, go):
+    def _read(self, m: Module, memory: Memory, picked: data.View, go: Value):
         """Return the result of each thread of the group:
         the word it reads, or the lanes found to have its word."""
         g, threads = self.geometry, range(self.geometry.exchange_lanes)
@@ -270,7 +274,8 @@ class ExchangeUnit(wiring.Component):
             results.append(Mux(picked.step == Step.FOUND, lanes, words[k]))
         return results
 
-    def _gather(self, m: Module, kept, mask, picked, words, stall):
+    def _gather(self, m: Module, kept: data.View, mask: Value, picked: data.View,
+                words: Sequence[Value], stall: Value):
         """Shift the results of groups together; offer the beat that they complete."""
         g = self.geometry
         write, tested = self.write.payload, self.predicate.payload

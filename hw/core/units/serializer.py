@@ -10,9 +10,10 @@ out.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
-from amaranth.hdl import Cat, Module, Mux, Signal
+from amaranth.hdl import Cat, Module, Mux, Signal, Value
 from amaranth.lib import data, memory, stream, wiring
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import exact_log2
@@ -145,7 +146,7 @@ class Serial(wiring.Component):
         self._drain(m, self._delayed(m, chosen), places, drained)
         return m
 
-    def _receive(self, m: Module, waiting, start):
+    def _receive(self, m: Module, waiting: data.View, start: Value):
         """Gather the beats of an instruction: what its lanes share here, operands in `_enter`."""
         op, g = self.op.payload, self.geometry
         with m.If(start):
@@ -160,7 +161,7 @@ class Serial(wiring.Component):
                     with m.Case(beat):
                         m.d.sync += waiting.mask[beat * g.lanes:(beat + 1) * g.lanes].eq(op.mask)
 
-    def _pick(self, m: Module, waiting, start, place, chosen):
+    def _pick(self, m: Module, waiting: data.View, start: Value, place: Value, chosen: data.View):
         """Choose the lowest group left each cycle; return whether an instruction may start."""
         feeding = Signal()  # groups enter
         fresh = Signal()  # none has entered yet
@@ -198,7 +199,7 @@ class Serial(wiring.Component):
         self._enter(m, read, Cat(beat, place), chosen, entering)
         return ~feeding | final
 
-    def _enter(self, m: Module, read, address, chosen, function):
+    def _enter(self, m: Module, read: Value, address: Value, chosen: data.View, function: Value):
         """Operands: a memory for each word of a lane, of which a beat at a time is shown to the
         entering groups."""
         op, enter, lanes = self.op, self.enter, range(self.geometry.lanes)
@@ -219,8 +220,8 @@ class Serial(wiring.Component):
                         m.d.sync += [enter[name][t].eq(words[k * self.threads + t])
                                      for name, words in rows.items() for t in range(self.threads)]
 
-    def _store(self, m: Module, name, write_enable, write_address, value, read_enable,
-               read_address):
+    def _store(self, m: Module, name: str, write_enable: Value, write_address: Value, value: Value,
+               read_enable: Value, read_address: Value):
         """A memory of two places of `beats` words; return the word read in the cycle before."""
         m.submodules[name] = store = memory.Memory(shape=len(value),
                                                    depth=2 * self.geometry.beats, init=[])
@@ -232,7 +233,7 @@ class Serial(wiring.Component):
                      read.en.eq(read_enable), read.addr.eq(read_address)]
         return read.data
 
-    def _delayed(self, m: Module, token):
+    def _delayed(self, m: Module, token: data.View):
         """Return the group whose results come out of the pipeline."""
         for cycle in range(1 + self.latency):
             later = Signal(self._token, name=f"token_{cycle}")
@@ -242,7 +243,7 @@ class Serial(wiring.Component):
             token = later
         return token
 
-    def _drain(self, m: Module, returned, places, drained):
+    def _drain(self, m: Module, returned: data.View, places: Sequence[data.View], drained: Signal):
         """When the results of an instruction are complete, write them out,
         the oldest instruction's first."""
         g, write = self.geometry, self.write
@@ -299,7 +300,7 @@ class Serial(wiring.Component):
             with m.If(out.valid & ~out.ready):
                 m.d.comb += blocked.eq(1)
 
-    def _results(self, m: Module, returned, read, address):
+    def _results(self, m: Module, returned: data.View, read: Value, address: Value):
         """A memory for each word of a lane;
         return the words of the beat read in the cycle before."""
         beat = Signal(below(self.geometry.beats))
@@ -315,7 +316,7 @@ class Serial(wiring.Component):
                           for k in range(self.registers)])
         return words
 
-    def _tests(self, m: Module, returned, place, begin, leave):
+    def _tests(self, m: Module, returned: data.View, place: Value, begin: Value, leave: Value):
         """Keep the predicates of the two instructions; return a row shifted by a beat at a time."""
         tests = [Signal(self.geometry.warp_size, name=f"tests_{k}") for k in range(2)]
         row = Signal(self.geometry.warp_size)

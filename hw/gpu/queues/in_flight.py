@@ -101,7 +101,7 @@ class InFlight(wiring.Component):
             self._count(m, q)
         return m
 
-    def _hold(self, m: Module, q):
+    def _hold(self, m: Module, q: int):
         """Change what a queue has in flight."""
         begin, end, depth = self.begin, self.end, self.geometry.queue_capacity
         with m.If(self.advance[q]):
@@ -116,7 +116,7 @@ class InFlight(wiring.Component):
                     m.d.sync += [one.busy.eq(1), one.index.eq(self.next[q]),
                                  one.signal.eq(begin.signal), one.start.eq(begin.start)]
 
-    def _count(self, m: Module, q):
+    def _count(self, m: Module, q: int):
         """Say how many there are, and which is the oldest."""
         depth = self.geometry.queue_capacity
         busy = Signal(depth, name=f"busy_{q}")

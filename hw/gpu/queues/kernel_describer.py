@@ -1,8 +1,9 @@
 """Kernel describer: writes the registers of a kernel slot from a packet."""
 
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-from amaranth.hdl import Cat, Module, Signal, Value
+from amaranth.hdl import Cat, Module, Signal, Value, ValueLike
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.data import View
 from amaranth.lib.wiring import In, Out
@@ -105,7 +106,7 @@ class KernelDescriber(wiring.Component):
             self._write_places(m)
         return m
 
-    def _shape(self, m: Module, threads) -> Value:
+    def _shape(self, m: Module, threads: Signal) -> Value:
         """Work out the threads of a block, and return whether it is none or its local memory has no
         room. Numbers are checked to be small before they are multiplied, a product a cycle."""
         g, packet, most = self.geometry, self.packet, self.geometry.max_block_threads
@@ -126,13 +127,13 @@ class KernelDescriber(wiring.Component):
                    *(packet[f"threads_{name}"] == 0 for name in "xyz"), area > most, volume > most,
                    everything > self.setup.local_stride).any()
 
-    def _judge(self, m: Module, words, wrong):
+    def _judge(self, m: Module, words: Mapping[str, ValueLike], wrong: Value):
         """Refuse what the registers do not take."""
         packet, found, places = self.packet, self.found, register_map()
         theirs = [name for name in words
                   if name.startswith(("code", "const", "trap", "param_bytes"))]
 
-        def beyond(name):
+        def beyond(name: str):
             width = places[f"kernel[0].{name}"].fields["value"].width
             return Value.cast(words[name])[width:].any()
 
@@ -155,7 +156,8 @@ class KernelDescriber(wiring.Component):
             with m.If(self.done):
                 m.next = "IDLE"
 
-    def _divide(self, m: Module, divider, blocks, reciprocals):
+    def _divide(self, m: Module, divider: Divider, blocks: Sequence[Signal],
+                reciprocals: Sequence[Signal]):
         """Thread blocks of the grid, and what the SM wants to know of a block's shape."""
         packet = self.packet
         step = Signal(range(5))
@@ -183,7 +185,7 @@ class KernelDescriber(wiring.Component):
                     m.d.sync += step.eq(0)
                     m.next = "JUDGE"
 
-    def _words(self, threads, blocks, reciprocals):
+    def _words(self, threads: Value, blocks: Sequence[Value], reciprocals: Sequence[Value]):
         """Return the registers of a kernel slot that are alike on all SMs, and their words."""
         g, packet, found, setup = self.geometry, self.packet, self.found, self.setup
         fields = register_map()["kernel[0].sizes"].fields
@@ -211,7 +213,7 @@ class KernelDescriber(wiring.Component):
             words["entries"] = 0
         return words
 
-    def _write(self, m: Module, name, word, sms, index: Value | int = 0):
+    def _write(self, m: Module, name: str, word: ValueLike, sms: ValueLike, index: Value | int = 0):
         """Write a register of the kernel slot, the one of an `index` of several."""
         port, places = self.registers, register_map()
         base = places["kernel[0].code_base"].address
@@ -220,7 +222,7 @@ class KernelDescriber(wiring.Component):
         m.d.comb += [port.valid.eq(1), port.payload.data.eq(word), port.payload.sms.eq(sms),
                      port.payload.address.eq((self.slot << slot_bits) + offset + (index << 2))]
 
-    def _write_common(self, m: Module, words):
+    def _write_common(self, m: Module, words: Mapping[str, ValueLike]):
         """Those that all SMs have alike."""
         step = Signal(range(len(words)))
         with m.State("DESCRIBE"):

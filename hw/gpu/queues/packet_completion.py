@@ -1,9 +1,10 @@
 """Packet completion: writes times into a signal, and takes 1 from its value."""
 
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
-from amaranth.hdl import Cat, Module, Signal, ValueLike
+from amaranth.hdl import Cat, Module, Signal, Value, ValueLike
 from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 
@@ -132,7 +133,7 @@ class PacketCompletion(wiring.Component):
         return m
 
     @staticmethod
-    def _go(m: Module, state):
+    def _go(m: Module, state: str):
         m.next = state
 
     def _tell(self, m: Module):
@@ -162,14 +163,15 @@ class PacketCompletion(wiring.Component):
         m.d.comb += self.done.eq(1)
         m.next = "IDLE"
 
-    def _leave(self, m: Module, uncertain):
+    def _leave(self, m: Module, uncertain: ValueLike):
         """The value may have been written or not, and is read no more."""
         self._give(m)
         self._tell(m)
         m.d.comb += [self.done.eq(1), self.refused.eq(1), self.uncertain.eq(uncertain)]
         m.next = "IDLE"
 
-    def _write(self, m: Module, writer, name, offset, word, then, refused, may: ValueLike = 1):
+    def _write(self, m: Module, writer: PairWriter, name: str, offset: int, word: Value,
+               then: Callable[[], None], refused: Callable[[], None], may: ValueLike = 1):
         """States that write a word, when it `may` be, and wait until memory has it or has refused
         it."""
         with m.State(name):
@@ -184,7 +186,7 @@ class PacketCompletion(wiring.Component):
                 with m.Else():
                     then()
 
-    def _read(self, m: Module, name, words, failed):
+    def _read(self, m: Module, name: str, words: Sequence[Signal], failed: Signal):
         """States that read the value, and whether that `failed`, and go on to `name`."""
         job, word = self.job, self.word
         with m.State(f"{name}_ASK"):
@@ -200,7 +202,7 @@ class PacketCompletion(wiring.Component):
                 with m.If(word.payload.last):
                     m.next = name
 
-    def _count(self, m: Module, writer):
+    def _count(self, m: Module, writer: PairWriter):
         """Own the signal's segment while its value is read, counted down and written."""
         order, job = self.order, self.job
         segment = self.signal[len(self.signal) - len(order.take.payload):]
@@ -234,7 +236,7 @@ class PacketCompletion(wiring.Component):
             m.d.sync += self.insists.eq(1)
             m.next = "CHECK_ASK"
 
-    def _check(self, m: Module, value, less, failed):
+    def _check(self, m: Module, value: Value, less: Value, failed: Signal):
         """See whether memory holds the `value` or one `less`."""
         found = [Signal(32, name=f"found_{k}") for k in range(2)]
         tries = Signal(range(TRIES))

@@ -1,9 +1,10 @@
 """Queue preemption: which kernels leave the SMs for those of queues with a higher priority, and
 when they come back."""
 
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-from amaranth.hdl import Cat, Module, Mux, Signal, unsigned
+from amaranth.hdl import Cat, Module, Mux, Signal, Value, unsigned
 from amaranth.lib import data, wiring
 from amaranth.lib.data import View
 from amaranth.lib.wiring import In, Out
@@ -165,7 +166,7 @@ class QueuePreemption(wiring.Component):
         self._carry_out(m, mine, tried, due, bound, resuming)
         return m
 
-    def _compare(self, m: Module, wants):
+    def _compare(self, m: Module, wants: Value):
         """Return vectors of queues: kernels are to leave the SMs, or to stay away; others have need
         of their slots."""
         g = self.geometry
@@ -183,7 +184,9 @@ class QueuePreemption(wiring.Component):
                 needed[q].eq((hungry & higher).any() & ~self.free)]
         return off, needed
 
-    def _judge(self, m: Module, f, wants, off, needed, mine, due, bound, resuming, broken, chosen):
+    def _judge(self, m: Module, f: int, wants: Signal, off: Value, needed: Value, mine: Signal,
+               due: Signal, bound: Value, resuming: Signal, broken: Signal,
+               chosen: Mapping[str, Signal]):
         """See what is to be done with a kernel in flight; others have need of its slot if it is
         `needed`."""
         kernel, g = self.kernels[f], self.geometry
@@ -236,7 +239,8 @@ class QueuePreemption(wiring.Component):
         with m.If(was_stuck & ~queue.stuck):
             m.d.sync += broken[f].eq(0)
 
-    def _resumed(self, m: Module, f, rests, states, errors, mine, resuming, broken):
+    def _resumed(self, m: Module, f: int, rests: Value, states: Sequence[Value],
+                 errors: Sequence[Value], mine: Signal, resuming: Signal, broken: Signal):
         """See how the resume of a kernel in flight has ended, if it had one.
 
         A kernel that `rests` in memory for an error, though nobody here had it leave, counts as not
@@ -256,7 +260,7 @@ class QueuePreemption(wiring.Component):
             m.d.sync += [broken[f].eq(1), mine[f].eq(1)]
             m.d.comb += self.lost[f].eq(1)
 
-    def _choose(self, m: Module, chosen):
+    def _choose(self, m: Module, chosen: dict[str, Value]):
         """Show one of the commands: what frees something comes first."""
         commands = {"unadopt": Command.KILL, "release": Command.RELEASE, "evict": Command.PREEMPT,
                     "preempt": Command.PREEMPT, "resume": Command.RESUME,
@@ -273,7 +277,8 @@ class QueuePreemption(wiring.Component):
                     what.slot.eq(pick([self.kernels[f].slot for f in range(self.geometry.flights)],
                                       encode(one)))]
 
-    def _carry_out(self, m: Module, mine, tried, due, bound, resuming):
+    def _carry_out(self, m: Module, mine: Signal, tried: Signal, due: Signal, bound: Signal,
+                   resuming: Signal):
         """Note what became of an action."""
         done, what = self.done, self.done.what
         with m.If(self.again):

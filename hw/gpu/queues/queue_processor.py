@@ -1,9 +1,10 @@
 """Queue processor: takes packets from rings in memory and starts their kernels."""
 
 
+from collections.abc import Callable, Sequence
 from typing import Any
 
-from amaranth.hdl import Array, Cat, Const, Module, Mux, Signal, Value
+from amaranth.hdl import Array, Cat, Const, Module, Mux, Signal, Value, ValueLike
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.data import View
 from amaranth.lib.wiring import In, Out
@@ -45,12 +46,12 @@ from .queue_states import QueueStates, Wait
 __all__ = ["QueueProcessor"]
 
 
-def _misplaced(address) -> Value:
+def _misplaced(address: Value) -> Value:
     """Return whether no signal or kernel object can lie there."""
     return address[:exact_log2(SIGNAL_BYTES)].any()
 
 
-def _beyond(address) -> Value:
+def _beyond(address: Value) -> Value:
     """Return whether an address of 64 bits is none that there is."""
     return address[ADDRESS_BITS:].any()
 
@@ -217,23 +218,23 @@ class QueueProcessor(wiring.Component):
         with m.State("SETTLE"):  # the states of the SMs follow
             m.next = "CHOOSE"
 
-    def _command_port(self, word):
+    def _command_port(self, word: View):
         """Return what gives a command to all SMs."""
         payload = self.registers.payload
         return [self.registers.valid.eq(1), payload.sms.eq((1 << self.geometry.sms) - 1),
                 payload.address.eq(register_map()["command"].address), payload.data.eq(word)]
 
-    def _give_way(self, m: Module, why, fails=0):
+    def _give_way(self, m: Module, why: Wait, fails: ValueLike = 0):
         """Let others go first; it `fails` for memory that has refused a read."""
         self._judge(m, waits=1, why=why, fails=fails)
         m.next = "CHOOSE"
 
-    def _fail(self, m: Module, error):
+    def _fail(self, m: Module, error: ValueLike):
         """The packet cannot be carried out: the queue stays there until it is stopped."""
         self._judge(m, error=error, of=Mux(self.comes_back, self._number() + 1, 0))
         m.next = "CHOOSE"
 
-    def _judge(self, m: Module, **fields):
+    def _judge(self, m: Module, **fields: ValueLike):
         """Say what becomes of the packet in hand."""
         verdict = self.queues.verdict
         m.d.comb += [verdict.valid.eq(~self.stopped), verdict.queue.eq(self.queue),
@@ -244,14 +245,16 @@ class QueueProcessor(wiring.Component):
         bits = exact_log2(self.geometry.queue_capacity)
         return self.flight[:bits] if bits else Const(0, 1)
 
-    def _outside(self, address, size):
+    def _outside(self, address: Value, size: ValueLike):
         """Return whether bytes lie outside the memory that the queue in hand was given."""
         first = address[:ADDRESS_BITS]
         return (first < self.setup.system_base) | (first + size > self.setup.system_end)
 
     # Reading
 
-    def _read(self, m: Module, reader, name, address, words, into, then, fail=None):
+    def _read(self, m: Module, reader: WordReader, name: str, address: Value, words: int,
+              into: Sequence[Signal], then: Callable[[], None],
+              fail: Callable[[], None] | None = None):
         """States that read words into registers, and see whether one failed."""
         count = Signal(range(len(into)), name=f"{name}_count")
         with m.State(name):
@@ -281,7 +284,7 @@ class QueueProcessor(wiring.Component):
             with m.Else():
                 then()
 
-    def _fetch(self, m: Module, reader):
+    def _fetch(self, m: Module, reader: WordReader):
         """Read the packet and see what it is."""
         g, queues = self.geometry, self.queues
         index = Signal(32)
@@ -345,7 +348,7 @@ class QueueProcessor(wiring.Component):
 
     # A barrier
 
-    def _depend(self, m: Module, reader):
+    def _depend(self, m: Module, reader: WordReader):
         """Look at one signal after the other."""
         barrier = data.View(BARRIER_AND, Cat(self.packet))
         address = Signal(64)
@@ -355,7 +358,7 @@ class QueueProcessor(wiring.Component):
         last = self.dependency == DEPENDENCIES - 1
         one_suffices = barrier.header.type == PacketType.BARRIER_OR
 
-        def next_one(unmet):
+        def next_one(unmet: Value):
             with m.If(~last):
                 m.d.sync += [self.dependency.eq(self.dependency + 1), self.unmet.eq(unmet)]
                 m.next = "DEPEND"
@@ -386,7 +389,7 @@ class QueueProcessor(wiring.Component):
 
     # A dispatch
 
-    def _describe(self, m: Module, reader):
+    def _describe(self, m: Module, reader: WordReader):
         """Read the kernel object, and have the kernel slot described."""
         describer, packet = self.describer, data.View(DISPATCH, Cat(self.packet))
         found = data.View(KERNEL_OBJECT, Cat(self.object))
@@ -426,7 +429,7 @@ class QueueProcessor(wiring.Component):
                     m.next = "START"
 
     @staticmethod
-    def _lend(m: Module, *streams):
+    def _lend(m: Module, *streams: tuple[stream.Interface, stream.Interface]):
         """Let a block of its own use what this one has."""
         for source, target in streams:
             m.d.comb += [target.valid.eq(source.valid), target.payload.eq(source.payload),
@@ -465,7 +468,7 @@ class QueueProcessor(wiring.Component):
 
     # Completion
 
-    def _complete(self, m: Module, reader):
+    def _complete(self, m: Module, reader: WordReader):
         """Have the packet's signal changed, and be done with it unless memory refuses. A barrier
         writes no times. An uncertain one comes here to be discarded: its signal is left alone."""
         g, completion, queues = self.geometry, self.completion, self.queues

@@ -103,7 +103,7 @@ class QueueRegisters(wiring.Component):
         return {"queue_preempts": self.policy.preempt, "queue_checkpoints": self.policy.checkpoint}
 
     @staticmethod
-    def _word(path: str, word):
+    def _word(path: str, word: data.View):
         """Return what a register of the policy reads, but for `enable`."""
         return sum(Value.cast(word[name]) << field.low for name, field
                    in device_register_map()[path].fields.items() if name != "enable")
@@ -112,7 +112,7 @@ class QueueRegisters(wiring.Component):
         m = Module()
         registers = device_register_map()
 
-        def written(path):
+        def written(path: str):
             return self.write & (self.address[2:] == registers[path].address >> 2)
 
         with m.If(written("queue_slots")):

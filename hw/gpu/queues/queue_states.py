@@ -5,7 +5,7 @@ from functools import reduce
 from operator import or_
 from typing import Any
 
-from amaranth.hdl import Cat, Module, Mux, Signal
+from amaranth.hdl import Cat, Module, Mux, Signal, Value
 from amaranth.lib import data, wiring
 from amaranth.lib.data import View
 from amaranth.lib.wiring import In, Out
@@ -206,19 +206,19 @@ class QueueStates(wiring.Component):
         self._complete(m, look_again)
         return m
 
-    def _of(self, q):
+    def _of(self, q: int):
         """Return where a queue's own bits stand in vectors over what is in flight."""
         return slice(q * self.geometry.queue_capacity, (q + 1) * self.geometry.queue_capacity)
 
-    def _doubtful(self, q):
+    def _doubtful(self, q: int):
         """Return whether a completion of a queue is uncertain: the queue has stopped."""
         return self.uncertain[self._of(q)].any() | self.barrier_uncertain[q]
 
-    def _unfinished(self, q):
+    def _unfinished(self, q: int):
         """Return whether a completion of a queue waits for memory: nothing else begins there."""
         return self.owing[self._of(q)].any() | self.passing[q]
 
-    def _preempt(self, m: Module, again):
+    def _preempt(self, m: Module, again: Value):
         """Tell `QueuePreemption` how the queues are, and take its commands on."""
         g, preemption = self.geometry, self.preemption
         for q in range(g.queues):
@@ -264,7 +264,7 @@ class QueueStates(wiring.Component):
                 m.d.sync += self.gone[f].eq(1)
         m.d.comb += self.free.eq(self.slots & over & ~reduce(or_, taken))
 
-    def _complete(self, m: Module, again):
+    def _complete(self, m: Module, again: Value):
         """Note what is still to be completed. What memory refuses is tried `again`, or at once if
         it is discarded; a kernel has no kernel slot any more meanwhile."""
         g, completion, end = self.geometry, self.completion, self.in_flight.end
@@ -284,7 +284,7 @@ class QueueStates(wiring.Component):
             with m.If(self.passes.valid & (self.passes.queue == q)):
                 m.d.sync += [self.passing[q].eq(1), self.barriers[q].eq(self.passes.signal)]
 
-    def _complete_anew(self, m: Module, q):
+    def _complete_anew(self, m: Module, q: int):
         """What was uncertain when a queue was stopped is completed anew when it goes on."""
         own, enable = self._of(q), self.setups[q].enable
         known = Signal(self.geometry.queue_capacity, name=f"known_{q}")
@@ -300,7 +300,8 @@ class QueueStates(wiring.Component):
         m.d.sync += [self.doubts[own].eq(self.uncertain[own]),
                      self.barrier_doubts[q].eq(self.barrier_uncertain[q])]
 
-    def _owe(self, m: Module, here, owing, pause, uncertain, left, again):
+    def _owe(self, m: Module, here: Value, owing: Value, pause: Value, uncertain: Value,
+             left: Value, again: Value):
         """Note how the completion in hand goes, if it is `here`; nothing else is `left` of it."""
         with m.If(again):
             m.d.sync += pause.eq(0)
@@ -340,7 +341,7 @@ class QueueStates(wiring.Component):
             self.chosen.flight.eq(reduce(or_, places)), self.chosen.comes_back.eq(Cat(
                 turns.grant[q] & back[self._of(q)].any() for q in range(g.queues)).any())]
 
-    def _wait(self, m: Module, q):
+    def _wait(self, m: Module, q: int):
         """Note what became of the packet of a queue."""
         verdict, setup, lost = self.verdict, self.setups[q], self.preemption.lost[self._of(q)]
         error, of = self.errors_kept[q], self.errors_of[q]
@@ -366,7 +367,7 @@ class QueueStates(wiring.Component):
         with m.If(~setup.enable | (self.counts[q] == 0)):
             m.d.sync += self.waits[Wait.DRAIN][q].eq(0)
 
-    def _show(self, m: Module, q):
+    def _show(self, m: Module, q: int):
         """Say what a queue does: what only has to complete runs until it has."""
         g, preemption, status = self.geometry, self.preemption, self.statuses[q]
         own, count = self._of(q), self.counts[q]

@@ -158,7 +158,7 @@ class Compressor(wiring.Component):
             m.d.sync += part.eq(Mux(final, 0, part + 1))
         return m
 
-    def _starts(self, beat):
+    def _starts(self, beat: Value):
         """Return which lanes of a beat start a group."""
         starts = []
         for lane in range(self.geometry.warp_size):
@@ -168,7 +168,7 @@ class Compressor(wiring.Component):
                 starts.append(self.pag[3] if lane % 16 else ~self.pag[5] if lane else Const(1, 1))
         return Cat(starts).word_select(beat, self.geometry.lanes)
 
-    def _subtract(self, m: Module, advances):
+    def _subtract(self, m: Module, advances: Value):
         """First stage: the words, their steps from the lane before, and which of these count."""
         g = self.geometry
         beat = Signal(range(max(2, self.geometry.beats)))
@@ -193,7 +193,7 @@ class Compressor(wiring.Component):
             m.d.sync += Value.cast(stage.tag).eq(Value.cast(entering.tag))
         return stage
 
-    def _judge(self, m: Module, stage, advances):
+    def _judge(self, m: Module, stage: data.View, advances: Value):
         """Second stage: compare the steps, take bases and steps of the groups;
         return the register's verdict."""
         g, count = self.geometry, group_count(self.geometry)
@@ -228,7 +228,7 @@ class Compressor(wiring.Component):
                 with m.If(go):
                     m.d.sync += kept.eq(held)
 
-        def group(values, k):
+        def group(values: data.View, k: int):
             """Value of the k-th group: of every, every second or every fourth eight lanes."""
             of = [values[n] if n < count else Const(0, 32) for n in (k, 2 * k, 4 * k)]
             return Mux(self.pag[3], of[0], Mux(self.pag[4], of[1], of[2]))

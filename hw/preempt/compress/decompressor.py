@@ -74,7 +74,7 @@ class Decompressor(wiring.Component):
             m.d.sync += Value.cast(out.tag).eq(Value.cast(entering.tag))
         return m
 
-    def _lanes(self, m: Module, beat):
+    def _lanes(self, m: Module, beat: Value):
         """Return the words of a beat of a register that is not random."""
         g, code, words = self.geometry, self.input.payload.code, self.input.payload.words
         strided = code == Pattern.STRIDED

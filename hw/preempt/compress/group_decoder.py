@@ -107,7 +107,7 @@ class GroupDecoder(wiring.Component):
             m.d.sync += Value.cast(out.tag).eq(Value.cast(entering.tag))
         return m
 
-    def _lanes(self, m: Module, beat):
+    def _lanes(self, m: Module, beat: Value):
         """Return the words of a beat."""
         g, entering = self.geometry, self.input.payload
         code, words = Value.cast(entering.code), entering.words

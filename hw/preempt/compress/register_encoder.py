@@ -159,7 +159,7 @@ class RegisterEncoder(wiring.Component):
         self._leave(m, rows, verdicts)
         return m
 
-    def _enter(self, m: Module, advances):
+    def _enter(self, m: Module, advances: Value):
         """First stage: the words; of each quad the first counted one, the first step, and whether
         each counted one behind it is as far from the one before."""
         g, quads = self.geometry, self.geometry.lanes // QUAD
@@ -192,7 +192,7 @@ class RegisterEncoder(wiring.Component):
             m.d.sync += Value.cast(stage.tag).eq(Value.cast(entering.tag))
         return stage
 
-    def _quad(self, m: Module, stage, quad):
+    def _quad(self, m: Module, stage: data.View, quad: int):
         """Return the node of a quad of the beat in the first stage."""
         counted = stage.counted[QUAD * quad:QUAD * quad + QUAD]
         first = stage.firsts[quad]
@@ -205,13 +205,13 @@ class RegisterEncoder(wiring.Component):
         return self._named(m, _Node(counted.any(), first, equal, strided, stepped,
                                     Mux(stepped, stage.steps[quad], 0)), f"quad_{quad}")
 
-    def _named(self, m: Module, node, name):
+    def _named(self, m: Module, node: _Node, name: str):
         """Give a node wires of its own."""
         held = Signal(_NODE, name=name)
         m.d.comb += [held[field].eq(value) for field, value in node._asdict().items()]
         return held
 
-    def _joined(self, m: Module, a, b, size, name):
+    def _joined(self, m: Module, a: data.View, b: data.View, size: int, name: str):
         """Return the node of two nodes of `size` lanes."""
         near = _alike(a.first, b.first) | ~spread(a.some & b.some, NIBBLES)
         follows = (a.stepped & (b.first == (a.first + (a.step << size.bit_length() - 1))[:32])
@@ -220,7 +220,7 @@ class RegisterEncoder(wiring.Component):
             a.some | b.some, Mux(a.some, a.first, b.first), a.equal & b.equal & near,
             a.strided & b.strided & (~b.some | follows), a.stepped, a.step), name)
 
-    def _units(self, m: Module, stage, advances):
+    def _units(self, m: Module, stage: data.View, advances: Value):
         """Return the nodes of all groups of eight lanes, or of a beat if that is less, by width.
 
         Those of the beat in the first stage are new, those of earlier beats were kept.
@@ -242,7 +242,7 @@ class RegisterEncoder(wiring.Component):
                 units.append(kept)
         return units
 
-    def _judge(self, m: Module, stage, units):
+    def _judge(self, m: Module, stage: data.View, units: Sequence[data.View]):
         """Return the code of the register whose last beat is in the first stage, and the words
         that stand for it, or the one that its lanes share; those behind them are any."""
         g = self.geometry
@@ -278,7 +278,7 @@ class RegisterEncoder(wiring.Component):
             words.append(word if k else Mux(code > Encoding.RANDOM, word, shared))
         return Mux(stage.raw, Const(Encoding.RANDOM, CODE_BITS), code), Cat(words)
 
-    def _leave(self, m: Module, rows, verdicts):
+    def _leave(self, m: Module, rows: StreamQueue, verdicts: StreamQueue):
         """Give out what stands for a register, or its beats, of which planes are kept."""
         g, beats = self.geometry, self.geometry.beats
         out, head = self.output.payload, verdicts.output.payload

@@ -100,7 +100,7 @@ class TbCompressor(_Stage):
             m.d.comb += [out.code.eq(Encoding.FOLLOWS), out.count.eq(0)]
         return m
 
-    def _as_expected(self, history, held):
+    def _as_expected(self, history: RegisterHistory, held: data.View):
         """Return whether the words of the register in hand are what they are if it follows."""
         same = 1
         for k in range(min(FOLLOWED_WORDS, len(held.words))):

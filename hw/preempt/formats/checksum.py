@@ -97,7 +97,7 @@ class Checksum(wiring.Component):
         return Cat((Cat(before, self.data) & mask).xor() for mask in masks)
 
 
-def checksum_of(m: Module, block, words: int, name: str = "checksum"):
+def checksum_of(m: Module, block: Any, words: int, name: str = "checksum"):
     """Return the `Checksum` of a block: one of its own called `name`, or the port `checksum` to one
     that it shares, if it does (``block.shared``)."""
     if block.shared:

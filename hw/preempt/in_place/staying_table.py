@@ -1,9 +1,10 @@
 """Staying table: the registers and shared memory that preempted TBs have left on the SM
 (Lin et al. III-A, Fig. 4)."""
 
+from collections.abc import Sequence
 from typing import Any
 
-from amaranth.hdl import Cat, Const, Module, Signal
+from amaranth.hdl import Cat, Const, Module, Signal, Value
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
@@ -125,7 +126,7 @@ class StayingTable(wiring.Component):
                 self._entries(name, (Phase.STAYS, Phase.LENT), k)) for k in range(g.kernel_slots)]
         return m
 
-    def _entries(self, name, phases, kernel=None):
+    def _entries(self, name: str, phases: Sequence[Phase], kernel: int | None = None):
         """Return the vector of the entries of rows in some phases, of a kernel if one is given."""
         g = self.geometry
         there = Const(0, g.context_entries)
@@ -136,7 +137,7 @@ class StayingTable(wiring.Component):
             there = there | counts << row.what.entry
         return there
 
-    def _follow(self, m: Module, s, row, chosen):
+    def _follow(self, m: Module, s: int, row: data.View, chosen: Value):
         """What becomes of a row, and of its ranges."""
         slots = self.geometry.tb_slots
         leaves, starts, gone = (Signal(name=f"{name}_{s}") for name in ("leaves", "starts", "gone"))

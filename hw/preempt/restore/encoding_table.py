@@ -120,7 +120,7 @@ class EncodingTable(wiring.Component):
                          self.followed.eq(Cat(followed(g, code) for code in codes))]
         return m
 
-    def _count(self, m: Module, words):
+    def _count(self, m: Module, words: Value):
         """Count the words of the registers of each row, and look for strange codes, part by
         part."""
         g, known = self.geometry, known_encodings(self.geometry)

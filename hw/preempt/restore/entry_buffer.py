@@ -191,7 +191,7 @@ class EntryBuffer(wiring.Component):
             m.d.sync += [count.eq(0), self.of_base.eq(0), self.bad.eq(0)]
         return m
 
-    def _check(self, m: Module, go, row, judging):
+    def _check(self, m: Module, go: Value, row: Value, judging: Signal):
         """Judge the row that arrives; rows of an entry that is not saved do not matter."""
         g, s, words = self.geometry, self.accepted, Value.cast(self.words)[:32 * CHUNK_WORDS]
         of_entry = checksum_of(m, self, CHUNK_WORDS)

@@ -149,7 +149,7 @@ class Expander(wiring.Component):
         ]
         return m
 
-    def _decode(self, m: Module, decoder):
+    def _decode(self, m: Module, decoder: GroupDecoder):
         """Return the stream of registers to be decoded."""
         g = self.geometry
         if not g.tb_compressor:

@@ -4,7 +4,7 @@ from typing import Any
 
 from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value, ValueLike
 from amaranth.lib import data, stream, wiring
-from amaranth.lib.memory import Memory
+from amaranth.lib.memory import Memory, ReadPort
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import exact_log2
 
@@ -220,7 +220,8 @@ class StreamParser(wiring.Component):
             self._end(m, regs, table)
         return m
 
-    def _need(self, m: Module, regs, count, also: ValueLike = 1, known: ValueLike = 1):
+    def _need(self, m: Module, regs: _Registers, count: ValueLike, also: ValueLike = 1,
+              known: ValueLike = 1):
         """Take `count` words once they are there and `also` holds; a stream without them is bad.
         Unless `known`, the `count` is not believed: it is of a word that has not come.
 
@@ -240,7 +241,7 @@ class StreamParser(wiring.Component):
         """Return the next words, as many as are handed over in a cycle."""
         return Value.cast(self.words)[:32 * self.geometry.chunk_words]
 
-    def _begin(self, m: Module, regs):
+    def _begin(self, m: Module, regs: _Registers):
         """Take a job if there is one."""
         job, s = self.job.payload, self.accepted
         m.d.comb += self.job.ready.eq(~job.increment | self.settled & ~self.parsed.valid)
@@ -256,7 +257,7 @@ class StreamParser(wiring.Component):
                          regs.kept.eq(0), regs.expanded.eq(0)]
             m.next = "TABLE"
 
-    def _vacant(self, m: Module, regs):
+    def _vacant(self, m: Module, regs: _Registers):
         """Initialise the warps that had exited."""
         s, init = self.accepted, self.warp_init.payload
         number = Signal(below(self.geometry.max_block_warps))
@@ -270,7 +271,7 @@ class StreamParser(wiring.Component):
         with m.If(regs.vacant.any() & self.warp_init.ready):
             m.d.sync += regs.vacant.eq(without_lowest(regs.vacant))
 
-    def _table(self, m: Module, regs, table):
+    def _table(self, m: Module, regs: _Registers, table: EncodingTable):
         """Drop what comes before the encoding table, then keep the table."""
         rows = popcount(regs.todo)
         left = Signal.like(self.accepted.row_words)  # words of the row
@@ -298,7 +299,7 @@ class StreamParser(wiring.Component):
                 m.d.sync += regs.record.eq(0)
                 m.next = "RECORD"
 
-    def _record(self, m: Module, regs, table):
+    def _record(self, m: Module, regs: _Registers, table: EncodingTable):
         """Take the header of a warp."""
         s, coming = self.accepted, data.View(WARP_HEADER, self.words[0])
         first = Signal(below(self.geometry.max_block_warps))
@@ -324,7 +325,7 @@ class StreamParser(wiring.Component):
                                  regs.base.eq(regs.stream.place.base + first * s.registers)]
                     m.next = "INIT"
 
-    def _codes(self, m: Module, regs, table):
+    def _codes(self, m: Module, regs: _Registers, table: EncodingTable):
         """Take what the codes of a warp say while its header comes, a cycle before it is needed:
         all of them are looked at for each of it."""
         g, s = self.geometry, self.accepted
@@ -338,19 +339,19 @@ class StreamParser(wiring.Component):
         m.d.comb += regs.coming.eq(table.by_lane)
         self._aim(m, regs, table)
 
-    def _aim(self, m: Module, regs, table=None):
+    def _aim(self, m: Module, regs: _Registers, table: EncodingTable | None = None):
         """Take the targets that are `coming`, and the code of their lowest if they have some."""
         m.d.sync += [regs.targets.eq(regs.coming), regs.bit.eq(regs.lowest)]
         if table is not None:
             m.d.sync += regs.code.eq(table.codes.word_select(regs.lowest, CODE_BITS))
 
-    def _dead(self, regs, table):
+    def _dead(self, regs: _Registers, table: EncodingTable):
         """Return the vector of registers that get random bits, since they are not saved."""
         s, stayed = self.accepted, regs.stream.stayed if self.geometry.in_place else Const(0)
         return s.allocated & ~table.saved & spread(
             s.options.scramble & ~regs.stream.increment & ~stayed, MAX_REGISTERS)
 
-    def _init(self, m: Module, regs, table):
+    def _init(self, m: Module, regs: _Registers, table: EncodingTable):
         """Initialise the warp of a header, and take the first words of its state."""
         g, s, header = self.geometry, self.accepted, regs.header
         init, state, job = self.warp_init.payload, self.state.payload, self.expansion.payload
@@ -411,7 +412,7 @@ class StreamParser(wiring.Component):
                             (regs.group_words != 0, "EXPANSION"),
                             (self._others(regs, number), "RECORD"))
 
-    def _load(self, m: Module, regs):
+    def _load(self, m: Module, regs: _Registers):
         """Have those registers of a warp valid again that have stayed where they are."""
         load = self.load
         m.d.comb += [self.kept.row.eq(regs.stream.staying), self.kept.warp.eq(regs.header.warp),
@@ -422,11 +423,11 @@ class StreamParser(wiring.Component):
                 self._go_on(m, (~regs.over, "STATE"), (regs.targets.any(), "DATA"),
                             (regs.group_words != 0, "EXPANSION"), (regs.todo.any(), "RECORD"))
 
-    def _others(self, regs, number):
+    def _others(self, regs: _Registers, number: Value):
         """Return whether a record comes after that of warp `number`."""
         return (regs.todo & ~(1 << number)).any()
 
-    def _go_on(self, m: Module, *choices):
+    def _go_on(self, m: Module, *choices: tuple[Value, str]):
         """Go to the first state whose condition holds; without one, to the end of the records."""
         m.next = "FINISH"
         with m.If(self.accepted.lines != 0):
@@ -435,7 +436,8 @@ class StreamParser(wiring.Component):
             with m.If(condition):
                 m.next = state
 
-    def _state_words(self, m: Module, regs, scalars, entries, also):
+    def _state_words(self, m: Module, regs: _Registers, scalars: Value, entries: Value,
+                     also: ValueLike):
         """Hand over the next words of a warp's state: those of its `scalars` predicates and uniform
         registers that are left, as far as a chunk reaches, and behind the last of them a stack
         entry if it has room.
@@ -462,7 +464,7 @@ class StreamParser(wiring.Component):
             m.d.sync += [regs.scalars.eq(scalars - first), regs.entries.eq(entries - whole)]
         return there, taken, whole & (entries == 1)
 
-    def _state(self, m: Module, regs):
+    def _state(self, m: Module, regs: _Registers):
         """Hand the rest of the state of a warp over to the state writer."""
         with m.State("STATE"):
             _, taken, over = self._state_words(m, regs, regs.scalars, regs.entries, 1)
@@ -470,7 +472,7 @@ class StreamParser(wiring.Component):
                 self._go_on(m, (regs.targets.any(), "DATA"),
                             (regs.group_words != 0, "EXPANSION"), (regs.todo.any(), "RECORD"))
 
-    def _data(self, m: Module, regs, table, bitmap):
+    def _data(self, m: Module, regs: _Registers, table: EncodingTable, bitmap: Memory):
         """Hand over the registers or lines in `targets`, the lowest first, row by row."""
         g, row, place, unit = self.geometry, self.row.payload, self.row.payload.place, regs.unit
         read = bitmap.read_port(domain="comb")
@@ -512,7 +514,7 @@ class StreamParser(wiring.Component):
         with m.State("GROUP"):
             self._group(m, regs, read)
 
-    def _group(self, m: Module, regs, read):
+    def _group(self, m: Module, regs: _Registers, read: ReadPort):
         """Go on with the next bitmap word."""
         m.d.comb += regs.coming.eq(read.data)
         m.d.sync += regs.group.eq(regs.group + 1)
@@ -523,7 +525,7 @@ class StreamParser(wiring.Component):
         with m.Elif(read.data.any()):
             m.next = "DATA"
 
-    def _expansion(self, m: Module, regs):
+    def _expansion(self, m: Module, regs: _Registers):
         """Hand the words of uniform and strided registers over to the expander."""
         chunk, left, most = self.expansion_words, regs.group_words, self.geometry.chunk_words
         count = Signal(range(most + 1))
@@ -538,7 +540,7 @@ class StreamParser(wiring.Component):
                 with m.If(left <= most):
                     self._go_on(m, (regs.todo.any(), "RECORD"))
 
-    def _bitmap(self, m: Module, regs, bitmap):
+    def _bitmap(self, m: Module, regs: _Registers, bitmap: Memory):
         """Keep the bitmap."""
         s, word = self.accepted, self.words[0]
         write = bitmap.write_port()
@@ -561,7 +563,7 @@ class StreamParser(wiring.Component):
                 with m.If((word & ~allowed).any()):
                     m.next = "SKIP"
 
-    def _end(self, m: Module, regs, table):
+    def _end(self, m: Module, regs: _Registers, table: EncodingTable):
         """See that the stream has ended, or skip its rest; go on with the next."""
         tb = self.parsed.payload
         m.d.comb += [tb.entry.eq(regs.stream.entry), tb.bank.eq(regs.bank),

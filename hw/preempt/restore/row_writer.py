@@ -116,7 +116,7 @@ class RowWriter(wiring.Component):
         self._offer(m, words, held, place, gone)
         return m
 
-    def _offer(self, m: Module, words, held, place, gone):
+    def _offer(self, m: Module, words: Value, held: Value, place: data.View, gone: Signal):
         """Share the write port of the register file between gathered rows and the expander."""
         g, write, row, extra = self.geometry, self.restore_write, self.row, self.extra
         gathered = Signal()  # the row is the one offered to the register file

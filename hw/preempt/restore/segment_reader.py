@@ -114,7 +114,7 @@ class SegmentReader(wiring.Component):
             m.d.sync += taken.eq(0)
         return m
 
-    def _request(self, m: Module, lengths, beats):
+    def _request(self, m: Module, lengths: StreamQueue, beats: StreamQueue):
         """Cut the job in hand into bursts, each when the buffer has room for it."""
         g = self.geometry
         address = Signal(ADDRESS_BITS)

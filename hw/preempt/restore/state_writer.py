@@ -168,7 +168,8 @@ class StateWriter(wiring.Component):
         ]
         return m
 
-    def _uniforms(self, m: Module, job, own, lowest, pair, values):
+    def _uniforms(self, m: Module, job: data.View, own: Value, lowest: Value, pair: Value,
+                  values: Value):
         """Write the `pair` number `lowest` of uniform registers from the image if it is there, else
         one of those repeated; return the vector of the repeated ones left."""
         uniform = self.restore_uniform

@@ -230,7 +230,7 @@ class Closer(wiring.Component):
                 m.next = "IDLE"
         return m
 
-    def _origin(self, m: Module, bank):
+    def _origin(self, m: Module, bank: Value):
         """Keep what the TBs of both banks are; return it of the one in hand."""
         layout = data.StructLayout(ORIGIN)
         m.submodules.origins = origins = Memory(shape=layout, depth=2, init=[])
@@ -241,7 +241,8 @@ class Closer(wiring.Component):
                      read.addr.eq(bank)]
         return read.data
 
-    def _body(self, m: Module, job, origin, data_words, metadata_words, table_crc):
+    def _body(self, m: Module, job: data.View, origin: data.View, data_words: Value,
+              metadata_words: Value, table_crc: Value):
         """Return words 2 to 15 of the entry."""
         s = self.accepted
         body = Signal(CCB_ENTRY)

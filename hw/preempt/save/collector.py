@@ -158,7 +158,7 @@ class Collector(wiring.Component):
         self._note(m, go, ends)
         return m
 
-    def _note(self, m: Module, go, ends):
+    def _note(self, m: Module, go: Value, ends: Value):
         """Keep the rows of the encoding table; count words and items of both banks."""
         g, entering = self.geometry, self.input.payload
         rows = 1 << record_number(g).size

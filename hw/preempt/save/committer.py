@@ -17,7 +17,7 @@ Acknowledgements come in order, so a head's number says when all before it are a
 
 from typing import Any
 
-from amaranth.hdl import Cat, Const, Module, Mux, Signal
+from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.data import View
 from amaranth.lib.wiring import In, Out
@@ -157,7 +157,8 @@ class Committer(wiring.Component):
         ]
         return m
 
-    def _choose(self, m: Module, valid, request, free, complete, completes):
+    def _choose(self, m: Module, valid: Signal, request: View, free: Value, complete: View,
+                completes: Signal):
         """Load the request register: what completes an entry first, then other heads, then
         data."""
         g, burst = self.geometry, self.burst.payload
@@ -194,7 +195,7 @@ class Committer(wiring.Component):
             m.d.sync += [valid.eq(0), completes.eq(0)]
         return completes | self.head.valid | self.burst.valid
 
-    def _beats(self, m: Module, grant):
+    def _beats(self, m: Module, grant: stream.Interface):
         """Write the beats of the granted bursts; a head is words 0 and 1, or the state alone."""
         g = self.geometry
         beat = self.port.beat
@@ -222,7 +223,7 @@ class Committer(wiring.Component):
         with m.If(go):
             m.d.sync += count.eq(Mux(last, 0, count + 1))
 
-    def _acknowledge(self, m: Module, marks):
+    def _acknowledge(self, m: Module, marks: stream.Interface):
         """Count acknowledgements; the one of a head is an event."""
         number = Signal(NUMBER_BITS)
         ack, mark = self.port.ack, marks.payload

@@ -94,14 +94,14 @@ class Merge(wiring.Component):
                 m.d.sync += [left.eq(tag.rows), in_item.eq(tag.registers), closes.eq(tag.closes)]
         return m
 
-    def _group(self, m: Module, source):
+    def _group(self, m: Module, source: stream.Interface):
         """Pass on a group of packed words."""
         out, group = self.chunk.payload, source.payload
         m.d.comb += [self.chunk.valid.eq(source.valid), source.ready.eq(self.chunk.ready),
                      Value.cast(out.words).eq(Value.cast(group.words)),
                      out.count.eq(sum(group.strobe[k] for k in range(self.geometry.chunk_words)))]
 
-    def _row(self, m: Module, go, shared):
+    def _row(self, m: Module, go: Value, shared: Value):
         """Pass on a chunk of a row, of shared memory or of a register; return whether it is its
         last."""
         g, out, row = self.geometry, self.chunk.payload, self.rows.payload

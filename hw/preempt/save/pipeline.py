@@ -192,7 +192,7 @@ class SavePipeline(wiring.Component):
                      self.idle.eq(records.idle & ~moving)]
         return m
 
-    def _follow(self, m: Module, encoder, collector):
+    def _follow(self, m: Module, encoder: RegisterEncoder, collector: Collector):
         """Let registers follow those of the warp before, on machines that can; return whether one
         is held for that."""
         if not self.geometry.tb_compressor:

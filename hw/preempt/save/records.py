@@ -7,6 +7,7 @@ lines) follows each piece: the tag of its last chunk says what. What ends a TB i
 since it depends on how the registers were compressed.
 """
 
+from collections.abc import Sequence
 from typing import Any
 
 from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value, ValueLike
@@ -217,7 +218,7 @@ class RecordWriter(wiring.Component):
         """TBs are saved as they were launched."""
         return self.accepted.options.restart if self.geometry.restart else Const(0)
 
-    def _evict(self, regs) -> Value:
+    def _evict(self, regs: _Registers) -> Value:
         """What stayed of a TB that has left is saved."""
         return regs.evict if self.geometry.in_place else Const(0)
 
@@ -245,7 +246,7 @@ class RecordWriter(wiring.Component):
             self._finish(m, regs)
         return m
 
-    def _closing(self, m: Module, regs):
+    def _closing(self, m: Module, regs: _Registers):
         """Offer the facts that the `Closer` needs."""
         close = self.close.payload
         m.d.comb += [
@@ -262,7 +263,8 @@ class RecordWriter(wiring.Component):
         ]
         m.d.comb += close.entry.eq(regs.row.entry)
 
-    def _emit(self, m: Module, words, count, last: ValueLike = 0, **tag: ValueLike):
+    def _emit(self, m: Module, words: Value, count: ValueLike, last: ValueLike = 0,
+              **tag: ValueLike):
         """Offer a chunk; `last` ends its piece, with the given fields of the tag.
         Returns its `ready`."""
         payload = self.chunk.payload
@@ -271,7 +273,7 @@ class RecordWriter(wiring.Component):
         m.d.comb += [payload.tag[name].eq(value) for name, value in tag.items()]
         return self.chunk.ready
 
-    def _select(self, m: Module, regs):
+    def _select(self, m: Module, regs: _Registers):
         """Take a TB, then its warps one by one as they stop."""
         g, row, s = self.geometry, regs.row, self.accepted
         running = Signal(g.warps)
@@ -326,7 +328,7 @@ class RecordWriter(wiring.Component):
             with m.If(self.job.ready):
                 m.next = "VIEW"
 
-    def _record(self, m: Module, regs, view):
+    def _record(self, m: Module, regs: _Registers, view: data.View):
         """List the registers of one warp, and write its record."""
         s, item = self.accepted, self.registers.payload
         live = Signal(MAX_REGISTERS)
@@ -389,7 +391,7 @@ class RecordWriter(wiring.Component):
         written = self._keep(m, regs, values)
         self._rest(m, regs, view, wrong[:PREDICATES], values, written)
 
-    def _stay(self, m: Module, regs, view, wanted):
+    def _stay(self, m: Module, regs: _Registers, view: data.View, wanted: Value):
         """Have a warp remembered of whose TB something stays, and the registers that stay if they
         do; or save what has stayed."""
         s = self.accepted
@@ -410,7 +412,7 @@ class RecordWriter(wiring.Component):
             self.kept.row.eq(regs.staying), self.kept.warp.eq(regs.warp),
         ]
 
-    def _view(self, m: Module, regs):
+    def _view(self, m: Module, regs: _Registers):
         """Return the control state that is saved of the warp in hand: its own, or that of its
         launch, or of what has stayed of it any."""
         view = Signal.like(self.warps.window.view)
@@ -425,7 +427,7 @@ class RecordWriter(wiring.Component):
                          view.pc.eq(0), view.mask.eq(view.launched), view.reconv.eq(PC_NONE)]
         return view
 
-    def _repeat(self, m: Module, regs):
+    def _repeat(self, m: Module, regs: _Registers):
         """Leave the registers of a warp; have its uniform registers compared with those of the
         record before if it may repeat those."""
         m.d.sync += regs.repeats.eq(0)
@@ -435,7 +437,7 @@ class RecordWriter(wiring.Component):
                 m.d.sync += [regs.repeats.eq(1), regs.compared.eq(regs.uniforms)]
                 m.next = "COMPARE"
 
-    def _keep(self, m: Module, regs, values):
+    def _keep(self, m: Module, regs: _Registers, values: Sequence[Value]):
         """Keep the uniform registers that are read for the next record, and compare them with those
         of the record before. Returns the vector of those of a pair that are written."""
         written = Signal(2)
@@ -460,7 +462,8 @@ class RecordWriter(wiring.Component):
                 m.next = "REST"
         return written
 
-    def _rest(self, m: Module, regs, view, wrong, values, written):
+    def _rest(self, m: Module, regs: _Registers, view: data.View, wrong: Value,
+              values: Sequence[Value], written: Signal):
         """Write a record: a predicate, a pair of uniform registers and a stack entry a cycle, as
         far as they follow one another in four words; the first chunk begins with the header.
 
@@ -529,7 +532,7 @@ class RecordWriter(wiring.Component):
                         m.d.sync += [regs.warp.eq(lowest_number(others)), regs.entry.eq(0)]
                         m.next = "VIEW"
 
-    def _shared(self, m: Module, regs):
+    def _shared(self, m: Module, regs: _Registers):
         """Write the bitmap of the shared lines, then list the lines."""
         g, s, item = self.geometry, self.accepted, self.lines.payload
         first = Signal(range(g.shared_lines + 1))  # first line of the group, in the SM
@@ -566,7 +569,7 @@ class RecordWriter(wiring.Component):
                 with m.If(last):
                     m.next = "END"
 
-    def _finish(self, m: Module, regs):
+    def _finish(self, m: Module, regs: _Registers):
         """Leave the rest of the TB to the `Closer`;
         the entry has a body unless the TB has ended meanwhile."""
         s, skip = self.accepted, HEAD_BYTES % self.geometry.bus_bytes

@@ -1,9 +1,10 @@
 """Preempt sequencer: claims the kernel's TBs, has them saved as they stop,
 releases them as they are committed."""
 
+from collections.abc import Sequence
 from typing import Any
 
-from amaranth.hdl import Cat, Const, Module, Mux, Signal
+from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
@@ -198,7 +199,8 @@ class PreemptSequencer(wiring.Component):
             m.d.sync += active.eq(0)
         return m
 
-    def _claims(self, m: Module, tbs, active, rows, stops):
+    def _claims(self, m: Module, tbs: _TbSets, active: Value, rows: Sequence[data.View],
+                stops: Value):
         """Claim what belongs to the kernel; release what is committed; drop what has ended."""
         event = self.head_event
         slot = Signal.like(self.claim)  # the TB whose entry was written
@@ -224,7 +226,7 @@ class PreemptSequencer(wiring.Component):
         with m.If(self.done.valid):
             m.d.sync += self.claim.eq(0)
 
-    def _choose(self, m: Module, tbs, active, stops):
+    def _choose(self, m: Module, tbs: _TbSets, active: Value, stops: Value):
         """Offer the save pipeline, whenever it is idle, a TB whose warps have stopped,
         else one with a stopped warp."""
         ready = Signal.like(tbs.begun)  # may be saved
@@ -269,7 +271,7 @@ class PreemptSequencer(wiring.Component):
                                 & ~accepted.options.checkpoint & ~accepted.options.restart),
         ]
 
-    def _stay(self, m: Module, tb):
+    def _stay(self, m: Module, tb: Value):
         """Have what is kept of a TB stay where it is."""
         target = self.target.payload
         keeps = Signal()

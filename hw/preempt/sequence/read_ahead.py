@@ -7,7 +7,7 @@ then for the streams.
 
 from typing import Any
 
-from amaranth.hdl import Module, Signal
+from amaranth.hdl import Module, Signal, Value
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
@@ -163,7 +163,7 @@ class ReadAhead(wiring.Component):
                         m.next = "FIND"
         return m
 
-    def _place(self, entry, of_base):
+    def _place(self, entry: Value, of_base: Value):
         """Return which of the CCB's entries an entry is, or that of its base."""
         if not self.geometry.checkpoints:
             return entry

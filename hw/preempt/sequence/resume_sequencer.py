@@ -8,7 +8,7 @@ entries and streams back to back; TBs are admitted while earlier ones are still 
 
 from typing import Any
 
-from amaranth.hdl import Cat, Module, Mux, Signal
+from amaranth.hdl import Cat, Module, Mux, Signal, Value
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
@@ -204,7 +204,7 @@ class ResumeSequencer(wiring.Component):
             self._settle(m, regs, demoting)
         return m
 
-    def _track(self, m: Module, regs):
+    def _track(self, m: Module, regs: _Registers):
         """Note what has happened to each entry's TB; start those that are ready."""
         event = self.head_event
         started = Signal(below(self.geometry.context_entries))
@@ -250,7 +250,7 @@ class ResumeSequencer(wiring.Component):
                 with m.If(parked[t].any()):
                     m.d.sync += regs.tb_of[row.entry].eq(t)
 
-    def _demote(self, m: Module, regs):
+    def _demote(self, m: Module, regs: _Registers):
         """Have the entries of TBs that are in place written `State.DEMOTED`, one after the other;
         return whether one is offered."""
         next_ones = Signal.like(regs.parsed)
@@ -273,7 +273,7 @@ class ResumeSequencer(wiring.Component):
                     regs.recalled | (next_ones & ~without_lowest(next_ones)))
         return offered
 
-    def _read_entries(self, m: Module, regs):
+    def _read_entries(self, m: Module, regs: _Registers):
         """Wait for all entries; judge them together."""
         with m.State("IDLE"):
             with m.If(self.begin):
@@ -288,7 +288,7 @@ class ResumeSequencer(wiring.Component):
                 with m.Else():
                     m.d.sync += regs.judged.eq(1)
 
-    def _admit(self, m: Module, regs):
+    def _admit(self, m: Module, regs: _Registers):
         """Give each complete entry's TB room, then queue its stream."""
         g, entry, admit = self.geometry, self.entry, self.admit
         words = Signal(WORD_COUNT_BITS)  # of the stream
@@ -360,14 +360,14 @@ class ResumeSequencer(wiring.Component):
                 with m.If(regs.of_base):
                     m.next = "SHOW"
 
-    def _parse(self, m: Module, regs, increment):
+    def _parse(self, m: Module, regs: _Registers, increment: Value):
         """Go on with the stream of a TB that has room, or with that of its base."""
         m.d.sync += regs.of_base.eq(increment)
         m.next = "PARSE"
         with m.If(increment):
             m.next = "SHOW"
 
-    def _settle(self, m: Module, regs, demoting):
+    def _settle(self, m: Module, regs: _Registers, demoting: Value):
         """Wait until all have started; after a failure give back those that cannot."""
         left = Signal.like(self.placed)  # to be given back
         quiet = Signal()  # nothing is under way

@@ -4,7 +4,7 @@ believed."""
 
 from typing import Any
 
-from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
+from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value, ValueLike
 from amaranth.lib import data, wiring
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
@@ -226,7 +226,7 @@ class SavedEntries(wiring.Component):
         self._extents(m)
         return m
 
-    def _follow(self, m: Module, sets, saved, based, demoted):
+    def _follow(self, m: Module, sets: _Sets, saved: Value, based: Value, demoted: Value):
         """Keep the sets of the kernel in hand."""
         entry = self.event.entry
         with m.If(self.adopted.valid):
@@ -236,7 +236,7 @@ class SavedEntries(wiring.Component):
         if not self.geometry.checkpoints:
             return
 
-        def bit(vector, number=entry):
+        def bit(vector: Value, number: Value = entry):
             return vector.bit_select(number, 1)
 
         with m.If(saved):
@@ -254,7 +254,7 @@ class SavedEntries(wiring.Component):
                          bit(sets.bases, self.select).eq(self.found.increment),
                          bit(sets.base_sides, self.select).eq(~bit(sets.sides, self.select))]
 
-    def _stay(self, m: Module, sets, saved, demoted, completes):
+    def _stay(self, m: Module, sets: _Sets, saved: Value, demoted: Value, completes: Value):
         """Keep what is not in an image, and whether there is a second one."""
         entry, found = self.event.entry, self.found
         with m.If(saved):
@@ -273,14 +273,14 @@ class SavedEntries(wiring.Component):
                 sets.completed.bit_select(self.select, 1).eq(
                     found.registers_stay | found.lines_stay)]
 
-    def _place(self, entry, side):
+    def _place(self, entry: Value, side: Value):
         """Return where something of an entry on a side of the kernel in hand stands."""
         bits = len(self.select)
         if not self.geometry.checkpoints:
             return self.kernel << bits | entry
         return (self.kernel << 1 | side) << bits | entry
 
-    def _generations(self, m: Module, saved):
+    def _generations(self, m: Module, saved: Value):
         """Remember the generation of each entry that is saved."""
         g, event, bits = self.geometry, self.event, len(self.select)
         m.submodules.generations = generations = Memory(
@@ -304,7 +304,7 @@ class SavedEntries(wiring.Component):
         of_tally = Signal(stream_extent(g))
         arrives = self.arrived | self.arrived_base
 
-        def on_side(of_base, entry):
+        def on_side(of_base: ValueLike, entry: Value):
             return of_base ^ self.sides.bit_select(entry, 1)
 
         m.d.comb += [

@@ -3,7 +3,7 @@ takes a command, checks the save area, sees it through."""
 
 from typing import Any
 
-from amaranth.hdl import Const, Module, Mux, Signal
+from amaranth.hdl import Const, Module, Mux, Signal, Value
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
@@ -24,7 +24,7 @@ FLUSH_CYCLES = 8
 memory, so that no answer comes after it."""
 
 
-def area_bound(g: Geometry, warps, registers, lines):
+def area_bound(g: Geometry, warps: Value, registers: Value, lines: Value):
     """Return `arch.context.area_bound` as a combinational expression of a kernel's sizes."""
     fixed = (HEADER_WORDS + row_words(registers) + PREDICATES + UNIFORMS
              + STACK_WORDS * g.stack_depth) * WORD_BYTES
@@ -291,7 +291,7 @@ class Sequencer(wiring.Component):
                 m.next = "IDLE"
         return m
 
-    def _evict(self, m: Module, error, left) -> None:
+    def _evict(self, m: Module, error: Signal, left: Signal) -> None:
         """Write rows of the staying table to memory."""
         s = self.accepted
         with m.State("LOOK"):
@@ -324,7 +324,7 @@ class Sequencer(wiring.Component):
             with m.If(self.cancel):
                 m.next = "FLUSH"
 
-    def _record(self, m: Module, error, left) -> None:
+    def _record(self, m: Module, error: Signal, left: Signal) -> None:
         """Write the kernel's record, or make it void."""
         with m.State("LEAVING"):
             gone = self.gone & ~self.accepted.yields if self.geometry.watches else self.gone

@@ -1,8 +1,9 @@
 """One segment at a time: its lanes change it in ascending order."""
 
+from collections.abc import Sequence
 from typing import Any
 
-from amaranth.hdl import Cat, Module, Mux, Signal
+from amaranth.hdl import Cat, Module, Mux, Signal, Value
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.data import View
 from amaranth.lib.wiring import In, Out
@@ -117,7 +118,7 @@ class SegmentEngine(wiring.Component):
         self._words(m, pipeline, filling, words, changed)
         return m
 
-    def _writer(self, m: Module, pipeline, words, changed):
+    def _writer(self, m: Module, pipeline: AtomicPipeline, words: Sequence[Value], changed: Value):
         """What becomes of the segment afterwards."""
         here = self.entry
         m.submodules.writer = writer = SegmentWriter(self.geometry)
@@ -136,7 +137,7 @@ class SegmentEngine(wiring.Component):
         m.d.comb += [writer.words[w].eq(word) for w, word in enumerate(words)]
         return writer
 
-    def _lanes(self, m: Module, pipeline, performing, rest):
+    def _lanes(self, m: Module, pipeline: AtomicPipeline, performing: Value, rest: Signal):
         """Give the pipeline the lowest lane that is left, unless its word is in flight."""
         g, here, op = self.geometry, self.entry, pipeline.op
         chosen = Signal(g.warp_size)
@@ -153,7 +154,8 @@ class SegmentEngine(wiring.Component):
         with m.If(op.valid):
             m.d.sync += rest.eq(rest & ~chosen)
 
-    def _words(self, m: Module, pipeline, filling, words, changed):
+    def _words(self, m: Module, pipeline: AtomicPipeline, filling: Value, words: Sequence[Signal],
+               changed: Signal):
         """The words of the segment, filled from `row`, and read and written by the pipeline."""
         g, read, result = self.geometry, pipeline.read, pipeline.result
         low = Signal(32)

@@ -9,9 +9,10 @@
     write_port.ack --> entries leave, in order --> done, fault
 """
 
+from collections.abc import Mapping
 from typing import Any
 
-from amaranth.hdl import Cat, Const, Module, Mux, Signal
+from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import data, memory, stream, wiring
 from amaranth.lib.data import View
 from amaranth.lib.wiring import In, Out
@@ -143,14 +144,15 @@ class GlobalAtomics(wiring.Component):
                      backlog.mark.eq(self.forget), self.lingering.eq(backlog.left)]
         return m
 
-    def _count(self, m: Module, name, more, less):
+    def _count(self, m: Module, name: str, more: Value, less: Value):
         """Number of entries between two events."""
         count = Signal(range(self.geometry.atomic_queue + 1), name=name)
         with m.If(more ^ less):
             m.d.sync += count.eq(Mux(more, count + 1, count - 1))
         return count
 
-    def _entries(self, m: Module, engine, push, pointers):
+    def _entries(self, m: Module, engine: SegmentEngine, push: Value,
+                 pointers: Mapping[str, Value]):
         """The memories of the segments in flight;
         returns those to request, to arrive and to leave."""
         g, offered = self.geometry, self.segment.payload
@@ -180,7 +182,8 @@ class GlobalAtomics(wiring.Component):
         ]
         return to_ask.data, to_arrive.data, oldest.data
 
-    def _operands(self, m: Module, i, engine, push, pointers):
+    def _operands(self, m: Module, i: int, engine: SegmentEngine, push: Value,
+                  pointers: Mapping[str, Value]):
         """The memory of what lane `i` has of its own."""
         g, offered = self.geometry, self.segment.payload
         m.submodules[f"operands_{i}"] = store = memory.Memory(shape=operand(),
@@ -195,7 +198,8 @@ class GlobalAtomics(wiring.Component):
             read.addr.eq(pointers["working"]), engine.operands[i].eq(read.data),
         ]
 
-    def _request(self, m: Module, asked, pointers, waiting, ask, leave):
+    def _request(self, m: Module, asked: View, pointers: Mapping[str, Value], waiting: Value,
+                 ask: Signal, leave: Value):
         """Request the next segment, unless it is in flight already; return those that are."""
         g, request = self.geometry, self.read_port.request
         number = asked.address[OFFSET_BITS:]
@@ -229,7 +233,7 @@ class GlobalAtomics(wiring.Component):
                 m.d.sync += in_flight[i].eq(0)
         return in_flight
 
-    def _own(self, m: Module, owned, wanted, number, ask):
+    def _own(self, m: Module, owned: Signal, wanted: Value, number: Value, ask: Value):
         """Take the segment that is `wanted`; it is requested then, whatever becomes of its warp."""
         take = self.order.take
         m.d.comb += [take.valid.eq(wanted & ~owned), take.payload.eq(number)]
@@ -238,7 +242,8 @@ class GlobalAtomics(wiring.Component):
         with m.Elif(take.valid & take.ready):
             m.d.sync += owned.eq(1)
 
-    def _arrivals(self, m: Module, engine, arriving, requested, pointers, waiting, arrive):
+    def _arrivals(self, m: Module, engine: SegmentEngine, arriving: View, requested: Value,
+                  pointers: Mapping[str, Value], waiting: Value, arrive: Signal):
         """Store the beats of the next segment, if it was requested, as they come, so that the bus
         never waits, and show the engine those it wants."""
         g, beat = self.geometry, self.read_port.beat
@@ -266,7 +271,8 @@ class GlobalAtomics(wiring.Component):
                 with m.If(pointers["arriving"] == i):
                     m.d.sync += spoiled[i].eq(beat.payload.error | (begun & spoiled[i]))
 
-    def _leave(self, m: Module, engine, oldest, pointers, waiting, leave):
+    def _leave(self, m: Module, engine: SegmentEngine, oldest: View, pointers: Mapping[str, Value],
+               waiting: Value, leave: Signal):
         """Entries leave in order, those with a burst when it is acknowledged."""
         g, ack, fault = self.geometry, self.write_port.ack, self.fault
         wrote = Signal(g.atomic_queue)  # entries with a burst

@@ -3,9 +3,10 @@
 from typing import Any
 
 import numpy as np
-from amaranth.hdl import Cat, Const, Module, Mux, Signal
+from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
+from numpy.typing import ArrayLike
 
 from ....arch.isa import AluOp, AtomicOp
 from ....lib.bits import spread
@@ -63,7 +64,8 @@ class AtomicLane(wiring.Component):
         })
 
     @staticmethod
-    def compute(function: AtomicOp, wide: bool, old, b, c) -> np.ndarray:
+    def compute(function: AtomicOp, wide: bool, old: ArrayLike, b: ArrayLike,
+                c: ArrayLike) -> np.ndarray:
         """Return what memory holds after the operation.
 
         Parameters
@@ -128,7 +130,7 @@ class AtomicLane(wiring.Component):
             extended.append(Cat(wider, signed & wider[63]).as_signed())
         return *extended, Signal(64, name="value")
 
-    def _integer(self, m: Module, old, b, value):
+    def _integer(self, m: Module, old: Value, b: Value, value: Value):
         """The result of every operation but FADD."""
         less = Signal()
         equal = Signal()
@@ -150,7 +152,7 @@ class AtomicLane(wiring.Component):
                     with m.Case(op):
                         m.d.comb += value.eq(result)
 
-    def _real(self, m: Module, start):
+    def _real(self, m: Module, start: Value):
         """The sum of two binary32 numbers."""
         m.submodules.adder = adder = ArithmeticLane()
         enable = start

@@ -3,7 +3,7 @@ written."""
 
 from typing import Any
 
-from amaranth.hdl import Cat, Module, Mux, Signal
+from amaranth.hdl import Cat, Module, Mux, ShapeLike, Signal
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
@@ -52,7 +52,7 @@ class AtomicPipeline(wiring.Component):
     old: Signal
     result: data.View
 
-    def __init__(self, place, tag):
+    def __init__(self, place: ShapeLike, tag: ShapeLike):
         self.place = place
         super().__init__({
             "op": In(data.StructLayout({"valid": 1, "function": 4, "wide": 1, "b": 64,
@@ -95,7 +95,7 @@ class AtomicPipeline(wiring.Component):
         ]
         return m
 
-    def _stages(self, m: Module, reading):
+    def _stages(self, m: Module, reading: data.View):
         """Where the operations in the lane are; integers leave after the first stage."""
         layout = data.StructLayout({"valid": 1, "real": 1, "wide": 1, "place": self.place})
         stages = [Signal(layout, name=f"stage_{number}")

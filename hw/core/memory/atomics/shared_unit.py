@@ -106,14 +106,14 @@ class SharedAtomics(wiring.Component):
         self._old(m, pipeline)
         return m
 
-    def _lane(self, op):
+    def _lane(self, op: View):
         """Number of the chosen lane in its warp."""
         g = self.geometry
         number = Cat(Cat(op.chosen[i] for i in range(g.lanes) if i >> bit & 1).any()
                      for bit in range(exact_log2(g.lanes)))
         return Cat(number, op.beat)[:exact_log2(g.warp_size)]
 
-    def _old(self, m: Module, pipeline):
+    def _old(self, m: Module, pipeline: AtomicPipeline):
         """Give the pipeline the word it reads, and keep the upper half."""
         g, read = self.geometry, pipeline.read
         place = Signal(self.place)

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from amaranth.hdl import Cat, Const, Module, Mux, Signal
+from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import data, memory, stream, wiring
 from amaranth.lib.data import View
 from amaranth.lib.wiring import In, Out
@@ -91,7 +91,7 @@ class SegmentWriter(wiring.Component):
         self._registers(m, writing)
         return m
 
-    def _burst(self, m: Module, asking, sending):
+    def _burst(self, m: Module, asking: Signal, sending: Signal):
         """The burst to memory; a request and its first beat are offered together."""
         g, port = self.geometry, self.port
         first = Signal(range(g.burst_beats))
@@ -133,7 +133,7 @@ class SegmentWriter(wiring.Component):
             with m.If(~self.cancel):
                 look_up(m, port.beat.payload.strobe, strobes, number)
 
-    def _registers(self, m: Module, writing):
+    def _registers(self, m: Module, writing: Signal):
         """The registers, low words first; what is not written is 0."""
         g, out = self.geometry, self.write.payload
         beat = Signal(payload.below(g.beats))
@@ -160,7 +160,7 @@ class SegmentWriter(wiring.Component):
             with m.If(out.last):
                 m.d.sync += [upper.eq(1), writing.eq(self.registers[1] & ~upper)]
 
-    def _store(self, m: Module, name, value, beat):
+    def _store(self, m: Module, name: str, value: Value, beat: Value):
         """A word of each lane; returns the row of `beat`."""
         g = self.geometry
         m.submodules[name] = store = memory.Memory(shape=32 * g.lanes, depth=g.beats, init=[])

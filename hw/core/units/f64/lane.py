@@ -22,9 +22,10 @@ exponent in binary32's bias from stage 2 on, so that subnormal ones come out of 
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
-from amaranth.hdl import Cat, Const, Module, Mux, Signal
+from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
@@ -113,7 +114,7 @@ class F64Lane(wiring.Component):
                     m.d.comb += [control[name].eq(value) for name, value in row.items()]
         return control
 
-    def _select(self, m: Module, control, _):
+    def _select(self, m: Module, control: data.View, _: Mapping[str, Any]):
         """Stage 1: operands of the multiply-add x * y + z;
         those of a conversion are 0, 1 and what is converted."""
         a, b = self.a, self.b
@@ -138,7 +139,7 @@ class F64Lane(wiring.Component):
             "tested": (1, Mux(order.a_nan | order.b_nan, control.on_unordered, ordered)),
         }
 
-    def _unpack(self, m: Module, control, s):
+    def _unpack(self, m: Module, control: data.View, s: Mapping[str, Any]):
         """Stage 2."""
         x, y = Number(m, "x", s["x"]), Number(m, "y", s["y"])
         z_sign, z_exponent, z_significand, z_infinite, z_nan = self._addend(m, control, s)
@@ -179,7 +180,7 @@ class F64Lane(wiring.Component):
                      Mux((below | control.convert | z_infinite) & ~infinite, z_sign, product_sign)),
         }
 
-    def _addend(self, m: Module, control, s):
+    def _addend(self, m: Module, control: data.View, s: Mapping[str, Any]):
         """Stage 2: sign, exponent, significand in the 64 highest bits, infinite, not a number."""
         wide, single = Number(m, "wide", s["z"]), Number(m, "single", s["z"][:32])
         sign = Signal()
@@ -200,7 +201,7 @@ class F64Lane(wiring.Component):
                          infinite.eq(wide.infinite), nan.eq(wide.nan)]
         return sign, exponent, significand, infinite, nan
 
-    def _multiply(self, m: Module, control, s):
+    def _multiply(self, m: Module, control: data.View, s: Mapping[str, Any]):
         """Stage 3."""
         kept = ("addend", "below", "count", "exponent", "subtract", "special", "sign")
         parts = {f"part_{i}{j}": (2 * PART,
@@ -208,7 +209,7 @@ class F64Lane(wiring.Component):
                  for i in range(3) for j in range(3)}
         return parts | {name: (s[name].shape(), s[name]) for name in kept}
 
-    def _sum(self, m: Module, control, s):
+    def _sum(self, m: Module, control: data.View, s: Mapping[str, Any]):
         """Stage 4."""
         kept = ("addend", "below", "count", "exponent", "subtract", "special", "sign")
         rows = [Cat(s[f"part_{i}0"], s[f"part_{i}2"]) + (s[f"part_{i}1"] << PART) for i in range(3)]
@@ -216,18 +217,18 @@ class F64Lane(wiring.Component):
         return {"product": (106, product[:106])} | {name: (s[name].shape(), s[name])
                                                     for name in kept}
 
-    def _align(self, m: Module, control, s):
+    def _align(self, m: Module, control: data.View, s: Mapping[str, Any]):
         """Stage 5."""
         kept = ("exponent", "subtract", "sign", "special")
         return (align(m, s, WINDOW, POINT)
                 | {name: (s[name].shape(), s[name]) for name in kept})
 
-    def _add(self, m: Module, control, s):
+    def _add(self, m: Module, control: data.View, s: Mapping[str, Any]):
         """Stage 6."""
         return add(m, control, s, WINDOW, POINT, 64) | {
             "exponent": (12, s["exponent"]), "special": (SPECIAL, s["special"])}
 
-    def _count(self, m: Module, control, s):
+    def _count(self, m: Module, control: data.View, s: Mapping[str, Any]):
         """Stage 7. A one where the exponent reaches its minimum ends the search for the leading
         one."""
         magnitude, exponent = s["magnitude"], s["exponent"]
@@ -244,7 +245,7 @@ class F64Lane(wiring.Component):
             "special": (SPECIAL, s["special"]),
         }
 
-    def _normalise(self, m: Module, control, s):
+    def _normalise(self, m: Module, control: data.View, s: Mapping[str, Any]):
         """Stage 8: what is kept has the bit below the lowest of the result as its own lowest."""
         shifted = Signal(128, name="shifted_7")
         m.d.comb += shifted.eq(Cat(Const(0, 127 - WINDOW), s["magnitude"]))
@@ -265,7 +266,7 @@ class F64Lane(wiring.Component):
                      | s["sticky"]),
         } | {name: (s[name].shape(), s[name]) for name in ("exponent", "sign", "special")}
 
-    def _clamped(self, control, integer, sign, special):
+    def _clamped(self, control: data.View, integer: Value, sign: Value, special: data.View):
         """Stage 8: the nearest integer that the result's type has."""
         signed = control.signed
         over = special.huge | Mux(control.word, integer[32:].any() | signed & integer[31],
@@ -276,7 +277,7 @@ class F64Lane(wiring.Component):
         clamped = Mux(over, Mux(control.word, limits[1], limits[0]), exact)
         return Mux(special.nan, 0, Mux(control.word, clamped[:32], clamped))
 
-    def _round(self, m: Module, control, s):
+    def _round(self, m: Module, control: data.View, s: Mapping[str, Any]):
         """Stage 9."""
         kept, sign, special, single = s["kept"], s["sign"], s["special"], control.to_single
         lowest = increment(control, sign, kept[1], kept[0], s["rest"])

@@ -49,16 +49,16 @@ def _pattern(x: np.ndarray) -> Bits:
     return np.where(np.isnan(x), NAN, x.view(np.uint64))
 
 
-def _two_sum(x, y):
+def _two_sum(x: np.ndarray, y: np.ndarray):
     """Return the sum rounded to nearest and its error."""
     total = x + y
     part = total - x
     return total, (x - (total - part)) + (y - part)
 
 
-def _two_product(x, y):
+def _two_product(x: np.ndarray, y: np.ndarray):
     """Return the product rounded to nearest and its error."""
-    def split(value):
+    def split(value: np.ndarray):
         scaled = value * 134217729.0  # 2**27 + 1
         high = scaled - (scaled - value)
         return high, value - high
@@ -69,7 +69,7 @@ def _two_product(x, y):
                                      - x_high * y_low)
 
 
-def _to_odd(x, y):
+def _to_odd(x: np.ndarray, y: np.ndarray):
     """Return the sum rounded to odd."""
     total, error = _two_sum(x, y)
     bits = total.view(np.uint64)
@@ -77,7 +77,7 @@ def _to_odd(x, y):
     return np.where((error != 0) & (bits & np.uint64(1) == 0), bits + step, bits).view(np.float64)
 
 
-def _sum(mode: Rounding, x, y) -> Bits:
+def _sum(mode: Rounding, x: np.ndarray, y: np.ndarray) -> Bits:
     """Round x + y once, whatever they are."""
     total = x + y
     if mode is Rounding.RN:
@@ -104,26 +104,26 @@ def _sum(mode: Rounding, x, y) -> Bits:
     return bits
 
 
-def _add(mode, a, b, c):
+def _add(mode: Rounding, a: Bits, b: Bits, c: Bits):
     return _sum(mode, _double(a), _double(b))
 
 
-def _subtract(mode, a, b, c):
+def _subtract(mode: Rounding, a: Bits, b: Bits, c: Bits):
     return _sum(mode, _double(a), -_double(b))
 
 
-def _multiply(mode, a, b, c):
+def _multiply(mode: Rounding, a: Bits, b: Bits, c: Bits):
     if mode is Rounding.RN:
         return _pattern(_double(a) * _double(b))
     return _multiply_add(mode, a, b, (a ^ b) & SIGN)
 
 
-def _moderate(x):
+def _moderate(x: np.ndarray):
     size = np.abs(x)
     return (size < HUGE) & ((size > TINY) | (x == 0))
 
 
-def _multiply_add(mode, a, b, c):
+def _multiply_add(mode: Rounding, a: Bits, b: Bits, c: Bits):
     x, y, z = _double(a), _double(b), _double(c)
     high, low = _two_product(x, y)
     rest, error = _two_sum(z, low)
@@ -197,7 +197,8 @@ _INTEGRAL: dict[Rounding, Callable] = {Rounding.RN: np.rint, Rounding.RZ: np.tru
                                        Rounding.RM: np.floor, Rounding.RP: np.ceil}
 
 
-def _to_integer(signed: bool, width: int, source: Callable, mode, a, b, c):
+def _to_integer(signed: bool, width: int, source: Callable, mode: Rounding, a: Bits, b: Bits,
+                c: Bits):
     low, end = (-(1 << width - 1), 1 << width - 1) if signed else (0, 1 << width)
     value = _INTEGRAL[mode](source(b))
     inside = (value >= float(low)) & (value < float(end))
@@ -215,23 +216,23 @@ def _halves(signed: bool, b: Bits) -> tuple[np.ndarray, np.ndarray]:
     return high * 2.0**32, (b & SINGLE).astype(np.float64)
 
 
-def _from_integer(signed: bool, mode, a, b, c):
+def _from_integer(signed: bool, mode: Rounding, a: Bits, b: Bits, c: Bits):
     return _sum(mode, *_halves(signed, b))
 
 
-def _to_single(mode, a, b, c):
+def _to_single(mode: Rounding, a: Bits, b: Bits, c: Bits):
     return round_single(mode, _double(b)).astype(np.uint64)
 
 
-def _from_integer_to_single(signed: bool, mode, a, b, c):
+def _from_integer_to_single(signed: bool, mode: Rounding, a: Bits, b: Bits, c: Bits):
     return round_single_sum(mode, *_halves(signed, b)).astype(np.uint64)
 
 
-def _round_integral(mode, a, b, c):
+def _round_integral(mode: Rounding, a: Bits, b: Bits, c: Bits):
     return _pattern(_INTEGRAL[mode](_double(b)))
 
 
-def _from_word(kind, a, b, c):
+def _from_word(kind: type[np.integer], a: Bits, b: Bits, c: Bits):
     return b.astype(np.uint32).view(kind).astype(np.float64).view(np.uint64)
 
 
@@ -241,7 +242,7 @@ def _order(x: Bits) -> np.ndarray:
     return np.where(signed < 0, ~(signed & np.int64(MAGNITUDE)), signed)
 
 
-def _choose(smaller: bool, a, b, c):
+def _choose(smaller: bool, a: Bits, b: Bits, c: Bits):
     chosen = np.where((_order(a) < _order(b)) == smaller, a, b)
     chosen = np.where(_is_nan(a), b, np.where(_is_nan(b), a, chosen))
     return np.where(_is_nan(chosen), NAN, chosen)

@@ -14,6 +14,7 @@ import numpy as np
 from amaranth.hdl import Cat, Module, Signal
 from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
+from numpy.typing import ArrayLike
 
 from ....arch.geometry import Geometry
 from ....arch.isa import F64Op
@@ -62,7 +63,8 @@ class F64Unit(wiring.Component):
         })
 
     @staticmethod
-    def compute(op: F64Op, a, b, c) -> tuple[np.ndarray, np.ndarray]:
+    def compute(op: F64Op, a: ArrayLike, b: ArrayLike,
+                c: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
         """Return what the hardware computes, for arrays of threads.
 
         Parameters

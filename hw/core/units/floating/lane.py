@@ -17,9 +17,10 @@ move the number against a fixed exponent: its integer part then stands in bits 6
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
-from amaranth.hdl import Cat, Const, Module, Mux, Signal
+from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
@@ -86,7 +87,7 @@ class ArithmeticLane(wiring.Component):
         m.d.comb += self.result.eq(values["result"])
         return m
 
-    def _unpack(self, m: Module, _):
+    def _unpack(self, m: Module, _: Mapping[str, Any]):
         """Stage 1: operands of the multiply-add; those of a conversion are 0, 1 and b."""
         control, a, b = self.stage_1, self.a, self.b
         x_bits = Signal(32)
@@ -137,20 +138,20 @@ class ArithmeticLane(wiring.Component):
             "sign": (1, sign), "special": (SPECIAL, special),
         }
 
-    def _align(self, m: Module, s):
+    def _align(self, m: Module, s: Mapping[str, Any]):
         """Stage 2."""
         return align(m, s, WINDOW, POINT) | {
             "exponent": (9, s["exponent"]), "subtract": (1, s["subtract"]), "sign": (1, s["sign"]),
             "special": (SPECIAL, s["special"])}
 
-    def _add(self, m: Module, s):
+    def _add(self, m: Module, s: Mapping[str, Any]):
         """Stage 3."""
         added = add(m, self.stage_3, s, WINDOW, POINT, 32)
         _, magnitude = added["magnitude"]
         return added | {"magnitude": (64, Cat(Const(0, 1), magnitude)),
                         "exponent": (9, s["exponent"]), "special": (SPECIAL, s["special"])}
 
-    def _normalise(self, m: Module, s):
+    def _normalise(self, m: Module, s: Mapping[str, Any]):
         """Stage 4. A one where the exponent reaches its minimum ends the search for the leading
         one."""
         control, magnitude, sign, exponent, special = (
@@ -172,7 +173,7 @@ class ArithmeticLane(wiring.Component):
             "special": (SPECIAL, special),
         }
 
-    def _clamped(self, integer, sign, special):
+    def _clamped(self, integer: Value, sign: Value, special: data.View):
         """Stage 4: the nearest integer that the result's type has."""
         signed = self.stage_4.signed
         over = special.huge | signed & integer[31]
@@ -180,7 +181,7 @@ class ArithmeticLane(wiring.Component):
         exact = Mux(sign, Mux(signed, -integer, 0), integer)[:32]
         return Mux(special.nan, 0, Mux(over, limit, exact))
 
-    def _round(self, m: Module, s):
+    def _round(self, m: Module, s: Mapping[str, Any]):
         """Stage 5."""
         control, kept, sign, special = self.stage_5, s["kept"], s["sign"], s["special"]
         lowest = increment(control, sign, kept[1], kept[0], s["rest"])

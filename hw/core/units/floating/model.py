@@ -81,19 +81,19 @@ def round_single_sum(mode: Rounding, x: np.ndarray, y: np.ndarray) -> Bits:
     return bits
 
 
-def _add(mode, a, b, c):
+def _add(mode: Rounding, a: Bits, b: Bits, c: Bits):
     return round_single_sum(mode, _wide(a), _wide(b))
 
 
-def _subtract(mode, a, b, c):
+def _subtract(mode: Rounding, a: Bits, b: Bits, c: Bits):
     return round_single_sum(mode, _wide(a), -_wide(b))
 
 
-def _multiply(mode, a, b, c):
+def _multiply(mode: Rounding, a: Bits, b: Bits, c: Bits):
     return round_single(mode, _wide(a) * _wide(b))
 
 
-def _multiply_add(mode, a, b, c):
+def _multiply_add(mode: Rounding, a: Bits, b: Bits, c: Bits):
     return round_single_sum(mode, _wide(a) * _wide(b), _wide(c))
 
 
@@ -101,16 +101,16 @@ _INTEGRAL: dict[Rounding, Callable] = {Rounding.RN: np.rint, Rounding.RZ: np.tru
                                        Rounding.RM: np.floor, Rounding.RP: np.ceil}
 
 
-def _to_integer(low, high, mode, a, b, c):
+def _to_integer(low: int, high: int, mode: Rounding, a: Bits, b: Bits, c: Bits):
     value = np.clip(np.where(_is_nan(b), 0, _INTEGRAL[mode](_wide(b))), low, high)
     return value.astype(np.int64).astype(np.uint32)
 
 
-def _from_integer(kind, mode, a, b, c):
+def _from_integer(kind: type[np.integer], mode: Rounding, a: Bits, b: Bits, c: Bits):
     return round_single(mode, b.view(kind).astype(np.float64))
 
 
-def _round_integral(mode, a, b, c):
+def _round_integral(mode: Rounding, a: Bits, b: Bits, c: Bits):
     return np.where(_is_nan(b), NAN, _INTEGRAL[mode](b.view(np.float32)).view(np.uint32))
 
 
@@ -120,18 +120,18 @@ def _order(x: Bits) -> np.ndarray:
     return np.where(signed < 0, ~(signed & np.int32(0x7FFF_FFFF)), signed)
 
 
-def _choose(smaller: bool, a, b, c):
+def _choose(smaller: bool, a: Bits, b: Bits, c: Bits):
     chosen = np.where((_order(a) < _order(b)) == smaller, a, b)
     chosen = np.where(_is_nan(a), b, np.where(_is_nan(b), a, chosen))
     return np.where(_is_nan(chosen), NAN, chosen)
 
 
-def _saturate(a, b, c):
+def _saturate(a: Bits, b: Bits, c: Bits):
     positive = (b & SIGN == 0) & ~_is_nan(b)
     return np.where(positive, np.minimum(b, ONE), np.uint32(0))
 
 
-def _flush(a, b, c):
+def _flush(a: Bits, b: Bits, c: Bits):
     return np.where(_is_nan(b), NAN, np.where(b & INFINITY == 0, b & SIGN, b))
 
 

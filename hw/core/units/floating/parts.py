@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
+from amaranth.lib import data
 
 __all__ = ["BIAS", "Number", "Order", "increment", "shift_right_sticky", "leading_zeros",
            "shift_left", "align", "add"]
@@ -66,7 +70,7 @@ class Order:
         ]
 
 
-def increment(rounding, sign: Value, odd: Value, guard: Value, rest: Value) -> Value:
+def increment(rounding: data.View, sign: Value, odd: Value, guard: Value, rest: Value) -> Value:
     """Return whether a magnitude is to be rounded away from zero.
 
     `rounding` has ``nearest``, ``up`` and ``down``; `odd` is the lowest bit kept, `guard` the next,
@@ -106,7 +110,7 @@ def shift_left(m: Module, value: Value, count: Value, name: str) -> tuple[Value,
     return (coarse >> (32 - count[:5])[:6])[:32], (coarse[:32] << count[:5])[:32]
 
 
-def align(m: Module, s, width: int, point: int) -> dict[str, tuple[int, Value]]:
+def align(m: Module, s: Mapping[str, Any], width: int, point: int) -> dict[str, tuple[int, Value]]:
     """Return the two addends of a fused sum in a window of `width` bits, the lower one moved.
 
     `s` has the ``product``, the ``addend``, which stands `point` bits higher, whether the product
@@ -124,7 +128,8 @@ def align(m: Module, s, width: int, point: int) -> dict[str, tuple[int, Value]]:
             "sticky": (1, sticky)}
 
 
-def add(m: Module, control, s, width: int, point: int, word: int) -> dict[str, tuple[int, Value]]:
+def add(m: Module, control: data.View, s: Mapping[str, Any], width: int, point: int,
+        word: int) -> dict[str, tuple[int, Value]]:
     """Return the sum or difference of what `align` gives: ``magnitude`` (``width + 1`` bits),
     ``sticky``, ``sign`` and ``subtract``.
 

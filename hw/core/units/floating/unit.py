@@ -8,12 +8,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 from amaranth.hdl import Module, Signal
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
+from numpy.typing import ArrayLike
 
 from ....arch.geometry import Geometry
 from ....arch.isa import AluOp
@@ -62,7 +64,8 @@ class FloatUnit(wiring.Component):
         })
 
     @staticmethod
-    def compute(op: AluOp, a, b, c) -> tuple[np.ndarray, np.ndarray]:
+    def compute(op: AluOp, a: ArrayLike, b: ArrayLike,
+                c: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
         """Return what the hardware computes, for arrays of lanes.
 
         Parameters
@@ -123,7 +126,8 @@ class FloatUnit(wiring.Component):
         m.d.comb += self.predicate.eq(delayed(m, "tested", tested, later))
         return m
 
-    def _decode(self, m: Module, name, layout: data.StructLayout, rows) -> Any:
+    def _decode(self, m: Module, name: str, layout: data.StructLayout,
+                rows: Mapping[AluOp, Mapping[str, Any]]) -> Any:
         """Return the controls of the operation that comes in."""
         control = Signal(layout, name=name)
         with m.Switch(self.op):

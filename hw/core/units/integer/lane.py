@@ -16,9 +16,10 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from amaranth.hdl import Cat, Const, Module, Mux, Signal
+from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
+from numpy.typing import ArrayLike
 
 from ....arch.isa import AluOp
 from ....lib.bits import spread
@@ -71,7 +72,8 @@ class IntegerLane(wiring.Component):
         })
 
     @staticmethod
-    def compute(op: AluOp, a, b, c, pa, pb) -> tuple[np.ndarray, np.ndarray]:
+    def compute(op: AluOp, a: ArrayLike, b: ArrayLike, c: ArrayLike, pa: ArrayLike,
+                pb: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
         """Return what the hardware computes, for arrays of lanes.
 
         Parameters
@@ -131,7 +133,7 @@ class IntegerLane(wiring.Component):
         m.d.comb += [self.result.eq(result), self.predicate.eq(final)]
         return m
 
-    def _test(self, m: Module, total, differ, pa, pb):
+    def _test(self, m: Module, total: Value, differ: Value, pa: Value, pb: Value):
         """Stage 2: whether a < b, combinational, and the predicate result, registered."""
         less = Signal()
         equal = Signal()

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from ....arch.isa import AluOp
 
@@ -146,7 +147,8 @@ _TESTS: dict[AluOp, Callable[..., np.ndarray]] = {
 }
 
 
-def compute(op: AluOp, a, b, c, pa, pb) -> tuple[np.ndarray, np.ndarray]:
+def compute(op: AluOp, a: ArrayLike, b: ArrayLike, c: ArrayLike, pa: ArrayLike,
+            pb: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
     """Return what the hardware computes, for arrays of lanes; see `IntegerLane.compute`."""
     a, b, c = (np.atleast_1d(np.asarray(x, np.uint32)) for x in (a, b, c))
     pa, pb = (np.atleast_1d(np.asarray(x, bool)) for x in (pa, pb))

@@ -14,6 +14,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import partial
 from typing import Any
 
@@ -121,7 +122,7 @@ class SpecialFunctionLane(wiring.Component):
         m.d.comb += self.result.eq(values["result"])
         return m
 
-    def _unpack(self, window, m: Module, s, enable):
+    def _unpack(self, window: memory.ReadPort, m: Module, s: Mapping[str, Value], enable: Value):
         """Stage 1."""
         op, b = s["op"], s["b"]
         wide = _is(op, *WIDE)
@@ -144,7 +145,7 @@ class SpecialFunctionLane(wiring.Component):
                 "fraction": (23, fraction), "exponent": (signed(12), exponent),
                 "special": (1, special), "override": (32, override)}
 
-    def _special(self, m: Module, op, b, wide):
+    def _special(self, m: Module, op: Value, b: Value, wide: Value):
         """Return whether an operand's result comes from no table, and that result."""
         magnitude, negative = b[:31], b[31]
         infinity = Mux(wide, WIDE_INFINITY, INFINITY)
@@ -176,7 +177,8 @@ class SpecialFunctionLane(wiring.Component):
             m.d.comb += special.eq(0)
         return special, override
 
-    def _reduce(self, window, products, m: Module, s, enable):
+    def _reduce(self, window: memory.ReadPort, products: _Products, m: Module,
+                s: Mapping[str, Value], enable: Value):
         """Stage 2: all but the top of an angle's product falls to whole turns,
         so it is not made."""
         significand = Signal(24)
@@ -194,7 +196,7 @@ class SpecialFunctionLane(wiring.Component):
                  "exponent": signed(12), "special": 1, "override": 32}
         return {name: (shape, s[name]) for name, shape in names.items()}
 
-    def _place(self, products, m: Module, s, enable):
+    def _place(self, products: _Products, m: Module, s: Mapping[str, Value], enable: Value):
         """Stage 3."""
         op, fraction, x_exponent = s["op"], s["fraction"], s["exponent"]
         shifted = products.shifted
@@ -231,7 +233,7 @@ class SpecialFunctionLane(wiring.Component):
             "place": (PLACE_BITS, place), "row": (row.shape(), row)}
 
     @staticmethod
-    def _passed(s, **changed):
+    def _passed(s: Mapping[str, Value], **changed: Value):
         """Return what goes through the later stages, with what this one changed."""
         names = {"negative": 1, "exponent": signed(12), "special": 1, "override": 32}
         passed = {name: (shape, changed.get(name, s[name])) for name, shape in names.items()}
@@ -250,14 +252,16 @@ class SpecialFunctionLane(wiring.Component):
         port = table.read_port()  # named so in the export
         return port
 
-    def _look_up(self, coefficients, m: Module, s, enable):
+    def _look_up(self, coefficients: memory.ReadPort, m: Module, s: Mapping[str, Value],
+                 enable: Value):
         """Stage 4."""
         m.d.comb += [coefficients.addr.eq(Cat(s["place"][T_BITS:], s["row"])),
                      coefficients.en.eq(enable)]
         t = s["place"][:T_BITS]
         return self._passed(s) | {"t": (T_BITS, t), "square": (T_BITS, (t * t) >> T_BITS)}
 
-    def _multiply(self, coefficients, m: Module, s, enable):
+    def _multiply(self, coefficients: memory.ReadPort, m: Module, s: Mapping[str, Value],
+                  enable: Value):
         """Stage 5."""
         row = coefficients.data
         c0, c1, c2 = row[:31], row[31:49].as_signed(), row[49:].as_signed()
@@ -266,7 +270,7 @@ class SpecialFunctionLane(wiring.Component):
         return self._passed(s) | {"c0": (31, c0), "first": (first.shape(), first),
                                   "second": (second.shape(), second)}
 
-    def _add(self, m: Module, s, enable):
+    def _add(self, m: Module, s: Mapping[str, Value], enable: Value):
         """Stage 6: an integer part makes a logarithm negative,
         and leaves nothing for the exponent."""
         total = Signal(signed(40))
@@ -277,7 +281,7 @@ class SpecialFunctionLane(wiring.Component):
         return self._passed(s, negative=negative, exponent=exponent) | {
             "magnitude": (38, Mux(total[-1], -total, total)[:38])}
 
-    def _normalise(self, m: Module, s, enable):
+    def _normalise(self, m: Module, s: Mapping[str, Value], enable: Value):
         """Stage 7."""
         magnitude = s["magnitude"]
         count = leading_zeros(m, Cat(Const(1, 26), magnitude), "empty")
@@ -287,7 +291,7 @@ class SpecialFunctionLane(wiring.Component):
                 **{name: (width, s[name]) for name, width in
                    (("wide", 1), ("negative", 1), ("special", 1), ("override", 32))}}
 
-    def _round(self, m: Module, s, enable):
+    def _round(self, m: Module, s: Mapping[str, Value], enable: Value):
         """Stage 8: to nearest, ties up."""
         kept, exponent, wide = s["kept"], s["exponent"], s["wide"]
         below = Signal(signed(14))

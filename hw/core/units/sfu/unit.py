@@ -8,6 +8,7 @@ import numpy as np
 from amaranth.hdl import Module, Signal
 from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
+from numpy.typing import ArrayLike
 
 from ....arch.geometry import Geometry
 from ....arch.isa import SfuOp
@@ -51,7 +52,7 @@ class SpecialFunctionUnit(wiring.Component):
                           "room": Out(1), "write": Out(stream.Signature(register_write(g)))})
 
     @staticmethod
-    def compute(op: SfuOp, b) -> np.ndarray:
+    def compute(op: SfuOp, b: ArrayLike) -> np.ndarray:
         """Return what the hardware computes.
 
         Parameters
