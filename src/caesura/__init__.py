@@ -12,8 +12,8 @@ from .checkout import checkout_root
 TYPE_CHECKING = False
 if TYPE_CHECKING:  # which type checkers take for true
     from caesura.hw.arch.context import Mechanism
-    from caesura.hw.arch.way import Way
     from caesura.hw.arch.geometry import Geometry, preset
+    from caesura.hw.arch.way import Way
     from caesura.sim import open_device
     from caesura.software.compiler import compile_ptx
 
