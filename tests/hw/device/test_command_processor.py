@@ -8,7 +8,13 @@ import pytest
 from caesura.hw.arch.commands import BUSY_STATES, Command, KernelState
 from caesura.hw.arch.context import Mechanism
 from caesura.hw.arch.faults import CommandError
+from caesura.hw.arch.registers import UNLIMITED_GRACE
+from caesura.hw.device.command_processor import CommandProcessor
+from caesura.hw.device.memory_refusals import AGAIN_CYCLES, TRIES
 from support.hw.command_driver import FITTING, G, drive
+from support.hw.command_processor_model import FLAGS, CommandProcessorModel
+from support.hw.lockstep import lockstep, number
+from support.hw.simulation import component
 from support.selection import quick
 
 IDLE, RUNNING, PREEMPTING, PREEMPTED, RESUMING, FINISHED, KILLING, ADOPTING = (KernelState[name] for name in (
@@ -26,6 +32,139 @@ ANSWERS = {  # in the order of the states
 }
 AFTER = {Command.START: RUNNING, Command.PREEMPT: PREEMPTING, Command.RESUME: RESUMING, Command.KILL: KILLING,
          Command.ADOPT: ADOPTING, Command.RELEASE: KILLING}
+
+
+STUBBORN = TRIES * (AGAIN_CYCLES + 50)
+"""Cycles in which memory refuses evictions until they are given up."""
+
+
+class World:
+    """What comes to a command processor: long phases in which some things happen often, others never."""
+
+    def __init__(self, g, rng, model):
+        self.g, self.rng, self.model = g, rng, model
+        self.vectors = dict.fromkeys(("done", "present", "saved", "in_memory", "hopeless"), 0)
+        self.running = [0] * g.kernel_slots
+        self.cycles = 0
+        self.change()
+
+    def change(self):
+        rng, g = self.rng, self.g
+        self.odds = {name: rng.choice((0, 0.02, 0.3)) for name in ("launching", "room", "evict", "flushing")}
+        self.odds |= {name: rng.choice((0, 0.1, 0.9)) for name in self.vectors}
+        self.odds |= {"command": rng.choice((0.05, 0.3)), "ready": rng.choice((0.1, 1)),
+                      "result": rng.choice((0.1, 0.5)), "done": rng.choice((0, 0.05, 0.5)),
+                      "running": rng.choice((0.1, 0.9)), "refuses": rng.choice((0, 0, 0.7)),
+                      "left": rng.choice((0, 0.5, 1)), "changes": rng.choice((0.02, 0.5)),
+                      "likely": rng.choice((0.5, 1)), "outstanding": rng.choice((0, 0.5, 0.95)),
+                      "grace": rng.choice((0, 0.5, 1))}
+        self.kernels = [self.kernel() for _ in range(g.kernel_slots)]
+
+    def often(self, name):
+        return int(self.rng.random() < self.odds[name])
+
+    def kernel(self):
+        """A descriptor, most often of a kernel that can be started."""
+        rng, g = self.rng, self.g
+        threads = rng.randint(1, g.max_block_threads)
+        kernel = {"grid_x": rng.randint(1, 5), "grid_y": 1, "grid_z": 2, "threads": threads,
+                  "warps": -(-threads // g.warp_size), "registers": rng.randint(1, g.regs_per_thread),
+                  "shared_bytes": rng.randint(0, g.shared_bytes), "param_base": number(rng, 32) & -16,
+                  "const_base": number(rng, 32) & -128}
+        while rng.random() < 0.3:
+            name, width = rng.choice((*((f"grid_{axis}", 16) for axis in "xyz"), ("threads", 11), ("registers", 7),
+                                      ("warps", 6), ("shared_bytes", 20), ("param_base", 5), ("const_base", 8)))
+            kernel[name] = number(rng, width) if name in ("grid_x", "grid_y", "grid_z") else (
+                kernel[name] ^ 1 << rng.randrange(width))
+        return kernel
+
+    def command(self):
+        rng, model = self.rng, self.model
+        given = {"valid": self.often("command"), "op": rng.choice((*Command, rng.getrandbits(4))),
+                 "kernel": rng.randrange(self.g.kernel_slots) if rng.random() < 0.95 else rng.getrandbits(4),
+                 "mechanism": rng.choice([*Mechanism]) if rng.random() < 0.97 else rng.getrandbits(4),
+                 **{name: int(rng.random() < 0.1) for name in FLAGS}}
+        if self.often("likely") and given["kernel"] < self.g.kernel_slots:
+            state = model.slots[given["kernel"]].state
+            given["op"] = rng.choice([op for op, answers in ANSWERS.items() if not answers[state]] or [given["op"]])
+        rare = {Command.KILL: 0.1, Command.RELEASE: 0.3, Command.ABORT: 0.3, Command.ADOPT: 0.3}
+        if rng.random() > rare.get(given["op"], 1):
+            given["valid"] = 0
+        return given
+
+    def cycle(self):
+        """Return the inputs of a cycle."""
+        g, rng = self.g, self.rng
+        if rng.random() < 0.02:
+            self.change()
+        if rng.random() < 0.1:
+            self.kernels[rng.randrange(g.kernel_slots)] = self.kernel()
+        for name in self.vectors:
+            for k in range(g.kernel_slots):
+                if self.often("changes"):
+                    self.vectors[name] = self.vectors[name] & ~(1 << k) | self.often(name) << k
+        if self.often("changes"):
+            self.running[rng.randrange(g.kernel_slots)] = rng.getrandbits(g.context_entries) * self.often("running")
+        self.cycles += 1
+        if self.cycles % 5000 < STUBBORN < self.cycles:
+            return self.refused(self.cycles // 5000 % g.kernel_slots)
+        return self.inputs()
+
+    def refused(self, kernel):
+        """Return inputs without commands, while memory refuses all evictions of a kernel."""
+        now, every = self.inputs(), (1 << self.g.tb_slots) - 1
+        now["command"]["valid"] = 0
+        if self.model.queue.hand and self.model.queue.hand["evict"]:
+            now["result"]["error"] = CommandError.BUS_ERROR
+        return now | {"ready": 1, "evict": every, "evictable": every, "owners": [kernel] * self.g.tb_slots}
+
+    def inputs(self):
+        g, rng, model = self.g, self.rng, self.model
+        comes = model.queue.hand is not None and model.result is None and self.often("result")
+        error = rng.choice((CommandError.BUS_ERROR, CommandError.BAD_IMAGE, *CommandError))
+        return {**self.vectors, "command": self.command(), "running": [*self.running], "kernels": [*self.kernels],
+                "patience": number(rng, 32), "spared": rng.choice((0, rng.getrandbits(g.context_entries))),
+                "grace": rng.choice((rng.randint(1, 9), UNLIMITED_GRACE, number(rng, 32))) * self.often("grace"),
+                "newcomer": rng.getrandbits(4), "newcomer_tbs": rng.getrandbits(6),
+                "evict": rng.getrandbits(g.tb_slots) * self.often("evict"), "evictable": rng.getrandbits(g.tb_slots),
+                "owners": [rng.randrange(g.kernel_slots) for _ in range(g.tb_slots)],
+                "launching": {"valid": self.often("launching"), "kernel": rng.randrange(g.kernel_slots)},
+                "ready": self.often("ready"),
+                **{name: self.often(name) for name in ("room", "outstanding", "flushing")},
+                "result": {"valid": int(comes), "error": error if self.often("refuses") else NONE,
+                           "left": self.often("left"), "saved": rng.getrandbits(1), "at_once": rng.getrandbits(1)}}
+
+
+def inputs(g, now):
+    """Return the inputs of a cycle by the names of `lockstep`."""
+    names = ("command", "patience", "grace", "spared", "done", "present", "saved", "in_memory", "launching", "room",
+             "outstanding", "flushing", "result")
+    given = {name: now[name] for name in names} | {"engine.ready": now["ready"]}
+    given |= {f"running.{k}": running for k, running in enumerate(now["running"])}
+    given |= {f"kernels.{k}.{name}": size for k, kernel in enumerate(now["kernels"]) for name, size in kernel.items()}
+    if g.in_place:
+        given |= {"newcomer.kernel": now["newcomer"], "newcomer.tbs": now["newcomer_tbs"], "evict": now["evict"],
+                  "hopeless": now["hopeless"], "staying.evictable": now["evictable"],
+                  **{f"staying.rows.{t}.what.kernel": owner for t, owner in enumerate(now["owners"])}}
+    return given
+
+
+MODELS = {"tiny": G, "plain": G.replace(in_place=False, grace=False, checkpoints=False, restart=False, traps=False)}
+
+
+@pytest.mark.parametrize("name, cycles", quick(
+    [("tiny", 300), ("tiny", 15_000), ("plain", 4000)], [("tiny", 300)]))
+def test_every_output_in_every_cycle(name, cycles):
+    g, rng = MODELS[name], random.Random(name)
+    model = CommandProcessorModel(g)
+    world = World(g, rng, model)
+
+    def run():
+        for _ in range(cycles):
+            now = world.cycle()
+            yield inputs(g, now), model.cycle(now)
+
+    lockstep(component(CommandProcessor, g), run())
 
 
 @pytest.mark.parametrize("op, state", [*itertools.product(ANSWERS, KernelState)])

@@ -8,8 +8,9 @@ from caesura.hw.arch.geometry import preset
 from caesura.hw.device import memory_refusals
 from caesura.hw.device.engine_queue import EngineQueue
 from support.hw.engine_queue_model import EngineQueueModel
-from support.hw.options import flat, nested
-from support.hw.stream_bench import simulate, value
+from support.hw.lockstep import lockstep, number
+from support.hw.options import nested
+from support.hw.stream_bench import simulate
 from support.selection import quick
 
 TINY = preset("tiny").replace(kernel_slots=3)
@@ -59,7 +60,7 @@ class World:
         entries = [rng.getrandbits(g.context_entries) for _ in range(2 * g.kernel_slots)]
         resumes = hand is not None and hand["resume"]
         now |= {"room": int(rng.random() < self.odds["room"]), "engine_ready": int(rng.random() < self.ready),
-                "grace_left": [rng.getrandbits(4) for _ in range(g.kernel_slots)],
+                "grace_left": [number(rng, 32) for _ in range(g.kernel_slots)],
                 "evict": rng.getrandbits(g.tb_slots) if rng.random() < self.odds["evict"] else 0,
                 "evictable": rng.getrandbits(g.tb_slots),
                 "owners": [rng.randrange(g.kernel_slots) for _ in range(g.tb_slots)],
@@ -82,33 +83,54 @@ class World:
             "spared": rng.choice((0, rng.getrandbits(g.context_entries))), "grace": rng.getrandbits(32)}
 
 
-def apply(ctx, dut, g, now):
-    for name in VECTORS:
-        ctx.set(getattr(dut, name), bits(now[name]))
-    ctx.set(dut.room, now["room"])
-    ctx.set(dut.engine.ready, now["engine_ready"])
-    for k in range(g.kernel_slots):
-        ctx.set(dut.grace_left[k], now["grace_left"][k])
-    ctx.set(dut.ended, {"valid": now["ended"] is not None, **(now["ended"] or {})})
+def inputs(dut, g, now):
+    """Return the inputs of a cycle by the names of `lockstep`."""
     kernel, parameters = now["write"] or (0, {"grace": 0})
-    ctx.set(dut.write, nested(dut.write.shape(), {"valid": now["write"] is not None, "kernel": kernel, **parameters}))
+    given = {name: bits(now[name]) for name in VECTORS} | {
+        "room": now["room"], "engine.ready": now["engine_ready"],
+        "ended": {"valid": int(now["ended"] is not None), **(now["ended"] or {})},
+        "write": nested(dut.write.shape(), {"valid": int(now["write"] is not None), "kernel": kernel, **parameters}),
+        **{f"grace_left.{k}": left for k, left in enumerate(now["grace_left"])}}
     if g.in_place:
-        ctx.set(dut.evict, now["evict"])
-        ctx.set(dut.staying.evictable, now["evictable"])
-        for t, owner in enumerate(now["owners"]):
-            ctx.set(dut.staying.rows[t].what.kernel, owner)
-        ctx.set(dut.hopeless, bits(now["hopeless"]))
+        given |= {"evict": now["evict"], "staying.evictable": now["evictable"], "hopeless": bits(now["hopeless"]),
+                  **{f"staying.rows.{t}.what.kernel": owner for t, owner in enumerate(now["owners"])}}
     if g.watches:
-        ctx.set(dut.wakes, bits(now["wakes"]))
-        ctx.set(dut.leave, dict(zip(("valid", "kernel", "entry"), (1, *now["leave"]) if now["leave"] else (0, 0, 0),
-                                    strict=True)))
-        for k in range(g.kernel_slots):
-            ctx.set(dut.ready[k], now["ready"][k])
-            ctx.set(dut.stays[k], now["stays"][k])
+        given |= {"wakes": bits(now["wakes"]), "leave": dict(zip(("valid", "kernel", "entry"), (
+            1, *now["leave"]) if now["leave"] else (0, 0, 0), strict=True))}
+        given |= {f"{name}.{k}": now[name][k] for name in ("ready", "stays") for k in range(g.kernel_slots)}
+    return given
+
+
+def outputs(dut, expected):
+    """Return what a model says by the names of `lockstep`."""
+    own = dut.engine.payload.shape().members
+    payload = expected["payload"] or {}
+    wanted = {f"engine.payload.{name}" if name in own else f"engine.payload.options.{name}": shown
+              for name, shown in payload.items()}
+    wanted["engine.valid"] = expected["engine_valid"]
+    return wanted | {name: bits(shown) if name in OUT_VECTORS else shown for name, shown in expected.items()
+                     if name not in ("payload", "engine_valid")}
+
+
+def run(dut, world, model, cycles, seen):
+    """Yield inputs and outputs; the first cycles write what commands are carried out with."""
+    g = world.g
+    for k in range(g.kernel_slots):
+        now = {**world.cycle(None), **{name: set() for name in VECTORS}, "wakes": set(), "leave": None, "evict": 0,
+               "room": 0, "engine_ready": 0, "write": (k, world.write()[1])}
+        yield inputs(dut, g, now), {}
+        model.step(now)
+    for _ in range(cycles):
+        now = world.cycle(model.hand)
+        expected = model.outputs(now)
+        yield inputs(dut, g, now), outputs(dut, expected)
+        for name in seen:
+            seen[name] += bool(expected[name])
+        model.step(now)
 
 
 @pytest.mark.parametrize("name, seed, cycles", quick(
-    [*((name, seed, 2000) for name in GEOMETRIES for seed in range(12)), *SHORT], SHORT))
+    [*((name, seed, 2000) for name in GEOMETRIES for seed in range(12)), ("both", 12, 20_000), *SHORT], SHORT))
 def test_every_output_in_every_cycle(name, seed, cycles, monkeypatch):
     """Turns, pauses, retries and ends; a world of its own for each seed."""
     monkeypatch.setattr(memory_refusals, "AGAIN_CYCLES", PAUSE)
@@ -117,34 +139,7 @@ def test_every_output_in_every_cycle(name, seed, cycles, monkeypatch):
     g, rng = GEOMETRIES[name], random.Random(f"{name} {seed}")
     dut, model, world = EngineQueue(g), EngineQueueModel(g, PAUSE, TRIES, REST), World(g, rng)
     seen = {name: 0 for name in OUT_VECTORS if hasattr(dut, name) and (name != "evicts" or g.in_place)}
-
-    async def bench(ctx):
-        for k in range(g.kernel_slots):
-            kernel, parameters = k, world.write()[1]
-            now = {**world.cycle(None), **{name: set() for name in VECTORS}, "wakes": set(), "leave": None, "evict": 0,
-                   "room": 0, "engine_ready": 0, "write": (kernel, parameters)}
-            apply(ctx, dut, g, now)
-            await ctx.tick()
-            model.step(now)
-        for cycle in range(cycles):
-            now = world.cycle(model.hand)
-            apply(ctx, dut, g, now)
-            expected = model.outputs(now)
-            payload = expected.pop("payload")
-            assert ctx.get(dut.engine.valid) == expected.pop("engine_valid"), cycle
-            if payload is not None:
-                offered = flat(value(ctx.get(dut.engine.payload)))
-                assert {name: offered[name] for name in payload} == payload, cycle
-            for name, shown in expected.items():
-                if name in OUT_VECTORS:
-                    if name in seen:
-                        seen[name] += bool(shown)
-                    shown = bits(shown)
-                assert ctx.get(getattr(dut, name)) == shown, (cycle, name)
-            await ctx.tick()
-            model.step(now)
-
-    simulate(dut, bench)
+    lockstep(dut, run(dut, world, model, cycles, seen))
     assert all(seen.values()) or cycles < 2000 or (name, seed) not in WHOLE, seen
 
 

@@ -9,8 +9,10 @@ from caesura.hw.arch.faults import CommandError, Fault
 from caesura.hw.arch.footprint import local_region_bytes
 from caesura.hw.arch.geometry import PC_NONE, preset
 from caesura.hw.dispatch.entry_allocator import EntryAllocator
+from support.hw.admission_model import Entries as Model
 from support.hw.control_bench import MAP, ControlBench, Kernel
-from support.hw.simulation import Simulator
+from support.hw.lockstep import lockstep, noise, number
+from support.hw.simulation import Simulator, component
 from support.selection import quick
 
 G = preset("tiny").replace(warps=8, tb_slots=3, kernel_slots=3)
@@ -168,6 +170,41 @@ def test_answers_take_a_cycle_a_bit_and_a_region_and_a_kernel_without_local_memo
     simulator.add_clock(1e-6)
     simulator.add_testbench(bench)
     simulator.run()
+
+
+def searches(dut, rng, cycles):
+    """Yield searches, some of which are dropped, for TBs of any size, while entries are taken and given back."""
+    g, model = dut.geometry, Model(dut.geometry)
+    entries, kernels = range(g.context_entries), range(g.kernel_slots)
+    for cycle in range(cycles):
+        filling = cycle // 80 % 2  # until all entries are taken, or none is
+        request = noise(rng, dut.request.shape()) | {
+            "valid": int(rng.random() < (0.7 if model.done else 0.02)), "kernel": rng.choice(kernels),
+            "restored": int(rng.random() < 0.4), "entry": rng.choice(entries)}
+        request["local_bytes"] *= rng.random() < 0.8
+        if g.spare_entries:
+            request["entries"] = rng.choice([0, *range(g.tb_slots, g.context_entries + 1)])
+        size = local_region_bytes(g, request["warps"], request["local_bytes"])
+        right = request["local_base"] + request["entry"] * size
+        if rng.random() < 0.8:
+            request["address"] = (right ^ rng.choice([0, 0, 0, 1 << rng.randrange(32)])) % (1 << 32)
+        given = {
+            "request": request, "take": int(model.done and model.found and rng.random() < (0.8 if filling else 0.2)),
+            "ended": {"valid": int(rng.random() < (0.02 if filling else 0.4)), "kernel": rng.choice(kernels),
+                      "entry": rng.choice(entries)},
+            "start": number(rng, g.kernel_slots) if rng.random() < 0.01 else 0,
+            "adopted": noise(rng, dut.adopted.shape()) | {"valid": int(rng.random() < 0.02),
+                                                          "kernel": rng.choice(kernels)}}
+        yield given, model.outputs()
+        model.step(given)
+
+
+@pytest.mark.parametrize("name, cycles", quick(
+    [("as many as TBs", 400), ("as many as TBs", 6000), ("spare", 2000)], [("as many as TBs", 400)]))
+def test_the_answers_are_those_of_a_model(name, cycles):
+    g = {"as many as TBs": G, "spare": SPARE.replace(watches=2)}[name]
+    dut = component(EntryAllocator, g)
+    lockstep(dut, searches(dut, random.Random(name), cycles))
 
 
 async def describe_local(bench, ctx, k, kernel, base, size):

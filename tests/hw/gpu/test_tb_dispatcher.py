@@ -1,13 +1,17 @@
 # amaranth: UnusedElaboratable=no
-"""The TB dispatcher: every TB of a grid is given once, in order, to an SM that has room for it."""
+"""The TB dispatcher: every TB of a grid is given once, in order, to an SM that has room for it; and all that it says,
+beside a model, in every cycle."""
 
+import itertools
 import random
 
 import pytest
 
 from caesura.hw.arch.geometry import preset
 from caesura.hw.gpu.tb_dispatcher import LeastLoaded, TakingTurns, TbDispatcher
+from support.hw.lockstep import lockstep
 from support.hw.simulation import Simulator
+from support.hw.tb_dispatcher_model import Dispatcher, happenings
 from support.selection import quick
 
 TINY = preset("tiny")
@@ -222,3 +226,11 @@ def test_an_adopted_kernel_without_tbs_left_stays_so():
         assert not ctx.get(dut.supplies[0].offered) & 1
 
     run(dut, process)
+
+
+@pytest.mark.parametrize("policy, sms, cycles", quick(
+    [*itertools.product([LeastLoaded, TakingTurns], [2, 3, 5], [60, 1500]), (LeastLoaded, 3, 12000)],
+    [(LeastLoaded, 3, 60), (TakingTurns, 3, 60)]))
+def test_it_does_what_a_model_does(policy, sms, cycles):
+    dut = TbDispatcher(g := TINY.replace(sms=sms), policy)
+    lockstep(dut, happenings(dut, random.Random(f"{sms} {cycles}"), cycles, Dispatcher(g, policy)))

@@ -12,6 +12,7 @@ from caesura.hw.arch.packets import DISPATCH, KERNEL_OBJECT
 from caesura.hw.arch.registers import register_map
 from caesura.hw.gpu.queues.kernel_describer import KernelDescriber
 from caesura.hw.gpu.queues.queue_registers import queue_setup
+from support.hw.lockstep import lockstep, number
 from support.hw.simulation import Simulator, component
 from support.selection import quick
 
@@ -181,3 +182,110 @@ def test_local_memory_stays_in_what_the_queue_was_given(threads, bytes_each):
         "", "wrong", "wrong", ""]
     assert answers(g, [asked | {"local_stride": 0xFFFF_FFFF, "private_bytes": more}
                        for more in (bytes_each + 2, 1 << 16)]) == ["wrong", "wrong"]
+
+
+DIVISION = 35
+"""Cycles of one of the five divisions."""
+
+
+def judged(g, packet, found, setup):
+    """Whether the packet is wrong, and whether the kernel object is strange."""
+    block = [packet[f"block_{name}"] for name in "xyz"]
+    threads = [packet[f"threads_{name}"] for name in "xyz"]
+    volume = block[0] * block[1] * block[2]
+    wrong = not all(block) or not all(threads) or volume > g.max_block_threads or max(block) > 1024 or block[2] == 1024
+    wrong = wrong or max(-(-threads[k] // block[k]) for k in (1, 2)) >= 1 << 16
+    wrong |= packet["group_bytes"] >= 1 << 20 or packet["private_bytes"] >= 1 << 16
+    wrong |= packet["group_bytes"] % 4 > 0 or packet["private_bytes"] % 4 > 0 or packet["kernarg_address"] % 16 > 0
+    local = g.tb_slots * local_region_bytes(g, -(-volume // g.warp_size), packet["private_bytes"])
+    strange = found["registers"] >= 1 << 7 or found["code_words"] >= 1 << 25 or found["const_bytes"] >= 1 << 17
+    strange |= found["trap_base"] >= 1 << 25 or found["kernarg_words"] >= 1 << 14
+    strange |= found["code_base"] % 128 > 0 or found["const_base"] % 128 > 0
+    return wrong or local > setup["local_stride"], strange
+
+
+def any_packet(g, rng):
+    """A packet, kernel object and queue of which the most registers can be described, with any large numbers."""
+    sizes = [1, 1, 1]
+    for k in rng.sample(range(3), 3):
+        sizes[k] = rng.choice((1, rng.randint(1, g.max_block_threads // (sizes[0] * sizes[1] * sizes[2]))))
+    packet = {name: number(rng, field.width) for name, field in DISPATCH if name not in ("header", "none")}
+    packet |= {f"block_{name}": size for name, size in zip("xyz", sizes, strict=True)}
+    for name, size, bits in zip("xyz", sizes, (32, 16, 16), strict=True):
+        packet[f"threads_{name}"] = max(1, min((1 << 32) - 1, number(rng, bits) * size) - rng.randrange(size))
+    packet |= {"group_bytes": number(rng, 18) << 2, "private_bytes": number(rng, 14) << 2}
+    packet["kernarg_address"] &= -16
+    found = {name: number(rng, bits) << shift for name, bits, shift in (
+        ("magic", 32, 0), ("code_base", 25, 7), ("code_words", 25, 0), ("registers", 7, 0), ("const_base", 25, 7),
+        ("const_bytes", 17, 0), ("trap_base", 25, 0), ("kernarg_words", 14, 0))}
+    setup = {name: number(rng, field.width) for name, field in queue_setup()}
+    warps = -(-sizes[0] * sizes[1] * sizes[2] // g.warp_size)
+    local = g.tb_slots * local_region_bytes(g, warps, packet["private_bytes"])
+    setup["local_stride"] = min((1 << 32) - 1, local + rng.choice((0, 1, number(rng, 32))))
+    return {"packet": packet, "found": found, "setup": setup}
+
+
+def spoilers(rng):
+    """Yield what changes a number that is judged: each bit of each, and now and then all of it."""
+    while True:
+        bits = [(part, name, bit) for part, shape in (("packet", DISPATCH), ("found", KERNEL_OBJECT))
+                for name, field in shape if name.rpartition("_")[0] in (
+                    "block", "threads", "private", "group", "code", "const", "trap", "kernarg") or name == "registers"
+                for bit in range(min(32, field.width))]
+        bits += [("setup", "local_stride", bit) for bit in range(32)]
+        for part, name, bit in rng.sample(bits, len(bits)):
+            def spoil(given, part=part, name=name, bit=bit):
+                given[part][name] ^= 1 << bit
+                if rng.random() < 0.1:
+                    given[part][name] = number(rng, bit + 1)
+            yield spoil
+
+
+def writes(g, packet, found, setup, slot, place):
+    """What is written, a register after the other, None in a cycle in which nothing is: address, data, and SMs."""
+    wanted = {(sm, name.partition(".")[2]): word % (1 << 32) for (sm, name), word in expected(
+        g, packet, found, setup, 0, place).items() if name in register_map()}
+    windows = [f"{end}[{k}]" for k in range(1, g.windows) for end in ("window_base", "window_end")]
+    names = ["code_base", "code_words", "grid_x", "grid_y", "grid_z", "block", "reciprocal_x", "reciprocal_y", "sizes",
+             "shared_bytes", "area_bytes", "local_bytes", "const_base", "const_bytes", "param_base", "param_bytes",
+             "window_base[0]", "window_end[0]", *windows, *(["trap_base"] if g.traps else []),
+             *(["entries"] if g.spare_entries else [])]
+    order = [(name, (1 << g.sms) - 1) for name in names]
+    for name in ("ccb_base", "local_base"):
+        order += [None] * (place * g.sms) + [(name, 1 << sm) for sm in range(g.sms)]
+    for one in order:
+        yield one and {"address": register_map()[f"kernel[{slot}].{one[0]}"].address,
+                       "data": wanted[one[1].bit_length() - 1, one[0]], "sms": one[1]}
+
+
+def descriptions(g, rng, packets, spoilt):
+    """Yield inputs and outputs while packets are described, of which so large a part are spoilt."""
+    nothing, spoils = {"done": 0, "registers.valid": 0}, spoilers(rng)
+    for _ in range(packets):
+        yield {"begin": 0, "registers.ready": rng.getrandbits(1)}, nothing
+        given = any_packet(g, rng)
+        if rng.random() < spoilt:
+            next(spoils)(given)
+        given |= {"slot": rng.randrange(g.kernel_slots), "place": rng.randrange(g.queue_capacity)}
+        yield given | {"begin": 1}, nothing
+        for cycle in range(5 * DIVISION):
+            yield {"begin": 0, "registers.ready": rng.getrandbits(1)} if cycle < 2 else {}, nothing
+        wrong, strange = judged(g, given["packet"], given["found"], given["setup"])
+        refused = wrong or strange
+        yield {}, {"done": int(refused), "registers.valid": 0} | (
+            {"wrong": int(wrong), "strange": int(strange)} if refused else {})
+        order = [] if refused else [*writes(g, **given)]
+        for place, write in enumerate(order):
+            last = int(place == len(order) - 1)
+            shown = {"registers.valid": 1, "registers.payload": write} if write else {"registers.valid": 0}
+            while write and rng.random() < 0.3:
+                yield {"registers.ready": 0}, shown | {"done": 0}
+            yield {"registers.ready": 1 if write else rng.getrandbits(1)}, shown | {"done": last} | (
+                {"wrong": 0, "strange": 0} if last else {})
+
+
+@pytest.mark.parametrize("name, entries, packets, spoilt", quick(
+    [("gtx480", 0, 4, 0), ("gtx480", 0, 250, 0), ("gtx480", 0, 600, 1), ("tiny", 5, 30, 0.3)], [("gtx480", 0, 4, 0)]))
+def test_every_cycle_is_that_of_a_model(name, entries, packets, spoilt):
+    g = preset(name).replace(sms=2, queues=1, entries=entries)
+    lockstep(component(KernelDescriber, g), descriptions(g, random.Random(packets), packets, spoilt))

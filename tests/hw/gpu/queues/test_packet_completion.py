@@ -9,7 +9,8 @@ import pytest
 from caesura.hw.arch.geometry import preset
 from caesura.hw.arch.packets import SIGNAL_END, SIGNAL_START, SIGNAL_VALUE
 from caesura.hw.gpu.queues.packet_completion import PAUSE_CYCLES, TRIES, PacketCompletion
-from support.hw.simulation import Simulator
+from support.hw.lockstep import lockstep, number
+from support.hw.simulation import Simulator, component
 from support.selection import quick
 
 G = preset("tiny").replace(sms=2, queues=1)
@@ -226,3 +227,191 @@ def test_a_memory_that_stays_away_holds_the_processor_for_a_bounded_time(gives_u
             (name, address >> 7) for name in ("take", "give", "told")]
 
     bench.run(testbench)
+
+
+class Model:
+    """Completes packets, a `yield` a cycle. What may come in the next cycle is known before it.
+
+    Attributes
+    ----------
+    given : dict
+        Inputs of the cycle, by name.
+    idle : bool
+        A packet may be begun.
+    acknowledged : bool
+        Memory may acknowledge a write.
+    likely : list of int
+        What memory may well hold where the value is read.
+    left : int
+        Words of it that have not been read.
+    """
+
+    def __init__(self, g):
+        self.g, self.given, self.idle, self.acknowledged, self.likely, self.left = g, {}, True, False, [], 2
+        self.insists, self.told, self.writing, self.written = False, None, False, False
+
+    def outputs(self, said=None):
+        """Return what is put out in this cycle: what is `said`, and nothing else."""
+        shown = {name: 0 for name in ("done", "refused", "uncertain", "job.valid", "word.ready", "order.take.valid",
+                                      "order.give.valid", "write_port.request.valid", "write_port.beat.valid")}
+        shown |= {"insists": int(self.insists), "write_port.ack.ready": int(self.writing)}
+        if self.written:
+            self.writing = self.written = False
+        if self.g.watches:
+            shown["wrote.valid"] = int(self.told is not None)
+            if self.told is not None:
+                shown["wrote.payload"] = self.told
+            if self.given["wrote.ready"]:
+                self.told = None
+        return shown | (said or {})
+
+    def end(self, gives=True, tells=True, refused=0, uncertain=0):
+        """Show how it ends; the segment of the signal is given back, and told."""
+        segment = self.given["signal"] >> 7
+        give = {"order.give.valid": 1, "order.give.segment": segment} if gives else {}
+        shown = self.outputs({"done": 1, "refused": refused, "uncertain": uncertain} | give)
+        if gives:
+            self.insists = False
+        if tells and self.g.watches:
+            self.told = segment
+        self.idle = True
+        yield shown
+
+    def write(self, offset, word):
+        """Write a word; return whether memory has taken it, in the cycle in which it says so."""
+        yield self.outputs()
+        self.writing = True
+        port, width = "write_port.", min(self.g.bus_bytes, 8)
+        request = {f"{port}request.valid": 1, f"{port}request.payload": {
+            "address": self.given["signal"] + offset, "extra_beats": 8 // width - 1}}
+        beats = [{f"{port}beat.valid": 1, f"{port}beat.payload": {
+            "data": word >> 8 * first & (1 << 8 * width) - 1, "strobe": (1 << width) - 1,
+            "last": int(first + width == 8)}} for first in range(0, 8, width)]
+        while not (self.acknowledged and self.given[f"{port}ack.valid"]):
+            shown = self.outputs(request | (beats[0] if beats else {}))
+            if self.given[f"{port}request.ready"]:
+                request = {}
+            if self.given[f"{port}beat.ready"]:
+                beats = beats[1:]
+            self.acknowledged = not request and not beats
+            yield shown
+        self.acknowledged, self.written = False, True
+        return not self.given[f"{port}ack.payload.error"]
+
+    def read(self, likely):
+        """Read the value; return it, None if memory has refused that."""
+        job = {"job.valid": 1, "job.payload": {"address": self.given["signal"] + SIGNAL_VALUE, "words": 2}}
+        self.likely, self.left, value, bad = likely, 2, 0, False
+        while not self.given["job.ready"]:
+            yield self.outputs(job)
+        yield self.outputs(job)
+        for k in range(2):
+            while not self.given["word.valid"]:
+                yield self.outputs({"word.ready": 1})
+            value |= self.given["word.payload"]["data"] << 32 * k
+            bad |= bool(self.given["word.payload"]["error"])
+            self.left -= 1
+            yield self.outputs({"word.ready": 1})
+        return None if bad else value
+
+    def complete(self):
+        """Complete a packet that has a signal."""
+        times = {SIGNAL_START: "start", SIGNAL_END: "cycle"}
+        for offset in times if self.given["timed"] else {}:
+            while offset == SIGNAL_START and self.told is not None:  # of the packet before
+                yield self.outputs()
+            if not (yield from self.write(offset, self.given[times[offset]])):
+                yield from self.end(gives=False, tells=self.given["give_up"], refused=1)
+                return
+            yield self.outputs()
+        while self.told is not None:
+            yield self.outputs()
+        take = {"order.take.valid": 1, "order.take.payload": self.given["signal"] >> 7}
+        while not self.given["order.take.ready"]:
+            yield self.outputs(take)
+        yield self.outputs(take)
+        value = yield from self.read([0, 1, 1 << 32])
+        if value is None:
+            yield from self.end(tells=self.given["give_up"], refused=1)
+            return
+        yield self.outputs()
+        less = value - 1 & WORD
+        if (yield from self.write(SIGNAL_VALUE, less)):
+            yield from self.end()
+        elif self.given["give_up"]:
+            yield from self.end(refused=1)
+        else:
+            shown = self.outputs()
+            self.insists = True
+            yield shown
+            yield from self.check(value, less)
+
+    def check(self, value, less):
+        """See what memory holds after it has refused the write of the value."""
+        for following in reversed(range(TRIES)):
+            now = yield from self.read([value, less])
+            if not self.given["give_up"] and now is None and following:
+                yield self.outputs()
+                for _ in range(PAUSE_CYCLES):
+                    if self.given["give_up"]:
+                        break
+                    yield self.outputs()
+                else:
+                    continue
+            if self.given["give_up"]:
+                yield from self.end(refused=1)
+            elif now == less:
+                yield from self.end()
+            elif now == value:
+                yield from self.end(tells=False, refused=1)
+            else:
+                yield from self.end(refused=1, uncertain=1)
+            return
+
+    def run(self):
+        """Complete the packets that are begun."""
+        while True:
+            begun = self.given["begin"]
+            self.idle = not begun
+            yield self.outputs()
+            if begun and self.given["signal"]:
+                yield from self.complete()
+            elif begun:
+                yield from self.end(gives=False, tells=False)
+
+
+def packets(g, rng, cycles):
+    """Yield any packets, with whatever memory answers, and what is to be put out."""
+    model, held = Model(g), {}
+    run = model.run()
+    for cycle in range(cycles):
+        if cycle % 1600 == 0:
+            often = rng.choice((0.3, 0.9))
+            bad, given_up = rng.choice((0, 0.3, 0.4)), rng.choice((0, 0, 0, 0.01, 0.3))
+            bad_check = rng.choice((0.2, 1))  # of the value, after its write was refused
+        begin = model.idle and rng.random() < 0.7
+        if begin:
+            held = {"signal": rng.choice([0, 64, 64 * number(rng, 26), 64 * number(rng, 26)]),
+                    "timed": rng.getrandbits(1), "start": number(rng, 64)}
+        if model.left == 2:
+            word = rng.choice([number(rng, 64), *2 * model.likely]) ^ (rng.random() < 0.1) << rng.randrange(64)
+        model.given = {
+            "begin": int(begin), **held, "cycle": number(rng, 64), "give_up": int(rng.random() < given_up),
+            "job.ready": int(rng.random() < often), "order.take.ready": int(rng.random() < often),
+            "word.valid": int(rng.random() < often), "word.payload": {
+                "data": word >> 32 * (model.left < 2) & 0xFFFFFFFF, "last": int(model.left == 1),
+                "error": int(rng.random() < (bad_check if len(model.likely) == 2 else bad))},
+            "write_port.request.ready": int(rng.random() < often), "write_port.beat.ready": int(rng.random() < often),
+            "write_port.ack.valid": int(model.acknowledged and rng.random() < often),
+            "write_port.ack.payload.error": int(rng.random() < bad)}
+        if g.watches:
+            model.given["wrote.ready"] = int(rng.random() < 0.5 * often)
+        shown = next(run)
+        yield model.given, shown
+
+
+@pytest.mark.parametrize("watches, width, cycles", quick(
+    [(3, 4, 600), (3, 4, 40000), (0, 8, 5000), (3, 8, 5000)], [(3, 4, 600)]))
+def test_every_cycle_is_that_of_a_model(watches, width, cycles):
+    g = G.replace(watches=watches, bus_bytes=width, bytes_per_cycle=4)
+    lockstep(component(PacketCompletion, g), packets(g, random.Random(width), cycles))

@@ -12,6 +12,8 @@ from caesura.hw.arch.commands import Command, KernelState
 from caesura.hw.arch.faults import CommandError
 from caesura.hw.arch.geometry import preset
 from caesura.hw.gpu.queues.queue_preemption import QueuePreemption
+from support.hw.lockstep import lockstep
+from support.hw.queue_preemption_model import Policy
 from support.hw.simulation import Simulator, component
 from support.selection import quick
 
@@ -19,6 +21,65 @@ G = preset("tiny").replace(sms=2, queues=4, queue_capacity=2)
 DEPTH = G.queue_capacity
 SLOTS = range(G.kernel_slots)
 STEPS, SHORT = 800, 175
+ERRORS, STATES = list(CommandError), list(KernelState)
+
+
+def any_inputs(g, rng, cycles):
+    """Yield any inputs, and what is to be put out: few kernels or many, in states that are alike or not, commands that
+    are carried out or others."""
+    policy, action = Policy(g), None
+    kernels = [{"started": 0, "slot": 0} for _ in range(g.flights)]
+    queues = [{"priority": 0, "stuck": 0, "roomless": 0} for _ in range(g.queues)]
+    states = [[KernelState.IDLE] * g.kernel_slots for _ in range(g.sms)]
+    errors = [[CommandError.NONE] * g.kernel_slots for _ in range(g.sms)]
+    every, bits = (1 << g.flights) - 1, [error for error in ERRORS if error.bit_count() == 1]
+
+    def some(share):
+        return int(rng.random() < share)
+
+    for cycle in range(cycles):
+        if cycle % 60 == 0:
+            present = rng.sample(range(g.flights), rng.choice((1, 2, 3, g.flights)))
+            usual = rng.sample(STATES, rng.choice((1, 2, 3, len(STATES)))) + [KernelState.PREEMPTED]
+            levels = rng.choice(((0, 1), (0, 1, 2), range(1 << 4)))
+            bad, hungry, looks = rng.choice((0, 0, 0.3, 0.7)), rng.choice((0, 0.1, 0.5)), rng.choice((0.3, 0.9))
+            enable, busy, brings = some(0.9), rng.choice((0.1, 0.5)), rng.choice((0.1, 0.5))
+        for f, kernel in enumerate(kernels):
+            if some(0.1):
+                kernel["started"] = int(f in present and rng.random() < 0.9)
+                kernel["slot"] = rng.randrange(g.kernel_slots)
+        for queue in queues:
+            queue["priority"] = rng.choice(levels) if some(0.1) else queue["priority"]
+            queue["roomless"] = some(hungry) if some(0.2) else queue["roomless"]
+            queue["stuck"] = some(0.3) if some(0.1) else queue["stuck"]
+        for k in range(g.kernel_slots):
+            together = rng.choice(usual) if some(0.6) else None
+            for i in range(g.sms) if some(busy) else ():
+                states[i][k] = rng.choice(usual) if together is None else together
+                errors[i][k] = rng.choice(bits + ERRORS) if some(bad) else CommandError.NONE
+        what = action if action and some(0.7) else {
+            "op": rng.choice([*Command, Command.KILL]), "kernel": rng.choice(present), "slot": 0, "checkpoint": some(0.2),
+            "whole": some(0.2)}
+        away = sum(flight.away << f for f, flight in enumerate(policy.flights))
+        given = {
+            "enable": enable, "keeps": some(0.5), "queues": [dict(queue) for queue in queues],
+            "kernels": [dict(kernel) for kernel in kernels], "states": [list(own) for own in states],
+            "errors": [list(own) for own in errors], "free": some(0.4), "again": some(0.1), "look": some(looks),
+            "remind": {"valid": some(0.1), "priority": rng.choice(levels)},
+            "done": {"valid": some(0.4), "accepted": some(0.7), "what": what},
+            "brought": rng.choice((away, every, away)) & rng.getrandbits(g.flights) if some(brings) else 0,
+            "discard": rng.getrandbits(g.flights) if some(0.1) else 0}
+        policy.look(given)
+        shown, vectors = policy.outputs()
+        action = policy.action()
+        yield given, shown | {name: sum(bool(flag) << f for f, flag in enumerate(flags))
+                              for name, flags in vectors.items()}
+        policy.step()
+
+
+@pytest.mark.parametrize("seed, cycles", quick([*itertools.product(range(2), [5000]), (2, 150)], [(2, 150)]))
+def test_every_cycle_is_that_of_a_model(seed, cycles):
+    lockstep(component(QueuePreemption, G), any_inputs(G, random.Random(seed), cycles))
 
 
 class Kernel:

@@ -65,6 +65,7 @@ def test_registers_are_those_of_a_model(queues):
     shown = {path: Value.cast(word) for path, word in dut.shown().items()}
     addresses = [MAP[path].address for path in model.words]
     others = [register.address for register in MAP.values()]
+    command = sum((1 << field.width) - 1 << field.offset for _, field in dut.policy.preempt.shape())
 
     async def bench(ctx):
         for _ in range(400):
@@ -82,6 +83,8 @@ def test_registers_are_those_of_a_model(queues):
             checkpoint = expected.pop("checkpoint")
             for name, fields in (("preempt", expected), ("checkpoint", checkpoint)):
                 assert policy[name] == dict.fromkeys(policy[name], 0) | fields
+                bits = ctx.get(Value.cast(getattr(dut.policy, name)))
+                assert bits & ~command == 0, "no other bits"
             assert {path: ctx.get(word) for path, word in shown.items()} == model.shown(statuses)
             await ctx.tick()
             if write:
