@@ -243,7 +243,8 @@ class Admission(wiring.Component):
                 with m.Elif(restored):
                     m.d.comb += [self.admitted.valid.eq(1), self.admitted.full.eq(1)]
                 with m.Elif(~leaving):
-                    m.d.sync += blocked.eq(blocked | (Const(1) << current.kernel))
+                    m.d.sync += blocked.eq(
+                        blocked & ~self.start | (Const(1) << current.kernel))
             with m.State("ENTER"):
                 if g.has_uncore:
                     self._claim(m, restored, current, enter)

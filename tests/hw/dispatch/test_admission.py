@@ -324,6 +324,43 @@ def test_a_kernel_that_begins_is_looked_at_though_the_one_before_found_no_room()
     simulate(dut, beside)
 
 
+@pytest.mark.parametrize("when", range(5))
+def test_a_kernel_that_begins_while_another_finds_no_room_is_looked_at(when):
+    """In whatever cycle of the other's attempt: one that was blocked before begins anew, and is not blocked."""
+    g = GEOMETRIES["2 TBs"]
+    dut = component(Admission, g)
+
+    async def offered(ctx, kernel, cycles, begins=None):
+        """Offer a TB of a kernel, and begin kernel 1 anew in a cycle."""
+        ctx.set(dut.eligible, 1 << kernel)
+        ctx.set(dut.next, {"kernel": kernel})
+        ctx.set(dut.next_valid, 1)
+        for cycle in range(cycles):
+            if ctx.get(dut.launching.valid):
+                ctx.set(dut.next_valid, 0)
+            ctx.set(dut.start, 2 if cycle == begins else 0)
+            await ctx.tick()
+        ctx.set(dut.start, 0)
+
+    async def bench(ctx):
+        for kernel, rows in ((0, 1), (1, g.register_rows)):
+            ctx.set(dut.kernels[kernel], {"registers": 4, "warps": 1, "threads": 8})
+            ctx.set(dut.footprints[kernel], {"rows": rows, "lines": 0})
+        ctx.set(dut.fresh.ready, 1)
+        await offered(ctx, 0, 20)
+        for name, vector in (("occupied", 1), ("warps_taken", 1), ("warp_count", 1)):
+            ctx.set(getattr(dut, name), vector)
+        await offered(ctx, 1, 20)
+        ctx.set(dut.eligible, 2)
+        assert ctx.get(dut.request) == 0, "it needs all rows, and one is taken"
+        ctx.set(dut.occupied, 3)  # no slot is left for another TB of kernel 0
+        await offered(ctx, 0, 8, when)
+        ctx.set(dut.eligible, 2)
+        assert ctx.get(dut.request) == 2
+
+    simulate(dut, bench)
+
+
 class Staying:
     """An SM of which every row of registers is taken: by TBs that run, and by what stays of preempted ones."""
 
@@ -585,7 +622,7 @@ class Machine:
         if k is None and rng.random() < 0.05:
             k = rng.randrange(self.g.kernel_slots)
         idle = self.model.state == "idle" or self.model.current["kernel"] != k
-        if k is not None and not self._tbs(k) and self.model.state != "full" and idle:
+        if k is not None and not self._tbs(k) and idle:
             given["eligible"] &= ~(1 << k)
             self.dying = None
             self.describe(k)
@@ -653,7 +690,7 @@ class Machine:
 
 KINDS = ("usual", "fills", "stuck", "packed")
 DEVICE = preset("tiny").replace(sms=2, warps=8, tb_slots=3, kernel_slots=3, entries=7, watches=2)
-MODELLED = {"5 TBs": (GEOMETRIES["5 TBs"], (*KINDS, "usual", "fills", "stuck")),
+MODELLED = {"5 TBs": (GEOMETRIES["5 TBs"], ("usual", "usual", "fills", "stuck")),
             "packed": (GEOMETRIES["5 TBs"], ("packed",)), "of a device": (DEVICE, KINDS)}
 
 
