@@ -58,8 +58,8 @@ def any_inputs(g, rng, cycles):
                 states[i][k] = rng.choice(usual) if together is None else together
                 errors[i][k] = rng.choice(bits + ERRORS) if some(bad) else CommandError.NONE
         what = action if action and some(0.7) else {
-            "op": rng.choice([*Command, Command.KILL]), "kernel": rng.choice(present), "slot": 0, "checkpoint": some(0.2),
-            "whole": some(0.2)}
+            "op": rng.choice([*Command, Command.KILL]) if some(0.5) else rng.getrandbits(4),
+            "kernel": rng.choice(present), "slot": 0, "checkpoint": some(0.2), "whole": some(0.2)}
         away = sum(flight.away << f for f, flight in enumerate(policy.flights))
         given = {
             "enable": enable, "keeps": some(0.5), "queues": [dict(queue) for queue in queues],
