@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from caesura.cache import cache_directory, digest, write_atomically
+from caesura.hw.export import ExportError
 
 from .equivalence import Verdict, equivalent
 from .one_step import OneStep
@@ -100,7 +101,10 @@ class _Prover:
     def verdict(self, fault: Fault) -> Verdict:
         if self._target.contract is None:
             return self._one_step().equivalent(fault.number)
-        return equivalent(self._target.bench.component(), self._mutated, fault.number, self._target.contract)
+        try:
+            return equivalent(self._target.bench.component(), self._mutated, fault.number, self._target.contract)
+        except ExportError:  # Yosys cannot prepare the two of them
+            return Verdict.UNDECIDED
 
 
 def _proof_texts() -> list[str]:
