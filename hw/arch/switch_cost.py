@@ -14,8 +14,8 @@ class SwitchCost:
     Attributes
     ----------
     cycles : int
-        A preempt counts from the request, or the end of its grace, until the SM's resources are free;
-        a checkpoint until all TBs run on; a resume until all TBs run.
+        A preempt counts from the request, or the end of its grace, until the SM's resources are
+        free; a checkpoint until all TBs run on; a resume until all TBs run.
     tbs : int
         TBs saved; 0 of a resume.
     saved_bytes : int

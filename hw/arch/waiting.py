@@ -1,5 +1,5 @@
-"""How the bounds of a preempt's waiting, its patience and its grace, are written in a program, a job file and on the
-command line."""
+"""How the bounds of a preempt's waiting, its patience and its grace, are written in a program, a
+job file and on the command line."""
 
 from __future__ import annotations
 

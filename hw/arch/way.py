@@ -1,7 +1,7 @@
 """How thread blocks (TBs) are taken off an SM: all options of a preempt as one value.
 
-Whatever asks for a preempt makes a `Way`: a call of the driver, a scheduler, a job file, the command
-line, a register write. `Way.refusal` alone decides what a machine can do and what goes together.
+Whatever asks for a preempt makes a `Way`: a call of the driver, a scheduler, a job file, the
+command line, a register write. `Way.refusal` alone decides what a machine can do and what goes together.
 """
 
 from __future__ import annotations
@@ -119,8 +119,8 @@ class Way:
             What the user knows options by, where that is another name.
         """
         if self.mechanism not in mechanisms_of(g):
-            return (f"this machine ({g.name}) has no mechanism {self.mechanism.label!r}: its geometry "
-                    "says tb_compressor = false; choose another mechanism")
+            return (f"this machine ({g.name}) has no mechanism {self.mechanism.label!r}: its "
+                    "geometry says tb_compressor = false; choose another mechanism")
         for name, (feature, lack, remedy) in _NEEDS.items():
             given = self.grace_cycles if name == "grace" else getattr(self, name)
             if given and not getattr(g, feature):
@@ -136,27 +136,29 @@ class Way:
         names : mapping of str to str, optional
             As of `refusal`.
         """
-        for name, given in (("patience", 0 if self.patience is None else self.patience), ("grace", self.grace)):
+        patience = 0 if self.patience is None else self.patience
+        for name, given in (("patience", patience), ("grace", self.grace)):
             if waiting_cycles(given) is None:
                 return f"{name} {given!r}: {WANTED}"
         if not self.mechanism.has(Capability.STOPS_AT_POINTS):
             label = f"mechanism {self.mechanism.label!r}"
             if self.patience is not None:
-                return (f"{label} does not wait for preemption points: it takes no patience; leave it "
-                        "out, or choose another mechanism")
+                return (f"{label} does not wait for preemption points: it takes no patience; "
+                        "leave it out, or choose another mechanism")
             if self.trap:
-                return (f"{label} does not go with {_called('trap', names)}: its warps stop at once, "
-                        "and not in a routine; give one of them")
+                return (f"{label} does not go with {_called('trap', names)}: its warps stop at "
+                        "once, and not in a routine; give one of them")
         for one, other, why in _CLASHES:
             if getattr(self, one) and getattr(self, other):
-                return (f"{_called(one, names)} does not go with {_called(other, names)}: {why}; give "
-                        "one of them")
+                return (f"{_called(one, names)} does not go with {_called(other, names)}: {why}; "
+                        "give one of them")
         return ""
 
     @property
     def fields(self) -> dict[str, int]:
         """Fields of register ``command``: mechanism and `FLAGS`."""
-        return {"mechanism": int(self.mechanism)} | {name: int(getattr(self, name)) for name in FLAGS}
+        flags = {name: int(getattr(self, name)) for name in FLAGS}
+        return {"mechanism": int(self.mechanism), **flags}
 
     @classmethod
     def from_fields(cls, fields: Mapping[str, int], patience: int, grace: int) -> Way | None:
