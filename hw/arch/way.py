@@ -1,7 +1,8 @@
 """How thread blocks (TBs) are taken off an SM: all options of a preempt as one value.
 
 Whatever asks for a preempt makes a `Way`: a call of the driver, a scheduler, a job file, the
-command line, a register write. `Way.refusal` alone decides what a machine can do and what goes together.
+command line, a register write. `Way.refusal` alone decides what a machine can do and what goes
+together.
 """
 
 from __future__ import annotations
