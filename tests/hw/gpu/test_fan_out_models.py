@@ -9,7 +9,7 @@ from caesura.hw.arch.geometry import preset
 from caesura.hw.gpu.command_fan_out import CommandFanOut
 from caesura.hw.gpu.device_events import DeviceEvents
 from caesura.hw.gpu.register_fan_out import RegisterFanOut
-from support.hw.fan_out_models import Commands, Events, Registers, accesses, commands, happenings
+from support.hw.fan_out_models import Commands, Events, Registers, accesses, commands, episodes, happenings
 from support.hw.lockstep import lockstep
 from support.hw.simulation import component
 from support.selection import quick
@@ -25,12 +25,13 @@ def test_commands_go_where_a_model_says(name, cycles):
         component(CommandFanOut, g), random.Random(name), cycles, Commands(g)))
 
 
+@pytest.mark.parametrize("given", [happenings, episodes], ids=lambda given: given.__name__)
 @pytest.mark.parametrize("name, cycles", quick(
-    [*itertools.product(["two kernels", "four", "no counters"], (60, 1500))], [SHORT]))
-def test_events_are_those_of_a_model(name, cycles):
+    [*itertools.product(["two kernels", "four", "no counters"], (60, 6000))], [SHORT]))
+def test_events_are_those_of_a_model(name, cycles, given):
     two, plain = G.replace(kernel_slots=2), G.replace(profile=False)
     dut = component(DeviceEvents, g := {"two kernels": two, "four": G, "no counters": plain}[name])
-    lockstep(dut, happenings(dut, random.Random(name), cycles, Events(g)))
+    lockstep(dut, given(dut, random.Random(name), cycles, Events(g)))
 
 
 @pytest.mark.parametrize("name, cycles", quick(

@@ -10,7 +10,7 @@ from caesura.sim.golden.device import combined, common_state
 
 from .lockstep import noise
 
-__all__ = ["Commands", "Events", "Registers", "accesses", "commands", "happenings"]
+__all__ = ["Commands", "Events", "Registers", "accesses", "commands", "episodes", "happenings"]
 
 MAP, DEVICE = register_map(), device_register_map()
 IDLE, PREEMPTING, PREEMPTED, FINISHED = (
@@ -230,6 +230,59 @@ def happenings(dut, rng, cycles, model):
                           "kind": rng.choice(kinds)} for _ in range(g.sms)],
             "faults": rng.choice([0, 0, rng.getrandbits(g.sms)]), "refused": int(rng.random() < 0.1),
             "clear": rng.choice([0, 0xFFFF_FFFF, rng.getrandbits(32)])}
+        yield given, model.outputs(given)
+        model.step(given)
+
+
+class Episode:
+    """A kernel that is switched on some SMs for some cycles, and where that leaves it."""
+
+    def __init__(self, g, rng, together):
+        resuming = KernelState.RESUMING
+        self.state = rng.choice([PREEMPTING, PREEMPTING, resuming, resuming, KernelState.KILLING, KernelState.ADOPTING])
+        self.left = together if rng.random() < 0.5 else rng.choice((1, 2, 3, 6))
+        self.sms = [i for i in range(g.sms) if rng.random() < 0.7]
+        self.kinds = rng.sample(list(Switch), rng.randint(1, 3))
+        self.took = rng.choice([(1 << g.sms) - 1, rng.getrandbits(g.sms), 0])
+        self.ends = rng.choice([(PREEMPTED,), (FINISHED,), (KernelState.RUNNING,), (PREEMPTED, FINISHED),
+                                (PREEMPTED, KernelState.RUNNING), (IDLE,), tuple(KernelState)])
+        self.fails = rng.random() < 0.2
+
+
+def episodes(dut, rng, cycles, model):
+    """Yield kernels that are switched one after the other, or several at once, with a rest between: nothing else
+    changes, so that how a switch ended on the SMs decides what is counted."""
+    g, whole = dut.geometry, 7
+    states, running = states_of(rng, g), [None] * g.kernel_slots
+    members, took = [whole] * g.kernel_slots, [whole] * g.kernel_slots
+    together = 1
+    for _ in range(cycles):
+        together = together - 1 or rng.randint(2, 9)
+        errors = [[CommandError.NONE] * g.kernel_slots for _ in range(g.sms)]
+        switched = [{"valid": 0, "kernel": rng.randrange(g.kernel_slots), "kind": rng.choice(list(Switch))}
+                    for _ in range(g.sms)]
+        for k, episode in enumerate(running):
+            if episode is None:
+                if rng.random() < 0.3:
+                    episode = running[k] = Episode(g, rng, together)
+                    took[k], members[k] = episode.took, rng.choice([whole, whole, rng.getrandbits(g.sms), 0])
+                    for i in episode.sms:
+                        states[i][k] = episode.state
+                continue
+            for i in range(g.sms):
+                if rng.random() < 0.2 and not switched[i]["valid"]:
+                    switched[i] = {"valid": 1, "kernel": k, "kind": rng.choice(episode.kinds)}
+            episode.left -= 1
+            if episode.left > 0:
+                continue
+            if episode.fails:
+                errors[rng.randrange(g.sms)][k] = rng.choice(list(CommandError))
+            for i in episode.sms:
+                states[i][k] = rng.choice(episode.ends)
+            running[k] = None
+        given = {"states": [list(each) for each in states], "members": list(members), "took": list(took),
+                 "errors": errors, "switched": switched, "faults": rng.choice([0, 0, rng.getrandbits(g.sms)]),
+                 "refused": int(rng.random() < 0.02), "clear": rng.choice([0, 0xFFFF_FFFF, rng.getrandbits(32)])}
         yield given, model.outputs(given)
         model.step(given)
 
