@@ -203,9 +203,9 @@ class Sequencer(wiring.Component):
                                  ("ccb_base", "area_bytes", "registers", "warps")]
                     m.d.sync += [s[name].eq(wanted[name]) for name in (
                         "kernel", "again", "adopt", "evict", "options")]
-                    if g.traps:  # a kernel without routines stops at its points
-                        m.d.sync += s.options.trap.eq(
-                            wanted.options.trap & kernel.trap_base.any())
+                    # A kernel without routines stops at its points.
+                    m.d.sync += s.options.trap.eq(
+                        wanted.options.trap & kernel.trap_base.any() if g.traps else 0)
                     if g.watches:
                         m.d.sync += s.yields.eq(wanted.yields)
                     if g.grace:
