@@ -14,16 +14,19 @@ def accepted_command(g: Geometry) -> data.StructLayout:
     """Constants of a command.
 
     `again`: a later pass of a resume. `adopt`: neither preempt nor resume. `evict`: what has stayed
-    of a TB is saved. `options`: how a preempt is carried out; its `trap` is 0 for a kernel without
-    preemption routines. `grace_used`: by a preempt, in cycles, before it was taken.
-    `yields`: TBs leave or come back by themselves; only with `Geometry.watches`.
+    of a TB is saved. `options`: how a preempt is carried out. Its `trap`, which a machine without
+    traps does not keep, is 0 for a kernel without preemption routines. `grace_used`: by a preempt,
+    in cycles, before it was taken. `yields`: TBs leave or come back by themselves; only with
+    `Geometry.watches`.
     `lines` is the shared memory of a TB in 128-byte lines, `allocated` has a bit for each of a
     thread's `registers`, `generation` is the one that a preempt writes; a row of the encoding table
     has `row_words` words.
     """
+    options = {name: shape for name, shape in preempt_options(g).members.items()
+               if g.traps or name != "trap"}
     return data.StructLayout({
         "kernel": below(g.kernel_slots), "again": 1, "adopt": 1, "evict": 1,
-        "options": preempt_options(g), "grace_used": 32, "generation": 32,
+        "options": data.StructLayout(options), "grace_used": 32, "generation": 32,
         "ccb_base": ADDRESS_BITS, "area_bytes": 32, "registers": 7, "warps": 6,
         "lines": range(g.shared_lines + 1), "allocated": MAX_REGISTERS,
         **({"yields": 1} if g.watches else {}), "row_words": range(MAX_ROW_WORDS + 1),

@@ -202,10 +202,12 @@ class Sequencer(wiring.Component):
                     m.d.sync += [s[name].eq(kernel[name]) for name in
                                  ("ccb_base", "area_bytes", "registers", "warps")]
                     m.d.sync += [s[name].eq(wanted[name]) for name in (
-                        "kernel", "again", "adopt", "evict", "options")]
-                    # A kernel without routines stops at its points.
-                    m.d.sync += s.options.trap.eq(
-                        wanted.options.trap & kernel.trap_base.any() if g.traps else 0)
+                        "kernel", "again", "adopt", "evict")]
+                    m.d.sync += [s.options[name].eq(wanted.options[name])
+                                 for name in s.options.shape().members]
+                    if g.traps:  # a kernel without routines stops at its points
+                        m.d.sync += s.options.trap.eq(
+                            wanted.options.trap & kernel.trap_base.any())
                     if g.watches:
                         m.d.sync += s.yields.eq(wanted.yields)
                     if g.grace:

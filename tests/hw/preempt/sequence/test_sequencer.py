@@ -33,7 +33,7 @@ def accepted_of(g, kernel, command):
             "grace_used", "spared", "in_place", "evict", *(("newcomer", "newcomer_tbs") if g.in_place else ()))
     return {**{name: kernel[name] for name in ("registers", "warps", "ccb_base", "area_bytes")},
             **{name: command[name] for name in same},
-            "trap": command["trap"] and kernel["trap_base"] != 0 if g.traps else command["trap"],
+            **({"trap": command["trap"] and kernel["trap_base"] != 0} if g.traps else {}),
             "lines": -(-kernel["shared_bytes"] // 128), "row_words": row_words(kernel["registers"])}
 
 
