@@ -172,8 +172,8 @@ class CommandProcessorModel:
         self.g = g
         self.queue = EngineQueueModel(g, AGAIN_CYCLES, TRIES, REST_CYCLES)
         room = ("newcomer", "newcomer_tbs") if g.in_place else ()
-        self.queue.parameters = {k: dict.fromkeys((*FLAGS, "mechanism", "spared", "patience", "grace", *room), 0)
-                                 for k in range(g.kernel_slots)}
+        names = (*FLAGS, "mechanism", "spared", "patience", "grace", *room)
+        self.queue.parameters |= {k: dict.fromkeys(names, 0) for k in range(g.kernel_slots)}
         self.slots = [_Slot(g) for _ in range(g.kernel_slots)]
         self.result: Any = None  # of the command that the engine has ended, until it counts
         self.withdrawn = False
@@ -286,7 +286,7 @@ class CommandProcessorModel:
         if given["valid"]:
             self.error = error
         for k in begins:
-            self.footprints[k] = size
+            self.footprints[k] = size  # pyright: ignore
         self.slots = after
         return said
 

@@ -1,6 +1,8 @@
 """What becomes of commands, events and accesses of registers of a device of several SMs, written from the documentation
 of `CommandFanOut`, `DeviceEvents` and `RegisterFanOut`; and inputs of these."""
 
+from typing import Any
+
 from caesura.hw.arch.commands import REFUSED, Command, KernelState, Switch
 from caesura.hw.arch.faults import CommandError
 from caesura.hw.arch.registers import ADDRESS_BITS, Combine, device_register_map, register_map
@@ -43,7 +45,8 @@ class Commands:
 
     def judged(self, given):
         """Return why a command is refused, the SMs that it is passed to, and what each is passed."""
-        g, fields = self.g, MAP["command"].unpack(given["word"])
+        g = self.g
+        fields: Any = MAP["command"].unpack(given["word"])
         op, kernel, everyone = fields["op"], fields["kernel"], (1 << self.g.sms) - 1
         states = [pick(each, kernel) for each in given["states"]]
         mask = everyone if op == Command.RELEASE else given["mask"]
@@ -74,7 +77,8 @@ class Commands:
 
     def step(self, given):
         error, targets, _ = self.judged(given)
-        fields, accepted = MAP["command"].unpack(given["word"]), given["accepted"]
+        accepted = given["accepted"]
+        fields: Any = MAP["command"].unpack(given["word"])
         op, kernel = fields["op"], fields["kernel"]
         if given["valid"] and given["asked"]:
             self.error = error or (CommandError.NONE if targets else CommandError.NOT_RUNNING)

@@ -333,7 +333,7 @@ class QueueStatesModel:
         depth = self.g.queue_capacity
         for name, op in COMMANDS.items():
             for f, kernel in enumerate(self.kernels):
-                if name in kernel.reasons(self.off[f // depth], self.needed[f // depth]) and (
+                if name in [*kernel.reasons(self.off[f // depth], self.needed[f // depth])] and (
                         name == "unadopt" or not kernel.tried):
                     return {"op": op, "kernel": f, "slot": kernel.slot, "checkpoint": int(name == "checkpoint"),
                             "whole": int(name == "evict")}

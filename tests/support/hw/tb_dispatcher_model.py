@@ -1,5 +1,7 @@
 """Which TB each SM of a device gets: a model of `TbDispatcher`, written from its documentation; and inputs of it."""
 
+from typing import Any
+
 from caesura.hw.gpu.tb_dispatcher import LeastLoaded
 
 from .lockstep import noise, number
@@ -124,7 +126,7 @@ def happenings(dut, rng, cycles, model):
         if rng.random() < 0.05:
             rate, busy, focus = rng.choice((0.0, 0.1, 0.2, 0.6)), rng.choice((0.2, 0.5, 1.0)), rng.choice(kernels)
             anew = rng.choice((0.02, 0.1, 0.3))
-        inputs = {"grids": grids} if not cycle else {}
+        inputs: dict[str, Any] = {"grids": grids} if not cycle else {}
         if rng.random() < 0.1:
             i, k = rng.randrange(g.sms), kernel()
             grids[i][k] = inputs[f"grids.{i}.{k}"] = any_grid(rng)
