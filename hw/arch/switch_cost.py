@@ -1,4 +1,4 @@
-"""What it took to take thread blocks (TBs) off an SM, or to bring them back."""
+"""The cost of taking thread blocks (TBs) off an SM, or of bringing them back."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ __all__ = ["SwitchCost"]
 
 @dataclass(frozen=True)
 class SwitchCost:
-    """What a preempt, a checkpoint or a resume took.
+    """The cost of a preempt, a checkpoint or a resume.
 
     Attributes
     ----------

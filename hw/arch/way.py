@@ -29,7 +29,7 @@ _NEEDS = {
     "in_place": ("in_place", "keeps nothing in place", "leave {} out"),
     "trap": ("traps", "has no traps", "leave {} out"),
 }
-"""What the geometry has to have for an option, what a machine without it lacks, and what to do."""
+"""An option needs a feature of the geometry; the texts say what a machine lacks, and what to do."""
 
 _CLASHES = (
     ("restart", "checkpoint", "a base is saved of thread blocks that run on"),
@@ -117,7 +117,7 @@ class Way:
         g : Geometry
             Of the machine.
         names : mapping of str to str, optional
-            What the user knows options by, where that is another name.
+            The names that the user gave options, where they differ.
         """
         if self.mechanism not in mechanisms_of(g):
             return (f"this machine ({g.name}) has no mechanism {self.mechanism.label!r}: its "
@@ -181,5 +181,5 @@ class Way:
 
 
 def _called(name: str, names: Mapping[str, str] | None) -> str:
-    """Return what the user knows an option by."""
+    """Return the name that the user gave an option."""
     return (names or {}).get(name, name)

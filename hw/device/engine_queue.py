@@ -53,7 +53,7 @@ class EngineQueue(wiring.Component):
     Attributes
     ----------
     write : In(valid, kernel, options, patience, grace)
-        What a kernel's commands are carried out with from now on.
+        Options, patience and grace of a kernel's commands from now on.
     preempts, resumes : Signal(kernel_slots), in
         Vectors: kernels of which a preempt, or a pass of a resume, is wanted.
     adopts : Signal(kernel_slots), in

@@ -135,20 +135,25 @@ class RunOptions:
 
     @property
     def plan_options(self) -> dict[str, Any]:
-        """The options given that say what a preemption is besides its way, as fields of a `PreemptionSpec`."""
+        """The options given that say when and for what, as fields of a `PreemptionSpec`."""
         if self.checkpoint is not None and self.announced is not None:
             raise click.UsageError("give one of --checkpoint and --announced; the latter chooses when bases are saved")
         given: dict[str, Any] = {name: True for name in ("newcomer", "gang") if getattr(self, name)}
         if self.checkpoint is not None or self.announced is not None:
             given |= {"checkpoint": self.checkpoint, "announced": self.announced}
-        if self.other:
-            given |= {"other": self.other, "size": self.inputs[0], "seed": self.inputs[1] + 1,
-                      "job": load_job(self.other_job) if self.other_job else None}
         return given
+
+    def neighbour(self) -> dict[str, Any]:
+        """Return the options given that say what runs meanwhile, as fields of a `PreemptionSpec`; its job is read."""
+        if not self.other:
+            return {}
+        job = load_job(self.other_job) if self.other_job else None
+        given = {"other": self.other, "size": self.inputs[0], "seed": self.inputs[1] + 1, "job": job}
+        return given | ({"nested": job.preemptions} if job else {})
 
     @property
     def names(self) -> dict[str, str]:
-        """What messages call the options that were given here."""
+        """The options given, as messages name them, by the names of fields."""
         names = {name: f"--{name.replace('_', '-')}" for name in (*self.way_options, *self.plan_options)}
         return names | ({"trap": "--routines"} if self.routines else {})
 
@@ -280,16 +285,15 @@ def _preemptions(o: RunOptions, job: JobFile | None, always: bool) -> tuple[Pree
 
     With `always`, and neither, there is one whose moment is not known yet: at cycle -1.
     """
-    way, more = o.way_options, o.plan_options
-    if more.get("job"):
-        more["nested"] = more["job"].preemptions
+    way, more = o.way_options, o.plan_options | o.neighbour()
     planned = job.preemptions if job else ()
     if o.at or (always and not planned):
         planned = tuple(PreemptionSpec(at=at, way=Way(**way), **more) for at in o.at or (-1,))
     else:
         planned = tuple(dataclasses.replace(spec, way=spec.way.but(**way), **more) for spec in planned)
+    names = o.names
     for spec in planned:
-        if why := spec.clash(o.names):
+        if why := spec.clash(names):
             raise click.UsageError(why)
     if not planned:
         if way or more:

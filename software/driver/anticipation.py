@@ -55,7 +55,7 @@ class Anticipator:
         self._preemption, self._time = preemption, time
 
     def anticipate(self, launch: Launch, cycles: int, way: Way, *, settled: int, max_cycles: int) -> Anticipation:
-        """Let a launch run until it is due, and save bases; see `Device.anticipate`."""
+        """Let a launch run until it is due, and save bases in a way with `checkpoint`; see `Device.anticipate`."""
         announced, settled = whole_number(cycles, "cycles"), whole_number(settled, "settled")
         limit = whole_number(max_cycles, "max_cycles")
         check_machine(launch.device.geometry, way)
@@ -71,7 +71,7 @@ class Anticipator:
                    if tb.launch_id not in saved and (tb.launch_id in known or tb.instructions >= settled)
                    and _outlasts(tb, max(left, estimate.switch_cycles))]
             if due:
-                self._preemption.begin_preempt(launch, way.but(checkpoint=True), due)
+                self._preemption.begin_preempt(launch, way, due)
                 if report := self._preemption.finish_preempt(launch, limit):
                     reports.append(report)
                     saved |= {*due}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from caesura.hw.arch.context import Mechanism
@@ -79,15 +80,15 @@ def _check_known(call: str, options: dict[str, Any], known: tuple[str, ...]) -> 
         raise DriverError(f"{call}: no option {unknown[0]!r}; there are {', '.join(known)}")
 
 
-def check_machine(g: Geometry, way: Way) -> None:
-    """Check that a machine can preempt in a way.
+def check_machine(g: Geometry, way: Way, names: Mapping[str, str] | None = None) -> None:
+    """Check that a machine can preempt in a way; `names` are as of `Way.refusal`.
 
     Raises
     ------
     DriverError
         If it cannot.
     """
-    if why := way.refusal(g):
+    if why := way.refusal(g, names):
         raise DriverError(why)
 
 
@@ -99,9 +100,7 @@ def check_launch(launch: Launch, way: Way, newcomer: Launch | None) -> None:
     DriverError
         If the machine, the kernel or an earlier preempt of the launch does not allow it.
     """
-    names = {"in_place": "newcomer"} if newcomer is not None else {}
-    if why := way.refusal(launch.device.geometry, names):
-        raise DriverError(why)
+    check_machine(launch.device.geometry, way, None if newcomer is None else {"in_place": "newcomer"})
     name = launch.kernel.image.name
     if way.restart and launch.not_restartable:
         raise DriverError(f"the thread blocks of kernel {name!r} cannot begin anew: {launch.not_restartable}; leave "

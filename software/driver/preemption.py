@@ -83,7 +83,7 @@ class PreemptReport:
 
     @property
     def cost(self) -> SwitchCost | None:
-        """What it took, None if the counters are not of it."""
+        """The cost; None if the counters are of another command."""
         return SwitchCost(self.save_cycles, self.tbs, self.saved_bytes) if self.counted else None
 
     @property
@@ -119,7 +119,7 @@ class ResumeReport:
 
     @property
     def cost(self) -> SwitchCost | None:
-        """What it took, None if the counters are not of it."""
+        """The cost; None if the counters are of another command."""
         return SwitchCost(self.restore_cycles) if self.counted else None
 
 

@@ -19,7 +19,7 @@ from .simulated_time import SimulatedTime
 __all__ = ["Queues"]
 
 _FIELDS = ("mechanism", "scramble", "incremental", "in_place", "trap")
-"""What register ``queue_preempts`` says of a way."""
+"""Fields of a way that register ``queue_preempts`` holds."""
 
 
 class Queues:

@@ -70,7 +70,7 @@ class PreemptionSpec:
     times : int
         Most requests, 0 for no limit.
     way : hw.arch.way.Way
-        How. Of the requests that follow a base, only what was written since is saved.
+        How. A request that follows a base saves only what was written since.
     other, size, seed : str, str, int
         The shipped kernel that runs meanwhile, or ``hostile``, with the size and seed of its job.
     job : JobFile or None
@@ -124,7 +124,7 @@ class PreemptionSpec:
         ----------
         g : Geometry
         names : mapping of str to str, optional
-            What the user knows options by, where that is another name than the job file's key.
+            The names that the user gave options, where they differ from the job file's keys.
         """
         return self.asked.refusal(g, self._called(names))
 
@@ -133,7 +133,7 @@ class PreemptionSpec:
         return self.asked.clash(self._called(names))
 
     def _called(self, names: Mapping[str, str] | None) -> dict[str, str]:
-        """Return what the user knows the options of `asked` by."""
+        """Return the names that the user gave the options of `asked`."""
         called = dict(names or {})
         if self.newcomer and not self.way.in_place:
             called["in_place"] = called.get("newcomer", "newcomer")

@@ -12,7 +12,8 @@ from caesura.hw.arch.registers import UNLIMITED_GRACE
 from caesura.hw.device.command_processor import CommandProcessor
 from caesura.hw.device.memory_refusals import AGAIN_CYCLES, TRIES
 from support.hw.command_driver import FITTING, G, drive
-from support.hw.command_processor_model import FLAGS, CommandProcessorModel
+from support.hw.command_processor_model import CommandProcessorModel
+from support.hw.engine_queue_model import FLAGS
 from support.hw.lockstep import lockstep, number
 from support.hw.simulation import component
 from support.selection import quick

@@ -7,7 +7,7 @@ import pytest
 from caesura.hw.arch.geometry import preset
 from caesura.hw.device import memory_refusals
 from caesura.hw.device.engine_queue import EngineQueue
-from support.hw.engine_queue_model import EngineQueueModel
+from support.hw.engine_queue_model import FLAGS, EngineQueueModel
 from support.hw.lockstep import lockstep, number
 from support.hw.options import nested
 from support.hw.stream_bench import simulate
@@ -75,8 +75,7 @@ class World:
 
     def write(self):
         rng, g = self.rng, self.g
-        flags = {name: rng.getrandbits(1) for name in (
-            "scramble", "gang", "restart", "checkpoint", "incremental", "in_place", "trap")}
+        flags = {name: rng.getrandbits(1) for name in FLAGS}
         room = {"newcomer": rng.getrandbits(4), "newcomer_tbs": rng.getrandbits(6)} if g.in_place else {}
         return rng.randrange(g.kernel_slots), {
             **flags, **room, "mechanism": rng.randrange(4), "patience": rng.getrandbits(32),

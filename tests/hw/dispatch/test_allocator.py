@@ -7,6 +7,7 @@ import pytest
 from caesura.hw.arch.room import first_fit
 from caesura.hw.dispatch.allocator import AllocationTable
 from support.hw.lockstep import lockstep
+from support.hw.range_models import RangeTable
 from support.hw.simulation import Simulator, component
 from support.selection import quick
 
@@ -124,44 +125,9 @@ def test_a_range_becomes_anothers_though_its_owner_lets_go_in_that_cycle():
     simulator.run()
 
 
-class Model:
-    """Rows in their places, and a search."""
-
-    def __init__(self, capacity, entries):
-        self.capacity, self.searching, self.size = capacity, False, 0
-        self.rows = [dict.fromkeys(("valid", "owner", "start", "size"), 0) for _ in range(entries)]
-        self.outputs = {"done": 0, "fits": 0, "start": 0}
-
-    def search(self, request):
-        told = self.outputs
-        end = told["start"] + self.size
-        overlaps = [row["start"] + row["size"] for row in self.rows if row["valid"] and self.size
-                    and row["start"] < end and told["start"] < row["start"] + row["size"]]
-        if request["valid"]:
-            self.size, self.searching = request["size"], True
-            told |= {"start": 0, "done": 0}
-        elif self.searching and (end > self.capacity or not overlaps):
-            self.searching = False
-            told |= {"done": 1, "fits": end <= self.capacity}
-        elif self.searching:
-            told["start"] = overlaps[0]
-
-    def step(self, given):
-        insert, move = given["insert"], given["move"]
-        self.search(given["request"])
-        place = next((k for k, row in enumerate(self.rows) if not row["valid"]), None)
-        for row in self.rows:
-            if move["valid"] and row["valid"] and row["owner"] == move["owner"]:
-                row["owner"] = move["to"]
-            elif row["valid"] and given["release"] >> row["owner"] & 1:
-                row["valid"] = 0
-        if insert["valid"] and insert["size"] and place is not None:
-            self.rows[place] = dict(insert)
-
-
 def traffic(rng, capacity, owners, entries, cycles):
     """Yield ranges that come and go, all entries of the table full or none, and searches at any time."""
-    model = Model(capacity, entries)
+    model = RangeTable(capacity, entries)
     for cycle in range(cycles):
         start = rng.randint(0, capacity)
         size = rng.choice([rng.randint(0, capacity - start), min(1, capacity - start)])
@@ -172,8 +138,10 @@ def traffic(rng, capacity, owners, entries, cycles):
             "release": 1 << rng.randrange(owners) if rng.random() < (0.04 if filling else 0.4) else 0,
             "move": {"valid": int(rng.random() < 0.1), "owner": rng.randrange(owners), "to": rng.randrange(owners)},
             "request": {"valid": int(rng.random() < 0.2), "size": rng.choice([0, 1, 2, rng.randint(0, capacity)])}}
-        yield given, {**model.outputs, "table": [dict(row) for row in model.rows]}
-        model.step(given)
+        yield given, {"done": model.done, "fits": model.fits, "start": model.start, "table": list(model.rows)}
+        request, insert = given["request"], given["insert"]
+        model.step(request["size"] if request["valid"] else None, insert if insert["valid"] else None,
+                   given["release"], given["move"])
 
 
 @pytest.mark.parametrize("capacity, owners, entries", quick([(16, 2, 4), (13, 5, 10)], [(16, 2, 4)]))

@@ -8,6 +8,7 @@ from caesura.hw.arch.room import Range, cheapest_fit, make_room
 from caesura.hw.dispatch.cheapest_fit import CheapestFit
 from caesura.hw.dispatch.room_planner import RangePlanner
 from support.hw.lockstep import lockstep
+from support.hw.range_models import CheapestSearch
 from support.hw.simulation import Simulator, component
 from support.selection import quick
 
@@ -110,35 +111,9 @@ def test_a_plan_makes_the_room_that_the_model_makes(capacity, owners):
     run(dut, bench)
 
 
-class Search:
-    """A search, place by place."""
-
-    def __init__(self, capacity, most):
-        self.capacity, self.most, self.size, self.number, self.best = capacity, most, 0, 0, 0
-        self.outputs = {"done": 0, "fits": 0, "start": 0, "leave": 0}
-
-    def step(self, taken, request):
-        told = self.outputs
-        if request["valid"]:
-            self.size, self.number = request["size"], 0
-            told |= {"done": 0, "fits": 0}
-        elif not told["done"]:
-            behind = taken[self.number] if self.number < self.most else {"valid": 1, "start": 0, "size": 0}
-            at = behind["start"] + behind["size"]
-            there = [k for k, row in enumerate(taken) if row["valid"] and self.size
-                     and row["start"] < at + self.size and at < row["start"] + row["size"]]
-            possible = at + self.size <= self.capacity and all(taken[k]["movable"] for k in there)
-            if behind["valid"] and possible and (
-                    not told["fits"] or (len(there), at) < (self.best, told["start"])):
-                self.best = len(there)
-                told |= {"fits": 1, "start": at, "leave": sum(1 << k for k in there)}
-            told["done"] = int(self.number == self.most)
-            self.number += 1
-
-
 def searches(rng, capacity, most, cycles):
     """Yield searches among ranges and junk, some of which are dropped."""
-    model, taken, left = Search(capacity, most), [], 0
+    model, taken, left = CheapestSearch(capacity), [], 0
     for _ in range(cycles):
         request = {"valid": int(left == 0), "size": rng.choice([0, 1, rng.randint(1, capacity), rng.randint(
             1, 1 + capacity // 3)])}
@@ -150,8 +125,9 @@ def searches(rng, capacity, most, cycles):
                       for _, each in random_ranges(rng, capacity, most)]
             taken = rng.sample(ranges + junk[len(ranges):], most)
         left -= 1
-        yield {"taken": taken, "request": request}, dict(model.outputs)
-        model.step(taken, request)
+        yield {"taken": taken, "request": request}, {
+            "done": model.done, "fits": model.fits, "start": model.start, "leave": sum(1 << k for k in model.places)}
+        model.step(request["size"] if request["valid"] else None, taken, [bool(row["movable"]) for row in taken])
 
 
 @pytest.mark.parametrize("capacity, most", quick([(16, 4), (37, 6)], [(16, 4)]))

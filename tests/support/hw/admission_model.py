@@ -7,6 +7,8 @@ from typing import Any
 from caesura.hw.arch.footprint import local_region_bytes
 from caesura.hw.arch.geometry import REGISTER_BANKS, Geometry
 
+from .range_models import CheapestSearch, RangeTable
+
 __all__ = ["Admission", "Entries"]
 
 Inputs = dict[str, Any]
@@ -79,79 +81,6 @@ class Entries:
             self.owned[adopted["kernel"]] = adopted["saved"]
 
 
-class Table:
-    """Ranges of a resource in their rows, and the search for the first place that fits."""
-
-    def __init__(self, capacity: int, rows: int):
-        self.capacity = capacity
-        self.rows: list[Inputs] = [dict.fromkeys(("valid", "owner", "start", "size"), 0)] * rows
-        self.start, self.size, self.searching = 0, 0, False
-        self.done = self.fits = False
-
-    def _search(self) -> None:
-        end = self.start + self.size
-        ends = [row["start"] + row["size"] for row in self.rows if row["valid"] and self.size
-                and row["start"] < end and self.start < row["start"] + row["size"]]
-        if end <= self.capacity and ends:
-            self.start = ends[0]
-        else:
-            self.done, self.fits, self.searching = True, end <= self.capacity, False
-
-    def step(self, size: int | None, insert: Inputs | None, release: int, move: Inputs) -> None:
-        """Go on by a cycle, in which so many units are asked for, and a range is entered."""
-        if size is not None:
-            self.start, self.size, self.searching, self.done = 0, size, True, False
-        elif self.searching:
-            self._search()
-        place = next((k for k, row in enumerate(self.rows) if not row["valid"]), None)
-        for k, row in enumerate(self.rows):
-            if row["valid"] and move["valid"] and row["owner"] == move["owner"]:
-                self.rows[k] = row | {"owner": move["to"]}
-            elif row["valid"] and release >> row["owner"] & 1:
-                self.rows[k] = row | {"valid": 0}
-        if insert and insert["size"] and place is not None:
-            self.rows[place] = insert | {"valid": 1}
-
-
-class Cheapest:
-    """The search for the place in a table where the fewest ranges are in the way, a place a cycle."""
-
-    def __init__(self, table: Table):
-        self.table, self.size, self.number = table, 0, 0
-        self.done = False
-        self.best: tuple[int, int] | None = None
-        self.places: list[int] = []
-        """Rows that are in the way."""
-
-    @property
-    def fits(self) -> bool:
-        """There is such a place."""
-        return self.best is not None
-
-    @property
-    def owners(self) -> list[int]:
-        """Of the ranges that are in the way there."""
-        return [self.table.rows[k]["owner"] for k in self.places]
-
-    def step(self, size: int | None, movable: set[int]) -> None:
-        """Go on by a cycle, in which so many units are asked for, while these owners can leave."""
-        rows, capacity = self.table.rows, self.table.capacity
-        if size is not None:
-            self.size, self.number, self.done, self.best, self.places = size, 0, False, None, []
-            return
-        if self.done:
-            return
-        last = self.number == len(rows)
-        behind = {"valid": 1, "start": 0, "size": 0} if last else rows[self.number]
-        at = behind["start"] + behind["size"]
-        there = [k for k, row in enumerate(rows) if row["valid"] and self.size
-                 and row["start"] < at + self.size and at < row["start"] + row["size"]]
-        possible = at + self.size <= capacity and all(rows[k]["owner"] in movable for k in there)
-        if behind["valid"] and possible and (self.best is None or (len(there), at) < self.best):
-            self.best, self.places = (len(there), at), there
-        self.done, self.number = last, self.number + 1
-
-
 class Slots:
     """Warp slots that are collected, the lowest first."""
 
@@ -180,8 +109,9 @@ class Admission:
         self.current: Inputs = {"kernel": 0}
         self.tb = self.blocked = self.hopeless = self.evict = self.stuck = 0
         self.freed = self.vain = False
-        self.tables = {"rows": Table(g.register_rows, 2 * g.tb_slots), "lines": Table(g.shared_lines, 2 * g.tb_slots)}
-        self.cheapest = {name: Cheapest(table) for name, table in self.tables.items()}
+        self.tables = {name: RangeTable(capacity, 2 * g.tb_slots)
+                       for name, capacity in (("rows", g.register_rows), ("lines", g.shared_lines))}
+        self.cheapest = {name: CheapestSearch(table.capacity) for name, table in self.tables.items()}
         self.slots, self.entries = Slots(), Entries(g)
 
     def leaving(self, given: Inputs) -> bool:
@@ -344,10 +274,11 @@ class Admission:
         """What is in the way of the resources of which there is too little."""
         if not all(each.done for each in (*self.tables.values(), *self.cheapest.values())):
             return "look", False, set()
-        short = [self.cheapest[name] for name, table in self.tables.items() if not table.fits]
-        fits = all(each.fits for each in short)
+        short = [(self.cheapest[name], table) for name, table in self.tables.items() if not table.fits]
+        fits = all(each.fits for each, _ in short)
         self.vain = not fits and not given["occupied"]
-        rows = {owner - self.g.tb_slots for each in short for owner in each.owners if owner >= self.g.tb_slots}
+        owners = [table.rows[k]["owner"] for each, table in short for k in each.places]
+        rows = {owner - self.g.tb_slots for owner in owners if owner >= self.g.tb_slots}
         return "full", False, rows if fits else set()
 
     def _search(self, given: Inputs, needs: Inputs, attempt: bool, enters: bool, look: bool, movable: set[int]) -> None:
@@ -355,7 +286,8 @@ class Admission:
         if self.leaving(given) or enters:
             self.hopeless = 0
         for name, table in self.tables.items():
-            self.cheapest[name].step(needs[name] if look else None, movable)
+            self.cheapest[name].step(needs[name] if look else None, table.rows,
+                                     [row["owner"] in movable for row in table.rows])
             size = 0 if self.there(name) else needs[name]
             move = given["move_registers" if name == "rows" else "move_lines"]
             table.step(size if attempt else None,

@@ -15,14 +15,12 @@ from caesura.hw.arch.footprint import tb_footprint
 from caesura.hw.arch.geometry import ALIGNED
 from caesura.hw.arch.registers import UNLIMITED_GRACE
 from caesura.hw.device.memory_refusals import AGAIN_CYCLES, REST_CYCLES, TRIES
-from support.hw.engine_queue_model import EngineQueueModel
+from support.hw.engine_queue_model import FLAGS, EngineQueueModel
 
-__all__ = ["FLAGS", "CommandProcessorModel"]
+__all__ = ["CommandProcessorModel"]
 
 NONE, ABORTED = CommandError.NONE, CommandError.ABORTED
 IDLE, RUNNING, PREEMPTING, PREEMPTED, RESUMING, FINISHED, KILLING, ADOPTING = KernelState
-FLAGS = ("scramble", "gang", "restart", "checkpoint", "incremental", "in_place", "trap")
-"""Options of a preempt that are a bit each."""
 
 
 class _Slot:

@@ -5,7 +5,10 @@ from typing import Any
 from caesura.hw.arch.context import Mechanism
 from caesura.hw.arch.registers import UNLIMITED_PATIENCE
 
-__all__ = ["EngineQueueModel"]
+__all__ = ["FLAGS", "EngineQueueModel"]
+
+FLAGS = ("scramble", "gang", "restart", "checkpoint", "incremental", "in_place", "trap")
+"""Options that a command has or has not."""
 
 
 class _Refusals:
@@ -56,9 +59,9 @@ class EngineQueueModel:
                     **({"yields": 0} if g.watches else {})}
         if g.watches and now["leave"] and now["leave"][0] not in now["launching"]:
             k, entry = now["leave"]
-            return {"kernel": k, "resume": 0, "adopt": 0, "evict": 0, "yields": 1, "again": 0, "scramble": 0, "gang": 0,
-                    "restart": 0, "checkpoint": 0, "incremental": 0, "in_place": 0, "trap": 0,
-                    "mechanism": Mechanism.LIVE, "patience": UNLIMITED_PATIENCE, "spared": every & ~(1 << entry)}
+            return {"kernel": k, "resume": 0, "adopt": 0, "evict": 0, "yields": 1, "again": 0,
+                    **dict.fromkeys(FLAGS, 0), "mechanism": Mechanism.LIVE, "patience": UNLIMITED_PATIENCE,
+                    "spared": every & ~(1 << entry)}
         resumes = now["resumes"] - self.tried
         wakes = now["wakes"] - self.tried - now["launching"] - self.wakes.pausing if g.watches else set()
         wakes = {k for k in wakes if self.lacking <= {k} or k in self.unsettled}

@@ -23,7 +23,7 @@ from caesura.hw.blocks.ports import Port, ports_of
 from support.hw import simulation
 from support.hw.netlist_model import Model, NetlistModel
 
-__all__ = ["Substitute", "TooLongError", "substituted"]
+__all__ = ["Substitute", "TooLongError", "port_signals", "substituted"]
 
 
 class TooLongError(AssertionError):
@@ -67,6 +67,12 @@ def _parameters(block: wiring.Component) -> dict[str, Any]:
             if isinstance(value, (int, str, type, Geometry)) and not name.startswith("_")}
 
 
+def port_signals(dut: wiring.Component) -> list[Any]:
+    """Return the signals of a block's ports, in the order of `ports_of`."""
+    values = {path: value for path, _, value in dut.signature.flatten(dut)}
+    return [Value.cast(values[port.path]) for port in ports_of(dut)]
+
+
 def _shapes(ports: list[Port]) -> list[tuple[str, int, bool]]:
     return [(port.inner, port.width, port.output) for port in ports]
 
@@ -100,9 +106,7 @@ def substituted(substitute: Substitute) -> type[simulation.Simulator]:
 def _process(dut: wiring.Component, substitute: Substitute, model: Model, clock: Signal
              ) -> Callable[[simulation.Context], Coroutine[Any, Any, None]]:
     """Return the process that gives a netlist the inputs of a block, and the block the netlist's outputs."""
-    values = {path: value for path, _, value in dut.signature.flatten(dut)}
-    ports = ports_of(dut)
-    signals: list[Any] = [Value.cast(values[port.path]) for port in ports]
+    ports, signals = ports_of(dut), port_signals(dut)
     inputs = [number for number, port in enumerate(ports) if not port.output]
     shown = {number: signals[number].init for number, port in enumerate(ports) if port.output}
 
