@@ -27,7 +27,7 @@ from amaranth.lib.wiring import In, Out
 from .arch.commands import KernelState
 from .arch.geometry import PC_BITS, Geometry
 from .arch.registers import ADDRESS_BITS as REGISTER_ADDRESS_BITS
-from .control_unit import ControlUnit
+from .control.control_unit import ControlUnit
 from .core.execute.pipeline import ExecutePipeline
 from .core.execution_units import MEMORY_UNITS
 from .core.front_end.decode import OPCODE_BITS

@@ -12,7 +12,7 @@ import pytest
 
 LAYERS = {
     "caesura.hw": (
-        "arch", "lib", "interfaces", "memory", "core", "preempt", "dispatch", "device", "control_unit", "sm", "gpu",
+        "arch", "lib", "interfaces", "memory", "core", "preempt", "dispatch", "control", "sm", "gpu",
         "export", "blocks", "board formal"),
     "caesura.hw.core": ("units", "memory", "execution_units", "execute", "front_end"),
     "caesura.hw.preempt": ("compress", "formats", "save restore", "in_place", "sequence", "engine"),

@@ -16,9 +16,9 @@ from amaranth.lib.wiring import In, Out
 
 from ..arch.geometry import Geometry
 from ..arch.registers import DEVICE_ADDRESS_BITS
-from ..control_unit import ControlUnit
-from ..device.axi_lite import AxiLiteHost, AxiLitePort
-from ..device.register_block import RegisterBlock
+from ..control.axi_lite import AxiLiteHost, AxiLitePort
+from ..control.control_unit import ControlUnit
+from ..control.register_block import RegisterBlock
 from ..gpu.gpu import Gpu
 from ..interfaces.port import Port
 from ..memory.axi import ID_BITS, Axi4, AxiMaster

@@ -18,7 +18,7 @@ from amaranth.lib.wiring import In, Out
 from ..arch.board_protocol import Identity
 from ..arch.geometry import Geometry
 from ..arch.registers import ADDRESS_BITS, DEVICE_ADDRESS_BITS
-from ..device.axi_lite import AxiLiteHost
+from ..control.axi_lite import AxiLiteHost
 from ..gpu.gpu import machine
 from ..gpu.uncore import device_id_bits
 from ..interfaces.core_ports import HostPort

@@ -23,7 +23,7 @@ from amaranth.utils import exact_log2
 from ..arch.board_protocol import CRC_BYTES, MAX_DATA, READS, Request, Status
 from ..arch.geometry import SEGMENT_BYTES, Geometry
 from ..arch.registers import ADDRESS_BITS
-from ..device.axi_lite import AxiLitePort, Response
+from ..control.axi_lite import AxiLitePort, Response
 from ..interfaces.port import Port
 from ..lib.resets import ResetInserter
 from ..lib.stream_queue import StreamQueue

@@ -15,8 +15,8 @@ from ..arch.registers import (
     device_register_map,
     register_map,
 )
-from ..device.register_block import KERNEL_BASE, KERNEL_STRIDE
-from ..device.switch_counters import SwitchCounters, kernel_switches
+from ..control.register_block import KERNEL_BASE, KERNEL_STRIDE
+from ..control.switch_counters import SwitchCounters, kernel_switches
 from ..interfaces.core_ports import HostPort
 from ..interfaces.gpu_ports import ReportPort
 from ..interfaces.port import Port

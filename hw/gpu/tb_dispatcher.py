@@ -9,7 +9,7 @@ from amaranth.lib.data import View
 from amaranth.lib.wiring import In, Out
 
 from ..arch.geometry import Geometry
-from ..device.grid_walker import GridWalker
+from ..control.grid_walker import GridWalker
 from ..interfaces.gpu_ports import TbSupplyPort, grid_size
 from ..interfaces.port import Port
 from ..interfaces.preemption import adoption

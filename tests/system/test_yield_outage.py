@@ -9,7 +9,7 @@ from caesura import open_device
 from caesura.hw.arch.commands import KernelState
 from caesura.hw.arch.faults import CommandError
 from caesura.hw.arch.geometry import preset
-from caesura.hw.device.memory_refusals import AGAIN_CYCLES, TRIES
+from caesura.hw.control.memory_refusals import AGAIN_CYCLES, TRIES
 from caesura.sim.memory import ErrorRange
 from caesura.software.driver import CommandRefused, CycleLimit
 from support.sim.queues import DEVICE

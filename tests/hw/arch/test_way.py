@@ -11,7 +11,7 @@ from caesura.hw.arch.faults import CommandError
 from caesura.hw.arch.geometry import preset
 from caesura.hw.arch.registers import UNLIMITED_GRACE, UNLIMITED_PATIENCE, register_map
 from caesura.hw.arch.way import FLAGS, Way, WayOptions
-from caesura.hw.device.command_check import CommandCheck
+from caesura.hw.control.command_check import CommandCheck
 from caesura.hw.interfaces.preemption import preempt_options
 from support.hw.simulation import Simulator, component
 from support.selection import quick

@@ -8,8 +8,8 @@ from amaranth.hdl import Assert, Assume, Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import data
 
 from caesura.hw.arch.geometry import Geometry, preset
-from caesura.hw.device import axi_lite
-from caesura.hw.device.axi_lite import READS_HELD, AxiLiteHost
+from caesura.hw.control import axi_lite
+from caesura.hw.control.axi_lite import READS_HELD, AxiLiteHost
 from caesura.hw.formal.axi_rules import AxiRules, WriteOrder, bursts_fit, stays
 from caesura.hw.formal.opened import Opened, free
 from caesura.hw.memory import axi, axi_join

@@ -14,7 +14,7 @@ from caesura.hw.arch.board_protocol import Identity
 from caesura.hw.arch.geometry import Geometry
 from caesura.hw.board.block_memory import BlockMemory
 from caesura.hw.board.bridge import HostBridge
-from caesura.hw.device.axi_lite import AxiLiteHost
+from caesura.hw.control.axi_lite import AxiLiteHost
 from caesura.hw.lib.resets import ResetInserter
 from caesura.hw.memory.axi import ID_BITS
 from caesura.sim.events import Simulator

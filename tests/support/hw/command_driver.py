@@ -3,7 +3,7 @@
 from caesura.hw.arch.commands import BUSY_STATES, Command, KernelState
 from caesura.hw.arch.faults import CommandError
 from caesura.hw.arch.geometry import preset
-from caesura.hw.device.command_processor import CommandProcessor
+from caesura.hw.control.command_processor import CommandProcessor
 from support.hw.options import flat
 from support.hw.simulation import component
 from support.hw.stream_bench import simulate, value

@@ -14,7 +14,7 @@ from caesura.hw.arch.faults import CommandError
 from caesura.hw.arch.footprint import tb_footprint
 from caesura.hw.arch.geometry import ALIGNED
 from caesura.hw.arch.registers import UNLIMITED_GRACE
-from caesura.hw.device.memory_refusals import AGAIN_CYCLES, REST_CYCLES, TRIES
+from caesura.hw.control.memory_refusals import AGAIN_CYCLES, REST_CYCLES, TRIES
 from support.hw.engine_queue_model import FLAGS, EngineQueueModel
 
 __all__ = ["CommandProcessorModel"]

@@ -10,11 +10,11 @@ from unittest import mock
 
 from amaranth.hdl import Cat, Module
 
-from caesura.hw import control_unit
 from caesura.hw.arch.commands import Command, KernelState
 from caesura.hw.arch.faults import CommandError
 from caesura.hw.arch.geometry import PC_NONE, Geometry
 from caesura.hw.arch.registers import register_map
+from caesura.hw.control import control_unit
 from caesura.hw.interfaces.payloads import warp_init
 from caesura.hw.preempt.engine import PreemptEngine
 

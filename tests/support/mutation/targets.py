@@ -10,13 +10,13 @@ from typing import Any
 from amaranth.lib import wiring
 
 from caesura.hw.arch.geometry import Geometry, preset
-from caesura.hw.device import memory_refusals
-from caesura.hw.device.command_processor import CommandProcessor
-from caesura.hw.device.engine_queue import EngineQueue
-from caesura.hw.device.grid_walker import GridWalker
-from caesura.hw.device.kernel_table import KernelTable
-from caesura.hw.device.register_block import RegisterBlock
-from caesura.hw.device.switch_counters import SwitchCounters
+from caesura.hw.control import memory_refusals
+from caesura.hw.control.command_processor import CommandProcessor
+from caesura.hw.control.engine_queue import EngineQueue
+from caesura.hw.control.grid_walker import GridWalker
+from caesura.hw.control.kernel_table import KernelTable
+from caesura.hw.control.register_block import RegisterBlock
+from caesura.hw.control.switch_counters import SwitchCounters
 from caesura.hw.dispatch.admission import Admission
 from caesura.hw.dispatch.allocator import AllocationTable
 from caesura.hw.dispatch.cheapest_fit import CheapestFit

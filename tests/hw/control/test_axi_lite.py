@@ -11,8 +11,8 @@ from amaranth.lib.wiring import In, Out
 
 from caesura.hw.arch.geometry import preset
 from caesura.hw.arch.registers import register_map
-from caesura.hw.device.axi_lite import AxiLiteHost, AxiLitePort, Response
-from caesura.hw.device.register_block import KERNEL_BASE, KERNEL_STRIDE, RegisterBlock, value_layout
+from caesura.hw.control.axi_lite import AxiLiteHost, AxiLitePort, Response
+from caesura.hw.control.register_block import KERNEL_BASE, KERNEL_STRIDE, RegisterBlock, value_layout
 from support.hw.simulation import component
 from support.hw.stream_bench import simulate
 from support.selection import quick

@@ -8,8 +8,8 @@ import pytest
 
 from caesura.hw.arch.geometry import preset
 from caesura.hw.arch.registers import register_map
-from caesura.hw.device.kernel_table import KernelTable, descriptor_words
-from caesura.hw.device.register_block import KERNEL_BASE, KERNEL_STRIDE
+from caesura.hw.control.kernel_table import KernelTable, descriptor_words
+from caesura.hw.control.register_block import KERNEL_BASE, KERNEL_STRIDE
 from support.hw.lockstep import lockstep, number
 from support.hw.simulation import component
 from support.hw.stream_bench import simulate

@@ -4,7 +4,7 @@ import pytest
 
 from caesura.hw.arch.commands import Command, KernelState
 from caesura.hw.arch.faults import CommandError
-from caesura.hw.device.memory_refusals import AGAIN_CYCLES, TRIES, MemoryRefusals
+from caesura.hw.control.memory_refusals import AGAIN_CYCLES, TRIES, MemoryRefusals
 from support.hw.command_driver import G, drive
 from support.hw.simulation import component
 from support.hw.stream_bench import simulate

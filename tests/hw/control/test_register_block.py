@@ -8,7 +8,7 @@ import pytest
 
 from caesura.hw.arch.geometry import SEGMENT_BYTES, preset
 from caesura.hw.arch.registers import UNLIMITED_PATIENCE, register_map
-from caesura.hw.device.register_block import KERNEL_BASE, KERNEL_STRIDE, RegisterBlock, value_layout
+from caesura.hw.control.register_block import KERNEL_BASE, KERNEL_STRIDE, RegisterBlock, value_layout
 from support.hw.lockstep import lockstep, number
 from support.hw.simulation import component
 from support.hw.stream_bench import simulate

@@ -5,7 +5,7 @@ import pytest
 from caesura.hw.arch.commands import Command, KernelState
 from caesura.hw.arch.faults import CommandError
 from caesura.hw.arch.registers import UNLIMITED_GRACE
-from caesura.hw.device.kernel_slot import KernelSlot
+from caesura.hw.control.kernel_slot import KernelSlot
 from support.hw.command_driver import G, drive
 from support.hw.simulation import component
 from support.hw.stream_bench import simulate

@@ -7,36 +7,36 @@ from amaranth.hdl import Cat, Module, Mux, Signal, Value
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
-from .arch.commands import KernelState
-from .arch.geometry import Geometry
-from .arch.registers import IDENTIFICATION
-from .device.command_processor import CommandProcessor
-from .device.grid_walker import GridWalker
-from .device.kernel_table import KernelTable
-from .device.register_block import RegisterBlock
-from .device.switch_counters import SwitchCounters, kernel_switches
-from .dispatch.admission import Admission
-from .dispatch.completion import Completion
-from .dispatch.faults import FaultUnit
-from .dispatch.launcher import Launcher
-from .dispatch.room_planner import RoomPlanner
-from .dispatch.tb_profile import TbProfile, kernel_profile
-from .dispatch.tb_supply import TbSupply
-from .dispatch.tb_table import TbTable
-from .dispatch.watch_table import WatchTable
-from .dispatch.yield_unit import YieldUnit
-from .interfaces import payloads as payload
-from .interfaces.core_ports import HostPort, ResidencyPort
-from .interfaces.gpu_ports import ReportPort, TbSupplyPort, written_event
-from .interfaces.port import Port
-from .interfaces.preemption import activity, counters
-from .interfaces.preemption_port import PreemptionPort, WarpWindow
-from .interfaces.yielding import YieldPort, watch_event
-from .lib.bits import one_hot
-from .lib.stream_priority import StreamPriority
-from .memory.guaranteed_share import SHARE_BITS
-from .memory.ports import ReadInterface, ReadPort, WriteInterface, WritePort
-from .preempt.engine import PreemptEngine
+from ..arch.commands import KernelState
+from ..arch.geometry import Geometry
+from ..arch.registers import IDENTIFICATION
+from ..dispatch.admission import Admission
+from ..dispatch.completion import Completion
+from ..dispatch.faults import FaultUnit
+from ..dispatch.launcher import Launcher
+from ..dispatch.room_planner import RoomPlanner
+from ..dispatch.tb_profile import TbProfile, kernel_profile
+from ..dispatch.tb_supply import TbSupply
+from ..dispatch.tb_table import TbTable
+from ..dispatch.watch_table import WatchTable
+from ..dispatch.yield_unit import YieldUnit
+from ..interfaces import payloads as payload
+from ..interfaces.core_ports import HostPort, ResidencyPort
+from ..interfaces.gpu_ports import ReportPort, TbSupplyPort, written_event
+from ..interfaces.port import Port
+from ..interfaces.preemption import activity, counters
+from ..interfaces.preemption_port import PreemptionPort, WarpWindow
+from ..interfaces.yielding import YieldPort, watch_event
+from ..lib.bits import one_hot
+from ..lib.stream_priority import StreamPriority
+from ..memory.guaranteed_share import SHARE_BITS
+from ..memory.ports import ReadInterface, ReadPort, WriteInterface, WritePort
+from ..preempt.engine import PreemptEngine
+from .command_processor import CommandProcessor
+from .grid_walker import GridWalker
+from .kernel_table import KernelTable
+from .register_block import RegisterBlock
+from .switch_counters import SwitchCounters, kernel_switches
 
 __all__ = ["ControlUnit"]
 

@@ -6,12 +6,12 @@ import pytest
 
 from caesura.hw.arch.commands import Command, Switch
 from caesura.hw.arch.faults import CommandError
-from caesura.hw.device.switch_counters import SwitchCounters
+from caesura.hw.control.switch_counters import SwitchCounters
 from support.hw.command_driver import G, drive
 from support.hw.simulation import component
 from support.hw.stream_bench import simulate
 
-pytestmark = pytest.mark.depends_on("hw/arch", "hw/interfaces", "hw/lib", "hw/device", "hw/dispatch", "sim/events")
+pytestmark = pytest.mark.depends_on("hw/arch", "hw/interfaces", "hw/lib", "hw/control", "hw/dispatch", "sim/events")
 
 KERNEL, BIT = 2, 0b100
 FAILED = CommandError.BUS_ERROR

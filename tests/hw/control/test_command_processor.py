@@ -9,8 +9,8 @@ from caesura.hw.arch.commands import BUSY_STATES, Command, KernelState
 from caesura.hw.arch.context import Mechanism
 from caesura.hw.arch.faults import CommandError
 from caesura.hw.arch.registers import UNLIMITED_GRACE
-from caesura.hw.device.command_processor import CommandProcessor
-from caesura.hw.device.memory_refusals import AGAIN_CYCLES, TRIES
+from caesura.hw.control.command_processor import CommandProcessor
+from caesura.hw.control.memory_refusals import AGAIN_CYCLES, TRIES
 from support.hw.command_driver import FITTING, G, drive
 from support.hw.command_processor_model import CommandProcessorModel
 from support.hw.engine_queue_model import FLAGS

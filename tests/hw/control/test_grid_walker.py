@@ -8,7 +8,7 @@ import random
 import pytest
 
 from caesura.hw.arch.geometry import preset
-from caesura.hw.device.grid_walker import GridWalker
+from caesura.hw.control.grid_walker import GridWalker
 from caesura.hw.interfaces.preemption import adoption
 from support.hw.lockstep import lockstep, noise
 from support.hw.stream_bench import simulate

@@ -5,8 +5,8 @@ import random
 import pytest
 
 from caesura.hw.arch.geometry import preset
-from caesura.hw.device import memory_refusals
-from caesura.hw.device.engine_queue import EngineQueue
+from caesura.hw.control import memory_refusals
+from caesura.hw.control.engine_queue import EngineQueue
 from support.hw.engine_queue_model import FLAGS, EngineQueueModel
 from support.hw.lockstep import lockstep, number
 from support.hw.options import nested
