@@ -5,13 +5,13 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING
 
-from caesura.hw.arch.errors import InputError
+from caesura.errors import InputError
 from caesura.hw.arch.geometry import Geometry, preset
 from caesura.progress import watched
 
 if TYPE_CHECKING:
     from caesura.software.driver import Device
-    from caesura.software.driver.transport import Transport
+    from caesura.software.driver.machine.transport import Transport
 
 if __name__ != "caesura.sim":
     raise ImportError("import caesura.sim: under two names a class would be two classes")
@@ -45,7 +45,7 @@ def open_transport(backend: str = "rtl", geometry: Geometry | str = "gtx480", me
     memory_bytes : int
     options
         Of the back end, for example ``trace=True``; ``check_bounds=True`` on the golden model only, ``observed=True``
-        (`sim.report.statistics`) on the RTL only.
+        (`sim.trace.statistics`) on the RTL only.
 
     Raises
     ------

@@ -12,15 +12,15 @@ from pathlib import Path
 
 import numpy as np
 
-from caesura.hw.arch.context import area_bound, ccb_bytes
 from caesura.hw.arch.geometry import Geometry
+from caesura.hw.arch.image.context import area_bound, ccb_bytes
 from caesura.sim import open_device
 from caesura.software.compiler import KernelImage
 from caesura.software.compiler.preemption.restartable import reason, spoilers
 from caesura.software.driver import CycleLimit, Device, Launch, LaunchError, PreemptReport, Switches
-from caesura.software.driver.bounds import GUARD_BYTES
-from caesura.software.driver.fit import check_fit
-from caesura.software.driver.module import Kernel
+from caesura.software.driver.launch.fit import check_fit
+from caesura.software.driver.launch.module import Kernel
+from caesura.software.driver.machine.bounds import GUARD_BYTES
 from caesura.software.job import DEFAULT_CYCLES, JobError, PreemptionSpec, Verdict, compare
 from caesura.software.kernels import Job
 

@@ -24,7 +24,7 @@ from collections import deque
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from caesura.hw.arch.errors import InputError
+from caesura.errors import InputError
 from caesura.hw.arch.geometry import SEGMENT_BYTES, Geometry
 
 __all__ = ["LEAST_REQUESTS", "FRACTION_BITS", "MemoryTiming", "ErrorRange", "ProtocolError", "AxiMemory"]

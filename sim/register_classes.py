@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from caesura.hw.arch.encodings import Encoding
+from caesura.hw.arch.image.encodings import Encoding
 
 __all__ = ["CLASSES", "class_of"]
 

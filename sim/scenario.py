@@ -17,7 +17,7 @@ from caesura.software.compiler.codegen.listing import rows
 from caesura.software.compiler.preemption.routine_check import routine_words
 from caesura.software.compiler.source import source_text
 from caesura.software.driver import Device, DeviceArray, Launch, PreemptReport, ResumeReport, TbContext
-from caesura.software.driver.module import Kernel
+from caesura.software.driver.launch.module import Kernel
 from caesura.software.job import JobFile, Verdict, compare
 from caesura.software.kernels import Job, hostile, kernel
 

@@ -10,7 +10,7 @@ import pytest
 from click.testing import CliRunner
 
 from caesura import cache
-from caesura.software.cli import main
+from caesura.cli import main
 
 WORKER_SECONDS = 10
 

@@ -6,10 +6,10 @@ import pytest
 from amaranth.hdl import Const, Module
 from amaranth.sim import Simulator
 
-from caesura.hw.arch.context import CAPABILITIES, Capability, Mechanism, has, lacks
+from caesura.hw.arch.image.context import CAPABILITIES, Capability, Mechanism, has, lacks
 from support.checkout import PARTS, ROOT
 
-TABLE = ROOT / "hw" / "arch" / "context.py"
+TABLE = ROOT / "hw" / "arch" / "image" / "context.py"
 
 
 def is_name(node: ast.AST) -> bool:

@@ -14,16 +14,16 @@ from amaranth.lib.wiring import Out
 from click.testing import CliRunner
 
 from caesura import cache
+from caesura.cli import main
 from caesura.hw.arch.geometry import preset
 from caesura.sim.golden.native import build as engine_build
 from caesura.sim.golden.native.engine import Engine
 from caesura.sim.golden.transport import GoldenTransport
 from caesura.sim.rtl import design, recipe, verilator
-from caesura.software.cli import main
 from caesura.software.compiler import kernel_names, stored_module
 from caesura.software.driver import Device
 from support.damaged_files import DAMAGES, damage, permissions_count
-from support.hw.stir import WORDS, image, stirred
+from support.programs.stir import WORDS, image, stirred
 from support.selection import quick
 
 TINY = preset("tiny")

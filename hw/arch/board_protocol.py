@@ -28,7 +28,8 @@ import json
 import struct
 from dataclasses import dataclass
 
-from .errors import InputError
+from caesura.errors import InputError
+
 from .geometry import Geometry
 
 __all__ = ["END", "ESC", "ESCAPED_END", "ESCAPED_ESC", "HEADER_BYTES", "CRC_BYTES", "MAX_DATA",

@@ -12,7 +12,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from .errors import InputError
+from caesura.errors import InputError
 
 __all__ = ["Geometry", "PRESETS", "preset"]
 

@@ -12,8 +12,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, TypedDict
 
-from .context import Capability, Mechanism, mechanisms_of
 from .geometry import Geometry
+from .image.context import Capability, Mechanism, mechanisms_of
 from .waiting import WANTED, waiting, waiting_cycles
 
 __all__ = ["FLAGS", "Way", "WayOptions"]

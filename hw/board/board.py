@@ -19,8 +19,8 @@ from ..arch.board_protocol import Identity
 from ..arch.geometry import Geometry
 from ..arch.registers import ADDRESS_BITS, DEVICE_ADDRESS_BITS
 from ..control.axi_lite import AxiLiteHost
-from ..gpu.gpu import machine
-from ..gpu.uncore import device_id_bits
+from ..device.device import machine
+from ..device.uncore import device_id_bits
 from ..interfaces.core_ports import HostPort
 from ..interfaces.port import Port
 from ..lib.resets import ResetInserter

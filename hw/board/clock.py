@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from amaranth.hdl import ClockDomain, ClockSignal, Instance, Module, Signal
 from amaranth.lib.cdc import ResetSynchronizer
 
-from ..arch.errors import InputError
+from caesura.errors import InputError
 
 __all__ = ["PllSetting", "pll_clock", "pll_setting"]
 

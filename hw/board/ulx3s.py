@@ -5,8 +5,9 @@ from typing import Any
 from amaranth.hdl import Elaboratable, Module, Signal
 from amaranth.lib import io, wiring
 
+from caesura.errors import InputError, ToolError
+
 from ..arch.board_protocol import Identity
-from ..arch.errors import InputError, ToolError
 from .board import Board
 from .clock import pll_clock, pll_setting
 from .uart import LEAST_DIVISOR, Uart

@@ -8,9 +8,9 @@ from amaranth.lib.wiring import In, Out
 from amaranth.utils import exact_log2
 
 from ..arch.commands import REFUSED, Command, KernelState
-from ..arch.context import Capability, lacks, mechanisms_of
 from ..arch.faults import CommandError
 from ..arch.geometry import ALIGNED, Geometry
+from ..arch.image.context import Capability, lacks, mechanisms_of
 from ..dispatch.footprint import NEEDS, Footprint, footprint
 from ..interfaces.payloads import kernel_info
 from .register_block import command_write

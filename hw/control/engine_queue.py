@@ -8,8 +8,8 @@ from amaranth.lib import data, stream, wiring
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
-from ..arch.context import Mechanism
 from ..arch.geometry import Geometry
+from ..arch.image.context import Mechanism
 from ..arch.registers import UNLIMITED_PATIENCE
 from ..interfaces.payloads import below
 from ..interfaces.preemption import command, preempt_options

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..arch.geometry import Geometry
-from ..arch.isa import Unit
+from ..arch.isa.opcodes import Unit
 from .memory.constant_unit import ConstantUnit
 from .memory.load_store import LoadStore
 from .memory.shared_memory import SharedMemory

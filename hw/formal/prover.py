@@ -23,8 +23,9 @@ from pathlib import Path
 
 from amaranth.lib import wiring
 
-from ..arch.errors import ToolError
-from ..export import rtlil_text, run_yosys
+from caesura.errors import ToolError
+
+from ..export.verilog import rtlil_text, run_yosys
 
 __all__ = ["ProverError", "Status", "Outcome", "prove"]
 

@@ -31,7 +31,7 @@ from ..arch.geometry import (
     WORD_BYTES,
     Geometry,
 )
-from ..arch.isa import LIVE_BITS, AluOp, Size, Space, Unit
+from ..arch.isa.opcodes import LIVE_BITS, AluOp, Size, Space, Unit
 
 __all__ = ["below", "decoded", "issue", "uniform_op", "memory_op", "lane_op", "register_write",
            "uniform_write", "predicate_write", "fault_report", "FAULT_SOURCES", "fault_reports",

@@ -8,7 +8,7 @@ __all__ = ["ResetInserter"]
 
 
 class ResetInserter(hdl.ResetInserter):
-    """Resets a block, as Amaranth's does, and lets `sim.report.waveform` name its states."""
+    """Resets a block, as Amaranth's does, and lets `sim.trace.waveform` name its states."""
 
     def on_fragment(self, fragment: Any) -> Any:
         """Return the block with its reset; a block is Amaranth's ``Fragment``, whose stub lacks the

@@ -22,8 +22,8 @@ from amaranth.hdl import Cat, Module, Mux, Signal, Value
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
-from ..arch.context import ENTRY_WORDS
 from ..arch.geometry import Geometry
+from ..arch.image.context import ENTRY_WORDS
 from ..interfaces import payloads as payload
 from ..interfaces.port import Port
 from ..interfaces.preemption import (

@@ -1,4 +1,4 @@
-"""What thread blocks (TBs) and switches cost on the RTL, for the model of a GPU (`caesura.sim.device`)."""
+"""What thread blocks (TBs) and switches cost on the RTL, for the model of a GPU (`caesura.sim.model`)."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from caesura.hw.arch.geometry import Geometry
-from caesura.sim.device.calibrate import calibrate
-from caesura.sim.device.costs import Costs, geometry_digest, kernel_data, write_costs
+from caesura.sim.model.calibrate import calibrate
+from caesura.sim.model.costs import Costs, geometry_digest, kernel_data, write_costs
 from caesura.sim.report.tables import TitledTable, print_tables
 
 from .resumable import geometry_settings
@@ -26,7 +26,7 @@ def run(g: Geometry, kernels: Sequence[str], moments: int, seed: int, file: Path
     kernels : sequence of str
         All that fit unless given.
     moments, seed : int
-        As of `sim.device.calibrate.calibrate`.
+        As of `sim.model.calibrate.calibrate`.
     file : Path or None
         Cost file to be written.
     progress : callable

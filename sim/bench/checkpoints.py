@@ -17,9 +17,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from caesura.hw.arch.context import Mechanism, mechanisms_of
-from caesura.hw.arch.errors import InputError
+from caesura.errors import InputError
 from caesura.hw.arch.geometry import Geometry
+from caesura.hw.arch.image.context import Mechanism, mechanisms_of
 from caesura.sim import MEMORY_BYTES
 from caesura.sim.report.checkpoints import MOMENTS, print_report
 from caesura.sim.rtl.transport import RtlTransport

@@ -107,7 +107,7 @@ def _start_up() -> dict:
     whole, compiling, numpy = [], [], []
     for _ in range(REPEATS):
         with tempfile.TemporaryDirectory() as folder:
-            whole.append(_process_seconds("-m", "caesura.software.cli", "compile", path, "-o", Path(folder) / "k.elf",
+            whole.append(_process_seconds("-m", "caesura.cli", "compile", path, "-o", Path(folder) / "k.elf",
                                           cache=folder))
             numpy.append(_process_seconds("-c", "import numpy", cache=folder))
         started = time.process_time()

@@ -7,7 +7,7 @@ of the reference. It runs on the golden model, which holds the same register val
 and is quicker to stop; a cycle there is a warp instruction, warps take turns.
 
 The same registers, as ``live`` saves them, are also encoded in steps that lead from the rule of Lin et al. to what
-``live+cp`` does (`hw.arch.encodings`).
+``live+cp`` does (`hw.arch.image.encodings`).
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ from pathlib import Path
 
 import numpy as np
 
-from caesura.hw.arch.context import Mechanism
-from caesura.hw.arch.encodings import Encoding, encode, encoded_words, encodings_of
 from caesura.hw.arch.geometry import WORD_BYTES, Geometry, preset
-from caesura.hw.arch.patterns import pattern_group
+from caesura.hw.arch.image.context import Mechanism
+from caesura.hw.arch.image.encodings import Encoding, encode, encoded_words, encodings_of
+from caesura.hw.arch.image.patterns import pattern_group
 from caesura.hw.arch.waiting import UNLIMITED
 from caesura.sim import MEMORY_BYTES
 from caesura.sim.golden.transport import GoldenTransport
@@ -32,7 +32,7 @@ from caesura.sim.workloads.everywhere import Campaign
 from caesura.software.compiler.image.kernel_image import KernelImage
 from caesura.software.compiler.image.lift import lift
 from caesura.software.driver import TbContext
-from caesura.software.driver.context import WarpContext
+from caesura.software.driver.launch.context import WarpContext
 from caesura.software.kernels import KERNELS, hostile
 
 from . import resumable

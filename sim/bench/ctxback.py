@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from caesura.hw.arch.errors import InputError
+from caesura.errors import InputError
 from caesura.hw.arch.geometry import Geometry
 from caesura.software.compiler import amdgpu
 from caesura.software.compiler.flashback.costs import Objective

@@ -19,9 +19,9 @@ from pathlib import Path
 import numpy as np
 
 from caesura.cache import cache_directory, digest, file_digest, write_atomically
-from caesura.hw.arch.context import CCB_ENTRY, Mechanism, State, entry_address, from_words
-from caesura.hw.arch.errors import InputError
+from caesura.errors import InputError
 from caesura.hw.arch.geometry import PRESETS, Geometry, preset
+from caesura.hw.arch.image.context import CCB_ENTRY, Mechanism, State, entry_address, from_words
 from caesura.sim import MEMORY_BYTES
 from caesura.sim.rtl.transport import RtlTransport
 from caesura.sim.rtl.verilator import library

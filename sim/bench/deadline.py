@@ -13,12 +13,12 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
-from caesura.hw.arch.errors import InputError
+from caesura.errors import InputError
 from caesura.hw.arch.geometry import Geometry
-from caesura.sim.device.calibrate import calibrate
-from caesura.sim.device.costs import Costs
-from caesura.sim.device.opening import MACHINES, of_one_sm, open_machine, possible
-from caesura.sim.device.traffic import KINDS, URGENT, batch_kind, kinds_for, make_work
+from caesura.sim.model.calibrate import calibrate
+from caesura.sim.model.costs import Costs
+from caesura.sim.model.opening import MACHINES, of_one_sm, open_machine, possible
+from caesura.sim.model.traffic import KINDS, URGENT, batch_kind, kinds_for, make_work
 from caesura.sim.report.deadline import print_report
 from caesura.sim.scenario import verdicts
 from caesura.software.kernels import Job

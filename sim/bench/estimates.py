@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from caesura.hw.arch.errors import InputError
+from caesura.errors import InputError
 from caesura.hw.arch.geometry import Geometry
 from caesura.sim import MEMORY_BYTES
 from caesura.sim.report.estimates import print_report

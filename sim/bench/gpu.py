@@ -15,8 +15,8 @@ import numpy as np
 from rich.table import Column, Table
 
 from caesura.sim import open_device
-from caesura.sim.gpu import Gpu, GpuError, open_gpu, run_job
-from caesura.sim.gpu.random_kernels import random_kernels, wrong_words
+from caesura.sim.oracle import Gpu, GpuError, open_gpu, run_job
+from caesura.sim.oracle.random_kernels import random_kernels, wrong_words
 from caesura.sim.scenario import start_job
 from caesura.software.job import Verdict, compare
 from caesura.software.kernels import KERNELS, Job, ShippedKernel, kernel
@@ -53,7 +53,7 @@ def judge(gpu: Gpu, shipped: ShippedKernel, size: str, seed: int) -> dict:
 
     Raises
     ------
-    sim.gpu.GpuError
+    sim.oracle.GpuError
         If the GPU refuses the kernel, or it faults there.
     """
     job = shipped.job(size, seed)

@@ -15,15 +15,15 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from caesura.hw.arch.commands import Command, KernelState
-from caesura.hw.arch.context import Mechanism, mechanisms_of
 from caesura.hw.arch.geometry import SEGMENT_BYTES, Geometry
+from caesura.hw.arch.image.context import Mechanism, mechanisms_of
 from caesura.progress import Progress, quiet
 from caesura.sim import MEMORY_BYTES
 from caesura.sim.report.kill import print_report
 from caesura.sim.rtl.transport import RtlTransport
 from caesura.sim.scenario import Work, differences, shipped_work, start_job
 from caesura.software.driver import Device
-from caesura.software.driver.eviction import kill_bound
+from caesura.software.driver.reset.eviction import kill_bound
 
 from .queued_resets import queued_rows
 

@@ -11,8 +11,8 @@ from collections.abc import Callable, Iterator, Sequence
 
 from rich.table import Table
 
-from caesura.hw.arch.context import Mechanism, mechanisms_of
 from caesura.hw.arch.geometry import Geometry
+from caesura.hw.arch.image.context import Mechanism, mechanisms_of
 from caesura.sim import MEMORY_BYTES
 from caesura.sim.rtl.transport import RtlTransport
 from caesura.sim.scenario import PreemptionResult, as_json, shipped_work

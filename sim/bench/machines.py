@@ -13,12 +13,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from caesura.hw.arch.errors import InputError
+from caesura.errors import InputError
 from caesura.hw.arch.geometry import Geometry
-from caesura.sim.device.calibrate import calibrate
-from caesura.sim.device.costs import Costs
-from caesura.sim.device.opening import of_one_sm, open_machine, possible
-from caesura.sim.device.traffic import KINDS, make_work
+from caesura.sim.model.calibrate import calibrate
+from caesura.sim.model.costs import Costs
+from caesura.sim.model.opening import of_one_sm, open_machine, possible
+from caesura.sim.model.traffic import KINDS, make_work
 from caesura.sim.report.machines import print_report
 from caesura.sim.scenario import verdicts
 from caesura.software.kernels import Job
@@ -176,7 +176,7 @@ def run(g: Geometry, workloads: int = WORKLOADS, seed: int = 1, kernels: Sequenc
         Of several SMs, costs are still those of one.
     workloads, seed : int
     kernels : sequence of str
-        Of which the workloads are made; all that fit unless given (`sim.device.traffic.KINDS`).
+        Of which the workloads are made; all that fit unless given (`sim.model.traffic.KINDS`).
     progress : callable
     """
     if workloads < 1:

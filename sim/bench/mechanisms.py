@@ -16,8 +16,8 @@ from pathlib import Path
 
 import numpy as np
 
-from caesura.hw.arch.context import Capability, Mechanism
 from caesura.hw.arch.geometry import Geometry
+from caesura.hw.arch.image.context import Capability, Mechanism
 from caesura.sim import MEMORY_BYTES
 from caesura.sim.register_classes import CLASSES, class_of
 from caesura.sim.report.mechanisms import print_report

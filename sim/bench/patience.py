@@ -16,8 +16,8 @@ from pathlib import Path
 
 import numpy as np
 
-from caesura.hw.arch.context import Capability, Mechanism
 from caesura.hw.arch.geometry import Geometry
+from caesura.hw.arch.image.context import Capability, Mechanism
 from caesura.hw.arch.waiting import UNLIMITED
 from caesura.sim import MEMORY_BYTES
 from caesura.sim.report.patience import print_report
@@ -178,7 +178,7 @@ def run(g: Geometry, size: str = "small", kernels: Sequence[str] = (), mechanism
         Processes.
     progress : callable
     shares : sequence of Fraction
-        Patiences to be measured besides, as `software.driver.patience.SHARE` is one.
+        Patiences to be measured besides, as `software.driver.preemption.patience.SHARE` is one.
     json_file, resume
         As in `sim.bench.resumable.measure_kernels`.
     """

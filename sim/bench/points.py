@@ -16,8 +16,8 @@ from pathlib import Path
 
 import numpy as np
 
-from caesura.hw.arch.context import Mechanism
 from caesura.hw.arch.geometry import Geometry
+from caesura.hw.arch.image.context import Mechanism
 from caesura.sim import MEMORY_BYTES
 from caesura.sim.rtl.transport import RtlTransport
 from caesura.sim.scenario import Work

@@ -14,7 +14,7 @@ import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
-from caesura.hw.arch.errors import ToolError
+from caesura.errors import ToolError
 
 __all__ = ["ARCHITECTURE", "MissingAssembler", "Assembler", "Assembly", "assembler_of", "without_unrolling",
            "children_seconds"]

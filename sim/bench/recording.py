@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import NamedTuple, TypeVar
 
 from caesura.cache import write_atomically
-from caesura.hw.arch.errors import InputError
+from caesura.errors import InputError
 
 __all__ = ["NOTHING", "Difference", "Row", "StateBits", "compare", "read_rows", "replace_rows", "write_rows"]
 

@@ -14,7 +14,7 @@ from typing import TypeVar
 import numpy as np
 
 from caesura.cache import write_atomically
-from caesura.hw.arch.errors import InputError
+from caesura.errors import InputError
 from caesura.hw.arch.geometry import PRESETS, Geometry
 from caesura.sim.rtl.verilator import library
 from caesura.sim.scenario import Work

@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 import re
 
-from caesura.hw import export
 from caesura.hw.arch.geometry import Geometry
+from caesura.hw.export import verilog
 from caesura.hw.sm import Sm
 
 from .recording import StateBits
@@ -28,12 +28,12 @@ def state_bits(g: Geometry) -> StateBits:
     ExportError
         If Yosys is missing or fails.
     """
-    return StateBits(g.name, *map(str, counted(export.rtlil_text(Sm(g), reset=False))))
+    return StateBits(g.name, *map(str, counted(verilog.rtlil_text(Sm(g), reset=False))))
 
 
 def counted(text: str) -> tuple[int, int]:
     """Return the bits of flip-flops and of memories of an RTLIL text, every instance of a module counted."""
-    found = json.loads(export.run_yosys(text, SCRIPT, "stat.json"))["design"]
+    found = json.loads(verilog.run_yosys(text, SCRIPT, "stat.json"))["design"]
     cells = found["num_cells_by_type"].items()
     flip_flops = sum(int(match[1]) * count for name, count in cells if (match := _FLIP_FLOP.fullmatch(name)))
     return flip_flops, found["num_memory_bits"]

@@ -15,9 +15,9 @@ from pathlib import Path
 
 import numpy as np
 
-from caesura.hw.arch.context import Mechanism
-from caesura.hw.arch.errors import InputError
+from caesura.errors import InputError
 from caesura.hw.arch.geometry import Geometry
+from caesura.hw.arch.image.context import Mechanism
 from caesura.hw.arch.waiting import UNLIMITED
 from caesura.sim import MEMORY_BYTES
 from caesura.sim.report.traps import OCCUPIED, POINTS, STORED, print_report

@@ -15,11 +15,11 @@ from pathlib import Path
 from typing import Any
 
 from caesura.cache import cache_directory, digest, read_packed, write_atomically, write_packed
-from caesura.hw import export
+from caesura.errors import InputError
 from caesura.hw.arch.board_protocol import Identity
-from caesura.hw.arch.errors import InputError
 from caesura.hw.arch.geometry import Geometry
 from caesura.hw.board import ulx3s
+from caesura.hw.export import verilog
 from caesura.progress import Progress, quiet
 from caesura.sim.synth import tools
 from caesura.sim.synth.critical_path import critical_path
@@ -116,7 +116,7 @@ def _elaborated(whole: ulx3s.Ulx3s, left_out: str | None) -> tuple[str, str]:
     """Return the RTLIL of a board, identical modules merged, and its pins and clocks."""
     files = ulx3s.platform().build(whole, name="top", do_build=False).files
     text, pins = ((file.decode() if isinstance(file, bytes) else file) for file in (files["top.il"], files["top.lpf"]))
-    text = export.merge_identical_modules(text)
+    text = verilog.merge_identical_modules(text)
     return without(text, [LEFT_OUT[left_out]] if left_out else []), pins
 
 

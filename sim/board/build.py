@@ -12,11 +12,11 @@ from pathlib import Path
 from amaranth.lib import wiring
 
 from caesura.cache import cache_directory, digest, read_packed, seal, write_packed
-from caesura.hw import export
 from caesura.hw.arch.board_protocol import Identity
 from caesura.hw.arch.geometry import Geometry
 from caesura.hw.board.board import machine_id_bits
-from caesura.hw.gpu.gpu import machine
+from caesura.hw.device.device import machine
+from caesura.hw.export import verilog
 from caesura.hw.memory.axi import Axi4
 from caesura.progress import Progress, display
 from caesura.sim.rtl.design import TOOLS, hardware_sources
@@ -72,7 +72,7 @@ def _machine_text(g: Geometry, progress: Progress) -> str:
     if text is None:
         with display():
             progress(f"elaborating {g.name} and writing its SystemVerilog")
-            text = export.systemverilog(machine(g), name="machine")
+            text = verilog.systemverilog(machine(g), name="machine")
         write_packed(index, text)
         seal(index, "SystemVerilog", f"{g.name} of a board")
     return text
@@ -96,7 +96,7 @@ def board_library(identity: Identity, patience: int, divisor: int, progress: Pro
     """
     g = identity.geometry
     shell = SimulatedShell(identity, patience, divisor)
-    made = Recipe(f"board with {g.name}", export.systemverilog(shell, reset=False), _HARNESS,
+    made = Recipe(f"board with {g.name}", verilog.systemverilog(shell, reset=False), _HARNESS,
                   defines=(f"-DDIVISOR={divisor}",), parts=(("machine", _machine_text(g, progress)),),
                   headers=(("board_ports.h", _header(g)),))
     return built(made, progress)

@@ -6,8 +6,8 @@ import ctypes
 import weakref
 from pathlib import Path
 
+from caesura.errors import InputError
 from caesura.hw.arch.board_protocol import Identity
-from caesura.hw.arch.errors import InputError
 from caesura.hw.arch.geometry import Geometry
 from caesura.progress import Progress, report
 

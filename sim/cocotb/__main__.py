@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from caesura.hw.arch.errors import UserError
+from caesura.errors import UserError
 
 
 def _parameter(text: str) -> tuple[str, Any]:

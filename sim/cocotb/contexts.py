@@ -1,7 +1,7 @@
 """Contexts in memory, read as software reads them, and a scoreboard that compares them with what was on the core.
 
-The words of a stream are taken apart by `hw.arch.image_reader`, which no hardware has a part in; the checksums are
-zlib's.
+The words of a stream are taken apart by `hw.arch.image.image_reader`, which no hardware has a part in; the checksums
+are zlib's.
 """
 
 from __future__ import annotations
@@ -11,14 +11,14 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from caesura.hw.arch import context
-from caesura.hw.arch.context import CCB_ENTRY, Capability, Mechanism, State
-from caesura.hw.arch.encodings import Encoding, encode, encoded_words, in_order, row_of, row_words
 from caesura.hw.arch.geometry import SEGMENT_BYTES, Geometry
-from caesura.hw.arch.image_reader import BadImage, ImageReader
-from caesura.hw.arch.image_writer import record_words
-from caesura.hw.arch.isa import ALL_LIVE, saved_by
-from caesura.hw.arch.tb_history import RegisterHistory
+from caesura.hw.arch.image import context
+from caesura.hw.arch.image.context import CCB_ENTRY, Capability, Mechanism, State
+from caesura.hw.arch.image.encodings import Encoding, encode, encoded_words, in_order, row_of, row_words
+from caesura.hw.arch.image.image_reader import BadImage, ImageReader
+from caesura.hw.arch.image.image_writer import record_words
+from caesura.hw.arch.image.tb_history import RegisterHistory
+from caesura.hw.arch.isa.opcodes import ALL_LIVE, saved_by
 
 from .core_state import CoreState, Kernel, Warp
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import random
 from dataclasses import dataclass, field
 
-from caesura.hw.arch.context import area_bound
 from caesura.hw.arch.geometry import PC_BITS, PC_NONE, PREDICATES, SEGMENT_BYTES, UNIFORMS, Geometry
-from caesura.hw.arch.isa import LIVE_BITS
+from caesura.hw.arch.image.context import area_bound
+from caesura.hw.arch.isa.opcodes import LIVE_BITS
 
 __all__ = ["Block", "CoreState", "Kernel", "Warp"]
 

@@ -9,7 +9,7 @@ from typing import Any
 import cocotb
 from cocotb.triggers import Event, ReadWrite, RisingEdge
 
-from caesura.hw.arch.context import Mechanism
+from caesura.hw.arch.image.context import Mechanism
 from caesura.hw.arch.registers import UNLIMITED_PATIENCE
 
 from .bench import Bench

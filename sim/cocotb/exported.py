@@ -5,10 +5,10 @@ from __future__ import annotations
 from amaranth.lib import wiring
 
 from caesura.hw.arch.geometry import preset
-from caesura.hw.blocks.netlist import netlist
-from caesura.hw.blocks.ports import ports_of
-from caesura.hw.blocks.structures import Structures
-from caesura.hw.blocks.wrapper import wrapper
+from caesura.hw.export.netlist import netlist
+from caesura.hw.export.ports import ports_of
+from caesura.hw.export.structures import Structures
+from caesura.hw.export.wrapper import wrapper
 
 __all__ = ["exported_text"]
 

@@ -13,8 +13,8 @@ from typing import Any
 from amaranth.hdl import Const, Shape, Value
 from amaranth.lib import data, wiring
 
-from caesura.hw.blocks.names import identifier
-from caesura.hw.blocks.ports import observed
+from caesura.hw.export.names import identifier
+from caesura.hw.export.ports import observed
 
 __all__ = ["AbsentPort", "Codec", "Port", "PortGroup", "port_name", "ports_of"]
 

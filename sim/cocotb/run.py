@@ -18,7 +18,7 @@ from amaranth.lib import wiring
 from cocotb_tools.runner import get_runner
 
 from caesura.cache import RECORD_SUFFIX, cache_directory, locked, work_folder
-from caesura.hw.arch.errors import ToolError
+from caesura.errors import ToolError
 
 from .bench import PARAMETERS
 from .build import TOP, program

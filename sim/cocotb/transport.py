@@ -29,7 +29,7 @@ async def blocking(function: Callable[[], Result]) -> Result:
 
 
 class CocotbTransport:
-    """An SM behind AXI4-Lite and AXI4 in a cocotb bench: a `software.driver.transport.Transport`.
+    """An SM behind AXI4-Lite and AXI4 in a cocotb bench: a `software.driver.machine.transport.Transport`.
 
     Registers are accessed by the master of cocotbext-axi, memory is its memory; both pause at random.
 

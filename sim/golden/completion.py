@@ -1,13 +1,13 @@
 """The second image of a thread block (TB): what stayed of it on the SM, when that is evicted
-(`hw.arch.context`, What stays)."""
+(`hw.arch.image.context`, What stays)."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from caesura.hw.arch.context import Capability
 from caesura.hw.arch.geometry import PC_NONE
-from caesura.hw.arch.image_writer import record_words
+from caesura.hw.arch.image.context import Capability
+from caesura.hw.arch.image.image_writer import record_words
 
 from .state.staying import Staying
 from .stream_writer import SavedBlock, StreamWriter

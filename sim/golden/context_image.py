@@ -1,4 +1,4 @@
-"""Context images of the golden model: a TB to the words of `hw.arch.context`, and back."""
+"""Context images of the golden model: a TB to the words of `hw.arch.image.context`, and back."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from caesura.hw.arch import context
-from caesura.hw.arch.context import CCB_ENTRY, Capability, Mechanism, State
-from caesura.hw.arch.encodings import row_words
 from caesura.hw.arch.geometry import Geometry
-from caesura.hw.arch.image_reader import BadImage, ImageReader, WarpRecord
-from caesura.hw.arch.image_writer import record_words
-from caesura.hw.arch.isa import ALL_LIVE, Saved, liveness_vector, saved_by
+from caesura.hw.arch.image import context
+from caesura.hw.arch.image.context import CCB_ENTRY, Capability, Mechanism, State
+from caesura.hw.arch.image.encodings import row_words
+from caesura.hw.arch.image.image_reader import BadImage, ImageReader, WarpRecord
+from caesura.hw.arch.image.image_writer import record_words
+from caesura.hw.arch.isa.opcodes import ALL_LIVE, Saved, liveness_vector, saved_by
 
 from .state.kernel import Kernel
 from .state.lanes import lanes_of

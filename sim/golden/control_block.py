@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from caesura.hw.arch import context
-from caesura.hw.arch.context import CCB_RECORD, ENTRY_WORDS, State
-from caesura.hw.arch.image_reader import BadImage
+from caesura.hw.arch.image import context
+from caesura.hw.arch.image.context import CCB_RECORD, ENTRY_WORDS, State
+from caesura.hw.arch.image.image_reader import BadImage
 
 from .context_image import check_entry, read_entry
 from .state.kernel import Base, Kernel, SavedEntry

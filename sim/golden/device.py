@@ -59,7 +59,7 @@ def combined(register: Register, words: Sequence[int], said: Sequence[bool]) -> 
 
 
 class GoldenDevice:
-    """`software.driver.transport.Transport` on the golden models of several SMs over one memory.
+    """`software.driver.machine.transport.Transport` on the golden models of several SMs over one memory.
 
     In a cycle each SM executes an instruction; they take turns of `SLICE` cycles.
 

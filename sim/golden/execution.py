@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from caesura.hw.arch.faults import Fault
 from caesura.hw.arch.geometry import PC_NONE, Geometry
-from caesura.hw.arch.isa import PT, VECTOR_WORDS
+from caesura.hw.arch.isa.opcodes import PT, VECTOR_WORDS
 
 from .bounds.checker import BoundsChecker, BoundsFault
 from .decoder import Decoder

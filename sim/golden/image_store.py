@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from caesura.hw.arch import context
-from caesura.hw.arch.context import CCB_ENTRY, ENTRY_WORDS, State
-from caesura.hw.arch.image_reader import BadImage
+from caesura.hw.arch.image import context
+from caesura.hw.arch.image.context import CCB_ENTRY, ENTRY_WORDS, State
+from caesura.hw.arch.image.image_reader import BadImage
 
 from .context_image import restore
 from .control_block import place, read_base, read_completion, read_saved

@@ -6,11 +6,11 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from caesura.hw.arch import context
 from caesura.hw.arch.commands import BUSY_STATES, KernelState, Switch
-from caesura.hw.arch.context import ENTRY_WORDS, Mechanism, State
 from caesura.hw.arch.faults import CommandError
-from caesura.hw.arch.image_reader import BadImage
+from caesura.hw.arch.image import context
+from caesura.hw.arch.image.context import ENTRY_WORDS, Mechanism, State
+from caesura.hw.arch.image.image_reader import BadImage
 from caesura.hw.arch.waiting import UNLIMITED
 from caesura.hw.arch.way import Way
 

@@ -1,6 +1,6 @@
 """Hardware queues of a device in the golden model: packets from memory, priorities, kernels that come and go.
 
-What is begun, preempted and brought back is what `hw.gpu.queues` does; when is not: the model looks at its queues
+What is begun, preempted and brought back is what `hw.device.queues` does; when is not: the model looks at its queues
 between two slices of instructions.
 """
 
@@ -29,7 +29,7 @@ from caesura.hw.arch.packets import (
     VendorFormat,
 )
 from caesura.hw.arch.registers import device_register_map
-from caesura.hw.gpu.queues.queue_states import TRIES
+from caesura.hw.device.queues.queue_states import TRIES
 
 from .queue_packets import PacketError, QueueHost, count_down, fetch, met, slot_words
 

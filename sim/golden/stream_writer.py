@@ -1,4 +1,4 @@
-"""Writes the stream of a context image, record by record, and seals it (`hw.arch.context` has its format)."""
+"""Writes the stream of a context image, record by record, and seals it (`hw.arch.image.context` has its format)."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from caesura.hw.arch import context
-from caesura.hw.arch.context import Capability, Mechanism
-from caesura.hw.arch.encodings import Encoding, encode, encoded_words, in_order, row_of
 from caesura.hw.arch.geometry import SEGMENT_BYTES
-from caesura.hw.arch.tb_history import RegisterHistory
+from caesura.hw.arch.image import context
+from caesura.hw.arch.image.context import Capability, Mechanism
+from caesura.hw.arch.image.encodings import Encoding, encode, encoded_words, in_order, row_of
+from caesura.hw.arch.image.tb_history import RegisterHistory
 
 from .state.kernel import Kernel
 from .state.staying import Stay

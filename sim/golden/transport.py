@@ -6,13 +6,13 @@ import pickle
 
 import numpy as np
 
+from caesura.errors import InputError
 from caesura.hw.arch.commands import REFUSED, Command, KernelState, Switch
-from caesura.hw.arch.errors import InputError
 from caesura.hw.arch.faults import CommandError
 from caesura.hw.arch.geometry import Geometry
 from caesura.hw.arch.registers import IDENTIFICATION, Register, register_map
 from caesura.hw.arch.way import Way
-from caesura.sim.trace import ATOMIC
+from caesura.sim.trace.retired import ATOMIC
 
 from .bounds.checker import BoundsChecker
 from .in_place import Newcomer, newcomer
@@ -28,7 +28,7 @@ ENGINE = "auto"
 
 
 class GoldenTransport:
-    """`software.driver.transport.Transport` on the golden model; a cycle is one warp instruction.
+    """`software.driver.machine.transport.Transport` on the golden model; a cycle is one warp instruction.
 
     Parameters
     ----------
@@ -271,7 +271,7 @@ class GoldenTransport:
         self.machine.order = AtomicOrder(zip(*columns, lanes, strict=True))
 
     def take_trace(self) -> np.ndarray:
-        """Return the trace records (`sim.trace.TRACE`) since the last call, none unless `trace` was set."""
+        """Return the trace records (`sim.trace.retired.TRACE`) since the last call, none unless `trace` was set."""
         recorder = self.machine.recorder
         if recorder is None:
             raise InputError("the transport was made without trace=True")

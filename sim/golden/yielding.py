@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from caesura.hw.arch.commands import KernelState
-from caesura.hw.arch.image_reader import BadImage
+from caesura.hw.arch.image.image_reader import BadImage
 
 from .execution import Execution
 from .preemption import Preemption

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from caesura.software.report.extras import require
+from caesura.extras import require
 
 from .markdown import replace_markdown
 from .pictures import WIDTH, check_picture, save

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
 from caesura.cache import write_atomically
-from caesura.hw.arch.errors import InputError
+from caesura.errors import InputError
 
 __all__ = ["markdown_table", "split_markdown", "replace_markdown"]
 

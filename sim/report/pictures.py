@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from caesura.hw.arch.errors import InputError
-from caesura.software.report.extras import require
+from caesura.errors import InputError
+from caesura.extras import require
 
 __all__ = ["FORMATS", "WIDTH", "check_picture", "kernel_rows", "save"]
 
@@ -21,7 +21,7 @@ def check_picture(path: Path) -> None:
 
     Raises
     ------
-    software.report.extras.MissingPackage
+    extras.MissingPackage
         If the package ``matplotlib`` is not installed.
     ValueError
         If the format is not known.

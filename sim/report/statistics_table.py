@@ -7,7 +7,7 @@ from dataclasses import asdict
 from caesura.hw.arch.geometry import Geometry
 from caesura.hw.interfaces.observation import WARP_STATES
 
-from .statistics import BUS, CacheUse, KernelUse, SmUse, Statistics
+from ..trace.statistics import BUS, CacheUse, KernelUse, SmUse, Statistics
 from .tables import TitledTable, print_tables
 
 __all__ = ["print_statistics", "statistics_json", "tables"]

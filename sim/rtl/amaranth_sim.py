@@ -9,14 +9,14 @@ import numpy as np
 from amaranth.hdl import Value
 from amaranth.lib import wiring
 
-from caesura.hw.arch.errors import InputError
+from caesura.errors import InputError
 from caesura.hw.arch.geometry import Geometry
-from caesura.hw.arch.isa import BY_NAME
+from caesura.hw.arch.isa.opcodes import BY_NAME
 from caesura.hw.sm import ATOMICS, Sm
 from caesura.sim.events import Simulator
 from caesura.sim.memory import AxiMemory, ErrorRange, MemoryTiming
 from caesura.sim.rtl.transport import AXI_IDS, DEFAULT_MEMORY, REGULAR_READERS, REGULAR_WRITERS, Traffic
-from caesura.sim.trace import ATOMIC, PREDICATE, RETIRE, TRACE, UNIFORM, WRITE
+from caesura.sim.trace.retired import ATOMIC, PREDICATE, RETIRE, TRACE, UNIFORM, WRITE
 
 __all__ = ["AmaranthTransport"]
 
@@ -25,7 +25,7 @@ _PERIOD = 1e-6
 
 
 class AmaranthTransport:
-    """One SM on Amaranth's simulator: a `software.driver.transport.Transport`, some 700 cycles/s of `tiny`.
+    """One SM on Amaranth's simulator: a `software.driver.machine.transport.Transport`, some 700 cycles/s of `tiny`.
 
     Behaves as `RtlTransport` cycle for cycle, without snapshots.
 
@@ -201,7 +201,7 @@ class AmaranthTransport:
         return self.cycle - start
 
     def take_trace(self) -> np.ndarray:
-        """Return the records since the last call, shape ``(n,)`` of dtype `sim.trace.TRACE`, and forget them."""
+        """Return the records since the last call and forget them: shape ``(n,)``, dtype `sim.trace.retired.TRACE`."""
         records = np.array(self._records, TRACE) if self._records else np.empty(0, TRACE)
         self._records = []
         return records

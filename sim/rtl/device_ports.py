@@ -7,7 +7,7 @@ from amaranth.hdl import Const
 from amaranth.lib import wiring
 
 from caesura.hw.arch.geometry import Geometry
-from caesura.hw.gpu.uncore import Uncore
+from caesura.hw.device.uncore import Uncore
 from caesura.hw.interfaces.gpu_ports import tb_claim, tb_grant
 
 __all__ = ["device_ports_header"]

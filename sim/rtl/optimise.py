@@ -23,7 +23,7 @@ from pathlib import Path
 from amaranth.lib import wiring
 
 from caesura.hw.arch.geometry import Geometry
-from caesura.hw.gpu.gpu import machine
+from caesura.hw.device.device import machine
 from caesura.progress import Progress, report
 
 from .compile import CompilerFlags, Model, compile_model, runtime_library

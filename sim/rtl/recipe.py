@@ -13,7 +13,7 @@ from amaranth.lib import wiring
 
 from caesura.cache import cache_directory, digest, locked, seal, whole, work_folder
 from caesura.hw.arch.geometry import Geometry
-from caesura.hw.gpu.gpu import machine
+from caesura.hw.device.device import machine
 from caesura.progress import Progress, display, report
 
 from .compile import VERILATOR_FLAGS, CompilerFlags, Model, verilate

@@ -1,4 +1,4 @@
-// Counts of `sim/statistics.py`: what an SM did in each cycle, as a whole and for each kernel that it had.
+// Counts of `sim/trace/counts.py`: what an SM did in each cycle, as a whole and for each kernel that it had.
 #pragma once
 
 #include <array>
@@ -12,7 +12,7 @@ struct Counted {
     uint32_t sm, slot;
 };
 #pragma pack(pop)
-static_assert(sizeof(Counted) == 168, "must equal sim.statistics.COUNTED");
+static_assert(sizeof(Counted) == 168, "must equal sim.trace.counts.COUNTED");
 
 // Of one SM. Kernels are told apart by their slot and the address of their code.
 template <unsigned KERNELS> class Statistics {

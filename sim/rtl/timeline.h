@@ -1,4 +1,4 @@
-// Records for `sim/timeline.py`: every change of what warps, kernels, preemption engines and queues do, and counts of
+// Records for `sim/trace/changes.py`: every change of what warps, kernels, preemption engines and queues do, and counts of
 // bus traffic, instructions and thread blocks (TBs) at regular intervals.
 #pragma once
 
@@ -17,7 +17,7 @@ struct Sample {
     uint64_t cycle, read[8], written[8], instructions, tbs, unit;
 };
 #pragma pack(pop)
-static_assert(sizeof(Event) == 28 && sizeof(Sample) == 160, "must equal sim.timeline.EVENT and SAMPLE");
+static_assert(sizeof(Event) == 28 && sizeof(Sample) == 160, "must equal sim.trace.changes.EVENT and SAMPLE");
 
 // UNITS: SMs, and one more if something else uses the bus. FLIGHTS: kernels that queues can have in flight.
 template <unsigned UNITS, unsigned QUEUES, unsigned FLIGHTS> class Timeline {

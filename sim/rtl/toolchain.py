@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from caesura.cache import cache_directory, digest, locked, seal, whole, work_folder
-from caesura.hw.arch.errors import ToolError
+from caesura.errors import ToolError
 
 __all__ = ["RIGHT_SUMS", "TARGET", "BuildError", "compiler", "identity", "run_tool", "shared_library", "source_texts",
            "verilator_root"]

@@ -1,4 +1,4 @@
-// Assembles the records of `sim/trace.py` from the trace ports of the SM.
+// Assembles the records of `sim/trace/retired.py` from the trace ports of the SM.
 #pragma once
 
 #include <array>
@@ -13,7 +13,7 @@ struct Record {
     uint32_t launch, pc, mask, data[32];
 };
 #pragma pack(pop)
-static_assert(sizeof(Record) == 156, "must equal sim.trace.TRACE");
+static_assert(sizeof(Record) == 156, "must equal sim.trace.retired.TRACE");
 
 template <unsigned WARPS, unsigned LANES, unsigned BEATS> class Trace {
 public:

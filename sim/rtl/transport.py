@@ -11,15 +11,15 @@ from pathlib import Path
 import numpy as np
 from amaranth.lib import wiring
 
-from caesura.hw.arch.errors import InputError
+from caesura.errors import InputError
 from caesura.hw.arch.geometry import Geometry
-from caesura.hw.gpu.gpu import machine
+from caesura.hw.device.device import machine
 from caesura.progress import Progress, report
 from caesura.sim.memory import ErrorRange, MemoryTiming, ProtocolError
 from caesura.sim.rtl.verilator import library
-from caesura.sim.statistics import COUNTED
-from caesura.sim.timeline import EVENT, SAMPLE
-from caesura.sim.trace import TRACE
+from caesura.sim.trace.changes import EVENT, SAMPLE
+from caesura.sim.trace.counts import COUNTED
+from caesura.sim.trace.retired import TRACE
 
 __all__ = ["RtlTransport", "Snapshot", "Traffic"]
 
@@ -156,7 +156,7 @@ class Traffic:
 
 
 class RtlTransport:
-    """The RTL of a machine under Verilator, with its memory: a `software.driver.transport.Transport`.
+    """The RTL of a machine under Verilator, with its memory: a `software.driver.machine.transport.Transport`.
 
     A register access takes one simulated cycle, memory access from outside none. Two objects of one
     configuration share the library and are otherwise independent. Threads that use one take turns, call by call.
@@ -300,8 +300,10 @@ class RtlTransport:
         self._simulation.trace(int(enabled))
 
     def take_trace(self) -> np.ndarray:
-        """Return the records since the last call, shape ``(n,)`` of dtype `sim.trace.TRACE`, and forget them; those of
-        several SMs by cycle."""
+        """Return the records since the last call and forget them: shape ``(n,)``, dtype `sim.trace.retired.TRACE`.
+
+        Those of several SMs are in the order of their cycles.
+        """
         records = np.empty(self._simulation.trace_count(), TRACE)
         self._simulation.take_trace(records.ctypes.data)
         return records[np.argsort(records["cycle"], kind="stable")] if self.geometry.has_uncore else records
@@ -318,7 +320,7 @@ class RtlTransport:
         self._simulation.timeline(interval)
 
     def take_timeline(self) -> tuple[np.ndarray, np.ndarray]:
-        """Return the events and samples (`sim.timeline.EVENT`, `SAMPLE`) since the last call, and forget them.
+        """Return the events and samples (`sim.trace.changes.EVENT`, `SAMPLE`) since the last call, and forget them.
 
         The first sample is of the moment at which recording began, the last is of this one.
         """
@@ -338,7 +340,7 @@ class RtlTransport:
         self._simulation.count(int(enabled))
 
     def counted(self) -> np.ndarray:
-        """Return what has been counted, of dtype `sim.statistics.COUNTED`: a row for each SM, and one for each kernel
+        """Return what has been counted, of dtype `sim.trace.counts.COUNTED`: a row for each SM, and one for each kernel
         that had warps on it."""
         counts = np.empty(self._simulation.counted(None, 0), COUNTED)
         self._simulation.counted(counts.ctypes.data, len(counts))

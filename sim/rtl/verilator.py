@@ -16,9 +16,9 @@ from pathlib import Path
 from amaranth.lib import wiring
 
 from caesura.cache import record_of, whole
-from caesura.hw import export
 from caesura.hw.arch.geometry import Geometry
-from caesura.hw.gpu.gpu import machine
+from caesura.hw.device.device import machine
+from caesura.hw.export import verilog
 from caesura.progress import Progress, report
 
 from .compile import compile_model, part_library, runtime_library
@@ -83,7 +83,7 @@ def block_library(block: wiring.Component, harness: Path, defines: dict[str, int
         If a tool is missing or fails.
     """
     macros = [f"-D{name}={value}" for name, value in (defines or {}).items()]
-    return built(Recipe(type(block).__name__, export.systemverilog(block, reset=False), harness,
+    return built(Recipe(type(block).__name__, verilog.systemverilog(block, reset=False), harness,
                         defines=(*macros, *flags)), progress)
 
 

@@ -8,9 +8,9 @@ from importlib import import_module
 
 from amaranth.lib import wiring
 
-from caesura.hw.arch.errors import InputError
+from caesura.errors import InputError
 from caesura.hw.arch.geometry import Geometry
-from caesura.hw.blocks import catalogue
+from caesura.hw.export import catalogue
 from caesura.software.names import alternatives
 
 from .harness import Reduced
@@ -29,7 +29,7 @@ SYNTHESISED = {
     "exchange": "core.units.exchange.ExchangeUnit", "uniform": "core.front_end.uniform.UniformUnit",
     "kernel_slot": "device.kernel_slot.KernelSlot",
 }
-"""Blocks that are synthesised and not exported (`caesura.hw.blocks`), by their class in `caesura.hw`; each is made from
+"""Blocks that are synthesised and not exported (`caesura.hw.export`), by their class in `caesura.hw`; each is made from
 a geometry alone."""
 
 SM_PARTS = ("control", "front_end", "execute", "load_store", "shared_memory", "constants", "bus")

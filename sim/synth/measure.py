@@ -14,7 +14,7 @@ from typing import Any
 from amaranth.lib import wiring
 
 from caesura.cache import cache_directory, digest, write_atomically
-from caesura.hw import export
+from caesura.hw.export import verilog
 from caesura.progress import Progress, quiet
 
 from . import tools
@@ -91,7 +91,7 @@ def synthesise(block: wiring.Component, target: Target, *, seed: int = 1, place:
     if placer is not None:
         tools.check_placer(placer)
     progress(f"elaborating {name}")
-    text = without_brackets(without(export.rtlil_text(Harness(block), name=_TOP), getattr(block, "emptied", ())))
+    text = without_brackets(without(verilog.rtlil_text(Harness(block), name=_TOP), getattr(block, "emptied", ())))
     steps = script(target, lanes(text))
     mapped = _kept([text, steps, *tools.versions(None)])
     row = _read(mapped)

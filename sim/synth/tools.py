@@ -6,7 +6,7 @@ from importlib.metadata import version
 from pathlib import Path
 
 from caesura import webassembly
-from caesura.hw.arch.errors import ToolError
+from caesura.errors import ToolError
 from caesura.progress import Progress, quiet
 
 from .targets import Placer

@@ -22,19 +22,19 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from caesura.hw.arch.context import Capability, Mechanism
-from caesura.hw.arch.encoding import decode
 from caesura.hw.arch.geometry import PRESETS
-from caesura.hw.arch.isa import Format
+from caesura.hw.arch.image.context import Capability, Mechanism
+from caesura.hw.arch.isa.opcodes import Format
+from caesura.hw.arch.isa.words import decode
 from caesura.hw.arch.waiting import UNLIMITED
 from caesura.hw.arch.way import Way
 from caesura.sim.scenario import PreemptionResult, Work, differences, interrupt, judged, start_job
 from caesura.sim.workloads.random_native import NativeProgram
 from caesura.software.compiler import KernelImage
 from caesura.software.driver import Device, DeviceArray, Launch
-from caesura.software.driver.patience import bus_share
-from caesura.software.driver.regions import Allocation
-from caesura.software.driver.transport import Transport
+from caesura.software.driver.machine.transport import Transport
+from caesura.software.driver.memory.regions import Allocation
+from caesura.software.driver.preemption.patience import bus_share
 from caesura.software.kernels.job import Job
 
 __all__ = ["SMALL_SM", "Forkable", "Outcome", "Campaign", "totals", "has_points", "native_work"]

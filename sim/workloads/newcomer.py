@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from caesura.hw.arch.context import Mechanism
+from caesura.hw.arch.image.context import Mechanism
 from caesura.sim.rtl.transport import RtlTransport
 from caesura.sim.scenario import Work, judged
-from caesura.sim.timeline import EventKind
+from caesura.sim.trace.changes import EventKind
 from caesura.sim.workloads.everywhere import Campaign
 from caesura.software.driver import Launch, PreemptReport, ResumeReport
 

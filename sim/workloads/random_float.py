@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from caesura.hw.arch.isa import OPCODES, Format
+from caesura.hw.arch.isa.opcodes import OPCODES, Format
 
 __all__ = ["IMMEDIATES", "words", "statement"]
 

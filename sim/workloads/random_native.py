@@ -24,7 +24,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 from caesura.hw.arch.geometry import Geometry
-from caesura.hw.arch.isa import ALL_LIVE, Special
+from caesura.hw.arch.isa.opcodes import ALL_LIVE, Special
 from caesura.software.compiler import KernelImage, Parameter
 
 from . import random_float

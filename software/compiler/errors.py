@@ -6,7 +6,7 @@ import difflib
 from collections.abc import Sequence
 from typing import Protocol
 
-from caesura.hw.arch.errors import InputError
+from caesura.errors import InputError
 
 from .hints import hint
 from .origins import Origin

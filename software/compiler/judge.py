@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import weakref
 
-from caesura.hw.arch.encoding import decode
+from caesura.hw.arch.isa.words import decode
 
 from .errors import ImageError
 from .image.code_check import Problem, find_problem

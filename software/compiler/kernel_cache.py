@@ -89,7 +89,7 @@ def kernel_names(text: str, filename: str = "<ptx>") -> list[str]:
 @functools.cache
 def _compiler() -> str:
     """Return the hash of the compiler and of what it is made for: the instruction set."""
-    folders = [Path(file).resolve().parent for file in (__file__, isa.__file__)]
+    folders = [Path(__file__).resolve().parent, Path(str(isa.__file__)).resolve().parents[1]]
     return digest(f"{path.relative_to(folder.parents[1])}\0{path.read_text()}" for folder in folders
                   for path in sorted(folder.rglob("*")) if path.suffix in (".py", ".lark", ".ptx", ".rdl"))
 

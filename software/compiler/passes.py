@@ -18,7 +18,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from caesura.hw.arch.errors import InputError
+from caesura.errors import InputError
 from caesura.software.names import alternatives
 
 from .analysis.pointers import mark_pointers

@@ -10,11 +10,13 @@
 Imports go to the left only. A `Device` is one user of a machine: memory of its own, and kernels in it.
 """
 
-from .anticipation import Anticipation
-from .arrays import DeviceArray
-from .context import Contexts, StackEntry, TbContext, WarpContext
 from .device import Device
-from .errors import (
+from .launch.context import Contexts, StackEntry, TbContext, WarpContext
+from .launch.inspection import WarpState
+from .launch.launch import Launch
+from .launch.module import Kernel, Module
+from .launch.switches import Switches
+from .machine.errors import (
     Closed,
     CommandRefused,
     ContextError,
@@ -27,18 +29,16 @@ from .errors import (
     NoSuchKernel,
     OutOfMemory,
 )
-from .estimate import Estimate, TbEstimate
-from .eviction import Piece, ResetReport, Work
-from .inspection import WarpState
-from .launch import Launch
-from .module import Kernel, Module
-from .preemption import PreemptReport, ResumeReport
+from .machine.transport import Transport
+from .memory.arrays import DeviceArray
+from .memory.textures import Texture
+from .memory.variables import Variable
+from .preemption.anticipation import Anticipation
+from .preemption.estimate import Estimate, TbEstimate
+from .preemption.preemption import PreemptReport, ResumeReport
+from .reset.eviction import Piece, ResetReport, Work
 from .streams import Event, KernelTask, Stream, Task, TaskState
-from .switches import Switches
 from .tenant import Tenant
-from .textures import Texture
-from .transport import Transport
-from .variables import Variable
 
 __all__ = ["Anticipation", "Closed", "CommandRefused", "ContextError", "Contexts", "CycleLimit", "Device",
            "DeviceArray", "DriverError", "Estimate", "Event", "FaultRecord", "Kernel", "KernelFault", "KernelTask",

@@ -10,19 +10,19 @@ from numpy.typing import DTypeLike
 
 from caesura.software.compiler import CompileOptions, KernelImage, read_source
 
-from .arguments import triple, whole_number
-from .arrays import DeviceArray
 from .core import DeviceCore
-from .errors import Closed, DriverError, OutOfMemory
-from .launch import Launch
-from .launcher import LaunchingDevice
-from .loaded import LoadedKernel
-from .module import Module
-from .queue import Queue
-from .regions import Region
-from .simulated_time import DEFAULT_CYCLES
+from .launch.arguments import triple, whole_number
+from .launch.launch import Launch
+from .launch.launcher import LaunchingDevice
+from .launch.loaded import LoadedKernel
+from .launch.module import Module
+from .machine.errors import Closed, DriverError, OutOfMemory
+from .machine.wanted import ADDRESS, FLAG, MANY_NAMES, PATH, TEXT, a, checked, many, optional, shown
+from .memory.arrays import DeviceArray
+from .memory.regions import Region
+from .queues.queue import Queue
 from .streams import Stream
-from .wanted import ADDRESS, FLAG, MANY_NAMES, PATH, TEXT, a, checked, many, optional, shown
+from .time.simulated_time import DEFAULT_CYCLES
 
 __all__ = ["AddressSpace"]
 

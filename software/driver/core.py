@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from .anticipation import Anticipator
-from .host_interface import HostInterface
-from .inspection import Inspection
-from .launcher import Launcher
-from .preemption import Preemption
-from .queues import Queues
-from .simulated_time import SimulatedTime
+from .launch.inspection import Inspection
+from .launch.launcher import Launcher
+from .machine.host_interface import HostInterface
+from .machine.transport import Transport
+from .preemption.anticipation import Anticipator
+from .preemption.preemption import Preemption
+from .queues.queues import Queues
 from .streams import Streams
-from .transport import Transport
+from .time.simulated_time import SimulatedTime
 
 __all__ = ["DeviceCore"]
 

@@ -5,28 +5,28 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Unpack
 
-from caesura.hw.arch.context import Mechanism
+from caesura.hw.arch.image.context import Mechanism
 from caesura.hw.arch.way import Way, WayOptions
 from caesura.software.compiler import KernelImage
 
 from .address_space import AddressSpace
-from .anticipation import SETTLED_INSTRUCTIONS, Anticipation
-from .arguments import whole_number
-from .context import Contexts
 from .core import DeviceCore
-from .estimate import Estimate
-from .eviction import Work
-from .inspection import WarpState
-from .launch import Launch
-from .memory import split_memory
-from .partition import Partition
-from .preempt_options import base_of, standing_of, way_of
-from .preemption import PreemptReport, ResumeReport
-from .simulated_time import DEFAULT_CYCLES, Observer
+from .launch.arguments import whole_number
+from .launch.context import Contexts
+from .launch.inspection import WarpState
+from .launch.launch import Launch
+from .machine.transport import Transport
+from .machine.wanted import ADDRESS, FLAG, TEXT, WHOLE, WHOLES, WORD, Wanted, a, checked, many, optional
+from .memory.memory import split_memory
+from .memory.partition import Partition
+from .preemption.anticipation import SETTLED_INSTRUCTIONS, Anticipation
+from .preemption.estimate import Estimate
+from .preemption.preempt_options import base_of, standing_of, way_of
+from .preemption.preemption import PreemptReport, ResumeReport
+from .reset.eviction import Work
 from .streams import Task
 from .tenant import Tenant
-from .transport import Transport
-from .wanted import ADDRESS, FLAG, TEXT, WHOLE, WHOLES, WORD, Wanted, a, checked, many, optional
+from .time.simulated_time import DEFAULT_CYCLES, Observer
 
 __all__ = ["Device"]
 
@@ -188,7 +188,7 @@ class Device(AddressSpace):
 
         Parameters
         ----------
-        mechanism : hw.arch.way.Way, hw.arch.context.Mechanism, str or None
+        mechanism : hw.arch.way.Way, hw.arch.image.context.Mechanism, str or None
             None: nothing is preempted; a priority only says what begins first.
         options
             Patience, grace and the like, as of `preempt`. A kernel of a stream that has no preemption routines is
@@ -280,7 +280,7 @@ class Device(AddressSpace):
         Parameters
         ----------
         launch : Launch
-        mechanism : hw.arch.way.Way, hw.arch.context.Mechanism or str
+        mechanism : hw.arch.way.Way, hw.arch.image.context.Mechanism or str
             A way says it all, and no other option is given then. Else a mechanism, or its name: ``"occupied"``,
             ``"live"``, ``"live+cp"``, ``"live+tb"``.
         patience : int or str, optional

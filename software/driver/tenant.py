@@ -5,17 +5,17 @@ from __future__ import annotations
 from caesura.hw.arch.geometry import SEGMENT_BYTES
 
 from .address_space import AddressSpace
-from .arguments import whole_number
 from .core import DeviceCore
-from .errors import Closed, DriverError
-from .launch import Launch
-from .lock import whole
-from .memory import HEAP_ALIGN, heap_region
-from .partition import Partition
-from .regions import Region
-from .simulated_time import DEFAULT_CYCLES
-from .transport import Transport
-from .wanted import a, checked
+from .launch.arguments import whole_number
+from .launch.launch import Launch
+from .machine.errors import Closed, DriverError
+from .machine.lock import whole
+from .machine.transport import Transport
+from .machine.wanted import a, checked
+from .memory.memory import HEAP_ALIGN, heap_region
+from .memory.partition import Partition
+from .memory.regions import Region
+from .time.simulated_time import DEFAULT_CYCLES
 
 __all__ = ["Tenant"]
 

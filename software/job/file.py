@@ -8,8 +8,8 @@ from pathlib import Path
 
 import numpy as np
 
-from caesura.hw.arch.context import Mechanism
 from caesura.hw.arch.geometry import PRESETS, Geometry
+from caesura.hw.arch.image.context import Mechanism
 from caesura.hw.arch.waiting import WANTED, waiting_cycles
 from caesura.hw.arch.way import FLAGS, Way
 from caesura.software.kernels import KERNELS, SIZES

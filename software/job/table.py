@@ -11,7 +11,7 @@ from collections.abc import Collection
 from pathlib import Path
 from typing import Any
 
-from caesura.hw.arch.errors import InputError
+from caesura.errors import InputError
 from caesura.software.names import alternatives
 
 __all__ = ["JobError", "Table", "read_toml"]

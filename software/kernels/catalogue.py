@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from caesura.hw.arch.errors import InputError
+from caesura.errors import InputError
 from caesura.software.names import alternatives
 
 from . import ctxback, examples, rodinia

@@ -5,7 +5,7 @@ from __future__ import annotations
 from caesura.hw.arch.geometry import Geometry
 from caesura.software.compiler import CompileError, CompileOptions
 from caesura.software.driver import LaunchError
-from caesura.software.driver.fit import check_block, check_fit
+from caesura.software.driver.launch.fit import check_block, check_fit
 
 from .job import Job, ShippedKernel
 

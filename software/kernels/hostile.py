@@ -9,9 +9,9 @@ import math
 
 import numpy as np
 
-from caesura.hw.arch.encoding import Instruction, encode
 from caesura.hw.arch.geometry import PC_NONE, REGISTER_BANKS, UNIFORMS, WORD_BYTES, Geometry
-from caesura.hw.arch.isa import Special
+from caesura.hw.arch.isa.opcodes import Special
+from caesura.hw.arch.isa.words import Instruction, encode
 from caesura.software.compiler import KernelImage, Parameter
 
 from .job import Job

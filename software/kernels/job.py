@@ -10,7 +10,7 @@ from typing import TypeVar
 
 import numpy as np
 
-from caesura.hw.arch.errors import InputError
+from caesura.errors import InputError
 from caesura.software.compiler import CompileOptions, KernelImage, stored_module
 
 __all__ = ["Job", "PaperRow", "ShippedKernel", "SIZES", "by_size"]

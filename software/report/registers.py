@@ -12,11 +12,11 @@ from rich.table import Table
 from systemrdl.compiler import RDLCompiler
 from systemrdl.node import RootNode
 
+from caesura.extras import require
 from caesura.hw.arch.geometry import WORD_BYTES
 from caesura.hw.arch.registers import GPU_RDL_PATH, RDL_PATH, Register, device_register_map
 
 from .console import report_console
-from .extras import require
 
 __all__ = ["as_json", "print_registers", "write_access_layer", "write_header", "write_page"]
 

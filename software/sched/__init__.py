@@ -8,7 +8,6 @@
 Imports go to the left only.
 """
 
-from .driver_machine import DriverMachine
 from .machine import (
     Counts,
     Event,
@@ -21,7 +20,8 @@ from .machine import (
     Work,
     WorkState,
 )
-from .priority import TECHNIQUES, Arrival, PriorityScheduler, Request, Technique
+from .machines.driver_machine import DriverMachine
+from .policies.priority import TECHNIQUES, Arrival, PriorityScheduler, Request, Technique
 
 __all__ = ["Counts", "Event", "EventKind", "Left", "Machine", "MachineError", "QueueSpec", "Signal", "Work",
            "WorkState", "DriverMachine", "TECHNIQUES", "Arrival", "PriorityScheduler", "Request", "Technique"]

@@ -2,7 +2,7 @@
 
 A `Machine` carries out and reports; it decides nothing but the order in which what its queues hold begins. So a
 scheduler is written once: for the RTL and the golden model through the driver (`driver_machine`), and for a
-discrete-event model with the costs of the RTL (`caesura.sim.device`).
+discrete-event model with the costs of the RTL (`caesura.sim.model`).
 """
 
 from __future__ import annotations
@@ -12,9 +12,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
-from caesura.hw.arch.context import Mechanism
-from caesura.hw.arch.errors import UserError
+from caesura.errors import UserError
 from caesura.hw.arch.geometry import Geometry
+from caesura.hw.arch.image.context import Mechanism
 from caesura.hw.arch.switch_cost import SwitchCost
 from caesura.hw.arch.way import Way
 from caesura.software.compiler import KernelImage

@@ -11,8 +11,8 @@ from .checkout import checkout_root
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:  # which type checkers take for true
-    from caesura.hw.arch.context import Mechanism
     from caesura.hw.arch.geometry import Geometry, preset
+    from caesura.hw.arch.image.context import Mechanism
     from caesura.hw.arch.way import Way
     from caesura.sim import open_device
     from caesura.software.compiler import compile_ptx
@@ -25,7 +25,7 @@ if (_root := checkout_root()) is not None:
 
 _PLACES = {
     "Geometry": "caesura.hw.arch.geometry",
-    "Mechanism": "caesura.hw.arch.context",
+    "Mechanism": "caesura.hw.arch.image.context",
     "Way": "caesura.hw.arch.way",
     "compile_ptx": "caesura.software.compiler",
     "open_device": "caesura.sim",

@@ -3,7 +3,7 @@ to build."""
 
 import pytest
 
-from caesura.hw.arch.context import Mechanism
+from caesura.hw.arch.image.context import Mechanism
 from caesura.sim.cocotb.run import check_bench, run_bench
 
 BENCH = "support.benches.sm"

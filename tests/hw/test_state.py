@@ -11,8 +11,8 @@ from amaranth.lib import wiring
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import Out
 
-from caesura.hw.arch import context
 from caesura.hw.arch.geometry import PRESETS, Geometry, preset
+from caesura.hw.arch.image import context
 from caesura.hw.core.execute.pipeline import ExecutePipeline
 from caesura.hw.core.front_end.barriers import BarrierUnit
 from caesura.hw.sm import Sm

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from caesura.hw.arch.geometry import PREDICATES, UNIFORMS, preset
-from caesura.hw.arch.image_reader import BadImage, ImageReader
-from caesura.hw.arch.image_writer import record_words, stack_words
+from caesura.hw.arch.image.image_reader import BadImage, ImageReader
+from caesura.hw.arch.image.image_writer import record_words, stack_words
 from support.hw.stacks import random_stack
 
 TINY, WIDE = preset("tiny"), preset("gtx480")

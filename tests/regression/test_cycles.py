@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from caesura.hw.arch.context import Mechanism
 from caesura.hw.arch.geometry import PRESETS
+from caesura.hw.arch.image.context import Mechanism
 from caesura.sim.bench.cycles import GEOMETRIES, MOMENTS, measure, neighbour, recorded, recorded_state
 from caesura.sim.bench.recording import NOTHING, compare
 from caesura.sim.bench.state_bits import state_bits

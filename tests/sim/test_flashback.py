@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from caesura.hw.arch.geometry import PRESETS
-from caesura.hw.arch.isa import PT
+from caesura.hw.arch.isa.opcodes import PT
 from caesura.sim.golden.semantics.operation import compile_word
 from caesura.sim.golden.transport import GoldenTransport
 from caesura.sim.scenario import differences, start_job

@@ -12,13 +12,12 @@ import pytest
 from click.testing import CliRunner
 from rich.console import Console
 
-from caesura.hw.arch.encoding import decode
+from caesura.cli import main
 from caesura.hw.arch.geometry import PRESETS
-from caesura.hw.arch.isa import liveness_vector, saved_by
+from caesura.hw.arch.isa.opcodes import liveness_vector, saved_by
+from caesura.hw.arch.isa.words import decode
 from caesura.sim.scenario import Work
-from caesura.sim.testing.single_step import single_step
 from caesura.sim.workloads.random_ptx import RandomKernel
-from caesura.software.cli import main
 from caesura.software.compiler import CompileOptions, assemble, compile_ptx, load_elf, save_elf
 from caesura.software.compiler.codegen.elf import write_elf
 from caesura.software.compiler.codegen.listing import rows
@@ -26,6 +25,7 @@ from caesura.software.compiler.explain import explain
 from caesura.software.compiler.preemption.check import check_image
 from caesura.software.kernels import KERNELS
 from caesura.software.report.terminal import print_kernel
+from support.sim.single_step import single_step
 
 G = PRESETS["gtx480"]
 CHOSEN = ["bfs", "histogram", "hotspot", "fdwt53", "random"]

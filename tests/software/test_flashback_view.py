@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from caesura.software.cli import main
+from caesura.cli import main
 from caesura.software.kernels.opencl import KERNELS as OPENCL
 
 WINDOW_SUM = str(Path(__file__).parents[2] / "examples/window_sum.ptx")

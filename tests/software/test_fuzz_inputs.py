@@ -11,15 +11,15 @@ import numpy as np
 import pytest
 from elftools.elf.elffile import ELFFile
 
-from caesura.hw.arch.errors import InputError
+from caesura.errors import InputError
 from caesura.hw.arch.geometry import PRESETS
-from caesura.sim.testing.mutations import mutate_bytes, mutate_text
-from caesura.sim.testing.refusals import outcome, survey
 from caesura.software.compiler.codegen.assemble import assemble
 from caesura.software.compiler.codegen.disassemble import disassemble
 from caesura.software.compiler.codegen.elf import read_elf, write_elf
 from caesura.software.job import load_geometry, load_job
 from caesura.software.kernels import KERNELS
+from support.attacks.mutations import mutate_bytes, mutate_text
+from support.attacks.refusals import outcome, survey
 
 QUICK, MANY, SHARDS = 40, 4000, 4
 EXAMPLES = Path(__file__).parents[2] / "examples"
@@ -187,8 +187,8 @@ def test_anything_but_one_line_for_the_user_is_found(error):
 
 @pytest.mark.full
 @pytest.mark.timeout(3600)
-@pytest.mark.depends_on("software/compiler", "software/job", "software/names.py", "hw/arch/waiting.py",
-                        "software/kernels", "hw/arch", "sim/testing/mutations.py", "sim/testing/refusals.py")
+@pytest.mark.depends_on("software/compiler", "software/job", "software/names.py", "software/kernels", "hw/arch",
+                        "tests/support/attacks/mutations.py", "tests/support/attacks/refusals.py")
 @pytest.mark.parametrize("shard", range(SHARDS))
 @pytest.mark.parametrize("read", READERS)
 def test_many_mutants(read, shard, tmp_path):

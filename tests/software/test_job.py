@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from caesura.hw.arch.context import Mechanism
+from caesura.hw.arch.image.context import Mechanism
 from caesura.software.compiler import KernelImage, Parameter
 from caesura.software.compiler.ir.variables import Binding
 from caesura.software.job import JobError, compare, load_job

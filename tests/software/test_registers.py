@@ -11,11 +11,11 @@ from types import SimpleNamespace
 import pytest
 from click.testing import CliRunner
 
+from caesura import extras
+from caesura.cli import main
 from caesura.hw.arch.geometry import preset
 from caesura.hw.arch.registers import IDENTIFICATION, device_register_map, register_map
 from caesura.sim.rtl.transport import RtlTransport
-from caesura.software.cli import main
-from caesura.software.report import extras
 
 MAP, SM_MAP = device_register_map(), register_map()
 ONCE = [path for path in SM_MAP if "[" not in path]

@@ -10,8 +10,8 @@ __all__ = ["LEAVES", "closure", "imports", "support", "unused"]
 
 SUPPORT = ROOT / "tests" / "support"
 LEAVES = tuple(ROOT / room for room in (
-    "hw/blocks", "hw/board", "hw/formal", "sim/bench", "sim/board", "sim/cocotb", "sim/device", "sim/gpu", "sim/report",
-    "sim/synth", "software/cli", "software/report", "software/sched"))
+    "hw/board", "hw/formal", "sim/bench", "sim/board", "sim/cocotb", "sim/model", "sim/oracle", "sim/report",
+    "sim/synth", "src/caesura/cli", "software/report", "software/sched"))
 """Rooms that no other room imports."""
 
 
@@ -20,7 +20,7 @@ def imports(path: Path) -> frozenset[Path]:
     """Return the modules of the package and of `support` that a file names in its imports, wherever they stand, and
     those of `support` that it names in a string, which it starts as programs."""
     folder = path.relative_to(ROOT).parts[:-1]
-    home = folder[1:] if SUPPORT in path.parents else ("caesura", *folder)
+    home = folder[1:] if folder[0] == "src" or SUPPORT in path.parents else ("caesura", *folder)
     names = set()
     for node in ast.walk(ast.parse(path.read_text())):
         if isinstance(node, ast.Import):
@@ -32,7 +32,8 @@ def imports(path: Path) -> frozenset[Path]:
         elif isinstance(node, ast.Constant) and str(node.value).startswith("support."):
             names.add(tuple(str(node.value).split(".")))
     roots = {"caesura": "", "support": "tests/support/"}
-    files = {ROOT / (roots[name[0]] + "/".join(name[1:])) for name in names if name[0] in roots and len(name) > 1}
+    files = {ROOT / (("src/caesura/" if name[:2] == ("caesura", "cli") else roots[name[0]]) + "/".join(name[1:]))
+             for name in names if name[0] in roots and len(name) > 1}
     return frozenset(
         file for stem in files for file in (stem.with_suffix(".py"), stem / "__init__.py") if file.exists())
 

@@ -18,7 +18,7 @@ from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from ...arch.geometry import MAX_REGISTERS, PC_BITS, REGISTER_BANKS, Geometry
-from ...arch.isa import AluOp, Size, Space, Unit
+from ...arch.isa.opcodes import AluOp, Size, Space, Unit
 from ...interfaces.payloads import below, issue, physical
 from ...lib.bits import one_hot, spread
 from .register_file import BANK_BITS, bank_row, row_of, select_bank

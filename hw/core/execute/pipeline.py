@@ -30,7 +30,7 @@ from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from ...arch.geometry import Geometry
-from ...arch.isa import PT, AluOp, Unit
+from ...arch.isa.opcodes import PT, AluOp, Unit
 from ...interfaces import payloads as payload
 from ...interfaces.core_ports import IssuePort, MemoryAccessPort
 from ...interfaces.gpu_ports import sm_number

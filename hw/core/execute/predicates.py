@@ -8,7 +8,7 @@ from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
 from ...arch.geometry import PREDICATES, Geometry
-from ...arch.isa import PT
+from ...arch.isa.opcodes import PT
 from ...interfaces.core_ports import PredicatePort
 from ...interfaces.payloads import below, predicate_restore, predicate_write, warp_event
 from ...interfaces.port import Port

@@ -14,7 +14,7 @@ from amaranth.lib.wiring import In, Out
 from amaranth.utils import exact_log2
 
 from ...arch.geometry import Geometry
-from ...arch.isa import AluOp, Special
+from ...arch.isa.opcodes import AluOp, Special
 from ...interfaces.gpu_ports import sm_number
 from ...interfaces.payloads import below, kernel_info, tb_info
 from .operands import operation

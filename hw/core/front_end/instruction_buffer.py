@@ -8,7 +8,7 @@ from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
 from ...arch.geometry import INSTRUCTION_BYTES, Geometry
-from ...arch.isa import Unit
+from ...arch.isa.opcodes import Unit
 from ...interfaces import payloads as payload
 from ...lib.bits import one_hot, spread
 from ..execution_units import EXECUTION_UNITS

@@ -7,7 +7,7 @@ from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
 from ...arch.geometry import PREDICATES, Geometry
-from ...arch.isa import PT
+from ...arch.isa.opcodes import PT
 from ...interfaces import payloads as payload
 from ...lib.bits import one_hot, spread
 from ...lib.vectors import BitSlicedCounters

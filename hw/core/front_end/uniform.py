@@ -20,7 +20,7 @@ from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from ...arch.geometry import UNIFORMS, Geometry
-from ...arch.isa import AluOp
+from ...arch.isa.opcodes import AluOp
 from ...interfaces import payloads as payload
 from ...interfaces.gpu_ports import sm_number
 from ...lib.bits import spread

@@ -7,7 +7,7 @@ below it.
 
 from amaranth.hdl import Cat, Mux, Value
 
-from ...arch.isa import Size
+from ...arch.isa.opcodes import Size
 from ...lib.bits import spread
 
 __all__ = ["extra_bytes", "extra_registers", "misaligned", "extract", "replicate", "strobe"]

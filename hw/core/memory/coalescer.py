@@ -9,7 +9,7 @@ from amaranth.utils import exact_log2
 
 from ...arch.faults import Fault
 from ...arch.geometry import ADDRESS_BITS, PC_BITS, SEGMENT_BYTES, Geometry
-from ...arch.isa import Size
+from ...arch.isa.opcodes import Size
 from ...interfaces import payloads as payload
 from ...lib.bits import lowest, select
 from .generation import is_stale

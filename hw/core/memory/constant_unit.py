@@ -16,7 +16,7 @@ from amaranth.utils import exact_log2
 
 from ...arch.faults import Fault
 from ...arch.geometry import ADDRESS_BITS, PC_BITS, WORD_BYTES, Geometry
-from ...arch.isa import Size, Space
+from ...arch.isa.opcodes import Size, Space
 from ...interfaces import payloads as payload
 from ...interfaces.core_ports import CompletionPort, MemoryAccessPort
 from ...interfaces.observation import cache_lookup

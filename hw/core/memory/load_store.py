@@ -21,7 +21,7 @@ from amaranth.lib.wiring import In, Out
 
 from ...arch.faults import Fault
 from ...arch.geometry import Geometry
-from ...arch.isa import WATCH_SIZE
+from ...arch.isa.opcodes import WATCH_SIZE
 from ...interfaces import payloads as payload
 from ...interfaces.core_ports import CompletionPort, MemoryAccessPort
 from ...interfaces.gpu_ports import SEGMENT_BITS, OrderPort

@@ -10,7 +10,7 @@ from amaranth.lib.wiring import In, Out
 from amaranth.utils import exact_log2
 
 from ...arch.geometry import WORD_BYTES, Geometry
-from ...arch.isa import Space
+from ...arch.isa.opcodes import Space
 from ...interfaces import payloads as payload
 from ...lib.bits import pick
 from .access_size import extra_bytes, misaligned

@@ -8,7 +8,7 @@ from amaranth.lib.wiring import In, Out
 
 from ...arch.faults import Fault
 from ...arch.geometry import ADDRESS_BITS, PC_BITS, Geometry
-from ...arch.isa import Size, Space
+from ...arch.isa.opcodes import Size, Space
 from ...interfaces import payloads as payload
 from ...lib.bits import lowest, select
 from .access_size import misaligned

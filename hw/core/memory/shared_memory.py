@@ -18,7 +18,7 @@ from amaranth.utils import exact_log2
 
 from ...arch.faults import Fault
 from ...arch.geometry import SEGMENT_BYTES, WORD_BYTES, Geometry
-from ...arch.isa import Size
+from ...arch.isa.opcodes import Size
 from ...interfaces import payloads as payload
 from ...interfaces.core_ports import CompletionPort, MemoryAccessPort
 from ...interfaces.port import Port

@@ -24,7 +24,7 @@ from amaranth.utils import exact_log2
 from numpy.typing import ArrayLike
 
 from ...arch.geometry import Geometry
-from ...arch.isa import ExchangeOp
+from ...arch.isa.opcodes import ExchangeOp
 from ...interfaces.payloads import below, lane_op, predicate_write, register_write
 
 __all__ = ["ExchangeUnit"]

@@ -4,7 +4,7 @@
               lane - lane before                  all steps 0?          rows if random, else
                                                   all steps equal?      bases and steps of groups
 
-Patterns and their encoding are those of `hw.arch.patterns`.
+Patterns and their encoding are those of `hw.arch.image.patterns`.
 """
 
 from typing import Any
@@ -15,7 +15,7 @@ from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from ...arch.geometry import Geometry
-from ...arch.patterns import SMALLEST_PAG, Pattern
+from ...arch.image.patterns import SMALLEST_PAG, Pattern
 from ...lib.stream_queue import StreamQueue
 
 __all__ = ["PAG_BITS", "group_count", "register_beat", "encoded", "Compressor"]

@@ -8,7 +8,7 @@ from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from ...arch.geometry import Geometry
-from ...arch.patterns import SMALLEST_PAG, Pattern, expand
+from ...arch.image.patterns import SMALLEST_PAG, Pattern, expand
 from .compressor import PAG_BITS, encoded, group_count
 from .group_decoder import decoded_beat
 
@@ -49,7 +49,7 @@ class Decompressor(wiring.Component):
                           "output": Out(stream.Signature(decoded_beat(g, tag)))})
 
     def compute(self, codes: np.ndarray, words: np.ndarray, pag: int) -> np.ndarray:
-        """Return the values of many registers, as `hw.arch.patterns.expand`."""
+        """Return the values of many registers, as `hw.arch.image.patterns.expand`."""
         return expand(codes, words, pag)
 
     def elaborate(self, platform: Any):

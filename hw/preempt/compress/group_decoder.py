@@ -9,8 +9,8 @@ from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import exact_log2
 
-from ...arch.encodings import CODE_BITS, SMALLEST_GROUP, Encoding, decode
 from ...arch.geometry import Geometry
+from ...arch.image.encodings import CODE_BITS, SMALLEST_GROUP, Encoding, decode
 from ...interfaces.payloads import below
 from ...lib.bits import chosen
 
@@ -83,7 +83,7 @@ class GroupDecoder(wiring.Component):
                           "output": Out(stream.Signature(decoded_beat(g, tag)))})
 
     def compute(self, codes: np.ndarray, words: np.ndarray) -> np.ndarray:
-        """Return the values of many registers, as `hw.arch.encodings.decode`."""
+        """Return the values of many registers, as `hw.arch.image.encodings.decode`."""
         return decode(codes, words, self.geometry.lanes)
 
     def elaborate(self, platform: Any):

@@ -3,8 +3,8 @@ something is kept."""
 
 from amaranth.hdl import Cat, Module, Mux, Signal, Value
 
-from ...arch.encodings import Encoding, plane_bits
 from ...arch.geometry import Geometry
+from ...arch.image.encodings import Encoding, plane_bits
 
 __all__ = ["lane_values"]
 

@@ -17,7 +17,8 @@ from amaranth.hdl import Cat, Const, Module, Mux, ShapeLike, Signal, Value, unsi
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
-from ...arch.encodings import (
+from ...arch.geometry import Geometry
+from ...arch.image.encodings import (
     CODE_BITS,
     NIBBLES,
     QUAD,
@@ -28,7 +29,6 @@ from ...arch.encodings import (
     encodings_of,
     plane_bits,
 )
-from ...arch.geometry import Geometry
 from ...lib.bits import chosen, spread
 from ...lib.stream_queue import StreamQueue
 
@@ -135,7 +135,7 @@ class RegisterEncoder(wiring.Component):
 
     def compute(self, values: np.ndarray, counted: np.ndarray | int
                 ) -> tuple[np.ndarray, np.ndarray]:
-        """Return what the hardware gives for many registers, as `hw.arch.encodings.encode`."""
+        """Return what the hardware gives for many registers, as `hw.arch.image.encodings.encode`."""
         return encode(values, counted, self.geometry.lanes, self.choice)
 
     def elaborate(self, platform: Any):

@@ -15,9 +15,9 @@ from amaranth.hdl import Module, Mux, Signal, Value
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
-from ...arch.encodings import Encoding
 from ...arch.geometry import Geometry
-from ...arch.tb_history import FOLLOWED_WORDS
+from ...arch.image.encodings import Encoding
+from ...arch.image.tb_history import FOLLOWED_WORDS
 from .group_decoder import grouped_register
 from .register_encoder import encoded_beat
 from .tb_history import RegisterHistory, followed

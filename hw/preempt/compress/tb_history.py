@@ -8,9 +8,9 @@ from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import exact_log2
 
-from ...arch.encodings import Encoding, encoded_words
 from ...arch.geometry import MAX_REGISTERS, Geometry
-from ...arch.tb_history import FOLLOWED_WORDS
+from ...arch.image.encodings import Encoding, encoded_words
+from ...arch.image.tb_history import FOLLOWED_WORDS
 
 __all__ = ["kept_register", "followed", "RegisterHistory"]
 

@@ -2,8 +2,8 @@
 
 from amaranth.lib import data
 
-from ...arch.encodings import MAX_ROW_WORDS
 from ...arch.geometry import ADDRESS_BITS, MAX_REGISTERS, Geometry
+from ...arch.image.encodings import MAX_ROW_WORDS
 from ...interfaces.payloads import below
 from ...interfaces.preemption import preempt_options
 

@@ -13,9 +13,9 @@ from amaranth.hdl import Cat, Module, Mux, ShapeLike, Signal, Value, unsigned
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
-from ...arch.context import area_bound
-from ...arch.encodings import SMALLEST_GROUP
 from ...arch.geometry import CHUNK_WORDS, WORD_BYTES, Geometry
+from ...arch.image.context import area_bound
+from ...arch.image.encodings import SMALLEST_GROUP
 from ...lib.bits import chosen
 
 __all__ = ["CHUNK_WORDS", "BEAT_WORDS", "WORD_COUNT_BITS", "stream_words", "register_words",

@@ -6,9 +6,9 @@ from amaranth.hdl import Module, Mux, Signal
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
-from ...arch.context import State
 from ...arch.faults import CommandError
 from ...arch.geometry import Geometry
+from ...arch.image.context import State
 from ...interfaces.preemption import engine_result
 from ...interfaces.staying import staying_row
 from ..save.committer import head_event

@@ -7,15 +7,15 @@ from amaranth.lib import data, wiring
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
-from ...arch.encodings import (
+from ...arch.geometry import CHUNK_WORDS, MAX_REGISTERS, Geometry
+from ...arch.image.encodings import (
     CODE_BITS,
     MAX_ROW_WORDS,
     SMALLEST_GROUP,
     Encoding,
     encoded_words,
 )
-from ...arch.geometry import CHUNK_WORDS, MAX_REGISTERS, Geometry
-from ...arch.tb_history import known_encodings
+from ...arch.image.tb_history import known_encodings
 from ...interfaces.payloads import below
 from ...interfaces.port import Port
 from ...lib.bits import popcount

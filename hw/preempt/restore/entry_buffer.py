@@ -7,7 +7,8 @@ from amaranth.lib import data, wiring
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
-from ...arch.context import (
+from ...arch.geometry import ADDRESS_BITS, WORD_BYTES, Geometry
+from ...arch.image.context import (
     CCB_ENTRY,
     ENTRY_BYTES,
     ENTRY_WORDS,
@@ -17,7 +18,6 @@ from ...arch.context import (
     mechanisms_of,
     places,
 )
-from ...arch.geometry import ADDRESS_BITS, WORD_BYTES, Geometry
 from ...interfaces.payloads import below
 from ...interfaces.port import Port
 from ...lib.bits import popcount

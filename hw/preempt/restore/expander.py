@@ -11,8 +11,8 @@ from amaranth.hdl import Cat, Module, Mux, Signal, Value
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
-from ...arch.encodings import CODE_BITS, SMALLEST_GROUP, Encoding, encoded_words
 from ...arch.geometry import MAX_REGISTERS, Geometry
+from ...arch.image.encodings import CODE_BITS, SMALLEST_GROUP, Encoding, encoded_words
 from ...interfaces.payloads import below, physical
 from ...lib.bits import lowest_number, without_lowest
 from ...lib.stream_queue import StreamQueue

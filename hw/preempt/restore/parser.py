@@ -8,10 +8,10 @@ from amaranth.lib.memory import Memory, ReadPort
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import exact_log2
 
-from ...arch.context import STACK_WORDS, WARP_HEADER
-from ...arch.encodings import CODE_BITS, SMALLEST_GROUP, Encoding
 from ...arch.geometry import MAX_REGISTERS, PREDICATES, UNIFORMS, Geometry
-from ...arch.isa import LIVE_BITS, LIVE_REST
+from ...arch.image.context import STACK_WORDS, WARP_HEADER
+from ...arch.image.encodings import CODE_BITS, SMALLEST_GROUP, Encoding
+from ...arch.isa.opcodes import LIVE_BITS, LIVE_REST
 from ...interfaces.payloads import below, physical, register_flags, rows_per_line, warp_init
 from ...interfaces.port import Port
 from ...interfaces.staying import staying_warp

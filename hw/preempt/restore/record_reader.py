@@ -6,8 +6,8 @@ from amaranth.hdl import Array, Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
-from ...arch.context import CCB_RECORD, VERSION, State
 from ...arch.geometry import Geometry
+from ...arch.image.context import CCB_RECORD, VERSION, State
 from ...interfaces.payloads import kernel_info, unusable_entries
 from ...interfaces.port import Port
 from ...lib.bits import popcount

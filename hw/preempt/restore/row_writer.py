@@ -7,8 +7,8 @@ from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
-from ...arch.encodings import Encoding
 from ...arch.geometry import Geometry
+from ...arch.image.encodings import Encoding
 from ...interfaces.payloads import below, physical, register_write, row_access, rows_per_line
 from ..compress.group_decoder import decoded_beat
 from ..compress.lane_decoder import lane_values

@@ -10,8 +10,8 @@ from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
-from ...arch.context import STACK_ENTRY, STACK_WORDS, Reconvergence
 from ...arch.geometry import CHUNK_WORDS, PC_BITS, PC_NONE, PREDICATES, UNIFORMS, Geometry
+from ...arch.image.context import STACK_ENTRY, STACK_WORDS, Reconvergence
 from ...interfaces.payloads import below, predicate_restore, stack_push, uniform_restore
 from ...lib.bits import lowest_number, pick, without_lowest
 from ...lib.stream_queue import StreamQueue

@@ -12,9 +12,9 @@ from amaranth.lib import data, stream, wiring
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
-from ...arch.context import CCB_ENTRY, VERSION, State, to_words
-from ...arch.encodings import CODE_BITS
 from ...arch.geometry import ADDRESS_BITS, MAX_REGISTERS, SEGMENT_BYTES, WORD_BYTES, Geometry
+from ...arch.image.context import CCB_ENTRY, VERSION, State, to_words
+from ...arch.image.encodings import CODE_BITS
 from ...interfaces.payloads import below
 from ...interfaces.port import Port
 from ...lib.bits import popcount

@@ -15,8 +15,8 @@ from amaranth.lib import data, stream, wiring
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
-from ...arch.encodings import CODE_BITS, SMALLEST_GROUP, Encoding
 from ...arch.geometry import MAX_REGISTERS, Geometry
+from ...arch.image.encodings import CODE_BITS, SMALLEST_GROUP, Encoding
 from ...lib.bits import one_hot, spread_each
 from ...lib.stream_queue import StreamQueue
 from ..compress.register_encoder import by_lane, encoded_beat, shares

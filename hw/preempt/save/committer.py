@@ -22,8 +22,8 @@ from amaranth.lib import data, stream, wiring
 from amaranth.lib.data import View
 from amaranth.lib.wiring import In, Out
 
-from ...arch.context import ENTRY_BYTES, VERSION, State, place_of
 from ...arch.geometry import ADDRESS_BITS, Geometry
+from ...arch.image.context import ENTRY_BYTES, VERSION, State, place_of
 from ...interfaces.payloads import below
 from ...lib.stream_queue import StreamQueue
 from ...memory.ports import WriteInterface, WritePort

@@ -7,8 +7,8 @@ from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import exact_log2
 
-from ...arch.context import CCB_RECORD, ENTRY_BYTES, VERSION, State, places
 from ...arch.geometry import Geometry
+from ...arch.image.context import CCB_RECORD, ENTRY_BYTES, VERSION, State, places
 from ...interfaces.payloads import kernel_info
 from ...interfaces.port import Port
 from ...interfaces.preemption import kernel_progress

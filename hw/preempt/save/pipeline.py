@@ -20,8 +20,8 @@ from amaranth.hdl import Module, Signal
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
-from ...arch.context import Capability, has
 from ...arch.geometry import MAX_REGISTERS, Geometry
+from ...arch.image.context import Capability, has
 from ...interfaces.payloads import register_data, register_read, row_access, row_data
 from ...interfaces.port import Port
 from ...interfaces.preemption_port import RegisterFlagsPort, WarpSavePort

@@ -3,8 +3,8 @@
 from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import data
 
-from ...arch.context import HEADER_WORDS, STACK_ENTRY, WARP_HEADER, Reconvergence
 from ...arch.geometry import PC_BITS, PC_NONE, Geometry
+from ...arch.image.context import HEADER_WORDS, STACK_ENTRY, WARP_HEADER, Reconvergence
 from ...lib.bits import popcount
 
 __all__ = ["words_of_header", "words_of_entry"]

@@ -14,16 +14,6 @@ from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value, ValueLike
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
-from ...arch.context import (
-    ENTRY_BYTES,
-    HEADER_WORDS,
-    STACK_WORDS,
-    Capability,
-    area_address,
-    has,
-    lacks,
-    place_of,
-)
 from ...arch.geometry import (
     ADDRESS_BITS,
     MAX_REGISTERS,
@@ -33,7 +23,17 @@ from ...arch.geometry import (
     UNIFORMS,
     Geometry,
 )
-from ...arch.isa import LIVE_BITS, LIVE_REST
+from ...arch.image.context import (
+    ENTRY_BYTES,
+    HEADER_WORDS,
+    STACK_WORDS,
+    Capability,
+    area_address,
+    has,
+    lacks,
+    place_of,
+)
+from ...arch.isa.opcodes import LIVE_BITS, LIVE_REST
 from ...interfaces.payloads import below, rows_per_line
 from ...interfaces.port import Port
 from ...interfaces.preemption import resident_tb

@@ -6,8 +6,8 @@ from amaranth.hdl import Cat, Module, Mux, Signal, Value
 from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 
-from ...arch.context import ENTRY_WORDS
 from ...arch.geometry import Geometry
+from ...arch.image.context import ENTRY_WORDS
 from ...lib.bits import popcount
 from ..formats.checksum import Checksum
 from ..formats.packer import packed, stream_words

@@ -6,9 +6,9 @@ from amaranth.hdl import Module, Mux, Signal
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
-from ...arch.context import CCB_RECORD, ENTRY_BYTES, ENTRY_WORDS, place_of, places
 from ...arch.faults import CommandError
 from ...arch.geometry import Geometry
+from ...arch.image.context import CCB_RECORD, ENTRY_BYTES, ENTRY_WORDS, place_of, places
 from ...interfaces.preemption import adoption, engine_result, kernel_progress
 from ..formats.accepted_command import accepted_command
 from ..restore.segment_reader import read_job

@@ -7,8 +7,8 @@ from amaranth.hdl import Module, Mux, Signal
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
-from ...arch.context import State
 from ...arch.geometry import WORD_BYTES, Geometry
+from ...arch.image.context import State
 from ...interfaces.preemption import counters
 from ..formats.packer import WORD_COUNT_BITS
 from ..save.closer import ENTRY_BODY_BYTES, save_tally

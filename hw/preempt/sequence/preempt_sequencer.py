@@ -8,9 +8,9 @@ from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
-from ...arch.context import State
 from ...arch.faults import CommandError
 from ...arch.geometry import Geometry
+from ...arch.image.context import State
 from ...interfaces.payloads import below, tb_event
 from ...interfaces.preemption import engine_result, resident_tb
 from ...interfaces.staying import plan

@@ -11,9 +11,9 @@ from amaranth.hdl import Module, Signal, Value
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
-from ...arch.context import ENTRY_BYTES, ENTRY_WORDS, area_address, place_of
-from ...arch.encodings import MAX_ROW_WORDS
 from ...arch.geometry import ADDRESS_BITS, WORD_BYTES, Geometry
+from ...arch.image.context import ENTRY_BYTES, ENTRY_WORDS, area_address, place_of
+from ...arch.image.encodings import MAX_ROW_WORDS
 from ...interfaces.payloads import below
 from ...lib.bits import lowest_number, without_lowest
 from ..formats.accepted_command import accepted_command

@@ -12,10 +12,10 @@ from amaranth.hdl import Cat, Module, Mux, Signal, Value
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
-from ...arch.context import CCB_ENTRY, State
-from ...arch.encodings import MAX_ROW_WORDS
 from ...arch.faults import CommandError
 from ...arch.geometry import WORD_BYTES, Geometry
+from ...arch.image.context import CCB_ENTRY, State
+from ...arch.image.encodings import MAX_ROW_WORDS
 from ...interfaces.payloads import below, tb_event
 from ...interfaces.preemption import admission, admitted, engine_result, resident_tb
 from ...interfaces.staying import staying_row

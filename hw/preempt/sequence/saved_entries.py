@@ -9,8 +9,8 @@ from amaranth.lib import data, wiring
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
-from ...arch.context import State
 from ...arch.geometry import WORD_BYTES, Geometry
+from ...arch.image.context import State
 from ...interfaces.payloads import below
 from ...interfaces.preemption import adoption, entry_event
 from ..formats.found_entry import found_entry

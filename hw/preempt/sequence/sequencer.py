@@ -7,10 +7,10 @@ from amaranth.hdl import Const, Module, Mux, Signal, Value
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
-from ...arch.context import HEADER_WORDS, STACK_WORDS, Capability, lacks
-from ...arch.encodings import row_words
 from ...arch.faults import CommandError
 from ...arch.geometry import PREDICATES, SEGMENT_BYTES, UNIFORMS, WORD_BYTES, Geometry
+from ...arch.image.context import HEADER_WORDS, STACK_WORDS, Capability, lacks
+from ...arch.image.encodings import row_words
 from ...arch.registers import UNLIMITED_PATIENCE
 from ...interfaces.payloads import below, kernel_info
 from ...interfaces.preemption import adoption, command, engine_result

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from caesura.hw.arch.encoding import Instruction
-from caesura.hw.arch.isa import AtomicOp, Space
+from caesura.hw.arch.isa.opcodes import AtomicOp, Space
+from caesura.hw.arch.isa.words import Instruction
 
 from ..semantics.atomics import Atomic
 from ..state.kernel import Kernel

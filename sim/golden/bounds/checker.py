@@ -8,9 +8,9 @@ import numpy as np
 
 from caesura.hw.arch.faults import Fault
 from caesura.hw.arch.geometry import Geometry
-from caesura.hw.arch.isa import Space
+from caesura.hw.arch.isa.opcodes import Space
 from caesura.software.compiler.ir.spaces import HIGH_WORD
-from caesura.software.driver.bounds import MemoryObject, Violation, nearest_object
+from caesura.software.driver.machine.bounds import MemoryObject, Violation, nearest_object
 
 from ..state.faults import WarpFault
 from ..state.lanes import lanes_of

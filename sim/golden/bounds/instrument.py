@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from caesura.hw.arch.encoding import Instruction
-from caesura.hw.arch.isa import AluOp, ExchangeOp, Space, Unit
+from caesura.hw.arch.isa.opcodes import AluOp, ExchangeOp, Space, Unit
+from caesura.hw.arch.isa.words import Instruction
 from caesura.hw.core.units.exchange import ExchangeUnit
 
 from ..semantics.load_store import address_of, local_address

@@ -6,8 +6,8 @@ from collections.abc import Callable
 
 import numpy as np
 
-from caesura.hw.arch.encoding import Instruction
-from caesura.hw.arch.isa import Format
+from caesura.hw.arch.isa.opcodes import Format
+from caesura.hw.arch.isa.words import Instruction
 
 from ..state.tags import TAG, WarpTags
 

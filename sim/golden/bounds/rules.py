@@ -14,7 +14,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from caesura.hw.arch.isa import AluOp
+from caesura.hw.arch.isa.opcodes import AluOp
 
 from ..state.tags import MIXED, TAG
 

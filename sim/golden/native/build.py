@@ -16,7 +16,7 @@ from contextlib import ExitStack, suppress
 from pathlib import Path
 
 from caesura.cache import cache_directory, digest, locked, seal, whole, work_folder
-from caesura.hw.arch.errors import ToolError
+from caesura.errors import ToolError
 from caesura.sim.rtl.toolchain import RIGHT_SUMS, identity
 
 from .layout import header

@@ -11,7 +11,7 @@ import numpy as np
 from caesura.hw.arch.faults import Fault
 from caesura.hw.arch.geometry import INSTRUCTION_BYTES, PREDICATES
 from caesura.hw.core.units.sfu.tables import FUNCTIONS, coefficients, windows
-from caesura.sim.trace import TRACE
+from caesura.sim.trace.retired import TRACE
 
 from ..execution import Execution
 from ..state.faults import WarpFault

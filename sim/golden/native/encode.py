@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from caesura.hw.arch.encoding import Instruction
-from caesura.hw.arch.isa import AluOp, ExchangeOp, Format, Unit
+from caesura.hw.arch.isa.opcodes import AluOp, ExchangeOp, Format, Unit
+from caesura.hw.arch.isa.words import Instruction
 
 from ..semantics.operation import Kind, Operation
 from ..semantics.operations import TEST, VALUE

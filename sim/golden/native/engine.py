@@ -8,7 +8,7 @@ import time
 from pathlib import Path
 
 from caesura.cache import whole
-from caesura.hw.arch.errors import InputError, ToolError
+from caesura.errors import InputError, ToolError
 
 from .build import Build, build, compiler, library_path
 from .compiled import load_library

@@ -11,9 +11,9 @@ import enum
 import numpy as np
 
 from caesura.hw.arch.geometry import PC_NONE, SEGMENT_BYTES, UNIFORMS
-from caesura.hw.arch.isa import PT, AluOp, AtomicOp, ExchangeOp, F64Op, SfuOp, Size, Space, Special
+from caesura.hw.arch.isa.opcodes import PT, AluOp, AtomicOp, ExchangeOp, F64Op, SfuOp, Size, Space, Special
 from caesura.hw.core.units.sfu import model, tables
-from caesura.sim.trace import ATOMIC, PREDICATE, RETIRE, TRACE, UNIFORM, WRITE
+from caesura.sim.trace.retired import ATOMIC, PREDICATE, RETIRE, TRACE, UNIFORM, WRITE
 
 __all__ = ["Handler", "Source", "Status", "OPERATION", "WARP", "BLOCK", "KERNEL", "MACHINE", "MOST_RECORDS",
            "STACK_WORD", "STACK_WORDS", "header"]

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from caesura.hw.arch.encoding import Instruction
 from caesura.hw.arch.geometry import SEGMENT_BYTES
-from caesura.hw.arch.isa import AtomicOp, Size, Space
+from caesura.hw.arch.isa.opcodes import AtomicOp, Size, Space
+from caesura.hw.arch.isa.words import Instruction
 from caesura.hw.core.memory.atomics import AtomicLane
 
 from ..state.kernel import Kernel

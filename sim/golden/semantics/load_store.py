@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from caesura.hw.arch.encoding import Instruction
 from caesura.hw.arch.faults import Fault
 from caesura.hw.arch.geometry import SEGMENT_BYTES, WORD_BYTES
-from caesura.hw.arch.isa import Size, Space
+from caesura.hw.arch.isa.opcodes import Size, Space
+from caesura.hw.arch.isa.words import Instruction
 
 from ..state.faults import WarpFault
 from ..state.kernel import Kernel

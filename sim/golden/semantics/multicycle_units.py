@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from caesura.hw.arch.encoding import Instruction
-from caesura.hw.arch.isa import ExchangeOp, F64Op, SfuOp
+from caesura.hw.arch.isa.opcodes import ExchangeOp, F64Op, SfuOp
+from caesura.hw.arch.isa.words import Instruction
 from caesura.hw.core.units.exchange import ExchangeUnit
 from caesura.hw.core.units.f64 import F64Unit
 from caesura.hw.core.units.sfu import SpecialFunctionUnit

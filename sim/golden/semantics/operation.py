@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import enum
 
-from caesura.hw.arch.encoding import Instruction, decode
 from caesura.hw.arch.faults import Fault
 from caesura.hw.arch.geometry import UNIFORMS
-from caesura.hw.arch.isa import PT, Unit
+from caesura.hw.arch.isa.opcodes import PT, Unit
+from caesura.hw.arch.isa.words import Instruction, decode
 
 from ..state.kernel import Kernel
 from ..state.sm import Sm

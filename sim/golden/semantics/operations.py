@@ -10,7 +10,7 @@ from functools import partial
 
 import numpy as np
 
-from caesura.hw.arch.isa import AluOp
+from caesura.hw.arch.isa.opcodes import AluOp
 from caesura.hw.core.units.floating import FloatUnit
 
 __all__ = ["VALUE", "TEST", "add_with_carry", "subtract_with_carry"]

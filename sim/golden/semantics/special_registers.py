@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from caesura.hw.arch.isa import Special
+from caesura.hw.arch.isa.opcodes import Special
 
 from ..state.sm import Sm
 from ..state.thread_block import Warp

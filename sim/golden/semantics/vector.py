@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from caesura.hw.arch.encoding import Instruction
-from caesura.hw.arch.isa import AluOp
+from caesura.hw.arch.isa.opcodes import AluOp
+from caesura.hw.arch.isa.words import Instruction
 
 from ..state.kernel import Kernel
 from ..state.lanes import lanes_of, mask_of

@@ -1,10 +1,10 @@
-"""Retire trace of the golden model, gathered in columns (`sim.trace` says what is recorded)."""
+"""Retire trace of the golden model, gathered in columns (`sim.trace.retired` says what is recorded)."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from caesura.sim.trace import ATOMIC, PREDICATE, RETIRE, TRACE, UNIFORM, WRITE
+from caesura.sim.trace.retired import ATOMIC, PREDICATE, RETIRE, TRACE, UNIFORM, WRITE
 
 from .lanes import lanes_of
 from .thread_block import Warp

@@ -7,10 +7,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from caesura.hw.arch.errors import InputError
+from caesura.errors import InputError
 from caesura.hw.arch.faults import Fault
 from caesura.hw.arch.geometry import SEGMENT_BYTES, Geometry
-from caesura.hw.arch.isa import PT
+from caesura.hw.arch.isa.opcodes import PT
 from caesura.hw.arch.registers import register_map
 from caesura.hw.arch.room import Range, first_fit
 

@@ -1,10 +1,10 @@
-"""What stays on the SM of a preempted thread block (TB): `hw.arch.context`, What stays."""
+"""What stays on the SM of a preempted thread block (TB): `hw.arch.image.context`, What stays."""
 
 from __future__ import annotations
 
 from typing import NamedTuple
 
-from caesura.hw.arch.context import Mechanism
+from caesura.hw.arch.image.context import Mechanism
 
 from .resource import Resource
 from .thread_block import ThreadBlock

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from caesura.hw.arch.encoding import Instruction, encode
+from caesura.hw.arch.isa.words import Instruction, encode
 
 __all__ = ["Assembly", "Label"]
 

@@ -2,7 +2,17 @@
 
 from __future__ import annotations
 
-from caesura.hw.arch.isa import OPCODES, PT, UNIFORM_SPECIALS, VOLATILE_SPECIALS, AluOp, Format, Space, Special, Unit
+from caesura.hw.arch.isa.opcodes import (
+    OPCODES,
+    PT,
+    UNIFORM_SPECIALS,
+    VOLATILE_SPECIALS,
+    AluOp,
+    Format,
+    Space,
+    Special,
+    Unit,
+)
 from caesura.sim.workloads import random_float
 
 from . import doubles

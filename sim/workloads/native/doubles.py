@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from caesura.hw.arch.isa import OPCODES, Unit
+from caesura.hw.arch.isa.opcodes import OPCODES, Unit
 from caesura.sim.workloads import random_float
 
 from .operands import CONSTANT_BYTES, DATA_PREDICATES

@@ -6,7 +6,7 @@ import random
 from dataclasses import dataclass
 
 from caesura.hw.arch.geometry import Geometry
-from caesura.hw.arch.isa import PT
+from caesura.hw.arch.isa.opcodes import PT
 
 from .assembly import Assembly
 

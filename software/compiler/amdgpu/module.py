@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from caesura.hw.arch.errors import InputError
+from caesura.errors import InputError
 from caesura.software.names import alternatives
 
 from .metadata import Metadata, metadata

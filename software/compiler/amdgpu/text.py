@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from caesura.hw.arch.errors import InputError
+from caesura.errors import InputError
 
 __all__ = ["AssemblyError", "Statement", "Label", "Directive", "Line", "statements"]
 

@@ -20,8 +20,8 @@ import bisect
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from caesura.hw.arch.isa import BY_NAME
-from caesura.hw.arch.operations import VOLATILE_SPECIALS, Space
+from caesura.hw.arch.isa.opcodes import BY_NAME
+from caesura.hw.arch.isa.operations import VOLATILE_SPECIALS, Space
 
 from ..ir.kernel import Imm, Kernel, Op, Reg
 from ..ir.spec import is_atomic, is_convergent, is_memory, is_pure

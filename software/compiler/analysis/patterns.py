@@ -24,9 +24,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from caesura.hw.arch.isa import BY_NAME, Opcode
-from caesura.hw.arch.operations import UNIFORM_SPECIALS, AluOp, Space, Special
-from caesura.hw.arch.patterns import SMALLEST_PAG
+from caesura.hw.arch.image.patterns import SMALLEST_PAG
+from caesura.hw.arch.isa.opcodes import BY_NAME, Opcode
+from caesura.hw.arch.isa.operations import UNIFORM_SPECIALS, AluOp, Space, Special
 
 from ..ir.cfg import graph as flow_graph
 from ..ir.digraph import DiGraph

@@ -5,8 +5,8 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Iterable
 
-from caesura.hw.arch.isa import BY_NAME
-from caesura.hw.arch.operations import Space
+from caesura.hw.arch.isa.opcodes import BY_NAME
+from caesura.hw.arch.isa.operations import Space
 
 from ..ir.kernel import Kernel, Op, Reg, Use
 from ..ir.spec import is_memory

@@ -1,7 +1,8 @@
 """The values that a register can have over the lanes of a warp, as an abstract domain: uniform, strided, random.
 
 A `Shape` says how a value changes from lane to lane, among the lanes that are active together. Arithmetic is modulo
-2**32, as that of the encodings of a context image (`hw.arch.encodings`). From the least to the most that is known:
+2**32, as that of the encodings of a context image (`hw.arch.image.encodings`). From the least to the most
+that is known:
 
 1. **random**: nothing.
 2. **strided**: one step from each lane to the next, the same in all lanes of a pattern analysing group; the step may be
@@ -15,7 +16,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from caesura.hw.arch.isa import AluOp
+from caesura.hw.arch.isa.opcodes import AluOp
 
 __all__ = ["Shape", "RANDOM", "UNIFORM", "joined", "constant", "strided", "result_shape"]
 

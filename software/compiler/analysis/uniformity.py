@@ -33,7 +33,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from caesura.hw.arch.isa import UNIFORM_SPECIALS
+from caesura.hw.arch.isa.opcodes import UNIFORM_SPECIALS
 
 from ..ir.cfg import by_label
 from ..ir.cfg import graph as flow_graph

@@ -23,8 +23,8 @@ from __future__ import annotations
 
 import re
 
-from caesura.hw.arch.encoding import Instruction, decode, encode
-from caesura.hw.arch.isa import BY_NAME
+from caesura.hw.arch.isa.opcodes import BY_NAME
+from caesura.hw.arch.isa.words import Instruction, decode, encode
 
 from ..analysis.simt_stack import stack_depth
 from ..errors import CompileError, ImageError

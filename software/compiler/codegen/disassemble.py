@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from caesura.hw.arch.encoding import Instruction, decode, encode
 from caesura.hw.arch.geometry import MAX_REGISTERS, PC_NONE
-from caesura.hw.arch.isa import VECTOR_WORDS
+from caesura.hw.arch.isa.opcodes import VECTOR_WORDS
+from caesura.hw.arch.isa.words import Instruction, decode, encode
 
 from ..image.kernel_image import KernelImage
 from ..image.origin_table import origin_rows

@@ -23,9 +23,9 @@ import struct
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
-from caesura.hw.arch.encoding import decode
 from caesura.hw.arch.geometry import INSTRUCTION_BYTES
-from caesura.hw.arch.isa import VECTOR_WORDS
+from caesura.hw.arch.isa.opcodes import VECTOR_WORDS
+from caesura.hw.arch.isa.words import decode
 
 from ..errors import ImageError
 from ..hints import of_file

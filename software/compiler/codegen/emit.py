@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from caesura.hw.arch.encoding import Instruction, encode
 from caesura.hw.arch.geometry import PC_NONE
-from caesura.hw.arch.isa import BY_NAME, PT, Opcode
+from caesura.hw.arch.isa.opcodes import BY_NAME, PT, Opcode
+from caesura.hw.arch.isa.words import Instruction, encode
 
 from ..analysis.dominance import reconvergence
 from ..analysis.simt_stack import stack_depth

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from caesura.hw.arch.encoding import decode
+from caesura.hw.arch.isa.words import decode
 
 from ..image.kernel_image import KernelImage
 from ..image.lift import lift

@@ -22,9 +22,8 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-from caesura.hw.arch.encoding import Instruction
 from caesura.hw.arch.geometry import MAX_REGISTERS, PC_NONE, PREDICATES, UNIFORMS
-from caesura.hw.arch.isa import (
+from caesura.hw.arch.isa.opcodes import (
     FIELDS,
     LIVE_BITS,
     LIVE_REST,
@@ -35,6 +34,7 @@ from caesura.hw.arch.isa import (
     liveness_vector,
     saved_by,
 )
+from caesura.hw.arch.isa.words import Instruction
 
 __all__ = ["show_operand", "parse_operand", "shown_fields", "show_registers", "parse_guard",
            "parse_number", "show_guard"]

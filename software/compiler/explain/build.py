@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from caesura.hw.arch.context import HEADER_WORDS, STACK_WORDS
-from caesura.hw.arch.encoding import decode
-from caesura.hw.arch.encodings import Encoding, encoded_words, row_words
 from caesura.hw.arch.geometry import WORD_BYTES, Geometry
-from caesura.hw.arch.isa import saved_by
-from caesura.hw.arch.patterns import pattern_group
+from caesura.hw.arch.image.context import HEADER_WORDS, STACK_WORDS
+from caesura.hw.arch.image.encodings import Encoding, encoded_words, row_words
+from caesura.hw.arch.image.patterns import pattern_group
+from caesura.hw.arch.isa.opcodes import saved_by
+from caesura.hw.arch.isa.words import decode
 
 from ..analysis.calls import calls_of
 from ..analysis.definitions import Place

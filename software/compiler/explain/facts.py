@@ -164,7 +164,7 @@ class KernelFacts:
     uniforms : int
         Uniform registers the code names.
     metadata_bytes : int
-        What a warp's record has besides its vector registers, at most (`hw.arch.context`).
+        What a warp's record has besides its vector registers, at most (`hw.arch.image.context`).
     instructions : tuple of InstructionFacts
     points : tuple of PointFacts
     loops : tuple of LoopFacts

@@ -29,7 +29,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from caesura.hw.arch.errors import InputError
+from caesura.errors import InputError
 
 __all__ = ["FlashbackError", "RegisterClass", "Register", "Effect", "Instruction", "Block", "Value", "ENTRY",
            "liveness_of"]

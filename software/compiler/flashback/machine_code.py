@@ -11,9 +11,9 @@
 
 from __future__ import annotations
 
-from caesura.hw.arch.encoding import decode
 from caesura.hw.arch.geometry import UNIFORMS, Geometry
-from caesura.hw.arch.operations import VOLATILE_SPECIALS, Space
+from caesura.hw.arch.isa.operations import VOLATILE_SPECIALS, Space
+from caesura.hw.arch.isa.words import decode
 
 from ..codegen.disassemble import code_labels, instruction_text
 from ..image.kernel_image import KernelImage

@@ -36,10 +36,10 @@ import dataclasses
 from collections.abc import Callable
 from typing import NamedTuple
 
-from caesura.hw.arch.encoding import Instruction, decode, encode
 from caesura.hw.arch.geometry import INSTRUCTION_BYTES, PC_NONE, SEGMENT_BYTES, WORD_BYTES, Geometry
-from caesura.hw.arch.isa import ALL_LIVE, VECTOR_WORDS, liveness_vector, saved_by
-from caesura.hw.arch.operations import Space
+from caesura.hw.arch.isa.opcodes import ALL_LIVE, VECTOR_WORDS, liveness_vector, saved_by
+from caesura.hw.arch.isa.operations import Space
+from caesura.hw.arch.isa.words import Instruction, decode, encode
 
 from ..codegen.emit import encoded
 from ..errors import ImageError

@@ -28,9 +28,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from caesura.hw.arch.encoding import Instruction, decode, encode
 from caesura.hw.arch.geometry import PC_NONE, UNIFORMS, WORD_BYTES
-from caesura.hw.arch.isa import FIELDS, LIVE_BITS, OPCODES, PT, Format, Opcode, Space
+from caesura.hw.arch.isa.opcodes import FIELDS, LIVE_BITS, OPCODES, PT, Format, Opcode, Space
+from caesura.hw.arch.isa.words import Instruction, decode, encode
 
 from .kernel_image import KernelImage
 

@@ -6,8 +6,8 @@ import dataclasses
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from caesura.hw.arch.isa import LIVE_BITS, OPCODES, AluOp
-from caesura.hw.arch.operations import Unit
+from caesura.hw.arch.isa.opcodes import LIVE_BITS, OPCODES, AluOp
+from caesura.hw.arch.isa.operations import Unit
 
 from ..ir.variables import Binding, Parameter, Relocation, Symbol
 from ..origins import Origin

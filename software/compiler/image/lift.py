@@ -15,9 +15,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from caesura.hw.arch.encoding import Instruction, decode
 from caesura.hw.arch.geometry import MAX_REGISTERS, PC_NONE
-from caesura.hw.arch.isa import PT
+from caesura.hw.arch.isa.opcodes import PT
+from caesura.hw.arch.isa.words import Instruction, decode
 
 from ..analysis.calls import summarise
 from ..errors import ImageError

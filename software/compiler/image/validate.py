@@ -18,7 +18,7 @@ from caesura.hw.arch.geometry import (
     PC_NONE,
     PREDICATES,
 )
-from caesura.hw.arch.isa import VECTOR_WORDS
+from caesura.hw.arch.isa.opcodes import VECTOR_WORDS
 
 from ..errors import ImageError
 from ..ir.spaces import MAX_CONSTANT_BYTES, MAX_GLOBAL_BYTES, MAX_LOCAL_BYTES, MAX_SHARED_BYTES

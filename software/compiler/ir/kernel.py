@@ -1,6 +1,6 @@
 """The kernel intermediate representation (IR): machine instructions over virtual registers, in a CFG.
 
-An operation carries the mnemonic of `hw.arch.isa` (without the ``.i`` of immediate forms) or one of the 64-bit
+An operation carries the mnemonic of `hw.arch.isa.opcodes` (without the ``.i`` of immediate forms) or one of the 64-bit
 names of `ir.spec`; what operands it takes is declared there. The form is not SSA: a PTX register is one virtual
 register, with as many definitions as the PTX gives it.
 

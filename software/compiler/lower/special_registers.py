@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from caesura.hw.arch.isa import Special
+from caesura.hw.arch.isa.opcodes import Special
 
 from ..ir.kernel import Imm, Reg, Use
 from .builder import Builder

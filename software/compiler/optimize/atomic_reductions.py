@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from caesura.hw.arch.isa import BY_NAME
+from caesura.hw.arch.isa.opcodes import BY_NAME
 
 from ..analysis.liveness import liveness
 from ..ir.kernel import Kernel

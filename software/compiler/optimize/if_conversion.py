@@ -19,7 +19,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from caesura.hw.arch.isa import BY_NAME, Unit
+from caesura.hw.arch.isa.opcodes import BY_NAME, Unit
 
 from ..analysis.definitions import Definitions, definitions_of
 from ..analysis.liveness import Liveness, liveness

@@ -29,7 +29,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from caesura.hw.arch.operations import Space
+from caesura.hw.arch.isa.operations import Space
 
 from ..analysis.alias import Addresses, MemoryAccess
 from ..analysis.dataflow import Analysis, solve

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from caesura.hw.arch.operations import Space
+from caesura.hw.arch.isa.operations import Space
 
 from ..analysis.alias import Addresses
 from ..analysis.reaching import use_def_chains

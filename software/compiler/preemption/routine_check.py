@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from caesura.hw.arch.encoding import Instruction, decode
 from caesura.hw.arch.geometry import WORD_BYTES
-from caesura.hw.arch.isa import VECTOR_WORDS
+from caesura.hw.arch.isa.opcodes import VECTOR_WORDS
+from caesura.hw.arch.isa.words import Instruction, decode
 
 from ..image.kernel_image import KernelImage
 from ..image.lift import Lifted, operation

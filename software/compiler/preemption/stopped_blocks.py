@@ -16,9 +16,9 @@ import functools
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
-from caesura.hw.arch.encoding import decode
-from caesura.hw.arch.isa import ALL_LIVE
-from caesura.hw.arch.operations import VOLATILE_SPECIALS, Space
+from caesura.hw.arch.isa.opcodes import ALL_LIVE
+from caesura.hw.arch.isa.operations import VOLATILE_SPECIALS, Space
+from caesura.hw.arch.isa.words import decode
 
 from ..image.kernel_image import KernelImage
 from ..image.lift import Lifted

@@ -11,7 +11,7 @@ their latencies. Caches miss nothing, accesses are coalesced, the lanes of an at
 from __future__ import annotations
 
 from caesura.hw.arch.geometry import WORD_BYTES, Geometry
-from caesura.hw.arch.isa import Opcode, Space, Unit
+from caesura.hw.arch.isa.opcodes import Opcode, Space, Unit
 
 from ..ir.kernel import Block, Call, Kernel, Op, Reg
 from ..ir.spec import is_atomic, is_memory, machine_opcode, writes_memory

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection
 
-from caesura.hw.arch.isa import OPCODES, UNIFORM_SPECIALS, Unit
+from caesura.hw.arch.isa.opcodes import OPCODES, UNIFORM_SPECIALS, Unit
 
 from ..ir.kernel import Imm, Op, Reg
 from ..ir.spec import UNIFORM_PLACES, machine_opcode

@@ -9,9 +9,9 @@ from caesura.hw.arch.commands import KernelState
 from caesura.hw.arch.faults import CommandError
 from caesura.hw.arch.way import Way
 
-from ..errors import CommandRefused, NoSlot
-from ..launch import Launch
-from ..preemption import Preemption
+from ..launch.launch import Launch
+from ..machine.errors import CommandRefused, NoSlot
+from ..preemption.preemption import Preemption
 from .task import KernelTask
 
 __all__ = ["Priorities"]

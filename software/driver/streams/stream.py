@@ -6,15 +6,15 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from typing import Any, Protocol, TypeVar
 
-from ..arguments import triple
-from ..arrays import DeviceArray
-from ..errors import CycleLimit, DriverError
-from ..host_interface import HostInterface
-from ..launcher import Launcher
-from ..loaded import LoadedKernel
-from ..memory import DeviceMemory
-from ..simulated_time import DEFAULT_CYCLES
-from ..wanted import TEXT, Wanted, a, checked
+from ..launch.arguments import triple
+from ..launch.launcher import Launcher
+from ..launch.loaded import LoadedKernel
+from ..machine.errors import CycleLimit, DriverError
+from ..machine.host_interface import HostInterface
+from ..machine.wanted import TEXT, Wanted, a, checked
+from ..memory.arrays import DeviceArray
+from ..memory.memory import DeviceMemory
+from ..time.simulated_time import DEFAULT_CYCLES
 from .task import Action, Call, KernelTask, Task, TaskState, Wait
 
 __all__ = ["Event", "Stream"]

@@ -10,17 +10,17 @@ from typing import Any
 
 from caesura.hw.arch.commands import KernelState
 
-from ..arguments import whole_number
-from ..bounds import monitor_of
-from ..errors import CycleLimit, DriverError
-from ..launch import ENDED
-from ..launcher import Launcher
-from ..lock import FairLock, whole
-from ..memory import DeviceMemory
-from ..preemption import Preemption
-from ..prepared import PreparedLaunch
-from ..simulated_time import DEFAULT_CYCLES, SimulatedTime
-from ..time_slices import uninterrupted
+from ..launch.arguments import whole_number
+from ..launch.launch import ENDED
+from ..launch.launcher import Launcher
+from ..launch.prepared import PreparedLaunch
+from ..machine.bounds import monitor_of
+from ..machine.errors import CycleLimit, DriverError
+from ..machine.lock import FairLock, whole
+from ..machine.time_slices import uninterrupted
+from ..memory.memory import DeviceMemory
+from ..preemption.preemption import Preemption
+from ..time.simulated_time import DEFAULT_CYCLES, SimulatedTime
 from .priorities import Priorities
 from .stream import Stream
 from .task import Call, KernelTask, Task, TaskState, Wait

@@ -9,16 +9,16 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, Protocol
 
+from caesura.errors import UserError
 from caesura.hw.arch.commands import KernelState
-from caesura.hw.arch.errors import UserError
 
-from ..errors import DriverError, KernelFault, LaunchLimit, NoSlot, OutOfMemory
-from ..host_interface import HostInterface
-from ..launch import Launch
-from ..launcher import Launcher
-from ..loaded import LoadedKernel
-from ..prepared import PreparedLaunch
-from ..simulated_time import DEFAULT_CYCLES
+from ..launch.launch import Launch
+from ..launch.launcher import Launcher
+from ..launch.loaded import LoadedKernel
+from ..launch.prepared import PreparedLaunch
+from ..machine.errors import DriverError, KernelFault, LaunchLimit, NoSlot, OutOfMemory
+from ..machine.host_interface import HostInterface
+from ..time.simulated_time import DEFAULT_CYCLES
 
 __all__ = ["Action", "Call", "Cancelled", "KernelTask", "Task", "TaskState", "Wait"]
 

@@ -6,9 +6,9 @@ import itertools
 import pytest
 
 from caesura.hw.arch.commands import Command, KernelState
-from caesura.hw.arch.context import Mechanism
 from caesura.hw.arch.faults import CommandError
 from caesura.hw.arch.geometry import preset
+from caesura.hw.arch.image.context import Mechanism
 from caesura.hw.arch.registers import UNLIMITED_GRACE, UNLIMITED_PATIENCE, register_map
 from caesura.hw.arch.way import FLAGS, Way, WayOptions
 from caesura.hw.control.command_check import CommandCheck

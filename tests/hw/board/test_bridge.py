@@ -7,7 +7,7 @@ import pytest
 
 from caesura.hw.arch.board_protocol import IDENTITY, MAX_DATA, Request, Status
 from caesura.hw.arch.geometry import preset
-from caesura.software.driver.board.frames import Answer, FrameSplitter, framed, request_frame
+from caesura.software.driver.machine.board.frames import Answer, FrameSplitter, framed, request_frame
 from support.hw.board_bench import PATIENCE, BridgedMemory, SteppedLine
 from support.hw.buses import with_bus
 from support.selection import quick

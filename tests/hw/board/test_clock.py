@@ -4,8 +4,8 @@ import sys
 
 import pytest
 
+from caesura.errors import InputError, ToolError
 from caesura.hw.arch.board_protocol import Identity
-from caesura.hw.arch.errors import InputError, ToolError
 from caesura.hw.arch.geometry import preset
 from caesura.hw.board.clock import PllSetting, pll_setting
 from caesura.hw.board.ulx3s import Ulx3s, board_clock, platform

@@ -6,16 +6,16 @@ import random
 import pytest
 
 from caesura.hw.arch.commands import BUSY_STATES, Command, KernelState
-from caesura.hw.arch.context import Mechanism
 from caesura.hw.arch.faults import CommandError
+from caesura.hw.arch.image.context import Mechanism
 from caesura.hw.arch.registers import UNLIMITED_GRACE
 from caesura.hw.control.command_processor import CommandProcessor
 from caesura.hw.control.memory_refusals import AGAIN_CYCLES, TRIES
 from support.hw.command_driver import FITTING, G, drive
-from support.hw.command_processor_model import CommandProcessorModel
-from support.hw.engine_queue_model import FLAGS
 from support.hw.lockstep import lockstep, number
 from support.hw.simulation import component
+from support.models.command_processor_model import CommandProcessorModel
+from support.models.engine_queue_model import FLAGS
 from support.selection import quick
 
 IDLE, RUNNING, PREEMPTING, PREEMPTED, RESUMING, FINISHED, KILLING, ADOPTING = (KernelState[name] for name in (

@@ -5,9 +5,9 @@ import random
 import pytest
 
 from caesura.hw.arch.commands import Command, KernelState
-from caesura.hw.arch.context import Mechanism
 from caesura.hw.arch.faults import CommandError, Fault
 from caesura.hw.arch.geometry import PC_NONE, preset
+from caesura.hw.arch.image.context import Mechanism
 from caesura.hw.arch.registers import IDENTIFICATION
 from support.hw.control_bench import MAP, ControlBench, Kernel
 from support.selection import quick

@@ -7,10 +7,10 @@ import pytest
 from caesura.hw.arch.geometry import preset
 from caesura.hw.control import memory_refusals
 from caesura.hw.control.engine_queue import EngineQueue
-from support.hw.engine_queue_model import FLAGS, EngineQueueModel
 from support.hw.lockstep import lockstep, number
 from support.hw.options import nested
 from support.hw.stream_bench import simulate
+from support.models.engine_queue_model import FLAGS, EngineQueueModel
 from support.selection import quick
 
 TINY = preset("tiny").replace(kernel_slots=3)

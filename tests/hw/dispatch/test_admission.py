@@ -9,10 +9,10 @@ from caesura.hw.arch.footprint import local_region_bytes
 from caesura.hw.arch.geometry import preset
 from caesura.hw.arch.room import first_fit
 from caesura.hw.dispatch.admission import Admission
-from support.hw.admission_model import Admission as Model
 from support.hw.lockstep import lockstep, noise, number
 from support.hw.simulation import component
 from support.hw.stream_bench import simulate, value
+from support.models.admission_model import Admission as Model
 from support.selection import quick
 
 GEOMETRIES = {"2 TBs": preset("tiny").replace(kernel_slots=2),

@@ -7,8 +7,8 @@ import pytest
 from caesura.hw.arch.room import first_fit
 from caesura.hw.dispatch.allocator import AllocationTable
 from support.hw.lockstep import lockstep
-from support.hw.range_models import RangeTable
 from support.hw.simulation import Simulator, component
+from support.models.range_models import RangeTable
 from support.selection import quick
 
 

@@ -8,8 +8,8 @@ from caesura.hw.arch.room import Range, cheapest_fit, make_room
 from caesura.hw.dispatch.cheapest_fit import CheapestFit
 from caesura.hw.dispatch.room_planner import RangePlanner
 from support.hw.lockstep import lockstep
-from support.hw.range_models import CheapestSearch
 from support.hw.simulation import Simulator, component
+from support.models.range_models import CheapestSearch
 from support.selection import quick
 
 

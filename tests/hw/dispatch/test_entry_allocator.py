@@ -9,10 +9,10 @@ from caesura.hw.arch.faults import CommandError, Fault
 from caesura.hw.arch.footprint import local_region_bytes
 from caesura.hw.arch.geometry import PC_NONE, preset
 from caesura.hw.dispatch.entry_allocator import EntryAllocator
-from support.hw.admission_model import Entries as Model
 from support.hw.control_bench import MAP, ControlBench, Kernel
 from support.hw.lockstep import lockstep, noise, number
 from support.hw.simulation import Simulator, component
+from support.models.admission_model import Entries as Model
 from support.selection import quick
 
 G = preset("tiny").replace(warps=8, tb_slots=3, kernel_slots=3)

@@ -9,7 +9,7 @@ from amaranth.lib.wiring import In, Out
 
 from caesura.hw.arch.geometry import preset
 from caesura.hw.dispatch import watch_table, yield_unit
-from caesura.hw.export import ExportError, rtlil_text, run_yosys
+from caesura.hw.export.verilog import ExportError, rtlil_text, run_yosys
 from caesura.hw.interfaces.gpu_ports import written_event
 from caesura.hw.interfaces.yielding import notice, watch_event
 from support.formal.faults import Fault, planted

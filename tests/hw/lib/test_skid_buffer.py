@@ -4,8 +4,8 @@ import random
 
 import pytest
 
-from caesura.hw.blocks.ports import ports_of
-from caesura.hw.blocks.timing import Timing
+from caesura.hw.export.ports import ports_of
+from caesura.hw.export.timing import Timing
 from caesura.hw.lib.skid_buffer import SkidBuffer
 from support.hw.simulation import component
 from support.hw.stream_bench import get, put_all, simulate, steady

@@ -10,7 +10,7 @@ from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
 from caesura.hw.arch.geometry import preset
-from caesura.hw.export import ExportError, rtlil_text, run_yosys
+from caesura.hw.export.verilog import ExportError, rtlil_text, run_yosys
 from caesura.hw.memory.axi import AxiMaster
 from caesura.hw.memory.guaranteed_share import PERIOD, SHARE_BITS, GuaranteedShare
 from support.hw.buses import with_bus

@@ -2,9 +2,9 @@
 
 import pytest
 
-from caesura.hw.arch import context
-from caesura.hw.arch.context import Mechanism, State
 from caesura.hw.arch.faults import CommandError
+from caesura.hw.arch.image import context
+from caesura.hw.arch.image.context import Mechanism, State
 from support.hw.preempt_images import check_image, entry_of, expect_restored, filled, head_of, seal
 from support.hw.preempt_machine import GEOMETRIES, SMALL, TINY
 from support.selection import quick

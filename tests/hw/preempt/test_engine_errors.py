@@ -2,10 +2,10 @@
 
 import pytest
 
-from caesura.hw.arch import context
-from caesura.hw.arch.context import WARP_HEADER, Mechanism, State, from_words, to_words
-from caesura.hw.arch.encodings import Encoding, row_words
 from caesura.hw.arch.faults import CommandError
+from caesura.hw.arch.image import context
+from caesura.hw.arch.image.context import WARP_HEADER, Mechanism, State, from_words, to_words
+from caesura.hw.arch.image.encodings import Encoding, row_words
 from support.hw.preempt_images import (
     at_home,
     bitmap_address,

@@ -2,9 +2,9 @@
 
 import pytest
 
-from caesura.hw.arch.context import Mechanism, State
 from caesura.hw.arch.faults import CommandError
 from caesura.hw.arch.geometry import PC_NONE
+from caesura.hw.arch.image.context import Mechanism, State
 from support.hw.preempt_images import entry_of, filled, read_image
 from support.hw.preempt_machine import GEOMETRIES
 from support.selection import quick

@@ -3,13 +3,13 @@
 import pytest
 from click.testing import CliRunner
 
+from caesura.cli import main
 from caesura.hw.arch.geometry import preset
 from caesura.sim.bench import area
 from caesura.sim.synth.blocks import INHERENT, MECHANISMS, MINIMAL, SM_PARTS, block, part, priced, unpreempted, without
 from caesura.sim.synth.harness import ports
 from caesura.sim.synth.measure import synthesise
 from caesura.sim.synth.targets import COLUMNS, TARGETS
-from caesura.software.cli import main
 from caesura.software.job import load_geometry
 from support.checkout import ROOT
 

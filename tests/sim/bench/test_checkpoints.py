@@ -5,14 +5,14 @@ import json
 import pytest
 from click.testing import CliRunner
 
-from caesura.hw.arch.context import Mechanism
-from caesura.hw.arch.errors import InputError
+from caesura.cli import main
+from caesura.errors import InputError
+from caesura.hw.arch.image.context import Mechanism
 from caesura.sim.bench import checkpoints
 from caesura.sim.bench.checkpoints import Task, measure, run, summary
 from caesura.sim.report import checkpoints as report
-from caesura.sim.testing.tiny_run import TINY, work
-from caesura.software.cli import main
 from support.sim.tiny_launch import tiny_launch
+from support.sim.tiny_run import TINY, work
 
 
 def single(mechanism, at, gap, incremental):

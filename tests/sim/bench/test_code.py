@@ -6,9 +6,9 @@ import stat
 import pytest
 from click.testing import CliRunner
 
+from caesura.cli import main
 from caesura.sim.bench.code import BEGIN, END, LIMIT, judged, markdown, run, update_markdown
 from caesura.sim.bench.ptxas import Assembler, MissingAssembler, count_instructions, without_unrolling
-from caesura.software.cli import main
 from caesura.software.kernels import KERNELS
 from caesura.software.kernels.doubles import DOUBLES
 

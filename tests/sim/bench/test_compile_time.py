@@ -6,9 +6,9 @@ import stat
 import pytest
 from click.testing import CliRunner
 
+from caesura.cli import main
 from caesura.sim.bench import compile_time
 from caesura.sim.bench.compile_time import BEGIN, END, LARGEST_LIMIT, LIMIT, judge
-from caesura.software.cli import main
 from caesura.software.kernels import KERNELS
 
 

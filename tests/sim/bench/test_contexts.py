@@ -12,19 +12,19 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 
-from caesura.hw.arch.context import Mechanism
-from caesura.hw.arch.encoding import decode
+from caesura.cli import main
+from caesura.hw.arch.image.context import Mechanism
+from caesura.hw.arch.isa.words import decode
 from caesura.sim.bench import contexts
 from caesura.sim.bench.contexts import PAPER, averages, read_result, run
 from caesura.sim.report.contexts import BEGIN, END, markdown, picture, print_report, update_markdown
 from caesura.sim.report.markdown import split_markdown
 from caesura.sim.scenario import Work, shipped_work
-from caesura.sim.testing.tiny_run import TINY, work
-from caesura.software.cli import main
 from caesura.software.compiler.codegen.disassemble import code_labels, instruction_text
 from caesura.software.kernels import reduction_job
 from support.hw.preempt_images import encode, following
 from support.sim.tiny_launch import tiny_launch
+from support.sim.tiny_run import TINY, work
 
 SAMPLES = 8
 DOCUMENT = Path(__file__).parents[3] / "docs" / "contexts.md"

@@ -5,9 +5,9 @@ import json
 import pytest
 from click.testing import CliRunner
 
+from caesura.cli import main
 from caesura.hw.arch.geometry import PRESETS
 from caesura.sim.bench import ctxback
-from caesura.software.cli import main
 from support.selection import quick
 
 PAGES = "# CTXBack\n{}\n{}\nrest\n"

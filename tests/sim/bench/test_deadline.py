@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 
-from caesura.hw.arch.errors import InputError
+from caesura.cli import main
+from caesura.errors import InputError
 from caesura.sim.bench import deadline
 from caesura.sim.bench.deadline import run
 from caesura.sim.report import deadline as report
-from caesura.software.cli import main
 from caesura.software.sched import TECHNIQUES
 from support.sim.sched import TINY
 

@@ -5,14 +5,14 @@ import json
 import pytest
 from click.testing import CliRunner
 
-from caesura.hw.arch.errors import InputError
+from caesura.cli import main
+from caesura.errors import InputError
 from caesura.sim import open_device
 from caesura.sim.bench import estimates
 from caesura.sim.bench.estimates import Moment, Task, measure, run, summary, verdict
 from caesura.sim.report import estimates as report
 from caesura.sim.scenario import start_job
-from caesura.sim.testing.tiny_run import TINY, work
-from caesura.software.cli import main
+from support.sim.tiny_run import TINY, work
 
 
 def single(at, grace, counter):

@@ -5,8 +5,8 @@ import json
 import pytest
 from click.testing import CliRunner
 
+from caesura.cli import main
 from caesura.sim.bench import events
-from caesura.software.cli import main
 
 THEIRS = events.Speed(ready=2.0, cycles=300, seconds=3.0, memory=b"as it is")
 

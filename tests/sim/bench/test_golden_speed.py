@@ -5,9 +5,9 @@ import json
 import pytest
 from click.testing import CliRunner
 
+from caesura.cli import main
 from caesura.hw.arch.geometry import preset
 from caesura.sim.bench import golden_speed
-from caesura.software.cli import main
 
 
 def test_a_kernel_is_run_on_both_engines_and_compared():

@@ -8,19 +8,19 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 
-from caesura.hw.arch.errors import InputError
+from caesura.cli import main
+from caesura.errors import InputError
 from caesura.hw.arch.geometry import SEGMENT_BYTES, preset
 from caesura.sim import open_device
 from caesura.sim.bench import in_place, resumable
 from caesura.sim.bench.in_place import CHOSEN, DRAWN, PAIRS, Task, check, drawn, measure, run, summary
 from caesura.sim.report import in_place as report
 from caesura.sim.scenario import Work, shipped_work, start_job
-from caesura.sim.testing import tiny_run
-from caesura.sim.testing.tiny_run import TINY
-from caesura.sim.timeline import EVENT, EventKind
+from caesura.sim.trace.changes import EVENT, EventKind
 from caesura.sim.workloads.newcomer import first_start
-from caesura.software.cli import main
 from caesura.software.kernels import KERNELS, collatz_job, hostile
+from support.sim import tiny_run
+from support.sim.tiny_run import TINY
 
 
 def work():

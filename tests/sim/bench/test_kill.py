@@ -5,18 +5,18 @@ import json
 import pytest
 from click.testing import CliRunner
 
+from caesura.cli import main
 from caesura.hw.arch.commands import KernelState
-from caesura.hw.arch.context import Mechanism, mechanisms_of
+from caesura.hw.arch.image.context import Mechanism, mechanisms_of
 from caesura.sim import open_device
 from caesura.sim.bench import kill
 from caesura.sim.bench.kill import KillRuns, judged, measure, memory_cycles
 from caesura.sim.report.kill import print_report
 from caesura.sim.scenario import Work, start_job
-from caesura.sim.testing.tiny_run import TINY
-from caesura.software.cli import main
 from caesura.software.compiler import CompileOptions
-from caesura.software.driver.eviction import kill_bound
+from caesura.software.driver.reset.eviction import kill_bound
 from caesura.software.kernels import collatz_job, kernel
+from support.sim.tiny_run import TINY
 
 MOMENTS = 4
 

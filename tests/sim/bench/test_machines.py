@@ -5,12 +5,12 @@ import json
 import pytest
 from click.testing import CliRunner
 
-from caesura.hw.arch.errors import InputError
+from caesura.cli import main
+from caesura.errors import InputError
 from caesura.sim.bench import machines
 from caesura.sim.bench.machines import CAPACITY, LATENCY_AIM, THROUGHPUT_AIM, draw, play, run
-from caesura.sim.device.opening import open_machine
+from caesura.sim.model.opening import open_machine
 from caesura.sim.report import machines as report
-from caesura.software.cli import main
 from caesura.software.sched import TECHNIQUES
 from support.sim.sched import TINY, round_costs, round_kernel
 

@@ -10,8 +10,9 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 
-from caesura.hw.arch.context import Mechanism
-from caesura.hw.arch.encodings import Encoding
+from caesura.cli import main
+from caesura.hw.arch.image.context import Mechanism
+from caesura.hw.arch.image.encodings import Encoding
 from caesura.hw.arch.way import Way
 from caesura.sim import open_device
 from caesura.sim.bench import mechanisms
@@ -19,10 +20,9 @@ from caesura.sim.bench.mechanisms import PAPER, class_shares, run
 from caesura.sim.report.markdown import split_markdown
 from caesura.sim.report.mechanisms import BEGIN, END, markdown, picture, print_report, update_markdown
 from caesura.sim.scenario import run_preemption
-from caesura.sim.testing.tiny_run import TINY, neighbour, work
 from caesura.sim.workloads.everywhere import Campaign
-from caesura.software.cli import main
 from caesura.software.kernels import KERNELS
+from support.sim.tiny_run import TINY, neighbour, work
 
 BOTH = (Mechanism.OCCUPIED, Mechanism.LIVE)
 PREEMPTIONS = 4

@@ -6,16 +6,16 @@ from fractions import Fraction
 import pytest
 from click.testing import CliRunner
 
-from caesura.hw.arch.context import Mechanism
-from caesura.hw.arch.errors import InputError
+from caesura.cli import main
+from caesura.errors import InputError
+from caesura.hw.arch.image.context import Mechanism
 from caesura.hw.arch.waiting import UNLIMITED
 from caesura.sim.bench import patience
 from caesura.sim.bench.patience import Task, measure, print_report, run, summary, verdict
 from caesura.sim.report import patience as report
-from caesura.sim.testing.tiny_run import TINY, work
-from caesura.software.cli import main
-from caesura.software.driver.patience import SHARE, bus_share, default_patience
+from caesura.software.driver.preemption.patience import SHARE, bus_share, default_patience
 from support.sim.tiny_launch import tiny_launch
+from support.sim.tiny_run import TINY, work
 
 WAYS = {"occupied": (Mechanism.OCCUPIED, None), "zero": (Mechanism.LIVE, 0), "default": (Mechanism.LIVE, None),
         "unlimited": (Mechanism.LIVE, UNLIMITED)}

@@ -5,18 +5,18 @@ import json
 import pytest
 from click.testing import CliRunner
 
-from caesura.hw.arch.context import Mechanism
-from caesura.hw.arch.errors import InputError
+from caesura.cli import main
+from caesura.errors import InputError
+from caesura.hw.arch.image.context import Mechanism
 from caesura.hw.arch.waiting import UNLIMITED
 from caesura.sim.bench import points
 from caesura.sim.bench.points import INSTRUCTIONS, Task, measure, run, summary
 from caesura.sim.report import points as report
 from caesura.sim.scenario import Work
-from caesura.sim.testing.tiny_run import TINY, work
-from caesura.software.cli import main
 from caesura.software.compiler import CompileOptions
 from caesura.software.kernels import kernel
 from support.sim.tiny_launch import tiny_launch
+from support.sim.tiny_run import TINY, work
 
 MOMENTS = 3
 LATENCY = {"occupied": (Mechanism.OCCUPIED, None), "live zero": (Mechanism.LIVE, 0),

@@ -63,7 +63,7 @@ def test_processes_end_with_their_parent_however_it_ends(how, tmp_path):
     script = tmp_path / "bench.py"
     script.write_text(f"""import click
 from caesura.sim.bench.processes import perform
-from caesura.software.cli.errors import Group, terminable
+from caesura.cli.errors import Group, terminable
 from support.sim.tasks import slept
 
 @click.group(cls=Group)

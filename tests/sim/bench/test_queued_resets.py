@@ -5,8 +5,8 @@ import pytest
 from caesura.sim.bench.kill import judged
 from caesura.sim.bench.queued_resets import PACKETS, queued_rows
 from caesura.sim.report.kill import print_report
-from caesura.sim.testing.tiny_run import TINY
 from support.sim.queues import DEVICE
+from support.sim.tiny_run import TINY
 
 MOMENTS = 3
 

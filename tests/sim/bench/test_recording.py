@@ -6,11 +6,11 @@ from amaranth.lib import memory, wiring
 from amaranth.lib.wiring import In, Out
 from click.testing import CliRunner
 
-from caesura.hw import export
+from caesura.cli import main
+from caesura.hw.export import verilog
 from caesura.sim.bench import cycles
 from caesura.sim.bench.recording import Difference, Row, StateBits, compare, read_rows, write_rows
 from caesura.sim.bench.state_bits import counted
-from caesura.software.cli import main
 
 ROWS = [Row("vecadd", outcome="ran", image="ab", cycles="900", beats="cd"),
         Row("vecadd", "live", "1/2", "preempted", at="450", save="100", other="700", restore="120", rest="460",
@@ -49,8 +49,8 @@ class Parts(Part):
 
 
 def test_state_of_every_instance_counts():
-    assert counted(export.rtlil_text(Part(), reset=False)) == (21, 1024)
-    assert counted(export.rtlil_text(Parts(), reset=False)) == (63, 3072)
+    assert counted(verilog.rtlil_text(Part(), reset=False)) == (21, 1024)
+    assert counted(verilog.rtlil_text(Parts(), reset=False)) == (63, 3072)
 
 
 def test_equal_rows_have_no_difference(tmp_path):

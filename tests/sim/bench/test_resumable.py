@@ -7,12 +7,12 @@ from unittest import mock
 import pytest
 from click.testing import CliRunner
 
-from caesura.hw.arch.errors import InputError
+from caesura.cli import main
+from caesura.errors import InputError
 from caesura.hw.arch.geometry import PRESETS
 from caesura.sim.bench import estimates, patience, resumable
 from caesura.sim.bench.resumable import KernelTask, code_digest, measure_kernels, read_result
-from caesura.sim.testing.tiny_run import work
-from caesura.software.cli import main
+from support.sim.tiny_run import work
 
 SETTINGS = {"preset": "tiny", "seed": 1}
 

@@ -6,17 +6,17 @@ import json
 import pytest
 from click.testing import CliRunner
 
-from caesura.hw.arch.context import Mechanism
-from caesura.hw.arch.errors import InputError
+from caesura.cli import main
+from caesura.errors import InputError
+from caesura.hw.arch.image.context import Mechanism
 from caesura.hw.arch.waiting import UNLIMITED
 from caesura.sim.bench.traps import Task, measure, run, summary, ways_of
 from caesura.sim.report import traps as report
 from caesura.sim.scenario import Work
-from caesura.sim.testing.tiny_run import TINY, work
-from caesura.software.cli import main
 from caesura.software.compiler.flashback.kinds import ROUTINES, RoutineForm
 from caesura.software.compiler.flashback.traps import with_routines
 from support.sim.tiny_launch import tiny_launch
+from support.sim.tiny_run import TINY, work
 
 WAYS = ["occupied", "points", "live", "relaxed", "ctxback", "cs-defer", "ctxback+cs-defer", "software-all",
         "software-live", "software-ctxback"]

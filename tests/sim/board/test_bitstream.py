@@ -5,12 +5,12 @@ import json
 import pytest
 from click.testing import CliRunner
 
-from caesura.hw.arch.errors import InputError
+from caesura.cli import main
+from caesura.errors import InputError
 from caesura.hw.arch.geometry import preset
 from caesura.sim.board import bitstream
 from caesura.sim.report.board import print_board
 from caesura.sim.synth.targets import COLUMNS
-from caesura.software.cli import main
 
 TINY = preset("tiny")
 RESULT = {"board": "ulx3s", "device": "LFE5U-85", "geometry": "tiny", "left_out": None, "memory_bytes": 1 << 17,

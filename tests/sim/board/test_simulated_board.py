@@ -17,18 +17,18 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 
+from caesura.cli import main
 from caesura.hw.arch.board_protocol import MAX_DATA, Request, Status
 from caesura.sim.board import SimulatedLine, simulated_board
 from caesura.sim.board.line import FRAME_PATIENCE
 from caesura.sim.scenario import differences, shipped_work, start_job
-from caesura.software.cli import main
 from caesura.software.driver import Device, KernelFault
-from caesura.software.driver.board import BoardError, SerialTransport, open_board
-from caesura.software.driver.board.frames import Answer, FrameSplitter, request_frame
+from caesura.software.driver.machine.board import BoardError, SerialTransport, open_board
+from caesura.software.driver.machine.board.frames import Answer, FrameSplitter, request_frame
 from caesura.software.job import load_geometry
 from support.checkout import ROOT
 from support.hw.board_bench import NoisyLine
-from support.hw.stir import WORDS, image, stirred
+from support.programs.stir import WORDS, image, stirred
 
 G = load_geometry(Path(ROOT) / "examples/ulx3s.toml")
 STIR = image(16)

@@ -4,17 +4,17 @@ import math
 
 import pytest
 
-from caesura.hw.arch import context
 from caesura.hw.arch.commands import Command, KernelState
-from caesura.hw.arch.context import Mechanism, State
 from caesura.hw.arch.faults import CommandError
 from caesura.hw.arch.geometry import preset
+from caesura.hw.arch.image import context
+from caesura.hw.arch.image.context import Mechanism, State
 from caesura.sim.golden.transport import GoldenTransport
-from caesura.sim.testing.launch import Bench
 from caesura.software.compiler import KernelImage
+from support.programs.machine_code import word
 from support.selection import quick
 from support.sim.adoption import Steps, carry, entry, generations, record, write_entry, write_record
-from support.sim.machine_code import word
+from support.sim.launch import Bench
 
 TINY = preset("tiny")
 MEMORY = 1 << 16

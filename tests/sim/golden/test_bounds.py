@@ -5,12 +5,12 @@ import functools
 import numpy as np
 import pytest
 
-from caesura.hw.arch.context import Mechanism
 from caesura.hw.arch.geometry import preset
+from caesura.hw.arch.image.context import Mechanism
 from caesura.sim import open_device
 from caesura.software.compiler import CompileOptions, compile_ptx
 from caesura.software.driver import KernelFault
-from caesura.software.driver.bounds import GUARD_BYTES
+from caesura.software.driver.machine.bounds import GUARD_BYTES
 from caesura.software.kernels import KERNELS
 
 TINY = preset("tiny")

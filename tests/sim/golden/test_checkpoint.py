@@ -3,17 +3,17 @@
 import numpy as np
 import pytest
 
-from caesura.hw.arch import context
 from caesura.hw.arch.commands import Command, KernelState
-from caesura.hw.arch.context import CCB_ENTRY, Mechanism, State
 from caesura.hw.arch.faults import CommandError
 from caesura.hw.arch.geometry import preset
+from caesura.hw.arch.image import context
+from caesura.hw.arch.image.context import CCB_ENTRY, Mechanism, State
 from caesura.sim.golden.transport import GoldenTransport
-from caesura.sim.testing.launch import Bench
 from caesura.sim.workloads.random_native import random_program
 from caesura.software.compiler import KernelImage
+from support.programs.machine_code import word
 from support.selection import quick
-from support.sim.machine_code import word
+from support.sim.launch import Bench
 
 TINY = preset("tiny")
 MEMORY = 1 << 17

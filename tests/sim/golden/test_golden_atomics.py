@@ -7,13 +7,13 @@ import pytest
 
 from caesura.hw.arch.faults import Fault
 from caesura.hw.arch.geometry import preset
-from caesura.hw.arch.isa import OPCODES, AtomicOp, Size, Space
+from caesura.hw.arch.isa.opcodes import OPCODES, AtomicOp, Size, Space
 from caesura.sim.golden.transport import GoldenTransport
-from caesura.sim.testing.binary32 import results
-from caesura.sim.testing.launch import Bench
-from caesura.sim.trace import ATOMIC
+from caesura.sim.trace.retired import ATOMIC
 from caesura.software.compiler import KernelImage
-from support.sim.machine_code import word
+from support.programs.machine_code import word
+from support.reference.binary32 import results
+from support.sim.launch import Bench
 
 BASE, END = 0x4000, 0x5000
 ATOMICS = [op for op in OPCODES if op.is_atomic]
@@ -47,7 +47,7 @@ def plain(op, bits, old, b, c):
 
 
 def _float_sum(a, b):
-    from caesura.hw.arch.isa import AluOp
+    from caesura.hw.arch.isa.opcodes import AluOp
 
     return results(AluOp.FADD_RN, [a], [b], [0])[0]
 
@@ -129,7 +129,7 @@ def events_of(order, pc, shared):
     """Return trace records of atomics for (warp, lane) pairs."""
     from numpy import zeros
 
-    from caesura.sim.trace import TRACE
+    from caesura.sim.trace.retired import TRACE
 
     records = zeros(len(order), TRACE)
     records["kind"], records["pc"], records["register"] = ATOMIC, pc, shared

@@ -5,10 +5,10 @@ import pytest
 
 from caesura.hw.arch.faults import Fault
 from caesura.hw.arch.geometry import PC_NONE
-from caesura.hw.arch.isa import Format, Special
+from caesura.hw.arch.isa.opcodes import Format, Special
 from caesura.sim import open_device
 from caesura.software.compiler import assemble
-from support.sim.machine_code import field, start, word
+from support.programs.machine_code import field, start, word
 
 
 def steps(count, *words, **options):

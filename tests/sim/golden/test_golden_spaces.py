@@ -7,11 +7,11 @@ import pytest
 
 from caesura.hw.arch.faults import Fault
 from caesura.hw.arch.geometry import preset
-from caesura.hw.arch.isa import Size
+from caesura.hw.arch.isa.opcodes import Size
 from caesura.sim.golden.transport import GoldenTransport
-from caesura.sim.testing.launch import Bench
 from caesura.software.compiler import KernelImage
-from support.sim.machine_code import word
+from support.programs.machine_code import word
+from support.sim.launch import Bench
 
 LOCAL_BYTES = 20
 CONSTANTS = random.Random(3).randbytes(300)

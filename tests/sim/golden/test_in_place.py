@@ -5,10 +5,10 @@ import numpy as np
 import pytest
 
 from caesura.hw.arch.commands import Command, KernelState
-from caesura.hw.arch.context import Capability, Mechanism, State
 from caesura.hw.arch.faults import CommandError
-from caesura.hw.arch.isa import ALL_LIVE
-from support.sim.guests import (
+from caesura.hw.arch.image.context import Capability, Mechanism, State
+from caesura.hw.arch.isa.opcodes import ALL_LIVE
+from support.programs.guests import (
     MEMORY,
     ROOMY,
     Guest,

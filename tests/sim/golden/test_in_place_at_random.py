@@ -5,18 +5,18 @@ import random
 import pytest
 
 from caesura.hw.arch.commands import Command, KernelState
-from caesura.hw.arch.context import Mechanism
 from caesura.hw.arch.geometry import preset
+from caesura.hw.arch.image.context import Mechanism
 from caesura.sim.golden.transport import GoldenTransport
-from caesura.sim.testing.launch import Bench
 from caesura.sim.workloads.random_native import random_program
-from support.selection import quick
-from support.sim.guests import (
+from support.programs.guests import (
     Guest,
     bench_of,
     evicted,
     machine,
 )
+from support.selection import quick
+from support.sim.launch import Bench
 
 SMALL = preset("tiny").replace(name="small", in_place=True)
 

@@ -5,10 +5,21 @@ import numpy as np
 import pytest
 
 from caesura.hw.arch.commands import Command, KernelState
-from caesura.hw.arch.context import Capability, Mechanism, State
-from caesura.hw.arch.encodings import Encoding
 from caesura.hw.arch.geometry import PC_NONE
-from support.sim.guests import ROOMY, Guest, bench_of, evicted, finishes, image, machine, record_state, running, stays
+from caesura.hw.arch.image.context import Capability, Mechanism, State
+from caesura.hw.arch.image.encodings import Encoding
+from support.programs.guests import (
+    ROOMY,
+    Guest,
+    bench_of,
+    evicted,
+    finishes,
+    image,
+    machine,
+    record_state,
+    running,
+    stays,
+)
 
 EACH = pytest.mark.parametrize("mechanism", list(Mechanism), ids=lambda m: m.name)
 

@@ -3,12 +3,12 @@
 
 import pytest
 
-from caesura.hw.arch import context
-from caesura.hw.arch.context import Mechanism, State
 from caesura.hw.arch.faults import CommandError
+from caesura.hw.arch.image import context
+from caesura.hw.arch.image.context import Mechanism, State
 from caesura.sim.golden.transport import GoldenTransport
+from support.programs.guests import MEMORY, ROOMY, away, finishes, refuses, running, stays, write_entry_of
 from support.sim.adoption import carry
-from support.sim.guests import MEMORY, ROOMY, away, finishes, refuses, running, stays, write_entry_of
 
 # Taken over from memory
 

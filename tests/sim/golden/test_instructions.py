@@ -5,15 +5,15 @@ import random
 import pytest
 
 from caesura.hw.arch.geometry import preset
-from caesura.hw.arch.isa import OPCODES, PT, AluOp, Format, Special, Unit
+from caesura.hw.arch.isa.opcodes import OPCODES, PT, AluOp, Format, Special, Unit
 from caesura.sim.golden.transport import GoldenTransport
-from caesura.sim.testing.binary32 import results
-from caesura.sim.testing.launch import Bench
 from caesura.sim.workloads.random_float import IMMEDIATES as FLOATS
 from caesura.software.compiler import KernelImage
+from support.programs.machine_code import word
+from support.programs.plain_integers import VALUES, WORD, reference
+from support.reference.binary32 import results
 from support.selection import quick
-from support.sim.machine_code import word
-from support.sim.plain_integers import VALUES, WORD, reference
+from support.sim.launch import Bench
 
 
 def single_warp(words, registers=16, size="gtx480"):

@@ -3,14 +3,14 @@
 import pytest
 
 from caesura.hw.arch.commands import Command, KernelState
-from caesura.hw.arch.context import Mechanism
 from caesura.hw.arch.faults import CommandError, Fault
 from caesura.hw.arch.geometry import preset
-from caesura.hw.arch.isa import PT, Special
+from caesura.hw.arch.image.context import Mechanism
+from caesura.hw.arch.isa.opcodes import PT, Special
 from caesura.sim.golden.transport import GoldenTransport
-from caesura.sim.testing.launch import Bench
 from caesura.software.compiler import KernelImage
-from support.sim.machine_code import word
+from support.programs.machine_code import word
+from support.sim.launch import Bench
 
 TINY = preset("tiny")
 

@@ -3,9 +3,11 @@
 import numpy as np
 import pytest
 
-from caesura.hw.arch import context
 from caesura.hw.arch.commands import Command, KernelState
-from caesura.hw.arch.context import (
+from caesura.hw.arch.faults import CommandError
+from caesura.hw.arch.geometry import preset
+from caesura.hw.arch.image import context
+from caesura.hw.arch.image.context import (
     CCB_ENTRY,
     STACK_ENTRY,
     WARP_HEADER,
@@ -14,17 +16,15 @@ from caesura.hw.arch.context import (
     Reconvergence,
     State,
 )
-from caesura.hw.arch.encodings import Encoding, codes_of, row_words
-from caesura.hw.arch.faults import CommandError
-from caesura.hw.arch.geometry import preset
-from caesura.hw.arch.isa import ALL_LIVE, LIVE_BITS, LIVE_REST, Special, liveness_vector
+from caesura.hw.arch.image.encodings import Encoding, codes_of, row_words
+from caesura.hw.arch.isa.opcodes import ALL_LIVE, LIVE_BITS, LIVE_REST, Special, liveness_vector
 from caesura.sim.golden.context_image import read_entry, restore, save
 from caesura.sim.golden.transport import GoldenTransport
-from caesura.sim.testing.launch import Bench
 from caesura.sim.workloads.random_native import random_program
 from caesura.software.compiler import KernelImage
+from support.programs.machine_code import word
 from support.selection import quick
-from support.sim.machine_code import word
+from support.sim.launch import Bench
 
 TINY = preset("tiny")
 STEPPED = [(seed, stride, mechanism) for k, (seed, stride) in enumerate([(22, 14), (16, 31)])

@@ -3,8 +3,8 @@
 import pytest
 
 from caesura import open_device
-from caesura.hw.arch.encoding import Instruction, encode
 from caesura.hw.arch.geometry import PC_NONE, preset
+from caesura.hw.arch.isa.words import Instruction, encode
 from caesura.software.compiler import KernelImage
 
 make = Instruction.make

@@ -6,14 +6,14 @@ import numpy as np
 import pytest
 
 from caesura.hw.arch.commands import Command, KernelState
-from caesura.hw.arch.context import Mechanism
 from caesura.hw.arch.faults import CommandError, Fault
 from caesura.hw.arch.geometry import preset
-from caesura.hw.arch.isa import BY_NAME, LIVE_BITS
+from caesura.hw.arch.image.context import Mechanism
+from caesura.hw.arch.isa.opcodes import BY_NAME, LIVE_BITS
 from caesura.sim.golden.transport import GoldenTransport
-from caesura.sim.testing.launch import Bench, argument_words
 from caesura.software.compiler import assemble
-from support.sim.yields import images
+from support.programs.yields import images
+from support.sim.launch import Bench, argument_words
 
 TINY = preset("tiny").replace(watches=2)
 WIDE = TINY.replace(tb_slots=4)

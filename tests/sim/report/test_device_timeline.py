@@ -9,26 +9,26 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 
+from caesura.cli import main
 from caesura.hw.arch.commands import Command, KernelState
 from caesura.hw.arch.faults import CommandError
 from caesura.hw.arch.packets import QueueState
 from caesura.sim import open_device, scenario
-from caesura.sim.report.activity import residency
-from caesura.sim.report.device_activity import device_activity, queue_slices
-from caesura.sim.report.kernel_names import KernelNames
-from caesura.sim.report.timeline import recording
 from caesura.sim.rtl.transport import RtlTransport
-from caesura.sim.statistics import WHOLE
-from caesura.sim.testing.tiny_run import neighbour, preempted, work
-from caesura.sim.timeline import EVENT, SAMPLE, WRITERS, EventKind
-from caesura.sim.trace import RETIRE, WRITE
-from caesura.software.cli import main
+from caesura.sim.trace.activity import residency
+from caesura.sim.trace.changes import EVENT, SAMPLE, WRITERS, EventKind
+from caesura.sim.trace.counts import WHOLE
+from caesura.sim.trace.device_activity import device_activity, queue_slices
+from caesura.sim.trace.kernel_names import KernelNames
+from caesura.sim.trace.retired import RETIRE, WRITE
+from caesura.sim.trace.timeline import recording
 from caesura.software.compiler import compile_ptx
 from caesura.software.driver import CommandRefused, Device
+from support.programs.uneven import UNEVEN_BLOCKS, Uneven
 from support.selection import quick
 from support.sim.queues import DEVICE
+from support.sim.tiny_run import neighbour, preempted, work
 from support.sim.trace_processor import TraceProcessor
-from support.sim.uneven import UNEVEN_BLOCKS, Uneven
 
 TOP = None
 """What the trace processor says is the parent of tracks right below the device's."""

@@ -6,19 +6,19 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 
+from caesura.cli import main
 from caesura.hw.interfaces.observation import WARP_STATES
 from caesura.sim import open_device, scenario
-from caesura.sim.report.kernel_names import KernelNames
-from caesura.sim.report.statistics import BUS, counting, statistics
 from caesura.sim.report.statistics_table import statistics_json, tables
 from caesura.sim.rtl.transport import RtlTransport
-from caesura.sim.statistics import COUNTED, WHOLE
-from caesura.sim.testing.tiny_run import TINY, neighbour, preempted, work
-from caesura.sim.timeline import EventKind
-from caesura.software.cli import main
+from caesura.sim.trace.changes import EventKind
+from caesura.sim.trace.counts import COUNTED, WHOLE
+from caesura.sim.trace.kernel_names import KernelNames
+from caesura.sim.trace.statistics import BUS, counting, statistics
 from caesura.software.compiler import compile_ptx
 from caesura.software.driver import Device
 from support.sim.queues import DEVICE
+from support.sim.tiny_run import TINY, neighbour, preempted, work
 
 MEMORY = 1 << 20
 HEAD = ".version 8.0\n.target sm_70\n.address_size 64\n"

@@ -7,18 +7,18 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 
+from caesura.cli import main
+from caesura.extras import MissingPackage
 from caesura.hw.arch.commands import KernelState
 from caesura.sim import open_device, scenario
-from caesura.sim.report.activity import Activity, Counter, Slice, counters, phases, warp_slices
-from caesura.sim.report.device_activity import DeviceActivity
-from caesura.sim.report.kernel_names import KernelNames
-from caesura.sim.report.timeline import recording, trace_bytes
 from caesura.sim.rtl.transport import RtlTransport
-from caesura.sim.testing.tiny_run import TINY, neighbour, preempted, work
-from caesura.sim.timeline import EVENT, READERS, SAMPLE, WRITERS, EventKind
-from caesura.software.cli import main
+from caesura.sim.trace.activity import Activity, Counter, Slice, counters, phases, warp_slices
+from caesura.sim.trace.changes import EVENT, READERS, SAMPLE, WRITERS, EventKind
+from caesura.sim.trace.device_activity import DeviceActivity
+from caesura.sim.trace.kernel_names import KernelNames
+from caesura.sim.trace.timeline import recording, trace_bytes
 from caesura.software.driver import Device
-from caesura.software.report.extras import MissingPackage
+from support.sim.tiny_run import TINY, neighbour, preempted, work
 from support.sim.trace_processor import TraceProcessor
 
 SLICES = """

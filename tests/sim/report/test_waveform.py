@@ -8,12 +8,12 @@ import pytest
 from click.testing import CliRunner
 from vcd.reader import TokenKind, tokenize
 
+from caesura.cli import main
 from caesura.hw.preempt.engine import PreemptEngine
 from caesura.sim import scenario
-from caesura.sim.report.waveform import WaveformDevice, annotate, state_names
 from caesura.sim.rtl.transport import RtlTransport
-from caesura.sim.testing.tiny_run import TINY, neighbour, preempted, work
-from caesura.software.cli import main
+from caesura.sim.trace.waveform import WaveformDevice, annotate, state_names
+from support.sim.tiny_run import TINY, neighbour, preempted, work
 
 CYCLE = 1000  # picoseconds
 ENGINE = ("TOP", "top", "control", "engine")

@@ -12,7 +12,7 @@ from caesura.hw.arch.geometry import SEGMENT_BYTES, Geometry
 from caesura.hw.arch.registers import ADDRESS_BITS
 from caesura.hw.memory.axi import Axi4
 from caesura.hw.sm import ATOMICS, TracePorts
-from caesura.software.driver.transport import Transport
+from caesura.software.driver.machine.transport import Transport
 
 SOURCE, TARGET, SEGMENTS, START, STATUS, CYCLES = range(0, 24, 4)
 

@@ -7,7 +7,7 @@ import pytest
 from amaranth.hdl import Fragment
 
 from caesura.hw.arch.geometry import preset
-from caesura.hw.gpu.gpu import machine
+from caesura.hw.device.device import machine
 from caesura.progress import quiet
 from caesura.sim.rtl import design
 

@@ -3,10 +3,10 @@
 import pytest
 
 from caesura.hw.arch.geometry import preset
-from caesura.hw.gpu.gpu import Gpu, machine
+from caesura.hw.device.device import Gpu, machine
 from caesura.sim.rtl.transport import RtlTransport
 from caesura.software.driver import Device
-from support.sim.stirring import Stirring
+from support.programs.stirring import Stirring
 
 TWO = preset("tiny").replace(sms=2)
 

@@ -4,19 +4,19 @@ import hashlib
 
 import pytest
 
-from caesura.hw.arch.context import Mechanism
+from caesura.cli.build import LONG, offer
 from caesura.hw.arch.geometry import PRESETS
+from caesura.hw.arch.image.context import Mechanism
 from caesura.sim.bench import speed
 from caesura.sim.rtl import optimise, recipe, verilator
 from caesura.sim.rtl.compile import Model
 from caesura.sim.rtl.toolchain import BuildError
 from caesura.sim.rtl.transport import RtlTransport
 from caesura.sim.scenario import Work, start_job
-from caesura.sim.testing.routines import routines_work
-from caesura.software.cli.build import LONG, offer
 from caesura.software.driver import Device
 from caesura.software.kernels import hostile, kernel
 from caesura.software.kernels.fit import refusal
+from support.programs.routines import routines_work
 
 TINY = PRESETS["tiny"]
 

@@ -2,8 +2,8 @@
 
 import pytest
 
-from caesura.hw import export
 from caesura.hw.arch.geometry import PRESETS
+from caesura.hw.export import verilog
 from caesura.hw.sm import Sm
 from caesura.progress import quiet
 from caesura.sim.rtl import design, prebuilt
@@ -16,7 +16,8 @@ def folder(monkeypatch, tmp_path):
     """An empty cache, an empty folder of ready-made texts, and a design that is not elaborated."""
     monkeypatch.setenv("CAESURA_CACHE", str(tmp_path / "cache"))
     monkeypatch.setattr(prebuilt, "PREBUILT", tmp_path / "prebuilt")
-    monkeypatch.setattr(export, "systemverilog", lambda component, name, reset: f"elaborated {component.geometry.name}")
+    monkeypatch.setattr(verilog, "systemverilog",
+                        lambda component, name, reset: f"elaborated {component.geometry.name}")
     return tmp_path / "prebuilt"
 
 
@@ -28,7 +29,7 @@ def test_the_command_writes_each_preset_which_then_is_not_elaborated(folder, mon
     assert len(list(folder.iterdir())) == len(PRESETS) and not stale.exists()
     assert [line.split()[-1] for line in capsys.readouterr().out.splitlines()] == list(PRESETS)
     monkeypatch.setenv("CAESURA_CACHE", str(tmp_path / "another"))
-    monkeypatch.setattr(export, "systemverilog", lambda *_, **__: pytest.fail("elaborated"))
+    monkeypatch.setattr(verilog, "systemverilog", lambda *_, **__: pytest.fail("elaborated"))
     assert design.design_text(TINY, Sm, quiet) == "elaborated tiny"
 
 
@@ -54,4 +55,4 @@ def test_what_came_with_the_package_is_what_the_sources_make(g):
     path = prebuilt.prebuilt_path(g, design.hardware_sources())
     if not path.exists():
         pytest.skip(f"no SystemVerilog of {g.name} came with these sources; `make verilog` makes it")
-    assert prebuilt.prebuilt_text(g, design.hardware_sources()) == export.systemverilog(Sm(g), reset=False)
+    assert prebuilt.prebuilt_text(g, design.hardware_sources()) == verilog.systemverilog(Sm(g), reset=False)

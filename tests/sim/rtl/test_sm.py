@@ -4,12 +4,12 @@ import numpy as np
 import pytest
 
 from caesura.hw.arch.geometry import PRESETS
-from caesura.hw.arch.isa import Special
+from caesura.hw.arch.isa.opcodes import Special
 from caesura.sim.rtl.amaranth_sim import AmaranthTransport
 from caesura.sim.rtl.transport import RtlTransport
-from caesura.sim.testing.launch import Bench
 from caesura.sim.workloads.random_native import Assembly, Label
 from caesura.software.compiler import KernelImage
+from support.sim.launch import Bench
 
 TINY = PRESETS["tiny"]
 

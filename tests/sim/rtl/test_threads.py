@@ -2,13 +2,13 @@
 
 import pytest
 
-from caesura.hw.arch.context import Mechanism
-from caesura.hw.arch.errors import InputError
+from caesura.errors import InputError
+from caesura.hw.arch.image.context import Mechanism
 from caesura.sim.rtl.transport import RtlTransport
 from caesura.software.driver import Device
+from support.programs.stirring import Stirring
 from support.selection import quick
 from support.sim.queues import DEVICE
-from support.sim.stirring import Stirring
 
 MEMORY = 1 << 20
 

@@ -12,7 +12,7 @@ from caesura.sim.memory import AxiMemory, ErrorRange, MemoryTiming, ProtocolErro
 from caesura.sim.rtl import amaranth_sim
 from caesura.sim.rtl.amaranth_sim import AmaranthTransport
 from caesura.sim.rtl.transport import RtlTransport
-from caesura.sim.trace import ATOMIC, PREDICATE, RETIRE, UNIFORM, WRITE
+from caesura.sim.trace.retired import ATOMIC, PREDICATE, RETIRE, UNIFORM, WRITE
 
 TINY = PRESETS["tiny"]
 NARROW = dataclasses.replace(TINY, warp_size=16, lanes=8, bytes_per_cycle=5.3, memory_latency=17)

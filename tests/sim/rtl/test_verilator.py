@@ -12,8 +12,8 @@ from amaranth.hdl import Module
 from amaranth.lib import wiring
 from amaranth.lib.wiring import Out
 
-from caesura.hw import export
 from caesura.hw.arch.geometry import PRESETS
+from caesura.hw.export import verilog
 from caesura.progress import quiet
 from caesura.sim.rtl import design, recipe, toolchain, verilator
 
@@ -222,7 +222,7 @@ def test_what_verilator_refuses_is_reported_and_leaves_nothing(text_only, monkey
 def test_sources_decide_whether_the_sm_is_elaborated_again(monkeypatch, tmp_path):
     monkeypatch.setenv("CAESURA_CACHE", str(tmp_path))
     calls = []
-    monkeypatch.setattr(export, "systemverilog", lambda component, name, reset: calls.append(component) or "text")
+    monkeypatch.setattr(verilog, "systemverilog", lambda component, name, reset: calls.append(component) or "text")
     monkeypatch.setattr(design, "Sm", lambda g: g.name)
     monkeypatch.setattr(design, "prebuilt_text", lambda g, sources: None)  # of a release (`make verilog`)
     digests = iter(("one", "one", "two"))

@@ -9,10 +9,10 @@ from amaranth.lib.wiring import In, Out
 from amaranth.sim import Simulator
 from click.testing import CliRunner
 
-from caesura.hw import export
-from caesura.hw.arch.errors import InputError
+from caesura.cli import main
+from caesura.errors import InputError
 from caesura.hw.arch.geometry import preset
-from caesura.hw.blocks import catalogue
+from caesura.hw.export import catalogue, verilog
 from caesura.hw.preempt.formats.unpacker import Unpacker
 from caesura.sim.synth import blocks, measure, tools
 from caesura.sim.synth.critical_path import critical_path, path_text
@@ -22,7 +22,6 @@ from caesura.sim.synth.names import module_of, source_name
 from caesura.sim.synth.report import print_report, sums, update_markdown
 from caesura.sim.synth.run import run
 from caesura.sim.synth.targets import COLUMNS, TARGETS
-from caesura.software.cli import main
 
 ECP5, ICE40, XILINX = TARGETS.values()
 
@@ -195,7 +194,7 @@ def test_what_only_a_hidden_port_needs_falls_away(empty_cache):
 def test_modules_of_which_there_are_several_are_mapped_once_and_counted_as_often(empty_cache, monkeypatch):
     apart = synthesise(Lanes(), ECP5, place=False)
     monkeypatch.setattr(measure, "_LARGE", 100)
-    text = export.rtlil_text(Harness(Lanes()))
+    text = verilog.rtlil_text(Harness(Lanes()))
     assert measure.lanes(text) == ["top__block__lane_1"] and "lane_1;" in measure.script(ECP5, measure.lanes(text))
     together = synthesise(Lanes(), ECP5, place=False)
     assert together["flip-flops"] == apart["flip-flops"] == 5 * 48 + 7
@@ -296,7 +295,7 @@ def test_an_error_of_a_tool_is_its_own_line(empty_cache):
 
 def test_an_error_behind_abc_is_told_as_well(empty_cache):
     """In WebAssembly what Yosys prints from then on is lost; its log is not."""
-    (empty_cache / "d.il").write_text(export.rtlil_text(Product()))
+    (empty_cache / "d.il").write_text(verilog.rtlil_text(Product()))
     with pytest.raises(tools.SynthesisError, match="mapping: yosys failed: ERROR: .*nowhere"):
         tools.yosys("read_rtlil d.il; synth_ecp5 -top top; read_rtlil nowhere.il", empty_cache, step="mapping")
 

@@ -3,13 +3,13 @@
 import numpy as np
 import pytest
 
-from caesura.hw.arch.context import Mechanism, entry_address
 from caesura.hw.arch.geometry import preset
+from caesura.hw.arch.image.context import Mechanism, entry_address
 from caesura.sim.golden.transport import GoldenTransport
 from caesura.sim.scenario import Work
-from caesura.sim.testing.routines import routines_work
 from caesura.sim.workloads.everywhere import Campaign
 from caesura.software.kernels import hostile
+from support.programs.routines import routines_work
 
 TINY = preset("tiny")
 MEMORY = 1 << 20

@@ -4,14 +4,14 @@ from collections import Counter
 
 import pytest
 
-from caesura.hw.arch.encoding import decode
 from caesura.hw.arch.geometry import preset
-from caesura.hw.arch.isa import OPCODES, AluOp, Space
+from caesura.hw.arch.isa.opcodes import OPCODES, AluOp, Space
+from caesura.hw.arch.isa.words import decode
 from caesura.sim.golden.transport import GoldenTransport
-from caesura.sim.testing.launch import Bench
 from caesura.sim.workloads.native.operands import COMMON, SHARED_SLOT
 from caesura.sim.workloads.random_native import random_program
 from support.selection import quick
+from support.sim.launch import Bench
 
 GEOMETRIES = {"tiny": preset("tiny"), "narrow": preset("gtx480").replace(lanes=8, warps=8, tb_slots=2, registers=256)}
 

@@ -9,10 +9,9 @@ from collections import Counter
 import pytest
 
 from caesura.hw.arch.commands import KernelState
-from caesura.hw.arch.context import Mechanism
 from caesura.hw.arch.geometry import preset
+from caesura.hw.arch.image.context import Mechanism
 from caesura.sim.golden.transport import GoldenTransport
-from caesura.sim.testing.launch import Bench, argument_words
 from caesura.sim.workloads.random_ptx import RandomKernel
 from caesura.sim.workloads.random_ptx.floats import (
     BINARY_F32,
@@ -25,6 +24,7 @@ from caesura.sim.workloads.random_ptx.floats import (
 from caesura.sim.workloads.random_ptx.operations import BINARY, SHIFTS, TERNARY, UNARY
 from caesura.software.compiler import CompileOptions, compile_ptx
 from support.selection import quick
+from support.sim.launch import Bench, argument_words
 
 SMALL = {"variables": 2, "wide": 1, "heavy": False}
 SETUPS = {

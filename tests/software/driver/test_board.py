@@ -6,10 +6,10 @@ import sys
 
 import pytest
 
+from caesura.errors import InputError
 from caesura.hw.arch.board_protocol import IDENTITY, Identity
-from caesura.hw.arch.errors import InputError
 from caesura.hw.arch.geometry import preset
-from caesura.software.driver.board import BoardError, SerialTransport, open_board
+from caesura.software.driver.machine.board import BoardError, SerialTransport, open_board
 from support.hw.board_bench import WRITES, BridgedMemory, NoisyLine, SteppedLine
 from support.selection import quick
 

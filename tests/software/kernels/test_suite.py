@@ -5,8 +5,8 @@ import functools
 import numpy as np
 import pytest
 
-from caesura.hw.arch.encoding import decode
 from caesura.hw.arch.geometry import PRESETS
+from caesura.hw.arch.isa.words import decode
 from caesura.sim import open_device
 from caesura.sim.scenario import differences, start_job
 from caesura.software.kernels import KERNELS, SIZES, rodinia

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from caesura.hw.arch.context import Mechanism
 from caesura.hw.arch.geometry import PRESETS
+from caesura.hw.arch.image.context import Mechanism
 from caesura.hw.arch.way import Way
 from caesura.sim import open_device
 from caesura.sim.scenario import Work, differences, run_preemption, start_job

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from caesura.software.cli import main
+from caesura.cli import main
 from caesura.software.compiler.origins import Origin
 from caesura.software.report.cuda import CudaSources
 

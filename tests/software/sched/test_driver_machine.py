@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from caesura import open_device
-from caesura.hw.arch.context import Mechanism
+from caesura.hw.arch.image.context import Mechanism
 from caesura.hw.arch.way import Way
 from caesura.sim.memory import ErrorRange
 from caesura.software.compiler import compile_ptx

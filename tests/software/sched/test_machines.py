@@ -2,7 +2,7 @@
 
 import pytest
 
-from caesura.hw.arch.context import Mechanism
+from caesura.hw.arch.image.context import Mechanism
 from caesura.hw.arch.way import Way
 from caesura.software.driver import LaunchError
 from caesura.software.sched import EventKind, MachineError, QueueSpec, WorkState

@@ -4,7 +4,7 @@ import itertools
 
 import pytest
 
-from caesura.sim.device.traffic import make_work
+from caesura.sim.model.traffic import make_work
 from caesura.software.sched import TECHNIQUES, Arrival, MachineError, PriorityScheduler
 from support.selection import quick
 from support.sim.sched import MACHINES, TINY, machine, wrong

@@ -3,7 +3,7 @@
 import pytest
 
 from caesura.software.sched import QueueSpec, Signal, WorkState
-from caesura.software.sched.rules import waiting_works
+from caesura.software.sched.policies.rules import waiting_works
 from support.sim.sched import work
 
 SPECS = [QueueSpec(priority=1), QueueSpec(priority=7, capacity=2), QueueSpec(priority=7), QueueSpec(priority=3)]

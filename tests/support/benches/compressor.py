@@ -3,7 +3,7 @@
 import cocotb
 import numpy as np
 
-from caesura.hw.arch.patterns import Pattern, encoded_words, expand
+from caesura.hw.arch.image.patterns import Pattern, encoded_words, expand
 from caesura.hw.preempt.compress.compressor import Compressor
 from caesura.sim.cocotb import Bench, Scoreboard, parameters
 from support.benches.shapes import geometry

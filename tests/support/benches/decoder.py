@@ -3,8 +3,8 @@
 import cocotb
 import numpy as np
 
-from caesura.hw.arch.encodings import Encoding, decode, encode, encodings_of
-from caesura.hw.arch.patterns import Pattern, expand
+from caesura.hw.arch.image.encodings import Encoding, decode, encode, encodings_of
+from caesura.hw.arch.image.patterns import Pattern, expand
 from caesura.hw.preempt.compress.compressor import Compressor
 from caesura.hw.preempt.compress.decompressor import Decompressor
 from caesura.hw.preempt.compress.group_decoder import GroupDecoder

@@ -3,7 +3,7 @@
 import cocotb
 import numpy as np
 
-from caesura.hw.arch.encodings import QUAD, Encoding, decode, encoded_words, encodings_of
+from caesura.hw.arch.image.encodings import QUAD, Encoding, decode, encoded_words, encodings_of
 from caesura.hw.preempt.compress.register_encoder import RegisterEncoder
 from caesura.sim.cocotb import Bench, Scoreboard, parameters
 from support.benches.shapes import geometry

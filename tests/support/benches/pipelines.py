@@ -4,9 +4,9 @@ from typing import Any
 
 from cocotb.triggers import ClockCycles
 
-from caesura.hw.arch.context import Mechanism
-from caesura.hw.arch.encodings import row_words
 from caesura.hw.arch.geometry import Geometry, preset
+from caesura.hw.arch.image.context import Mechanism
+from caesura.hw.arch.image.encodings import row_words
 from caesura.sim.cocotb import Bench
 from caesura.sim.cocotb.core_state import Kernel
 

@@ -8,8 +8,8 @@ from cocotbext.axi import AxiResp
 
 from caesura.hw.arch.geometry import preset
 from caesura.hw.arch.registers import ADDRESS_BITS, Register, register_map
-from caesura.hw.blocks.tops import AxiRegisters
 from caesura.hw.control.register_block import KERNEL_BASE, value_layout
+from caesura.hw.export.tops import AxiRegisters
 from caesura.sim.cocotb import Bench, parameters
 from caesura.sim.cocotb.axi import axi_lite_master
 

@@ -11,10 +11,10 @@ import cocotb
 import numpy as np
 from cocotb.triggers import ReadWrite, RisingEdge
 
-from caesura.hw.arch import context
-from caesura.hw.arch.context import Mechanism
 from caesura.hw.arch.geometry import Geometry
-from caesura.hw.arch.image_reader import BadImage
+from caesura.hw.arch.image import context
+from caesura.hw.arch.image.context import Mechanism
+from caesura.hw.arch.image.image_reader import BadImage
 from caesura.hw.preempt.restore.pipeline import RestorePipeline
 from caesura.hw.preempt.restore.row_writer import LFSR_SEEDS, LFSR_TAPS
 from caesura.sim.cocotb import Bench, parameters

@@ -6,10 +6,10 @@ from collections import deque
 import cocotb
 from cocotb.triggers import RisingEdge
 
-from caesura.hw.arch import context
-from caesura.hw.arch.context import CCB_ENTRY, State, mechanisms_of
-from caesura.hw.arch.encodings import encoded_words
 from caesura.hw.arch.geometry import SEGMENT_BYTES
+from caesura.hw.arch.image import context
+from caesura.hw.arch.image.context import CCB_ENTRY, State, mechanisms_of
+from caesura.hw.arch.image.encodings import encoded_words
 from caesura.hw.preempt.save.pipeline import SavePipeline
 from caesura.sim.cocotb import Bench, parameters
 from caesura.sim.cocotb.contexts import ContextScoreboard, SavedBlock

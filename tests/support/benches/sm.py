@@ -2,14 +2,14 @@
 
 import cocotb
 
-from caesura.hw.arch.context import Mechanism
 from caesura.hw.arch.geometry import preset
-from caesura.hw.blocks.tops import AxiSm
+from caesura.hw.arch.image.context import Mechanism
+from caesura.hw.export.tops import AxiSm
 from caesura.sim.cocotb import Bench, parameters
 from caesura.sim.cocotb.axi import BurstMonitor
 from caesura.sim.cocotb.transport import CocotbTransport, blocking
-from caesura.sim.testing.tiny_run import preempted
 from caesura.software.driver import Device
+from support.sim.tiny_run import preempted
 
 
 def block(**_: int) -> AxiSm:

@@ -4,9 +4,9 @@ import cocotb
 import numpy as np
 from amaranth.lib import data
 
-from caesura.hw.arch.encodings import Encoding, encode, encoded_words
 from caesura.hw.arch.geometry import MAX_REGISTERS
-from caesura.hw.arch.tb_history import RegisterHistory
+from caesura.hw.arch.image.encodings import Encoding, encode, encoded_words
+from caesura.hw.arch.image.tb_history import RegisterHistory
 from caesura.hw.preempt.compress.tb_compressor import TbCompressor
 from caesura.sim.cocotb import Bench, Scoreboard, parameters
 from support.benches.shapes import geometry

@@ -7,11 +7,11 @@ import cocotb
 from amaranth.lib import wiring
 from cocotb.triggers import RisingEdge
 
-from caesura.hw.arch.context import Mechanism
 from caesura.hw.arch.faults import CommandError
 from caesura.hw.arch.geometry import Geometry
+from caesura.hw.arch.image.context import Mechanism
 from caesura.hw.arch.registers import UNLIMITED_PATIENCE
-from caesura.hw.blocks.tops import PreemptionUnit
+from caesura.hw.export.tops import PreemptionUnit
 from caesura.sim.cocotb import Bench, parameters
 from caesura.sim.cocotb.axi import BurstMonitor, axi_memory
 from caesura.sim.cocotb.contexts import read_context

@@ -7,11 +7,11 @@ from types import SimpleNamespace
 import cocotb
 from cocotb.triggers import RisingEdge
 
-from caesura.hw.arch import context
-from caesura.hw.arch.context import Mechanism, State, mechanisms_of
 from caesura.hw.arch.faults import CommandError
 from caesura.hw.arch.geometry import Geometry, preset
-from caesura.hw.blocks.tops import PreemptionUnit
+from caesura.hw.arch.image import context
+from caesura.hw.arch.image.context import Mechanism, State, mechanisms_of
+from caesura.hw.export.tops import PreemptionUnit
 from caesura.sim.cocotb import parameters
 from caesura.sim.cocotb.contexts import read_context
 from caesura.sim.cocotb.core_state import Kernel

@@ -6,7 +6,7 @@ from typing import Any
 import cocotb
 from cocotb.triggers import RisingEdge
 
-from caesura.hw.arch.context import ENTRY_WORDS
+from caesura.hw.arch.image.context import ENTRY_WORDS
 from caesura.hw.preempt.save.closer import ENTRY_BODY_BYTES
 from caesura.hw.preempt.save.committer import HEAD_BYTES
 from caesura.sim.cocotb.contexts import SavedBlock

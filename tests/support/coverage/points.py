@@ -131,7 +131,7 @@ def points(text: str, counted: Iterable[str]) -> Iterator[Point]:
     Parameters
     ----------
     text : str
-        The SystemVerilog, with places (`hw.blocks.located`).
+        The SystemVerilog, with places (`hw.export.located`).
     counted : iterable of str
         Lines of Verilator's ``coverage.dat``.
 

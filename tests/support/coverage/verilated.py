@@ -14,8 +14,8 @@ from typing import Any
 from amaranth.hdl import Value
 from amaranth.lib import wiring
 
-from caesura.hw.blocks.netlist import netlist
-from caesura.hw.blocks.ports import ports_of
+from caesura.hw.export.netlist import netlist
+from caesura.hw.export.ports import ports_of
 from support.hw import simulation
 from support.hw.netlist_model import NetlistModel, top_module
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from amaranth.hdl import Cat, Module, Mux, Signal, Value
 from amaranth.lib import data
 
-from caesura.hw.arch.context import ENTRY_BYTES, State
 from caesura.hw.arch.faults import CommandError
 from caesura.hw.arch.geometry import Geometry, preset
+from caesura.hw.arch.image.context import ENTRY_BYTES, State
 from caesura.hw.formal.opened import Opened, free
 from caesura.hw.interfaces.payloads import below
 from caesura.hw.preempt.save import committer

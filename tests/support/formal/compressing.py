@@ -9,8 +9,8 @@ from __future__ import annotations
 from amaranth.hdl import Cat, Module, Mux, Signal, Value
 from amaranth.lib import data
 
-from caesura.hw.arch.encodings import NIBBLES, QUAD, SMALLEST_GROUP, Encoding, encoded_words
 from caesura.hw.arch.geometry import preset
+from caesura.hw.arch.image.encodings import NIBBLES, QUAD, SMALLEST_GROUP, Encoding, encoded_words
 from caesura.hw.formal.opened import Opened, free
 from caesura.hw.preempt.compress import group_decoder, lane_decoder, register_encoder
 from caesura.hw.preempt.compress.group_decoder import GroupDecoder

@@ -6,8 +6,8 @@ from typing import Any
 
 from amaranth.hdl import Cat, Module, Mux, Signal, Value
 
-from caesura.hw.arch.encodings import Encoding, encoded_words
 from caesura.hw.arch.geometry import Geometry, preset
+from caesura.hw.arch.image.encodings import Encoding, encoded_words
 from caesura.hw.formal.opened import Opened, free
 from caesura.hw.preempt.formats import packer, unpacker
 from caesura.hw.preempt.formats.packer import Packer

@@ -85,7 +85,7 @@ class BridgedMemory(wiring.Component):
 
 
 class SteppedLine:
-    """The line to a block with streams `received` and `sent`: a `software.driver.board.line.Line`.
+    """The line to a block with streams `received` and `sent`: a `software.driver.machine.board.line.Line`.
 
     Parameters
     ----------

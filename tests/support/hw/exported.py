@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from caesura.hw.blocks import Exported
+from caesura.hw.export import Exported
 from caesura.sim.rtl.toolchain import verilator_root
 
 __all__ = ["driven", "elaborated", "icarus", "lint", "shifts_in_a_row", "stirred", "verilated", "written"]

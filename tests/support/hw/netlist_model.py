@@ -14,7 +14,7 @@ from importlib.metadata import version
 from pathlib import Path
 
 from caesura.cache import cache_directory, digest, locked, seal, whole, work_folder
-from caesura.hw.blocks.ports import Port
+from caesura.hw.export.ports import Port
 from caesura.sim.rtl.compile import COMMON_FLAGS, CompilerFlags, compile_whole, runtime_library, verilate
 from caesura.sim.rtl.toolchain import identity
 

@@ -6,16 +6,16 @@ from typing import Any
 
 import numpy as np
 
-from caesura.hw.arch import context
-from caesura.hw.arch.context import (
+from caesura.hw.arch.geometry import PC_NONE, PREDICATES, UNIFORMS, Geometry
+from caesura.hw.arch.image import context
+from caesura.hw.arch.image.context import (
     CCB_ENTRY,
     WARP_HEADER,
     Capability,
     Mechanism,
     State,
 )
-from caesura.hw.arch.encodings import Encoding, encoded_words, encodings_of, in_order, plane_bits, row_words
-from caesura.hw.arch.geometry import PC_NONE, PREDICATES, UNIFORMS, Geometry
+from caesura.hw.arch.image.encodings import Encoding, encoded_words, encodings_of, in_order, plane_bits, row_words
 
 from .preempt_machine import CCB_BASE, SEGMENT, Machine, Place, Snapshot
 from .scalars import live_at, saved_scalars

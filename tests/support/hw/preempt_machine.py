@@ -11,9 +11,9 @@ import pytest
 from amaranth.hdl import Cat, Value
 from amaranth.lib.data import Layout
 
-from caesura.hw.arch import context
 from caesura.hw.arch.geometry import PREDICATES, UNIFORMS, Geometry, preset
-from caesura.hw.arch.patterns import pattern_group
+from caesura.hw.arch.image import context
+from caesura.hw.arch.image.patterns import pattern_group
 from caesura.hw.arch.registers import UNLIMITED_PATIENCE
 from caesura.hw.preempt.engine import PreemptEngine
 

@@ -20,7 +20,7 @@ from amaranth.hdl import Fragment
 from amaranth.lib import wiring
 
 from caesura.hw.arch.geometry import Geometry
-from caesura.hw.blocks.ports import ports_of
+from caesura.hw.export.ports import ports_of
 from caesura.sim.cocotb.run import BenchError
 from support.checkout import ROOT
 from support.hw.netlist_model import top_module

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from caesura.cache import cache_directory, digest, write_atomically
-from caesura.hw.export import ExportError
+from caesura.hw.export.verilog import ExportError
 
 from .equivalence import Verdict, equivalent
 from .one_step import OneStep

@@ -11,8 +11,8 @@ from typing import Any
 from amaranth.hdl import Cat, Mux, Value
 from amaranth.lib import data, wiring
 
-from caesura.hw.arch.encodings import Encoding
-from caesura.hw.blocks.ports import ports_of
+from caesura.hw.arch.image.encodings import Encoding
+from caesura.hw.export.ports import ports_of
 
 from .equivalence import Contract
 

@@ -19,7 +19,7 @@ from amaranth.hdl import ClockDomain, Module, Signal, Value
 from amaranth.lib import wiring
 
 from caesura.hw.arch.geometry import Geometry
-from caesura.hw.blocks.ports import Port, ports_of
+from caesura.hw.export.ports import Port, ports_of
 from support.hw import simulation
 from support.hw.netlist_model import Model, NetlistModel
 

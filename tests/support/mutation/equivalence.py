@@ -26,8 +26,8 @@ from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
 from caesura import webassembly
-from caesura.hw import export
-from caesura.hw.blocks.ports import Port, ports_of
+from caesura.hw.export import verilog
+from caesura.hw.export.ports import Port, ports_of
 from caesura.sim.cocotb.build import TOP
 
 from .planting import SELECT, SELECT_BITS, Mutated
@@ -183,7 +183,7 @@ def equivalent(component: wiring.Component, mutated: Mutated, number: int, contr
     ExportError
         If Yosys is missing or fails.
     """
-    miter = export.rtlil_text(_Miter(ports_of(component), contract, number), name="miter")
+    miter = verilog.rtlil_text(_Miter(ports_of(component), contract, number), name="miter")
     steps = f"scorr;write_aiger,reduced.aig;pdr,-T,{seconds};"
     with tempfile.TemporaryDirectory(prefix="caesura-miter-") as name:
         folder = Path(name)
@@ -192,12 +192,12 @@ def equivalent(component: wiring.Component, mutated: Mutated, number: int, contr
             (folder / file).write_text(text)
         # When ABC has read another design, Yosys does not find its own again and fails: the status is what counts.
         try:
-            done = subprocess.run(webassembly.command(*export.YOSYS, "-q", "-s", "s.ys"), cwd=folder,
+            done = subprocess.run(webassembly.command(*verilog.YOSYS, "-q", "-s", "s.ys"), cwd=folder,
                                   capture_output=True, text=True, timeout=3 * seconds)
         except subprocess.TimeoutExpired:
             return Verdict.UNDECIDED
         if not (folder / "miter.aig").exists() or not (folder / "miter.aig").stat().st_size:
-            raise export.ExportError(f"Yosys failed:\n{(done.stdout + done.stderr).strip()[-2000:]}")
+            raise verilog.ExportError(f"Yosys failed:\n{(done.stdout + done.stderr).strip()[-2000:]}")
         status = folder / "status"
         word = status.read_text().split()[0] if status.exists() else ""
         if _never(folder / "reduced.aig"):

@@ -18,7 +18,7 @@ from collections.abc import Sequence
 from copy import deepcopy
 from typing import Any
 
-from caesura.hw.export import ExportError, run_yosys
+from caesura.hw.export.verilog import ExportError, run_yosys
 from caesura.sim.cocotb.build import TOP
 
 from .equivalence import Verdict

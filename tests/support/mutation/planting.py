@@ -16,19 +16,19 @@ from pathlib import Path
 
 from amaranth.lib import wiring
 
-from caesura.hw import export
 from caesura.hw.arch.geometry import preset
-from caesura.hw.blocks.netlist import netlist_rtlil
-from caesura.hw.blocks.ports import ports_of
-from caesura.hw.blocks.structures import Structures
-from caesura.hw.blocks.wrapper import wrapper
+from caesura.hw.export import verilog
+from caesura.hw.export.netlist import netlist_rtlil
+from caesura.hw.export.ports import ports_of
+from caesura.hw.export.structures import Structures
+from caesura.hw.export.wrapper import wrapper
 from caesura.sim.cocotb.build import TOP
 from support.checkout import ROOT
 
 __all__ = ["NETLIST", "SELECT", "SELECT_BITS", "Fault", "Mutated", "planted"]
 
 NETLIST = f"{TOP}__netlist"
-"""Name of the netlist with faults; its ports have their names in the netlist (`hw.blocks.ports.Port.inner`)."""
+"""Name of the netlist with faults; its ports have their names in the netlist (`hw.export.ports.Port.inner`)."""
 SELECT = "mutsel"
 """Name of the input that chooses a fault."""
 SELECT_BITS = 10
@@ -103,14 +103,14 @@ def planted(component: wiring.Component, count: int, seed: int, without: Sequenc
     ports = ports_of(component)
     rtlil = netlist_rtlil(component, TOP, ports, located=True)
     where = "*" + "".join(f" {TOP}__{part} {TOP}__{part}__* %u %d" for part in without)
-    listed = export.run_yosys(
+    listed = verilog.run_yosys(
         rtlil, f"{_PREPARE} mutate -list {count} -seed {seed} -ctrl {SELECT} {SELECT_BITS} 1 -o list.txt {where}",
         "list.txt")
     commands = [line for line in listed.splitlines() if line.startswith("mutate ")]
     plain = "; ".join(re.sub(r" -src \S+", "", command) for command in commands)  # Yosys would split them at semicolons
-    both = export.run_yosys(rtlil, f"{_PREPARE} {plain}; write_rtlil m.il", "m.il")
-    netlist = export.loops(
-        export.run_yosys(both, "read_rtlil d.il; write_verilog -sv -norename -noattr d.sv", "d.sv"), "memory_row")
+    both = verilog.run_yosys(rtlil, f"{_PREPARE} {plain}; write_rtlil m.il", "m.il")
+    netlist = verilog.loops(
+        verilog.run_yosys(both, "read_rtlil d.il; write_verilog -sv -norename -noattr d.sv", "d.sv"), "memory_row")
     structures = Structures(getattr(component, "geometry", None) or preset("tiny"), f"{TOP}_pkg")
     top = _switched(wrapper(TOP, NETLIST, ports, structures))
     types = structures.text("") if structures.typedefs else ""

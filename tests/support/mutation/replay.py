@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 from amaranth.hdl import Signal, Value
 from amaranth.hdl._ast import Operator, Slice
 
-from caesura.hw.blocks.ports import ports_of
+from caesura.hw.export.ports import ports_of
 from support.hw.lockstep import lockstep, signal_named
 
 from .cosimulation import Substitute, TooLongError, port_signals

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from caesura.hw.arch import context
-from caesura.hw.arch.context import CCB_ENTRY, CCB_RECORD
 from caesura.hw.arch.geometry import Geometry
+from caesura.hw.arch.image import context
+from caesura.hw.arch.image.context import CCB_ENTRY, CCB_RECORD
 from caesura.hw.arch.registers import register_map
-from caesura.sim.testing.launch import Bench, Loaded, argument_words
 from caesura.software.compiler import CompileOptions, KernelImage, compile_ptx
-from caesura.software.driver.transport import Transport
+from caesura.software.driver.machine.transport import Transport
+from support.sim.launch import Bench, Loaded, argument_words
 
 __all__ = ["Steps", "carry", "entry", "generations", "record", "steps", "write_entry", "write_record"]
 

@@ -6,11 +6,11 @@ from typing import Any
 
 from caesura import open_device
 from caesura.hw.arch.commands import Command, KernelState
-from caesura.hw.arch.context import Mechanism, ccb_bytes
 from caesura.hw.arch.faults import CommandError
+from caesura.hw.arch.image.context import Mechanism, ccb_bytes
 from caesura.sim.memory import ErrorRange
 from caesura.software.driver import CommandRefused
-from support.sim.stirring import BLOCKS, Stirring
+from support.programs.stirring import BLOCKS, Stirring
 
 __all__ = ["DeviceSchedules"]
 

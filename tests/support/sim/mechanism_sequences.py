@@ -8,7 +8,7 @@ from collections import Counter
 import numpy as np
 
 from caesura.hw.arch.commands import KernelState
-from caesura.hw.arch.context import Capability, Mechanism
+from caesura.hw.arch.image.context import Capability, Mechanism
 from caesura.hw.arch.waiting import UNLIMITED
 from caesura.sim.scenario import Work
 from caesura.sim.workloads.everywhere import Campaign, Forkable

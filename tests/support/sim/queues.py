@@ -5,10 +5,10 @@ import numpy as np
 from caesura import open_device
 from caesura.hw.arch.geometry import preset
 from caesura.software.driver import CycleLimit
-from support.hw.stir import WORDS, image, stirred
+from support.programs.stir import WORDS, image, stirred
 
-from .shared_counters import HEAD
-from .stirring import BLOCK, BLOCKS
+from ..programs.shared_counters import HEAD
+from ..programs.stirring import BLOCK, BLOCKS
 
 __all__ = ["ADD", "DEVICE", "HOW", "LIMIT", "Scene", "Stirred"]
 

@@ -6,9 +6,9 @@ import numpy as np
 
 from caesura import open_device
 from caesura.hw.arch.geometry import PRESETS, Geometry
-from caesura.sim.device import Costs, KernelCosts, ModelMachine, SwitchCosts
-from caesura.sim.device.costs import Line
-from caesura.sim.device.traffic import make_work, work_code
+from caesura.sim.model import Costs, KernelCosts, ModelMachine, SwitchCosts
+from caesura.sim.model.costs import Line
+from caesura.sim.model.traffic import make_work, work_code
 from caesura.sim.scenario import verdicts
 from caesura.software.sched import DriverMachine, Event, EventKind, Machine, Signal, Work
 

@@ -9,20 +9,20 @@ from typing import Any
 
 import numpy as np
 
-from caesura.hw.arch import context
 from caesura.hw.arch.commands import REFUSED, Command, KernelState
-from caesura.hw.arch.context import CCB_RECORD, Mechanism
 from caesura.hw.arch.faults import CommandError
 from caesura.hw.arch.geometry import Geometry
+from caesura.hw.arch.image import context
+from caesura.hw.arch.image.context import CCB_RECORD, Mechanism
 from caesura.hw.arch.registers import UNLIMITED_GRACE, UNLIMITED_PATIENCE
 from caesura.hw.sm import Sm
 from caesura.sim.golden.transport import GoldenTransport
 from caesura.sim.memory import ErrorRange, MemoryTiming
 from caesura.sim.rtl.transport import RtlTransport
-from caesura.sim.testing.launch import Bench
 from caesura.software.compiler import KernelImage
 from support.hw.late_answers import LateAnswersSm, control
-from support.hw.stir import WORDS, StirArrays, image
+from support.programs.stir import WORDS, StirArrays, image
+from support.sim.launch import Bench
 
 __all__ = ["Schedules"]
 

@@ -8,8 +8,8 @@ from caesura import open_device
 from caesura.hw.arch.commands import KernelState
 from caesura.sim.scenario import differences
 from caesura.software.driver import CommandRefused, DriverError
-from caesura.software.driver.memory import HEAP_END
-from support.sim.small_runs import SMALL_RUNS
+from caesura.software.driver.memory.memory import HEAP_END
+from support.programs.small_runs import SMALL_RUNS
 
 __all__ = ["TenantSchedules"]
 

@@ -2,8 +2,8 @@
 
 from caesura.sim import open_device
 from caesura.sim.scenario import Work, start_job
-from caesura.sim.testing.tiny_run import TINY
 from caesura.software.driver import Device, Launch
+from support.sim.tiny_run import TINY
 
 __all__ = ["tiny_launch"]
 

@@ -6,16 +6,16 @@ from typing import Any
 
 import numpy as np
 
-from caesura.hw.arch import context
 from caesura.hw.arch.commands import KernelState
-from caesura.hw.arch.context import Mechanism
 from caesura.hw.arch.geometry import preset
+from caesura.hw.arch.image import context
+from caesura.hw.arch.image.context import Mechanism
 from caesura.sim.golden.transport import GoldenTransport
 from caesura.sim.memory import ErrorRange
 from caesura.sim.rtl.transport import RtlTransport
-from caesura.sim.testing.launch import Bench, argument_words
+from support.sim.launch import Bench, argument_words
 
-from .yields import expected, images, order
+from ..programs.yields import expected, images, order
 
 __all__ = ["Campaign", "OutageCampaign", "geometry"]
 

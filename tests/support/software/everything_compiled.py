@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from caesura.cache import digest
-from caesura.hw.arch.errors import UserError
+from caesura.errors import UserError
 from caesura.hw.arch.geometry import PRESETS
 from caesura.software.compiler import CompileError, CompileOptions, amdgpu, compile_module
 from caesura.software.compiler.codegen.elf import write_elf

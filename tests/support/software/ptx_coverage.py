@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from caesura.hw.arch.isa import SfuOp
+from caesura.hw.arch.isa.opcodes import SfuOp
 from caesura.hw.core.units.sfu import SpecialFunctionUnit
 from caesura.sim.workloads.random_ptx.exact import (
     F32,

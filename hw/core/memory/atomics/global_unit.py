@@ -20,7 +20,7 @@ from amaranth.utils import exact_log2
 
 from ....arch.faults import Fault
 from ....arch.geometry import ADDRESS_BITS, Geometry
-from ....arch.isa import Size
+from ....arch.isa.opcodes import Size
 from ....interfaces import payloads as payload
 from ....interfaces.gpu_ports import OrderPort
 from ....interfaces.port import Port

@@ -8,7 +8,7 @@ from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 from numpy.typing import ArrayLike
 
-from ....arch.isa import AluOp, AtomicOp
+from ....arch.isa.opcodes import AluOp, AtomicOp
 from ....lib.bits import spread
 from ...units.floating import FloatUnit
 from ...units.floating.controls import Addend

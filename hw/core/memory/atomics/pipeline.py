@@ -7,7 +7,7 @@ from amaranth.hdl import Cat, Module, Mux, ShapeLike, Signal
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
-from ....arch.isa import AtomicOp
+from ....arch.isa.opcodes import AtomicOp
 from .lane import AtomicLane
 
 __all__ = ["AtomicPipeline"]

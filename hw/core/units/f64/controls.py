@@ -6,7 +6,7 @@ from typing import Any
 
 from amaranth.lib import data, enum
 
-from ....arch.isa import F64Op
+from ....arch.isa.opcodes import F64Op
 from ..floating.controls import COMPARISON_ROWS
 
 __all__ = ["Addend", "Place", "CONTROL", "ROWS"]

@@ -15,7 +15,7 @@ from functools import partial
 
 import numpy as np
 
-from ....arch.isa import F64Op
+from ....arch.isa.opcodes import F64Op
 from ..floating.model import Rounding, round_single, round_single_sum
 
 __all__ = ["NAN", "ONE", "VALUES", "TESTS"]

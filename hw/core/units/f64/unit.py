@@ -17,7 +17,7 @@ from amaranth.lib.wiring import In, Out
 from numpy.typing import ArrayLike
 
 from ....arch.geometry import Geometry
-from ....arch.isa import F64Op
+from ....arch.isa.opcodes import F64Op
 from ....interfaces.payloads import lane_op, predicate_write, register_write
 from ..serializer import Serial
 from .lane import F64Lane

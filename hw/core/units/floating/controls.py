@@ -6,7 +6,7 @@ from typing import Any
 
 from amaranth.lib import data, enum
 
-from ....arch.isa import AluOp
+from ....arch.isa.opcodes import AluOp
 
 __all__ = ["Addend", "Choice", "COMPARISON", "STAGES", "ARITHMETIC_ROWS", "COMPARISON_ROWS"]
 

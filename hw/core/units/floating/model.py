@@ -14,7 +14,7 @@ from functools import partial
 
 import numpy as np
 
-from ....arch.isa import AluOp
+from ....arch.isa.opcodes import AluOp
 
 __all__ = ["NAN", "Rounding", "VALUES", "TESTS", "round_single", "round_single_sum"]
 

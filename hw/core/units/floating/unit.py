@@ -18,7 +18,7 @@ from amaranth.lib.wiring import In, Out
 from numpy.typing import ArrayLike
 
 from ....arch.geometry import Geometry
-from ....arch.isa import AluOp
+from ....arch.isa.opcodes import AluOp
 from ....lib.delay import delayed
 from .comparison import ComparisonLane
 from .controls import ARITHMETIC_ROWS, COMPARISON, COMPARISON_ROWS, STAGES

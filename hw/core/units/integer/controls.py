@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from amaranth.lib import data, enum
 
-from ....arch.isa import AluOp
+from ....arch.isa.opcodes import AluOp
 
 __all__ = ["High", "Logic", "Choice", "Test", "STAGE_1", "STAGE_2", "STAGE_3", "ROWS"]
 

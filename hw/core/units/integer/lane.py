@@ -21,7 +21,7 @@ from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 from numpy.typing import ArrayLike
 
-from ....arch.isa import AluOp
+from ....arch.isa.opcodes import AluOp
 from ....lib.bits import spread
 from .controls import STAGE_1, STAGE_2, STAGE_3, Choice, High, Logic, Test
 from .model import compute

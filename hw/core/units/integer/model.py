@@ -7,7 +7,7 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ....arch.isa import AluOp
+from ....arch.isa.opcodes import AluOp
 
 __all__ = ["compute"]
 

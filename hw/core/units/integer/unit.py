@@ -9,7 +9,7 @@ from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
 from ....arch.geometry import Geometry
-from ....arch.isa import AluOp
+from ....arch.isa.opcodes import AluOp
 from .controls import ROWS, STAGE_1, STAGE_2, STAGE_3
 from .lane import IntegerLane
 

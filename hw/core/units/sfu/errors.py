@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from ....arch.isa import SfuOp
+from ....arch.isa.opcodes import SfuOp
 
 __all__ = ["Error", "ERRORS"]
 

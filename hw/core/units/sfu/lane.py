@@ -22,7 +22,7 @@ from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value, signed
 from amaranth.lib import memory, wiring
 from amaranth.lib.wiring import In, Out
 
-from ....arch.isa import SfuOp
+from ....arch.isa.opcodes import SfuOp
 from ..floating.parts import leading_zeros, shift_left
 from .model import (
     INFINITY,

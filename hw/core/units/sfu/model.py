@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ....arch.isa import SfuOp
+from ....arch.isa.opcodes import SfuOp
 from .tables import (
     C1_BITS,
     C2_BITS,

@@ -11,7 +11,7 @@ from amaranth.lib.wiring import In, Out
 from numpy.typing import ArrayLike
 
 from ....arch.geometry import Geometry
-from ....arch.isa import SfuOp
+from ....arch.isa.opcodes import SfuOp
 from ....interfaces.payloads import lane_op, register_write
 from ..serializer import Serial
 from .lane import SpecialFunctionLane

@@ -14,7 +14,7 @@ from ...ptx.types import width_of
 from ..context import Context
 from ..registry import CACHE_HINT, check_modifiers, lowers, take_operands
 from ..spaces import SPACES, each_space
-from .half_atomics import compare_and_swap_16
+from .half.atomics import compare_and_swap_16
 from .memory import address_base
 
 __all__: list[str] = []

@@ -5,10 +5,10 @@ from collections import deque
 import numpy as np
 import pytest
 
-from caesura.hw.arch.encoding import Instruction
-from caesura.hw.arch.isa import OPCODES, PT, Special, Unit
+from caesura.hw.arch.isa.opcodes import OPCODES, PT, Special, Unit
+from caesura.hw.arch.isa.words import Instruction
 from caesura.hw.core.execute.overdue import MOST_WAIT
-from support.hw.execute_bench import CHECKED, GEOMETRIES, MEMORY_PORTS, SIDE_PORTS, Bench
+from support.core.execute_bench import CHECKED, GEOMETRIES, MEMORY_PORTS, SIDE_PORTS, Bench
 from support.selection import quick
 
 ALU = [op for op in OPCODES if op.unit == Unit.ALU]

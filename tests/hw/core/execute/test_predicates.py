@@ -5,7 +5,7 @@ import random
 import pytest
 
 from caesura.hw.arch.geometry import PREDICATES, preset
-from caesura.hw.arch.isa import PT
+from caesura.hw.arch.isa.opcodes import PT
 from caesura.hw.core.execute.overdue import MOST_WAIT
 from caesura.hw.core.execute.predicates import PREDICATE_WRITERS, PredicateFile, PredicateWriteBack
 from support.hw.simulation import component

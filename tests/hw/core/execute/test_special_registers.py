@@ -5,7 +5,7 @@ import pytest
 from amaranth.hdl import Module
 
 from caesura.hw.arch.geometry import MAX_BLOCK_THREADS, preset
-from caesura.hw.arch.isa import AluOp, Special
+from caesura.hw.arch.isa.opcodes import AluOp, Special
 from caesura.hw.core.execute.operands import OperandCollector
 from caesura.hw.core.execute.special_registers import RECIPROCAL_BITS, ScalarSource, ThreadIndex
 from support.hw.simulation import Simulator

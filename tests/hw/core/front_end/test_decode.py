@@ -1,15 +1,15 @@
-"""The decoder agrees with `hw.arch.encoding` on every opcode, and flags what is illegal."""
+"""The decoder agrees with `hw.arch.isa.words` on every opcode, and flags what is illegal."""
 
 import random
 
 import pytest
 
-from caesura.hw.arch.encoding import encode
 from caesura.hw.arch.geometry import UNIFORMS
-from caesura.hw.arch.isa import BY_CODE, FIELDS, OPCODES, PT
+from caesura.hw.arch.isa.opcodes import BY_CODE, FIELDS, OPCODES, PT
+from caesura.hw.arch.isa.words import encode
 from caesura.hw.core.front_end.decode import Decoder
-from caesura.sim.testing.random_instruction import random_instruction
 from support.hw.simulation import Simulator, component
+from support.programs.random_instruction import random_instruction
 from support.selection import quick
 
 

@@ -4,14 +4,14 @@ import random
 
 import pytest
 
-from caesura.hw.arch.encoding import Instruction
 from caesura.hw.arch.faults import Fault
 from caesura.hw.arch.geometry import PC_NONE, preset
+from caesura.hw.arch.isa.words import Instruction
 from caesura.hw.core.front_end.scoreboard import OutstandingOperations
-from caesura.sim.testing.control_flow import ReferenceWarp
-from caesura.sim.testing.front_end import CODE_BASE
-from caesura.sim.testing.random_control_flow import random_program
-from support.hw.kept_benches import POINT, WIDE, FrontEndBench
+from support.core.control_flow import ReferenceWarp
+from support.core.front_end import CODE_BASE
+from support.core.kept_benches import POINT, WIDE, FrontEndBench
+from support.programs.random_control_flow import random_program
 from support.selection import quick
 
 make = Instruction.make

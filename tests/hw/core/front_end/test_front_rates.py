@@ -4,11 +4,11 @@ import itertools
 
 import pytest
 
-from caesura.hw.arch.encoding import Instruction
 from caesura.hw.arch.geometry import preset
+from caesura.hw.arch.isa.words import Instruction
 from caesura.hw.core.front_end.uniform import UniformUnit
-from caesura.sim.testing.front_end import CODE_BASE
-from support.hw.kept_benches import POINT, WIDE, FrontEndBench
+from support.core.front_end import CODE_BASE
+from support.core.kept_benches import POINT, WIDE, FrontEndBench
 from support.selection import quick
 
 make = Instruction.make

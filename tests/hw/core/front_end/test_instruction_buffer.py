@@ -5,7 +5,7 @@ import random
 import pytest
 
 from caesura.hw.arch.geometry import preset
-from caesura.hw.arch.isa import Unit
+from caesura.hw.arch.isa.opcodes import Unit
 from caesura.hw.core.front_end.instruction_buffer import CLASSES, InstructionBuffer
 from support.hw.simulation import component
 from support.hw.stream_bench import simulate, value

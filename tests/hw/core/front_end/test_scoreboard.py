@@ -5,13 +5,13 @@ import random
 import pytest
 from amaranth.hdl import Module, Signal
 
-from caesura.hw.arch.encoding import encode
 from caesura.hw.arch.geometry import PREDICATES, preset
-from caesura.hw.arch.isa import OPCODES
+from caesura.hw.arch.isa.opcodes import OPCODES
+from caesura.hw.arch.isa.words import encode
 from caesura.hw.core.front_end.decode import Decoder
 from caesura.hw.core.front_end.scoreboard import OutstandingOperations, Scoreboard, register_masks
-from caesura.sim.testing.random_instruction import random_instruction
 from support.hw.simulation import Simulator
+from support.programs.random_instruction import random_instruction
 from support.selection import quick
 
 

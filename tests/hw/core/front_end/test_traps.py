@@ -4,11 +4,11 @@ import random
 
 import pytest
 
-from caesura.hw.arch.encoding import Instruction
 from caesura.hw.arch.faults import Fault
 from caesura.hw.arch.geometry import PC_NONE, preset
-from caesura.sim.testing.random_control_flow import random_program
-from support.hw.kept_benches import WIDE, FrontEndBench
+from caesura.hw.arch.isa.words import Instruction
+from support.core.kept_benches import WIDE, FrontEndBench
+from support.programs.random_control_flow import random_program
 from support.selection import quick
 
 make = Instruction.make

@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from caesura.hw.arch.encoding import Instruction
 from caesura.hw.arch.geometry import UNIFORMS, preset
-from caesura.hw.arch.isa import OPCODES, UNIFORM_SPECIALS, AluOp, Special, Unit
+from caesura.hw.arch.isa.opcodes import OPCODES, UNIFORM_SPECIALS, AluOp, Special, Unit
+from caesura.hw.arch.isa.words import Instruction
 from caesura.hw.core.front_end.uniform import UniformUnit
 from caesura.hw.core.front_end.uniform_registers import UniformRegisters
 from support.hw.scalars import pair_values, written_uniforms

@@ -7,7 +7,7 @@ from amaranth.hdl import Module, Signal
 from amaranth.lib import data
 
 from caesura.hw.arch.geometry import preset
-from caesura.hw.arch.isa import Size
+from caesura.hw.arch.isa.opcodes import Size
 from caesura.hw.core.memory.access_size import extra_bytes, extra_registers, extract, misaligned, replicate, strobe
 from caesura.hw.core.memory.touched_beats import touched_beats
 from support.hw.simulation import Simulator

@@ -5,9 +5,9 @@ import random
 import numpy as np
 import pytest
 
-from caesura.hw.arch.isa import AtomicOp
+from caesura.hw.arch.isa.opcodes import AtomicOp
 from caesura.hw.core.memory.atomics import AtomicLane, AtomicPipeline
-from caesura.sim.testing.memory_ops import atomic_value
+from support.core.memory_ops import atomic_value
 from support.hw.simulation import Simulator, component
 from support.selection import quick
 

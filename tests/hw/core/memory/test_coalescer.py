@@ -6,7 +6,7 @@ import pytest
 
 from caesura.hw.arch.faults import Fault
 from caesura.hw.arch.geometry import preset
-from caesura.hw.arch.isa import Size
+from caesura.hw.arch.isa.opcodes import Size
 from caesura.hw.core.memory.coalescer import Coalescer
 from support.hw.simulation import component
 from support.hw.stream_bench import get, simulate, steady, value

@@ -8,9 +8,9 @@ import pytest
 
 from caesura.hw.arch.faults import Fault
 from caesura.hw.arch.geometry import preset
-from caesura.hw.arch.isa import Size, Space
+from caesura.hw.arch.isa.opcodes import Size, Space
 from caesura.hw.core.memory.constant_unit import HIT_LATENCY, ConstantUnit
-from caesura.sim.testing.memory_ops import Access, PortMemory, RegisterWrites, load_value, random_access
+from support.core.memory_ops import Access, PortMemory, RegisterWrites, load_value, random_access
 from support.hw.simulation import Simulator, component
 from support.selection import quick
 

@@ -8,11 +8,11 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from caesura.hw.arch.isa import AtomicOp, Size, Space
+from caesura.hw.arch.isa.opcodes import AtomicOp, Size, Space
 from caesura.hw.core.memory.load_store import LoadStore
-from caesura.sim.testing.memory_ops import Access, random_access, random_atomic
-from support.hw.forget_bench import REGION, Generations, Issued, Reports, SlowReader, SlowWriter
-from support.hw.load_store_bench import GEOMETRIES
+from support.core.forget_bench import REGION, Generations, Issued, Reports, SlowReader, SlowWriter
+from support.core.load_store_bench import GEOMETRIES
+from support.core.memory_ops import Access, random_access, random_atomic
 from support.hw.simulation import Simulator, component
 from support.selection import quick
 

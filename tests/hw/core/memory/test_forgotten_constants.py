@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 
 from caesura.hw.arch.faults import Fault
-from caesura.hw.arch.isa import Size
+from caesura.hw.arch.isa.opcodes import Size
 from caesura.hw.core.memory.constant_unit import ConstantUnit
-from caesura.sim.testing.memory_ops import Access, random_access
-from support.hw.forget_bench import Generations, Issued, SlowReader
-from support.hw.load_store_bench import GEOMETRIES
+from support.core.forget_bench import Generations, Issued, SlowReader
+from support.core.load_store_bench import GEOMETRIES
+from support.core.memory_ops import Access, random_access
 from support.hw.simulation import Simulator, component
 from support.selection import quick
 

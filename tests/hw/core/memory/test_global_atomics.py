@@ -6,9 +6,8 @@ import numpy as np
 import pytest
 
 from caesura.hw.arch.faults import Fault
-from caesura.hw.arch.isa import AtomicOp, Space
-from caesura.sim.testing.memory_ops import random_access, random_atomic
-from support.hw.load_store_bench import (
+from caesura.hw.arch.isa.opcodes import AtomicOp, Space
+from support.core.load_store_bench import (
     GEOMETRIES,
     LOCAL_BYTES,
     REGION,
@@ -17,6 +16,7 @@ from support.hw.load_store_bench import (
     accesses,
     consecutive,
 )
+from support.core.memory_ops import random_access, random_atomic
 from support.hw.simulation import Simulator
 from support.selection import quick
 

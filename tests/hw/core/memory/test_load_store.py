@@ -5,8 +5,8 @@ import random
 import pytest
 
 from caesura.hw.arch.faults import Fault
-from caesura.hw.arch.isa import Size
-from support.hw.load_store_bench import (
+from caesura.hw.arch.isa.opcodes import Size
+from support.core.load_store_bench import (
     CHECKED,
     GEOMETRIES,
     RATED,

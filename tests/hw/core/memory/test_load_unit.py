@@ -7,10 +7,10 @@ import pytest
 
 from caesura.hw.arch.faults import Fault
 from caesura.hw.arch.geometry import preset
-from caesura.hw.arch.isa import Size
+from caesura.hw.arch.isa.opcodes import Size
 from caesura.hw.core.memory.load_unit import LoadUnit
+from support.core.segment_samples import BYTES, SLOTS, instructions
 from support.hw.buses import with_bus
-from support.hw.segment_samples import BYTES, SLOTS, instructions
 from support.hw.simulation import component
 from support.hw.stream_bench import get, put_all, simulate, steady, value
 from support.selection import quick

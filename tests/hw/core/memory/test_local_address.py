@@ -5,7 +5,7 @@ import random
 import pytest
 
 from caesura.hw.arch.geometry import preset
-from caesura.hw.arch.isa import Size, Space
+from caesura.hw.arch.isa.opcodes import Size, Space
 from caesura.hw.core.memory.local_address import LocalAddress
 from support.hw.simulation import Simulator, component
 

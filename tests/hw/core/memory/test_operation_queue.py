@@ -7,7 +7,7 @@ import pytest
 
 from caesura.hw.arch.faults import Fault
 from caesura.hw.arch.geometry import preset
-from caesura.hw.arch.isa import Size, Space
+from caesura.hw.arch.isa.opcodes import Size, Space
 from caesura.hw.core.memory.operation_queue import OperationQueue
 from support.hw.simulation import component
 from support.hw.stream_bench import put, simulate, value

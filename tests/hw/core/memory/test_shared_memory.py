@@ -9,9 +9,9 @@ import pytest
 
 from caesura.hw.arch.faults import Fault
 from caesura.hw.arch.geometry import preset
-from caesura.hw.arch.isa import AtomicOp, Size
+from caesura.hw.arch.isa.opcodes import AtomicOp, Size
 from caesura.hw.core.memory.shared_memory import SharedMemory
-from caesura.sim.testing.memory_ops import (
+from support.core.memory_ops import (
     Access,
     RegisterWrites,
     drive,

@@ -4,13 +4,13 @@ import numpy as np
 import pytest
 
 from caesura.hw.arch.geometry import preset
-from caesura.hw.arch.isa import OPCODES, ExchangeOp
+from caesura.hw.arch.isa.opcodes import OPCODES, ExchangeOp
 from caesura.hw.core.units.exchange import ExchangeUnit
-from caesura.sim.testing.ptx.lanes import match, shuffle
 from support.hw.simulation import Simulator, component
+from support.programs.ptx.lanes import match, shuffle
 from support.selection import quick
 
-pytestmark = pytest.mark.depends_on("hw/arch", "hw/core", "hw/interfaces", "sim/testing/ptx", "sim/events")
+pytestmark = pytest.mark.depends_on("hw/arch", "hw/core", "hw/interfaces", "tests/support/ptx", "sim/events")
 
 SHUFFLES = [op for op in ExchangeOp if op is not ExchangeOp.MATCH]
 CODES = {opcode.function: opcode.code & 127 for opcode in OPCODES if isinstance(opcode.function, ExchangeOp)}

@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 
 from caesura.hw.arch.geometry import preset
-from caesura.hw.arch.isa import BY_CODE, F64Op
+from caesura.hw.arch.isa.opcodes import BY_CODE, F64Op
 from caesura.hw.core.units.f64 import F64Unit
 from caesura.hw.core.units.f64.lane import F64Lane
-from caesura.sim.testing.binary64 import OPERATIONS, Stream, results, tuples
-from caesura.sim.testing.side_units import Operation
-from support.hw.kept_benches import SideBench
+from support.core.kept_benches import SideBench
+from support.core.side_units import Operation
 from support.hw.simulation import component
+from support.reference.binary64 import OPERATIONS, Stream, results, tuples
 
 pytestmark = pytest.mark.depends_on("hw", "sim")
 

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 from caesura.hw.arch.geometry import preset
-from caesura.hw.arch.isa import AluOp
+from caesura.hw.arch.isa.opcodes import AluOp
 from caesura.hw.core.units.floating import FloatUnit
-from caesura.sim.testing.binary32 import OPERATIONS, Stream, tuples
 from support.hw.simulation import Simulator
+from support.reference.binary32 import OPERATIONS, Stream, tuples
 
 pytestmark = pytest.mark.depends_on("hw", "sim")
 

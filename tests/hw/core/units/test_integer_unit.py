@@ -7,7 +7,7 @@ import pytest
 from amaranth.hdl import Cat, Value
 
 from caesura.hw.arch.geometry import preset
-from caesura.hw.arch.isa import AluOp
+from caesura.hw.arch.isa.opcodes import AluOp
 from caesura.hw.core.units.integer import IntegerLane, IntegerUnit
 from support.hw.simulation import Simulator, component
 

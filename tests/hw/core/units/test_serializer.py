@@ -11,8 +11,8 @@ from amaranth.lib.wiring import In, Out
 from caesura.hw.arch.geometry import preset
 from caesura.hw.core.units.serializer import Serial
 from caesura.hw.interfaces import payloads as payload
-from caesura.sim.testing.side_units import Operation
-from support.hw.kept_benches import SideBench
+from support.core.kept_benches import SideBench
+from support.core.side_units import Operation
 from support.hw.simulation import component
 from support.selection import quick
 

@@ -8,14 +8,14 @@ import numpy as np
 import pytest
 
 from caesura.hw.arch.geometry import preset
-from caesura.hw.arch.isa import SfuOp
+from caesura.hw.arch.isa.opcodes import SfuOp
 from caesura.hw.core.units.sfu import ERRORS, SpecialFunctionUnit, functions, tables
 from caesura.hw.core.units.sfu.lane import SpecialFunctionLane
 from caesura.hw.core.units.sfu.model import interpolate
-from caesura.sim.testing.side_units import Operation
-from caesura.sim.testing.special_functions import Errors, broken_promises, judge, operands, results_of_lane
-from support.hw.kept_benches import SideBench
+from support.core.kept_benches import SideBench
+from support.core.side_units import Operation
 from support.hw.simulation import Simulator, component
+from support.reference.special_functions import Errors, broken_promises, judge, operands, results_of_lane
 from support.selection import quick
 
 pytestmark = pytest.mark.depends_on("hw", "sim")

@@ -7,9 +7,9 @@ from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
 from caesura.hw.arch.geometry import preset
-from caesura.hw.arch.isa import AluOp
+from caesura.hw.arch.isa.opcodes import AluOp
 from caesura.hw.core.units.integer import IntegerLane, IntegerUnit
-from caesura.hw.export import ExportError, rtlil_text, run_yosys
+from caesura.hw.export.verilog import ExportError, rtlil_text, run_yosys
 from support.selection import quick
 
 pytestmark = pytest.mark.depends_on("hw")

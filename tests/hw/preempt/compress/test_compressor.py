@@ -7,7 +7,7 @@ from amaranth.hdl import Module, Signal
 from amaranth.lib import stream, wiring
 
 from caesura.hw.arch.geometry import preset
-from caesura.hw.arch.patterns import Pattern, encoded_words, pattern_group
+from caesura.hw.arch.image.patterns import Pattern, encoded_words, pattern_group
 from caesura.hw.preempt.compress.compressor import Compressor
 from caesura.hw.preempt.compress.decompressor import Decompressor
 from support.hw.register_samples import launched_lanes, registers

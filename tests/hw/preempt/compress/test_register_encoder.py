@@ -6,8 +6,8 @@ import pytest
 from amaranth.hdl import Module, Mux, Signal, Value
 from amaranth.lib import stream, wiring
 
-from caesura.hw.arch.encodings import Encoding, decode, encode, encoded_words, encodings_of
 from caesura.hw.arch.geometry import preset
+from caesura.hw.arch.image.encodings import Encoding, decode, encode, encoded_words, encodings_of
 from caesura.hw.preempt.compress.group_decoder import GroupDecoder
 from caesura.hw.preempt.compress.lane_decoder import lane_values
 from caesura.hw.preempt.compress.register_encoder import RegisterEncoder, by_lane

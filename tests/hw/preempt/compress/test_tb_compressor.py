@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 from amaranth.lib import data
 
-from caesura.hw.arch.encodings import Encoding, encode, encoded_words
 from caesura.hw.arch.geometry import MAX_REGISTERS, preset
-from caesura.hw.arch.tb_history import FOLLOWED_WORDS, RegisterHistory
+from caesura.hw.arch.image.encodings import Encoding, encode, encoded_words
+from caesura.hw.arch.image.tb_history import FOLLOWED_WORDS, RegisterHistory
 from caesura.hw.preempt.compress.tb_compressor import TbCompressor, TbDecompressor
 from support.hw.register_samples import registers
 from support.hw.simulation import component

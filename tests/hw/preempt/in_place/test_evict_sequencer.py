@@ -4,9 +4,9 @@ import random
 
 import pytest
 
-from caesura.hw.arch.context import State
 from caesura.hw.arch.faults import CommandError
 from caesura.hw.arch.geometry import preset
+from caesura.hw.arch.image.context import State
 from caesura.hw.preempt.in_place.evict_sequencer import EvictSequencer
 from support.hw.simulation import component
 from support.hw.stream_bench import get, simulate, value

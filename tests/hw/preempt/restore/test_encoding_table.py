@@ -5,10 +5,10 @@ import random
 
 import pytest
 
-from caesura.hw.arch.context import stream_crcs
-from caesura.hw.arch.encodings import Encoding, encoded_words, row_of
 from caesura.hw.arch.geometry import CHUNK_WORDS, MAX_REGISTERS, preset
-from caesura.hw.arch.tb_history import FOLLOWED_WORDS, known_encodings
+from caesura.hw.arch.image.context import stream_crcs
+from caesura.hw.arch.image.encodings import Encoding, encoded_words, row_of
+from caesura.hw.arch.image.tb_history import FOLLOWED_WORDS, known_encodings
 from caesura.hw.preempt.restore.encoding_table import EncodingTable
 from support.hw.simulation import component
 from support.hw.stream_bench import simulate

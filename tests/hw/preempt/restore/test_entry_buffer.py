@@ -5,7 +5,8 @@ import random
 
 import pytest
 
-from caesura.hw.arch.context import (
+from caesura.hw.arch.geometry import preset
+from caesura.hw.arch.image.context import (
     CCB_ENTRY,
     ENTRY_WORDS,
     VERSION,
@@ -16,8 +17,7 @@ from caesura.hw.arch.context import (
     places,
     to_words,
 )
-from caesura.hw.arch.encodings import row_words
-from caesura.hw.arch.geometry import preset
+from caesura.hw.arch.image.encodings import row_words
 from caesura.hw.preempt.restore.entry_buffer import EntryBuffer
 from support.hw.simulation import component
 from support.hw.stream_bench import simulate, value

@@ -5,9 +5,9 @@ import random
 import numpy as np
 import pytest
 
-from caesura.hw.arch.encodings import CODE_BITS, Encoding, encoded_words, encodings_of
 from caesura.hw.arch.geometry import MAX_REGISTERS, preset
-from caesura.hw.arch.tb_history import RegisterHistory
+from caesura.hw.arch.image.encodings import CODE_BITS, Encoding, encoded_words, encodings_of
+from caesura.hw.arch.image.tb_history import RegisterHistory
 from caesura.hw.preempt.restore.expander import Expander
 from support.hw.buses import with_bus
 from support.hw.simulation import component

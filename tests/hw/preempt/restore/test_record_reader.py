@@ -4,8 +4,8 @@ import random
 
 import pytest
 
-from caesura.hw.arch.context import CCB_RECORD, VERSION, State, entry_crc, to_words
 from caesura.hw.arch.geometry import preset
+from caesura.hw.arch.image.context import CCB_RECORD, VERSION, State, entry_crc, to_words
 from caesura.hw.preempt.restore.record_reader import RecordReader
 from support.hw.simulation import component
 from support.hw.stream_bench import simulate, value

@@ -5,8 +5,8 @@ import random
 import numpy as np
 import pytest
 
-from caesura.hw.arch.encodings import Encoding, decode, encoded_words, encodings_of
 from caesura.hw.arch.geometry import preset
+from caesura.hw.arch.image.encodings import Encoding, decode, encoded_words, encodings_of
 from caesura.hw.preempt.restore.row_writer import RowWriter
 from support.hw.buses import with_bus
 from support.hw.simulation import component

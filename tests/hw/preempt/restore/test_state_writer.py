@@ -4,9 +4,9 @@ import random
 
 import pytest
 
-from caesura.hw.arch.context import STACK_ENTRY, Reconvergence, to_words
 from caesura.hw.arch.geometry import PC_NONE, PREDICATES, UNIFORMS, preset
-from caesura.hw.arch.image_writer import stack_words
+from caesura.hw.arch.image.context import STACK_ENTRY, Reconvergence, to_words
+from caesura.hw.arch.image.image_writer import stack_words
 from caesura.hw.preempt.restore.state_writer import StateWriter
 from support.hw.scalars import written_uniforms
 from support.hw.simulation import component

@@ -4,9 +4,9 @@ import random
 
 import pytest
 
-from caesura.hw.arch.context import CCB_ENTRY, VERSION, Mechanism, State, stream_crcs, to_words
-from caesura.hw.arch.encodings import CODE_BITS, row_words
 from caesura.hw.arch.geometry import MAX_REGISTERS, preset
+from caesura.hw.arch.image.context import CCB_ENTRY, VERSION, Mechanism, State, stream_crcs, to_words
+from caesura.hw.arch.image.encodings import CODE_BITS, row_words
 from caesura.hw.preempt.save.closer import Closer
 from support.hw.options import nested
 from support.hw.simulation import component

@@ -4,8 +4,8 @@ import random
 
 import pytest
 
-from caesura.hw.arch.encodings import CODE_BITS, Encoding, encoded_words, encodings_of
 from caesura.hw.arch.geometry import preset
+from caesura.hw.arch.image.encodings import CODE_BITS, Encoding, encoded_words, encodings_of
 from caesura.hw.preempt.save.collector import Collector, rows_ahead
 from support.hw.buses import with_bus
 from support.hw.simulation import component

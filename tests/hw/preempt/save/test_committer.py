@@ -5,8 +5,8 @@ from collections import defaultdict, deque
 
 import pytest
 
-from caesura.hw.arch.context import CCB_ENTRY, VERSION, State, entry_address, to_words
 from caesura.hw.arch.geometry import preset
+from caesura.hw.arch.image.context import CCB_ENTRY, VERSION, State, entry_address, to_words
 from caesura.hw.preempt.save.committer import Committer
 from support.hw.buses import with_bus
 from support.hw.simulation import component

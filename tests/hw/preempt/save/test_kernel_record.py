@@ -4,7 +4,7 @@ import random
 
 import pytest
 
-from caesura.hw.arch.context import CCB_RECORD, VERSION, State, entry_crc, record_address, to_words
+from caesura.hw.arch.image.context import CCB_RECORD, VERSION, State, entry_crc, record_address, to_words
 from caesura.hw.preempt.save.kernel_record import KernelRecordWriter
 from support.hw.buses import with_bus
 from support.hw.simulation import component

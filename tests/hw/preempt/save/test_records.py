@@ -4,16 +4,16 @@ import random
 
 import pytest
 
-from caesura.hw.arch.context import (
+from caesura.hw.arch.geometry import BARRIERS, PC_NONE, PREDICATES, UNIFORMS, preset
+from caesura.hw.arch.image.context import (
     WARP_HEADER,
     Mechanism,
     area_address,
     entry_address,
     from_words,
 )
-from caesura.hw.arch.geometry import BARRIERS, PC_NONE, PREDICATES, UNIFORMS, preset
-from caesura.hw.arch.image_writer import record_words, stack_words
-from caesura.hw.arch.isa import ALL_LIVE, LIVE_BITS
+from caesura.hw.arch.image.image_writer import record_words, stack_words
+from caesura.hw.arch.isa.opcodes import ALL_LIVE, LIVE_BITS
 from caesura.hw.interfaces.payloads import rows_per_line
 from caesura.hw.preempt.save.closer import ORIGIN
 from caesura.hw.preempt.save.records import RecordWriter

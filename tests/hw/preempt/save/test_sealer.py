@@ -4,9 +4,9 @@ import random
 
 import pytest
 
-from caesura.hw.arch import context
-from caesura.hw.arch.encodings import row_words
 from caesura.hw.arch.geometry import preset
+from caesura.hw.arch.image import context
+from caesura.hw.arch.image.encodings import row_words
 from caesura.hw.preempt.save.sealer import Sealer
 from support.hw.buses import with_bus
 from support.hw.simulation import component

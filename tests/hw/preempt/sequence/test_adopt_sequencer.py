@@ -5,9 +5,9 @@ import random
 
 import pytest
 
-from caesura.hw.arch.context import CCB_RECORD, entry_address, place_of, record_address
 from caesura.hw.arch.faults import CommandError
 from caesura.hw.arch.geometry import preset
+from caesura.hw.arch.image.context import CCB_RECORD, entry_address, place_of, record_address
 from caesura.hw.preempt.sequence.adopt_sequencer import AdoptSequencer
 from support.hw.simulation import component
 from support.hw.stream_bench import get, simulate, value

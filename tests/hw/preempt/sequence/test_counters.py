@@ -4,8 +4,8 @@ import random
 
 from amaranth.hdl import Shape
 
-from caesura.hw.arch.context import State
 from caesura.hw.arch.geometry import preset
+from caesura.hw.arch.image.context import State
 from caesura.hw.preempt.save.closer import save_tally
 from caesura.hw.preempt.sequence.counters import PreemptCounters
 from support.hw.simulation import component

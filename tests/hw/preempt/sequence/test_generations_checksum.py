@@ -4,8 +4,8 @@ import random
 
 import pytest
 
-from caesura.hw.arch.context import generations_crc
 from caesura.hw.arch.geometry import preset
+from caesura.hw.arch.image.context import generations_crc
 from caesura.hw.preempt.sequence.generations_checksum import GenerationsChecksum
 from support.hw.simulation import component
 from support.hw.stream_bench import simulate

@@ -5,9 +5,9 @@ import random
 
 import pytest
 
-from caesura.hw.arch.context import area_address, place_of
-from caesura.hw.arch.encodings import MAX_ROW_WORDS
 from caesura.hw.arch.geometry import preset
+from caesura.hw.arch.image.context import area_address, place_of
+from caesura.hw.arch.image.encodings import MAX_ROW_WORDS
 from caesura.hw.preempt.formats.packer import WORD_COUNT_BITS
 from caesura.hw.preempt.sequence.read_ahead import ReadAhead
 from support.hw.simulation import component

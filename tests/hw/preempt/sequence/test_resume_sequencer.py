@@ -4,9 +4,9 @@ import random
 
 import pytest
 
-from caesura.hw.arch.context import CCB_ENTRY, State
 from caesura.hw.arch.faults import CommandError
 from caesura.hw.arch.geometry import preset
+from caesura.hw.arch.image.context import CCB_ENTRY, State
 from caesura.hw.preempt.sequence.resume_sequencer import ResumeSequencer
 from support.hw.simulation import component
 from support.hw.stream_bench import simulate, value

@@ -5,8 +5,8 @@ import random
 
 import pytest
 
-from caesura.hw.arch.context import State
 from caesura.hw.arch.geometry import preset
+from caesura.hw.arch.image.context import State
 from caesura.hw.preempt.formats.packer import WORD_COUNT_BITS
 from caesura.hw.preempt.formats.stream_extent import stream_extent
 from caesura.hw.preempt.sequence.saved_entries import SavedEntries

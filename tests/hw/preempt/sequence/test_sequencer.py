@@ -4,10 +4,10 @@ import random
 
 import pytest
 
-from caesura.hw.arch.context import Mechanism, area_bound
-from caesura.hw.arch.encodings import row_words
 from caesura.hw.arch.faults import CommandError
 from caesura.hw.arch.geometry import MAX_BLOCK_THREADS, preset
+from caesura.hw.arch.image.context import Mechanism, area_bound
+from caesura.hw.arch.image.encodings import row_words
 from caesura.hw.arch.registers import UNLIMITED_PATIENCE
 from caesura.hw.preempt.sequence.sequencer import FLUSH_CYCLES, Sequencer
 from support.hw.options import flat, nested

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from caesura.hw.arch.errors import InputError
+from caesura.errors import InputError
 from caesura.software.compiler.amdgpu import AssemblyError, parse, read
 from caesura.software.compiler.amdgpu.front_end import analysed
 from caesura.software.compiler.amdgpu.text import Directive, Label, Statement, statements

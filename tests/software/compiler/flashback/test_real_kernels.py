@@ -4,8 +4,8 @@ import functools
 
 import pytest
 
-from caesura.hw.arch.encoding import decode
 from caesura.hw.arch.geometry import PRESETS
+from caesura.hw.arch.isa.words import decode
 from caesura.software.compiler import amdgpu
 from caesura.software.compiler.flashback.costs import Objective
 from caesura.software.compiler.flashback.kernel import flashback

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import z3
 
-from caesura.hw.arch.isa import BY_NAME, AluOp
+from caesura.hw.arch.isa.opcodes import BY_NAME, AluOp
 from caesura.hw.core.units.integer import model
 from caesura.software.compiler.flashback.reversing import REVERSALS, ROTATIONS, reverting
 from caesura.software.compiler.ir.kernel import Imm, Op, Pred, Reg

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from caesura import open_device
-from caesura.hw.arch.encoding import Instruction, decode, encode
-from caesura.hw.arch.isa import VECTOR_WORDS, saved_by
+from caesura.hw.arch.isa.opcodes import VECTOR_WORDS, saved_by
+from caesura.hw.arch.isa.words import Instruction, decode, encode
 from caesura.sim.workloads.everywhere import SMALL_SM
 from caesura.software.compiler import compile_ptx
 from caesura.software.compiler.codegen.assemble import AssemblerError, assemble
@@ -22,9 +22,9 @@ from caesura.software.compiler.flashback.traps import trap_table, with_routines
 from caesura.software.compiler.preemption.check import check_code
 from caesura.software.kernels import KERNELS, kernel
 from caesura.software.kernels.doubles import DOUBLES
+from support.programs.routine_forms import ROUTINES, SOME_ROUTINES, routine_id
+from support.programs.small_runs import random_run
 from support.selection import quick
-from support.sim.routine_forms import ROUTINES, SOME_ROUTINES, routine_id
-from support.sim.small_runs import random_run
 
 pytestmark = pytest.mark.depends_on("hw", "sim", "software")
 G = SMALL_SM

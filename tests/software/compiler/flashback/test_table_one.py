@@ -2,16 +2,16 @@
 
 import pytest
 
-from caesura.hw.arch.context import Mechanism
 from caesura.hw.arch.geometry import PRESETS
+from caesura.hw.arch.image.context import Mechanism
 from caesura.sim.golden.transport import GoldenTransport
 from caesura.sim.scenario import Work, shipped_work
 from caesura.sim.workloads.everywhere import Campaign, totals
 from caesura.software.compiler.flashback.kinds import RoutineForm, RoutineKind
 from caesura.software.kernels import hostile
+from support.programs.routine_forms import TABLE_ONE, routine_id, with_routines_of
 from support.selection import quick
 from support.sim.campaigns import chunk_of
-from support.sim.routine_forms import TABLE_ONE, routine_id, with_routines_of
 
 pytestmark = pytest.mark.depends_on("hw", "sim", "software")
 

@@ -4,10 +4,10 @@ import dataclasses
 
 import pytest
 
-from caesura.hw.arch.context import Mechanism
-from caesura.hw.arch.encoding import decode, encode
 from caesura.hw.arch.geometry import PRESETS
-from caesura.hw.arch.isa import BY_NAME, FIELDS, VECTOR_WORDS, Format, saved_by
+from caesura.hw.arch.image.context import Mechanism
+from caesura.hw.arch.isa.opcodes import BY_NAME, FIELDS, VECTOR_WORDS, Format, saved_by
+from caesura.hw.arch.isa.words import decode, encode
 from caesura.sim.golden.transport import GoldenTransport
 from caesura.sim.workloads.everywhere import SMALL_SM, Campaign, totals
 from caesura.software.compiler.codegen.elf import read_elf, write_elf
@@ -17,9 +17,9 @@ from caesura.software.compiler.flashback.kinds import RoutineForm, RoutineKind
 from caesura.software.compiler.flashback.traps import trap_table, with_routines
 from caesura.software.driver import KernelFault
 from caesura.software.kernels import KERNELS, collatz_job, kernel, nbody_job, warpscan_job
+from support.programs.routine_forms import ROUTINES, SOME_ROUTINES, routine_id
+from support.programs.small_runs import random_run, shipped
 from support.selection import quick
-from support.sim.routine_forms import ROUTINES, SOME_ROUTINES, routine_id
-from support.sim.small_runs import random_run, shipped
 
 pytestmark = pytest.mark.depends_on("hw", "sim", "software")
 G = SMALL_SM

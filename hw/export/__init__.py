@@ -1,0 +1,15 @@
+"""Blocks as SystemVerilog that can be taken to another design.
+
+::
+
+    Block --make--> component --netlist--> name__netlist, name__part, ...   } name.sv
+              `--ports--> wrapper (names, types) -------------> name        }
+                             `--structures-------------------> name_pkg       name_pkg.sv
+
+What the simulators compile is `hw.export.verilog`; here the same blocks get ports that people can read.
+"""
+
+from .catalogue import Block, block, blocks
+from .write import Exported, export_block
+
+__all__ = ["Block", "Exported", "block", "blocks", "export_block"]

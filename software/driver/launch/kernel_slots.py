@@ -1,0 +1,130 @@
+"""The kernel slots of a device: who has which, and what becomes free with a launch that has left its slot."""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Callable
+
+from caesura.hw.arch.commands import KernelState
+from caesura.hw.arch.image.context import ENTRY_BYTES, record_address
+
+from ..machine.errors import NoSlot
+from ..machine.host_interface import HostInterface
+from ..machine.lock import FairLock, whole
+from ..memory.memory import DeviceMemory
+from .events import Events
+from .launch import Launch
+
+__all__ = ["KernelSlots"]
+
+
+class KernelSlots:
+    """The kernel slots of a device and the launches in them.
+
+    Parameters
+    ----------
+    host : HostInterface
+
+    Attributes
+    ----------
+    launches : dict of int to Launch
+        The last launch of each kernel slot that had one.
+    queue_slots : frozenset of int
+        Kernel slots that hardware queues use.
+    away : list of Launch
+        Preempted launches that have none, in the order in which they lost theirs.
+    closing : set of int
+        Slots that were killed after their launch had left them.
+    events : Events
+    make_room : callable
+        Called when no slot is free: gives one back that its launch can do without, and returns whether there was any.
+    """
+
+    def __init__(self, host: HostInterface):
+        self.host = host
+        self.launches: dict[int, Launch] = {}
+        self.queue_slots: frozenset[int] = frozenset()
+        self.away: list[Launch] = []
+        self.closing: set[int] = set()
+        self.events = Events(host, self.launches)
+        self.make_room: Callable[[], bool] = lambda: False
+        self._gone: weakref.WeakSet[Launch] = weakref.WeakSet()  # their context has been given back
+
+    @property
+    def lock(self) -> FairLock:
+        """Of the device."""
+        return self.host.lock
+
+    @whole
+    def take(self) -> int:
+        """Return a kernel slot for another launch; what its last one had is free.
+
+        Raises
+        ------
+        NoSlot
+            If there is none.
+        """
+        slots = [k for k in range(self.host.geometry.kernel_slots) if k not in self.queue_slots]
+        slot = self._free(slots)
+        if slot is None and self.make_room():
+            slot = self._free(slots)
+        if slot is None:
+            raise NoSlot(f"all {len(slots)} kernel slots are in use; wait for a launch to finish, preempt or kill "
+                         "one, or put the launch into a stream")
+        self.events.take()
+        self.free_local()
+        if slot in self.launches:
+            self.drop(self.launches[slot])
+        return slot
+
+    def _free(self, slots: list[int]) -> int | None:
+        return next((k for k in slots if (self.launches[k].ended if k in self.launches else not self.closes(k))), None)
+
+    def closes(self, slot: int) -> bool:
+        """Return whether the machine is still killing what was in a slot; asking takes time."""
+        if slot in self.closing and self.host.fields(f"kernel[{slot}].state")["state"] != KernelState.KILLING:
+            self.closing.discard(slot)
+        return slot in self.closing
+
+    def drop(self, launch: Launch) -> None:
+        """Take the slot of a launch that has ended, and its context."""
+        launch.leave_slot()
+        del self.launches[launch.slot]
+        self.forget(launch)
+        self.give_back(launch)
+
+    @whole
+    def of(self, device: DeviceMemory) -> list[Launch]:
+        """Return the launches of an owner; those that have ended are among them while they have a slot."""
+        return [launch for launch in (*self.launches.values(), *self.away) if launch.device is device]
+
+    def give_back(self, launch: Launch) -> None:
+        """Free the context of a launch of which nothing more comes, and its local memory."""
+        self._gone.add(launch)
+        launch.device.system.free(launch.handle)
+        if launch.local_base:
+            launch.device.system.free(launch.local_base)
+            launch.local_base = 0
+
+    def restored(self, launch: Launch) -> None:
+        """A launch has its context again: the machine has gone back to a snapshot."""
+        self._gone.discard(launch)
+
+    @whole
+    def forget(self, launch: Launch) -> None:
+        """Clear what stands in memory of a launch but for its save areas: nobody can adopt it any more. Nothing happens
+        if the memory has been given back: it may be another's."""
+        if launch in self._gone:
+            return
+        device, g = launch.device, self.host.geometry
+        starts = [launch.handle, *(launch.ccb_of(sm) for sm in range(1, g.sms))]
+        for sm, start in enumerate(starts):
+            device.clear(start, record_address(g, launch.ccb_of(sm)) + ENTRY_BYTES - start)
+
+    @whole
+    def free_local(self) -> None:
+        """Give back the local memory of launches that have ended."""
+        for launch in [*self.launches.values()]:
+            if launch.local_base and launch.ended:
+                launch.device.system.free(launch.local_base)
+                launch.local_base = 0

@@ -1,0 +1,5 @@
+"""``python -m caesura.cli``."""
+
+from . import main
+
+main(prog_name="caesura")
