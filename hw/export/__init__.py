@@ -6,7 +6,8 @@
               `--ports--> wrapper (names, types) -------------> name        }
                              `--structures-------------------> name_pkg       name_pkg.sv
 
-What the simulators compile is `hw.export.verilog`; here the same blocks get ports that people can read.
+Simulators compile what `verilog` makes. The rest of this room gives the same blocks ports that
+people can read.
 """
 
 from .catalogue import Block, block, blocks

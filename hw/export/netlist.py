@@ -1,6 +1,6 @@
 """The netlist inside an exported block: Yosys' SystemVerilog without what linters object to.
 
-It is made apart from what the simulators compile (`hw.export.verilog.systemverilog`), which stays as it is.
+Simulators compile another one (`hw.export.verilog.systemverilog`), which stays as it is.
 """
 
 from __future__ import annotations

@@ -24,8 +24,8 @@ An area holds one unbroken stream of 32-bit little-endian words:
   a `STACK_ENTRY` (a word), its active mask unless that is the `whole` of the live lanes, and its
   reconvergence PC if that is its `Reconvergence.OWN`; then the saved registers, encoded as
   `hw.arch.image.encodings` says: those of which something is kept of each lane in ascending
-  order, then the uniform and strided ones in ascending order; one that follows from the records before has no
-  words (`hw.arch.image.tb_history`);
+  order, then the uniform and strided ones in ascending order; one that follows from the records
+  before has no words (`hw.arch.image.tb_history`);
 * then shared memory: one bit a 128-byte line of the TB (``ceil(lines / 32)`` words, set = saved),
   then the saved lines in ascending order. Absent if the TB has no shared memory;
 * then the **encoding table**: of each warp record, in the order of the records, a row with an

@@ -135,7 +135,7 @@ class RegisterEncoder(wiring.Component):
 
     def compute(self, values: np.ndarray, counted: np.ndarray | int
                 ) -> tuple[np.ndarray, np.ndarray]:
-        """Return what the hardware gives for many registers, as `hw.arch.image.encodings.encode`."""
+        """Return what the hardware gives for many registers, as `encodings.encode` does."""
         return encode(values, counted, self.geometry.lanes, self.choice)
 
     def elaborate(self, platform: Any):
