@@ -1,0 +1,1 @@
+"""Whether hardware is the same circuit as before, whatever its names, its hierarchy and its signals are now."""
