@@ -4,7 +4,7 @@ import pytest
 from click.testing import CliRunner
 
 from caesura.cli import main
-from caesura.hw.export.verilog import blocks
+from caesura.hw.export import blocks
 
 
 def invoke(*arguments):

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from caesura.hw.arch.geometry import preset
-from caesura.hw.export.verilog import export_block
+from caesura.hw.export import export_block
 from support.hw.exported import driven
 from support.selection import quick
 

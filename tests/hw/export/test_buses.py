@@ -5,7 +5,7 @@ import re
 import pytest
 
 from caesura.hw.arch.geometry import preset
-from caesura.hw.export.verilog import export_block
+from caesura.hw.export import export_block
 from support.selection import quick
 
 G = preset("tiny")

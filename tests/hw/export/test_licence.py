@@ -10,8 +10,8 @@ from click.testing import CliRunner
 
 from caesura.cli import main
 from caesura.hw.arch.geometry import preset
+from caesura.hw.export import export_block
 from caesura.hw.export.licence import COPYRIGHT, LICENCE, command_line
-from caesura.hw.export.verilog import export_block
 
 ROOT = Path(__file__).parents[3]
 LINES = f"// SPDX-FileCopyrightText: {COPYRIGHT}\n// SPDX-License-Identifier: {LICENCE}\n// Written by Caesura "

@@ -7,9 +7,9 @@ from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
 from caesura.hw.arch.geometry import preset
+from caesura.hw.export import block, blocks
 from caesura.hw.export.ports import ports_of
 from caesura.hw.export.timing import Timing
-from caesura.hw.export.verilog import block, blocks
 from support.hw.simulation import component
 from support.selection import quick
 

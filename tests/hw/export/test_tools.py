@@ -5,7 +5,7 @@ import pytest
 
 from caesura.hw.arch.geometry import preset
 from caesura.hw.arch.image.patterns import Pattern
-from caesura.hw.export.verilog import blocks, export_block
+from caesura.hw.export import blocks, export_block
 from caesura.hw.preempt.compress.compressor import Compressor
 from support.hw.exported import icarus, lint, shifts_in_a_row, verilated
 from support.selection import quick

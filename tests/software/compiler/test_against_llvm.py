@@ -5,8 +5,8 @@ import random
 import numpy as np
 import pytest
 
-from support.programs.ptx.llvm_judge import JudgedProgram
-from support.programs.ptx.llvm_rows import ROWS
+from support.ptx.llvm_judge import JudgedProgram
+from support.ptx.llvm_rows import ROWS
 from support.selection import quick
 from support.software.operand_patterns import patterns
 from support.software.ptx_bench import THREADS, run, store

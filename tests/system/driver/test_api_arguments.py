@@ -18,7 +18,7 @@ from caesura.hw.arch.way import Way, WayOptions
 from caesura.software import driver
 from caesura.software.compiler import compile_ptx
 from caesura.software.driver import Closed, DriverError
-from caesura.software.driver.queues.queues.queue import Queue, Queued
+from caesura.software.driver.queues.queue import Queue, Queued
 from support.programs.shared_counters import HEAD
 
 MEMORY = 1 << 20

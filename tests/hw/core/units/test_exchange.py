@@ -7,7 +7,7 @@ from caesura.hw.arch.geometry import preset
 from caesura.hw.arch.isa.opcodes import OPCODES, ExchangeOp
 from caesura.hw.core.units.exchange import ExchangeUnit
 from support.hw.simulation import Simulator, component
-from support.programs.ptx.lanes import match, shuffle
+from support.ptx.lanes import match, shuffle
 from support.selection import quick
 
 pytestmark = pytest.mark.depends_on("hw/arch", "hw/core", "hw/interfaces", "tests/support/ptx", "sim/events")

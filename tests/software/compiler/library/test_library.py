@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from caesura.software.compiler.library import ROUTINES, routine
-from support.programs.ptx.evaluate import evaluate
+from support.ptx.evaluate import evaluate
 from support.selection import quick
 
 U32, U64 = np.uint32, np.uint64

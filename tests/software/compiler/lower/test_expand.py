@@ -9,7 +9,7 @@ import pytest
 from caesura.sim import open_device
 from caesura.software.compiler import CompileError, compile_ptx
 from caesura.software.compiler.library import ROUTINES, routine
-from support.programs.ptx.evaluate import evaluate
+from support.ptx.evaluate import evaluate
 from support.selection import quick
 from support.software.ptx_bench import THREADS, check
 

@@ -8,7 +8,7 @@ import pytest
 from caesura.software.compiler import compile_ptx
 from caesura.software.compiler.codegen.disassemble import disassemble
 from caesura.software.compiler.errors import CompileError
-from support.programs.ptx.lanes import ballot, match, shuffle
+from support.ptx.lanes import ballot, match, shuffle
 from support.software.ptx_bench import HEAD, THREADS, kernel_text, run, store
 
 WARP = 32

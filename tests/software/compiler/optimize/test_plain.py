@@ -11,7 +11,7 @@ from caesura.software.compiler.ptx.parser import parse
 from caesura.software.compiler.ptx.plain_module import read_module
 from caesura.software.compiler.ptx.syntax import Address, Instruction, Name, Number, Vector
 from caesura.software.kernels import KERNELS
-from support.programs.ptx.fuzz import mutate
+from support.ptx.fuzz import mutate
 
 HEAD = ".version 8.0\n.target sm_75\n.address_size 64\n.visible .entry k(.param .u64 A)\n{\n"
 DATA = sorted((Path(__file__).parents[1] / "data").glob("*.ptx"))

@@ -7,7 +7,7 @@ import pytest
 
 from caesura.software.compiler import CompileError, KernelImage, compile_ptx
 from caesura.software.kernels import KERNELS
-from support.programs.ptx.fuzz import mutate
+from support.ptx.fuzz import mutate
 
 HERE = Path(__file__).parents[1]
 INPUTS = 10_000
