@@ -12,10 +12,11 @@ from amaranth.lib import wiring
 from caesura.errors import InputError
 from caesura.hw import preempt
 from caesura.hw.arch.geometry import preset
+from caesura.hw.export import block, blocks, export_block
 from caesura.hw.export.header import sections
 from caesura.hw.export.ports import ports_of
 from caesura.hw.export.structures import Structures
-from caesura.hw.export.verilog import block, blocks, export_block, rtlil_text
+from caesura.hw.export.verilog import rtlil_text
 from caesura.hw.export.wrapper import wrapper
 from support.selection import quick
 
