@@ -105,7 +105,7 @@ TOPS = "axi_registers", "preemption_unit", "control_unit", "sm", "device"
 
 
 def test_every_exported_block_with_a_bus_is_looked_at():
-    kinds = {name for name, each in blocks().items() if each.module == "blocks.tops"}
+    kinds = {name for name, each in blocks().items() if each.module == "export.tops"}
     assert kinds == set(TOPS)
 
 
