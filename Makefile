@@ -6,12 +6,12 @@ BIN := $(VENV)/bin
 RUN := $(VENV)/.run
 DEV := $(VENV)/.dev
 
-.PHONY: setup demo test cocotb test-full prove coverage mutate record style lint house verilog opencl release time-demo clean
+.PHONY: setup lock demo test cocotb test-full prove coverage mutate record style lint house verilog opencl release time-demo clean
 
-# What running needs; developers need more, and only `make test` installs it.
+# What running needs; developers need more, and only `make test` installs it. Versions are those of requirements.lock.
 setup: $(RUN)
 
-$(RUN): pyproject.toml tools/check_host.sh tools/setup.sh tools/type_links.py
+$(RUN): pyproject.toml requirements.lock tools/check_host.sh tools/setup.sh tools/type_links.py
 	@sh tools/check_host.sh $(PYTHON)
 	@sh tools/setup.sh $(PYTHON) $(VENV) --editable .
 	@touch $@
@@ -19,6 +19,14 @@ $(RUN): pyproject.toml tools/check_host.sh tools/setup.sh tools/type_links.py
 $(DEV): $(RUN)
 	@sh tools/setup.sh $(PYTHON) $(VENV) --editable '.[dev]'
 	@touch $@
+
+# The versions that `make setup` installs, written anew for what pyproject.toml asks for. What is there stays, unless
+# ARGS=--upgrade or ARGS='--upgrade-package numpy' says otherwise. The build of the
+# package needs hatchling, and editables for `--editable`.
+lock:
+	@sh tools/setup.sh $(PYTHON) $(VENV) uv
+	@echo 'hatchling editables' | tr ' ' '\n' | $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --all-extras \
+		--annotation-style line --custom-compile-command 'make lock' --output-file requirements.lock $(ARGS) pyproject.toml -
 
 demo: setup
 	@$(BIN)/caesura preempt pathfinder --mechanism live --preset gtx480

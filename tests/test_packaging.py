@@ -16,10 +16,10 @@ from support.checkout import PACKED, PARTS, ROOT
 
 pytestmark = [pytest.mark.full, pytest.mark.depends_on(
     "src", "hw", "sim", "software", "constraints", "tests", "docs", "examples", "tools", ".ci",
-    "pyproject.toml", "README.md", "LICENSE", "Makefile", ".gitignore")]
+    "pyproject.toml", "requirements.lock", "README.md", "LICENSE", "Makefile", ".gitignore")]
 
 FOLDERS = "src", *PACKED, "tests", "docs", "examples", "tools", ".ci"
-FILES = "pyproject.toml", "README.md", "LICENSE", "Makefile", ".gitignore"
+FILES = "pyproject.toml", "requirements.lock", "README.md", "LICENSE", "Makefile", ".gitignore"
 PREBUILT = "sim/rtl/prebuilt/sm-0.sv.xz"
 """Stands for the ready-made SystemVerilog, which git ignores."""
 EXAMPLE = "window_sum.ptx", "window_sum.toml"

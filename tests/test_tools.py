@@ -47,7 +47,7 @@ def venv(tmp_path):
     """A virtual environment whose pip warns, and fails if it is to install `broken`."""
     pip = 'case "$*" in *broken*) echo "ERROR: no such package"; exit 3;; esac'
     folder = tmp_path / "a venv"
-    executable(folder / "bin" / "pip", f'echo "WARNING: the weather"\n{pip}\necho "$@" > "{tmp_path}/told"')
+    executable(folder / "bin" / "pip", f'echo "WARNING: the weather"\n{pip}\necho "$@" "$PIP_CONSTRAINT $PIP_BUILD_CONSTRAINT" > "{tmp_path}/told"')
     return folder
 
 
@@ -55,7 +55,7 @@ def test_setting_up_says_how_long_it_took_and_nothing_of_pip(venv):
     code, lines = run("setup.sh", sys.executable, venv, "--editable", ".[dev]")
     assert code == 0 and lines[-1].startswith(f"setting up {venv}: ") and lines[-1].endswith(" s")
     assert not [line for line in lines if "weather" in line]
-    assert (venv.parent / "told").read_text().split()[-2:] == ["--editable", ".[dev]"]
+    assert (venv.parent / "told").read_text().split()[-4:] == ["--editable", ".[dev]"] + 2 * ["requirements.lock"]
 
 
 def test_what_pip_cannot_do_is_shown(venv):

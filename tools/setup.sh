@@ -1,10 +1,13 @@
 #!/bin/sh
 # Installs what is named into a virtual environment, and says how long it has been at it:
 #   tools/setup.sh PYTHON VENV WHAT...
+# It is started in the checkout, and takes the versions of requirements.lock, for what builds the package too (older pips
+# read the first variable there, newer ones the second).
 # pip's warnings (of its cache, its version, the machine) are not shown, its errors are.
 set -eu
 python=$1 venv=$2
 shift 2
+export PIP_CONSTRAINT=requirements.lock PIP_BUILD_CONSTRAINT=requirements.lock
 
 log=$(mktemp)
 work() {
