@@ -21,8 +21,8 @@ $(DEV): $(RUN)
 	@touch $@
 
 # The versions that `make setup` installs, written anew for what pyproject.toml asks for. What is there stays, unless
-# ARGS=--upgrade or ARGS='--upgrade-package numpy' says otherwise. The build of the
-# package needs hatchling, and editables for `--editable`.
+# ARGS=--upgrade or ARGS='--upgrade-package numpy' says otherwise. To build
+# the package pip needs hatchling, and editables for `--editable`.
 lock:
 	@sh tools/setup.sh $(PYTHON) $(VENV) uv
 	@echo 'hatchling editables' | tr ' ' '\n' | $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --all-extras \

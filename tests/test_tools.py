@@ -47,7 +47,8 @@ def venv(tmp_path):
     """A virtual environment whose pip warns, and fails if it is to install `broken`."""
     pip = 'case "$*" in *broken*) echo "ERROR: no such package"; exit 3;; esac'
     folder = tmp_path / "a venv"
-    executable(folder / "bin" / "pip", f'echo "WARNING: the weather"\n{pip}\necho "$@" "$PIP_CONSTRAINT $PIP_BUILD_CONSTRAINT" > "{tmp_path}/told"')
+    told = f'echo "$@" "$PIP_CONSTRAINT $PIP_BUILD_CONSTRAINT" > "{tmp_path}/told"'
+    executable(folder / "bin" / "pip", f'echo "WARNING: the weather"\n{pip}\n{told}')
     return folder
 
 

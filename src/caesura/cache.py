@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
-import fcntl
 import gzip
 import hashlib
 import json
@@ -131,28 +130,20 @@ def locked(path: Path, wait: bool = True, waiting: Callable[[], None] = lambda: 
     Without `wait` it is not if another has it; `waiting` is called if it is waited for. A lock whose file was removed
     meanwhile is taken on the new one.
     """
+    from filelock import FileLock, Timeout  # takes 30 ms, which commands that lock nothing need not spend
+
     path.parent.mkdir(parents=True, exist_ok=True)
-    while True:
-        with open(path, "a") as file:
-            try:
-                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
-                if not wait:
-                    yield False
-                    return
-                waiting()
-                fcntl.flock(file, fcntl.LOCK_EX)
-            if _names(path, file.fileno()):
-                yield True
-                return
-
-
-def _names(path: Path, descriptor: int) -> bool:
-    """Return whether a path is the name of an open file."""
+    lock = FileLock(path)
     try:
-        return os.path.samestat(os.fstat(descriptor), os.stat(path))
-    except FileNotFoundError:
-        return False
+        held = lock.acquire(blocking=False)
+    except Timeout:
+        if not wait:
+            yield False
+            return
+        waiting()
+        held = lock.acquire()
+    with held:
+        yield True
 
 
 @dataclass(frozen=True)
