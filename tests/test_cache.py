@@ -1,6 +1,5 @@
 """The cache: where it is, that nothing half-written is used, that the dead leave nothing, that it can be emptied."""
 
-import json
 import os
 import stat
 import threading
@@ -11,6 +10,7 @@ from click.testing import CliRunner
 
 from caesura import cache
 from caesura.cli import main
+from support.keys import read_json
 
 WORKER_SECONDS = 10
 
@@ -158,7 +158,7 @@ def test_the_list_says_what_is_kept_its_size_age_and_design(filled):
     assert ["verilator", "simulator", "tiny", "1.0", "kB", "10", "days"] in rows
     assert any(row[:3] == ["verilator", "simulator", "gtx480"] for row in rows)
     assert any(row[:4] == ["synth", "result", "of", "synthesis"] for row in rows)
-    found = json.loads(run("--json", "--kind", "verilator", "--older", "5"))
+    found = read_json("cache", run("--json", "--kind", "verilator", "--older", "5"))
     assert [(entry["design"], entry["bytes"]) for entry in found["entries"]] == [("tiny", 1000)]
 
 

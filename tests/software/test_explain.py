@@ -3,7 +3,6 @@
 import dataclasses
 import functools
 import io
-import json
 import os
 import re
 from concurrent.futures import ThreadPoolExecutor
@@ -25,6 +24,7 @@ from caesura.software.compiler.explain import explain
 from caesura.software.compiler.preemption.check import check_image
 from caesura.software.kernels import KERNELS
 from caesura.software.report.terminal import print_kernel
+from support.keys import read_json
 from support.sim.single_step import single_step
 
 G = PRESETS["gtx480"]
@@ -164,7 +164,7 @@ def test_command_prints_pages_and_json_of_ptx_and_images(tmp_path):
     for source in (path, image):
         assert run(source, "--html", page, "--kernel", "bfs").exit_code == 0
         assert page.read_text().startswith("<!DOCTYPE html>")
-    (kernel,) = json.loads(run(path, "--json", "--block", "512").output)["kernels"]
+    (kernel,) = read_json("explain", run(path, "--json", "--block", "512").output)["kernels"]
     facts = explain(image_of("bfs"), G, (512, 1, 1))
     assert [row["live"] for row in kernel["instructions"]] == [list(row.live) for row in facts.instructions]
     assert kernel["block"] == [512, 1, 1] and kernel["points"][0]["why"]
@@ -204,7 +204,7 @@ def test_interval_is_refused_where_it_can_change_nothing(tmp_path):
 
 def test_points_may_be_asked_for_by_cycles():
     ptx = KERNELS["vecadd"].ptx_path
-    counts = [len(json.loads(run(ptx, *options, "--json", "-").output)["kernels"][0]["points"])
+    counts = [len(read_json("explain", run(ptx, *options, "--json", "-").output)["kernels"][0]["points"])
               for options in ((), ("--interval-cycles", "1000"), ("--interval-cycles", "500"),
                               ("--interval-cycles", "500", "--preset", "ecp5"))]
     assert counts[0] == 0 < counts[1] < counts[2] != counts[3]

@@ -1,6 +1,5 @@
 """``caesura explain --flashback``: the same facts as text and as data, and mistakes in one line."""
 
-import json
 from pathlib import Path
 
 import pytest
@@ -8,6 +7,7 @@ from click.testing import CliRunner
 
 from caesura.cli import main
 from caesura.software.kernels.opencl import KERNELS as OPENCL
+from support.keys import read_json
 
 WINDOW_SUM = str(Path(__file__).parents[2] / "examples/window_sum.ptx")
 
@@ -20,7 +20,7 @@ def explain(*options: str):
 def test_each_instruction_is_told_as_text_and_as_data(objective):
     done = explain("--flashback", objective, "--json")
     assert done.exit_code == 0, done.output
-    (kernel,) = json.loads(done.output)["kernels"]
+    (kernel,) = read_json("explain flashback", done.output)["kernels"]
     facts, means = kernel["instructions"], kernel["mean_bytes"]
     assert (kernel["name"], kernel["objective"], kernel["window"]) == ("window_sum", objective, 256)
     assert [fact["pc"] for fact in facts] == list(range(len(facts))) and len(facts) > 50
@@ -49,7 +49,7 @@ def test_amdgpu_assembly_is_told_too(tmp_path):
     path = next(kernel.assembly for kernel in OPENCL if kernel.name == "relu")
     done = CliRunner().invoke(main, ["explain", str(path), "--flashback", "latency", "--json"])
     assert done.exit_code == 0, done.output
-    result = json.loads(done.output)
+    result = read_json("explain flashback", done.output)
     (kernel,) = result["kernels"]
     assert (result["preset"], kernel["name"], kernel["occupied_bytes"]) == ("gfx906", "relu", 3200)
     saved = {register for fact in kernel["instructions"] for register in fact["saved"]}
@@ -76,7 +76,7 @@ def test_mistakes_with_amdgpu_assembly_are_told_in_one_line(tmp_path):
 
 def test_a_shorter_window_reaches_less_far():
     def reach(*options: str) -> int:
-        (kernel,) = json.loads(explain("--flashback", "size", "--json", *options).output)["kernels"]
+        (kernel,) = read_json("explain flashback", explain("--flashback", "size", "--json", *options).output)["kernels"]
         return max(fact["pc"] - fact["flashback"] for fact in kernel["instructions"])
 
     assert reach("--window", "0") == 0 < reach("--window", "4") <= 4 < reach()

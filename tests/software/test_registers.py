@@ -2,7 +2,6 @@
 
 import functools
 import importlib
-import json
 import re
 import subprocess
 from contextlib import closing
@@ -16,6 +15,7 @@ from caesura.cli import main
 from caesura.hw.arch.geometry import preset
 from caesura.hw.arch.registers import IDENTIFICATION, device_register_map, register_map
 from caesura.sim.rtl.transport import RtlTransport
+from support.keys import read_json
 
 MAP, SM_MAP = device_register_map(), register_map()
 ONCE = [path for path in SM_MAP if "[" not in path]
@@ -40,7 +40,7 @@ def test_the_table_has_every_register_once():
 
 
 def test_json_is_the_map():
-    found = json.loads(invoke("--json").stdout)
+    found = read_json("registers", invoke("--json").stdout)
     assert found["bytes"] == 0x24d8
     for row, (path, register) in zip(found["registers"], MAP.items(), strict=True):
         assert (row["path"], row["address"], row["reset"]) == (path, register.address, register.reset)

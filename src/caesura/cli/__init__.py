@@ -29,6 +29,7 @@ _COMMANDS = {
     "export": ("export", "export_command"), "synth": ("synth", "synth_command"),
     "board": ("board", "board_group"),
     "registers": ("registers", "registers_command"), "cache": ("cache", "cache_command"),
+    "schema": ("schema", "schema_command"),
 }
 """Modules and names of the commands, which are imported when they are asked for."""
 

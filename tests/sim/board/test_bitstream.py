@@ -1,6 +1,5 @@
 """The bitstream of a board: the flow ends in one, what does not fit is said, by one command."""
 
-import json
 
 import pytest
 from click.testing import CliRunner
@@ -11,6 +10,7 @@ from caesura.hw.arch.geometry import preset
 from caesura.sim.board import bitstream
 from caesura.sim.report.board import print_board
 from caesura.sim.synth.targets import COLUMNS
+from support.keys import read_json
 
 TINY = preset("tiny")
 RESULT = {"board": "ulx3s", "device": "LFE5U-85", "geometry": "tiny", "left_out": None, "memory_bytes": 1 << 17,
@@ -62,7 +62,7 @@ def test_the_flow_ends_in_a_bitstream(tmp_path):
     for _ in range(2):
         run = CliRunner().invoke(main, arguments)
         assert run.exit_code == 0, run.output
-        results.append(json.loads(run.stdout))
+        results.append(read_json("board build", run.stdout))
     first, second = results
     assert first == second and first["met"] and first["mhz"] >= 25 and not first["lacking"]
     assert 500 < first["LUT"] < 5000 and first["block RAM"] >= 8

@@ -5,7 +5,6 @@ the driver.
 """
 
 import functools
-import json
 import os
 import random
 import select
@@ -28,6 +27,7 @@ from caesura.software.driver.machine.board.frames import Answer, FrameSplitter, 
 from caesura.software.job import load_geometry
 from support.checkout import ROOT
 from support.hw.board_bench import NoisyLine
+from support.keys import read_json
 from support.programs.stir import WORDS, image, stirred
 
 G = load_geometry(Path(ROOT) / "examples/ulx3s.toml")
@@ -183,7 +183,7 @@ def test_the_command_line_runs_on_a_board(tmp_path):
     result = CliRunner().invoke(main, ["preempt", "collatz", "--size", "tiny", "--board", "simulated", "--geometry",
                                        str(ROOT / "examples/ulx3s.toml"), "--at", "5000", "--json", "-"])
     assert result.exit_code == 0, result.output
-    found = json.loads(result.stdout)
+    found = read_json("preempt", result.stdout)
     assert found["backend"] == "board" and found["correct"] and found["preemptions"][0]["preempt"]["tbs"]
 
 

@@ -17,6 +17,7 @@ from caesura.sim.trace.kernel_names import KernelNames
 from caesura.sim.trace.statistics import BUS, counting, statistics
 from caesura.software.compiler import compile_ptx
 from caesura.software.driver import Device
+from support.keys import read_json
 from support.sim.queues import DEVICE
 from support.sim.tiny_run import TINY, neighbour, preempted, work
 
@@ -309,7 +310,7 @@ def test_the_command_prints_statistics(tmp_path, monkeypatch):
     assert shown.exit_code == 0, shown.output
     assert "statistics of tiny" in shown.output and "passed over" in shown.output and "hostile" in shown.output
     told = CliRunner().invoke(main, [*run, "--json"])
-    found = json.loads(told.stdout)["statistics"]
+    found = read_json("run", told.stdout)["statistics"]
     assert {use["name"] for use in found["kernels"]} == {"collatz", "hostile"}
     assert sum(found["sms"][0]["states"].values()) == pytest.approx(1)
     for more, what in ((["--vcd", str(tmp_path / "v")], "--vcd"), (["--backend", "golden"], "golden"),

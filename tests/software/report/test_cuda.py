@@ -11,6 +11,7 @@ from click.testing import CliRunner
 from caesura.cli import main
 from caesura.software.compiler.origins import Origin
 from caesura.software.report.cuda import CudaSources
+from support.keys import read_json
 
 DATA = Path(__file__).parent.parent / "compiler" / "data"
 STATEMENT = "sum += square(a[i] - b[i]);"
@@ -45,20 +46,20 @@ def test_images_show_it_too(tmp_path):
 
 
 def test_json_has_the_chain_of_places():
-    rows = json.loads(explained(DATA / "norms.ptx", "--json"))["kernels"][0]["instructions"]
+    rows = read_json("explain", explained(DATA / "norms.ptx", "--json"))["kernels"][0]["instructions"]
     assert rows[30]["origin"] == {
         "file": "distance.cuh", "line": 12, "column": 9, "function": "_Z8distancePKfS0_i",
         "caller": {"file": "norms.cu", "line": 9, "column": 5, "function": "", "caller": None}}
 
 
 def test_json_of_a_kernel_without_lines_has_none():
-    rows = json.loads(explained(DATA / "floats.ptx", "--json"))["kernels"][0]["instructions"]
+    rows = read_json("explain", explained(DATA / "floats.ptx", "--json"))["kernels"][0]["instructions"]
     assert {row["origin"] is None for row in rows} == {True}
 
 
 def test_compile_names_the_place_of_each_word():
     done = CliRunner().invoke(main, ["compile", str(DATA / "norms.ptx"), "--json"])
-    kernel = json.loads(done.output)["kernels"][0]
+    kernel = read_json("compile", done.output)["kernels"][0]
     row = kernel["origins"][kernel["origin_numbers"][30] - 1]
     assert row["file"] == "distance.cuh" and row["line"] == 12
     assert kernel["origins"][row["caller"] - 1]["file"] == "norms.cu"

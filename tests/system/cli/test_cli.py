@@ -7,6 +7,7 @@ from click.testing import CliRunner
 
 from caesura.cli import main
 from caesura.software.kernels import KERNELS, kernel
+from support.keys import read_json
 
 
 def run(*arguments):
@@ -21,7 +22,7 @@ def refused(result, *words):
 
 
 def test_kernels_lists_everything_that_ships():
-    rows = json.loads(run("kernels", "--json").stdout)["kernels"]
+    rows = read_json("kernels", run("kernels", "--json").stdout)["kernels"]
     assert {row["name"] for row in rows} == set(KERNELS)
     assert all(row["registers"] > 0 and row["instructions"] > 0 for row in rows)
     assert run("kernels").exit_code == 0
@@ -31,8 +32,8 @@ def test_compile_writes_an_image_that_disassembles_and_assembles_to_the_same(tmp
     image = tmp_path / "vecadd.elf"
     compiled = run("compile", kernel("vecadd").ptx_path, "-o", image, "--json")
     assert compiled.exit_code == 0, compiled.output
-    words = json.loads(compiled.stdout)["kernels"][0]["words"]
-    assert json.loads(run("disasm", image, "--json").stdout)["kernels"][0]["words"] == words
+    words = read_json("compile", compiled.stdout)["kernels"][0]["words"]
+    assert read_json("disasm", run("disasm", image, "--json").stdout)["kernels"][0]["words"] == words
     text = run("disasm", image)
     assert text.exit_code == 0 and "ld.global.b32" in text.output
 
@@ -79,7 +80,7 @@ def test_largest_preset_holds_two_contexts_that_fill_it():
     arguments = ["preempt", "hostile", "--with", "hostile", "--preset", "gtx980", "--backend", "golden"]
     result = run(*arguments, "--at", "200", "--mechanism", "occupied", "--json")
     assert result.exit_code == 0, result.output
-    assert json.loads(result.stdout)["preemptions"][0]["preempt"]["tbs"] > 0
+    assert read_json("preempt", result.stdout)["preemptions"][0]["preempt"]["tbs"] > 0
 
 
 def test_register_budget_too_small_is_refused():
@@ -99,7 +100,7 @@ def test_flipped_bits_of_an_image_never_pass_unnoticed(tmp_path):
     image = tmp_path / "k.elf"
     run("compile", kernel("vecadd").ptx_path, "-o", image)
     whole = bytearray(image.read_bytes())
-    before = json.loads(run("disasm", image, "--json").stdout)
+    before = read_json("disasm", run("disasm", image, "--json").stdout)
     for position in range(0, len(whole), 97):
         broken = bytearray(whole)
         broken[position] ^= 0x10
@@ -136,7 +137,7 @@ def test_preempt_reports_and_agrees_with_its_json():
     report = run(*arguments)
     assert report.exit_code == 0, report.output
     assert "correct" in report.output and "drain" in report.output and "restore" in report.output
-    data = json.loads(run(*arguments, "--json").stdout)
+    data = read_json("preempt", run(*arguments, "--json").stdout)
     (row,) = data["preemptions"]
     assert data["correct"] is True and (row["at"], row["with"], row["mechanism"]) == (400, "reduction", "live")
     assert row["preempt"]["data_bytes"] == sum(tb["data_bytes"] for tb in row["saved_tbs"])

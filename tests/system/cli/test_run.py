@@ -1,6 +1,5 @@
 """`caesura run`: a user's kernel with arguments, results and preemptions from a job file."""
 
-import json
 import re
 from pathlib import Path
 
@@ -15,6 +14,7 @@ from caesura.sim import open_device
 from caesura.sim.scenario import interrupt, shipped_work, start_job
 from caesura.software.driver import Device, KernelFault
 from caesura.software.kernels import kernel
+from support.keys import read_json
 
 ROOT = Path(__file__).resolve().parents[3]
 WINDOW_SUM = ROOT / "examples" / "window_sum.ptx"
@@ -94,7 +94,7 @@ def job(tmp_path):
 
 def data(result, code=0):
     assert result.exit_code == code, result.output
-    return json.loads(result.stdout)
+    return read_json("run", result.stdout)
 
 
 def test_the_example_of_the_documentation_is_the_one_that_ships_and_runs(tmp_path):

@@ -1,6 +1,5 @@
 """`caesura run` and `caesura preempt`: the same options for a shipped kernel and for a file with a job."""
 
-import json
 from pathlib import Path
 
 import numpy as np
@@ -13,6 +12,7 @@ from caesura.cli.run import run_command
 from caesura.hw.arch.geometry import PRESETS
 from caesura.sim import job as caesura_job
 from caesura.software.kernels import KERNELS, kernel
+from support.keys import read_json
 
 ROOT = Path(__file__).resolve().parents[3]
 VECADD = kernel("vecadd").ptx_path
@@ -65,7 +65,7 @@ def run(*arguments):
 def data(*arguments, code=0):
     result = run(*arguments, "--json")
     assert result.exit_code == code, result.output
-    return json.loads(result.stdout)
+    return read_json(arguments[0], result.stdout)
 
 
 def refused(result, *words):
@@ -247,7 +247,8 @@ def test_one_refused_kernel_leaves_the_others_of_its_file(tmp_path):
     done = run("compile", source, "-o", image)
     refused(done, *messages, "vecadd: ")
     assert sum(line.startswith("caesura: ") for line in done.output.splitlines()) == 2
-    assert list(json.loads(run("disasm", image, "--json").stdout)["kernels"][0].items())[0] == ("name", "vecadd")
+    shown = read_json("disasm", run("disasm", image, "--json").stdout)
+    assert list(shown["kernels"][0].items())[0] == ("name", "vecadd")
     found = data("compile", source, code=2)
     assert [k["name"] for k in found["kernels"]] == ["vecadd"]
     assert [(r["name"], r["line"], r["column"]) for r in found["refused"]] == [
