@@ -21,7 +21,7 @@ __all__ = ["INHERENT", "MECHANISMS", "MINIMAL", "SM_PARTS", "SYNTHESISED", "TRAC
 Make = Callable[[Geometry], wiring.Component]
 
 SYNTHESISED = {
-    "control": "control_unit.ControlUnit", "front_end": "core.front_end.front.FrontEnd",
+    "control": "control.control_unit.ControlUnit", "front_end": "core.front_end.front.FrontEnd",
     "execute": "core.execute.pipeline.ExecutePipeline", "load_store": "core.memory.load_store.LoadStore",
     "shared_memory": "core.memory.shared_memory.SharedMemory", "constants": "core.memory.constant_unit.ConstantUnit",
     "integer": "core.units.integer.IntegerUnit", "f32": "core.units.floating.FloatUnit",
