@@ -436,7 +436,7 @@ def _preempted_json(preempted: Preempted) -> dict:
 
 
 def result_json(result: JobResult) -> dict:
-    """Return a result as plain data; keys are documented in `docs/jobs.md`."""
+    """Return a result as plain data; keys are documented in `docs/keys.md`."""
     return {
         "correct": result.correct, "cycles": result.cycles, "run_cycles": result.run_cycles,
         "instructions": result.instructions, "tbs": result.tbs,

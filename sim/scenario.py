@@ -370,7 +370,7 @@ def report_json(report: PreemptReport) -> dict:
 
 
 def as_json(result: PreemptionResult) -> dict:
-    """Return a result as plain data; keys are documented in `docs/cli.md`."""
+    """Return a result as plain data; keys are documented in `docs/keys.md`."""
     def limit(value: Limit | None):
         return dataclasses.asdict(value) | {"met": value.met} if value else None
 

@@ -10,7 +10,7 @@ import dataclasses
 import inspect
 import re
 import types
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Annotated, Any, Literal, NamedTuple, Union, get_args, get_origin, get_type_hints
 
 __all__ = ["MAY_LACK", "SCHEMA", "Name", "json_schema", "key_rows", "with_schema"]
@@ -117,24 +117,24 @@ def _of(kind: Any, definitions: dict[str, Any], closed: bool) -> dict[str, Any]:
     raise TypeError(f"no JSON Schema is known of {kind}")
 
 
-def key_rows(described: type) -> list[tuple[str, str, str]]:
+def key_rows(described: type, known: Mapping[type, str] | None = None) -> list[tuple[str, str, str]]:
     """Return path, type and meaning of each key, those of inner objects after the key that holds them.
 
-    An object that stands in several places is listed at the first.
+    An object that stands in several places is listed at the first; one that is `known` is not, its text says where its
+    keys are.
     """
-    return list(_rows(described, "", {described: ""}))
+    return list(_rows(described, "", {described: "keys as at the top"} | dict(known or {})))
 
 
 def _rows(described: type, prefix: str, seen: dict[type, str]) -> Iterator[tuple[str, str, str]]:
     for key in _keys(described):
         path, meaning = f"{prefix}{key.name}", key.meaning + ("" if key.required else " (not always there)")
         inner = [(part, suffix) for part, suffix in _objects(key.kind, "")]
-        again = [f"keys as of `{seen[part]}`" if seen[part] else "keys as at the top" for part, _ in inner
-                 if part in seen]
+        again = [seen[part] for part, _ in inner if part in seen]
         yield path, _shown(key.kind), "; ".join(filter(None, [meaning.strip(), *again]))
         for part, suffix in inner:
             if part not in seen:
-                seen[part] = path
+                seen[part] = f"keys as of `{path}`"
                 yield from _rows(part, f"{path}{suffix}.", seen)
 
 

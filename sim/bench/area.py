@@ -78,7 +78,7 @@ def _mechanisms(g: Geometry, progress: Progress) -> dict[str, Any]:
 
 
 def run(g: Geometry, sections: Sequence[str] = SECTIONS, progress: Progress = quiet) -> dict:
-    """Measure the sections named; keys are documented in `docs/cli.md`.
+    """Measure the sections named; keys are documented in `docs/keys.md`.
 
     Raises
     ------

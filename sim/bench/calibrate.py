@@ -17,7 +17,7 @@ __all__ = ["run", "print_report", "tables"]
 
 def run(g: Geometry, kernels: Sequence[str], moments: int, seed: int, file: Path | None,
         progress: Callable[[str], None] = lambda text: None) -> dict:
-    """Measure costs; keys are documented in `docs/schedulers.md`.
+    """Measure costs; keys are documented in `docs/keys.md`.
 
     Parameters
     ----------

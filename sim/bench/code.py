@@ -48,7 +48,7 @@ def most_live(image: KernelImage) -> int:
 
 
 def measure(name: str, text: str, assembler: Assembler | None) -> dict:
-    """Return the row of kernel `name` of PTX module `text`; keys are documented in `docs/code.md`."""
+    """Return the row of kernel `name` of PTX module `text`; keys are documented in `docs/keys.md`."""
     started = time.process_time()
     image = compile_ptx(text)[name]
     seconds = time.process_time() - started
@@ -67,7 +67,7 @@ def measure(name: str, text: str, assembler: Assembler | None) -> dict:
 
 def run(kernels: Sequence[str] = (), ptxas: Path | None = None,
         progress: Callable[[str], None] = lambda text: None) -> dict:
-    """Measure the kernels named (all of both sets if none is); keys are documented in `docs/code.md`.
+    """Measure the kernels named (all of both sets if none is); keys are documented in `docs/keys.md`.
 
     Parameters
     ----------

@@ -100,7 +100,7 @@ def judge(rows: Sequence[dict]) -> dict:
 
 def run(sizes: Sequence[int] = (), seed: int = 0, registers: int | None = None, kernels: Sequence[str] = (),
         progress: Callable[[str], None] = lambda text: None) -> dict:
-    """Measure random kernels of about the given sizes, and f64-heavy ones; keys are documented in `docs/code.md`.
+    """Measure random kernels of about the given sizes, and f64-heavy ones; keys are documented in `docs/keys.md`.
 
     Parameters
     ----------

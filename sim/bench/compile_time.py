@@ -128,7 +128,7 @@ def _process_seconds(*arguments: str | Path, cache: str) -> float:
 
 def run(kernels: Sequence[str] = (), ptxas: Path | None = None, sizes: Sequence[int] = (),
         seed: int = 0, registers: int | None = None, progress: Callable[[str], None] = lambda text: None) -> dict:
-    """Measure; keys are documented in `docs/code.md`.
+    """Measure; keys are documented in `docs/keys.md`.
 
     Parameters
     ----------

@@ -282,7 +282,7 @@ def run(geometry: Geometry | str, size: str = "small", kernels: Sequence[str] = 
         seed: int = 1, jobs: int = 1, progress: Callable[[str], None] = lambda text: None, *,
         json_file: Path | None = None, resume: dict | None = None,
         works: Sequence[tuple[str, Work, Geometry]] = ()) -> dict:
-    """Measure kernels; keys are documented in `docs/contexts.md`.
+    """Measure kernels; keys are documented in `docs/keys.md`.
 
     Parameters
     ----------

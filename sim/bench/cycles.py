@@ -226,7 +226,7 @@ def _sources() -> str:
 
 def run(folder: Path, presets: Sequence[str] = (), kernels: Sequence[str] = (), record: bool = False, jobs: int = 1,
         progress: Callable[[str], None] = lambda text: None) -> dict:
-    """Measure kernels and compare with a recording, or record; keys are documented in `docs/cli.md`.
+    """Measure kernels and compare with a recording, or record; keys are documented in `docs/keys.md`.
 
     What was measured of the same sources before is taken from the cache, so an interrupted run goes on.
 

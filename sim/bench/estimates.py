@@ -134,7 +134,7 @@ def read_result(path: Path) -> dict | None:
 def run(g: Geometry, size: str = "small", kernels: Sequence[str] = (), moments: int = MOMENTS, seed: int = 1,
         jobs: int = 1, progress: Callable[[str], None] = lambda text: None, *, json_file: Path | None = None,
         resume: dict | None = None) -> dict:
-    """Measure kernels; keys are documented in `docs/cli.md`.
+    """Measure kernels; keys are documented in `docs/keys.md`.
 
     Parameters
     ----------

@@ -68,7 +68,7 @@ def measure(g: Geometry, engine: str) -> Speed:
 
 
 def run(g: Geometry, progress: Progress = report) -> dict:
-    """Measure both engines; keys are documented in `docs/cli.md`."""
+    """Measure both engines; keys are documented in `docs/keys.md`."""
     found = {}
     for name in ENGINES:
         progress(f"a thread block of {KERNEL} on {g.name}, engine {name}")

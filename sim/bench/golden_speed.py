@@ -86,7 +86,7 @@ def measure(g: Geometry, name: str, size: str) -> Speed:
 
 
 def run(g: Geometry, size: str = "medium", kernels: Sequence[str] = KERNELS) -> dict:
-    """Measure; keys are documented in `docs/cli.md`."""
+    """Measure; keys are documented in `docs/keys.md`."""
     built = build_seconds(g.warp_size)
     rows = []
     for speed in (measure(g, name, size) for name in kernels):

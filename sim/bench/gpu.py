@@ -113,7 +113,7 @@ def _random(opened: Callable[[], Gpu], count: int, seed: int, progress: Callable
 
 def run(names: Sequence[str] = (), size: str = "small", seed: int = 1, random: int = 0,
         progress: Callable[[str], None] = lambda text: None, opened: Callable[[], Gpu] = open_gpu) -> dict:
-    """Judge kernels; keys are documented in `docs/gpu.md`.
+    """Judge kernels; keys are documented in `docs/keys.md`.
 
     Parameters
     ----------

@@ -158,7 +158,7 @@ def check(g: Geometry) -> None:
 def run(g: Geometry, size: str = "small", pairs: Sequence[Pair] = (), jobs: int = 1,
         progress: Callable[[str], None] = lambda text: None, *, json_file: Path | None = None,
         resume: dict | None = None) -> dict:
-    """Measure pairs; keys are documented in `docs/cli.md`.
+    """Measure pairs; keys are documented in `docs/keys.md`.
 
     Parameters
     ----------

@@ -144,7 +144,7 @@ def measure(g: Geometry, plain_work: Work, work: Work, moments: int,
 
 def run(g: Geometry, size: str = "small", kernels: Sequence[str] = DEFAULT, moments: int = MOMENTS,
         queued: bool = False, progress: Progress = quiet) -> dict:
-    """Measure shipped kernels; keys as in `docs/cli.md`.
+    """Measure shipped kernels; keys as in `docs/keys.md`.
 
     Parameters
     ----------

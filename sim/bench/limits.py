@@ -78,7 +78,7 @@ def failures(result: PreemptionResult) -> list[str]:
 
 def run(g: Geometry, size: str = "small", kernels: Sequence[str] = (),
         progress: Callable[[str], None] = lambda text: None) -> dict:
-    """Measure shipped kernels, all unless some are named, with every mechanism; keys as in `docs/cli.md`."""
+    """Measure shipped kernels, all unless some are named, with every mechanism; keys as in `docs/keys.md`."""
     rows, met = [], True
     for name in kernels or KERNELS:
         progress(name)

@@ -168,7 +168,7 @@ def _compare(workload: Workload, rtl: dict, model: dict) -> dict:
 
 def run(g: Geometry, workloads: int = WORKLOADS, seed: int = 1, kernels: Sequence[str] = (),
         progress: Callable[[str], None] = lambda text: None) -> dict:
-    """Compare the machines; keys are documented in `docs/schedulers.md`.
+    """Compare the machines; keys are documented in `docs/keys.md`.
 
     Parameters
     ----------

@@ -272,7 +272,7 @@ def run(g: Geometry, size: str = "small", kernels: Sequence[str] = (), mechanism
         preemptions: int = PREEMPTIONS, seed: int = 1, jobs: int = 1,
         progress: Callable[[str], None] = lambda text: None, *, json_file: Path | None = None,
         resume: dict | None = None, works: Sequence[tuple[Work, Work]] = ()) -> dict:
-    """Measure kernels with mechanisms; keys are documented in `docs/cli.md`.
+    """Measure kernels with mechanisms; keys are documented in `docs/keys.md`.
 
     Parameters
     ----------

@@ -161,7 +161,7 @@ def run(g: Geometry, size: str = "small", kernels: Sequence[str] = (), mechanism
         moments: int = MOMENTS, seed: int = 1, jobs: int = 1,
         progress: Callable[[str], None] = lambda text: None, shares: Sequence[Fraction] = (), *,
         json_file: Path | None = None, resume: dict | None = None) -> dict:
-    """Measure kernels with mechanisms that wait; keys are documented in `docs/cli.md`.
+    """Measure kernels with mechanisms that wait; keys are documented in `docs/keys.md`.
 
     Parameters
     ----------

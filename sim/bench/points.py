@@ -114,7 +114,7 @@ def run(g: Geometry, size: str = "small", kernels: Sequence[str] = (), mechanism
         intervals: Sequence[int] = (), moments: int = 10, seed: int = 1, jobs: int = 1,
         progress: Callable[[str], None] = lambda text: None, *, json_file: Path | None = None,
         resume: dict | None = None) -> dict:
-    """Measure kernels with their points placed in several ways; keys are documented in `docs/cli.md`.
+    """Measure kernels with their points placed in several ways; keys are documented in `docs/keys.md`.
 
     Parameters
     ----------

@@ -128,7 +128,7 @@ def measure(transport: RtlTransport, name: str, size: str) -> Speed:
 
 def run(g: Geometry, size: str = "small", kernels: Sequence[str] = KERNELS, rounds: int = 3,
         progress: Progress = report) -> dict:
-    """Measure kernels and the idle SM on each simulator in turn; keys are documented in `docs/cli.md`."""
+    """Measure kernels and the idle SM on each simulator in turn; keys are documented in `docs/keys.md`."""
     libraries = simulators(g, progress)
     rows = []
     for name in ("idle", *kernels):

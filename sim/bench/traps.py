@@ -138,7 +138,7 @@ def read_result(path: Path) -> dict | None:
 def run(g: Geometry, size: str = "small", kernels: Sequence[str] = (), mechanism: Mechanism = Mechanism.LIVE_CP,
         moments: int = 5, jobs: int = 1, progress: Callable[[str], None] = lambda text: None, *,
         json_file: Path | None = None, resume: dict | None = None) -> dict:
-    """Measure kernels; keys are documented in `docs/cli.md`.
+    """Measure kernels; keys are documented in `docs/keys.md`.
 
     Parameters
     ----------

@@ -74,7 +74,7 @@ def build_bitstream(geometry: Geometry, out: Path, *, clock_mhz: float = CLOCK_M
     Returns
     -------
     dict
-        Keys are documented in `docs/board.md`.
+        Keys are documented in `docs/keys.md`.
 
     Raises
     ------

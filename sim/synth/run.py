@@ -36,7 +36,7 @@ def run(blocks: Sequence[str], g: Geometry, target: Target, *, seed: int = 1, pl
     Returns
     -------
     dict
-        Keys are documented in `docs/synthesis.md`.
+        Keys are documented in `docs/keys.md`.
 
     Raises
     ------

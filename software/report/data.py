@@ -1,4 +1,4 @@
-"""Facts about kernels as JSON; the keys are documented in `docs/cli.md`."""
+"""Facts about kernels as JSON; the keys are documented in `docs/keys.md`."""
 
 from __future__ import annotations
 

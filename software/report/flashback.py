@@ -1,4 +1,4 @@
-"""Context flashback of a kernel as text and as JSON; the keys are documented in `docs/cli.md`."""
+"""Context flashback of a kernel as text and as JSON; the keys are documented in `docs/keys.md`."""
 
 from __future__ import annotations
 

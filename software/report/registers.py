@@ -32,7 +32,7 @@ def _bits(low: int, width: int) -> str:
 
 
 def as_json() -> dict:
-    """Return the map; keys are documented in `docs/cli.md`."""
+    """Return the map; keys are documented in `docs/keys.md`."""
     return {"bytes": WORD_BYTES + max(register.address for register in device_register_map().values()), "registers": [
         {"path": path, "address": register.address, "access": _access(register), "description": register.description,
          "reset": register.reset, "combine": register.combine.value, "last": register.last, "where": register.where,

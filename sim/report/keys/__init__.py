@@ -6,6 +6,7 @@ import importlib
 from collections.abc import Iterator
 from pathlib import Path
 
+from caesura.hw.arch.geometry import Geometry
 from caesura.software.schema import key_rows
 
 from ..markdown import replace_markdown
@@ -18,10 +19,17 @@ DOCUMENTS = {
     "disasm": (_CODE, "Assembled"), "explain": (_CODE, "Explained"), "explain flashback": (_CODE, "Flashbacks"),
     "run": (_RUN, "Run"), "preempt": (_RUN, "Run"), "synth": (_HARDWARE, "Synthesis"),
     "board build": (_HARDWARE, "BoardBuild"), "board identify": (_HARDWARE, "BoardIdentity"),
-    "bench area": (_HARDWARE, "AreaBench"),
     "registers": (_CODE, "Registers"), "cache": (_CODE, "CacheList"), "cache clean": (_CODE, "CacheCleaned"),
+} | {
+    f"bench {name}": (f"{__name__}.{module}", f"{name.title().replace('-', '')}Bench") for module, names in {
+        "bench_machine": ("devices", "speed", "events", "golden", "limits", "kill", "cycles", "calibrate", "machines",
+                          "deadline"),
+        "bench_preemption": ("mechanisms", "patience", "points", "estimates", "checkpoints", "in-place", "traps",
+                             "contexts"),
+        "bench_code": ("code", "compile", "ctxback", "gpu"), "hardware": ("area",)}.items() for name in names
 }
 """Modules and names of the dataclasses, by command."""
+_ELSEWHERE = {Geometry: "keys as in [geometry.md](geometry.md#keys)"}
 BEGIN, END = "<!-- begin: caesura schema -->", "<!-- end: caesura schema -->"
 
 
@@ -36,7 +44,7 @@ def _tables() -> Iterator[str]:
     for place in dict.fromkeys(DOCUMENTS.values()):
         names = [name for name, its in DOCUMENTS.items() if its == place]
         yield f"### {', '.join(names)}"
-        rows = [("key", "type", "meaning"), ("---", "---", "---"), *key_rows(described(names[0]))]
+        rows = [("key", "type", "meaning"), ("---", "---", "---"), *key_rows(described(names[0]), _ELSEWHERE)]
         yield "\n".join(f"| {path if n < 2 else f'`{path}`'} | {kind} | {meaning} |"
                         for n, (path, kind, meaning) in enumerate(rows))
 

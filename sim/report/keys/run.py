@@ -11,7 +11,7 @@ from caesura.software.driver.launch.switches import Switches
 from caesura.software.job import Verdict
 from caesura.software.schema import MAY_LACK, Name
 
-__all__ = ["Preemption", "Report", "Run"]
+__all__ = ["Preemption", "PreemptionFigures", "Report", "Run"]
 
 
 @dataclass
@@ -89,14 +89,9 @@ class SavedTb:
 
 
 @dataclass
-class Preemption:
-    """A preemption; its cycles are the kernel's own."""
+class PreemptionFigures:
+    """What a preemption took; its cycles are the kernel's own."""
 
-    other: Annotated[str, Name("with"), "what ran meanwhile"]
-    mechanism: Annotated[str, "that was asked for"]
-    scramble: bool
-    gang: bool
-    checkpoints: Annotated[list[Report], "bases before it"]
     at: Annotated[int, "cycle of the request, from the launch"]
     correct: Annotated[bool | None, "verdict on the kernel that ran meanwhile, and those that ran while it was away; "
                                     "null if nothing is expected of it"]
@@ -115,6 +110,17 @@ class Preemption:
     evicted_tbs: Annotated[int, "thread blocks, of any kernel, that had stayed and were written to memory before all "
                                 "were back; 0 unless `preempt.in_place`"]
     evicted_bytes: Annotated[int, "bytes of them"]
+
+
+@dataclass
+class Preemption(PreemptionFigures):
+    """A preemption."""
+
+    other: Annotated[str, Name("with"), "what ran meanwhile"]
+    mechanism: Annotated[str, "that was asked for"]
+    scramble: bool
+    gang: bool
+    checkpoints: Annotated[list[Report], "bases before it"]
     saved_tbs: list[SavedTb]
     preemptions: Annotated[list[Preemption], "of the other kernel"]
     missed: Annotated[list[int], "of the other kernel"]
