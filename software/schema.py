@@ -50,8 +50,14 @@ def _attributes(described: type) -> dict[str, str]:
     for each in reversed(described.__mro__):
         text = inspect.cleandoc(each.__doc__ or "").partition("Attributes\n----------\n")[2]
         for names, meaning in _ENTRY.findall(re.sub("^(?=.)", "    ", text, flags=re.MULTILINE) + "\n"):
-            found |= dict.fromkeys(names.split(", "), " ".join(meaning.split()))
+            found |= dict.fromkeys(names.split(", "), _of_json(" ".join(meaning.split())))
     return found
+
+
+def _of_json(meaning: str) -> str:
+    """Return a sentence of a docstring as a cell of a table about JSON has it."""
+    meaning = re.sub(r"\bNone\b", "null", meaning.replace("``", "`")).removesuffix(".")
+    return meaning[:1].lower() + meaning[1:] if meaning[1:2].islower() else meaning
 
 
 def _keys(described: type) -> Iterator[_Key]:

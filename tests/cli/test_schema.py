@@ -24,8 +24,8 @@ class Inner:
     Attributes
     ----------
     count, most : int
-        How many,
-        and at most.
+        How many, ``0`` or more,
+        None at most.
     """
 
     count: int
@@ -70,8 +70,8 @@ def test_a_schema_refuses_anything_else(change, place):
 def test_rows_name_each_key_once_with_its_meaning():
     assert key_rows(Outer) == [
         ("kind", "`a`, `b`", ""), ("parts", "object of object by name", ""),
-        ("parts.*.count", "integer", "How many, and at most."), ("parts.*.most", "integer or null",
-                                                                 "How many, and at most."),
+        ("parts.*.count", "integer", "how many, `0` or more, null at most"),
+        ("parts.*.most", "integer or null", "how many, `0` or more, null at most"),
         ("parts.*.next", "array of object", "keys as of `parts`"), ("pair", "array of integer, string", ""),
         ("odd name", "number", "a meaning"), ("rest", "anything", "(not always there)")]
 
