@@ -34,9 +34,10 @@ LAYERS = {
         "compiled judge passes routines", "pipeline", "kernel_cache"),
     "caesura.software.driver": (
         "machine", "memory", "launch", "time", "preemption", "queues streams", "core", "address_space reset",
-        "tenant device"),
+        "preempting_device", "tenant device"),
     "caesura.software.driver.machine": (
         "bounds transport", "errors", "wanted display closed_transport time_slices", "lock", "host_interface", "board"),
+    "caesura.software.driver.queues": ("options registers", "packet queued ring", "queue", "queues"),
     "caesura.software.driver.memory": ("regions", "memory", "arrays partition textures constants variables"),
     "caesura.software.driver.launch": (
         "arguments fit tickets descriptor_block switches", "loaded", "context launch events",

@@ -35,7 +35,7 @@ from .memory.textures import Texture
 from .memory.variables import Variable
 from .preemption.anticipation import Anticipation
 from .preemption.estimate import Estimate, TbEstimate
-from .preemption.preemption import PreemptReport, ResumeReport
+from .preemption.reports import PreemptReport, ResumeReport
 from .reset.eviction import Piece, ResetReport, Work
 from .streams import Event, KernelTask, Stream, Task, TaskState
 from .tenant import Tenant

@@ -20,6 +20,7 @@ from .machine.errors import Closed, DriverError, OutOfMemory
 from .machine.wanted import ADDRESS, FLAG, MANY_NAMES, PATH, TEXT, a, checked, many, optional, shown
 from .memory.arrays import DeviceArray
 from .memory.regions import Region
+from .queues.options import QueueOptions
 from .queues.queue import Queue
 from .streams import Stream
 from .time.simulated_time import DEFAULT_CYCLES
@@ -164,8 +165,8 @@ class AddressSpace(LaunchingDevice):
         DriverError
             If the machine has no queue, none is left, or kernel slots that queues use are in use.
         """
-        return self._core.queues.make(self, tuple(kernels), block_threads, shared_bytes, packets, priority,
-                                       capacity)
+        options = QueueOptions(tuple(kernels), block_threads, shared_bytes, packets, priority, capacity)
+        return self._core.queues.make(self, options)
 
     @checked(name=TEXT)
     def stream(self, priority: int = 0, name: str = "") -> Stream:

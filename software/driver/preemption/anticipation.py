@@ -11,7 +11,8 @@ from ..launch.launch import Launch
 from ..time.simulated_time import SimulatedTime
 from .estimate import TbEstimate
 from .preempt_options import check_machine
-from .preemption import Preemption, PreemptReport
+from .preemption import Preemption
+from .reports import PreemptReport
 
 __all__ = ["SETTLED_INSTRUCTIONS", "Anticipation", "Anticipator"]
 

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from caesura.hw.arch.image.context import Capability
 from caesura.hw.arch.way import Way
 
 from ..launch.launcher import Launcher
-from ..launch.loaded import LoadedKernel
 from ..machine.errors import DriverError
 from ..machine.lock import FairLock, whole
 from ..memory.memory import DeviceMemory
 from ..preemption.patience import whole_sm_patience
 from ..time.simulated_time import SimulatedTime
-from .queue import Queue, Queued
+from .options import QueueOptions
+from .queue import Queue
+from .queued import Queued
 
 __all__ = ["Queues"]
 
@@ -51,8 +50,7 @@ class Queues:
         return [queued for queue in self._queues for queued in queue.unfinished()]
 
     @whole
-    def make(self, owner: DeviceMemory, kernels: Sequence[LoadedKernel], block_threads: int, shared_bytes: int,
-             packets: int, priority: int, capacity: int) -> Queue:
+    def make(self, owner: DeviceMemory, options: QueueOptions) -> Queue:
         """Return a queue that nobody has yet; see `Device.queue`."""
         owner.require_open()
         g = self._host.geometry
@@ -65,8 +63,7 @@ class Queues:
                               "kernels instead, or use streams")
         self._take_slots()
         self.preempt_by(self._way)
-        queue = Queue(owner, self._time, number, kernels, block_threads, shared_bytes, packets, priority,
-                      capacity)
+        queue = Queue(owner, self._time, number, options)
         queue.given_back = self._remove
         self._queues.append(queue)
         return queue

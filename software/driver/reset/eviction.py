@@ -34,7 +34,9 @@ from ..machine.errors import CycleLimit, DriverError, KernelFault
 from ..machine.lock import FairLock, whole
 from ..machine.wanted import FLAG, a, checked, many, optional
 from ..memory.memory import DeviceMemory
-from ..queues.queue import Flight, Queue, Queued
+from ..queues.queue import Queue
+from ..queues.queued import Queued
+from ..queues.registers import Flight
 from ..time.simulated_time import DEFAULT_CYCLES
 
 __all__ = ["Piece", "ResetReport", "Work", "kill_bound"]

@@ -125,9 +125,9 @@ class HostilePackets:
     def spoil(self, kind, packet):
         """Write over the packet, its kernel object, its arguments or its signal; return where, and what was done."""
         rng = self.rng
-        ring = self.queue._ring.address + PACKET_BYTES * ((packet.index + self.queue._first) % self.queue._packets)
+        ring = self.queue.ring.place(packet.index)
         arguments = int.from_bytes(self.machine.read_memory(ring + 40, 4), "little")
-        place = {"object": self.queue._object(self.kernel).address, "arguments": arguments,
+        place = {"object": self.queue._objects.of(self.kernel).address, "arguments": arguments,
                  "signal": packet.signal.address}.get(kind, ring)
         old = self.machine.read_memory(place, PACKET_BYTES)
         data = bytearray(old)

@@ -18,7 +18,8 @@ from caesura.hw.arch.way import Way, WayOptions
 from caesura.software import driver
 from caesura.software.compiler import compile_ptx
 from caesura.software.driver import Closed, DriverError
-from caesura.software.driver.queues.queue import Queue, Queued
+from caesura.software.driver.queues.queue import Queue
+from caesura.software.driver.queues.queued import Queued
 from support.programs.shared_counters import HEAD
 
 MEMORY = 1 << 20
@@ -37,7 +38,8 @@ CLASSES = (*(c for c in map(driver.__dict__.get, driver.__all__) if inspect.iscl
            Queue, Queued, driver.Piece)
 OWN = {  # what the driver's parts ask of one another: a program has no reason to, and docs/python.md names none of it
     "AddressSpace": {"__init__"}, "DeviceMemory": {"claim", "clear", "reserve", "require_open"},
-    "Device": {"__init__", "set_host_state"}, "Tenant": {"__init__", "require_open"}, "Module": {"__init__", "__eq__"},
+    "Device": {"__init__", "set_host_state"}, "PreemptingDevice": {"__init__"},
+    "Tenant": {"__init__", "require_open"}, "Module": {"__init__", "__eq__"},
     "DeviceArray": {"__init__", "prepared", "reader", "writer"}, "Kernel": {"__init__"}, "Variable": {"__init__"},
     "LoadedKernel": {"__init__", "apart", "holdings", "parameter_words", "unload"},
     "Launch": {"__init__", "ccb_of", "come_back", "end_away", "go_away", "known_state", "leave_slot", "local_of",
@@ -48,7 +50,7 @@ OWN = {  # what the driver's parts ask of one another: a program has no reason t
     "Stream": {"__init__", "failed", "noticed", "raise_failure", "wait_for"},
     "Work": {"__init__"}, "Piece": {"__init__", "__eq__", "arrange"},
     "Queue": {"__init__", "drop", "enable", "find", "fit_window", "in_flight", "stop", "unfinished", "void"},
-    "Queued": {"__init__", "__eq__", "reads_constants"},
+    "Queued": {"__init__", "__eq__", "reads_constants", "require_reach"},
     "Transport": {*dir(driver.Transport)}, "Mapping": {*dir(dict)}, "_no_init_or_replace_init": {"__init__"},
 }
 """By class: not for programs."""
@@ -120,19 +122,20 @@ MANY_OTHERS = {"kernels": "kernel", "tasks": "task", "after": "queued"}
 
 CALLS = {
     "Device": {
-        "abort": {"launch": "launch"}, "adopt": {"handle": 4096, "image": lambda s: s.kernel.image},
-        "advance": {"cycles": 1},
-        "anticipate": {"launch": "launch", "cycles": 1}, "begin_checkpoint": {"launch": "launch"},
-        "begin_preempt": {"launch": "launch"}, "begin_resume": {"launch": "launch"}, "checkpoint": {"launch": "launch"},
-        "close": {}, "context": {"launch": "launch"}, "describe_warps": {}, "estimate": {"launch": "launch"},
-        "fields": {"path": "status"}, "finish_preempt": {"launch": "launch"}, "finish_resume": {"launch": "launch"},
-        "hasten": {"launch": "launch"}, "host_state": {}, "kill": {"launch": "launch"},
-        "move": {"launch": "launch", "parts": lambda s: [0]}, "peek": {"path": "status"},
-        "preempt": {"launch": "launch"},
-        "preempt_by": {}, "read": {"path": "status"}, "release_slot": {"launch": "launch"},
-        "resident_tbs": {"launch": "launch"}, "resume": {"launch": "launch"}, "run": {"launch": "launch", "cycles": 1},
+        "advance": {"cycles": 1}, "close": {}, "describe_warps": {}, "fields": {"path": "status"}, "host_state": {},
+        "peek": {"path": "status"}, "read": {"path": "status"}, "run": {"launch": "launch", "cycles": 1},
         "tenant": {"memory_bytes": 4096}, "wait": {"launch": "launch"}, "wait_any": {"tasks": lambda s: [s.task]},
         "warps": {}, "work": {}, "write": {"path": "patience", "value": 1},
+    },
+    "PreemptingDevice": {
+        "abort": {"launch": "launch"}, "adopt": {"handle": 4096, "image": lambda s: s.kernel.image},
+        "anticipate": {"launch": "launch", "cycles": 1}, "begin_checkpoint": {"launch": "launch"},
+        "begin_preempt": {"launch": "launch"}, "begin_resume": {"launch": "launch"}, "checkpoint": {"launch": "launch"},
+        "context": {"launch": "launch"}, "estimate": {"launch": "launch"},
+        "finish_preempt": {"launch": "launch"}, "finish_resume": {"launch": "launch"},
+        "hasten": {"launch": "launch"}, "kill": {"launch": "launch"},
+        "move": {"launch": "launch", "parts": lambda s: [0]}, "preempt": {"launch": "launch"}, "preempt_by": {},
+        "release_slot": {"launch": "launch"}, "resident_tbs": {"launch": "launch"}, "resume": {"launch": "launch"},
     },
     "AddressSpace": {
         "array": {"values": lambda s: [1, 2]},
@@ -166,12 +169,13 @@ CALLS = {
     "Queued": {"wait": {}},
 }
 """By class and call: valid arguments, as names of what a scene has, as they are, or made of a scene."""
-SUBJECT = {"Device": "device", "AddressSpace": "device", "DeviceMemory": "device", "DeviceArray": "array",
+SUBJECT = {"Device": "device", "PreemptingDevice": "device", "AddressSpace": "device", "DeviceMemory": "device",
+           "DeviceArray": "array",
            "Kernel": "kernel", "Launch": "launch", "Module": "module", "Variable": "variable", "Stream": "stream",
            "Task": "task", "Event": "event", "Tenant": "tenant", "Work": "work", "Queue": "queue",
            "Queued": "queued"}
 RIGHT = {  # what looks wrong, and is not
-    ("Device.preempt_by", "mechanism", "None"), ("Work.barrier", "queue", "None"),
+    ("PreemptingDevice.preempt_by", "mechanism", "None"), ("Work.barrier", "queue", "None"),
     ("Module.symbol", "dtype", "None"), ("AddressSpace.array", "values", "list"),
     ("DeviceArray.set", "values", "float"),
 }
@@ -244,9 +248,9 @@ def test_options_that_a_call_does_not_have_are_named(name):
     scene = Scene()
     for option in {*WayOptions.__annotations__} - {*OPTIONS[name]} | {"nonsense"}:
         with pytest.raises(DriverError, match=f"{name}: no option '{option}'; there are .*scramble"):
-            getattr(scene.device, name)(**valid(scene, "Device", name), **{option: True})
+            getattr(scene.device, name)(**valid(scene, "PreemptingDevice", name), **{option: True})
     with pytest.raises(DriverError, match=f"{name}: scramble is given beside a Way"):
-        getattr(scene.device, name)(**valid(scene, "Device", name), mechanism=Way(), scramble=False)
+        getattr(scene.device, name)(**valid(scene, "PreemptingDevice", name), mechanism=Way(), scramble=False)
 
 
 def tried(scene, owner, name, parameter, value):
@@ -370,8 +374,8 @@ def test_a_freed_array_is_refused_everywhere():
 AFTER_CLOSE = {  # what a program may still do with what it has
     ("Device", "close"), ("Tenant", "close"), ("Stream", "close"), ("Device", "host_state"), ("Module", "unload"),
     ("Module", "__getitem__"), ("Module", "symbol"), ("DeviceArray", "free"), ("Launch", "peek_progress"),
-    ("Device", "finish_resume"), ("Device", "wait_any"), ("Module", "bind_texture"), ("Stream", "synchronize"),
-    ("Task", "wait"), ("Queue", "launch"), ("Device", "preempt_by"), ("Event", "since"),
+    ("PreemptingDevice", "finish_resume"), ("Device", "wait_any"), ("Module", "bind_texture"),
+    ("Stream", "synchronize"), ("Task", "wait"), ("Queue", "launch"), ("PreemptingDevice", "preempt_by"), ("Event", "since"),
     ("Work", "relaunch"), ("Work", "wait"), ("Queue", "end"),
 }
 

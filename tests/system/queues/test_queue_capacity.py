@@ -114,7 +114,7 @@ def test_a_packet_that_is_none_leaves_the_others_in_flight(backend):
     with Line(backend, 3) as line:
         first = line.put(rounds=400)
         line.put()
-        place = line.queue._ring.address + 64
+        place = line.queue.ring.base + 64
         line.device.transport.write_memory(place, int(PacketType.AGENT).to_bytes(4, "little"))
         with pytest.raises(DriverError, match=r"queue 0 has stopped at packet 1 \(add\): its packet is none"):
             line.queue.wait()

@@ -210,7 +210,7 @@ def test_memory_that_fails_when_it_comes_back(what):
     with Scene("rtl", 1) as scene:
         low, high = away(scene)
         queue = scene.queues[0]
-        place = {"packet": queue._ring.address, "object": queue._object(scene.kernel).address,
+        place = {"packet": queue.ring.base, "object": queue._objects.of(scene.kernel).address,
                  "context": queue._contexts.address}[what]
         scene.device.transport.add_error_range(ErrorRange(place, place + 64))
         scene.until(lambda: high.packet.done)
@@ -298,11 +298,11 @@ def test_a_packet_that_is_spoiled_while_it_waits_for_a_slot_keeps_nobody_off(bac
         queue, memory = scene.queues[2], scene.device.transport
         scene.until(lambda: scene.device.fields("kernel[3].state")["state"] == KernelState.PREEMPTING
                     or scene.queues[0].state is QueueState.PREEMPTED)
-        kept = memory.read_memory(queue._ring.address, 64)
-        memory.write_memory(queue._ring.address, (77).to_bytes(4, "little"))
+        kept = memory.read_memory(queue.ring.base, 64)
+        memory.write_memory(queue.ring.base, (77).to_bytes(4, "little"))
         scene.until(lambda: low.packet.done)
         assert queue.state is QueueState.FAILED and not high.packet.done
-        memory.write_memory(queue._ring.address, kept)
+        memory.write_memory(queue.ring.base, kept)
         queue.enable()
         scene.finish()
 
@@ -327,12 +327,12 @@ def test_a_packet_that_was_written_over_meanwhile(backend):
     with Scene(backend, 1) as scene:
         low, high = away(scene)
         queue, memory = scene.queues[0], scene.device.transport
-        kept = memory.read_memory(queue._ring.address, 64)
-        memory.write_memory(queue._ring.address, int(PacketType.BARRIER_AND).to_bytes(4, "little"))
+        kept = memory.read_memory(queue.ring.base, 64)
+        memory.write_memory(queue.ring.base, int(PacketType.BARRIER_AND).to_bytes(4, "little"))
         scene.until(lambda: high.packet.done)
         with pytest.raises(DriverError, match="its packet is none that a queue takes"):
             queue.wait(max_cycles=LIMIT)
-        memory.write_memory(queue._ring.address, kept)
+        memory.write_memory(queue.ring.base, kept)
         queue.enable()
         scene.finish()
 

@@ -41,8 +41,9 @@ class Tenants:
         other = self.alice.queue([theirs], 16)
         self.theirs = other.launch(theirs, 1, 1, [self.alice.zeros(1, np.uint32)])
         other.wait(max_cycles=20_000)
-        self.aims = {"object": other._object(theirs).address, "code": theirs.address, "constants": theirs.bank.address,
-                     "arguments": theirs.bank.address, "signal": self.theirs.signal.address}
+        self.aims = {"object": other._objects.of(theirs).address, "code": theirs.address,
+                     "constants": theirs.bank.address, "arguments": theirs.bank.address,
+                     "signal": self.theirs.signal.address}
 
     def __enter__(self):
         return self
@@ -65,8 +66,8 @@ class Tenants:
         """Return where the address of something stands that a packet names."""
         origin, offset = PLACES[what]
         if origin is None:
-            return self.queue._ring.address + PACKET_BYTES * (packet.index % self.queue._packets) + offset
-        return self.queue._object(self.kernel).address + offset
+            return self.queue.ring.place(packet.index) + offset
+        return self.queue._objects.of(self.kernel).address + offset
 
 
 @pytest.mark.parametrize("backend", ["golden", "rtl"])
@@ -161,10 +162,10 @@ def test_the_window_is_looked_at_to_the_last_byte():
         number = work.queue.number
         end = work.device.read(f"queue[{number}].system_end")
         named = max(memory.address + memory.size for memory in (
-            work.put().signal, work.queue._object(work.kernel)))
+            work.put().signal, work.queue._objects.of(work.kernel)))
         work.queue.wait(max_cycles=20_000)
         assert work.kernel.address < named <= end
-        for changed, good in ((end, True), (work.queue._object(work.kernel).address + PACKET_BYTES - 1, False)):
+        for changed, good in ((end, True), (work.queue._objects.of(work.kernel).address + PACKET_BYTES - 1, False)):
             work.queue.stop()
             work.device.write(f"queue[{number}].system_end", changed)
             work.put()

@@ -50,7 +50,7 @@ class Signals:
 
     def spoil(self, queue, packet, address, offset=56):
         """Have the packet at an index complete at another address, or name it elsewhere."""
-        place = self.queues[queue]._ring.address + 64 * packet.index + offset
+        place = self.queues[queue].ring.place(packet.index) + offset
         self.device.transport.write_memory(place, address.to_bytes(4, "little"))
 
     def value(self, packet):

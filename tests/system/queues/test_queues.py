@@ -176,7 +176,7 @@ def test_grids_and_blocks_of_any_shape(queues, grid, block):
 def test_a_grid_that_blocks_do_not_divide_is_rounded_up(queues):
     work = queues()
     packet = work.put(blocks=2)
-    place = work.queue._ring.address
+    place = work.queue.ring.base
     work.device.transport.write_memory(place + 12, (33).to_bytes(4, "little"))  # threads of the grid
     packet.wait()
     assert work.counted() == [48]
@@ -229,7 +229,7 @@ def header(kind):
 
 def spoil(work, offset, value, size=4):
     """Write over the packet that comes next."""
-    place = work.queue._ring.address + PACKET_BYTES * (work.number - 1)
+    place = work.queue.ring.base + PACKET_BYTES * (work.number - 1)
     work.device.transport.write_memory(place + offset, int(value).to_bytes(size, "little"))
 
 
@@ -248,7 +248,7 @@ def test_what_is_no_packet_stops_the_queue_and_no_other(queues, offset, value):
         work.queue.wait()
     work.put(work.queues[1]).wait()
     assert work.queue.state is QueueState.FAILED and work.counted() == [0, 0, 48] and not after.done
-    work.device.transport.write_memory(work.queue._ring.address, header(PacketType.BARRIER_AND) + bytes(44))
+    work.device.transport.write_memory(work.queue.ring.base, header(PacketType.BARRIER_AND) + bytes(44))
     work.queue.enable()
     work.queue.wait()
     assert work.counted() == [0, 48, 48] and after.done
@@ -259,7 +259,7 @@ def test_a_kernel_object_that_is_none(queues, offset, value):
     """Another magic; code that is not aligned; more words, registers, constants than a kernel can have."""
     work = queues()
     work.put()
-    place = work.queue._object(work.kernel).address
+    place = work.queue._objects.of(work.kernel).address
     kept = work.device.transport.read_memory(place + offset, 4)
     work.device.transport.write_memory(place + offset, value.to_bytes(4, "little"))
     with pytest.raises(DriverError, match="its kernel object is none"):
@@ -282,10 +282,10 @@ def test_signals_that_are_not_aligned(queues):
     barrier = work.queues[1].barrier([packet])
     memory = work.device.transport
     for queue, offset, signal in ((work.queue, 56, packet.signal.address), (work.queues[1], 8, packet.signal.address)):
-        memory.write_memory(queue._ring.address + offset, (signal + 8).to_bytes(4, "little"))
+        memory.write_memory(queue.ring.base + offset, (signal + 8).to_bytes(4, "little"))
         with pytest.raises(DriverError, match="its packet is none that a queue takes"):
             queue.wait()
-        memory.write_memory(queue._ring.address + offset, signal.to_bytes(4, "little"))
+        memory.write_memory(queue.ring.base + offset, signal.to_bytes(4, "little"))
     assert work.counted() == [0] and not barrier.done
     for queue in work.queues:
         queue.enable()
@@ -324,7 +324,7 @@ def test_memory_that_fails(queues, what):
     if work.device.transport.name == "golden":
         pytest.skip("the golden model's memory never fails")
     work.put()
-    place = {"packet": work.queue._ring.address, "object": work.queue._object(work.kernel).address}[what]
+    place = {"packet": work.queue.ring.base, "object": work.queue._objects.of(work.kernel).address}[what]
     work.device.transport.add_error_range(ErrorRange(place, place + 64))
     with pytest.raises(DriverError, match="the memory answered with an error"):
         work.queue.wait()
@@ -359,7 +359,7 @@ def test_a_packet_that_is_written_late(queues):
     work.put(work.queues[1]).wait()
     work.device.advance(500)
     assert work.queue.state is QueueState.WAITING and not packet.done
-    work.device.transport.write_memory(work.queue._ring.address, header(PacketType.DISPATCH))
+    work.device.transport.write_memory(work.queue.ring.base, header(PacketType.DISPATCH))
     packet.wait()
     assert work.counted() == [48, 48]
 

@@ -236,7 +236,7 @@ def test_a_completion_signal_wakes_those_that_wait(backend):
         device.write(f"queue[{queue.number}].system_end", signal.address + SIGNAL_BYTES)
         queue.stop()
         queue.launch(loaded["producer"], 2, 8, [other, 128, 400])
-        device.transport.write_memory(queue._ring.address + 14 * 4, int(signal.address).to_bytes(4, "little"))
+        device.transport.write_memory(queue.ring.base + 14 * 4, int(signal.address).to_bytes(4, "little"))
         consumer = loaded["consumer"](6, 16, [signal.address + SIGNAL_VALUE, out, 0])
         device.advance(4000)
         assert consumer.progress[0] == 0 and device.read("kernel[0].away") != 0
