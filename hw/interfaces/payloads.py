@@ -31,7 +31,8 @@ from ..arch.geometry import (
     WORD_BYTES,
     Geometry,
 )
-from ..arch.isa.opcodes import LIVE_BITS, AluOp, Size, Space, Unit
+from ..arch.isa.liveness import LIVE_BITS
+from ..arch.isa.opcodes import AluOp, Size, Space, Unit
 
 __all__ = ["below", "decoded", "issue", "uniform_op", "memory_op", "lane_op", "register_write",
            "uniform_write", "predicate_write", "fault_report", "FAULT_SOURCES", "fault_reports",

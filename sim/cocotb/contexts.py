@@ -18,7 +18,7 @@ from caesura.hw.arch.image.encodings import Encoding, encode, encoded_words, in_
 from caesura.hw.arch.image.image_reader import BadImage, ImageReader
 from caesura.hw.arch.image.image_writer import record_words
 from caesura.hw.arch.image.tb_history import RegisterHistory
-from caesura.hw.arch.isa.opcodes import ALL_LIVE, saved_by
+from caesura.hw.arch.isa.liveness import ALL_LIVE, saved_by
 
 from .core_state import CoreState, Kernel, Warp
 

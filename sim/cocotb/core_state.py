@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from caesura.hw.arch.geometry import PC_BITS, PC_NONE, PREDICATES, SEGMENT_BYTES, UNIFORMS, Geometry
 from caesura.hw.arch.image.context import area_bound
-from caesura.hw.arch.isa.opcodes import LIVE_BITS
+from caesura.hw.arch.isa.liveness import LIVE_BITS
 
 __all__ = ["Block", "CoreState", "Kernel", "Warp"]
 

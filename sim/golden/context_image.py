@@ -12,7 +12,7 @@ from caesura.hw.arch.image.context import CCB_ENTRY, Capability, Mechanism, Stat
 from caesura.hw.arch.image.encodings import row_words
 from caesura.hw.arch.image.image_reader import BadImage, ImageReader, WarpRecord
 from caesura.hw.arch.image.image_writer import record_words
-from caesura.hw.arch.isa.opcodes import ALL_LIVE, Saved, liveness_vector, saved_by
+from caesura.hw.arch.isa.liveness import ALL_LIVE, Saved, liveness_vector, saved_by
 
 from .state.kernel import Kernel
 from .state.lanes import lanes_of

@@ -24,7 +24,7 @@ import numpy as np
 
 from caesura.hw.arch.geometry import PRESETS
 from caesura.hw.arch.image.context import Capability, Mechanism
-from caesura.hw.arch.isa.opcodes import Format
+from caesura.hw.arch.isa.formats import Format
 from caesura.hw.arch.isa.words import decode
 from caesura.hw.arch.waiting import UNLIMITED
 from caesura.hw.arch.way import Way

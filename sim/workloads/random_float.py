@@ -7,7 +7,8 @@ from collections.abc import Callable
 
 import numpy as np
 
-from caesura.hw.arch.isa.opcodes import OPCODES, Format
+from caesura.hw.arch.isa.formats import Format
+from caesura.hw.arch.isa.opcodes import OPCODES
 
 __all__ = ["IMMEDIATES", "words", "statement"]
 

@@ -24,7 +24,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 from caesura.hw.arch.geometry import Geometry
-from caesura.hw.arch.isa.opcodes import ALL_LIVE, Special
+from caesura.hw.arch.isa.liveness import ALL_LIVE
+from caesura.hw.arch.isa.opcodes import Special
 from caesura.software.compiler import KernelImage, Parameter
 
 from . import random_float

@@ -13,7 +13,7 @@ from rich.console import Console
 
 from caesura.cli import main
 from caesura.hw.arch.geometry import PRESETS
-from caesura.hw.arch.isa.opcodes import liveness_vector, saved_by
+from caesura.hw.arch.isa.liveness import liveness_vector, saved_by
 from caesura.hw.arch.isa.words import decode
 from caesura.sim.scenario import Work
 from caesura.sim.workloads.random_ptx import RandomKernel

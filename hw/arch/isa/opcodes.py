@@ -2,14 +2,8 @@
 derive.
 
 A word has 64 bits: a 10-bit opcode in bits 63..54 and a 54-bit payload (Lin et al. IV-A), so that a
-preemption point carries a whole liveness vector.
-
-Liveness vector
----------------
-What a point saves. Vector registers have their bits from 0 up, `LIVE_REST` stands for it and all
-above. Predicates have theirs from `LIVE_BITS` - 1 down, uniform registers from below those down:
-P0, ... P6, U0, ... U31. A bit below the number of vector registers that the kernel has is a vector
-register's; a predicate or uniform register that would have had it is always saved.
+preemption point carries a whole liveness vector (`hw.arch.isa.liveness`). Payloads are laid out in
+`hw.arch.isa.formats`.
 
 Opcode map
 ----------
@@ -38,12 +32,11 @@ Source: Lin et al. IV-A; why it is as it is: docs/architecture.md, Decisions.
 
 from __future__ import annotations
 
-import enum
 import re
-from collections.abc import Iterable
 from dataclasses import dataclass
 
-from ..geometry import PC_BITS, PREDICATES, UNIFORMS
+from .alu_rows import ALU_ROWS
+from .formats import FIELDS, Format
 from .operations import (
     UNIFORM_SPECIALS,
     VOLATILE_SPECIALS,
@@ -58,16 +51,12 @@ from .operations import (
     Unit,
 )
 
-__all__ = ["AluOp", "F64Op", "SfuOp", "ExchangeOp", "AtomicOp", "Space", "Size", "Special",
-           "Format", "Unit", "Opcode", "FIELDS", "OPCODES", "BY_NAME", "BY_CODE", "PT", "LIVE_BITS",
-           "LIVE_REST", "ALL_LIVE", "UNWATCH_CODE", "VECTOR_WORDS", "WATCH_SIZE", "YIELD_BIT",
-           "UNIFORM_SPECIALS", "VOLATILE_SPECIALS", "Saved",
-           "liveness_vector", "saved_by"]
+__all__ = ["AluOp", "F64Op", "SfuOp", "ExchangeOp", "AtomicOp", "Space", "Size", "Special", "Unit",
+           "Opcode", "OPCODES", "BY_NAME", "BY_CODE", "PT", "UNWATCH_CODE", "VECTOR_WORDS",
+           "WATCH_SIZE", "YIELD_BIT", "UNIFORM_SPECIALS", "VOLATILE_SPECIALS"]
 
 PT = 7
 """Predicate number that always reads true and ignores writes."""
-LIVE_BITS = 54
-"""Bits of a liveness vector."""
 WATCH_SIZE = 7
 """Bits 2..0 of the opcode of a global load that watches what it reads."""
 UNWATCH_CODE = 0x188
@@ -76,50 +65,6 @@ YIELD_BIT = 5
 """Bit of the opcode that tells ``bar.yield`` from ``bar.pp``."""
 VECTOR_WORDS = 4
 """Instruction words of a trap vector, a power of two."""
-ALL_LIVE = (1 << LIVE_BITS) - 1
-"""The liveness vector that saves everything."""
-LIVE_REST = LIVE_BITS - 1
-"""Bit of a liveness vector that stands for every vector register from this number up, in a kernel
-that has one."""
-
-
-class Format(enum.Enum):
-    """Payload layout; the fields are in `FIELDS`."""
-
-    R = "register"
-    I = "immediate"  # noqa: E741 - the field's usual name
-    M = "memory"
-    A = "atomic"
-    B = "branch"
-    G = "guard only"
-    C = "call"
-    L = "liveness"
-
-
-_GUARD = {"guard": (50, 3), "guard_not": (53, 1)}
-
-FIELDS: dict[Format, dict[str, tuple[int, int]]] = {
-    Format.R: _GUARD | {"d": (44, 6), "a": (38, 6), "b": (32, 6), "c": (26, 6),
-                        "pa": (22, 3), "pa_not": (25, 1), "pb": (18, 3),
-                        "pb_not": (21, 1), "pd": (15, 3), "b_uniform": (14, 1)},
-    Format.I: _GUARD | {"d": (44, 6), "pd": (44, 3), "a": (38, 6),
-                        "pa": (34, 3), "pa_not": (37, 1), "imm": (0, 32)},
-    Format.M: _GUARD | {"d": (44, 6), "a": (38, 6), "base_uniform": (33, 1),
-                        "no_base": (32, 1), "imm": (0, 32)},
-    Format.A: _GUARD | {"d": (44, 6), "a": (38, 6), "b": (32, 6),
-                        "c": (26, 6), "base_uniform": (25, 1),
-                        "no_base": (24, 1), "imm": (0, 24)},
-    Format.B: _GUARD | {"target": (PC_BITS, PC_BITS), "reconv": (0, PC_BITS)},
-    Format.G: dict(_GUARD), Format.C: {"d": (44, 6), "a": (38, 6), "target": (0, PC_BITS)},
-    Format.L: {"live": (0, LIVE_BITS)},
-}
-"""Field name to (lowest payload bit, width) for each format.
-
-`b_uniform`: operand b is uniform register b. `base_uniform`: the address is U[a] + imm (`no_base`
-must be 0). The 24-bit `imm` of an atomic is signed.
-"""
-
-
 @dataclass(frozen=True)
 class Opcode:
     """One row of the instruction table.
@@ -191,134 +136,12 @@ class Opcode:
         return self.format is Format.A
 
 
-_ALU_ROWS: tuple[tuple[AluOp, str, str, str, str], ...] = (
-    # operation, mnemonic, operands of the register form, of the immediate form ("" = none),
-    # semantics
-    (AluOp.MOV, "mov", "d b", "d imm", "d = b"),
-    (AluOp.IADD, "iadd", "d a b", "d a imm", "d = a + b"),
-    (AluOp.ISUB, "isub", "d a b", "d a imm", "d = a - b"),
-    (AluOp.IRSUB, "irsub", "d a b", "d a imm", "d = b - a"),
-    (AluOp.IADDC, "iaddc", "d pd a b pa", "", "{pd, d} = a + b + pa"),
-    (AluOp.ISUBC, "isubc", "d pd a b pa", "",
-     "{pd, d} = a + ~b + pa; pd is carry, that is, no borrow"),
-    (AluOp.IMUL_LO, "imul.lo", "d a b", "d a imm", "d = low half of a * b"),
-    (AluOp.IMUL_HI_S, "imul.hi.s", "d a b", "d a imm", "d = high half of the signed product a * b"),
-    (AluOp.IMUL_HI_U, "imul.hi.u", "d a b", "d a imm",
-     "d = high half of the unsigned product a * b"),
-    (AluOp.IMAD_LO, "imad.lo", "d a b c", "", "d = low half of a * b, plus c"),
-    (AluOp.AND, "and", "d a b", "d a imm", "d = a & b"),
-    (AluOp.OR, "or", "d a b", "d a imm", "d = a | b"),
-    (AluOp.XOR, "xor", "d a b", "d a imm", "d = a ^ b"),
-    (AluOp.NOT, "not", "d b", "", "d = ~b"),
-    (AluOp.SHL, "shl", "d a b", "d a imm", "d = a << b, 0 if b (unsigned) is above 31"),
-    (AluOp.SHR_U, "shr.u", "d a b", "d a imm", "d = a >> b, 0 if b (unsigned) is above 31"),
-    (AluOp.SHR_S, "shr.s", "d a b", "d a imm",
-     "d = signed a >> b, all sign bits if b (unsigned) is above 31"),
-    (AluOp.SHF_L, "shf.l", "d a b c", "", "d = high word of {b, a} << (c mod 32)"),
-    (AluOp.SHF_R, "shf.r", "d a b c", "", "d = low word of {b, a} >> (c mod 32)"),
-    (AluOp.IMIN_S, "imin.s", "d a b", "d a imm", "d = signed minimum of a and b"),
-    (AluOp.IMIN_U, "imin.u", "d a b", "d a imm", "d = unsigned minimum of a and b"),
-    (AluOp.IMAX_S, "imax.s", "d a b", "d a imm", "d = signed maximum of a and b"),
-    (AluOp.IMAX_U, "imax.u", "d a b", "d a imm", "d = unsigned maximum of a and b"),
-    (AluOp.IABS, "iabs", "d b", "", "d = b < 0 ? -b : b (signed, modulo 2**32)"),
-    (AluOp.SEXT_8, "sext.8", "d b", "", "d = bits 7..0 of b, sign-extended"),
-    (AluOp.SEXT_16, "sext.16", "d b", "", "d = bits 15..0 of b, sign-extended"),
-    (AluOp.BREV, "brev", "d b", "", "d = b with its bits in reverse order"),
-    (AluOp.BFE_U, "bfe.u", "d a b", "d a imm",
-     "d = field of a: b[15:8] bits from bit b[7:0] up, zeros above; bits of a above 31 are zero"),
-    (AluOp.BFE_S, "bfe.s", "d a b", "d a imm",
-     "d = field of a as bfe.u, sign-extended from its highest bit (bit 31 if it ends above); "
-     "0 if it is empty"),
-    (AluOp.BFI, "bfi", "d a b c", "",
-     "d = c with b[15:8] bits from bit b[7:0] up replaced by the low bits of a"),
-    (AluOp.PRMT, "prmt", "d a b c", "",
-     "byte i of d = byte c[4i+2:4i] of {b, a}, or eight copies of its highest bit if c[4i+3]"),
-    (AluOp.CLZ, "clz", "d b", "", "d = leading zeros of b, 0 to 32"),
-    (AluOp.POPC, "popc", "d b", "", "d = ones of b"),
-    (AluOp.BALLOT, "ballot", "d pa", "",
-     "d = a bit a lane: those that execute the instruction and whose pa holds"),
-    (AluOp.SEL, "sel", "d a b pa", "d a imm pa", "d = pa ? a : b"),
-    (AluOp.SETP_EQ, "setp.eq", "pd a b", "pd a imm", "pd = a == b"),
-    (AluOp.SETP_NE, "setp.ne", "pd a b", "pd a imm", "pd = a != b"),
-    (AluOp.SETP_LT_S, "setp.lt.s", "pd a b", "pd a imm", "pd = signed a < b"),
-    (AluOp.SETP_LE_S, "setp.le.s", "pd a b", "pd a imm", "pd = signed a <= b"),
-    (AluOp.SETP_GT_S, "setp.gt.s", "pd a b", "pd a imm", "pd = signed a > b"),
-    (AluOp.SETP_GE_S, "setp.ge.s", "pd a b", "pd a imm", "pd = signed a >= b"),
-    (AluOp.SETP_LT_U, "setp.lt.u", "pd a b", "pd a imm", "pd = unsigned a < b"),
-    (AluOp.SETP_LE_U, "setp.le.u", "pd a b", "pd a imm", "pd = unsigned a <= b"),
-    (AluOp.SETP_GT_U, "setp.gt.u", "pd a b", "pd a imm", "pd = unsigned a > b"),
-    (AluOp.SETP_GE_U, "setp.ge.u", "pd a b", "pd a imm", "pd = unsigned a >= b"),
-    (AluOp.S2R, "s2r", "", "d sreg", "d = special register"),
-    (AluOp.PAND, "pand", "pd pa pb", "", "pd = pa & pb"),
-    (AluOp.POR, "por", "pd pa pb", "", "pd = pa | pb"),
-    (AluOp.PXOR, "pxor", "pd pa pb", "", "pd = pa ^ pb"),
-    (AluOp.FADD_RN, "fadd.rn", "d a b", "d a imm", "d = a + b"),
-    (AluOp.FADD_RZ, "fadd.rz", "d a b", "d a imm", "d = a + b"),
-    (AluOp.FADD_RM, "fadd.rm", "d a b", "d a imm", "d = a + b"),
-    (AluOp.FADD_RP, "fadd.rp", "d a b", "d a imm", "d = a + b"),
-    (AluOp.FSUB_RN, "fsub.rn", "d a b", "d a imm", "d = a - b"),
-    (AluOp.FSUB_RZ, "fsub.rz", "d a b", "d a imm", "d = a - b"),
-    (AluOp.FSUB_RM, "fsub.rm", "d a b", "d a imm", "d = a - b"),
-    (AluOp.FSUB_RP, "fsub.rp", "d a b", "d a imm", "d = a - b"),
-    (AluOp.FMUL_RN, "fmul.rn", "d a b", "d a imm", "d = a * b"),
-    (AluOp.FMUL_RZ, "fmul.rz", "d a b", "d a imm", "d = a * b"),
-    (AluOp.FMUL_RM, "fmul.rm", "d a b", "d a imm", "d = a * b"),
-    (AluOp.FMUL_RP, "fmul.rp", "d a b", "d a imm", "d = a * b"),
-    (AluOp.FFMA_RN, "ffma.rn", "d a b c", "", "d = a * b + c, rounded once"),
-    (AluOp.FFMA_RZ, "ffma.rz", "d a b c", "", "d = a * b + c, rounded once"),
-    (AluOp.FFMA_RM, "ffma.rm", "d a b c", "", "d = a * b + c, rounded once"),
-    (AluOp.FFMA_RP, "ffma.rp", "d a b c", "", "d = a * b + c, rounded once"),
-    (AluOp.FSETP_EQ, "fsetp.eq", "pd a b", "pd a imm", "pd = a == b; false if one is a NaN"),
-    (AluOp.FSETP_NE, "fsetp.ne", "pd a b", "pd a imm", "pd = a != b, both numbers"),
-    (AluOp.FSETP_LT, "fsetp.lt", "pd a b", "pd a imm", "pd = a < b; false if one is a NaN"),
-    (AluOp.FSETP_LE, "fsetp.le", "pd a b", "pd a imm", "pd = a <= b; false if one is a NaN"),
-    (AluOp.FSETP_GT, "fsetp.gt", "pd a b", "pd a imm", "pd = a > b; false if one is a NaN"),
-    (AluOp.FSETP_GE, "fsetp.ge", "pd a b", "pd a imm", "pd = a >= b; false if one is a NaN"),
-    (AluOp.FSETP_EQU, "fsetp.equ", "pd a b", "pd a imm", "pd = a == b; true if one is a NaN"),
-    (AluOp.FSETP_NEU, "fsetp.neu", "pd a b", "pd a imm", "pd = a != b; true if one is a NaN"),
-    (AluOp.FSETP_LTU, "fsetp.ltu", "pd a b", "pd a imm", "pd = a < b; true if one is a NaN"),
-    (AluOp.FSETP_LEU, "fsetp.leu", "pd a b", "pd a imm", "pd = a <= b; true if one is a NaN"),
-    (AluOp.FSETP_GTU, "fsetp.gtu", "pd a b", "pd a imm", "pd = a > b; true if one is a NaN"),
-    (AluOp.FSETP_GEU, "fsetp.geu", "pd a b", "pd a imm", "pd = a >= b; true if one is a NaN"),
-    (AluOp.FSETP_NUM, "fsetp.num", "pd a b", "", "pd = neither is a NaN"),
-    (AluOp.FSETP_NAN, "fsetp.nan", "pd a b", "", "pd = one is a NaN"),
-    (AluOp.FMIN, "fmin", "d a b", "d a imm",
-     "d = minimum of a and b; of a NaN and a number the number; -0 < +0"),
-    (AluOp.FMAX, "fmax", "d a b", "d a imm",
-     "d = maximum of a and b; of a NaN and a number the number; -0 < +0"),
-    (AluOp.FNEG, "fneg", "d b", "", "d = b with its sign inverted"),
-    (AluOp.FABS, "fabs", "d b", "", "d = b with its sign cleared"),
-    (AluOp.FSAT, "fsat", "d b", "", "d = b clamped to 0 .. 1, a NaN to +0"),
-    (AluOp.FFTZ, "fftz", "d b", "", "d = b, a subnormal as zero of its sign"),
-    (AluOp.F2I_S_RN, "f2i.s.rn", "d b", "", "d = f32 b as signed integer, clamped, a NaN as 0"),
-    (AluOp.F2I_S_RZ, "f2i.s.rz", "d b", "", "d = f32 b as signed integer, clamped, a NaN as 0"),
-    (AluOp.F2I_S_RM, "f2i.s.rm", "d b", "", "d = f32 b as signed integer, clamped, a NaN as 0"),
-    (AluOp.F2I_S_RP, "f2i.s.rp", "d b", "", "d = f32 b as signed integer, clamped, a NaN as 0"),
-    (AluOp.F2I_U_RN, "f2i.u.rn", "d b", "", "d = f32 b as unsigned integer, clamped, a NaN as 0"),
-    (AluOp.F2I_U_RZ, "f2i.u.rz", "d b", "", "d = f32 b as unsigned integer, clamped, a NaN as 0"),
-    (AluOp.F2I_U_RM, "f2i.u.rm", "d b", "", "d = f32 b as unsigned integer, clamped, a NaN as 0"),
-    (AluOp.F2I_U_RP, "f2i.u.rp", "d b", "", "d = f32 b as unsigned integer, clamped, a NaN as 0"),
-    (AluOp.I2F_S_RN, "i2f.s.rn", "d b", "", "d = signed integer b as f32"),
-    (AluOp.I2F_S_RZ, "i2f.s.rz", "d b", "", "d = signed integer b as f32"),
-    (AluOp.I2F_S_RM, "i2f.s.rm", "d b", "", "d = signed integer b as f32"),
-    (AluOp.I2F_S_RP, "i2f.s.rp", "d b", "", "d = signed integer b as f32"),
-    (AluOp.I2F_U_RN, "i2f.u.rn", "d b", "", "d = unsigned integer b as f32"),
-    (AluOp.I2F_U_RZ, "i2f.u.rz", "d b", "", "d = unsigned integer b as f32"),
-    (AluOp.I2F_U_RM, "i2f.u.rm", "d b", "", "d = unsigned integer b as f32"),
-    (AluOp.I2F_U_RP, "i2f.u.rp", "d b", "", "d = unsigned integer b as f32"),
-    (AluOp.FRND_RN, "frnd.rn", "d b", "", "d = f32 b rounded to an integral value"),
-    (AluOp.FRND_RZ, "frnd.rz", "d b", "", "d = f32 b rounded to an integral value"),
-    (AluOp.FRND_RM, "frnd.rm", "d b", "", "d = f32 b rounded to an integral value"),
-    (AluOp.FRND_RP, "frnd.rp", "d b", "", "d = f32 b rounded to an integral value"),
-)
-
-
 def _with_immediate(semantics: str) -> str:
     return re.sub(r"\bb\b", "imm", semantics)
 
 
 def _alu_opcodes():
-    for op, name, register, immediate, semantics in _ALU_ROWS:
+    for op, name, register, immediate, semantics in ALU_ROWS:
         if register:
             yield Opcode(name, int(op), Format.R, Unit.ALU,
                          tuple(register.split()), semantics, alu=op)
@@ -427,7 +250,7 @@ _PARAMETER_WORD = "d = parameter word at byte offset imm (a multiple of 4)"
 
 
 def _uniform_opcodes():
-    rows = {row[0]: row for row in _ALU_ROWS}
+    rows = {row[0]: row for row in ALU_ROWS}
     for number, op in enumerate(_UNIFORM_OPS):
         _, name, register, immediate, semantics = rows[op]
         for form, operands in ((Format.R, register), (Format.I, immediate)):
@@ -520,48 +343,3 @@ OPCODES: tuple[Opcode, ...] = (*_alu_opcodes(), *_memory_opcodes(),
 BY_NAME: dict[str, Opcode] = {op.name: op for op in OPCODES}
 BY_CODE: dict[int, Opcode] = {op.code: op for op in OPCODES}
 assert len(BY_NAME) == len(BY_CODE) == len(OPCODES)
-
-
-@dataclass(frozen=True)
-class Saved:
-    """What a liveness vector saves, each in ascending order.
-
-    Attributes
-    ----------
-    registers, predicates, uniforms : tuple of int
-        Of vector registers only those that the kernel has.
-    """
-
-    registers: tuple[int, ...]
-    predicates: tuple[int, ...]
-    uniforms: tuple[int, ...]
-
-
-def liveness_vector(registers: Iterable[int], predicates: Iterable[int] = (),
-                    uniforms: Iterable[int] = (), allocated: int = 0) -> int:
-    """Return the 54-bit vector that saves at least these.
-
-    Parameters
-    ----------
-    registers, predicates, uniforms : iterable of int
-    allocated : int
-        Vector registers that the kernel has; without, a predicate or uniform register may save a
-        vector register as well.
-    """
-    vector = 0
-    for register in registers:
-        vector |= 1 << min(register, LIVE_REST)
-    for scalar in (*predicates, *(PREDICATES + uniform for uniform in uniforms)):
-        bit = LIVE_BITS - 1 - scalar
-        if bit >= allocated:
-            vector |= 1 << bit
-    return vector
-
-
-def saved_by(vector: int, allocated: int) -> Saved:
-    """Return what `vector` saves in a warp with `allocated` vector registers."""
-    bits = vector | (1 << allocated) - 1
-    scalars = [n for n in range(PREDICATES + UNIFORMS) if bits >> LIVE_BITS - 1 - n & 1]
-    return Saved(tuple(r for r in range(allocated) if vector >> min(r, LIVE_REST) & 1),
-                 tuple(n for n in scalars if n < PREDICATES),
-                 tuple(n - PREDICATES for n in scalars if n >= PREDICATES))

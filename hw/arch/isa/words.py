@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from ..geometry import UNIFORMS
-from .opcodes import BY_CODE, BY_NAME, FIELDS, PT, Format, Opcode
+from .formats import FIELDS, Format
+from .opcodes import BY_CODE, BY_NAME, PT, Opcode
 
 __all__ = ["Instruction", "encode", "decode"]
 

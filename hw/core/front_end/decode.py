@@ -8,18 +8,9 @@ from amaranth.lib.wiring import In, Out
 from amaranth.utils import exact_log2
 
 from ...arch.geometry import INSTRUCTION_BYTES, UNIFORMS
-from ...arch.isa.opcodes import (
-    FIELDS,
-    LIVE_BITS,
-    OPCODES,
-    PT,
-    AluOp,
-    Format,
-    Opcode,
-    Size,
-    Space,
-    Unit,
-)
+from ...arch.isa.formats import FIELDS, Format
+from ...arch.isa.liveness import LIVE_BITS
+from ...arch.isa.opcodes import OPCODES, PT, AluOp, Opcode, Size, Space, Unit
 from ...interfaces import payloads as payload
 
 __all__ = ["Decoder", "OPCODE_BITS"]

@@ -16,7 +16,8 @@ from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
 from ...arch.geometry import PC_BITS, PC_NONE, Geometry
-from ...arch.isa.opcodes import BY_NAME, LIVE_BITS
+from ...arch.isa.liveness import LIVE_BITS
+from ...arch.isa.opcodes import BY_NAME
 from ...interfaces import payloads as payload
 from ...interfaces.observation import cache_lookup
 from ...lib.bits import spread

@@ -9,7 +9,8 @@ from amaranth.lib.wiring import In, Out
 
 from ...arch.faults import Fault
 from ...arch.geometry import BARRIERS, PC_BITS, PC_NONE, PREDICATES, UNIFORMS, Geometry
-from ...arch.isa.opcodes import LIVE_BITS, UNWATCH_CODE, VECTOR_WORDS, YIELD_BIT, Unit
+from ...arch.isa.liveness import LIVE_BITS
+from ...arch.isa.opcodes import UNWATCH_CODE, VECTOR_WORDS, YIELD_BIT, Unit
 from ...interfaces import payloads as payload
 from ...interfaces.core_ports import PredicatePort
 from ...interfaces.port import Port

@@ -8,7 +8,7 @@ from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
 from ...arch.geometry import BARRIERS, Geometry
-from ...arch.isa.opcodes import LIVE_BITS
+from ...arch.isa.liveness import LIVE_BITS
 from ...interfaces import payloads as payload
 from ...lib.bits import one_hot, select, spread
 from .barriers import BARRIER_PLANES

@@ -11,7 +11,7 @@ from amaranth.utils import exact_log2
 from ...arch.geometry import MAX_REGISTERS, PREDICATES, UNIFORMS, Geometry
 from ...arch.image.context import STACK_WORDS, WARP_HEADER
 from ...arch.image.encodings import CODE_BITS, SMALLEST_GROUP, Encoding
-from ...arch.isa.opcodes import LIVE_BITS, LIVE_REST
+from ...arch.isa.liveness import LIVE_BITS, LIVE_REST
 from ...interfaces.payloads import below, physical, register_flags, rows_per_line, warp_init
 from ...interfaces.port import Port
 from ...interfaces.staying import staying_warp

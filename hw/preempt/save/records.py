@@ -33,7 +33,7 @@ from ...arch.image.context import (
     lacks,
     place_of,
 )
-from ...arch.isa.opcodes import LIVE_BITS, LIVE_REST
+from ...arch.isa.liveness import LIVE_BITS, LIVE_REST
 from ...interfaces.payloads import below, rows_per_line
 from ...interfaces.port import Port
 from ...interfaces.preemption import resident_tb

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from caesura.hw.arch.isa.opcodes import Format
+from caesura.hw.arch.isa.formats import Format
 from caesura.hw.arch.isa.words import Instruction
 
 from ..state.tags import TAG, WarpTags

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from caesura.hw.arch.isa.opcodes import AluOp, ExchangeOp, Format, Unit
+from caesura.hw.arch.isa.formats import Format
+from caesura.hw.arch.isa.opcodes import AluOp, ExchangeOp, Unit
 from caesura.hw.arch.isa.words import Instruction
 
 from ..semantics.operation import Kind, Operation

@@ -10,7 +10,8 @@ from collections.abc import Callable
 
 import numpy as np
 
-from caesura.hw.arch.isa.opcodes import PT, Format
+from caesura.hw.arch.isa.formats import Format
+from caesura.hw.arch.isa.opcodes import PT
 from caesura.hw.arch.isa.words import Instruction
 
 from ..state.thread_block import Warp

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from caesura.hw.arch.isa.opcodes import Format
+from caesura.hw.arch.isa.formats import Format
 from caesura.hw.arch.isa.words import Instruction
 
 from ..state.kernel import Kernel

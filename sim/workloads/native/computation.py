@@ -2,17 +2,8 @@
 
 from __future__ import annotations
 
-from caesura.hw.arch.isa.opcodes import (
-    OPCODES,
-    PT,
-    UNIFORM_SPECIALS,
-    VOLATILE_SPECIALS,
-    AluOp,
-    Format,
-    Space,
-    Special,
-    Unit,
-)
+from caesura.hw.arch.isa.formats import Format
+from caesura.hw.arch.isa.opcodes import OPCODES, PT, UNIFORM_SPECIALS, VOLATILE_SPECIALS, AluOp, Space, Special, Unit
 from caesura.sim.workloads import random_float
 
 from . import doubles

@@ -8,7 +8,8 @@ and uses what it finds there, by atomics alone: what happens follows from their 
 
 from __future__ import annotations
 
-from caesura.hw.arch.isa.opcodes import ALL_LIVE, OPCODES, AtomicOp, Opcode, Size, Space, Special
+from caesura.hw.arch.isa.liveness import ALL_LIVE
+from caesura.hw.arch.isa.opcodes import OPCODES, AtomicOp, Opcode, Size, Space, Special
 
 from .computation import Computation
 from .operands import (

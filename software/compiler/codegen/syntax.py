@@ -23,17 +23,9 @@ import re
 from collections.abc import Mapping
 
 from caesura.hw.arch.geometry import MAX_REGISTERS, PC_NONE, PREDICATES, UNIFORMS
-from caesura.hw.arch.isa.opcodes import (
-    FIELDS,
-    LIVE_BITS,
-    LIVE_REST,
-    PT,
-    Format,
-    Opcode,
-    Special,
-    liveness_vector,
-    saved_by,
-)
+from caesura.hw.arch.isa.formats import FIELDS, Format
+from caesura.hw.arch.isa.liveness import LIVE_BITS, LIVE_REST, liveness_vector, saved_by
+from caesura.hw.arch.isa.opcodes import PT, Opcode, Special
 from caesura.hw.arch.isa.words import Instruction
 
 __all__ = ["show_operand", "parse_operand", "shown_fields", "show_registers", "parse_guard",

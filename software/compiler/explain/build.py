@@ -8,7 +8,7 @@ from caesura.hw.arch.geometry import WORD_BYTES, Geometry
 from caesura.hw.arch.image.context import HEADER_WORDS, STACK_WORDS
 from caesura.hw.arch.image.encodings import Encoding, encoded_words, row_words
 from caesura.hw.arch.image.patterns import pattern_group
-from caesura.hw.arch.isa.opcodes import saved_by
+from caesura.hw.arch.isa.liveness import saved_by
 from caesura.hw.arch.isa.words import decode
 
 from ..analysis.calls import calls_of

@@ -37,7 +37,8 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from caesura.hw.arch.geometry import INSTRUCTION_BYTES, PC_NONE, SEGMENT_BYTES, WORD_BYTES, Geometry
-from caesura.hw.arch.isa.opcodes import ALL_LIVE, VECTOR_WORDS, liveness_vector, saved_by
+from caesura.hw.arch.isa.liveness import ALL_LIVE, liveness_vector, saved_by
+from caesura.hw.arch.isa.opcodes import VECTOR_WORDS
 from caesura.hw.arch.isa.operations import Space
 from caesura.hw.arch.isa.words import Instruction, decode, encode
 

@@ -29,7 +29,9 @@ from typing import NamedTuple
 import numpy as np
 
 from caesura.hw.arch.geometry import PC_NONE, UNIFORMS, WORD_BYTES
-from caesura.hw.arch.isa.opcodes import FIELDS, LIVE_BITS, OPCODES, PT, Format, Opcode, Space
+from caesura.hw.arch.isa.formats import FIELDS, Format
+from caesura.hw.arch.isa.liveness import LIVE_BITS
+from caesura.hw.arch.isa.opcodes import OPCODES, PT, Opcode, Space
 from caesura.hw.arch.isa.words import Instruction, decode, encode
 
 from .kernel_image import KernelImage

@@ -6,7 +6,8 @@ import dataclasses
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from caesura.hw.arch.isa.opcodes import LIVE_BITS, OPCODES, AluOp
+from caesura.hw.arch.isa.liveness import LIVE_BITS
+from caesura.hw.arch.isa.opcodes import OPCODES, AluOp
 from caesura.hw.arch.isa.operations import Unit
 
 from ..ir.variables import Binding, Parameter, Relocation, Symbol

@@ -15,7 +15,8 @@ import operator
 from typing import Any, NamedTuple
 
 from caesura.hw.arch.geometry import MAX_REGISTERS, UNIFORMS
-from caesura.hw.arch.isa.opcodes import BY_NAME, OPCODES, PT, VOLATILE_SPECIALS, Format, Opcode, Unit
+from caesura.hw.arch.isa.formats import Format
+from caesura.hw.arch.isa.opcodes import BY_NAME, OPCODES, PT, VOLATILE_SPECIALS, Opcode, Unit
 from caesura.hw.arch.isa.operations import Space
 
 from .kernel import Imm, Kernel, Op, Reg

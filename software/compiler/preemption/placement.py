@@ -18,7 +18,7 @@ from collections.abc import Callable, Collection
 from typing import NamedTuple
 
 from caesura.hw.arch.geometry import Geometry
-from caesura.hw.arch.isa.opcodes import liveness_vector
+from caesura.hw.arch.isa.liveness import liveness_vector
 
 from ..analysis.calls import instruction_count
 from ..analysis.dominance import reconvergence

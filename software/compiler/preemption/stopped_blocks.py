@@ -16,7 +16,7 @@ import functools
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
-from caesura.hw.arch.isa.opcodes import ALL_LIVE
+from caesura.hw.arch.isa.liveness import ALL_LIVE
 from caesura.hw.arch.isa.operations import VOLATILE_SPECIALS, Space
 from caesura.hw.arch.isa.words import decode
 

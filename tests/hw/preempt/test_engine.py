@@ -5,7 +5,7 @@ import pytest
 from caesura.hw.arch.faults import CommandError
 from caesura.hw.arch.image import context
 from caesura.hw.arch.image.context import CCB_RECORD, Mechanism, State, mechanisms_of
-from caesura.hw.arch.isa.opcodes import ALL_LIVE
+from caesura.hw.arch.isa.liveness import ALL_LIVE
 from caesura.sim.scenario import allowance
 from support.hw.preempt_images import check_image, entry_of, expect_restored, filled, read_image
 from support.hw.preempt_machine import CCB_BASE, GEOMETRIES, SMALL, TINY, WIDE

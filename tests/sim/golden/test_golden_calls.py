@@ -5,7 +5,8 @@ import pytest
 
 from caesura.hw.arch.faults import Fault
 from caesura.hw.arch.geometry import PC_NONE
-from caesura.hw.arch.isa.opcodes import Format, Special
+from caesura.hw.arch.isa.formats import Format
+from caesura.hw.arch.isa.opcodes import Special
 from caesura.sim import open_device
 from caesura.software.compiler import assemble
 from support.programs.machine_code import field, start, word

@@ -6,7 +6,8 @@ import pytest
 
 from caesura.hw.arch.faults import Fault
 from caesura.hw.arch.geometry import UNIFORMS
-from caesura.hw.arch.isa.opcodes import OPCODES, UNIFORM_SPECIALS, AluOp, Format, Special, Unit
+from caesura.hw.arch.isa.formats import Format
+from caesura.hw.arch.isa.opcodes import OPCODES, UNIFORM_SPECIALS, AluOp, Special, Unit
 from support.programs.machine_code import field, start, word
 from support.programs.plain_integers import VALUES, WORD, reference
 from support.selection import quick

@@ -7,7 +7,7 @@ import pytest
 from caesura.hw.arch.commands import Command, KernelState
 from caesura.hw.arch.faults import CommandError
 from caesura.hw.arch.image.context import Capability, Mechanism, State
-from caesura.hw.arch.isa.opcodes import ALL_LIVE
+from caesura.hw.arch.isa.liveness import ALL_LIVE
 from support.programs.guests import (
     MEMORY,
     ROOMY,

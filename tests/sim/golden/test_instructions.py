@@ -5,7 +5,8 @@ import random
 import pytest
 
 from caesura.hw.arch.geometry import preset
-from caesura.hw.arch.isa.opcodes import OPCODES, PT, AluOp, Format, Special, Unit
+from caesura.hw.arch.isa.formats import Format
+from caesura.hw.arch.isa.opcodes import OPCODES, PT, AluOp, Special, Unit
 from caesura.sim.golden.transport import GoldenTransport
 from caesura.sim.workloads.random_float import IMMEDIATES as FLOATS
 from caesura.software.compiler import KernelImage

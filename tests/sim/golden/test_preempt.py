@@ -17,7 +17,8 @@ from caesura.hw.arch.image.context import (
     State,
 )
 from caesura.hw.arch.image.encodings import Encoding, codes_of, row_words
-from caesura.hw.arch.isa.opcodes import ALL_LIVE, LIVE_BITS, LIVE_REST, Special, liveness_vector
+from caesura.hw.arch.isa.liveness import ALL_LIVE, LIVE_BITS, LIVE_REST, liveness_vector
+from caesura.hw.arch.isa.opcodes import Special
 from caesura.sim.golden.context_image import read_entry, restore, save
 from caesura.sim.golden.transport import GoldenTransport
 from caesura.sim.workloads.random_native import random_program

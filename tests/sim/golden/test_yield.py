@@ -9,7 +9,8 @@ from caesura.hw.arch.commands import Command, KernelState
 from caesura.hw.arch.faults import CommandError, Fault
 from caesura.hw.arch.geometry import preset
 from caesura.hw.arch.image.context import Mechanism
-from caesura.hw.arch.isa.opcodes import BY_NAME, LIVE_BITS
+from caesura.hw.arch.isa.liveness import LIVE_BITS
+from caesura.hw.arch.isa.opcodes import BY_NAME
 from caesura.sim.golden.transport import GoldenTransport
 from caesura.software.compiler import assemble
 from support.programs.yields import images

@@ -13,7 +13,8 @@ from caesura.hw.arch.faults import CommandError
 from caesura.hw.arch.geometry import PREDICATES, UNIFORMS, WORD_BYTES, preset
 from caesura.hw.arch.image import context
 from caesura.hw.arch.image.context import CCB_ENTRY, ENTRY_WORDS, Mechanism
-from caesura.hw.arch.isa.opcodes import Special, liveness_vector
+from caesura.hw.arch.isa.liveness import liveness_vector
+from caesura.hw.arch.isa.opcodes import Special
 from caesura.sim.golden.transport import GoldenTransport
 from caesura.sim.memory import ErrorRange
 from caesura.sim.rtl.transport import RtlTransport

@@ -6,7 +6,9 @@ import random
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from caesura.hw.arch.isa.opcodes import FIELDS, LIVE_BITS, OPCODES, Format
+from caesura.hw.arch.isa.formats import FIELDS, Format
+from caesura.hw.arch.isa.liveness import LIVE_BITS
+from caesura.hw.arch.isa.opcodes import OPCODES
 from caesura.software.compiler import KernelImage
 
 __all__ = ["DAMAGE", "corrupt"]

@@ -5,7 +5,7 @@ from collections.abc import Collection, Iterable
 from typing import Any
 
 from caesura.hw.arch.image.context import Mechanism
-from caesura.hw.arch.isa.opcodes import ALL_LIVE, Saved, saved_by
+from caesura.hw.arch.isa.liveness import ALL_LIVE, Saved, saved_by
 
 __all__ = ["live_at", "pair_sizes", "pair_values", "saved_scalars", "written_uniforms"]
 

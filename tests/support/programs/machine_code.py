@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from caesura.hw.arch.geometry import preset
-from caesura.hw.arch.isa.opcodes import FIELDS, Format
+from caesura.hw.arch.isa.formats import FIELDS, Format
 from caesura.hw.arch.isa.words import Instruction, encode
 from caesura.sim.golden.state.thread_block import ThreadBlock
 from caesura.sim.golden.transport import GoldenTransport

@@ -5,7 +5,8 @@ from __future__ import annotations
 import random
 
 from caesura.hw.arch.geometry import UNIFORMS
-from caesura.hw.arch.isa.opcodes import FIELDS, Format, Opcode
+from caesura.hw.arch.isa.formats import FIELDS, Format
+from caesura.hw.arch.isa.opcodes import Opcode
 from caesura.hw.arch.isa.words import Instruction
 from caesura.software.compiler.codegen.syntax import shown_fields
 

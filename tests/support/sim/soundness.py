@@ -26,7 +26,7 @@ from caesura.hw.arch.geometry import (
     UNIFORMS,
     Geometry,
 )
-from caesura.hw.arch.isa.opcodes import Saved, saved_by
+from caesura.hw.arch.isa.liveness import Saved, saved_by
 from caesura.sim.golden.machine import Machine
 from caesura.sim.golden.semantics.operation import Kind
 from caesura.sim.golden.transport import GoldenTransport

@@ -375,8 +375,8 @@ AFTER_CLOSE = {  # what a program may still do with what it has
     ("Device", "close"), ("Tenant", "close"), ("Stream", "close"), ("Device", "host_state"), ("Module", "unload"),
     ("Module", "__getitem__"), ("Module", "symbol"), ("DeviceArray", "free"), ("Launch", "peek_progress"),
     ("PreemptingDevice", "finish_resume"), ("Device", "wait_any"), ("Module", "bind_texture"),
-    ("Stream", "synchronize"), ("Task", "wait"), ("Queue", "launch"), ("PreemptingDevice", "preempt_by"), ("Event", "since"),
-    ("Work", "relaunch"), ("Work", "wait"), ("Queue", "end"),
+    ("Stream", "synchronize"), ("Task", "wait"), ("Queue", "launch"), ("PreemptingDevice", "preempt_by"),
+    ("Event", "since"), ("Work", "relaunch"), ("Work", "wait"), ("Queue", "end"),
 }
 
 

@@ -12,7 +12,8 @@ import pytest
 
 from caesura.hw.arch.geometry import PRESETS
 from caesura.hw.arch.image.context import Capability, Mechanism
-from caesura.hw.arch.isa.opcodes import LIVE_BITS, Format
+from caesura.hw.arch.isa.formats import Format
+from caesura.hw.arch.isa.liveness import LIVE_BITS
 from caesura.hw.arch.isa.words import decode
 from caesura.sim.rtl.transport import RtlTransport
 from caesura.sim.scenario import Work

@@ -7,7 +7,7 @@ import pytest
 
 from caesura import open_device
 from caesura.hw.arch.geometry import preset
-from caesura.hw.arch.isa.opcodes import FIELDS, Format
+from caesura.hw.arch.isa.formats import FIELDS, Format
 from caesura.hw.arch.isa.words import decode
 from caesura.software.compiler import assemble
 

@@ -7,7 +7,8 @@ from caesura.hw.arch.commands import Command, KernelState
 from caesura.hw.arch.faults import CommandError, Fault
 from caesura.hw.arch.geometry import PC_NONE, preset
 from caesura.hw.arch.image.context import Mechanism, area_bound, ccb_bytes
-from caesura.hw.arch.isa.opcodes import Special, liveness_vector
+from caesura.hw.arch.isa.liveness import liveness_vector
+from caesura.hw.arch.isa.opcodes import Special
 from caesura.sim.golden.transport import GoldenTransport
 from caesura.sim.memory import ErrorRange
 from caesura.sim.rtl.transport import RtlTransport

@@ -9,7 +9,7 @@ import random
 
 import pytest
 
-from caesura.hw.arch.isa.opcodes import liveness_vector, saved_by
+from caesura.hw.arch.isa.liveness import liveness_vector, saved_by
 from caesura.hw.arch.isa.words import Instruction, decode, encode
 from support.selection import quick
 from support.sim.soundness import judge, subject

@@ -5,7 +5,8 @@ import random
 import pytest
 
 from caesura.hw.arch.geometry import UNIFORMS
-from caesura.hw.arch.isa.opcodes import BY_CODE, FIELDS, OPCODES, PT
+from caesura.hw.arch.isa.formats import FIELDS
+from caesura.hw.arch.isa.opcodes import BY_CODE, OPCODES, PT
 from caesura.hw.arch.isa.words import encode
 from caesura.hw.core.front_end.decode import Decoder
 from support.hw.simulation import Simulator, component

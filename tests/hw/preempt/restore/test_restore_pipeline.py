@@ -12,7 +12,7 @@ from caesura.hw.arch.image.context import WARP_HEADER, from_words, stream_crcs, 
 from caesura.hw.arch.image.encodings import Encoding, decode, encoded_words, encodings_of, in_order, row_of, row_words
 from caesura.hw.arch.image.image_writer import record_words
 from caesura.hw.arch.image.tb_history import RegisterHistory
-from caesura.hw.arch.isa.opcodes import ALL_LIVE, liveness_vector
+from caesura.hw.arch.isa.liveness import ALL_LIVE, liveness_vector
 from caesura.hw.interfaces.payloads import rows_per_line
 from caesura.hw.preempt.restore.pipeline import RestorePipeline
 from support.hw.buses import with_bus

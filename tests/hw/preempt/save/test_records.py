@@ -13,7 +13,7 @@ from caesura.hw.arch.image.context import (
     from_words,
 )
 from caesura.hw.arch.image.image_writer import record_words, stack_words
-from caesura.hw.arch.isa.opcodes import ALL_LIVE, LIVE_BITS
+from caesura.hw.arch.isa.liveness import ALL_LIVE, LIVE_BITS
 from caesura.hw.interfaces.payloads import rows_per_line
 from caesura.hw.preempt.save.closer import ORIGIN
 from caesura.hw.preempt.save.records import RecordWriter

@@ -7,7 +7,8 @@ import pytest
 
 from caesura.hw.arch.faults import Fault
 from caesura.hw.arch.geometry import preset
-from caesura.hw.arch.isa.opcodes import OPCODES, PT, AluOp, Format, Unit
+from caesura.hw.arch.isa.formats import Format
+from caesura.hw.arch.isa.opcodes import OPCODES, PT, AluOp, Unit
 from caesura.hw.arch.isa.words import Instruction, encode
 from caesura.sim.golden.native import build
 from caesura.sim.golden.native.compiled import load_library

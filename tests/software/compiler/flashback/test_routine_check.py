@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from caesura import open_device
-from caesura.hw.arch.isa.opcodes import VECTOR_WORDS, saved_by
+from caesura.hw.arch.isa.liveness import saved_by
+from caesura.hw.arch.isa.opcodes import VECTOR_WORDS
 from caesura.hw.arch.isa.words import Instruction, decode, encode
 from caesura.sim.workloads.everywhere import SMALL_SM
 from caesura.software.compiler import compile_ptx

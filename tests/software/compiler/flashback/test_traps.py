@@ -6,7 +6,9 @@ import pytest
 
 from caesura.hw.arch.geometry import PRESETS
 from caesura.hw.arch.image.context import Mechanism
-from caesura.hw.arch.isa.opcodes import BY_NAME, FIELDS, VECTOR_WORDS, Format, saved_by
+from caesura.hw.arch.isa.formats import FIELDS, Format
+from caesura.hw.arch.isa.liveness import saved_by
+from caesura.hw.arch.isa.opcodes import BY_NAME, VECTOR_WORDS
 from caesura.hw.arch.isa.words import decode, encode
 from caesura.sim.golden.transport import GoldenTransport
 from caesura.sim.workloads.everywhere import SMALL_SM, Campaign, totals

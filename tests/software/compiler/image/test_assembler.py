@@ -8,7 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from caesura.hw.arch.geometry import PREDICATES, UNIFORMS
-from caesura.hw.arch.isa.opcodes import ALL_LIVE, BY_NAME, LIVE_BITS, OPCODES, liveness_vector, saved_by
+from caesura.hw.arch.isa.liveness import ALL_LIVE, LIVE_BITS, liveness_vector, saved_by
+from caesura.hw.arch.isa.opcodes import BY_NAME, OPCODES
 from caesura.hw.arch.isa.words import Instruction, decode, encode
 from caesura.software.compiler import AssemblerError, KernelImage, Parameter, assemble, disassemble, disassemble_word
 from caesura.software.compiler.image.lift import lift

@@ -8,7 +8,9 @@ import time
 import pytest
 
 from caesura.hw.arch.geometry import PC_NONE, preset
-from caesura.hw.arch.isa.opcodes import FIELDS, LIVE_BITS, OPCODES, Format
+from caesura.hw.arch.isa.formats import FIELDS, Format
+from caesura.hw.arch.isa.liveness import LIVE_BITS
+from caesura.hw.arch.isa.opcodes import OPCODES
 from caesura.hw.arch.isa.words import Instruction, decode, encode
 from caesura.sim import open_device
 from caesura.sim.golden.semantics.operation import _illegal

@@ -5,7 +5,7 @@ import dataclasses
 import pytest
 
 from caesura.hw.arch.geometry import preset
-from caesura.hw.arch.isa.opcodes import LIVE_BITS
+from caesura.hw.arch.isa.liveness import LIVE_BITS
 from caesura.hw.arch.isa.words import Instruction, decode, encode
 from caesura.sim.workloads.random_ptx import RandomKernel
 from caesura.software.compiler import CompileOptions, assemble, compile_ptx

@@ -5,7 +5,7 @@ import dataclasses
 import pytest
 
 from caesura.hw.arch.geometry import preset
-from caesura.hw.arch.isa.opcodes import LIVE_BITS
+from caesura.hw.arch.isa.liveness import LIVE_BITS
 from caesura.hw.arch.isa.words import decode
 from caesura.software.compiler import CompileError, CompileOptions, assemble, compile_ptx, disassemble, spoilers
 from caesura.software.compiler.codegen.elf import read_elf, write_elf
