@@ -10,7 +10,7 @@ from caesura.hw.arch.faults import CommandError
 from caesura.hw.arch.geometry import Geometry
 from caesura.hw.arch.registers import Combine, Register, device_register_map, register_map
 
-from .queues import GoldenQueues
+from .queues.queues import GoldenQueues
 from .state.kernel import GridProgress
 from .transport import GoldenTransport
 

@@ -9,7 +9,7 @@ from caesura.hw.arch.geometry import ALIGNED, Geometry
 from .execution import Execution
 from .native.compiled import Compiled
 from .native.engine import Engine
-from .preemption import Preemption
+from .preemption.sequence import Preemption
 from .semantics.atomic_order import OrderMismatch
 from .state.kernel import Descriptor, Kernel
 from .state.staying import Staying

@@ -7,7 +7,7 @@ from caesura.hw.arch.commands import KernelState
 from caesura.hw.arch.image.image_reader import BadImage
 
 from .execution import Execution
-from .preemption import Preemption
+from .preemption.sequence import Preemption
 from .state.kernel import Away, Kernel
 from .state.thread_block import ThreadBlock
 
@@ -36,7 +36,7 @@ class Yielding:
         machine, kernel = self.machine, tb.kernel
         watch = machine.watch_of(tb)
         if (kernel.state not in (KernelState.RUNNING, KernelState.RESUMING) or machine.watches.fired(watch)
-                or not self.wanted() or not self.preemption.save_away(tb)):
+                or not self.wanted() or not self.preemption.saver.save_away(tb)):
             return False
         segment, away = machine.watches.segment(watch), Away(self._count)
         self._count += 1
@@ -95,9 +95,9 @@ class Yielding:
 
     def _restore(self, kernel: Kernel, entry: int) -> None:
         try:
-            self.preemption.bring_back(kernel, entry)
+            self.preemption.restorer.bring_back(kernel, entry)
         except BadImage:
-            self.preemption.refuse(kernel)
+            self.preemption.restorer.refuse(kernel)
             kernel.others = bool(self.machine.resident(kernel))
 
     def take_turns(self) -> None:

@@ -178,7 +178,7 @@ def test_an_older_record_does_not_set_the_generation_back():
     old, work = preempted()
     fresh = machine()
     bench = carry(old, fresh)
-    fresh.machine.preemption._generation = 40
+    fresh.machine.preemption.saver.generation = 40
     assert bench.adopt(0) is CommandError.NONE
     bench.resume(0)
     bench.preempt(0, Mechanism.LIVE)

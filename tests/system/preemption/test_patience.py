@@ -10,7 +10,7 @@ from caesura.hw.arch.isa.opcodes import Special
 from caesura.hw.arch.isa.words import Instruction, encode
 from caesura.hw.arch.waiting import UNLIMITED
 from caesura.sim import open_device
-from caesura.sim.golden.preemption import Preemption
+from caesura.sim.golden.preemption.sequence import Preemption
 from caesura.sim.golden.transport import GoldenTransport
 from caesura.sim.report.preemption import patience_note
 from caesura.sim.rtl.transport import RtlTransport
