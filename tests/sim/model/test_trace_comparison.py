@@ -11,7 +11,7 @@ from caesura.sim.golden.transport import GoldenTransport
 from caesura.sim.trace.retired import ATOMIC, PREDICATE, RETIRE, TRACE, UNIFORM, WRITE
 from caesura.sim.workloads.random_native import random_program
 from support.sim.launch import Bench
-from support.sim.trace_comparison import describe, first_difference, merge_writes
+from support.trace.trace_comparison import describe, first_difference, merge_writes
 
 TINY = preset("tiny")
 PROGRAM = random_program(TINY, 5, tbs=4)

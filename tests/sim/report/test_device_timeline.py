@@ -28,7 +28,7 @@ from support.programs.uneven import UNEVEN_BLOCKS, Uneven
 from support.selection import quick
 from support.sim.queues import DEVICE
 from support.sim.tiny_run import neighbour, preempted, work
-from support.sim.trace_processor import TraceProcessor
+from support.trace.trace_processor import TraceProcessor
 
 TOP = None
 """What the trace processor says is the parent of tracks right below the device's."""

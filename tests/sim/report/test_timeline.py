@@ -19,7 +19,7 @@ from caesura.sim.trace.kernel_names import KernelNames
 from caesura.sim.trace.timeline import recording, trace_bytes
 from caesura.software.driver import Device
 from support.sim.tiny_run import TINY, neighbour, preempted, work
-from support.sim.trace_processor import TraceProcessor
+from support.trace.trace_processor import TraceProcessor
 
 SLICES = """
     select t.name as track, s.name as name, s.ts as ts, s.dur as dur, s.depth as depth,

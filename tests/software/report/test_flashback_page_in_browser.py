@@ -9,7 +9,7 @@ from caesura.software.compiler.flashback.machine_code import program
 from caesura.software.kernels import KERNELS
 from caesura.software.report.flashback import runs_on
 from caesura.software.report.flashback_page import render_flashback_page
-from support.sim.browser import browser, find_browser
+from support.trace.browser import browser, find_browser
 
 pytestmark = pytest.mark.skipif(find_browser() is None, reason="needs Chromium: apt install chromium")
 

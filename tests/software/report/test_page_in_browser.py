@@ -12,7 +12,7 @@ from caesura.software.compiler.explain import explain
 from caesura.software.kernels import KERNELS
 from caesura.software.report.page import render_page
 from support.selection import quick
-from support.sim.browser import browser, find_browser
+from support.trace.browser import browser, find_browser
 
 pytestmark = pytest.mark.skipif(find_browser() is None, reason="needs Chromium: apt install chromium")
 G = PRESETS["gtx480"]

@@ -15,59 +15,21 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
-from caesura.hw.arch.geometry import PREDICATES, SEGMENT_BYTES, UNIFORMS, Geometry
+from caesura.hw.arch.geometry import PREDICATES, UNIFORMS, Geometry
 from caesura.hw.arch.isa.opcodes import PT, VECTOR_WORDS, Unit
 from caesura.hw.arch.isa.words import Instruction, encode
 from caesura.hw.core.execution_units import EXECUTION_UNITS, MEMORY_UNITS
 from caesura.hw.core.front_end.front import FrontEnd
 from caesura.sim.events import Simulator
 
+from .code_memory import CODE_BASE, CODE_STRIDE, CodeMemory
 from .control_flow import ReferenceWarp
 
 __all__ = ["FrontEndBench", "CODE_BASE"]
 
-CODE_BASE = 0x1_0008
-"""Address of the first kernel's code (not the start of a cache line)."""
-CODE_STRIDE = 0x4000
-"""Distance of the other kernels' code."""
-
 
 def _add(counts, key, change: int) -> None:
     counts[key] += change
-
-
-class _Memory:
-    """Code behind the instruction cache, with a latency; lines in `failing` answer with an error."""
-
-    def __init__(self, g: Geometry, port, latency: int):
-        self.g, self.port, self.latency = g, port, latency
-        self.bytes: dict[int, int] = {}
-        self.failing: set[int] = set()
-        self.beats: deque = deque()
-
-    def load(self, address: int, words: Sequence[int]) -> None:
-        for k, word in enumerate(words):
-            for j in range(8):
-                self.bytes[address + 8 * k + j] = word >> 8 * j & 0xFF
-
-    def drive(self, ctx, now: int) -> None:
-        ready = bool(self.beats) and self.beats[0][0] <= now
-        ctx.set(self.port.request.ready, 1)
-        ctx.set(self.port.beat.valid, ready)
-        if ready:
-            ctx.set(self.port.beat.payload, self.beats[0][1])
-
-    def sample(self, ctx, now: int) -> None:
-        if self.beats and self.beats[0][0] <= now and ctx.get(self.port.beat.ready):
-            self.beats.popleft()
-        if ctx.get(self.port.request.valid):
-            address = ctx.get(self.port.request.payload.address)
-            beats = ctx.get(self.port.request.payload.extra_beats) + 1
-            size = self.g.bus_bytes
-            for k in range(beats):
-                data = sum(self.bytes.get(address + k * size + j, 0xFF) << 8 * j for j in range(size))
-                error = address // SEGMENT_BYTES * SEGMENT_BYTES in self.failing
-                self.beats.append((now + self.latency + k, {"data": data, "last": k == beats - 1, "error": error}))
 
 
 class FrontEndBench:
@@ -115,7 +77,7 @@ class FrontEndBench:
         self.g, self.programs, self.smooth, self.simulator = g, programs, smooth, simulator
         self.dut = dut or FrontEnd(g)
         self.random = random.Random(seed)
-        self.memory = _Memory(g, self.dut.icache_port, latency)
+        self.memory = CodeMemory(g, self.dut.icache_port, latency)
         self.now = 0
         self.warps: dict[int, ReferenceWarp] = {}
         self.tb_of: dict[int, int] = {}

@@ -11,9 +11,8 @@ import types
 import numpy as np
 import pytest
 
-import caesura
 from caesura import open_device
-from caesura.hw.arch.geometry import Geometry, preset
+from caesura.hw.arch.geometry import preset
 from caesura.hw.arch.way import Way, WayOptions
 from caesura.software import driver
 from caesura.software.compiler import compile_ptx
@@ -21,6 +20,7 @@ from caesura.software.driver import Closed, DriverError
 from caesura.software.driver.queues.queue import Queue
 from caesura.software.driver.queues.queued import Queued
 from support.programs.shared_counters import HEAD
+from support.software.arguments import NOT, wanted
 
 MEMORY = 1 << 20
 MACHINE = preset("tiny").replace(queues=2)
@@ -89,11 +89,6 @@ def other():
     scene = Scene()
     yield scene
     scene.device.close()
-
-
-NOT = {"None": None, "float": 1.5, "text": "nonsense", "object": object(), "negative": -1, "huge": 1 << 70,
-       "list": [object()]}
-"""Values that are neither objects of the driver nor flags."""
 WRONG = {
     "object": NOT,
     "flag": {k: v for k, v in NOT.items()},
@@ -263,25 +258,6 @@ def tried(scene, owner, name, parameter, value):
     return None
 
 
-def wanted(error, parameter, value):
-    """Return what is wrong with an error; empty if it is as it should be."""
-    if error is None:
-        return "accepted"
-    if parameter == "path" and isinstance(error, FileNotFoundError):
-        return ""
-    if not isinstance(error, (TypeError, ValueError, DriverError)):
-        return f"{type(error).__name__}: {error}"
-    text = str(error)
-    if parameter.split("_")[0] not in text and parameter.rstrip("s") not in text:
-        return f"does not name {parameter}: {text}"
-    if parameter == "arguments" and "takes 2 arguments" in text:
-        return ""
-    shown = repr(value)[:12]
-    if shown not in text and str(value)[:12] not in text and type(value).__name__ not in text:
-        return f"does not say {shown}: {text}"
-    return ""
-
-
 @pytest.mark.parametrize("owner", CALLS)
 def test_wrong_arguments_are_named_with_what_is_wanted(owner, other):
     scene, wrong = Scene(other), []
@@ -398,59 +374,3 @@ def test_calls_after_the_device_was_closed_say_so(owner):
             continue
         wrong.append(f"{owner}.{name}: {type(error).__name__}: {error}")
     assert not wrong, "\n".join(wrong)
-
-
-FUNCTIONS = {
-    "open_device": {"backend": "golden", "geometry": "tiny", "memory_bytes": MEMORY, "system_fraction": 0.5},
-    "compile_ptx": {"text": PTX, "filename": "<ptx>", "options": None, "kernels": None}, "preset": {"name": "tiny"},
-}
-"""What `import caesura` has, with valid arguments."""
-
-
-def test_no_name_of_the_package_is_forgotten():
-    names = {name for name in caesura.__all__ if not name.startswith("_")}
-    assert names == {*FUNCTIONS, "Geometry", "Mechanism", "Way"}
-
-
-@pytest.mark.parametrize("name", FUNCTIONS)
-def test_functions_of_the_package_name_what_is_wrong(name):
-    wrong, call = [], getattr(caesura, name)
-    known = {n for n, p in inspect.signature(call).parameters.items() if p.kind is not p.VAR_KEYWORD}
-    assert known == {*FUNCTIONS[name]}
-    for parameter, right in FUNCTIONS[name].items():
-        for label, value in NOT.items():
-            if value is None and right is None or label == "text" and parameter in ("text", "filename"):
-                continue
-            try:
-                call(**FUNCTIONS[name] | {parameter: value})
-                error = None
-            except Exception as found:
-                error = found
-            if why := wanted(error, parameter, value):
-                wrong.append(f"{name}({parameter}={label}): {why}")
-    assert not wrong, "\n".join(wrong)
-
-
-def test_every_size_of_a_geometry_names_what_is_wrong():
-    wrong, tiny = [], preset("tiny")
-    for field in dataclasses.fields(Geometry):
-        for label, value in NOT.items():
-            if (field.name, label) in (("name", "text"), ("bytes_per_cycle", "float"), ("clock_mhz", "float"),
-                                       ("clock_mhz", "None"), ("clock_mhz", "huge")):
-                continue
-            try:
-                tiny.replace(**{field.name: value})
-                error = None
-            except Exception as found:
-                error = found
-            if why := wanted(error, field.name, value):
-                wrong.append(f"{field.name}={label}: {why}")
-    assert not wrong, "\n".join(wrong)
-
-
-@pytest.mark.parametrize(
-    "value", [None, 1.5, "nonsense", 99, -1, 2 ** 64, pytest.param(object(), id="object")], ids=repr)
-def test_there_is_no_such_mechanism(value):
-    with pytest.raises((TypeError, ValueError)) as refused:
-        caesura.Mechanism.of(value)
-    assert "mechanism" in str(refused.value) and repr(value)[:12] in str(refused.value)

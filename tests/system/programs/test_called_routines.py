@@ -23,7 +23,7 @@ from caesura.software.driver import CycleLimit, Device, KernelFault
 from caesura.software.kernels import hostile
 from caesura.software.kernels.job import Job
 from support.selection import quick
-from support.sim.trace_comparison import describe, first_difference
+from support.trace.trace_comparison import describe, first_difference
 
 FULL = PRESETS["gtx480"]
 MEMORY = 4 << 20

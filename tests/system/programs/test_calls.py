@@ -16,7 +16,7 @@ from caesura.software.driver import Device
 from caesura.software.kernels import hostile
 from support.programs.routines import routines_work
 from support.selection import quick
-from support.sim.trace_comparison import describe, first_difference
+from support.trace.trace_comparison import describe, first_difference
 
 TINY = PRESETS["tiny"]
 MEMORY = 1 << 20

@@ -20,7 +20,7 @@ from caesura.software.kernels import KERNELS
 from support.programs.small_runs import TINY_RUNS
 from support.selection import quick
 from support.sim.launch import Bench, argument_words
-from support.sim.trace_comparison import describe, first_difference
+from support.trace.trace_comparison import describe, first_difference
 
 GEOMETRIES = {
     "tiny": PRESETS["tiny"],

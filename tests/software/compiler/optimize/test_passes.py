@@ -5,7 +5,6 @@ import re
 import pytest
 
 from caesura.software.compiler.analysis.liveness import liveness
-from caesura.software.compiler.codegen.block_layout import lay_out
 from caesura.software.compiler.ir.kernel import Reg
 from caesura.software.compiler.ir.spec import machine_opcode, verify
 from caesura.software.compiler.ir.text import parse, show
@@ -14,12 +13,9 @@ from caesura.software.compiler.optimize import dce
 from caesura.software.compiler.optimize.algebraic_simplification import simplify
 from caesura.software.compiler.optimize.copy_propagation import propagate
 from caesura.software.compiler.optimize.dce import eliminate_dead_code
-from caesura.software.compiler.optimize.guarded_exits import exit_early
 from caesura.software.compiler.optimize.redundant_flushes import drop_flushes
 from caesura.software.compiler.optimize.select_immediates import WINDOW, select_immediates
-from caesura.software.compiler.optimize.simplify_cfg import simplify_cfg
 from caesura.software.compiler.optimize.sink import sink
-from caesura.software.compiler.optimize.unify_loop_exits import unify_loop_exits
 from support.software.ir_text import check, clean, straight
 
 
@@ -105,89 +101,6 @@ def test_dead_code_elimination_keeps_what_has_effects():
 
 
 @pytest.mark.parametrize("before, after", [
-    ("%r1 = mov %r0; %r2 = iadd %r1, 5", "%r1 = mov %r0; %r2 = iadd %r0, 5"),
-    ("%r1 = mov 7; %r2 = iadd %r1, %r1", "%r1 = mov 7; %r2 = iadd 7, 7"),
-    # The source changes between the copy and the use.
-    ("%r0 = mov 1; %r1 = mov %r0; %r0 = iadd %r0, 1; %r2 = iadd %r1, %r0",
-     "%r0 = mov 1; %r1 = mov 1; %r0 = iadd 1, 1; %r2 = iadd 1, %r0"),
-    ("%r0 = ldp; %r1 = mov %r0; %r0 = iadd %r0, 1; %r2 = iadd %r1, %r0",
-     "%r0 = ldp; %r1 = mov %r0; %r0 = iadd %r0, 1; %r2 = iadd %r1, %r0"),
-    # A guarded move copies nothing for sure.
-    ("%r1 = mov 3; @%p0 %r1 = mov 4; %r2 = mov %r1", "%r1 = mov 3; @%p0 %r1 = mov 4; %r2 = mov %r1"),
-    ("%p1 = pand !%p0, true; @!%p1 exit", "%p1 = pand !%p0, true; @%p0 exit"),
-    ("%r0 = ldp; %r1 = iadd %r0, 16; %r2 = ld.global.b32 %r1 #4",
-     "%r0 = ldp; %r1 = iadd %r0, 16; %r2 = ld.global.b32 %r0 #20"),
-])
-def test_propagation(before, after):
-    straight(propagate, before, after)
-
-
-@pytest.mark.parametrize("use", ["st.global.b32 %r1, %r2", "@%p0 %r3 = iadd %r2, 1", "%r3 = iadd %r2, %r1"])
-def test_propagation_leaves_a_copy_whose_source_is_written_later_in_the_loop(use):
-    """The copy is the value of the round before; each register has one definition, and the copy dominates the use."""
-    text = f"""
-        entry:
-          %r1 = ldp
-          jump loop
-        loop:
-          %r2 = mov %r0
-          %r0 = ld.global.b32 %r1
-          {use}
-          %p0 = setp.ne %r0, 0
-          branch %p0 loop done
-        done:
-          end
-        """
-    check(propagate, text, text)
-
-
-def test_a_base_stays_if_its_sum_is_read_otherwise_or_its_summand_is_written_before_a_use():
-    for kept in ("%r0 = ldp; %r1 = iadd %r0, 16; %r2 = ld.global.b32 %r1; st.global.b32 %r1, %r1",
-                 "%r0 = ldp; %r1 = iadd %r0, 16; %r0 = ld.global.b32 %r2; %r3 = ld.global.b32 %r1"):
-        straight(propagate, kept, kept)
-
-
-def test_propagation_needs_dominance():
-    text = """
-        entry:
-          branch %p0 set use
-        set:
-          %r1 = mov 5
-          jump use
-        use:
-          %r2 = iadd %r1, 1
-          end
-        """
-    check(propagate, text, text)
-
-
-def test_propagation_across_blocks():
-    check(propagate, """
-        entry:
-          %r0 = ldp
-          %r1 = mov %r0
-          branch %p0 one two
-        one:
-          %r2 = iadd %r1, 1
-          jump two
-        two:
-          %r3 = iadd %r1, 2
-          end
-        """, """
-        entry:
-          %r0 = ldp
-          %r1 = mov %r0
-          branch %p0 one two
-        one:
-          %r2 = iadd %r0, 1
-          jump two
-        two:
-          %r3 = iadd %r0, 2
-          end
-        """)
-
-
-@pytest.mark.parametrize("before, after", [
     ("%r0 = iadd %r1, 0", "%r0 = mov %r1"), ("%r0 = iadd 3, 4", "%r0 = mov 7"),
     ("%r0 = isub 3, 4", "%r0 = mov 4294967295"),
     ("%r0 = iadd 3, %r1", "%r0 = iadd %r1, 3"), ("%r0 = isub %r1, 3", "%r0 = iadd %r1, 4294967293"),
@@ -253,42 +166,6 @@ def test_a_constant_in_a_uniform_place_is_another_one_and_so_is_each_word_of_a_p
     assert sum(op.name == "mov" for op in kernel.ops()) == 3  # the store and the low word share one
 
 
-def test_branch_to_the_end_becomes_a_guarded_exit():
-    check(lambda k: (exit_early(k), simplify_cfg(k)), """
-        entry:
-          branch !%p0 done body
-        body:
-          %r0 = mov 1
-          jump done
-        done:
-          end
-        """, """
-        entry:
-          @!%p0 exit
-          %r0 = mov 1
-          end
-        """)
-
-
-def test_tidying_threads_jumps_and_drops_what_is_unreachable():
-    check(simplify_cfg, """
-        entry:
-          branch true a b
-        a:
-          jump c
-        b:
-          %r0 = mov 2
-          jump c
-        c:
-          %r1 = mov 1
-          end
-        """, """
-        entry:
-          %r1 = mov 1
-          end
-        """)
-
-
 @pytest.mark.parametrize("before, after", [
     ("%r0 = isub 5, %r1", "%r0 = irsub %r1, 5"), ("%r0 = sel 1, %r1, %p0", "%r0 = sel %r1, 1, !%p0"),
     ("%r0 = iadd %r1, 5", "%r0 = iadd %r1, 5"), ("st.shared.b32 64, %r0", "st.shared.b32 64, %r0"),
@@ -338,82 +215,6 @@ def test_sinking_moves_cheap_operations_to_their_use_but_not_into_loops():
         done:
           %r1 = ldp #16
           st.global.b32 %r1, %r2
-          end
-        """)
-
-
-def test_loop_with_a_break_inside_a_conditional_gets_a_meeting_block():
-    check(lambda k: (unify_loop_exits(k), simplify_cfg(k)), """
-        entry:
-          %r0 = mov 0
-          jump head
-        head:
-          %r0 = iadd %r0, 1
-          %p0 = setp.lt.s %r0, %r1
-          branch %p0 inside other
-        inside:
-          %p1 = setp.eq %r0, 5
-          branch %p1 done latch
-        other:
-          %r0 = iadd %r0, 2
-          jump latch
-        latch:
-          %p2 = setp.lt.s %r0, 100
-          branch %p2 head done
-        done:
-          end
-        """, """
-        entry:
-          %r0 = mov 0
-          jump head
-        head:
-          %r0 = iadd %r0, 1
-          %p0 = setp.lt.s %r0, %r1
-          branch %p0 inside other
-        inside:
-          %p1 = setp.eq %r0, 5
-          %p3 = pand true, true
-          branch %p1 meet.0 latch
-        other:
-          %r0 = iadd %r0, 2
-          jump latch
-        latch:
-          %p2 = setp.lt.s %r0, 100
-          %p3 = pand !%p2, true
-          jump meet.0
-        meet.0:
-          branch %p3 done head
-        done:
-          end
-        """)
-
-
-def test_loop_with_one_exit_stays_as_it_is():
-    kernel = parse(clean("entry:\n  jump head\nhead:\n  branch %p0 a b\na:\n  jump b\nb:\n  branch %p1 head done\n"
-                         "done:\n  end\n"))
-    assert not unify_loop_exits(kernel)
-
-
-def test_layout_lets_the_untaken_side_fall_through():
-    check(lay_out, """
-        entry:
-          branch %p0 next far
-        next:
-          jump far
-        back:
-          branch %p1 next entry
-        far:
-          end
-        """, """
-        entry:
-          branch !%p0 far next
-        next:
-          jump far
-        back:
-          branch %p1 next back.jump
-        back.jump:
-          jump entry
-        far:
           end
         """)
 
