@@ -76,7 +76,7 @@ record: $(DEV)
 
 # SystemVerilog of the presets as part of the package, so that nobody who installs it waits for Amaranth (docs/cache.md).
 verilog: setup
-	@$(BIN)/python -m caesura.sim.rtl.prebuilt
+	@$(BIN)/python -m caesura.sim.rtl.write_prebuilt
 
 # gfx906 assembly of the OpenCL kernels, and of those that the reader of AMD's assembly is tried on; needs clang-19.
 opencl:

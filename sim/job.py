@@ -25,7 +25,7 @@ from caesura.software.job import DEFAULT_CYCLES, JobError, PreemptionSpec, Verdi
 from caesura.software.kernels import Job
 
 from . import scenario
-from .scenario import PreemptionResult, Work, as_json, interrupt, report_json, start_job, user_work, verdicts
+from .scenario import CompiledJob, PreemptionResult, as_json, interrupt, report_json, start_job, user_work, verdicts
 
 __all__ = ["Opener", "Preempted", "JobResult", "Task", "check_task", "device_opener", "neighbour", "neighbours",
            "run_task", "result_json"]
@@ -135,7 +135,7 @@ class Task:
 
     Attributes
     ----------
-    work : Work
+    work : CompiledJob
         The kernel and its launch.
     where : str
         What it comes from, for messages: a job file, or the name of a shipped kernel.
@@ -148,7 +148,7 @@ class Task:
         What messages call fields of `preemptions` that were given otherwise than in a job file; not of nested ones.
     """
 
-    work: Work
+    work: CompiledJob
     where: str
     preemptions: tuple[PreemptionSpec, ...] = ()
     max_cycles: int = DEFAULT_CYCLES
@@ -292,19 +292,19 @@ def _depth(specs: Sequence[PreemptionSpec]) -> int:
 
 
 def neighbour(spec: PreemptionSpec, g: Geometry, progress: Progress = lambda text: None, check_bounds: bool = False
-              ) -> Work:
+              ) -> CompiledJob:
     """Return what runs while a kernel is away; parameters and errors as of `user_work` and `shipped_work`."""
     if spec.job is None:
         return scenario.shipped_work(spec.other, g, spec.size, spec.seed, check_bounds=check_bounds)
     return user_work(spec.other, spec.job, g, progress, check_bounds)
 
 
-def neighbours(task: Task, g: Geometry, progress: Progress = lambda text: None) -> dict[Running, Work]:
+def neighbours(task: Task, g: Geometry, progress: Progress = lambda text: None) -> dict[Running, CompiledJob]:
     """Return what runs while kernels of a task are away, as `check_task` takes it; errors as of `neighbour`."""
     return {_key(spec): neighbour(spec, g, progress, task.check_bounds) for spec in _all(task.preemptions)}
 
 
-def _check_preemptions(task: Task, others: Mapping[Running, Work], g: Geometry) -> None:
+def _check_preemptions(task: Task, others: Mapping[Running, CompiledJob], g: Geometry) -> None:
     def check(image: KernelImage, specs: Sequence[PreemptionSpec], names: Mapping[str, str]) -> None:
         for spec in specs:
             if wrong := _unable(spec, image, g, names):
@@ -328,7 +328,7 @@ def _unable(spec: PreemptionSpec, image: KernelImage, g: Geometry, names: Mappin
     return ""
 
 
-def check_task(task: Task, others: Mapping[Running, Work], g: Geometry) -> None:
+def check_task(task: Task, others: Mapping[Running, CompiledJob], g: Geometry) -> None:
     """Refuse, before anything is built, what the SM has no room for, and preemptions that it cannot do.
 
     Raises
@@ -349,7 +349,7 @@ def check_task(task: Task, others: Mapping[Running, Work], g: Geometry) -> None:
                        f"kernels deep; this SM ({g.name}) has {g.kernel_slots} kernel slots")
 
 
-def _memory_bytes(task: Task, works: Sequence[Work], g: Geometry) -> int:
+def _memory_bytes(task: Task, works: Sequence[CompiledJob], g: Geometry) -> int:
     """Return a size of memory in whose halves all arrays, and all code and contexts have room."""
     more = 512 + GUARD_BYTES * task.check_bounds
     arrays = sum(a.nbytes + more for work in works for a in work.job.arguments.values() if isinstance(a, np.ndarray))
@@ -399,7 +399,7 @@ def run_task(task: Task, geometry: Geometry, backend: str = "rtl", progress: Pro
         return _run(task, others, device, progress)
 
 
-def _run(task: Task, others: Mapping[Running, Work], device: Device, progress: Progress) -> JobResult:
+def _run(task: Task, others: Mapping[Running, CompiledJob], device: Device, progress: Progress) -> JobResult:
     image, job = task.work.image, task.work.job
     kernel = device.load([image])[image.name]
     loaded = {key: (device.load([other.image])[other.image.name], other.job) for key, other in others.items()}

@@ -21,9 +21,9 @@ from caesura.software.driver.launch.module import Kernel
 from caesura.software.job import JobFile, Verdict, compare
 from caesura.software.kernels import Job, hostile, kernel
 
-__all__ = ["Work", "Limit", "PreemptionResult", "report_json", "shipped_work", "start_job", "differences", "judged",
-           "live_bytes", "stored_bytes", "user_work", "verdicts", "interrupt", "run_preemption", "save_limit",
-           "restore_limit", "Allowance", "allowance"]
+__all__ = ["CompiledJob", "Limit", "PreemptionResult", "report_json", "shipped_work", "start_job", "differences",
+           "judged", "live_bytes", "stored_bytes", "user_work", "verdicts", "interrupt", "run_preemption",
+           "save_limit", "restore_limit", "Allowance", "allowance"]
 
 
 @dataclass(frozen=True)
@@ -61,7 +61,7 @@ def allowance(g: Geometry) -> Allowance:
 
 
 @dataclass(frozen=True)
-class Work:
+class CompiledJob:
     """A compiled kernel with a job for it."""
 
     image: KernelImage
@@ -69,18 +69,18 @@ class Work:
 
 
 def shipped_work(name: str, g: Geometry, size: str = "small", seed: int = 1, preemption_points: bool = True,
-                 check_bounds: bool = False, eviction_check: bool = False) -> Work:
+                 check_bounds: bool = False, eviction_check: bool = False) -> CompiledJob:
     """Return a shipped kernel, or ``hostile``, compiled for a geometry, with a job; options as `user_work`."""
     if name == "hostile":
-        return Work(*hostile(g))
+        return CompiledJob(*hostile(g))
     shipped = kernel(name)
     options = CompileOptions(max_registers=g.regs_per_thread, preemption_points=preemption_points,
                              check_addresses=check_bounds, eviction_check=eviction_check)
-    return Work(shipped.image(options), shipped.job(size, seed))
+    return CompiledJob(shipped.image(options), shipped.job(size, seed))
 
 
 def user_work(source: str | Path, job: JobFile, g: Geometry, progress: Callable[[str], None] = lambda text: None,
-              check_bounds: bool = False, eviction_check: bool = False) -> Work:
+              check_bounds: bool = False, eviction_check: bool = False) -> CompiledJob:
     """Return a kernel of the user's own, compiled for a geometry, with its job.
 
     Parameters
@@ -116,7 +116,7 @@ def user_work(source: str | Path, job: JobFile, g: Geometry, progress: Callable[
         name = job.choose(kernel_names(text, str(source)))
         images = stored_module(text, str(source), options, [name], progress).all_images()
     image = images[job.choose(images)]
-    return Work(image, job.job(image))
+    return CompiledJob(image, job.job(image))
 
 
 @dataclass(frozen=True)
@@ -340,7 +340,7 @@ def _evicted(device: Device) -> tuple[int, int]:
     return device.read("evicted_tbs"), device.read("evicted_bytes")
 
 
-def run_preemption(device: Device, work: Work, other: Work, at: int, way: Way, *, gang: bool = False,
+def run_preemption(device: Device, work: CompiledJob, other: CompiledJob, at: int, way: Way, *, gang: bool = False,
                    max_cycles: int = 5_000_000, progress: Callable[[str], None] = lambda text: None
                    ) -> PreemptionResult:
     """Launch `work`, preempt it after `at` cycles, run `other` to its end, resume, and compare all arrays.

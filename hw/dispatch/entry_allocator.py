@@ -31,7 +31,7 @@ class EntryAllocator(wiring.Component):
     """Finds the lowest free entry of a kernel for a fresh TB, and where its local memory lies.
 
     Each kernel has `context_entries` entries, and as many regions of local memory of
-    `arch.footprint.local_region_bytes` each, the first at `local_base`; region k belongs to
+    `arch.tb_footprint.local_region_bytes` each, the first at `local_base`; region k belongs to
     entry k. As many as there are TB slots are enough where TBs of a kernel are resident or
     preempted, and none is launched while any is preempted. On a machine with more a kernel says how
     many it may use, 0 standing for as many as there are TB slots; a fresh TB gets none beyond

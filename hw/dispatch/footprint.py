@@ -23,7 +23,7 @@ def footprint(g: Geometry) -> data.StructLayout:
 
 class Footprint(wiring.Component):
     """Computes a kernel's footprint from its descriptor; combinational. Its model is
-    `arch.footprint.tb_footprint`.
+    `arch.tb_footprint.tb_footprint`.
 
     Timing
     ------

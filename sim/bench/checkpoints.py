@@ -23,7 +23,7 @@ from caesura.hw.arch.image.context import Mechanism, mechanisms_of
 from caesura.sim import MEMORY_BYTES
 from caesura.sim.report.checkpoints import MOMENTS, print_report
 from caesura.sim.rtl.transport import RtlTransport
-from caesura.sim.scenario import Work, shipped_work
+from caesura.sim.scenario import CompiledJob, shipped_work
 from caesura.sim.workloads.everywhere import Campaign
 from caesura.software.driver import PreemptReport
 from caesura.software.kernels import KERNELS, hostile
@@ -156,7 +156,8 @@ def measure(task: Task, progress: Callable[[str], None] = lambda text: None) -> 
     rows."""
     rows = []
     for mechanism in task.mechanisms:
-        machine = _Checkpoints(RtlTransport(task.geometry, MEMORY_BYTES), task.work, Work(*hostile(task.geometry)),
+        machine = _Checkpoints(RtlTransport(task.geometry, MEMORY_BYTES), task.work,
+                               CompiledJob(*hostile(task.geometry)),
                                MAX_CYCLES)
         at = machine.cycles // 4
         gaps = dict(zip(MOMENTS, (WARNING, at, 2 * at), strict=True))

@@ -27,7 +27,7 @@ from caesura.hw.arch.waiting import UNLIMITED
 from caesura.sim import MEMORY_BYTES
 from caesura.sim.golden.transport import GoldenTransport
 from caesura.sim.register_classes import CLASSES, class_of
-from caesura.sim.scenario import Work, shipped_work
+from caesura.sim.scenario import CompiledJob, shipped_work
 from caesura.sim.workloads.everywhere import Campaign
 from caesura.software.compiler.image.kernel_image import KernelImage
 from caesura.software.compiler.image.lift import lift
@@ -72,7 +72,7 @@ class Task:
     size : str
         Of the job.
     samples, seed : int
-    work : Work, optional
+    work : CompiledJob, optional
         Instead of the shipped kernel of that name.
     previous : dict, optional
         Row of an earlier run with the same settings; taken over if the kernel's code is still the same.
@@ -83,7 +83,7 @@ class Task:
     size: str
     samples: int
     seed: int
-    work: Work | None = None
+    work: CompiledJob | None = None
     previous: dict | None = None
 
 
@@ -190,7 +190,7 @@ def measure(task: Task, progress: Callable[[str], None] = lambda text: None) -> 
     if task.previous and task.previous["code"] == code:
         return task.previous
     width = pattern_group(work.job.block[0], g.warp_size)
-    machine = _Stops(GoldenTransport(g, MEMORY_BYTES), work, Work(*hostile(g)), MAX_CYCLES)
+    machine = _Stops(GoldenTransport(g, MEMORY_BYTES), work, CompiledJob(*hostile(g)), MAX_CYCLES)
     rng = np.random.default_rng([task.seed, zlib.crc32(task.name.encode())])
     found: list[np.ndarray] = []
     at: list[int] = []
@@ -281,7 +281,7 @@ def _earlier(resume: dict | None, settings: dict) -> dict[str, dict]:
 def run(geometry: Geometry | str, size: str = "small", kernels: Sequence[str] = (), samples: int = SAMPLES,
         seed: int = 1, jobs: int = 1, progress: Callable[[str], None] = lambda text: None, *,
         json_file: Path | None = None, resume: dict | None = None,
-        works: Sequence[tuple[str, Work, Geometry]] = ()) -> dict:
+        works: Sequence[tuple[str, CompiledJob, Geometry]] = ()) -> dict:
     """Measure kernels; keys are documented in `docs/keys.md`.
 
     Parameters
@@ -304,7 +304,7 @@ def run(geometry: Geometry | str, size: str = "small", kernels: Sequence[str] = 
     resume : dict, optional
         Result of an earlier run: its rows are taken over where the kernel's code is the same, and kept for kernels that
         are not among `kernels`.
-    works : sequence of (str, Work, Geometry)
+    works : sequence of (str, CompiledJob, Geometry)
         Other kernels instead of shipped ones.
 
     Raises

@@ -25,7 +25,7 @@ from caesura.hw.arch.image.context import CCB_ENTRY, Mechanism, State, entry_add
 from caesura.sim import MEMORY_BYTES
 from caesura.sim.rtl.transport import RtlTransport
 from caesura.sim.rtl.verilator import library
-from caesura.sim.scenario import PreemptionResult, Work, shipped_work
+from caesura.sim.scenario import CompiledJob, PreemptionResult, shipped_work
 from caesura.sim.workloads.everywhere import Campaign
 from caesura.software.compiler import CompileError
 from caesura.software.compiler.codegen.elf import read_elf, write_elf
@@ -62,7 +62,7 @@ def recorded_state(folder: Path, geometry: str) -> list[StateBits]:
     return [row for row in read_rows(folder / STATE, StateBits) if row.preset == geometry]
 
 
-def neighbour(folder: Path) -> Work:
+def neighbour(folder: Path) -> CompiledJob:
     """Return the kernel that runs while another is away, as it lies in a folder.
 
     Raises
@@ -76,10 +76,10 @@ def neighbour(folder: Path) -> Work:
     return _neighbour(path.read_bytes())
 
 
-def _neighbour(elf: bytes) -> Work:
+def _neighbour(elf: bytes) -> CompiledJob:
     (image,) = read_elf(elf, NEIGHBOUR).values()
     a, b = np.arange(475, dtype=np.int32), 1_000_003 * np.arange(475, dtype=np.int32)
-    return Work(image, Job((2, 1, 1), (256, 1, 1), {"a": a, "b": b, "c": np.zeros_like(a), "n": len(a)},
+    return CompiledJob(image, Job((2, 1, 1), (256, 1, 1), {"a": a, "b": b, "c": np.zeros_like(a), "n": len(a)},
                            {"c": a + b}))
 
 
@@ -101,7 +101,7 @@ def _saved_bytes(device: Device, launch: Launch) -> bytes:
 class _Runs(Campaign):
     """Runs of one kernel, with what they leave on the bus and in memory."""
 
-    def __init__(self, g: Geometry, work: Work, other: Work):
+    def __init__(self, g: Geometry, work: CompiledJob, other: CompiledJob):
         self.bus = RtlTransport(g, MEMORY_BYTES)
         self.bus.digest_beats()
         self._saved = b""
@@ -146,7 +146,7 @@ class _Runs(Campaign):
                             contexts=_hash(self._saved) if self._saved else NOTHING)
 
 
-def measure(g: Geometry, name: str, other: Work, mechanisms: Iterable[Mechanism] = tuple(Mechanism),
+def measure(g: Geometry, name: str, other: CompiledJob, mechanisms: Iterable[Mechanism] = tuple(Mechanism),
             moments: Sequence[str] = MOMENTS) -> list[Row]:
     """Return the rows of a shipped kernel on a geometry; of one that does not fit a single row.
 
@@ -155,7 +155,7 @@ def measure(g: Geometry, name: str, other: Work, mechanisms: Iterable[Mechanism]
     g : Geometry
     name : str
         Of the kernel.
-    other : Work
+    other : CompiledJob
         What runs while it is away.
     mechanisms : iterable of Mechanism
     moments : sequence of str

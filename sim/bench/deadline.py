@@ -26,11 +26,11 @@ from caesura.software.sched import (
     TECHNIQUES,
     Arrival,
     DriverMachine,
+    KernelRun,
     Machine,
     PriorityScheduler,
     Request,
     Technique,
-    Work,
 )
 
 from .machines import MOMENTS
@@ -61,7 +61,7 @@ class Demonstration:
     ----------
     machine : Machine
     way : Way
-    batch, urgent : tuple of Work and Job
+    batch, urgent : tuple of KernelRun and Job
         What runs, what comes, and what is right.
     arrivals, every, lead : int
     progress : callable
@@ -78,8 +78,8 @@ class Demonstration:
 
     machine: Machine
     technique: Technique
-    batch: tuple[Work, Job]
-    urgent: tuple[Work, Job]
+    batch: tuple[KernelRun, Job]
+    urgent: tuple[KernelRun, Job]
     arrivals: int
     every: int
     lead: int

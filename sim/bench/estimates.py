@@ -21,7 +21,7 @@ from caesura.hw.arch.geometry import Geometry
 from caesura.sim import MEMORY_BYTES
 from caesura.sim.report.estimates import print_report
 from caesura.sim.rtl.transport import RtlTransport
-from caesura.sim.scenario import Work, shipped_work
+from caesura.sim.scenario import CompiledJob, shipped_work
 from caesura.sim.workloads.everywhere import Campaign
 from caesura.software.kernels import KERNELS, hostile
 
@@ -101,7 +101,8 @@ def verdict(moments: Sequence[Moment]) -> dict:
 
 def measure(task: Task, progress: Callable[[str], None] = lambda text: None) -> list[dict]:
     """Estimate, drain and switch a kernel at random cycles of its run; return its row."""
-    machine = Campaign(RtlTransport(task.geometry, MEMORY_BYTES), task.work, Work(*hostile(task.geometry)), MAX_CYCLES)
+    machine = Campaign(RtlTransport(task.geometry, MEMORY_BYTES), task.work, CompiledJob(*hostile(task.geometry)),
+                       MAX_CYCLES)
     rng = np.random.default_rng([task.seed, zlib.crc32(task.name.encode())])
     moments = np.sort(rng.integers(1, machine.cycles, task.moments)).tolist()
     found = []

@@ -23,7 +23,7 @@ from caesura.hw.arch.waiting import UNLIMITED
 from caesura.sim import MEMORY_BYTES
 from caesura.sim.report.in_place import PAPER, print_report
 from caesura.sim.rtl.transport import RtlTransport
-from caesura.sim.scenario import Work, shipped_work
+from caesura.sim.scenario import CompiledJob, shipped_work
 from caesura.sim.workloads.newcomer import Departure, PairCampaign, Switch
 from caesura.software.kernels import KERNELS
 
@@ -67,12 +67,12 @@ class Task(KernelTask):
     Attributes
     ----------
     pair : tuple of str
-    newcomer : Work
+    newcomer : CompiledJob
         The second, with its job.
     """
 
     pair: Pair
-    newcomer: Work
+    newcomer: CompiledJob
 
     @property
     def name(self) -> str:

@@ -21,7 +21,7 @@ from caesura.progress import Progress, quiet
 from caesura.sim import MEMORY_BYTES
 from caesura.sim.report.kill import print_report
 from caesura.sim.rtl.transport import RtlTransport
-from caesura.sim.scenario import Work, differences, shipped_work, start_job
+from caesura.sim.scenario import CompiledJob, differences, shipped_work, start_job
 from caesura.software.driver import Device
 from caesura.software.driver.reset.eviction import kill_bound
 
@@ -52,7 +52,7 @@ class KillRuns:
     Parameters
     ----------
     g : Geometry
-    work : Work
+    work : CompiledJob
 
     Attributes
     ----------
@@ -60,7 +60,7 @@ class KillRuns:
         Of the undisturbed run.
     """
 
-    def __init__(self, g: Geometry, work: Work):
+    def __init__(self, g: Geometry, work: CompiledJob):
         self.work = work
         self._machine = RtlTransport(g, MEMORY_BYTES)
         self.device = Device(self._machine)
@@ -124,7 +124,7 @@ class KillRuns:
         return fields[field]
 
 
-def measure(g: Geometry, plain_work: Work, work: Work, moments: int,
+def measure(g: Geometry, plain_work: CompiledJob, work: CompiledJob, moments: int,
             progress: Progress = quiet) -> dict:
     """Return the figures of a kernel without the check, and with it; of its kills at so many moments."""
     name = work.image.name

@@ -26,11 +26,11 @@ from caesura.software.sched import (
     TECHNIQUES,
     Arrival,
     DriverMachine,
+    KernelRun,
     Machine,
     PriorityScheduler,
     Request,
     Technique,
-    Work,
 )
 
 from .resumable import geometry_settings
@@ -59,7 +59,7 @@ class Workload:
     lead : int
         Cycles ahead at which arrivals are announced.
     arrivals : tuple of Arrival
-    jobs : dict of Work to Job
+    jobs : dict of KernelRun to Job
         What is right.
     """
 
@@ -67,7 +67,7 @@ class Workload:
     technique: Technique
     lead: int
     arrivals: tuple[Arrival, ...]
-    jobs: dict[Work, Job]
+    jobs: dict[KernelRun, Job]
 
     @property
     def tbs(self) -> int:

@@ -23,7 +23,7 @@ from caesura.sim.register_classes import CLASSES, class_of
 from caesura.sim.report.mechanisms import print_report
 from caesura.sim.rtl.transport import RtlTransport
 from caesura.sim.rtl.verilator import library
-from caesura.sim.scenario import PreemptionResult, Work, differences, live_bytes, shipped_work, start_job
+from caesura.sim.scenario import CompiledJob, PreemptionResult, differences, live_bytes, shipped_work, start_job
 from caesura.sim.workloads.everywhere import Campaign
 from caesura.software.driver import Device, TbContext
 from caesura.software.kernels import KERNELS, hostile
@@ -90,7 +90,7 @@ def class_shares(saved: Sequence[TbContext]) -> dict[str, float]:
     return {name: found.count(name) / max(1, len(found)) for name in ("dead", *CLASSES)}
 
 
-def _bytes(g: Geometry, work: Work, result: PreemptionResult) -> dict[str, float]:
+def _bytes(g: Geometry, work: CompiledJob, result: PreemptionResult) -> dict[str, float]:
     """Return the bytes of one preemption: of registers a warp, and of the SM with its shared memory."""
     saved, tbs = result.preempt, result.saved_tbs
     assert saved is not None
@@ -164,7 +164,7 @@ def measure(task: Task, progress: Callable[[str], None] = lambda text: None) -> 
     assert task.mechanism is not None
     g = task.geometry
     try:
-        machine = Campaign(RtlTransport(g, MEMORY_BYTES), task.work, Work(*hostile(g)), MAX_CYCLES)
+        machine = Campaign(RtlTransport(g, MEMORY_BYTES), task.work, CompiledJob(*hostile(g)), MAX_CYCLES)
     except AssertionError as error:  # wrong without any preemption
         progress(str(error))
         return _summary(g, task, [], 0, False)
@@ -184,7 +184,7 @@ def measure(task: Task, progress: Callable[[str], None] = lambda text: None) -> 
     return _summary(g, task, found, drawn, correct)
 
 
-def _undisturbed(g: Geometry, work: Work) -> tuple[int, bool]:
+def _undisturbed(g: Geometry, work: CompiledJob) -> tuple[int, bool]:
     """Return cycles of a run without preemption, and whether it is right."""
     device = Device(RtlTransport(g, MEMORY_BYTES))
     launch, arrays = start_job(device, device.load([work.image])[work.image.name], work.job)
@@ -193,7 +193,7 @@ def _undisturbed(g: Geometry, work: Work) -> tuple[int, bool]:
     return device.read("cycle_low") - first, not any(differences(work.job, arrays).values())
 
 
-def measure_overhead(task: Task, plain: Work) -> dict:
+def measure_overhead(task: Task, plain: CompiledJob) -> dict:
     """Run a kernel with preemption points, and as `plain` without, and compare the cycles."""
     (cycles, right), (without, plain_right) = (_undisturbed(task.geometry, work) for work in (task.work, plain))
     percent = 100 * (cycles - without) / without
@@ -201,7 +201,7 @@ def measure_overhead(task: Task, plain: Work) -> dict:
             "limit": OVERHEAD_LIMIT, "met": percent <= OVERHEAD_LIMIT, "correct": right and plain_right}
 
 
-def _perform(task: tuple[Task, Work | None], progress: Callable[[str], None]) -> dict:
+def _perform(task: tuple[Task, CompiledJob | None], progress: Callable[[str], None]) -> dict:
     """Return a row; one of a part that cannot be measured has an `error`, and no figures."""
     measured, plain = task
     progress(measured.label)
@@ -212,14 +212,14 @@ def _perform(task: tuple[Task, Work | None], progress: Callable[[str], None]) ->
     return row | {"code": _code(task)}
 
 
-def _died(task: tuple[Task, Work | None], error: Exception) -> dict:
+def _died(task: tuple[Task, CompiledJob | None], error: Exception) -> dict:
     """Return the row of a part that could not be measured, or whose process was killed."""
     kernel, mechanism = task[0].key
     row = {"kernel": kernel, "error": failure(error)}
     return row if mechanism is None else row | {"mechanism": mechanism}
 
 
-def _code(task: tuple[Task, Work | None]) -> str:
+def _code(task: tuple[Task, CompiledJob | None]) -> str:
     measured, plain = task
     return code_digest(measured.work, *([plain] if plain else []))
 
@@ -271,7 +271,7 @@ def read_result(path: Path) -> dict | None:
 def run(g: Geometry, size: str = "small", kernels: Sequence[str] = (), mechanisms: Sequence[Mechanism] = (),
         preemptions: int = PREEMPTIONS, seed: int = 1, jobs: int = 1,
         progress: Callable[[str], None] = lambda text: None, *, json_file: Path | None = None,
-        resume: dict | None = None, works: Sequence[tuple[Work, Work]] = ()) -> dict:
+        resume: dict | None = None, works: Sequence[tuple[CompiledJob, CompiledJob]] = ()) -> dict:
     """Measure kernels with mechanisms; keys are documented in `docs/keys.md`.
 
     Parameters
@@ -293,7 +293,7 @@ def run(g: Geometry, size: str = "small", kernels: Sequence[str] = (), mechanism
     resume : dict, optional
         Result of an earlier run: its rows are taken over where the kernel's code is the same, and kept for kernels and
         mechanisms that are not asked for.
-    works : sequence of (Work, Work)
+    works : sequence of (CompiledJob, CompiledJob)
         Other kernels instead of shipped ones, each with and without preemption points.
 
     Raises
@@ -308,7 +308,7 @@ def run(g: Geometry, size: str = "small", kernels: Sequence[str] = (), mechanism
     chosen = tuple(mechanisms) or tuple(Mechanism)
     pairs = works or [tuple(shipped_work(name, g, size, preemption_points=points) for points in (True, False))
                       for name in kernels or KERNELS]
-    tasks: list[tuple[Task, Work | None]] = [
+    tasks: list[tuple[Task, CompiledJob | None]] = [
         (Task(g, work, mechanism, preemptions, seed), plain if mechanism is None else None)
         for work, plain in pairs for mechanism in (None, *chosen)]
     names = [task.key for task, _ in tasks]

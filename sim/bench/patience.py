@@ -22,7 +22,7 @@ from caesura.hw.arch.waiting import UNLIMITED
 from caesura.sim import MEMORY_BYTES
 from caesura.sim.report.patience import print_report
 from caesura.sim.rtl.transport import RtlTransport
-from caesura.sim.scenario import Work, shipped_work
+from caesura.sim.scenario import CompiledJob, shipped_work
 from caesura.sim.workloads.everywhere import Campaign, Patience
 from caesura.software.kernels import KERNELS, hostile
 
@@ -117,7 +117,8 @@ def latencies(machine: Campaign, ways: Mapping[str, tuple[Mechanism, Patience]],
 
 def measure(task: Task, progress: Callable[[str], None] = lambda text: None) -> list[dict]:
     """Preempt a kernel at random cycles of its run; return a row for each mechanism."""
-    machine = Campaign(RtlTransport(task.geometry, MEMORY_BYTES), task.work, Work(*hostile(task.geometry)), MAX_CYCLES)
+    machine = Campaign(RtlTransport(task.geometry, MEMORY_BYTES), task.work, CompiledJob(*hostile(task.geometry)),
+                       MAX_CYCLES)
     rng = np.random.default_rng([task.seed, zlib.crc32(task.name.encode())])
     moments = np.sort(rng.integers(1, machine.cycles, task.moments)).tolist()
     patiences: dict[str, Patience] = PATIENCES | {str(share): share for share in task.shares}

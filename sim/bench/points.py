@@ -20,7 +20,7 @@ from caesura.hw.arch.geometry import Geometry
 from caesura.hw.arch.image.context import Mechanism
 from caesura.sim import MEMORY_BYTES
 from caesura.sim.rtl.transport import RtlTransport
-from caesura.sim.scenario import Work
+from caesura.sim.scenario import CompiledJob
 from caesura.sim.workloads.everywhere import Campaign
 from caesura.software.compiler.options import CompileOptions
 from caesura.software.kernels import KERNELS, hostile, kernel
@@ -43,14 +43,14 @@ class Task(KernelTask):
 
     Attributes
     ----------
-    placed : tuple of (str, Work)
+    placed : tuple of (str, CompiledJob)
         It with its points elsewhere, by interval in estimated cycles.
     mechanisms : tuple of Mechanism
         Which of `WAITING`.
     moments, seed : int
     """
 
-    placed: tuple[tuple[str, Work], ...]
+    placed: tuple[tuple[str, CompiledJob], ...]
     mechanisms: tuple[Mechanism, ...]
     moments: int
     seed: int
@@ -61,8 +61,9 @@ def measure(task: Task, progress: Callable[[str], None] = lambda text: None) -> 
     shares = np.sort(np.random.default_rng([task.seed, zlib.crc32(task.name.encode())]).random(task.moments))
     ways = ways_to_preempt(task.mechanisms, PATIENCES)
 
-    def figures(interval: str, work: Work) -> dict:
-        machine = Campaign(RtlTransport(task.geometry, MEMORY_BYTES), work, Work(*hostile(task.geometry)), MAX_CYCLES)
+    def figures(interval: str, work: CompiledJob) -> dict:
+        machine = Campaign(RtlTransport(task.geometry, MEMORY_BYTES), work, CompiledJob(*hostile(task.geometry)),
+                           MAX_CYCLES)
         found = latencies(machine, ways, [1 + int(share * (machine.cycles - 1)) for share in shares],
                           lambda number: progress(f"{task.name}, {interval}: {number} of {task.moments}"))
         return {"points": len(work.image.points), "words": len(work.image.code), "cycles": machine.cycles,
@@ -142,7 +143,7 @@ def run(g: Geometry, size: str = "small", kernels: Sequence[str] = (), mechanism
     tasks = []
     for name in kernels or KERNELS:
         shipped = kernel(name)
-        plain, *placed = (Work(shipped.image(wanted), shipped.job(size)) for wanted in (
+        plain, *placed = (CompiledJob(shipped.image(wanted), shipped.job(size)) for wanted in (
             options, *(dataclasses.replace(options, interval=cycles, interval_on=g) for cycles in by_cycles)))
         tasks.append(Task(g, plain, tuple(zip(map(str, by_cycles), placed, strict=True)), chosen, moments, seed))
     settings = geometry_settings(g) | {

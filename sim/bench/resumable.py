@@ -17,7 +17,7 @@ from caesura.cache import write_atomically
 from caesura.errors import InputError
 from caesura.hw.arch.geometry import PRESETS, Geometry
 from caesura.sim.rtl.verilator import library
-from caesura.sim.scenario import Work
+from caesura.sim.scenario import CompiledJob
 from caesura.software.kernels import KERNELS
 from caesura.software.schema import with_schema
 
@@ -34,12 +34,12 @@ class KernelTask:
     Attributes
     ----------
     geometry : Geometry
-    work : Work
+    work : CompiledJob
         The kernel and its job.
     """
 
     geometry: Geometry
-    work: Work
+    work: CompiledJob
 
     @property
     def name(self) -> str:
@@ -50,7 +50,7 @@ class KernelTask:
 Task = TypeVar("Task", bound=KernelTask)
 
 
-def code_digest(*works: Work) -> str:
+def code_digest(*works: CompiledJob) -> str:
     """Return a hash of the code of kernels, their preemption routines included, and of what their jobs say besides."""
     text = b"".join(np.array(work.image.words, np.uint64).tobytes() + repr((work.job.grid, work.job.block)).encode()
                     for work in works)
@@ -137,7 +137,7 @@ def kernel_place(kernel: str) -> int:
 def measure_kernels(measure: Callable[[Task, Callable[[str], None]], list[dict]], tasks: Sequence[Task], jobs: int,
                     progress: Callable[[str], None], settings: dict, outcome: Callable[[list[dict]], dict],
                     json_file: Path | None = None, resume: dict | None = None, *,
-                    works: Callable[[Task], Sequence[Work]] = lambda task: (task.work,),
+                    works: Callable[[Task], Sequence[CompiledJob]] = lambda task: (task.work,),
                     place: Callable[[str], int] = kernel_place) -> dict:
     """Measure kernels one by one, and keep what is measured whenever the run is stopped.
 

@@ -22,7 +22,7 @@ from caesura.hw.arch.waiting import UNLIMITED
 from caesura.sim import MEMORY_BYTES
 from caesura.sim.report.traps import OCCUPIED, POINTS, STORED, print_report
 from caesura.sim.rtl.transport import RtlTransport
-from caesura.sim.scenario import Work, shipped_work
+from caesura.sim.scenario import CompiledJob, shipped_work
 from caesura.sim.workloads.everywhere import Campaign
 from caesura.software.compiler.flashback.kinds import ROUTINES, RoutineForm, RoutineKind
 from caesura.software.compiler.flashback.traps import with_routines
@@ -54,20 +54,21 @@ class Task(KernelTask):
         At which it is preempted, spread evenly over its run.
     """
 
-    ways: dict[str, tuple[Work, Mechanism]]
+    ways: dict[str, tuple[CompiledJob, Mechanism]]
     moments: int
 
 
-def ways_of(g: Geometry, work: Work, mechanism: Mechanism) -> dict[str, tuple[Work, Mechanism]]:
+def ways_of(g: Geometry, work: CompiledJob, mechanism: Mechanism) -> dict[str, tuple[CompiledJob, Mechanism]]:
     """Return the ways of preempting a kernel: with which routines, if any, and which mechanism."""
     images = {routines.label: with_routines(work.image, g, routines.kind, form=routines.form) for routines in _MEASURED}
     return {OCCUPIED: (work, Mechanism.OCCUPIED), POINTS: (work, mechanism),
             **{label: (dataclasses.replace(work, image=image), mechanism) for label, image in images.items()}}
 
 
-def _preempted(task: Task, work: Work, mechanism: Mechanism) -> tuple[list[dict | None], bool]:
+def _preempted(task: Task, work: CompiledJob, mechanism: Mechanism) -> tuple[list[dict | None], bool]:
     """Return the figures of each moment, None for one before which the kernel had ended, and whether all was right."""
-    machine = Campaign(RtlTransport(task.geometry, MEMORY_BYTES), work, Work(*hostile(task.geometry)), MAX_CYCLES)
+    machine = Campaign(RtlTransport(task.geometry, MEMORY_BYTES), work, CompiledJob(*hostile(task.geometry)),
+                       MAX_CYCLES)
     cycles = [machine.cycles * (2 * k + 1) // (2 * task.moments) for k in range(task.moments)]
     found, right = [], True
     for result, correct in machine.results(mechanism, cycles, patience=UNLIMITED):

@@ -5,10 +5,10 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from caesura.hw.arch.footprint import tb_footprint
 from caesura.hw.arch.geometry import Geometry
 from caesura.hw.arch.image.context import Capability, Mechanism
 from caesura.hw.arch.room import cheapest_fit, make_room
+from caesura.hw.arch.tb_footprint import tb_footprint
 
 from .context_image import wanted
 from .state.kernel import Descriptor, Kernel

@@ -27,7 +27,7 @@ from caesura.sim.rtl.transport import RtlTransport
 from caesura.sim.rtl.verilator import library
 from caesura.software import driver, sched
 from caesura.software.driver import Device
-from caesura.software.sched import TECHNIQUES, DriverMachine, Event, QueueSpec, Signal, Technique, Work
+from caesura.software.sched import TECHNIQUES, DriverMachine, Event, KernelRun, QueueSpec, Submission, Technique
 from caesura.software.sched import EventKind as Happened
 
 from .costs import Costs, KernelCosts, SwitchCosts, fit_line, kernel_data, kernel_of
@@ -90,7 +90,7 @@ class Bench:
                 raise InputError(f"kernel {event.signal.work.name!r} cannot be measured: {event.text}")
         raise InputError(f"a measurement has not ended after {MAX_CYCLES:,} cycles")
 
-    def run(self, work: Work) -> int:
+    def run(self, work: KernelRun) -> int:
         """Run a work to its end and return its latency."""
         signal = self.machine.submit(self.queue, work)
         self.expect(Happened.FINISHED)
@@ -108,7 +108,7 @@ def fitting(g: Geometry, registers: int, warps: int, shared_bytes: int) -> int:
     return min(g.tb_slots, g.warps // warps, g.register_rows // rows, g.shared_lines // lines if lines else g.tb_slots)
 
 
-def crowds(g: Geometry, work: Work) -> dict[int, int]:
+def crowds(g: Geometry, work: KernelRun) -> dict[int, int]:
     """Return bytes of dynamic shared memory with which an SM holds exactly so many TBs, by their number: of `CROWDS`,
     and as many as fit."""
     static = work.image.shared_bytes
@@ -122,7 +122,7 @@ def crowds(g: Geometry, work: Work) -> dict[int, int]:
     return dict(sorted(found.items()))
 
 
-def _padded(name: str, g: Geometry, tbs: int, seed: int, padding: int) -> Work:
+def _padded(name: str, g: Geometry, tbs: int, seed: int, padding: int) -> KernelRun:
     work, _ = make_work(name, g, tbs, seed)
     return dataclasses.replace(work, shared_bytes=work.shared_bytes + padding)
 
@@ -151,13 +151,13 @@ def _spread(bench: Bench, name: str, g: Geometry, count: int, cycles: float, see
     return [round(each / mean, 4) for each in times]
 
 
-def _switches(bench: Bench, technique: Technique, work: Work, cycles: float, moments: int, rng: np.random.Generator
+def _switches(bench: Bench, technique: Technique, work: KernelRun, cycles: float, moments: int, rng: np.random.Generator
               ) -> Iterator[tuple[str, int, int, int]]:
     """Preempt a work at random moments and bring it back; yield name, TBs, and cycles of save and resume. For a way
     with bases a base is saved before, so long as an announcement is ahead at most."""
     machine, cycles = bench.machine, min(cycles, STRETCH / 2)
     assert technique.preempt is not None
-    signal: Signal | None = None
+    signal: Submission | None = None
     for _ in range(moments):
         if signal is None or signal.done:
             signal = machine.submit(bench.queue, work)
@@ -256,7 +256,7 @@ def measure_pair(g: Geometry, pair: tuple[KernelCosts, KernelCosts], seed: int) 
     return slowdown(spans, 0, 1, pair[0]), slowdown(spans, 1, 0, pair[1])
 
 
-def _commands(bench: Bench, work: Work) -> tuple[float, float]:
+def _commands(bench: Bench, work: KernelRun) -> tuple[float, float]:
     """Return what it takes to give a start, and to kill a work that has just begun."""
     asked = bench.machine.cycle
     signal = bench.machine.submit(bench.queue, work)

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import simpy
 
 from caesura.hw.arch.geometry import SEGMENT_BYTES, Geometry
-from caesura.software.sched import Signal
+from caesura.software.sched import Submission
 
 from .costs import KernelCosts
 from .residents import Sm, Tb
@@ -24,7 +24,7 @@ class Flight:
 
     Attributes
     ----------
-    signal : Signal
+    signal : Submission
     costs : KernelCosts
     footprint : tuple of int
         Rows and lines of a TB.
@@ -48,7 +48,7 @@ class Flight:
         What is done with it.
     """
 
-    signal: Signal
+    signal: Submission
     costs: KernelCosts
     footprint: tuple[int, int]
     total: int

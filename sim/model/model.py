@@ -26,12 +26,12 @@ from caesura.software.sched.machine import (
     IN_FLIGHT,
     Event,
     EventKind,
+    KernelRun,
     Left,
     MachineError,
     QueueSpec,
-    Signal,
-    Work,
-    WorkState,
+    RunState,
+    Submission,
 )
 from caesura.software.sched.policies.rules import check_preempt, check_queue, waiting_works
 
@@ -82,9 +82,9 @@ class ModelMachine:
         self._random = np.random.default_rng(seed)
         self._sms = [Sm(self.geometry, number) for number in range(sms)]
         self._specs: list[QueueSpec] = []
-        self._signals: list[Signal] = []
-        self._flights: dict[Signal, Flight] = {}
-        self._done: weakref.WeakKeyDictionary[Signal, int] = weakref.WeakKeyDictionary()
+        self._signals: list[Submission] = []
+        self._flights: dict[Submission, Flight] = {}
+        self._done: weakref.WeakKeyDictionary[Submission, int] = weakref.WeakKeyDictionary()
         self._events: deque[Event] = deque()
         self._turn, self._demand = -1, 0.0
         self._host_free = 0
@@ -133,7 +133,7 @@ class ModelMachine:
         self._specs.append(spec)
         return len(self._specs) - 1
 
-    def submit(self, queue: int, work: Work, memory_of: Signal | None = None) -> Signal:
+    def submit(self, queue: int, work: KernelRun, memory_of: Submission | None = None) -> Submission:
         """Put a work into a queue; see `Machine.submit`.
 
         Raises
@@ -148,15 +148,15 @@ class ModelMachine:
         g = self.geometry
         if rows > g.register_rows or lines > g.shared_lines or costs.warps > g.warps:
             raise MachineError(f"a TB of work {work.name!r} does not fit the SM ({g.name})")
-        signal = Signal(work, queue, self.cycle, memory_of)
+        signal = Submission(work, queue, self.cycle, memory_of)
         self._signals.append(signal)
         self._begin()
         return signal
 
-    def reset(self, queue: int) -> list[Signal]:
+    def reset(self, queue: int) -> list[Submission]:
         """Empty a queue; see `Machine.reset`."""
         own = [signal for signal in self._signals if signal.queue == queue]
-        for signal in sorted(own, key=lambda signal: signal.state is not WorkState.WAITING):
+        for signal in sorted(own, key=lambda signal: signal.state is not RunState.WAITING):
             self.kill(signal)
         return own
 
@@ -169,7 +169,7 @@ class ModelMachine:
             flight = Flight(signal, costs, footprint_of(costs, costs.shared_bytes + work.shared_bytes), work.tbs,
                             [sm for sm in self._sms if sms is None or sm.number in sms])
             self._flights[signal] = flight
-            signal.state = WorkState.RUNNING
+            signal.state = RunState.RUNNING
             self._after(self._host(costs.start_cycles), lambda flight=flight: self._started(flight))
 
     def _started(self, flight: Flight) -> None:
@@ -260,12 +260,12 @@ class ModelMachine:
         self.fill([sm])
 
     def _finish(self, flight: Flight) -> None:
-        self._end(flight.signal, WorkState.FINISHED, EventKind.FINISHED)
+        self._end(flight.signal, RunState.FINISHED, EventKind.FINISHED)
         self._begin()
 
     # Commands
 
-    def preempt(self, signal: Signal, way: Way, newcomer: Signal | None = None,
+    def preempt(self, signal: Submission, way: Way, newcomer: Submission | None = None,
                 sms: frozenset[int] | None = None) -> None:
         """Ask for a work to be taken off the SMs; see `Machine.preempt`.
 
@@ -282,27 +282,27 @@ class ModelMachine:
         flight = self._flights[signal]
         other = self._flights.get(newcomer) if newcomer is not None else None
         self._switching.check(flight, way)
-        signal.state = WorkState.PREEMPTING
+        signal.state = RunState.PREEMPTING
         self._switching.preempt(flight, way, other, self._host(0))
 
-    def checkpoint(self, signal: Signal, mechanism: Mechanism) -> None:
+    def checkpoint(self, signal: Submission, mechanism: Mechanism) -> None:
         """Ask for bases; see `Machine.checkpoint`. Costs are those that were measured, of one mechanism."""
-        if signal.state is not WorkState.RUNNING:
+        if signal.state is not RunState.RUNNING:
             raise MachineError(f"work {signal.work.name!r} is {signal.state.value}: only one that runs can have bases")
         flight = self._flights[signal]
         self._switching.check(flight, Way(incremental=True))
-        signal.state = WorkState.CHECKPOINTING
+        signal.state = RunState.CHECKPOINTING
         self._switching.checkpoint(flight, self._host(0))
 
-    def resume(self, signal: Signal) -> None:
+    def resume(self, signal: Submission) -> None:
         """Ask for a work to be brought back; see `Machine.resume`."""
-        if signal.state is not WorkState.PREEMPTED:
+        if signal.state is not RunState.PREEMPTED:
             raise MachineError(f"work {signal.work.name!r} is {signal.state.value}: only one that is preempted can be "
                                "resumed")
-        signal.state = WorkState.RESUMING
+        signal.state = RunState.RESUMING
         self._switching.resume(self._flights[signal], self._host(0))
 
-    def kill(self, signal: Signal) -> None:
+    def kill(self, signal: Submission) -> None:
         """End a work; see `Machine.kill`."""
         if signal.done:
             return
@@ -311,7 +311,7 @@ class ModelMachine:
             self._host(flight.costs.kill_cycles)
             self._switching.drop(flight)
             self._done[signal] = 0
-        self._end(signal, WorkState.KILLED, EventKind.KILLED)
+        self._end(signal, RunState.KILLED, EventKind.KILLED)
         if flight is not None:
             self._begin()
             for sm in flight.sms:
@@ -320,19 +320,19 @@ class ModelMachine:
 
     # What has happened
 
-    def _note(self, kind: EventKind, signal: Signal, cost: SwitchCost | None = None) -> None:
+    def _note(self, kind: EventKind, signal: Submission, cost: SwitchCost | None = None) -> None:
         self._events.append(Event(self.cycle, kind, signal, cost))
 
-    def _end(self, signal: Signal, state: WorkState, kind: EventKind) -> None:
+    def _end(self, signal: Submission, state: RunState, kind: EventKind) -> None:
         signal.state, signal.ended = state, self.cycle
         self._signals.remove(signal)
         if flight := self._flights.pop(signal, None):
             flight.over = True
-            if state is WorkState.FINISHED:
+            if state is RunState.FINISHED:
                 self._done[signal] = flight.total
         self._note(kind, signal)
 
-    def _settled(self, flight: Flight, kind: EventKind, state: WorkState, cost: SwitchCost) -> None:
+    def _settled(self, flight: Flight, kind: EventKind, state: RunState, cost: SwitchCost) -> None:
         """A command of the scheduler has been carried out."""
         flight.signal.state = state
         flight.signal.counts.add(kind, cost)
@@ -340,12 +340,12 @@ class ModelMachine:
 
     # Counters and estimates
 
-    def progress(self, signal: Signal) -> tuple[int, int]:
+    def progress(self, signal: Submission) -> tuple[int, int]:
         """Return TBs that have ended, and TBs of a work; of one that was killed none has."""
         flight = self._flights.get(signal)
         return (flight.ended if flight else self._done.get(signal, 0)), signal.work.tbs
 
-    def estimate(self, signal: Signal) -> Left:
+    def estimate(self, signal: Submission) -> Left:
         """Estimate how long a work would hold its SMs: by the mean time of TBs, as the driver does."""
         flight = self._flights.get(signal)
         if flight is None or signal.state not in IN_FLIGHT:

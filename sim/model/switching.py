@@ -13,7 +13,7 @@ from caesura.hw.arch.switch_cost import SwitchCost
 from caesura.hw.arch.waiting import UNLIMITED
 from caesura.hw.arch.way import Way
 from caesura.software.sched import TECHNIQUES
-from caesura.software.sched.machine import EventKind, WorkState
+from caesura.software.sched.machine import EventKind, RunState
 
 from .costs import CostError, Line, SwitchCosts
 from .flight import Flight
@@ -75,7 +75,7 @@ class Switching:
     """
 
     def __init__(self, env: simpy.Environment, bus_scale: float, random: np.random.Generator,
-                 fill: Callable[[list[Sm]], None], settled: Callable[[Flight, EventKind, WorkState, SwitchCost], None],
+                 fill: Callable[[list[Sm]], None], settled: Callable[[Flight, EventKind, RunState, SwitchCost], None],
                  plan: Callable[[Sm], None]):
         self._env, self._bus_scale, self._random = env, bus_scale, random
         self._fill, self._settled, self._plan = fill, settled, plan
@@ -145,7 +145,7 @@ class Switching:
         if flight.over:
             return
         flight.process = None
-        self._settled(flight, EventKind.PREEMPTED, WorkState.PREEMPTED, SwitchCost(self.now - begun, len(saved)))
+        self._settled(flight, EventKind.PREEMPTED, RunState.PREEMPTED, SwitchCost(self.now - begun, len(saved)))
 
     def _empty(self, flight: Flight, way: Way) -> float:
         return self._switch(flight, cost_name(way)).save.base
@@ -270,7 +270,7 @@ class Switching:
             return
         flight.process, flight.held = None, False
         cost = SwitchCost(self.now - begun, len(saved))
-        self._settled(flight, EventKind.CHECKPOINTED, WorkState.RUNNING, cost)
+        self._settled(flight, EventKind.CHECKPOINTED, RunState.RUNNING, cost)
         self._fill(flight.sms)
 
     def _save_base(self, flight: Flight, sm: Sm, at_once: int, saved: list[Tb]) -> Steps:
@@ -316,7 +316,7 @@ class Switching:
         if flight.over:
             return
         flight.process, flight.held = None, False
-        self._settled(flight, EventKind.RESUMED, WorkState.RUNNING, SwitchCost(self.now - asked))
+        self._settled(flight, EventKind.RESUMED, RunState.RUNNING, SwitchCost(self.now - asked))
         self._fill(flight.sms)
 
     def _bare(self, flight: Flight) -> float:

@@ -16,7 +16,7 @@ from caesura.software.kernels import Job, kernel
 from caesura.software.kernels.examples.f32 import hotspot_job, matmul_job, saxpy_job
 from caesura.software.kernels.examples.integers import collatz_job, pathfinder_job, rankfilter_job, reduction_job
 from caesura.software.kernels.fit import refusal
-from caesura.software.sched import Work
+from caesura.software.sched import KernelRun
 
 __all__ = ["Kind", "KINDS", "BATCHES", "URGENT", "kinds_for", "make_work", "batch_kind", "work_code", "block_threads"]
 
@@ -89,7 +89,7 @@ def kinds_for(g: Geometry) -> tuple[str, ...]:
                  if not refusal(kernel(name), g, kind.job(2, block_threads(g, kind), 1)))
 
 
-def make_work(name: str, g: Geometry, tbs: int, seed: int = 1) -> tuple[Work, Job]:
+def make_work(name: str, g: Geometry, tbs: int, seed: int = 1) -> tuple[KernelRun, Job]:
     """Return a work of a kernel with so many TBs, and the job that says what is right.
 
     Raises
@@ -102,7 +102,7 @@ def make_work(name: str, g: Geometry, tbs: int, seed: int = 1) -> tuple[Work, Jo
     kind = KINDS[name]
     job = kind.job(tbs, block_threads(g, kind), seed)
     image = kernel(name).image(CompileOptions(max_registers=g.regs_per_thread))
-    return Work(image, job.grid, job.block, lambda: job.arguments, job.shared_bytes), job
+    return KernelRun(image, job.grid, job.block, lambda: job.arguments, job.shared_bytes), job
 
 
 def batch_kind(g: Geometry) -> str:
@@ -110,7 +110,7 @@ def batch_kind(g: Geometry) -> str:
     return next(name for name in BATCHES if name in kinds_for(g))
 
 
-def work_code(work: Work) -> str:
+def work_code(work: KernelRun) -> str:
     """Return a hash of a work's code and block, by which costs are told from those of other code."""
     words = np.array(work.image.words, np.uint64).tobytes()
     return hashlib.sha256(words + repr(work.block).encode()).hexdigest()[:16]

@@ -12,7 +12,7 @@ from pathlib import Path
 from caesura.hw.arch.geometry import Geometry
 from caesura.sim.rtl.optimise import TRAINING_CYCLES, TRAINING_KERNELS
 from caesura.sim.rtl.transport import RtlTransport
-from caesura.sim.scenario import Work, shipped_work, start_job
+from caesura.sim.scenario import CompiledJob, shipped_work, start_job
 from caesura.software.driver import Device
 from caesura.software.kernels import hostile, kernel
 from caesura.software.kernels.fit import refusal
@@ -23,7 +23,7 @@ __all__ = ["train"]
 def train(library: Path, g: Geometry) -> int:
     """Run the kernels that fit an SM, each preempted once by one that fills it; return how many fitted."""
     done = 0
-    for work in (*_fitting(g), Work(*hostile(g))):
+    for work in (*_fitting(g), CompiledJob(*hostile(g))):
         device = Device(RtlTransport(g, 64 << 20, simulator=library))
         launch, _ = start_job(device, device.load([work.image])[work.image.name], work.job)
         device.advance(TRAINING_CYCLES)
@@ -36,7 +36,7 @@ def train(library: Path, g: Geometry) -> int:
     return done
 
 
-def _fitting(g: Geometry) -> list[Work]:
+def _fitting(g: Geometry) -> list[CompiledJob]:
     """Return the kernels that the SM takes."""
     shipped = [kernel(name) for name in TRAINING_KERNELS]
     return [shipped_work(k.name, g, "tiny") for k in shipped if not refusal(k, g, k.job("tiny"))]

@@ -28,7 +28,7 @@ from caesura.hw.arch.isa.formats import Format
 from caesura.hw.arch.isa.words import decode
 from caesura.hw.arch.waiting import UNLIMITED
 from caesura.hw.arch.way import Way
-from caesura.sim.scenario import PreemptionResult, Work, differences, interrupt, judged, start_job
+from caesura.sim.scenario import CompiledJob, PreemptionResult, differences, interrupt, judged, start_job
 from caesura.sim.workloads.random_native import NativeProgram
 from caesura.software.compiler import KernelImage
 from caesura.software.driver import Device, DeviceArray, Launch
@@ -86,13 +86,13 @@ class Outcome:
     wrong_bytes: int
 
 
-def native_work(program: NativeProgram) -> Work:
+def native_work(program: NativeProgram) -> CompiledJob:
     """Return a random machine-code program to interrupt; what it computes depends on the addresses of its arrays.
 
     The undisturbed run is the only reference; comparing with the golden model is for lockstep.
     """
     arguments = {"output": np.zeros(program.output_bytes, np.uint8), "input": np.frombuffer(program.inputs, np.uint8)}
-    return Work(program.image, Job(program.grid, program.block, arguments))
+    return CompiledJob(program.image, Job(program.grid, program.block, arguments))
 
 
 def totals(outcomes: Iterable[Outcome]) -> tuple[int, int]:
@@ -140,9 +140,9 @@ class Campaign:
     Parameters
     ----------
     transport : Forkable
-    work : Work
+    work : CompiledJob
         The kernel to interrupt.
-    neighbour : Work
+    neighbour : CompiledJob
         What runs while it is away.
     max_cycles : int
         Limit of every run and every wait.
@@ -150,7 +150,7 @@ class Campaign:
         What nobody has is random, so that a write there shows whatever it writes; without, memory is as it was.
     """
 
-    def __init__(self, transport: Forkable, work: Work, neighbour: Work, max_cycles: int = 200_000, *,
+    def __init__(self, transport: Forkable, work: CompiledJob, neighbour: CompiledJob, max_cycles: int = 200_000, *,
                  fill: bool = False):
         self.transport, self.work, self.neighbour, self.max_cycles = transport, work, neighbour, max_cycles
         if fill:

@@ -9,7 +9,7 @@ import numpy as np
 
 from caesura.hw.arch.image.context import Mechanism
 from caesura.sim.rtl.transport import RtlTransport
-from caesura.sim.scenario import Work, judged
+from caesura.sim.scenario import CompiledJob, judged
 from caesura.sim.trace.changes import EventKind
 from caesura.sim.workloads.everywhere import Campaign
 from caesura.software.driver import Launch, PreemptReport, ResumeReport
@@ -89,14 +89,15 @@ class PairCampaign(Campaign):
     Parameters
     ----------
     transport : RtlTransport
-    work, newcomer : Work
+    work, newcomer : CompiledJob
     max_cycles : int
         Of every run and every wait.
     fill : bool
         As of `Campaign`.
     """
 
-    def __init__(self, transport: RtlTransport, work: Work, newcomer: Work, max_cycles: int = 5_000_000, *,
+    def __init__(self, transport: RtlTransport, work: CompiledJob, newcomer: CompiledJob, max_cycles: int = 5_000_000,
+                 *,
                  fill: bool = False):
         super().__init__(transport, work, newcomer, max_cycles, fill=fill)
         self._rtl = transport

@@ -12,16 +12,16 @@ from .machine import (
     Counts,
     Event,
     EventKind,
+    KernelRun,
     Left,
     Machine,
     MachineError,
     QueueSpec,
-    Signal,
-    Work,
-    WorkState,
+    RunState,
+    Submission,
 )
 from .machines.driver_machine import DriverMachine
 from .policies.priority import TECHNIQUES, Arrival, PriorityScheduler, Request, Technique
 
-__all__ = ["Counts", "Event", "EventKind", "Left", "Machine", "MachineError", "QueueSpec", "Signal", "Work",
-           "WorkState", "DriverMachine", "TECHNIQUES", "Arrival", "PriorityScheduler", "Request", "Technique"]
+__all__ = ["Counts", "Event", "EventKind", "Left", "Machine", "MachineError", "QueueSpec", "Submission", "KernelRun",
+           "RunState", "DriverMachine", "TECHNIQUES", "Arrival", "PriorityScheduler", "Request", "Technique"]

@@ -19,8 +19,8 @@ from caesura.hw.arch.switch_cost import SwitchCost
 from caesura.hw.arch.way import Way
 from caesura.software.compiler import KernelImage
 
-__all__ = ["MachineError", "Work", "QueueSpec", "WorkState", "IN_FLIGHT", "ENDED", "Counts", "Signal", "EventKind",
-           "Event", "Left", "Machine"]
+__all__ = ["MachineError", "KernelRun", "QueueSpec", "RunState", "IN_FLIGHT", "ENDED", "Counts", "Submission",
+           "EventKind", "Event", "Left", "Machine"]
 
 Size = tuple[int, int, int]
 
@@ -30,7 +30,7 @@ class MachineError(UserError):
 
 
 @dataclass(frozen=True, eq=False)
-class Work:
+class KernelRun:
     """A kernel to be run once, with all that it takes to start it.
 
     Attributes
@@ -86,7 +86,7 @@ class QueueSpec:
     sms: frozenset[int] | None = None
 
 
-class WorkState(enum.Enum):
+class RunState(enum.Enum):
     """Where a work is."""
 
     WAITING = "waiting"
@@ -102,9 +102,9 @@ class WorkState(enum.Enum):
     KILLED = "killed"
 
 
-ENDED = frozenset({WorkState.FINISHED, WorkState.FAULTED, WorkState.KILLED})
+ENDED = frozenset({RunState.FINISHED, RunState.FAULTED, RunState.KILLED})
 """Nothing more comes of it."""
-IN_FLIGHT = frozenset(WorkState) - ENDED - {WorkState.WAITING}
+IN_FLIGHT = frozenset(RunState) - ENDED - {RunState.WAITING}
 """It has a kernel slot."""
 
 
@@ -144,33 +144,33 @@ class Counts:
 
 
 @dataclass(eq=False)
-class Signal:
-    """The completion signal of a work that was submitted.
+class Submission:
+    """A kernel run that was submitted, with its completion signal.
 
     Attributes
     ----------
-    work : Work
+    work : KernelRun
     queue : int
     submitted, started, ended : int or None
         Cycles; None as long as it has not come to that.
-    state : WorkState
+    state : RunState
         As the machine has last seen it; the events that led there may not have been given out yet.
     counts : Counts
-    memory_of : Signal or None
+    memory_of : Submission or None
         An earlier submission whose memory it works in.
     """
 
-    work: Work
+    work: KernelRun
     queue: int
     submitted: int
-    memory_of: Signal | None = None
+    memory_of: Submission | None = None
     started: int | None = None
     ended: int | None = None
-    state: WorkState = WorkState.WAITING
+    state: RunState = RunState.WAITING
     counts: Counts = field(default_factory=Counts)
 
     def __repr__(self):
-        return f"Signal({self.work.name!r}, queue {self.queue}, {self.state.value})"
+        return f"Submission({self.work.name!r}, queue {self.queue}, {self.state.value})"
 
     @property
     def done(self) -> bool:
@@ -207,7 +207,7 @@ class Event:
     cycle : int
         When the machine saw it.
     kind : EventKind
-    signal : Signal
+    signal : Submission
     cost : SwitchCost or None
         Of a preempt, a checkpoint or a resume that has ended well; None if the machine cannot tell, since another work
         was being switched then.
@@ -217,7 +217,7 @@ class Event:
 
     cycle: int
     kind: EventKind
-    signal: Signal
+    signal: Submission
     cost: SwitchCost | None = None
     text: str = ""
 
@@ -273,14 +273,14 @@ class Machine(Protocol):
         """
         ...
 
-    def submit(self, queue: int, work: Work, memory_of: Signal | None = None) -> Signal:
+    def submit(self, queue: int, work: KernelRun, memory_of: Submission | None = None) -> Submission:
         """Put a work into a queue; it starts as soon as its turn comes.
 
         Parameters
         ----------
         queue : int
-        work : Work
-        memory_of : Signal, optional
+        work : KernelRun
+        memory_of : Submission, optional
             Of an earlier submission of the same work that has ended: it works in that one's memory as it is, rather
             than in a fresh copy of the arguments.
 
@@ -291,34 +291,34 @@ class Machine(Protocol):
         """
         ...
 
-    def preempt(self, signal: Signal, way: Way, newcomer: Signal | None = None,
+    def preempt(self, signal: Submission, way: Way, newcomer: Submission | None = None,
                 sms: frozenset[int] | None = None) -> None:
         """Ask for a running work, or one being resumed, to be taken off the SMs.
 
         Parameters
         ----------
-        signal : Signal
+        signal : Submission
         way : Way
-        newcomer : Signal, optional
+        newcomer : Submission, optional
             In place, but for what is in the way of this one's TBs.
         sms : frozenset of int, optional
             Off these only; on the others it runs on.
         """
         ...
 
-    def checkpoint(self, signal: Signal, mechanism: Mechanism) -> None:
+    def checkpoint(self, signal: Submission, mechanism: Mechanism) -> None:
         """Ask for bases of a running work's TBs to be saved, for an incremental preempt later."""
         ...
 
-    def resume(self, signal: Signal) -> None:
+    def resume(self, signal: Submission) -> None:
         """Ask for a preempted work to be brought back."""
         ...
 
-    def kill(self, signal: Signal) -> None:
+    def kill(self, signal: Submission) -> None:
         """End a work in any state; the event follows."""
         ...
 
-    def reset(self, queue: int) -> list[Signal]:
+    def reset(self, queue: int) -> list[Submission]:
         """Empty a queue: kill what is in flight, withdraw what waits; return all of these, the oldest first."""
         ...
 
@@ -327,11 +327,11 @@ class Machine(Protocol):
         given out yet, or None."""
         ...
 
-    def progress(self, signal: Signal) -> tuple[int, int]:
+    def progress(self, signal: Submission) -> tuple[int, int]:
         """Return how many TBs of a work have ended, and how many it has."""
         ...
 
-    def estimate(self, signal: Signal) -> Left:
+    def estimate(self, signal: Submission) -> Left:
         """Estimate how long a running work would hold its SMs."""
         ...
 

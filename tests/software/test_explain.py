@@ -15,7 +15,7 @@ from caesura.cli import main
 from caesura.hw.arch.geometry import PRESETS
 from caesura.hw.arch.isa.liveness import liveness_vector, saved_by
 from caesura.hw.arch.isa.words import decode
-from caesura.sim.scenario import Work
+from caesura.sim.scenario import CompiledJob
 from caesura.sim.workloads.random_ptx import RandomKernel
 from caesura.software.compiler import CompileOptions, assemble, compile_ptx, load_elf, save_elf
 from caesura.software.compiler.codegen.elf import write_elf
@@ -111,7 +111,7 @@ def test_warps_come_to_the_points_that_are_named_and_within_the_bounds(name):
     stop_at = {point.pc: k for k, point in enumerate(facts.points)}
     division = {pc for pc, word in enumerate(image.code) if decode(word).op.name == "pp.div"}
     behind, seen = {}, 0
-    for warp, pc, _ in single_step(Work(image, KERNELS[name].job("tiny"))):
+    for warp, pc, _ in single_step(CompiledJob(image, KERNELS[name].job("tiny"))):
         if len(warp.stack) > 1:  # whose lanes take turns: several ways at once
             behind.pop(warp, None)
             continue

@@ -9,7 +9,6 @@ from amaranth.lib import data
 
 from caesura.hw.arch.commands import KernelState
 from caesura.hw.arch.faults import CommandError
-from caesura.hw.arch.footprint import local_region_bytes
 from caesura.hw.arch.geometry import SEGMENT_BYTES, Geometry
 from caesura.hw.arch.packets import (
     KERNARG_ALIGNMENT,
@@ -19,6 +18,7 @@ from caesura.hw.arch.packets import (
     QueueError,
 )
 from caesura.hw.arch.registers import register_map
+from caesura.hw.arch.tb_footprint import local_region_bytes
 
 __all__ = ["PacketError", "QueueHost", "count_down", "fetch", "met", "slot_words"]
 

@@ -9,9 +9,9 @@ from typing import NamedTuple
 
 from caesura.hw.arch.commands import KernelState, Switch
 from caesura.hw.arch.faults import CommandError
-from caesura.hw.arch.footprint import local_region_bytes, tb_footprint
 from caesura.hw.arch.geometry import REGISTER_BANKS, SEGMENT_BYTES, Geometry
 from caesura.hw.arch.registers import Register
+from caesura.hw.arch.tb_footprint import local_region_bytes, tb_footprint
 
 __all__ = ["Descriptor", "SavedEntry", "Base", "Away", "GridProgress", "Kernel"]
 

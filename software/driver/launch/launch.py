@@ -9,9 +9,9 @@ from typing import NamedTuple
 
 from caesura.hw.arch.commands import KernelState
 from caesura.hw.arch.faults import CommandError
-from caesura.hw.arch.footprint import local_region_bytes
 from caesura.hw.arch.geometry import SEGMENT_BYTES
 from caesura.hw.arch.image.context import ccb_bytes
+from caesura.hw.arch.tb_footprint import local_region_bytes
 from caesura.software.compiler.errors import ImageError
 from caesura.software.compiler.preemption.restartable import reason
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from caesura.hw.arch.footprint import local_region_bytes
 from caesura.hw.arch.geometry import Geometry
 from caesura.hw.arch.image.context import area_bound
+from caesura.hw.arch.tb_footprint import local_region_bytes
 from caesura.software.compiler import KernelImage
 
 from ..launch.arguments import whole_number

@@ -37,19 +37,19 @@ from ..machine import (
     IN_FLIGHT,
     Event,
     EventKind,
+    KernelRun,
     Left,
     MachineError,
     QueueSpec,
-    Signal,
-    Work,
-    WorkState,
+    RunState,
+    Submission,
 )
 from ..policies.rules import check_preempt, check_queue, waiting_works
 
 __all__ = ["DriverMachine"]
 
-_UNDER_WAY = {WorkState.PREEMPTING: KernelState.PREEMPTING, WorkState.CHECKPOINTING: KernelState.PREEMPTING,
-              WorkState.RESUMING: KernelState.RESUMING}
+_UNDER_WAY = {RunState.PREEMPTING: KernelState.PREEMPTING, RunState.CHECKPOINTING: KernelState.PREEMPTING,
+              RunState.RESUMING: KernelState.RESUMING}
 """What the kernel slot says while a command of the scheduler is carried out."""
 KILL_CYCLES = 1_000_000
 """Most that a kill may take; it waits for the memory alone."""
@@ -77,10 +77,10 @@ class DriverMachine:
         self.name = device.transport.name
         self._time = SimulatedTime(device.launcher, Inspection(device.host, device.launches))
         self._specs: list[QueueSpec] = []
-        self._signals: list[Signal] = []
-        self._launches: dict[Signal, Launch] = {}
-        self._progress: weakref.WeakKeyDictionary[Signal, int] = weakref.WeakKeyDictionary()
-        self._arrays: weakref.WeakKeyDictionary[Signal, dict[str, DeviceArray]] = weakref.WeakKeyDictionary()
+        self._signals: list[Submission] = []
+        self._launches: dict[Submission, Launch] = {}
+        self._progress: weakref.WeakKeyDictionary[Submission, int] = weakref.WeakKeyDictionary()
+        self._arrays: weakref.WeakKeyDictionary[Submission, dict[str, DeviceArray]] = weakref.WeakKeyDictionary()
         self._kernels: dict[int, Kernel] = {}
         self._events: deque[Event] = deque()
 
@@ -118,7 +118,7 @@ class DriverMachine:
         self._specs.append(spec)
         return len(self._specs) - 1
 
-    def submit(self, queue: int, work: Work, memory_of: Signal | None = None) -> Signal:
+    def submit(self, queue: int, work: KernelRun, memory_of: Submission | None = None) -> Submission:
         """Put a work into a queue; see `Machine.submit`. What keeps it from being started now is raised; if its turn
         comes later, the work ends with an event `FAULTED` that says so."""
         if not 0 <= queue < len(self._specs):
@@ -129,23 +129,23 @@ class DriverMachine:
         if memory_of is not None and memory_of not in self._arrays:
             raise MachineError(f"that submission of work {work.name!r} has not begun on this machine: it has left no "
                                "memory; leave memory_of out")
-        signal = Signal(work, queue, self.cycle, memory_of)
+        signal = Submission(work, queue, self.cycle, memory_of)
         self._signals.append(signal)
         self._begin(signal)
         return signal
 
-    def reset(self, queue: int) -> list[Signal]:
+    def reset(self, queue: int) -> list[Submission]:
         """Empty a queue; see `Machine.reset`."""
         own = [signal for signal in self._signals if signal.queue == queue]
         for signal in own:
-            if signal.state is WorkState.WAITING:  # first of all: nothing of it begins when a slot becomes free
-                self._end(signal, WorkState.KILLED, EventKind.KILLED)
+            if signal.state is RunState.WAITING:  # first of all: nothing of it begins when a slot becomes free
+                self._end(signal, RunState.KILLED, EventKind.KILLED)
         for signal in own:
             if not signal.done:
                 self.kill(signal)
         return own
 
-    def _begin(self, submitted: Signal | None = None) -> None:
+    def _begin(self, submitted: Submission | None = None) -> None:
         """Start what there is capacity for. What cannot be started leaves its queue: an event says why, or, of what is
         being submitted, an error."""
         failed: Exception | None = None
@@ -159,32 +159,32 @@ class DriverMachine:
                         self._signals.remove(signal)
                         failed = error
                     else:
-                        self._end(signal, WorkState.FAULTED, EventKind.FAULTED, f"it could not be started: {error}")
+                        self._end(signal, RunState.FAULTED, EventKind.FAULTED, f"it could not be started: {error}")
         if failed is not None:
             raise failed
 
-    def _start(self, signal: Signal) -> None:
+    def _start(self, signal: Submission) -> None:
         work, values = signal.work, dict(signal.work.arguments())
         arrays = self._memory(signal, values)
         given = [arrays.get(name, value) for name, value in values.items()]
         self._launches[signal] = self._kernel(work)(work.grid, work.block, given, work.shared_bytes)
         self._arrays[signal] = arrays
-        signal.started, signal.state = self.cycle, WorkState.RUNNING
+        signal.started, signal.state = self.cycle, RunState.RUNNING
         self._note(EventKind.STARTED, signal)
 
-    def _kernel(self, work: Work) -> Kernel:
+    def _kernel(self, work: KernelRun) -> Kernel:
         """Return the kernel of a work, loaded the first time."""
         if id(work.image) not in self._kernels:
             self._kernels[id(work.image)] = self.device.load([work.image])[work.image.name]
         return self._kernels[id(work.image)]
 
-    def _memory(self, signal: Signal, values: Mapping[str, Any]) -> dict[str, DeviceArray]:
+    def _memory(self, signal: Submission, values: Mapping[str, Any]) -> dict[str, DeviceArray]:
         """Return the arrays of a work: fresh copies, or those of an earlier submission."""
         if signal.memory_of is not None:
             return self._arrays[signal.memory_of]
         return {name: self.device.array(value) for name, value in values.items() if isinstance(value, np.ndarray)}
 
-    def results(self, signal: Signal) -> dict[str, np.ndarray]:
+    def results(self, signal: Submission) -> dict[str, np.ndarray]:
         """Return the arrays of a work as they are now, by name; they are kept as long as its signal.
 
         Raises
@@ -199,7 +199,7 @@ class DriverMachine:
 
     # Commands
 
-    def preempt(self, signal: Signal, way: Way, newcomer: Signal | None = None,
+    def preempt(self, signal: Submission, way: Way, newcomer: Submission | None = None,
                 sms: frozenset[int] | None = None) -> None:
         """Ask for a work to be taken off the SMs; see `Machine.preempt`.
 
@@ -215,7 +215,7 @@ class DriverMachine:
         if other is not None and newcomer is not None and newcomer.done:
             other = None
         with self._only(sms, way):
-            self._give(signal, WorkState.PREEMPTING,
+            self._give(signal, RunState.PREEMPTING,
                        lambda launch: self.device.begin_preempt(launch, way, newcomer=other))
 
     @contextmanager
@@ -237,20 +237,20 @@ class DriverMachine:
         finally:
             host.hold("sm_write", 0xFFFF)
 
-    def checkpoint(self, signal: Signal, mechanism: Mechanism) -> None:
+    def checkpoint(self, signal: Submission, mechanism: Mechanism) -> None:
         """Ask for bases; see `Machine.checkpoint`. Raises as `preempt`."""
-        if signal.state is not WorkState.RUNNING:
+        if signal.state is not RunState.RUNNING:
             raise MachineError(f"work {signal.work.name!r} is {signal.state.value}: only one that runs can have bases")
-        self._give(signal, WorkState.CHECKPOINTING, lambda launch: self.device.begin_checkpoint(launch, mechanism))
+        self._give(signal, RunState.CHECKPOINTING, lambda launch: self.device.begin_checkpoint(launch, mechanism))
 
-    def resume(self, signal: Signal) -> None:
+    def resume(self, signal: Submission) -> None:
         """Ask for a work to be brought back; see `Machine.resume`."""
-        if signal.state is not WorkState.PREEMPTED:
+        if signal.state is not RunState.PREEMPTED:
             raise MachineError(f"work {signal.work.name!r} is {signal.state.value}: only one that is preempted can be "
                                "resumed")
-        self._give(signal, WorkState.RESUMING, self.device.begin_resume)
+        self._give(signal, RunState.RESUMING, self.device.begin_resume)
 
-    def _give(self, signal: Signal, state: WorkState, command: Callable[[Launch], None]) -> None:
+    def _give(self, signal: Submission, state: RunState, command: Callable[[Launch], None]) -> None:
         """Give a command. If the device does not take it, an event says so."""
         self._look()  # what has ended by itself meanwhile needs none
         if signal.done:
@@ -261,26 +261,26 @@ class DriverMachine:
         except CommandRefused as error:
             self._note(EventKind.REFUSED, signal, text=str(error))
 
-    def kill(self, signal: Signal) -> None:
+    def kill(self, signal: Submission) -> None:
         """End a work; see `Machine.kill`. It waits for what memory was asked on behalf of its TBs."""
         if signal.done:
             return
-        if signal.state is not WorkState.WAITING:
+        if signal.state is not RunState.WAITING:
             launch = self._launches[signal]
             self.device.kill(launch, KILL_CYCLES)
             if launch.finished:  # before the command came
                 self._look()
                 return
             self._progress[signal] = 0
-        self._end(signal, WorkState.KILLED, EventKind.KILLED)
+        self._end(signal, RunState.KILLED, EventKind.KILLED)
         self._begin()
 
     # What has happened
 
-    def _note(self, kind: EventKind, signal: Signal, cost: SwitchCost | None = None, text: str = "") -> None:
+    def _note(self, kind: EventKind, signal: Submission, cost: SwitchCost | None = None, text: str = "") -> None:
         self._events.append(Event(self.cycle, kind, signal, cost, text))
 
-    def _end(self, signal: Signal, state: WorkState, kind: EventKind, text: str = "") -> None:
+    def _end(self, signal: Submission, state: RunState, kind: EventKind, text: str = "") -> None:
         signal.state, signal.ended = state, self.cycle
         self._launches.pop(signal, None)
         self._signals.remove(signal)
@@ -293,7 +293,7 @@ class DriverMachine:
         self._begin()
         return bool(self._events)
 
-    def _look_at(self, signal: Signal, launch: Launch) -> None:
+    def _look_at(self, signal: Submission, launch: Launch) -> None:
         state = launch.state
         if signal.state in _UNDER_WAY and state is not _UNDER_WAY[signal.state] and state is not KernelState.FINISHED:
             self._settle(signal, launch, state)
@@ -301,16 +301,16 @@ class DriverMachine:
             self._progress[signal] = signal.work.tbs
             if faults := launch.faulted_tbs:
                 text = f"{faults} TBs have faulted" + (f", the first: {launch.fault}" if launch.fault else "")
-                self._end(signal, WorkState.FAULTED, EventKind.FAULTED, text)
+                self._end(signal, RunState.FAULTED, EventKind.FAULTED, text)
             else:
-                self._end(signal, WorkState.FINISHED, EventKind.FINISHED)
+                self._end(signal, RunState.FINISHED, EventKind.FINISHED)
 
-    def _settle(self, signal: Signal, launch: Launch, state: KernelState) -> None:
+    def _settle(self, signal: Submission, launch: Launch, state: KernelState) -> None:
         """A preempt, a checkpoint or a resume has ended, well or not."""
         asked, alone = signal.state, self._switches_alone(signal)
-        signal.state = WorkState.PREEMPTED if state is KernelState.PREEMPTED else WorkState.RUNNING
+        signal.state = RunState.PREEMPTED if state is KernelState.PREEMPTED else RunState.RUNNING
         try:
-            if asked is WorkState.RESUMING:
+            if asked is RunState.RESUMING:
                 self._switched(EventKind.RESUMED, signal, self.device.finish_resume(launch, 0), alone)
                 return
             report = self.device.finish_preempt(launch, 0)
@@ -319,27 +319,27 @@ class DriverMachine:
             return
         if report is None:  # it has finished while it was looked at
             return
-        self._switched(EventKind.CHECKPOINTED if asked is WorkState.CHECKPOINTING else EventKind.PREEMPTED, signal,
+        self._switched(EventKind.CHECKPOINTED if asked is RunState.CHECKPOINTING else EventKind.PREEMPTED, signal,
                        report, alone)
 
-    def _switched(self, kind: EventKind, signal: Signal, report: PreemptReport | ResumeReport, alone: bool) -> None:
+    def _switched(self, kind: EventKind, signal: Submission, report: PreemptReport | ResumeReport, alone: bool) -> None:
         """Note that a command has ended well; its cost is known if no other work was switched meanwhile."""
         cost = report.cost if alone else None
         signal.counts.add(kind, cost)
         self._note(kind, signal, cost)
 
-    def _switches_alone(self, signal: Signal) -> bool:
+    def _switches_alone(self, signal: Submission) -> bool:
         """Return whether no other work is being switched: there is one set of counters, of the last that has begun."""
         return not any(other.state in _UNDER_WAY for other in self._signals if other is not signal)
 
     # Counters and estimates
 
-    def progress(self, signal: Signal) -> tuple[int, int]:
+    def progress(self, signal: Submission) -> tuple[int, int]:
         """Return TBs that have ended, and TBs of a work; of one that was killed none has."""
         launch = self._launches.get(signal)
         return (launch.progress[0] if launch else self._progress.get(signal, 0)), signal.work.tbs
 
-    def estimate(self, signal: Signal) -> Left:
+    def estimate(self, signal: Submission) -> Left:
         """Estimate how long a work would hold its SMs; see `Device.estimate`."""
         if signal.state in ENDED or signal not in self._launches:
             raise MachineError(f"work {signal.work.name!r} is {signal.state.value} and holds no SM")

@@ -15,7 +15,7 @@ from caesura.software.compiler import KernelImage
 from caesura.software.compiler.errors import ImageError
 from caesura.software.compiler.preemption.restartable import reason, spoilers
 
-from ..machine import Event, EventKind, Machine, MachineError, QueueSpec, Signal, Work, WorkState
+from ..machine import Event, EventKind, KernelRun, Machine, MachineError, QueueSpec, RunState, Submission
 
 __all__ = ["Technique", "TECHNIQUES", "Arrival", "Request", "PriorityScheduler"]
 
@@ -66,13 +66,13 @@ class Arrival:
     Attributes
     ----------
     cycle : int
-    work : Work
+    work : KernelRun
     priority : int
         The higher the more urgent.
     """
 
     cycle: int
-    work: Work
+    work: KernelRun
     priority: int
 
 
@@ -82,27 +82,27 @@ class Request:
 
     Attributes
     ----------
-    work : Work
+    work : KernelRun
     priority : int
     arrived : int
         Cycle.
-    signal : Signal or None
+    signal : Submission or None
         Of its last submission, None before there is one.
     tries : int
         Submissions.
     """
 
-    work: Work
+    work: KernelRun
     priority: int
     arrived: int
-    signal: Signal | None = None
+    signal: Submission | None = None
     tries: int = 0
-    signals: list[Signal] = field(default_factory=list)
+    signals: list[Submission] = field(default_factory=list)
 
     @property
     def done(self) -> bool:
         """It has finished, well or with a fault."""
-        return self.signal is not None and self.signal.state in (WorkState.FINISHED, WorkState.FAULTED)
+        return self.signal is not None and self.signal.state in (RunState.FINISHED, RunState.FAULTED)
 
     @property
     def latency(self) -> int | None:
@@ -142,7 +142,7 @@ class PriorityScheduler:
 
     # What comes
 
-    def submit(self, work: Work, priority: int) -> Request:
+    def submit(self, work: KernelRun, priority: int) -> Request:
         """Take a work now."""
         self._check(work, priority)
         request = Request(work, priority, self.machine.cycle)
@@ -150,7 +150,7 @@ class PriorityScheduler:
         self._review()
         return request
 
-    def _check(self, work: Work, priority: int) -> None:
+    def _check(self, work: KernelRun, priority: int) -> None:
         """Refuse a work of a priority that there is not, or that would be run twice, and not be right."""
         if priority not in self._queues:
             raise MachineError(f"there is no priority {priority}; this scheduler has {sorted(self._queues)}")
@@ -177,7 +177,7 @@ class PriorityScheduler:
         top = max(self._queues)
         for request in self._requests:
             signal = request.signal
-            if signal and request.priority < top and signal.state is WorkState.RUNNING:
+            if signal and request.priority < top and signal.state is RunState.RUNNING:
                 self.machine.checkpoint(signal, self.technique.preempt.mechanism)
 
     def run(self, arrivals: Iterable[Arrival], until: Callable[[], bool] | None = None, limit: int = 1 << 62) -> None:
@@ -240,12 +240,12 @@ class PriorityScheduler:
     def _bring(self, requests: list[Request]) -> None:
         for request in requests:
             signal = request.signal
-            if signal is None or signal.state is WorkState.KILLED:
+            if signal is None or signal.state is RunState.KILLED:
                 memory_of = next((before for before in reversed(request.signals) if before.started is not None), None)
                 request.signal = self.machine.submit(self._queues[request.priority], request.work, memory_of)
                 request.tries += 1
                 request.signals.append(request.signal)
-            elif signal.state is WorkState.PREEMPTED:
+            elif signal.state is RunState.PREEMPTED:
                 self.machine.resume(signal)
 
     def _send_away(self, request: Request, newcomers: list[Request]) -> None:
@@ -254,10 +254,10 @@ class PriorityScheduler:
             return
         if technique.kill:
             self.machine.kill(signal)
-        elif signal.state in (WorkState.RUNNING, WorkState.RESUMING) and technique.preempt is not None:
-            newcomer = next((new.signal for new in newcomers if new.signal and new.signal.state is WorkState.RUNNING),
+        elif signal.state in (RunState.RUNNING, RunState.RESUMING) and technique.preempt is not None:
+            newcomer = next((new.signal for new in newcomers if new.signal and new.signal.state is RunState.RUNNING),
                             None) if technique.newcomer else None
             # what is being resumed has no base yet of what it brings back: taken off, it is as it was saved
             way = technique.preempt
-            given = way.but(incremental=False) if signal.state is WorkState.RESUMING else way
+            given = way.but(incremental=False) if signal.state is RunState.RESUMING else way
             self.machine.preempt(signal, given, newcomer)

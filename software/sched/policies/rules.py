@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ..machine import IN_FLIGHT, MachineError, QueueSpec, Signal, WorkState
+from ..machine import IN_FLIGHT, MachineError, QueueSpec, RunState, Submission
 
 __all__ = ["check_queue", "check_preempt", "waiting_works"]
 
@@ -29,7 +29,7 @@ def check_queue(spec: QueueSpec, others: Sequence[QueueSpec], slots: int, sms: i
         raise MachineError(f"a queue is of SMs {sorted(spec.sms)}, this machine has {sms}, numbered from 0")
 
 
-def check_preempt(signal: Signal) -> None:
+def check_preempt(signal: Submission) -> None:
     """Check that a work can be preempted now.
 
     Raises
@@ -37,16 +37,16 @@ def check_preempt(signal: Signal) -> None:
     MachineError
         If it neither runs nor is being resumed.
     """
-    if signal.state not in (WorkState.RUNNING, WorkState.RESUMING):
+    if signal.state not in (RunState.RUNNING, RunState.RESUMING):
         raise MachineError(f"work {signal.work.name!r} is {signal.state.value}: only one that runs, or is being "
                            "resumed, can be preempted")
 
 
-def waiting_works(specs: Sequence[QueueSpec], signals: Sequence[Signal]) -> list[Signal]:
+def waiting_works(specs: Sequence[QueueSpec], signals: Sequence[Submission]) -> list[Submission]:
     """Return the works that begin next, in order: the heads of queues that have capacity left, by priority."""
-    begin: list[Signal] = []
+    begin: list[Submission] = []
     for number in sorted(range(len(specs)), key=lambda n: -specs[n].priority):
         own = [signal for signal in signals if signal.queue == number]
         free = specs[number].capacity - sum(signal.state in IN_FLIGHT for signal in own)
-        begin += [signal for signal in own if signal.state is WorkState.WAITING][:max(0, free)]
+        begin += [signal for signal in own if signal.state is RunState.WAITING][:max(0, free)]
     return begin

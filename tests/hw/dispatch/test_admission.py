@@ -5,9 +5,9 @@ from collections import deque
 
 import pytest
 
-from caesura.hw.arch.footprint import local_region_bytes
 from caesura.hw.arch.geometry import preset
 from caesura.hw.arch.room import first_fit
+from caesura.hw.arch.tb_footprint import local_region_bytes
 from caesura.hw.dispatch.admission import Admission
 from support.hw.lockstep import lockstep, noise, number
 from support.hw.simulation import component

@@ -6,8 +6,8 @@ import pytest
 
 from caesura.hw.arch.commands import Command, KernelState
 from caesura.hw.arch.faults import CommandError, Fault
-from caesura.hw.arch.footprint import local_region_bytes
 from caesura.hw.arch.geometry import PC_NONE, preset
+from caesura.hw.arch.tb_footprint import local_region_bytes
 from caesura.hw.dispatch.entry_allocator import EntryAllocator
 from support.hw.control_bench import MAP, ControlBench, Kernel
 from support.hw.lockstep import lockstep, noise, number

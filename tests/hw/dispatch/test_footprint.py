@@ -5,8 +5,8 @@ import random
 
 import pytest
 
-from caesura.hw.arch.footprint import tb_footprint
 from caesura.hw.arch.geometry import PRESETS, preset
+from caesura.hw.arch.tb_footprint import tb_footprint
 from caesura.hw.dispatch.footprint import Footprint
 from support.hw.simulation import Simulator
 from support.selection import quick

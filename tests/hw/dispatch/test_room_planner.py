@@ -4,9 +4,9 @@ import random
 
 import pytest
 
-from caesura.hw.arch.footprint import tb_footprint
 from caesura.hw.arch.geometry import preset
 from caesura.hw.arch.room import Range, make_room
+from caesura.hw.arch.tb_footprint import tb_footprint
 from caesura.hw.dispatch.room_planner import RoomPlanner
 from support.hw.lockstep import lockstep, noise, number
 from support.hw.simulation import Simulator, component

@@ -19,7 +19,7 @@ from caesura.sim.bench import contexts
 from caesura.sim.bench.contexts import PAPER, averages, read_result, run
 from caesura.sim.report.contexts import BEGIN, END, markdown, picture, print_report, update_markdown
 from caesura.sim.report.markdown import split_markdown
-from caesura.sim.scenario import Work, shipped_work
+from caesura.sim.scenario import CompiledJob, shipped_work
 from caesura.software.compiler.codegen.disassemble import code_labels, instruction_text
 from caesura.software.kernels import reduction_job
 from support.hw.preempt_images import encode, following
@@ -42,12 +42,12 @@ def deadly():
     """Return the small job with a judge that ends its process."""
     last = work()
     end: Any = functools.partial(exec, "import os; os._exit(1)")
-    return Work(last.image, dataclasses.replace(last.job, judge=end))
+    return CompiledJob(last.image, dataclasses.replace(last.job, judge=end))
 
 
 def sums():
     """Return block sums in shared memory, with barriers in a loop."""
-    return Work(shipped_work("reduction", TINY, "tiny").image, reduction_job(3, 6, 1, threads=32))
+    return CompiledJob(shipped_work("reduction", TINY, "tiny").image, reduction_job(3, 6, 1, threads=32))
 
 
 def measured(*named, jobs=1, samples=SAMPLES, **options):

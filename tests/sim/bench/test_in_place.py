@@ -15,7 +15,7 @@ from caesura.sim import open_device
 from caesura.sim.bench import in_place, resumable
 from caesura.sim.bench.in_place import CHOSEN, DRAWN, PAIRS, Task, check, drawn, measure, run, summary
 from caesura.sim.report import in_place as report
-from caesura.sim.scenario import Work, shipped_work, start_job
+from caesura.sim.scenario import CompiledJob, shipped_work, start_job
 from caesura.sim.trace.changes import EVENT, EventKind
 from caesura.sim.workloads.newcomer import first_start
 from caesura.software.kernels import KERNELS, collatz_job, hostile
@@ -25,10 +25,10 @@ from support.sim.tiny_run import TINY
 
 def work():
     """Four thread blocks of two warps, of which two are resident at a time."""
-    return Work(tiny_run.work().image, collatz_job(60, 9, seed=1, threads=16))
+    return CompiledJob(tiny_run.work().image, collatz_job(60, 9, seed=1, threads=16))
 
 
-NEWCOMERS = {"small": work, "hostile": lambda: Work(*hostile(TINY.replace(tb_slots=1)))}
+NEWCOMERS = {"small": work, "hostile": lambda: CompiledJob(*hostile(TINY.replace(tb_slots=1)))}
 """Another launch of the same kernel, for which there is room beside what stays; a thread block that needs it all."""
 TABLE = [
     "layerforward", "adjust_weight", "bfs", "bfs_advance", "find_range_k", "find_k", "initialize_variable",

@@ -12,7 +12,7 @@ from caesura.sim import open_device
 from caesura.sim.bench import kill
 from caesura.sim.bench.kill import KillRuns, judged, measure, memory_cycles
 from caesura.sim.report.kill import print_report
-from caesura.sim.scenario import Work, start_job
+from caesura.sim.scenario import CompiledJob, start_job
 from caesura.software.compiler import CompileOptions
 from caesura.software.driver.reset.eviction import kill_bound
 from caesura.software.kernels import collatz_job, kernel
@@ -24,7 +24,7 @@ MOMENTS = 4
 def work(check=True):
     """Return collatz with a job of four thread blocks of two warps, of which two are resident at a time."""
     options = CompileOptions(max_registers=TINY.regs_per_thread, eviction_check=check)
-    return Work(kernel("collatz").image(options), collatz_job(60, 30, seed=1, threads=16))
+    return CompiledJob(kernel("collatz").image(options), collatz_job(60, 30, seed=1, threads=16))
 
 
 @pytest.fixture(scope="module")

@@ -12,7 +12,7 @@ from caesura.hw.arch.waiting import UNLIMITED
 from caesura.sim.bench import points
 from caesura.sim.bench.points import INSTRUCTIONS, Task, measure, run, summary
 from caesura.sim.report import points as report
-from caesura.sim.scenario import Work
+from caesura.sim.scenario import CompiledJob
 from caesura.software.compiler import CompileOptions
 from caesura.software.kernels import kernel
 from support.sim.tiny_launch import tiny_launch
@@ -26,7 +26,7 @@ LATENCY = {"occupied": (Mechanism.OCCUPIED, None), "live zero": (Mechanism.LIVE,
 def placed(interval):
     image = kernel("collatz").image(CompileOptions(max_registers=TINY.regs_per_thread, interval=interval,
                                                    interval_on=TINY))
-    return Work(image, work().job)
+    return CompiledJob(image, work().job)
 
 
 @pytest.fixture(scope="module")

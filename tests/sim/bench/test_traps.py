@@ -12,7 +12,7 @@ from caesura.hw.arch.image.context import Mechanism
 from caesura.hw.arch.waiting import UNLIMITED
 from caesura.sim.bench.traps import Task, measure, run, summary, ways_of
 from caesura.sim.report import traps as report
-from caesura.sim.scenario import Work
+from caesura.sim.scenario import CompiledJob
 from caesura.software.compiler.flashback.kinds import ROUTINES, RoutineForm
 from caesura.software.compiler.flashback.traps import with_routines
 from support.sim.tiny_launch import tiny_launch
@@ -24,7 +24,7 @@ WAYS = ["occupied", "points", "live", "relaxed", "ctxback", "cs-defer", "ctxback
 
 def single(image, mechanism, at, trap):
     """The report of a preempt on a machine of its own, and the warps it saved."""
-    device, launch = tiny_launch(Work(image, work().job), at)
+    device, launch = tiny_launch(CompiledJob(image, work().job), at)
     patience = None if mechanism is Mechanism.OCCUPIED else UNLIMITED
     report = device.preempt(launch, mechanism, patience=patience, trap=trap)
     return report, [warp for tb in device.context(launch) for warp in tb.warps]
@@ -45,7 +45,7 @@ def test_figures_are_those_of_single_preempts(rows):
         image = with_routines(work().image, TINY, kind, form=form) if trap else work().image
         assert (row["words"], row["trap_words"]) == (len(image.code), len(image.traps))
         mechanism = Mechanism.OCCUPIED if row["way"] == "occupied" else Mechanism.LIVE_CP
-        device, launch = tiny_launch(Work(image, work().job))
+        device, launch = tiny_launch(CompiledJob(image, work().job))
         cycles = device.wait(launch)
         saved, warps = single(image, mechanism, cycles // 4, trap)
         first = row["moments"][0]

@@ -33,7 +33,7 @@ from support.programs.stir import WORDS, image, stirred
 G = load_geometry(Path(ROOT) / "examples/ulx3s.toml")
 STIR = image(16)
 BLOCK, BLOCKS, ROUNDS = 48, 3, 4
-PATIENCE = 0.01
+TIMEOUT = 0.01
 """Seconds, of 1,000,000 cycles each."""
 LIMIT = 2_000_000
 
@@ -48,8 +48,8 @@ def board(pins=False):
     return SimulatedLine(_first().library, pins)
 
 
-def opened(line, patience=PATIENCE, **options):
-    return SerialTransport(line, "board", patience=patience, **options)
+def opened(line, timeout=TIMEOUT, **options):
+    return SerialTransport(line, "board", timeout=timeout, **options)
 
 
 class Stirring:

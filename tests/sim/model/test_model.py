@@ -17,7 +17,7 @@ from caesura.software.sched import (
     MachineError,
     PriorityScheduler,
     QueueSpec,
-    WorkState,
+    RunState,
 )
 from support.selection import quick
 from support.sim.sched import (
@@ -214,7 +214,7 @@ def test_what_is_brought_back_comes_before_fresh_tbs():
     back, fresh = made.submit(queue, work("vecadd", 2)), made.submit(queue, work("collatz", 20))
     made.run_until(START // 2 + START)
     made.preempt(back, WAY)
-    while back.state is not WorkState.PREEMPTED:
+    while back.state is not RunState.PREEMPTED:
         made.run_until(LIMIT)
     made.run_until(made.cycle + 200)
     made.resume(back)
@@ -256,7 +256,7 @@ def test_a_work_that_ends_while_its_bases_wait_for_the_engine_has_ended():
     made.preempt(other, WAY)
     made.checkpoint(signal, Mechanism.LIVE)
     assert kinds(events(made), signal) == [E.FINISHED]
-    assert signal.state is WorkState.FINISHED and signal.counts.checkpoints == 0
+    assert signal.state is RunState.FINISHED and signal.counts.checkpoints == 0
     made.kill(signal)
     with pytest.raises(MachineError):
         made.preempt(signal, WAY)
@@ -289,7 +289,7 @@ def test_costs_that_were_not_measured_are_refused():
         ModelMachine.preempt(ModelMachine(round_costs(), sms=2), signal, WAY, sms=frozenset({1}))
     with pytest.raises(InputError, match="1 SM or more"):
         ModelMachine(round_costs(), sms=0)
-    assert signal.state is WorkState.RUNNING and kinds(events(made), signal) == [E.FINISHED]
+    assert signal.state is RunState.RUNNING and kinds(events(made), signal) == [E.FINISHED]
 
 
 def traffic(seed):

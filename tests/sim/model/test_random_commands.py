@@ -9,7 +9,7 @@ from caesura.errors import UserError
 from caesura.hw.arch.image.context import Mechanism
 from caesura.hw.arch.way import Way
 from caesura.sim.model import ModelMachine
-from caesura.software.sched import EventKind, QueueSpec, WorkState
+from caesura.software.sched import EventKind, QueueSpec, RunState
 from support.selection import quick
 from support.sim.sched import round_costs, round_kernel, work
 
@@ -19,7 +19,7 @@ WORKS = {(name, tbs): work(name, tbs) for name in NAMES for tbs in (1, 2, 3, 7, 
 WAYS = [Way(Mechanism.LIVE_CP), Way(Mechanism.LIVE_CP, in_place=True), Way(restart=True),
         Way(grace="unlimited"), Way(Mechanism.LIVE_CP, grace=700),
         Way(Mechanism.LIVE, incremental=True)]
-RESULTS = {WorkState.FINISHED: EventKind.FINISHED, WorkState.KILLED: EventKind.KILLED}
+RESULTS = {RunState.FINISHED: EventKind.FINISHED, RunState.KILLED: EventKind.KILLED}
 MIXES = ("submit preempt resume", "submit preempt checkpoint resume",
          "submit submit preempt preempt resume resume checkpoint kill reset")
 PASSES = 0, 1, 50, 100, 300, 1000, 3000
@@ -75,8 +75,8 @@ class Conversation:
         while True:
             self.let_pass(LONG)
             left = [signal for signal in self.signals if not signal.done]
-            away = [signal for signal in left if signal.state is WorkState.PREEMPTED]
-            assert all(signal.state in (WorkState.PREEMPTED, WorkState.WAITING) for signal in left), "it is stuck"
+            away = [signal for signal in left if signal.state is RunState.PREEMPTED]
+            assert all(signal.state in (RunState.PREEMPTED, RunState.WAITING) for signal in left), "it is stuck"
             assert bool(away) == bool(left), "works wait for nothing"
             if not left:
                 return
@@ -89,12 +89,12 @@ def check(talk):
         said = [event for event in talk.events if event.signal is signal]
         ends = [event for event in said if event.kind in RESULTS.values()]
         assert ends == said[-1:] and ends[0].kind is RESULTS[signal.state] and ends[0].cycle == signal.ended
-        finished = signal.state is WorkState.FINISHED
+        finished = signal.state is RunState.FINISHED
         assert talk.made.progress(signal) == (finished * signal.work.tbs, signal.work.tbs)
     assert all(one.cycle <= two.cycle for one, two in itertools.pairwise(talk.events))
     assert not any(sm.tbs or sm.staying or sm._rows or sm._lines or talk.made._switching.brings_back(sm)
                    for sm in talk.made._sms)
-    assert talk.made.ended_tbs >= sum(s.work.tbs for s in talk.signals if s.state is WorkState.FINISHED)
+    assert talk.made.ended_tbs >= sum(s.work.tbs for s in talk.signals if s.state is RunState.FINISHED)
 
 
 def converse(seed):

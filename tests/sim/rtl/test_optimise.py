@@ -12,7 +12,7 @@ from caesura.sim.rtl import optimise, recipe, verilator
 from caesura.sim.rtl.compile import Model
 from caesura.sim.rtl.toolchain import BuildError
 from caesura.sim.rtl.transport import RtlTransport
-from caesura.sim.scenario import Work, start_job
+from caesura.sim.scenario import CompiledJob, start_job
 from caesura.software.driver import Device
 from caesura.software.kernels import hostile, kernel
 from caesura.software.kernels.fit import refusal
@@ -93,7 +93,7 @@ def digest_of_a_run(simulator):
     transport = RtlTransport(TINY, 1 << 20, trace=True, simulator=simulator)
     device = Device(transport)
     facts = []
-    for work in (Work(*hostile(TINY)), routines_work(1, 13)):
+    for work in (CompiledJob(*hostile(TINY)), routines_work(1, 13)):
         launch, _ = start_job(device, device.load([work.image])[work.image.name], work.job)
         for mechanism in Mechanism:
             device.run(launch, 130)

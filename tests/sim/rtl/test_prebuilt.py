@@ -6,7 +6,7 @@ from caesura.hw.arch.geometry import PRESETS
 from caesura.hw.export import verilog
 from caesura.hw.sm import Sm
 from caesura.progress import quiet
-from caesura.sim.rtl import design, prebuilt
+from caesura.sim.rtl import design, prebuilt, write_prebuilt
 
 TINY = PRESETS["tiny"]
 
@@ -15,7 +15,8 @@ TINY = PRESETS["tiny"]
 def folder(monkeypatch, tmp_path):
     """An empty cache, an empty folder of ready-made texts, and a design that is not elaborated."""
     monkeypatch.setenv("CAESURA_CACHE", str(tmp_path / "cache"))
-    monkeypatch.setattr(prebuilt, "PREBUILT", tmp_path / "prebuilt")
+    for module in (prebuilt, write_prebuilt):
+        monkeypatch.setattr(module, "PREBUILT", tmp_path / "prebuilt")
     monkeypatch.setattr(verilog, "systemverilog",
                         lambda component, name, reset: f"elaborated {component.geometry.name}")
     return tmp_path / "prebuilt"
@@ -25,7 +26,7 @@ def test_the_command_writes_each_preset_which_then_is_not_elaborated(folder, mon
     stale = folder / "sm-0123.sv.xz"
     stale.parent.mkdir()
     stale.touch()
-    prebuilt.main()
+    write_prebuilt.main()
     assert len(list(folder.iterdir())) == len(PRESETS) and not stale.exists()
     assert [line.split()[-1] for line in capsys.readouterr().out.splitlines()] == list(PRESETS)
     monkeypatch.setenv("CAESURA_CACHE", str(tmp_path / "another"))
@@ -34,7 +35,7 @@ def test_the_command_writes_each_preset_which_then_is_not_elaborated(folder, mon
 
 
 def test_other_sources_and_other_geometries_are_elaborated(folder, monkeypatch):
-    prebuilt.main()
+    write_prebuilt.main()
     sources = design.hardware_sources()
     assert prebuilt.prebuilt_text(TINY, sources) == "elaborated tiny"
     assert prebuilt.prebuilt_text(TINY.replace(memory_latency=99), sources) is None
@@ -42,7 +43,7 @@ def test_other_sources_and_other_geometries_are_elaborated(folder, monkeypatch):
 
 
 def test_a_damaged_file_is_not_used(folder):
-    prebuilt.main()
+    write_prebuilt.main()
     path = prebuilt.prebuilt_path(TINY, design.hardware_sources())
     path.write_bytes(path.read_bytes()[:-9])
     assert prebuilt.prebuilt_text(TINY, design.hardware_sources()) is None

@@ -6,7 +6,7 @@ import pytest
 from caesura.hw.arch.geometry import preset
 from caesura.hw.arch.image.context import Mechanism, entry_address
 from caesura.sim.golden.transport import GoldenTransport
-from caesura.sim.scenario import Work
+from caesura.sim.scenario import CompiledJob
 from caesura.sim.workloads.everywhere import Campaign
 from caesura.software.kernels import hostile
 from support.programs.routines import routines_work
@@ -17,7 +17,7 @@ MEMORY = 1 << 20
 
 @pytest.fixture(scope="module")
 def campaign():
-    return Campaign(GoldenTransport(TINY, MEMORY), routines_work(1, 13), Work(*hostile(TINY)), fill=True)
+    return Campaign(GoldenTransport(TINY, MEMORY), routines_work(1, 13), CompiledJob(*hostile(TINY)), fill=True)
 
 
 def places(campaign):
@@ -58,5 +58,5 @@ def test_a_byte_that_changes_anywhere_is_noticed(campaign, monkeypatch):
 def test_memory_that_nobody_has_is_random_if_asked(campaign):
     held = np.frombuffer(campaign.transport.read_memory(0, MEMORY), np.uint8)
     assert np.unique(held[:4096]).size > 200 and np.unique(held[-4096:]).size > 200
-    other = Campaign(GoldenTransport(TINY, MEMORY), routines_work(1, 13), Work(*hostile(TINY)))
+    other = Campaign(GoldenTransport(TINY, MEMORY), routines_work(1, 13), CompiledJob(*hostile(TINY)))
     assert not any(other.transport.read_memory(MEMORY - 4096, 4096))

@@ -8,7 +8,7 @@ import pytest
 from caesura.hw.arch.geometry import PRESETS
 from caesura.hw.arch.way import Way
 from caesura.sim import open_device
-from caesura.sim.scenario import Work, differences, run_preemption, start_job
+from caesura.sim.scenario import CompiledJob, differences, run_preemption, start_job
 from caesura.sim.workloads.random_ptx import RandomKernel
 from caesura.software.compiler import CompileOptions, compile_ptx
 from caesura.software.compiler.codegen.listing import listing, rows
@@ -149,7 +149,7 @@ def test_control_flow_of_nvcc_survives_preemption(images, name):
     happened = 0
     for at in range(3, 900, 223):
         device = open_device("golden", GEOMETRY, memory_bytes=1 << 22)
-        result = run_preemption(device, Work(images[name], job), Work(*hostile(GEOMETRY)), at,
+        result = run_preemption(device, CompiledJob(images[name], job), CompiledJob(*hostile(GEOMETRY)), at,
                                 Way(scramble=True))
         assert result.correct, (at, result.differences)
         happened += result.preempt is not None
@@ -198,10 +198,10 @@ def test_random_kernels_match_the_interpreter(seed):
 @pytest.mark.parametrize("seed", quick((21, 22), [22]))
 def test_random_kernels_survive_preemption(seed):
     kernel = RandomKernel(seed, depth=4, nested_leaves=True, statements=6)
-    work = Work(compile_ptx(kernel.ptx)["random_kernel"], random_job(kernel))
+    work = CompiledJob(compile_ptx(kernel.ptx)["random_kernel"], random_job(kernel))
     for at in range(20 + seed, 1500, 397):
         device = open_device("golden", GEOMETRY, memory_bytes=1 << 22)
-        result = run_preemption(device, work, Work(*hostile(GEOMETRY)), at, Way(scramble=True))
+        result = run_preemption(device, work, CompiledJob(*hostile(GEOMETRY)), at, Way(scramble=True))
         assert result.correct, (at, result.differences)
 
 

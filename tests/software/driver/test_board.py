@@ -15,7 +15,7 @@ from support.selection import quick
 
 TINY = preset("tiny")
 SIZE = 1 << 13
-PATIENCE = 0.0009
+TIMEOUT = 0.0009
 """Seconds, of 1,000,000 cycles each."""
 
 
@@ -30,7 +30,7 @@ def quiet():
 
 
 def opened(quiet, **options):
-    return SerialTransport(quiet, "port", patience=PATIENCE, **options)
+    return SerialTransport(quiet, "port", timeout=TIMEOUT, **options)
 
 
 def test_what_a_board_says_is_taken_over(quiet):
@@ -201,7 +201,7 @@ def test_another_board(identity, message):
 
 def test_another_board_is_told():
     with pytest.raises(BoardError, match="^port: it answers, but is no Caesura board"):
-        SerialTransport(line(b"LITE" + PACKED[4:]), "port", patience=PATIENCE)
+        SerialTransport(line(b"LITE" + PACKED[4:]), "port", timeout=TIMEOUT)
 
 
 def test_another_geometry(quiet):

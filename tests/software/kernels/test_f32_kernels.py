@@ -10,7 +10,7 @@ from caesura.hw.arch.image.context import Mechanism
 from caesura.hw.arch.way import Way
 from caesura.sim import open_device
 from caesura.sim.golden.transport import GoldenTransport
-from caesura.sim.scenario import Work, differences, run_preemption, start_job
+from caesura.sim.scenario import CompiledJob, differences, run_preemption, start_job
 from caesura.sim.workloads.random_ptx.floats import multiply_add
 from caesura.software.driver import Device
 from caesura.software.kernels import (
@@ -120,7 +120,8 @@ def test_one_tb_survives_preemption_anywhere(name, mechanism):
     job = ONE_TB[name](8)
     while True:
         device = open_device("golden", SMALL, memory_bytes=1 << 20)
-        result = run_preemption(device, Work(image, job), Work(*hostile(SMALL)), at, Way(mechanism, scramble=True))
+        result = run_preemption(device, CompiledJob(image, job), CompiledJob(*hostile(SMALL)), at,
+                                Way(mechanism, scramble=True))
         assert result.correct, (at, result.differences)
         if result.preempt is None:
             break

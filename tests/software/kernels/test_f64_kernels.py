@@ -10,7 +10,7 @@ from caesura.hw.arch.geometry import PRESETS
 from caesura.hw.arch.image.context import Mechanism
 from caesura.hw.arch.way import Way
 from caesura.sim import open_device
-from caesura.sim.scenario import Work, differences, run_preemption, start_job
+from caesura.sim.scenario import CompiledJob, differences, run_preemption, start_job
 from caesura.software.kernels import hostile, kernel, nbody_job
 from caesura.software.kernels.examples import f64 as jobs
 from caesura.software.kernels.numerics import fma_f64
@@ -72,7 +72,8 @@ def test_one_tb_survives_preemption_anywhere(image, mechanism):
     job, saved, at = nbody_job(60, 2, 8), 0, 1 + 17 * mechanism
     while True:
         device = open_device("golden", SMALL, memory_bytes=1 << 20)
-        result = run_preemption(device, Work(image, job), Work(*hostile(SMALL)), at, Way(mechanism, scramble=True))
+        result = run_preemption(device, CompiledJob(image, job), CompiledJob(*hostile(SMALL)), at,
+                                Way(mechanism, scramble=True))
         assert result.correct, (at, result.differences)
         if result.preempt is None:
             break

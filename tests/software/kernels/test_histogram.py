@@ -11,7 +11,7 @@ from caesura.hw.arch.image.context import Mechanism
 from caesura.hw.arch.isa.words import decode
 from caesura.hw.arch.way import Way
 from caesura.sim import open_device
-from caesura.sim.scenario import Work, differences, run_preemption, start_job
+from caesura.sim.scenario import CompiledJob, differences, run_preemption, start_job
 from caesura.software.kernels import hostile, kernel
 from caesura.software.kernels.examples.counts import histogram_job
 from support.selection import quick
@@ -107,7 +107,8 @@ def test_preempted(mechanism):
     job, image, saved = histogram_job(2, 1, 9, 64), compiled(), 0
     for at in range(40, 400, 90):
         device = open_device("golden", SMALL)
-        result = run_preemption(device, Work(image, job), Work(*hostile(SMALL)), at, Way(mechanism, scramble=True))
+        result = run_preemption(device, CompiledJob(image, job), CompiledJob(*hostile(SMALL)), at,
+                                Way(mechanism, scramble=True))
         assert result.correct, (at, result.differences)
         saved += result.preempt is not None
     assert saved > 1

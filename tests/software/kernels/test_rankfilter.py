@@ -9,7 +9,7 @@ from caesura.hw.arch.image.context import Mechanism
 from caesura.hw.arch.isa.words import decode
 from caesura.hw.arch.way import Way
 from caesura.sim import open_device
-from caesura.sim.scenario import Work, differences, run_preemption, start_job
+from caesura.sim.scenario import CompiledJob, differences, run_preemption, start_job
 from caesura.software.kernels import hostile, kernel, rankfilter_job
 from support.selection import quick
 
@@ -54,11 +54,12 @@ def test_results_are_right(image, size):
 @pytest.mark.parametrize("guest", ["rankfilter", "hostile"])
 def test_results_are_right_after_a_preemption_for_a_kernel_that_also_has_local_memory(image, mechanism, guest):
     job = rankfilter_job(3 * 64 - 5, 9, 5, threads=64)
-    other = Work(image, rankfilter_job(90, 16, 6, threads=64)) if guest == "rankfilter" else Work(*hostile(SMALL))
+    other = CompiledJob(image, rankfilter_job(90, 16, 6,
+                                              threads=64)) if guest == "rankfilter" else CompiledJob(*hostile(SMALL))
     saved = 0
     for at in range(40 + 180 * mechanism, 2200, 540):
         device = open_device("golden", SMALL, memory_bytes=1 << 20)
-        result = run_preemption(device, Work(image, job), other, at, Way(mechanism, scramble=True))
+        result = run_preemption(device, CompiledJob(image, job), other, at, Way(mechanism, scramble=True))
         assert result.correct, (at, result.differences)
         saved += result.preempt is not None
     assert saved > 2

@@ -7,7 +7,7 @@ from caesura.hw.arch.geometry import PRESETS
 from caesura.hw.arch.image.context import Mechanism
 from caesura.hw.arch.way import Way
 from caesura.sim import open_device
-from caesura.sim.scenario import Work, differences, run_preemption, start_job
+from caesura.sim.scenario import CompiledJob, differences, run_preemption, start_job
 from caesura.software.compiler.codegen.disassemble import disassemble
 from caesura.software.kernels import hostile, kernel, warpscan_job
 from support.selection import quick
@@ -77,7 +77,8 @@ def test_one_tb_survives_preemption_anywhere(width, mechanism):
     job = warpscan_job(150 if width == "32 lanes" else 60, 1, 8, 24)
     while True:
         device = open_device("golden", geometry, memory_bytes=1 << 20)
-        result = run_preemption(device, Work(image, job), Work(*hostile(geometry)), at, Way(mechanism, scramble=True))
+        result = run_preemption(device, CompiledJob(image, job), CompiledJob(*hostile(geometry)), at,
+                                Way(mechanism, scramble=True))
         assert result.correct, (at, result.differences)
         if result.preempt is None:
             break

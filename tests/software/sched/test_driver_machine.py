@@ -9,7 +9,7 @@ from caesura.hw.arch.way import Way
 from caesura.sim.memory import ErrorRange
 from caesura.software.compiler import compile_ptx
 from caesura.software.driver import Closed, DriverError
-from caesura.software.sched import DriverMachine, EventKind, MachineError, QueueSpec, Work, WorkState
+from caesura.software.sched import DriverMachine, EventKind, KernelRun, MachineError, QueueSpec, RunState
 from support.selection import quick
 from support.sim.queues import DEVICE
 from support.sim.sched import LIMIT, MEMORY, TINY, events, kinds, machine, work, wrong
@@ -37,10 +37,10 @@ def test_a_fault_is_an_event_and_the_next_work_runs(name):
     made = machine(name)
     queue = made.queue(QueueSpec())
     (image,) = compile_ptx(FAULTY).values()
-    signal = made.submit(queue, Work(image, (3, 1, 1), (8, 1, 1), lambda: {"values": np.zeros(4, np.int32)}))
+    signal = made.submit(queue, KernelRun(image, (3, 1, 1), (8, 1, 1), lambda: {"values": np.zeros(4, np.int32)}))
     after = made.submit(queue, work("vecadd", 3))
     found = events(made)
-    assert kinds(found, signal) == [E.STARTED, E.FAULTED] and signal.state is WorkState.FAULTED
+    assert kinds(found, signal) == [E.STARTED, E.FAULTED] and signal.state is RunState.FAULTED
     text = next(event.text for event in found if event.kind is E.FAULTED)
     assert "3 TBs have faulted, the first:" in text and "faulty" in text
     assert kinds(found, after) == [E.STARTED, E.FINISHED] and wrong(made, after) == 0
@@ -57,7 +57,7 @@ def test_a_preempt_for_which_memory_fails_is_refused_and_the_work_runs_on():
     made.preempt(signal, Way(Mechanism.LIVE_CP))
     event = made.run_until(LIMIT)
     assert event.kind is E.REFUSED and "memory" in event.text and signal.counts.preempts == 0
-    assert signal.state is WorkState.RUNNING
+    assert signal.state is RunState.RUNNING
     made.device.transport.clear_error_ranges()
     assert kinds(events(made), signal) == [E.FINISHED] and wrong(made, signal) == 0
     made.close()
@@ -106,7 +106,7 @@ def test_a_work_is_taken_off_one_sm_of_two(name):
         made.preempt(signal, Way(Mechanism.LIVE_CP, in_place=True), sms=frozenset({1}))
     made.preempt(signal, Way(Mechanism.LIVE_CP), sms=frozenset({1}))
     event = made.run_until(LIMIT)
-    assert event.kind is E.PREEMPTED and signal.state is WorkState.PREEMPTED
+    assert event.kind is E.PREEMPTED and signal.state is RunState.PREEMPTED
     assert event.cost.tbs == TINY.tb_slots, "those of one SM"
     before = made.progress(signal)[0]
     made.run_until(made.cycle + 40_000)
@@ -170,13 +170,13 @@ def test_a_work_that_cannot_be_started_leaves_its_queue():
     """It is told to who submits it, or, when its turn comes later, by an event."""
     made = machine("golden")
     queue, good = made.queue(QueueSpec()), work("vecadd", 3)
-    bad = Work(good.image, good.grid, good.block, lambda: {"a": np.zeros(4, np.int32)})
+    bad = KernelRun(good.image, good.grid, good.block, lambda: {"a": np.zeros(4, np.int32)})
     with pytest.raises(DriverError, match="takes 4 arguments"):
         made.submit(queue, bad)
     assert made.run_until(made.cycle + 10) is None
     first, late, last = made.submit(queue, good), made.submit(queue, bad), made.submit(queue, good)
     found = events(made)
-    assert kinds(found, late) == [E.FAULTED] and late.state is WorkState.FAULTED
+    assert kinds(found, late) == [E.FAULTED] and late.state is RunState.FAULTED
     assert "could not be started: kernel 'vecadd' takes 4" in next(e.text for e in found if e.signal is late)
     for signal in (first, last):
         assert kinds(found, signal) == [E.STARTED, E.FINISHED] and wrong(made, signal) == 0

@@ -5,7 +5,7 @@ import pytest
 from caesura.hw.arch.image.context import Mechanism
 from caesura.hw.arch.way import Way
 from caesura.software.driver import LaunchError
-from caesura.software.sched import EventKind, MachineError, QueueSpec, WorkState
+from caesura.software.sched import EventKind, MachineError, QueueSpec, RunState
 from support.selection import quick
 from support.sim.sched import LIMIT, MACHINES, TINY, events, kinds, machine, work, wrong
 
@@ -24,14 +24,14 @@ def running(made, signal, cycles=300):
     """Let a work start, and run for a while."""
     event = made.run_until(LIMIT)
     assert (event.kind, event.signal) == (E.STARTED, signal)
-    assert made.run_until(made.cycle + cycles) is None and signal.state is WorkState.RUNNING
+    assert made.run_until(made.cycle + cycles) is None and signal.state is RunState.RUNNING
 
 
 def test_a_work_starts_ends_and_signals(made):
     queue = made.queue(QueueSpec())
     signal = made.submit(queue, work("rankfilter", 5))
     found = events(made)
-    assert [event.kind for event in found] == [E.STARTED, E.FINISHED] and signal.state is WorkState.FINISHED
+    assert [event.kind for event in found] == [E.STARTED, E.FINISHED] and signal.state is RunState.FINISHED
     assert signal.submitted <= signal.started < signal.ended == found[-1].cycle <= made.cycle
     assert signal.latency == signal.ended - signal.submitted
     assert made.progress(signal) == (5, 5) and wrong(made, signal) == 0
@@ -47,7 +47,7 @@ def test_a_queue_has_so_many_works_in_flight_and_the_more_urgent_begins_first(ma
     low, high = made.queue(QueueSpec(priority=0)), made.queue(QueueSpec(priority=5))
     first, second = made.submit(low, work("vecadd", 2)), made.submit(low, work("vecadd", 2))
     urgent = [made.submit(high, work("vecadd", 2)) for _ in range(2)]
-    assert second.state is urgent[1].state is WorkState.WAITING
+    assert second.state is urgent[1].state is RunState.WAITING
     found = events(made)
     started = [event.signal for event in found if event.kind is E.STARTED]
     assert started[:2] == [first, urgent[0]] and {*started[2:]} == {second, urgent[1]}
@@ -64,9 +64,9 @@ def test_a_work_is_taken_off_and_brought_back(made, way):
     signal = made.submit(queue, work("rankfilter", 6))
     running(made, signal)
     made.preempt(signal, way)
-    assert signal.state is WorkState.PREEMPTING
+    assert signal.state is RunState.PREEMPTING
     event = made.run_until(LIMIT)
-    assert (event.kind, signal.state) == (E.PREEMPTED, WorkState.PREEMPTED)
+    assert (event.kind, signal.state) == (E.PREEMPTED, RunState.PREEMPTED)
     assert event.cost.tbs == (0 if way.grace else 2)
     at = made.progress(signal)
     assert at[0] == (2 if way.grace else 0)
@@ -82,7 +82,7 @@ def test_a_base_is_saved_and_an_increment(made):
     running(made, signal)
     made.checkpoint(signal, Mechanism.LIVE)
     event = made.run_until(LIMIT)
-    assert event.kind is E.CHECKPOINTED and event.cost.tbs == 2 and signal.state is WorkState.RUNNING
+    assert event.kind is E.CHECKPOINTED and event.cost.tbs == 2 and signal.state is RunState.RUNNING
     made.preempt(signal, Way(Mechanism.LIVE, incremental=True))
     assert made.run_until(LIMIT).kind is E.PREEMPTED
     made.resume(signal)
@@ -114,7 +114,7 @@ def test_a_work_is_killed_in_any_state_and_another_has_its_room(made, state):
     if state == "resuming":
         made.resume(signal)
     made.kill(signal)
-    assert signal.state is WorkState.KILLED
+    assert signal.state is RunState.KILLED
     found = events(made)
     assert kinds(found, signal) == [E.KILLED] and kinds(found, following) == [E.STARTED, E.FINISHED]
     assert made.progress(signal) == (0, 4) and wrong(made, following) == 0
@@ -135,7 +135,7 @@ def test_a_queue_is_reset(made):
     spared = made.submit(other, work("vecadd", 3))
     made.run_until(made.cycle + 500)
     assert made.reset(queue) == mine
-    assert {signal.state for signal in mine} == {WorkState.KILLED}
+    assert {signal.state for signal in mine} == {RunState.KILLED}
     found = events(made)
     assert [kinds(found, signal)[-1] for signal in mine] == [E.KILLED] * 4 and made.reset(queue) == []
     assert kinds(found, spared)[-1] is E.FINISHED and wrong(made, spared) == 0
@@ -155,7 +155,7 @@ def test_commands_that_do_not_go_with_the_state_are_refused(made):
     with pytest.raises(MachineError, match="is finished: only one that runs, or is being resumed, can be preempted"):
         made.preempt(signal, way)
     made.kill(signal)
-    assert signal.state is WorkState.FINISHED and made.run_until(made.cycle) is None
+    assert signal.state is RunState.FINISHED and made.run_until(made.cycle) is None
 
 
 def test_queues_have_no_more_capacity_than_there_are_kernel_slots(made):

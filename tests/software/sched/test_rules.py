@@ -2,7 +2,7 @@
 
 import pytest
 
-from caesura.software.sched import QueueSpec, Signal, WorkState
+from caesura.software.sched import QueueSpec, RunState, Submission
 from caesura.software.sched.policies.rules import waiting_works
 from support.sim.sched import work
 
@@ -12,16 +12,16 @@ WORK = work("vecadd", 1)
 
 def signals(*states):
     """Signals of (queue, state)."""
-    return [Signal(WORK, queue, 0, state=state) for queue, state in states]
+    return [Submission(WORK, queue, 0, state=state) for queue, state in states]
 
 
 def test_the_most_urgent_begin_first_and_of_equals_the_older_queue():
-    waiting = signals(*((queue, WorkState.WAITING) for queue in (0, 3, 2, 1, 1, 1, 0)))
+    waiting = signals(*((queue, RunState.WAITING) for queue in (0, 3, 2, 1, 1, 1, 0)))
     assert waiting_works(SPECS, waiting) == [waiting[3], waiting[4], waiting[2], waiting[1], waiting[0]]
 
 
 @pytest.mark.parametrize("state, begins", [
-    (WorkState.RUNNING, 1), (WorkState.PREEMPTED, 1), (WorkState.RESUMING, 1), (WorkState.FINISHED, 2)])
+    (RunState.RUNNING, 1), (RunState.PREEMPTED, 1), (RunState.RESUMING, 1), (RunState.FINISHED, 2)])
 def test_what_is_in_flight_takes_capacity(state, begins):
-    found = signals((1, state), (1, WorkState.WAITING), (1, WorkState.WAITING), (1, WorkState.WAITING))
+    found = signals((1, state), (1, RunState.WAITING), (1, RunState.WAITING), (1, RunState.WAITING))
     assert waiting_works(SPECS, found) == found[1:1 + begins]

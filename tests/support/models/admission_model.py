@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from caesura.hw.arch.footprint import local_region_bytes
 from caesura.hw.arch.geometry import REGISTER_BANKS, Geometry
+from caesura.hw.arch.tb_footprint import local_region_bytes
 
 from .range_models import CheapestSearch, RangeTable
 

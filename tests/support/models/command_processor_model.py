@@ -10,10 +10,10 @@ from typing import Any
 
 from caesura.hw.arch.commands import BUSY_STATES, REFUSED, Command, KernelState, Switch
 from caesura.hw.arch.faults import CommandError
-from caesura.hw.arch.footprint import tb_footprint
 from caesura.hw.arch.geometry import ALIGNED
 from caesura.hw.arch.image.context import Capability, Mechanism, mechanisms_of
 from caesura.hw.arch.registers import UNLIMITED_GRACE
+from caesura.hw.arch.tb_footprint import tb_footprint
 from caesura.hw.control.memory_refusals import AGAIN_CYCLES, REST_CYCLES, TRIES
 from support.models.engine_queue_model import FLAGS, EngineQueueModel
 

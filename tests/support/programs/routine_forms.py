@@ -3,7 +3,7 @@
 import dataclasses
 
 from caesura.hw.arch.geometry import Geometry
-from caesura.sim.scenario import Work
+from caesura.sim.scenario import CompiledJob
 from caesura.software.compiler.flashback.kinds import RoutineForm, RoutineKind
 from caesura.software.compiler.flashback.traps import with_routines
 from caesura.software.kernels.ctxback import KERNELS
@@ -19,7 +19,7 @@ TABLE_ONE = [each.name for each in KERNELS if each.name != "persistent"]
 """The kernels of CTXBack Table I; the other one of the folder is after Lin et al., Fig. 2."""
 
 
-def with_routines_of(work: Work, g: Geometry, kind: RoutineKind, form: RoutineForm) -> Work:
+def with_routines_of(work: CompiledJob, g: Geometry, kind: RoutineKind, form: RoutineForm) -> CompiledJob:
     """Return a kernel with preemption routines, and the same job."""
     return dataclasses.replace(work, image=with_routines(work.image, g, kind, form=form))
 

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from caesura.sim.scenario import Work
+from caesura.sim.scenario import CompiledJob
 from caesura.software.compiler.codegen.assemble import assemble
 from caesura.software.kernels.job import Job
 
@@ -86,7 +86,7 @@ def _changed(thread: int, turns: int) -> int:
     return word
 
 
-def routines_work(blocks: int, threads: int, turns: int = 3) -> Work:
+def routines_work(blocks: int, threads: int, turns: int = 3) -> CompiledJob:
     """Return the kernel with a job.
 
     Parameters
@@ -99,4 +99,4 @@ def routines_work(blocks: int, threads: int, turns: int = 3) -> Work:
     image, = assemble(_TEXT, "routines.s")
     expected = np.array([_changed(t, turns) for t in range(blocks * threads)], np.uint32)
     arguments = {"output": np.zeros(blocks * threads, np.uint32), "turns": turns}
-    return Work(image, Job((blocks, 1, 1), (threads, 1, 1), arguments, {"output": expected}))
+    return CompiledJob(image, Job((blocks, 1, 1), (threads, 1, 1), arguments, {"output": expected}))

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from caesura.hw.arch.geometry import preset
-from caesura.sim.scenario import Work
+from caesura.sim.scenario import CompiledJob
 from caesura.sim.workloads.random_ptx import RandomKernel
 from caesura.software.compiler import CompileOptions, compile_ptx
 from caesura.software.kernels import (
@@ -28,16 +28,16 @@ __all__ = ["SMALL_RUNS", "TINY_RUNS", "shipped", "random_run"]
 FOR_TINY = CompileOptions(max_registers=preset("tiny").regs_per_thread)
 
 
-def shipped(name: str, job: Job, options: CompileOptions | None = None) -> Work:
+def shipped(name: str, job: Job, options: CompileOptions | None = None) -> CompiledJob:
     """Return a kernel that ships, with a job of its own."""
-    return Work(kernel(name).image(options), job)
+    return CompiledJob(kernel(name).image(options), job)
 
 
-def random_run(seed: int, compiled: CompileOptions | None = None, **options: Any) -> Work:
+def random_run(seed: int, compiled: CompileOptions | None = None, **options: Any) -> CompiledJob:
     """Return a random kernel, made with options of `RandomKernel`, of which two TBs of nine threads are launched."""
     k = RandomKernel(seed, grid=(2,), block=(9,), **options)
     arguments = {"output": np.zeros(k.output_bytes, np.uint8), "input": np.frombuffer(k.inputs(), np.uint8), "n": k.n}
-    return Work(compile_ptx(k.ptx, "random.ptx", compiled)[k.name],
+    return CompiledJob(compile_ptx(k.ptx, "random.ptx", compiled)[k.name],
                 Job(k.grid, k.block, arguments, {"output": np.frombuffer(k.expected(), np.uint8)}))
 
 

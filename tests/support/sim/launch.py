@@ -10,11 +10,11 @@ import numpy as np
 
 from caesura.hw.arch.commands import Command, KernelState
 from caesura.hw.arch.faults import CommandError, Fault
-from caesura.hw.arch.footprint import local_region_bytes
 from caesura.hw.arch.geometry import INSTRUCTION_BYTES, SEGMENT_BYTES
 from caesura.hw.arch.image import context
 from caesura.hw.arch.image.context import Mechanism
 from caesura.hw.arch.registers import register_map
+from caesura.hw.arch.tb_footprint import local_region_bytes
 from caesura.software.compiler import KernelImage
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ import numpy as np
 from caesura.hw.arch.commands import KernelState
 from caesura.hw.arch.image.context import Capability, Mechanism
 from caesura.hw.arch.waiting import UNLIMITED
-from caesura.sim.scenario import Work
+from caesura.sim.scenario import CompiledJob
 from caesura.sim.workloads.everywhere import Campaign, Forkable
 from caesura.software.compiler import ImageError
 from caesura.software.driver import CommandRefused, Launch
@@ -37,7 +37,7 @@ class MechanismSequences(Campaign):
     Parameters
     ----------
     transport : Forkable
-    work : Work
+    work : CompiledJob
         One whose image has preemption routines traps into them at times.
 
     Attributes
@@ -48,9 +48,9 @@ class MechanismSequences(Campaign):
         Thread blocks that had stayed on the SM and were written to memory.
     """
 
-    def __init__(self, transport: Forkable, work: Work):
+    def __init__(self, transport: Forkable, work: CompiledJob):
         self.g = transport.geometry
-        super().__init__(transport, work, Work(*hostile(self.g.replace(tb_slots=1))), fill=True)
+        super().__init__(transport, work, CompiledJob(*hostile(self.g.replace(tb_slots=1))), fill=True)
         self.ways: Counter[tuple[str, Mechanism]] = Counter()
         self.evicted = 0
         try:

@@ -10,7 +10,7 @@ from caesura.sim.model import Costs, KernelCosts, ModelMachine, SwitchCosts
 from caesura.sim.model.costs import Line
 from caesura.sim.model.traffic import make_work, work_code
 from caesura.sim.scenario import verdicts
-from caesura.software.sched import DriverMachine, Event, EventKind, Machine, Signal, Work
+from caesura.software.sched import DriverMachine, Event, EventKind, KernelRun, Machine, Submission
 
 TINY = PRESETS["tiny"]
 MEMORY = 4 << 20
@@ -49,12 +49,12 @@ def machine(name: str, g: Geometry = TINY) -> Machine:
     return DriverMachine(open_device(name, g, MEMORY))
 
 
-def work(name: str, tbs: int, seed: int = 1) -> Work:
+def work(name: str, tbs: int, seed: int = 1) -> KernelRun:
     """A work of `tiny`."""
     return make_work(name, TINY, tbs, seed)[0]
 
 
-def wrong(made: Machine, signal: Signal, seed: int = 1) -> int:
+def wrong(made: Machine, signal: Submission, seed: int = 1) -> int:
     """Elements that are wrong in the results of a work of `work`; 0 on a model."""
     if not isinstance(made, DriverMachine):
         return 0
@@ -72,6 +72,6 @@ def events(made: Machine, *, silence: int = SILENCE) -> list[Event]:
     return found
 
 
-def kinds(found: list[Event], signal: Signal) -> list[EventKind]:
+def kinds(found: list[Event], signal: Submission) -> list[EventKind]:
     """Kinds of the events of a work."""
     return [event.kind for event in found if event.signal is signal]

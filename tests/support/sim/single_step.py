@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from caesura.hw.arch.geometry import PRESETS
 from caesura.sim.golden.transport import GoldenTransport
-from caesura.sim.scenario import Work, differences, start_job
+from caesura.sim.scenario import CompiledJob, differences, start_job
 from caesura.software.driver import Device
 
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ __all__ = ["single_step"]
 _LIMIT = 2_000_000
 
 
-def single_step(work: Work) -> Iterator[tuple[Warp, int, int]]:
+def single_step(work: CompiledJob) -> Iterator[tuple[Warp, int, int]]:
     """Run a job; before each instruction yield the warp, its PC and its active lanes, as bits.
 
     The SM is a `gtx480` with the deepest stack there can be, so that it holds every kernel.

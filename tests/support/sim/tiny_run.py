@@ -6,7 +6,7 @@ from caesura.hw.arch.geometry import PRESETS
 from caesura.hw.arch.image.context import Capability, Mechanism
 from caesura.hw.arch.waiting import UNLIMITED
 from caesura.hw.arch.way import Way
-from caesura.sim.scenario import PreemptionResult, Work, run_preemption
+from caesura.sim.scenario import CompiledJob, PreemptionResult, run_preemption
 from caesura.software.compiler import CompileOptions
 from caesura.software.driver import Device
 from caesura.software.kernels import collatz_job, hostile, kernel
@@ -17,16 +17,16 @@ TINY = PRESETS["tiny"]
 AT = 500
 
 
-def work(points: bool = True) -> Work:
+def work(points: bool = True) -> CompiledJob:
     """Return the kernel with a job of four thread blocks of two warps, of which two are resident at a time."""
     shipped = kernel("collatz")
     options = CompileOptions(max_registers=TINY.regs_per_thread, preemption_points=points)
-    return Work(shipped.image(options), collatz_job(60, 30, seed=1, threads=16))
+    return CompiledJob(shipped.image(options), collatz_job(60, 30, seed=1, threads=16))
 
 
-def neighbour() -> Work:
+def neighbour() -> CompiledJob:
     """Return the kernel that overwrites everything."""
-    return Work(*hostile(TINY))
+    return CompiledJob(*hostile(TINY))
 
 
 def preempted(device: Device, mechanism: Mechanism = Mechanism.LIVE) -> PreemptionResult:

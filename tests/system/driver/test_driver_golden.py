@@ -10,7 +10,7 @@ from caesura.hw.arch.image.encodings import Encoding
 from caesura.hw.arch.waiting import UNLIMITED
 from caesura.hw.arch.way import Way
 from caesura.sim import open_device
-from caesura.sim.scenario import Work, differences, run_preemption, start_job
+from caesura.sim.scenario import CompiledJob, differences, run_preemption, start_job
 from caesura.software.compiler import compile_ptx
 from caesura.software.driver import CycleLimit, KernelFault, LaunchError
 from caesura.software.kernels import KERNELS, hostile, kernel
@@ -23,7 +23,7 @@ NAMES = quick(KERNELS, EXAMPLES)
 
 def work(name, size="tiny"):
     k = kernel(name)
-    return Work(k.image(), k.job(size))
+    return CompiledJob(k.image(), k.job(size))
 
 
 @pytest.mark.parametrize("geometry", PRESETS.values(), ids=lambda g: g.name)
@@ -37,7 +37,7 @@ def test_hostile_kernel_matches_its_reference(geometry):
 
 def test_kernel_without_preemption_points_drains_if_patience_is_unlimited():
     device = open_device("golden", GEOMETRY)
-    result = run_preemption(device, work("vecadd"), Work(*hostile(GEOMETRY)), 100,
+    result = run_preemption(device, work("vecadd"), CompiledJob(*hostile(GEOMETRY)), 100,
                             Way(patience=UNLIMITED, scramble=True))
     assert result.correct
     assert result.preempt is None, "its two TBs were resident, and end before they reach a preemption point"
@@ -48,7 +48,7 @@ def test_kernel_without_preemption_points_drains_if_patience_is_unlimited():
 def test_preempted_kernel_ends_right(name, mechanism):
     device = open_device("golden", GEOMETRY)
     preempted = work(name)
-    result = run_preemption(device, preempted, Work(*hostile(GEOMETRY)), 100, Way(mechanism, scramble=True))
+    result = run_preemption(device, preempted, CompiledJob(*hostile(GEOMETRY)), 100, Way(mechanism, scramble=True))
     assert result.preempt is not None
     assert result.correct, result.differences
     assert all(tb.warps for tb in result.saved_tbs) and result.saved_tbs

@@ -11,7 +11,7 @@ from caesura.hw.arch.geometry import PRESETS
 from caesura.hw.arch.image.context import Capability, Mechanism
 from caesura.hw.arch.waiting import UNLIMITED
 from caesura.sim.rtl.transport import RtlTransport
-from caesura.sim.scenario import Work
+from caesura.sim.scenario import CompiledJob
 from caesura.sim.workloads.everywhere import SMALL_SM, totals
 from caesura.sim.workloads.newcomer import PairCampaign
 from caesura.software.kernels import hostile
@@ -40,7 +40,7 @@ class InPlace(PairCampaign):
         transport = RtlTransport(g, memory_bytes=8 << 20)
         bring_memory_near(transport)
         runs = TINY_RUNS if g is PRESETS["tiny"] else SMALL_RUNS
-        super().__init__(transport, runs[name](), Work(*hostile(guest(g, way))), 200_000, fill=True)
+        super().__init__(transport, runs[name](), CompiledJob(*hostile(guest(g, way))), 200_000, fill=True)
 
     def _interrupt(self, mechanism, patience, since):
         device, launch, (before, _) = self.device, self._launch, self._evicted()

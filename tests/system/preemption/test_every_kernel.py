@@ -14,7 +14,7 @@ import pytest
 from caesura.hw.arch.geometry import PRESETS
 from caesura.hw.arch.image.context import Mechanism
 from caesura.sim.rtl.transport import RtlTransport
-from caesura.sim.scenario import Work, shipped_work
+from caesura.sim.scenario import CompiledJob, shipped_work
 from caesura.sim.workloads.everywhere import SMALL_SM, Campaign, has_points, totals
 from caesura.software.kernels import KERNELS, hostile
 from support.sim.campaigns import bring_memory_near
@@ -29,7 +29,7 @@ IN_TURN = list(zip(KERNELS, itertools.cycle(Mechanism), strict=False))
 def campaign(name, geometry):
     transport = RtlTransport(geometry, memory_bytes=8 << 20)
     bring_memory_near(transport)
-    return Campaign(transport, shipped_work(name, geometry, "tiny"), Work(*hostile(geometry)), fill=True)
+    return Campaign(transport, shipped_work(name, geometry, "tiny"), CompiledJob(*hostile(geometry)), fill=True)
 
 
 @pytest.mark.full

@@ -16,7 +16,7 @@ from caesura.hw.arch.isa.formats import Format
 from caesura.hw.arch.isa.liveness import LIVE_BITS
 from caesura.hw.arch.isa.words import decode
 from caesura.sim.rtl.transport import RtlTransport
-from caesura.sim.scenario import Work
+from caesura.sim.scenario import CompiledJob
 from caesura.sim.workloads.everywhere import SMALL_SM, Campaign, totals
 from caesura.software.driver import CycleLimit, KernelFault
 from caesura.software.kernels import hostile
@@ -54,7 +54,7 @@ def campaign(name, geometry=FULL):
         if geometry is SMALL_SM or name in FLOATS + UNITS:  # which that keeps within `MOST_CYCLES`
             bring_memory_near(transport)
         runs = TINY_RUNS if geometry is TINY else SMALL_RUNS
-        _campaigns[key] = Campaign(transport, runs[name](), Work(*hostile(geometry)), fill=True)
+        _campaigns[key] = Campaign(transport, runs[name](), CompiledJob(*hostile(geometry)), fill=True)
     return _campaigns[key]
 
 
@@ -119,8 +119,8 @@ def test_campaign_notices_liveness_that_is_wrong(name, geometry):
     work = (TINY_RUNS if geometry is TINY else SMALL_RUNS)[name]()
     points = [k for k, word in enumerate(work.image.code) if decode(word).op.format is Format.L]
     code = tuple(word & ~((1 << LIVE_BITS) - 1) if k in points else word for k, word in enumerate(work.image.code))
-    broken = Work(dataclasses.replace(work.image, code=code), work.job)
-    c = Campaign(RtlTransport(geometry, memory_bytes=8 << 20), broken, Work(*hostile(geometry)), fill=True)
+    broken = CompiledJob(dataclasses.replace(work.image, code=code), work.job)
+    c = Campaign(RtlTransport(geometry, memory_bytes=8 << 20), broken, CompiledJob(*hostile(geometry)), fill=True)
     c.max_cycles = 8 * c.cycles + 30_000  # one that does not end is wrong, too; the neighbour takes a while
     wrong = 0
     for cycle in range(c.cycles // 4, c.cycles, c.cycles // 8):

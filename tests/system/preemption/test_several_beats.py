@@ -10,7 +10,7 @@ from caesura.hw.arch.geometry import PRESETS
 from caesura.hw.arch.image.context import Mechanism
 from caesura.hw.arch.waiting import UNLIMITED
 from caesura.sim.rtl.transport import RtlTransport
-from caesura.sim.scenario import Work
+from caesura.sim.scenario import CompiledJob
 from caesura.sim.workloads.everywhere import Campaign, totals
 from caesura.software.kernels import hostile
 from support.programs.small_runs import SMALL_RUNS
@@ -30,7 +30,7 @@ def test_a_warp_is_stopped_in_any_beat(name, first):
     assert G.beats == 4
     transport = RtlTransport(G, memory_bytes=8 << 20)
     bring_memory_near(transport)
-    campaign = Campaign(transport, SMALL_RUNS[name](), Work(*hostile(G)), fill=True)
+    campaign = Campaign(transport, SMALL_RUNS[name](), CompiledJob(*hostile(G)), fill=True)
     cycles, saved = range(STEP * first, campaign.cycles, STEP * G.beats), 0
     for way, (mechanism, patience) in enumerate(WAYS):
         at = cycles[way::len(WAYS)]

@@ -6,10 +6,10 @@ import pytest
 from caesura import open_device
 from caesura.hw.arch.commands import Command
 from caesura.hw.arch.faults import CommandError
-from caesura.hw.arch.footprint import local_region_bytes
 from caesura.hw.arch.geometry import SEGMENT_BYTES, preset
 from caesura.hw.arch.image import context
 from caesura.hw.arch.image.context import Mechanism
+from caesura.hw.arch.tb_footprint import local_region_bytes
 from caesura.sim.golden.transport import GoldenTransport
 from caesura.sim.rtl.transport import RtlTransport
 from caesura.software.driver import LaunchError

@@ -7,7 +7,7 @@ from caesura.hw.arch.geometry import PRESETS
 from caesura.hw.arch.image.context import Mechanism
 from caesura.sim import MEMORY_BYTES
 from caesura.sim.rtl.transport import RtlTransport
-from caesura.sim.scenario import Work, shipped_work
+from caesura.sim.scenario import CompiledJob, shipped_work
 from caesura.sim.workloads.everywhere import Campaign, totals
 from caesura.software.compiler.flashback.kinds import RoutineForm, RoutineKind
 from caesura.software.kernels import hostile
@@ -22,7 +22,7 @@ def campaign(name, form):
     work = shipped_work(name, G, "tiny")
     if form:
         work = with_routines_of(work, G, RoutineKind.CTXBACK, form)
-    return Campaign(RtlTransport(G, MEMORY_BYTES), work, Work(*hostile(G)), LIMIT)
+    return Campaign(RtlTransport(G, MEMORY_BYTES), work, CompiledJob(*hostile(G)), LIMIT)
 
 
 @pytest.mark.full

@@ -9,7 +9,7 @@ from caesura.hw.arch.faults import CommandError
 from caesura.hw.arch.geometry import PRESETS, Geometry
 from caesura.hw.arch.image.context import Mechanism
 from caesura.sim.rtl.transport import RtlTransport
-from caesura.sim.scenario import Work, differences, start_job
+from caesura.sim.scenario import CompiledJob, differences, start_job
 from caesura.sim.workloads.everywhere import SMALL_SM, Campaign, totals
 from caesura.software.compiler import CompileOptions, compile_ptx
 from caesura.software.compiler.flashback.kinds import RoutineForm, RoutineKind
@@ -37,7 +37,7 @@ def campaign(name, kind, form, geometry=FULL):
         _campaigns.clear()
         runs, memory = (TINY_RUNS, 1 << 20) if geometry is TINY else (SMALL_RUNS, 8 << 20)
         work = with_routines_of(runs[name](), geometry, kind, form)
-        _campaigns[key] = Campaign(RtlTransport(geometry, memory_bytes=memory), work, Work(*hostile(geometry)),
+        _campaigns[key] = Campaign(RtlTransport(geometry, memory_bytes=memory), work, CompiledJob(*hostile(geometry)),
                                    fill=True)
     return _campaigns[key]
 

@@ -14,7 +14,7 @@ from caesura.hw.arch.geometry import PRESETS
 from caesura.hw.arch.image.context import Mechanism
 from caesura.sim.golden.transport import GoldenTransport
 from caesura.sim.rtl.transport import RtlTransport
-from caesura.sim.scenario import Work, differences, start_job
+from caesura.sim.scenario import CompiledJob, differences, start_job
 from caesura.sim.workloads.everywhere import SMALL_SM, Campaign, totals
 from caesura.sim.workloads.random_ptx import RandomKernel
 from caesura.software.compiler import CompileOptions, compile_ptx
@@ -39,7 +39,7 @@ def work(seed):
                      unstructured=seed % 2 == 1)
     image = compile_ptx(k.ptx, "random.ptx", CompileOptions(calls="always", interval=300))[k.name]
     arguments = {"output": np.zeros(k.output_bytes, np.uint8), "input": np.frombuffer(k.inputs(), np.uint8), "n": k.n}
-    return Work(image, Job(k.grid, k.block, arguments, {"output": np.frombuffer(k.expected(), np.uint8)}))
+    return CompiledJob(image, Job(k.grid, k.block, arguments, {"output": np.frombuffer(k.expected(), np.uint8)}))
 
 
 def calls_executed(image, job):
@@ -57,7 +57,7 @@ def calls_executed(image, job):
 
 @functools.cache
 def golden(seed):
-    return Campaign(GoldenTransport(SMALL_SM, MEMORY), work(seed), Work(*hostile(SMALL_SM)), fill=True)
+    return Campaign(GoldenTransport(SMALL_SM, MEMORY), work(seed), CompiledJob(*hostile(SMALL_SM)), fill=True)
 
 
 @pytest.mark.parametrize("seed", SEEDS)
@@ -91,8 +91,9 @@ def test_liveness_that_forgets_what_lives_across_calls_is_noticed():
     points = {lifted.start[block.label] + k for block in lifted.kernel.blocks for k, op in enumerate(block.ops)
               if op.name in ("pp", "pp.div") or op.name.startswith("bar.")}
     code = tuple(word >> 54 << 54 if pc in points else word for pc, word in enumerate(original.image.code))
-    broken = Work(dataclasses.replace(original.image, code=code), original.job)
-    c = Campaign(GoldenTransport(SMALL_SM, MEMORY), broken, Work(*hostile(SMALL_SM)), max_cycles=20_000, fill=True)
+    broken = CompiledJob(dataclasses.replace(original.image, code=code), original.job)
+    c = Campaign(GoldenTransport(SMALL_SM, MEMORY), broken, CompiledJob(*hostile(SMALL_SM)), max_cycles=20_000,
+                 fill=True)
     for cycle in range(c.cycles // 6, c.cycles, c.cycles // 6):
         try:
             if sum(o.wrong_bytes for o in c.at_cycles(Mechanism.LIVE, [cycle])):
@@ -120,7 +121,7 @@ def test_rtl_and_golden_model_agree(seed):
 @pytest.mark.full
 @pytest.mark.parametrize("mechanism", list(Mechanism), ids=lambda m: m.name)
 def test_sampled_cycles_of_the_rtl(mechanism):
-    c = Campaign(RtlTransport(FULL, memory_bytes=MEMORY), work(SEEDS[0]), Work(*hostile(FULL)), fill=True)
+    c = Campaign(RtlTransport(FULL, memory_bytes=MEMORY), work(SEEDS[0]), CompiledJob(*hostile(FULL)), fill=True)
     cycles = range(50 + int(mechanism), c.cycles, c.cycles // 4)
     requests, saved = totals(c.at_cycles(mechanism, cycles))
     assert requests >= 4 and saved > 0

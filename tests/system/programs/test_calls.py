@@ -10,7 +10,7 @@ from caesura.hw.arch.image.context import Mechanism
 from caesura.hw.arch.isa.words import decode
 from caesura.sim.golden.transport import GoldenTransport
 from caesura.sim.rtl.transport import RtlTransport
-from caesura.sim.scenario import Work, differences, start_job
+from caesura.sim.scenario import CompiledJob, differences, start_job
 from caesura.sim.workloads.everywhere import Campaign, totals
 from caesura.software.driver import Device
 from caesura.software.kernels import hostile
@@ -37,7 +37,8 @@ def test_golden_model_and_rtl_agree_with_the_reference():
 
 
 def campaign():
-    return Campaign(RtlTransport(TINY, memory_bytes=MEMORY), routines_work(1, 13), Work(*hostile(TINY)), fill=True)
+    return Campaign(RtlTransport(TINY, memory_bytes=MEMORY), routines_work(1, 13), CompiledJob(*hostile(TINY)),
+                    fill=True)
 
 
 @pytest.mark.parametrize("stride", quick([4, 16], [16]))

@@ -10,7 +10,7 @@ from caesura.hw.arch.geometry import PRESETS
 from caesura.hw.arch.image.context import Mechanism
 from caesura.sim.golden.transport import GoldenTransport
 from caesura.sim.rtl.transport import RtlTransport
-from caesura.sim.scenario import Work, differences, start_job
+from caesura.sim.scenario import CompiledJob, differences, start_job
 from caesura.sim.workloads.everywhere import SMALL_SM, Campaign, totals
 from caesura.software.compiler import CompileOptions, compile_ptx
 from caesura.software.driver import Device
@@ -86,12 +86,12 @@ def work():
     rows = (rng.choice(np.array([0, 0x8000]), (TILES, THREADS, 8)) | rng.integers(0x3A00, 0x4200, (TILES, THREADS, 8)))
     image = compile_ptx(KERNEL, "tiles.ptx", CompileOptions(interval=60))["tiles"]
     arguments = {"out": np.zeros((THREADS, 4), np.uint32), "in": rows.astype(np.uint16)}
-    return Work(image, Job((1, 1, 1), (THREADS, 1, 1), arguments, {"out": expected(rows)}))
+    return CompiledJob(image, Job((1, 1, 1), (THREADS, 1, 1), arguments, {"out": expected(rows)}))
 
 
 @functools.cache
 def golden():
-    return Campaign(GoldenTransport(SMALL_SM, MEMORY), work(), Work(*hostile(SMALL_SM)), fill=True)
+    return Campaign(GoldenTransport(SMALL_SM, MEMORY), work(), CompiledJob(*hostile(SMALL_SM)), fill=True)
 
 
 @pytest.mark.parametrize("mechanism", quick(Mechanism, [Mechanism.OCCUPIED, Mechanism.LIVE_CP]), ids=lambda m: m.name)
@@ -120,6 +120,6 @@ def test_both_machines_compute_it(back_end):
 @pytest.mark.full
 @pytest.mark.parametrize("mechanism", list(Mechanism), ids=lambda m: m.name)
 def test_sampled_cycles_of_the_rtl(mechanism):
-    c = Campaign(RtlTransport(FULL, memory_bytes=MEMORY), work(), Work(*hostile(FULL)), fill=True)
+    c = Campaign(RtlTransport(FULL, memory_bytes=MEMORY), work(), CompiledJob(*hostile(FULL)), fill=True)
     requests, saved = totals(c.at_cycles(mechanism, range(50 + int(mechanism), c.cycles, c.cycles // 5)))
     assert requests >= 5 and saved > 0

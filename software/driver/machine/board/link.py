@@ -17,7 +17,7 @@ Result = TypeVar("Result")
 _MOST_DROPPED = 1 << 16
 """Bytes of an earlier conversation, at most."""
 _QUIET = 0.25
-"""Of the patience, the share after which nothing more comes of what was damaged: then it is said again."""
+"""Of the time-out, the share after which nothing more comes of what was damaged: then it is said again."""
 _NOISY = "what is sent or answered is damaged; is the line noisy, or is this not the board's port or baud rate?"
 _SILENT = "no answer; is the board on, is the bitstream loaded, and is this its port and baud rate?"
 _ENDLESS = "bytes come without end; is this the board's port?"
@@ -44,7 +44,7 @@ class Link:
     line : Line
     name : str
         Of the port, for messages.
-    patience : float
+    timeout : float
         Seconds within which the first byte of an answer comes, and then each next one.
     tries : int
         Times that a request is sent, at most.
@@ -55,9 +55,9 @@ class Link:
         Requests that were sent again so far.
     """
 
-    def __init__(self, line: Line, name: str, patience: float = 0.5, tries: int = 4):
+    def __init__(self, line: Line, name: str, timeout: float = 0.5, tries: int = 4):
         self.name, self.repeated = name, 0
-        self._line, self._patience, self._tries = line, patience, tries
+        self._line, self._timeout, self._tries = line, timeout, tries
         self._splitter = FrameSplitter()
         self._sequence = 0
 
@@ -101,7 +101,7 @@ class Link:
     def _answer(self, wait: float, longest: int) -> tuple[Answer | None, str]:
         """Return the answer to the last request, which has so many bytes at most, or None and why there is none."""
         damaged, taken = False, 0
-        limit = self._patience + wait
+        limit = self._timeout + wait
         while True:
             data = self._read(limit)
             taken += len(data)
@@ -115,7 +115,7 @@ class Link:
                 elif answer.sequence == self._sequence:
                     return answer, ""
             damaged |= taken > longest
-            limit = self._patience * _QUIET if damaged else self._patience
+            limit = self._timeout * _QUIET if damaged else self._timeout
 
     def _read(self, seconds: float) -> bytes:
         """Return what is there, or comes within so many seconds."""

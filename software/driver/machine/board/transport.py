@@ -19,7 +19,7 @@ BAUD = 500_000
 """Bits a second unless told otherwise."""
 _SLICE = 0.25
 """Seconds of one request to wait: a board that is gone is missed that soon."""
-_PATIENCE = 0.5
+_TIMEOUT = 0.5
 """Seconds within which a board answers, beside what the line takes."""
 _LONGEST_FRAME = 2 * (2 * MAX_DATA + 64)
 """Bytes of a request and its answer, at most."""
@@ -43,7 +43,7 @@ class SerialTransport:
         What the board is expected to have.
     reset : bool
         Reset the SM. Without it, what is on it runs on; memory stays as it is either way.
-    patience : float
+    timeout : float
         Seconds within which the board answers.
     tries : int
         Times that a request is sent, at most.
@@ -67,10 +67,10 @@ class SerialTransport:
     name = "serial"
 
     def __init__(self, line: Line, name: str = "the line", geometry: Geometry | None = None, *, reset: bool = True,
-                 patience: float = 0.5, tries: int = 4):
+                 timeout: float = 0.5, tries: int = 4):
         self._line = line
-        self.link = Link(line, name, patience, tries)
-        self.link.settle(min(0.05, patience))
+        self.link = Link(line, name, timeout, tries)
+        self.link.settle(min(0.05, timeout))
         self.identity = self._identify()
         self.geometry, self.memory_bytes = self.identity.geometry, self.identity.memory_bytes
         if geometry is not None:
@@ -199,7 +199,7 @@ def open_board(port: str, geometry: Geometry | None = None, *, baud: int = BAUD,
     """
     line = opener(port, baud)
     try:
-        return SerialTransport(line, port, geometry, reset=reset, patience=_PATIENCE + _LONGEST_FRAME * 10 / baud)
+        return SerialTransport(line, port, geometry, reset=reset, timeout=_TIMEOUT + _LONGEST_FRAME * 10 / baud)
     except BaseException:
         line.close()
         raise

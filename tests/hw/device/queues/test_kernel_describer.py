@@ -6,10 +6,10 @@ import random
 
 import pytest
 
-from caesura.hw.arch.footprint import local_region_bytes
 from caesura.hw.arch.geometry import preset
 from caesura.hw.arch.packets import DISPATCH, KERNEL_OBJECT
 from caesura.hw.arch.registers import register_map
+from caesura.hw.arch.tb_footprint import local_region_bytes
 from caesura.hw.device.queues.kernel_describer import KernelDescriber
 from caesura.hw.device.queues.queue_registers import queue_setup
 from support.hw.lockstep import lockstep, number

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from caesura.hw.arch.image.patterns import pattern_group
-from caesura.sim.scenario import Work
+from caesura.sim.scenario import CompiledJob
 from caesura.sim.workloads.random_ptx import RandomKernel
 from caesura.software.compiler import compile_ptx
 from caesura.software.compiler.analysis.liveness import liveness
@@ -160,7 +160,7 @@ def test_registers_hold_what_is_claimed(name):
     image, job = shipped.image(), shipped.job("tiny")
     claims = [Claims(image, None), Claims(image, job.block)]
     visits = Counter()
-    for warp, pc, active in single_step(Work(image, job)):
+    for warp, pc, active in single_step(CompiledJob(image, job)):
         visits[pc] += 1
         if visits[pc] <= VISITS:
             for some in claims:
@@ -177,7 +177,7 @@ def test_registers_of_random_divergent_kernels_hold_what_is_claimed(seed):
     job = Job(random.grid, random.block, {"output": np.zeros(random.output_bytes, np.uint8), "input": data,
                                           "n": random.n})
     claims, visits = Claims(image, random.block), Counter()
-    for warp, pc, active in single_step(Work(image, job)):
+    for warp, pc, active in single_step(CompiledJob(image, job)):
         visits[pc] += 1
         if visits[pc] <= VISITS:
             claims.check(warp, pc, active)

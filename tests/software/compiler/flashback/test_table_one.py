@@ -5,7 +5,7 @@ import pytest
 from caesura.hw.arch.geometry import PRESETS
 from caesura.hw.arch.image.context import Mechanism
 from caesura.sim.golden.transport import GoldenTransport
-from caesura.sim.scenario import Work, shipped_work
+from caesura.sim.scenario import CompiledJob, shipped_work
 from caesura.sim.workloads.everywhere import Campaign, totals
 from caesura.software.compiler.flashback.kinds import RoutineForm, RoutineKind
 from caesura.software.kernels import hostile
@@ -25,7 +25,8 @@ def campaign(name, form):
     if (name, form) not in _campaigns:
         _campaigns.clear()
         work = with_routines_of(shipped_work(name, G, "tiny"), G, RoutineKind.CTXBACK, form)
-        _campaigns[name, form] = Campaign(GoldenTransport(G, memory_bytes=8 << 20), work, Work(*hostile(G)), 100_000)
+        _campaigns[name, form] = Campaign(GoldenTransport(G, memory_bytes=8 << 20), work, CompiledJob(*hostile(G)),
+                                          100_000)
     return _campaigns[name, form]
 
 

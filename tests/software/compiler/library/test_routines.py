@@ -9,7 +9,7 @@ import pytest
 from caesura.hw.arch.geometry import PRESETS
 from caesura.hw.arch.isa.words import decode
 from caesura.sim import open_device
-from caesura.sim.scenario import Work, start_job
+from caesura.sim.scenario import CompiledJob, start_job
 from caesura.sim.workloads.random_ptx import RandomKernel
 from caesura.software.compiler import CompileOptions, assemble, compile_module, compile_ptx, disassemble
 from caesura.software.compiler.analysis.calls import calls_of
@@ -78,7 +78,7 @@ def random_work(seed, calls="always", **options):
     k = RandomKernel(seed, grid=(1,), block=(40,), divisions=True, unstructured=seed % 2 == 1)
     image = compiled(k.ptx, calls=calls, **options)
     arguments = {"output": np.zeros(k.output_bytes, np.uint8), "input": np.frombuffer(k.inputs(), np.uint8), "n": k.n}
-    return Work(image, Job(k.grid, k.block, arguments, {"output": np.frombuffer(k.expected(), np.uint8)}))
+    return CompiledJob(image, Job(k.grid, k.block, arguments, {"output": np.frombuffer(k.expected(), np.uint8)}))
 
 
 # What is called
@@ -270,7 +270,7 @@ def test_every_register_that_a_row_keeps_is_needed():
     assert len(facts.instructions[entry].live) > 4
     for register in facts.instructions[entry].live:
         with pytest.raises((AssertionError, KernelFault)):
-            for warp, pc, _ in single_step(Work(image, job)):
+            for warp, pc, _ in single_step(CompiledJob(image, job)):
                 if pc == entry:
                     warp.registers[register] ^= np.uint32(0x5A5A_A5A4)
 
@@ -324,7 +324,7 @@ def test_drain_bounds_hold_inside_of_routines_too():
     facts = explain(image, G)
     pairs = np.random.default_rng(8).normal(size=(32, 2))  # no lane leaves the common way: the warp stays together
     job = Job((1, 1, 1), (32, 1, 1), {"in": pairs.ravel(), "out": np.zeros(32)})
-    way = [pc for _, pc, _ in single_step(Work(image, job))]
+    way = [pc for _, pc, _ in single_step(CompiledJob(image, job))]
     for k, pc in enumerate(way):
         row = facts.instructions[pc]
         assert row.least_drain <= len(way) - k <= row.most_drain

@@ -10,7 +10,7 @@ from caesura.hw.arch.isa.opcodes import BY_NAME
 from caesura.hw.arch.isa.operations import Space
 from caesura.hw.arch.isa.words import decode
 from caesura.sim import open_device
-from caesura.sim.scenario import Work, differences, start_job
+from caesura.sim.scenario import CompiledJob, differences, start_job
 from caesura.software.compiler import Parameter, compile_ptx
 from caesura.software.compiler.image.lift import lift
 from caesura.software.compiler.ir.text import parse
@@ -197,7 +197,7 @@ class Memory:
 def test_no_thread_overwrites_what_it_loaded_in_a_region(name, restrict):
     image = KERNELS[name].image()
     memory = Memory(image, restrict)
-    for warp, pc, active in single_step(Work(image, KERNELS[name].job("tiny"))):
+    for warp, pc, active in single_step(CompiledJob(image, KERNELS[name].job("tiny"))):
         memory.step(warp, pc, active)
     assert memory.stores > 20
 

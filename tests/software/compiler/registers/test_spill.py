@@ -10,7 +10,7 @@ from caesura.cli import main
 from caesura.hw.arch.geometry import PRESETS
 from caesura.hw.arch.way import Way
 from caesura.sim import open_device
-from caesura.sim.scenario import Work, differences, run_preemption, start_job
+from caesura.sim.scenario import CompiledJob, differences, run_preemption, start_job
 from caesura.sim.workloads.random_ptx import RandomKernel
 from caesura.software.compiler import CompileError, CompileOptions, assemble, compile_ptx, load_elf
 from caesura.software.compiler.analysis.liveness import liveness
@@ -130,7 +130,7 @@ def test_spilled_values_survive_preemption(seed):
     assert image.local_bytes > 0
     for at in range(30 + seed, 900, 317):
         device = open_device("golden", GEOMETRY, memory_bytes=1 << 22)
-        result = run_preemption(device, Work(image, random_job(kernel)), Work(*hostile(GEOMETRY)), at,
+        result = run_preemption(device, CompiledJob(image, random_job(kernel)), CompiledJob(*hostile(GEOMETRY)), at,
                                 Way(scramble=True))
         assert result.correct, (at, result.differences)
 
