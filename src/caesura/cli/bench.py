@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import sys
 from collections.abc import Sequence
 from fractions import Fraction
@@ -80,9 +79,8 @@ ptxas_option = click.option("--ptxas", type=click.Path(exists=True, path_type=Pa
                             help="The program, or the folder of it and nvdisasm  [default: of the installed packages]")
 
 
-def _bench(name: str, as_json: JsonTarget, *arguments, **options):
+def _bench(module: Any, as_json: JsonTarget, *arguments, **options):
     """Run a benchmark module's `run` and print its report or its JSON."""
-    module = importlib.import_module(f"caesura.sim.bench.{name}")
     result = module.run(*arguments, **options)
     as_json.write(result)
     if not as_json.instead:
@@ -94,10 +92,13 @@ def _check(report, picture: Path | None, markdown: Path | None, marks: tuple[str
     """Refuse, before anything is measured, files that could not be written at the end; `marks` are those of the report
     unless given."""
     if picture is not None:
-        importlib.import_module("caesura.sim.report.pictures").check_picture(picture)
+        from caesura.sim.report.pictures import check_picture
+
+        check_picture(picture)
     if markdown is not None:
-        importlib.import_module("caesura.sim.report.markdown").split_markdown(
-            markdown, *(marks or (report.BEGIN, report.END)))
+        from caesura.sim.report.markdown import split_markdown
+
+        split_markdown(markdown, *(marks or (report.BEGIN, report.END)))
 
 
 def _finish(report, result: dict, markdown: Path | None, picture: Path | None, as_json: JsonTarget):
@@ -121,22 +122,20 @@ def _earlier(module, as_json: JsonTarget, resume: bool) -> dict | None:
     return module.read_result(as_json.file)
 
 
-def _measure(name: str, g: Geometry, *arguments, kernels: Sequence[str] | None, as_json: JsonTarget, resume: bool,
-             markdown: Path | None, picture: Path | None = None, **options):
+def _measure(module: Any, report: Any, g: Geometry, *arguments, kernels: Sequence[str] | None, as_json: JsonTarget,
+             resume: bool, markdown: Path | None, picture: Path | None = None, **options):
     """Run a benchmark that can go on where it stopped, and hand its result on.
 
     Parameters
     ----------
-    name : str
-        Of the benchmark's module, and of that of its report.
+    module, report : module
+        The benchmark and its report.
     g : Geometry
     arguments, options
         Of its `run`, but for the progress, which comes behind the former, and for the files.
     kernels : sequence of str or None
         Those that have to fit the SM, all that ship if empty; None if any may.
     """
-    module = importlib.import_module(f"caesura.sim.bench.{name}")
-    report = importlib.import_module(f"caesura.sim.report.{name}")
     earlier = _earlier(module, as_json, resume)
     _check(report, picture, markdown)
     if kernels is not None:
@@ -165,11 +164,13 @@ def _check_fit(g: Geometry, kernels: Sequence[str] = ()) -> None:
 @json_option
 def bench_devices(counts, rounds, geometry, as_json):
     """What a simulated cycle costs with more SMs, and what threads gain; the cost next to its limit."""
-    chosen = counts or importlib.import_module("caesura.sim.bench.devices").COUNTS
+    from caesura.sim.bench import devices as module
+
+    chosen = counts or module.COUNTS
     if chosen[0] != 1:
         raise click.UsageError("the cost is that over one SM: give --sms 1 first")
     with progress_lines() as progress:
-        _bench("devices", as_json, geometry, chosen, rounds, progress)
+        _bench(module, as_json, geometry, chosen, rounds, progress)
 
 
 @bench_group.command("speed", epilog=examples("caesura bench speed --kernel pathfinder --rounds 1"))
@@ -181,10 +182,12 @@ def bench_devices(counts, rounds, geometry, as_json):
 @json_option
 def bench_speed(kernels, size, rounds, geometry, as_json):
     """Simulated cycles and warp instructions a second, next to what they were at first, in one run."""
-    chosen = kernels or importlib.import_module("caesura.sim.bench.speed").KERNELS
+    from caesura.sim.bench import speed as module
+
+    chosen = kernels or module.KERNELS
     _check_fit(geometry, chosen)
     with progress_lines() as progress:
-        _bench("speed", as_json, geometry, size, chosen, rounds, progress)
+        _bench(module, as_json, geometry, size, chosen, rounds, progress)
 
 
 @bench_group.command("golden", epilog=examples("caesura bench golden --kernel matmul"))
@@ -195,9 +198,11 @@ def bench_speed(kernels, size, rounds, geometry, as_json):
 @json_option
 def bench_golden(kernels, size, geometry, as_json):
     """Warp instructions a second of the golden model's engines, next to GPGPU-Sim's functional mode."""
-    chosen = kernels or importlib.import_module("caesura.sim.bench.golden_speed").KERNELS
+    from caesura.sim.bench import golden_speed as module
+
+    chosen = kernels or module.KERNELS
     _check_fit(geometry, chosen)
-    _bench("golden_speed", as_json, geometry, size, chosen)
+    _bench(module, as_json, geometry, size, chosen)
 
 
 @bench_group.command("events", epilog=examples("caesura bench events"))
@@ -205,8 +210,10 @@ def bench_golden(kernels, size, geometry, as_json):
 @json_option
 def bench_events(geometry, as_json):
     """Cycles a second under Amaranth's simulator: the event-driven engine next to Amaranth's own."""
+    from caesura.sim.bench import events as module
+
     with progress_lines() as progress:
-        _bench("events", as_json, geometry, progress)
+        _bench(module, as_json, geometry, progress)
 
 
 @bench_group.command("limits", epilog=examples("caesura bench limits --preset ecp5",
@@ -218,8 +225,10 @@ def bench_events(geometry, as_json):
 def bench_limits(kernels, size, geometry, as_json):
     """Save and restore time of shipped kernels against the limit of the bus."""
     _check_fit(geometry, kernels)
+    from caesura.sim.bench import limits as module
+
     with progress_lines() as progress:
-        _bench("limits", as_json, geometry, size, kernels, progress)
+        _bench(module, as_json, geometry, size, kernels, progress)
 
 
 @bench_group.command("kill", epilog=examples("caesura bench kill --kernel vecadd --moments 5",
@@ -234,13 +243,15 @@ def bench_limits(kernels, size, geometry, as_json):
 @json_option
 def bench_kill(kernels, moments, queued, size, as_json, geometry):
     """How long a kill takes, next to its bound and to preempts; what the check for evictions costs."""
-    usual = importlib.import_module("caesura.sim.bench.kill").DEFAULT
+    from caesura.sim.bench.kill import DEFAULT as usual
     fitting = [name for name in usual if not refusal(KERNELS[name], geometry, KERNELS[name].job())]
     chosen = kernels or fitting
     if chosen or not queued:
         _check_fit(geometry, chosen or usual)
+    from caesura.sim.bench import kill as module
+
     with progress_lines() as progress:
-        _bench("kill", as_json, geometry, size, chosen, moments, queued, progress)
+        _bench(module, as_json, geometry, size, chosen, moments, queued, progress)
 
 
 @bench_group.command("cycles", epilog=examples(
@@ -258,8 +269,10 @@ def bench_cycles(folder, presets, kernels, record, jobs, as_json):
 
     FOLDER holds the recording. What was measured of the same sources is not measured again.
     """
+    from caesura.sim.bench import cycles as module
+
     with progress_lines() as progress:
-        _bench("cycles", as_json, folder, presets, kernels, record, jobs, progress)
+        _bench(module, as_json, folder, presets, kernels, record, jobs, progress)
 
 
 @bench_group.command("mechanisms", epilog=examples(
@@ -283,7 +296,10 @@ def bench_mechanisms(kernels, mechanisms, preemptions, size, seed, jobs, picture
 
     The file of --json is written anew after each kernel and mechanism.
     """
-    _measure("mechanisms", geometry, size, kernels, [Mechanism.of(label) for label in mechanisms], preemptions, seed,
+    from caesura.sim.bench import mechanisms as module
+    from caesura.sim.report import mechanisms as report
+
+    _measure(module, report, geometry, size, kernels, [Mechanism.of(label) for label in mechanisms], preemptions, seed,
              jobs, kernels=kernels, as_json=as_json, resume=resume, markdown=markdown, picture=picture)
 
 
@@ -307,7 +323,11 @@ def bench_patience(kernels, mechanisms, moments, shares, size, seed, jobs, markd
 
     The file of --json is written anew after each kernel.
     """
-    _measure("patience", geometry, size, kernels, [Mechanism.of(label) for label in mechanisms], moments, seed, jobs,
+    from caesura.sim.bench import patience as module
+    from caesura.sim.report import patience as report
+
+    _measure(module, report, geometry, size, kernels, [Mechanism.of(label) for label in mechanisms], moments, seed,
+             jobs,
              kernels=kernels, as_json=as_json, resume=resume, markdown=markdown, shares=shares)
 
 
@@ -331,7 +351,11 @@ def bench_points(kernels, mechanisms, intervals, moments, size, seed, jobs, mark
 
     The file of --json is written anew after each kernel.
     """
-    _measure("points", geometry, size, kernels, [Mechanism.of(label) for label in mechanisms], intervals, moments, seed,
+    from caesura.sim.bench import points as module
+    from caesura.sim.report import points as report
+
+    _measure(module, report, geometry, size, kernels, [Mechanism.of(label) for label in mechanisms], intervals, moments,
+             seed,
              jobs, kernels=kernels, as_json=as_json, resume=resume, markdown=markdown)
 
 
@@ -352,7 +376,11 @@ def bench_estimates(kernels, moments, size, seed, jobs, markdown, as_json, resum
 
     The file of --json is written anew after each kernel.
     """
-    _measure("estimates", geometry, size, kernels, moments, seed, jobs, kernels=kernels, as_json=as_json, resume=resume,
+    from caesura.sim.bench import estimates as module
+    from caesura.sim.report import estimates as report
+
+    _measure(module, report, geometry, size, kernels, moments, seed, jobs, kernels=kernels, as_json=as_json,
+             resume=resume,
              markdown=markdown)
 
 
@@ -373,7 +401,10 @@ def bench_checkpoints(kernels, mechanisms, size, jobs, markdown, as_json, resume
 
     The file of --json is written anew after each kernel.
     """
-    _measure("checkpoints", geometry, size, kernels, [Mechanism.of(label) for label in mechanisms], jobs,
+    from caesura.sim.bench import checkpoints as module
+    from caesura.sim.report import checkpoints as report
+
+    _measure(module, report, geometry, size, kernels, [Mechanism.of(label) for label in mechanisms], jobs,
              kernels=kernels, as_json=as_json, resume=resume, markdown=markdown)
 
 
@@ -393,7 +424,11 @@ def bench_traps(kernels, mechanism, moments, size, jobs, markdown, as_json, resu
 
     The file of --json is written anew after each kernel.
     """
-    _measure("traps", geometry, size, kernels, Mechanism.of(mechanism), moments, jobs, kernels=kernels, as_json=as_json,
+    from caesura.sim.bench import traps as module
+    from caesura.sim.report import traps as report
+
+    _measure(module, report, geometry, size, kernels, Mechanism.of(mechanism), moments, jobs, kernels=kernels,
+             as_json=as_json,
              resume=resume, markdown=markdown)
 
 
@@ -413,9 +448,12 @@ def bench_in_place(pairs, size, jobs, markdown, as_json, resume, geometry):
 
     The file of --json is written anew after each pair.
     """
-    in_place = importlib.import_module("caesura.sim.bench.in_place")
+    from caesura.sim.bench import in_place
     in_place.check(geometry)
-    _measure("in_place", geometry, size, pairs, jobs, as_json=as_json, resume=resume, markdown=markdown,
+    from caesura.sim.bench import in_place as module
+    from caesura.sim.report import in_place as report
+
+    _measure(module, report, geometry, size, pairs, jobs, as_json=as_json, resume=resume, markdown=markdown,
              kernels=[*dict.fromkeys(name for pair in pairs or in_place.PAIRS for name in pair)])
 
 
@@ -427,7 +465,7 @@ def bench_in_place(pairs, size, jobs, markdown, as_json, resume, geometry):
 @json_option
 def bench_area(sections, geometry, markdown, as_json):
     """What an SM takes of an ECP5, the sum of its parts, with and without the preemption unit."""
-    module = importlib.import_module("caesura.sim.bench.area")
+    from caesura.sim.bench import area as module
     _check(module, None, markdown)
     with progress_lines() as progress:
         result = module.run(geometry, sections or module.SECTIONS, progress)
@@ -442,7 +480,7 @@ def bench_area(sections, geometry, markdown, as_json):
 @json_option
 def bench_code(kernels, ptxas, markdown, as_json):
     """Registers, instructions and compile time of every shipped kernel and of f64-heavy ones, next to ptxas."""
-    module = importlib.import_module("caesura.sim.bench.code")
+    from caesura.sim.bench import code as module
     _check(module, None, markdown)
     with progress_lines() as progress:
         result = module.run(kernels, ptxas, progress)
@@ -460,7 +498,7 @@ def bench_code(kernels, ptxas, markdown, as_json):
 @json_option
 def bench_ctxback(kernels, isa, geometry, picture, markdown, as_json):
     """Static context size with context flashback, of every kernel of an instruction set, under both objectives."""
-    module = importlib.import_module("caesura.sim.bench.ctxback")
+    from caesura.sim.bench import ctxback as module
     _check(module, picture, markdown, module.marks(isa))
     with progress_lines() as progress:
         result = module.run(geometry, kernels, progress, isa)
@@ -478,7 +516,7 @@ def bench_ctxback(kernels, isa, geometry, picture, markdown, as_json):
 def bench_gpu(kernels, size, seed, random, markdown, as_json):
     """The PTX of every shipped kernel on a real NVIDIA GPU, next to the references and the golden model; and random
     kernels."""
-    module = importlib.import_module("caesura.sim.bench.gpu")
+    from caesura.sim.bench import gpu as module
     _check(module, None, markdown)
     with progress_lines() as progress:
         result = module.run(kernels, size, seed, random, progress)
@@ -503,7 +541,10 @@ def bench_contexts(kernels, samples, size, seed, jobs, as_json, resume, picture,
 
     The file of --json is written anew after each kernel.
     """
-    _measure("contexts", geometry, size, kernels, samples, seed, jobs, kernels=None, as_json=as_json, resume=resume,
+    from caesura.sim.bench import contexts as module
+    from caesura.sim.report import contexts as report
+
+    _measure(module, report, geometry, size, kernels, samples, seed, jobs, kernels=None, as_json=as_json, resume=resume,
              markdown=markdown, picture=picture)
 
 
@@ -521,7 +562,7 @@ def bench_contexts(kernels, samples, size, seed, jobs, as_json, resume, picture,
 @json_option
 def bench_compile(kernels, ptxas, sizes, seed, registers, markdown, as_json):
     """Compile time of shipped kernels next to ptxas, of a process's start, and of large and f64-heavy kernels."""
-    module = importlib.import_module("caesura.sim.bench.compile_time")
+    from caesura.sim.bench import compile_time as module
     _check(module, None, markdown)
     with progress_lines() as progress:
         result = module.run(kernels, ptxas, sizes, seed, registers, progress)

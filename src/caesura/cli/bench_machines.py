@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import sys
 from pathlib import Path
 
@@ -24,9 +23,13 @@ seed_option = click.option("--seed", default=1, show_default=True, type=click.In
 def _check(report, picture: Path | None, markdown: Path | None) -> None:
     """Refuse, before anything is measured, files that could not be written at the end."""
     if picture is not None:
-        importlib.import_module("caesura.sim.report.pictures").check_picture(picture)
+        from caesura.sim.report.pictures import check_picture
+
+        check_picture(picture)
     if markdown is not None:
-        importlib.import_module("caesura.sim.report.markdown").split_markdown(markdown, report.BEGIN, report.END)
+        from caesura.sim.report.markdown import split_markdown
+
+        split_markdown(markdown, report.BEGIN, report.END)
 
 
 def _hand_on(report, result: dict, as_json: JsonTarget, markdown: Path | None = None, picture: Path | None = None):
@@ -56,7 +59,7 @@ def bench_calibrate(kernels, moments, output, seed, geometry, as_json):
 
     What was measured of the same simulator, kernel and settings is not measured again.
     """
-    module = importlib.import_module("caesura.sim.bench.calibrate")
+    from caesura.sim.bench import calibrate as module
     with progress_lines() as progress:
         result = module.run(geometry, kernels, moments, seed, output, progress)
     _hand_on(module, result, as_json)
@@ -74,8 +77,8 @@ def bench_calibrate(kernels, moments, output, seed, geometry, as_json):
 def bench_machines(kernels, workloads, seed, markdown, geometry, as_json):
     """The same workloads with the same scheduler on the RTL and on the model: errors of latency and throughput, next to
     their aims."""
-    module = importlib.import_module("caesura.sim.bench.machines")
-    report = importlib.import_module("caesura.sim.report.machines")
+    from caesura.sim.bench import machines as module
+    from caesura.sim.report import machines as report
     _check(report, None, markdown)
     with progress_lines() as progress:
         result = module.run(geometry, workloads, seed, kernels, progress)
@@ -105,8 +108,8 @@ def bench_machines(kernels, workloads, seed, markdown, geometry, as_json):
 def bench_deadline(machine, ways, tbs, arrivals, every, deadline, lead, seed, picture, markdown, geometry,
                    as_json):
     """Latency of a small urgent kernel that comes every n cycles while a large one runs, by the way room is made."""
-    module = importlib.import_module("caesura.sim.bench.deadline")
-    report = importlib.import_module("caesura.sim.report.deadline")
+    from caesura.sim.bench import deadline as module
+    from caesura.sim.report import deadline as report
     _check(report, picture, markdown)
     with progress_lines() as progress:
         result = module.run(geometry, machine, ways, tbs, arrivals, every, deadline, lead, seed, progress)

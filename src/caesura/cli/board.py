@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import importlib
 import sys
 from pathlib import Path
 
@@ -31,7 +30,9 @@ def opened_board(port: str, geometry: Geometry | None, baud: int, progress) -> b
         return boards.open_board(port, geometry, baud=baud)
     if geometry is None:
         raise click.UsageError("a simulated board has the SM that --geometry or --preset say; give one of them")
-    line = importlib.import_module("caesura.sim.board").simulated_board(geometry, progress=progress)
+    from caesura.sim.board import simulated_board
+
+    line = simulated_board(geometry, progress=progress)
     return boards.SerialTransport(line, SIMULATED, geometry)
 
 
@@ -66,14 +67,16 @@ def board_build(board_name, output, clock_mhz, memory_kib, leave_out, seed, plac
     Says what the board takes next to what the device has, and its clock frequency next to the clock that was asked
     for. If the device has no room, it says what is missing, and there is no bitstream.
     """
-    module = importlib.import_module("caesura.sim.board.bitstream")
+    from caesura.sim.board import bitstream as module
     with progress_lines() as progress:
         result = module.build_bitstream(
             geometry, output, clock_mhz=clock_mhz, memory_bytes=memory_kib << 10, baud=baud, seed=seed,
             left_out=leave_out, place=place, progress=progress)
     as_json.write(result)
     if not as_json.instead:
-        importlib.import_module("caesura.sim.report.board").print_board(result, parts)
+        from caesura.sim.report.board import print_board
+
+        print_board(result, parts)
     sys.exit(0 if result["met"] or not place and not result["lacking"] else EXIT_WRONG)
 
 

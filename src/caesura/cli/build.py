@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
-
 import click
 
 from caesura.hw.arch.geometry import PRESETS, Geometry
@@ -21,7 +19,7 @@ def offer(g: Geometry, cycles: int) -> None:
     """Say after a long run that it could have been shorter, unless the simulator of the SM is optimised already."""
     if cycles < LONG:
         return
-    rtl = importlib.import_module("caesura.sim.rtl.verilator")
+    from caesura.sim.rtl import verilator as rtl
     if rtl.library(g) == rtl.library(g, plain=True):
         which = f"--preset {g.name}" if g.name in PRESETS else "--geometry FILE"
         click.echo(f"caesura: {cycles:,} cycles; `caesura build {which} --optimise`, once, makes such runs about twice "
@@ -40,8 +38,11 @@ def build_command(optimise, geometry):
     """
     with progress_lines() as progress:
         if optimise:
-            path = importlib.import_module("caesura.sim.rtl.optimise").optimised_library(geometry, progress=progress)
+            from caesura.sim.rtl.optimise import optimised_library
+
+            path = optimised_library(geometry, progress=progress)
         else:
-            path = importlib.import_module("caesura.sim.rtl.verilator").library(geometry, plain=True,
-                                                                                progress=progress)
+            from caesura.sim.rtl.verilator import library
+
+            path = library(geometry, plain=True, progress=progress)
     click.echo(f"{geometry.name}: {path}")

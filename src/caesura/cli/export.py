@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 from pathlib import Path
 
 import click
@@ -35,7 +34,7 @@ def export_command(block: str | None, parameters: tuple[str, ...], output: Path 
     Beside the file comes the package of its types, NAME_pkg.sv, which tools read first. NAME=VALUE sets a parameter of
     the block, or a size of the SM (docs/export.md).
     """
-    catalogue = importlib.import_module("caesura.hw.export")
+    from caesura.hw import export as catalogue
     known = catalogue.blocks()
     if listed:
         if block is not None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import importlib
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager
@@ -305,7 +304,8 @@ def _preemptions(o: RunOptions, job: JobFile | None, always: bool) -> tuple[Pree
 
 def _task(o: RunOptions, job: JobFile | None, g: Geometry, preemptions: tuple[PreemptionSpec, ...],
           progress: Callable[[str], None]) -> Task:
-    scenario, runs = importlib.import_module("caesura.sim.scenario"), importlib.import_module("caesura.sim.job")
+    from caesura.sim import job as runs
+    from caesura.sim import scenario
     if job is None:
         work = scenario.shipped_work(o.what, g, *o.inputs, check_bounds=o.check_bounds,
                                      eviction_check=o.eviction_check)
@@ -313,7 +313,7 @@ def _task(o: RunOptions, job: JobFile | None, g: Geometry, preemptions: tuple[Pr
         source = KERNELS[o.what].ptx_path if o.what in KERNELS else o.what
         work = scenario.user_work(source, job, g, progress, o.check_bounds, o.eviction_check)
     if o.routines:
-        traps = importlib.import_module("caesura.software.compiler.flashback.traps")
+        from caesura.software.compiler.flashback import traps
         progress(f"{work.image.name}: making its preemption routines")
         kind, form = ROUTINES[o.routines]
         image = traps.with_routines(work.image, g, kind, form=form)
@@ -333,10 +333,9 @@ def _opener(o: RunOptions, g: Geometry, backend: str, told: Callable[[Statistics
     for given, what, option in ((o.vcd, "waveforms", "--vcd"), (o.statistics, "statistics", "--statistics")):
         if given and backend != "rtl":
             raise InputError(f"no {what} of the back end {backend!r}: {option} needs --backend rtl")
-    sim = importlib.import_module("caesura.sim")
-    waveform = importlib.import_module("caesura.sim.trace.waveform")
-    timeline = importlib.import_module("caesura.sim.trace.timeline")
-    counts = importlib.import_module("caesura.sim.trace.statistics")
+    from caesura import sim
+    from caesura.sim.trace import statistics as counts
+    from caesura.sim.trace import timeline, waveform
 
     @contextmanager
     def opened(memory_bytes: int) -> Iterator[Device]:
@@ -358,7 +357,7 @@ def _opener(o: RunOptions, g: Geometry, backend: str, told: Callable[[Statistics
 
 def _board_opener(board: SerialTransport) -> Callable[[int], AbstractContextManager[Device]]:
     """Return what makes the device of a board; each begins with a reset."""
-    driver = importlib.import_module("caesura.software.driver")
+    from caesura.software import driver
 
     @contextmanager
     def opened(memory_bytes: int) -> Iterator[Device]:
@@ -370,7 +369,7 @@ def _board_opener(board: SerialTransport) -> Callable[[int], AbstractContextMana
 
 def _run(o: RunOptions, job: JobFile | None, g: Geometry, backend: str, always: bool
          ) -> tuple[Task, JobResult, Statistics | None]:
-    runs = importlib.import_module("caesura.sim.job")
+    from caesura.sim import job as runs
     counted: list[Statistics] = []
     with progress_lines() as progress:
         opener = _opener(o, g, backend, counted.append)
@@ -429,19 +428,24 @@ def execute(o: RunOptions, always: bool) -> None:
             board = opened_board(o.board, o.geometry, o.baud, progress)
         o, g, backend = dataclasses.replace(o, transport=board), board.geometry, "board"
     task, result, counted = _run(o, job, g, backend, always)
-    report = importlib.import_module("caesura.sim.report.statistics_table") if counted else None
+
     written = _write(o.output, result.arrays, _results(o, job, task)) if o.output else []
     name = task.work.image.name
     if o.as_json.asked:
         head = {"kernel": name, "source": o.what, "job": str(o.job_path) if o.job_path else None, "preset": g.name,
                 "backend": backend}
-        runs = importlib.import_module("caesura.sim.job")
-        more = {"statistics": report.statistics_json(counted)} if report else {}
-        o.as_json.write(head | runs.result_json(result) | {"written": written} | more)
+        from caesura.sim.job import result_json
+        from caesura.sim.report.statistics_table import statistics_json
+
+        more = {"statistics": statistics_json(counted)} if counted else {}
+        o.as_json.write(head | result_json(result) | {"written": written} | more)
     if not o.as_json.instead:
-        importlib.import_module("caesura.sim.report.job").print_job(g, name, backend, result)
-        if report:
-            report.print_statistics(g, counted)
+        from caesura.sim.report.job import print_job
+        from caesura.sim.report.statistics_table import print_statistics
+
+        print_job(g, name, backend, result)
+        if counted:
+            print_statistics(g, counted)
         for path in written:
             click.echo(f"written: {path}")
     if backend == "rtl":

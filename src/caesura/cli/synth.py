@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import sys
 
 import click
@@ -35,18 +34,24 @@ def synth_command(blocks, listed, target, seed, place, parts, markdown, geometry
     Each is synthesised by Yosys and, for ecp5 and ice40, placed and routed by nextpnr, by itself: its ports are
     registered (docs/synthesis.md).
     """
-    known = importlib.import_module("caesura.sim.synth.blocks")
+    from caesura.sim.synth import blocks as known
     if listed:
         click.echo("\n".join(known.names()))
         return
     if not blocks:
         raise click.UsageError("a block is wanted; --list names them")
-    report = importlib.import_module("caesura.sim.synth.report")
+    from caesura.sim.synth import report
     if markdown is not None:
-        importlib.import_module("caesura.sim.report.markdown").split_markdown(markdown, report.BEGIN, report.END)
-    found = importlib.import_module("caesura.sim.synth.targets").TARGETS[target]
+        from caesura.sim.report.markdown import split_markdown
+
+        split_markdown(markdown, report.BEGIN, report.END)
+    from caesura.sim.synth.targets import TARGETS
+
+    found = TARGETS[target]
     with progress_lines() as progress:
-        result = importlib.import_module("caesura.sim.synth.run").run(
+        from caesura.sim.synth.run import run
+
+        result = run(
             list(dict.fromkeys(blocks)), geometry, found, seed=seed, place=place, progress=progress)
     as_json.write(result)
     if not as_json.instead:
