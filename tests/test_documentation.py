@@ -8,7 +8,7 @@ import pytest
 
 from support.checkout import PARTS, ROOT
 
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+PAGES = [*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").glob("*.md"))]
 MADE = {"sim/rtl/prebuilt"}
 """Named by pages, made by `make`."""
 _SUFFIXES = {".py", ".md", ".rdl", ".lark", ".cpp", ".h", ".cu", ".toml", ".html", ".css", ".js"}
@@ -81,6 +81,14 @@ def test_links_and_files_of_a_page_are_there(page):
     assert missing == []
 
 
+def test_every_room_has_a_line_in_the_architecture():
+    page = (ROOT / "docs" / "architecture.md").read_text()
+    rooms = [folder for pattern in ("hw/*", "hw/*/*", "software/*", "software/driver/*", "software/sched/*", "sim/*")
+             for folder in sorted(ROOT.glob(pattern)) if (folder / "__init__.py").exists()]
+    lines = [str(folder.relative_to(ROOT)) for folder in rooms]
+    assert len(lines) > 40 and [line for line in lines if f"\n| `{line}` |" not in page] == []
+
+
 def test_places_that_the_sources_name_are_there():
     broken = {str(path): found for path in sources() if (found := broken_places(prose(path)))}
     assert broken == {}
@@ -93,7 +101,16 @@ def test_nothing_names_a_page_that_is_not_in_the_repository():
 
 def test_every_page_is_in_the_readme_or_a_page_it_lists():
     linked = {name for page in PAGES for name, _ in LINK.findall(page.read_text())}
-    assert [page.name for page in PAGES[1:] if not {page.name, f"docs/{page.name}"} & linked] == []
+    assert [page.name for page in PAGES if page.name != "README.md" and not {page.name, f"docs/{page.name}"} & linked] == []
+
+
+def test_modules_of_the_change_log_are_where_it_says():
+    log = (ROOT / "CHANGELOG.md").read_text()
+    rows = re.findall(r"^\| (`.*) \| `([\w.]+)`.* \|$", log.split("### Modules")[1].split("\n#")[0], re.MULTILINE)
+    places = {now: re.sub(r"^caesura/", "src/caesura/", now.replace(".", "/")) for _, now in rows if "." in now}
+    assert len(places) > 20
+    assert [now for now, place in places.items()
+            if not ((ROOT / place).is_dir() or (ROOT / f"{place}.py").exists())] == []
 
 
 def test_each_row_of_the_papers_names_files():

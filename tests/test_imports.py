@@ -5,10 +5,13 @@
 
 import ast
 import importlib.util
+import re
 from pathlib import Path
 
 import networkx
 import pytest
+
+from support.checkout import ROOT
 
 LAYERS = {
     "caesura.hw": (
@@ -102,6 +105,13 @@ def test_no_import_of_a_later_layer(package):
     place = {name: level[name.split(".")[0]] for name in found}
     assert [(name, other) for name, other in found.edges if place[other] > place[name]] == []
     assert set(level) == {name.split(".")[0] for name in found}
+
+
+def test_the_page_shows_the_same_layers():
+    page = (ROOT / "docs" / "architecture.md").read_text()
+    shown = re.findall(r"^\| `([\w.]+)` \| `(.+)` \|$", page.split("### Layers")[1].split("\n#")[0], re.MULTILINE)
+    assert dict(shown) == {package.removeprefix("caesura."): " < ".join(", ".join(layer.split()) for layer in layers)
+                           for package, layers in LAYERS.items()}
 
 
 def test_stages_of_the_compiler_are_in_one_order():
