@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 RUN := $(VENV)/.run
 DEV := $(VENV)/.dev
 
-.PHONY: setup lock demo test cocotb test-full prove coverage mutate record style lint house verilog opencl release time-demo clean
+.PHONY: setup demo test cocotb test-full prove coverage mutate record style lint prose house verilog opencl release time-demo clean
 
 # What running needs; developers need more, and only `make test` installs it. Versions are those of requirements.lock.
 setup: $(RUN)
@@ -36,8 +36,13 @@ TYPES = $(BIN)/basedpyright --level error --pythonpath $(BIN)/python
 style: $(DEV)
 	$(BIN)/ruff check src sim software tests tools
 	$(BIN)/ruff check --line-length 100 hw
+	@$(PYTHON) tools/prose.py
 
-# Sizes, types, wiring, repetition and prose of the sources; ARGS='--list sentences' says where (docs/architecture.md).
+# Phrases that readers stumble over: no room gains any. ARGS='--list hw/core' says where they stand (CONTRIBUTING.md).
+prose:
+	@$(PYTHON) tools/prose.py $(ARGS)
+
+# Sizes, types, wiring, repetition and prose of the sources; ARGS='--list rooms' says where (docs/architecture.md).
 house:
 	@$(PYTHON) tools/house.py $(ARGS)
 

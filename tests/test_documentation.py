@@ -101,7 +101,7 @@ def test_nothing_names_a_page_that_is_not_in_the_repository():
 
 def test_every_page_is_in_the_readme_or_a_page_it_lists():
     linked = {name for page in PAGES for name, _ in LINK.findall(page.read_text())}
-    assert [page.name for page in PAGES if page.name != "README.md" and not {page.name, f"docs/{page.name}"} & linked] == []
+    assert [page.name for page in PAGES if not {page.name, f"docs/{page.name}"} & linked] in ([], ["README.md"])
 
 
 def test_modules_of_the_change_log_are_where_it_says():

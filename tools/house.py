@@ -7,17 +7,17 @@ from __future__ import annotations
 
 import argparse
 import ast
-import inspect
-import re
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterator
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
+
+import prose
 
 ROOT = Path(__file__).resolve().parents[1]
 PARTS = "hw", "software", "sim", "src"
-LONG_FILE, FULL_ROOM, LONG_FUNCTION, MANY_PARAMETERS, REPEATED, LONG_SENTENCE = 450, 20, 80, 6, 6, 30
+LONG_FILE, FULL_ROOM, LONG_FUNCTION, MANY_PARAMETERS, REPEATED = 450, 20, 80, 6, 6
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 Found = list[str]
 """Places, ``file:line: what``."""
@@ -120,54 +120,9 @@ def repeated_lines() -> Found:
     return [place(*each) for each in sorted(places)]
 
 
-@cache
-def docstrings(*parts: str) -> tuple[tuple[str, str], ...]:
-    """Return the docstrings of some folders with their places, those behind constants and attributes included."""
-    found = []
-    for file in files(*parts):
-        for node in ast.walk(tree(file)):
-            for child in getattr(node, "body", []) if isinstance(getattr(node, "body", []), list) else []:
-                if (isinstance(child, ast.Expr) and isinstance(child.value, ast.Constant)
-                        and isinstance(child.value.value, str)):
-                    found.append((place(file, child.lineno), child.value.value))
-    return tuple(found)
-
-
-def notes() -> Iterator[tuple[str, str]]:
-    """Yield what docstrings say of each parameter, attribute and port, with the docstring's place."""
-    for where, text in docstrings(*PARTS):
-        note: list[str] = []
-        for line in (*text.splitlines(), ""):
-            named = re.match(r" +\w[\w, ]* : ", line)
-            if note and (named or not line.strip()):
-                yield where, " ".join(note[1:])
-                note = []
-            if named or note:
-                note.append(line.strip())
-
-
-def sentences(text: str) -> list[str]:
-    """Return the sentences of a text, without tables, literal blocks and lists of parameters."""
-    no_prose = re.compile(r"\s*(\||>>>|```|::| {4,}|[\w, ]+ : )")
-    prose = [line for line in inspect.cleandoc(text).splitlines() if not no_prose.match(line)]
-    blocks = re.split(r"\n\s*\n|\n\s*[*-] ", "\n".join(prose))
-    return [sentence for block in blocks for sentence in re.split(r"(?<=[.!?:;])\s+", " ".join(block.split()))]
-
-
-def long_sentences() -> Found:
-    """Return sentences with too many words, of docstrings and pages."""
-    pages = [(place(page), page.read_text()) for page in sorted([ROOT / "README.md", *(ROOT / "docs").glob("*.md")])]
-    return [f"{where}: {count} words: {sentence[:60]}" for where, text in (*docstrings(*PARTS), *pages)
-            for sentence in sentences(text) if (count := len(sentence.split())) > LONG_SENTENCE]
-
-
-def habit(pattern: str, texts: Callable[[], Iterator[tuple[str, str]] | tuple[tuple[str, str], ...]]) -> Found:
-    """Return texts in which a habit of speech is found."""
-    return [f"{where}: {text.strip()[:70]}" for where, text in texts() if re.search(pattern, text.strip())]
-
-
-def _docstrings() -> tuple[tuple[str, str], ...]:
-    return docstrings(*PARTS)
+def broken(rule: str) -> Found:
+    """Return phrases of the sources and pages that break a rule of prose."""
+    return [where for _, where in prose.findings(ROOT, rule, PARTS)]
 
 
 MEASURES: dict[str, Callable[[], Found]] = {
@@ -182,10 +137,7 @@ MEASURES: dict[str, Callable[[], Found]] = {
     "calls of .eq in hw": lambda: calls("eq"),
     "calls of connect in hw": lambda: calls("connect"),
     f"lines in repeated runs of {REPEATED}": repeated_lines,
-    f"sentences over {LONG_SENTENCE} words": long_sentences,
-    "sentences of docstrings that begin with 'Of ...,'": lambda: habit(r"(?:^|[.:] )Of\b[^.\n]*,", _docstrings),
-    "notes that begin with a preposition": lambda: habit(r"^(Of|By|In|With|From|For|To|At|As)\b", notes),
-    "docstrings with 'What' or 'Who' as subject": lambda: habit(r"^(What|Who|Whose|Whoever)\b", _docstrings),
+    **{f"prose: {rule}": partial(broken, rule) for rule in prose.RULES},
 }
 
 
