@@ -104,6 +104,21 @@ def test_every_page_is_in_the_readme_or_a_page_it_lists():
     assert [page.name for page in PAGES if not {page.name, f"docs/{page.name}"} & linked] in ([], ["README.md"])
 
 
+def test_pictures_show_files_that_their_walk_names():
+    page = (ROOT / "docs" / "architecture.md").read_text()
+    pictures = [(picture, section) for section in page.split("\n### ")
+                for picture in re.findall(r"```mermaid\n(.*?)```", section, re.DOTALL)]
+    assert len(pictures) == 3
+    for picture, section in pictures:
+        shown = re.findall(r'\["([\w/.]+)"\]', picture)
+        assert [name for name in shown if not (ROOT / name).exists()] == []
+        files = [name for name in shown if name.endswith(".py")]
+        assert len(files) > 10 and [name for name in files if f"`{name}`" not in section] == []
+        rooms = re.findall(r'subgraph \w+ \["([\w/]+)"\]\n(.*?)\n  end', picture, re.DOTALL)
+        assert [room for room, inside in rooms
+                if [name for name in re.findall(r'\["(.*?)"\]', inside) if not name.startswith(room)]] == []
+
+
 def test_modules_of_the_change_log_are_where_it_says():
     log = (ROOT / "CHANGELOG.md").read_text()
     rows = re.findall(r"^\| (`.*) \| `([\w.]+)`.* \|$", log.split("### Modules")[1].split("\n#")[0], re.MULTILINE)
