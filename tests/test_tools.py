@@ -1,6 +1,8 @@
 """The scripts behind `make`: what the host lacks is said in one line, setting up shows errors and no noise."""
 
+import importlib.util
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -8,7 +10,10 @@ from pathlib import Path
 
 import pytest
 
-TOOLS = Path(__file__).resolve().parents[1] / "tools"
+import caesura
+
+ROOT = Path(__file__).resolve().parents[1]
+TOOLS = ROOT / "tools"
 
 
 def run(script, *arguments, path=None):
@@ -62,3 +67,31 @@ def test_setting_up_says_how_long_it_took_and_nothing_of_pip(venv):
 def test_what_pip_cannot_do_is_shown(venv):
     code, lines = run("setup.sh", sys.executable, venv, "broken")
     assert code == 1 and "ERROR: no such package" in lines and f"setting up {venv} failed:" in lines
+
+
+def test_the_version_is_one():
+    project = re.search(r'^version = "(.*)"$', (ROOT / "pyproject.toml").read_text(), re.MULTILINE)
+    citation = re.search(r"^version: (.*)$", (ROOT / "CITATION.cff").read_text(), re.MULTILINE)
+    assert project and citation and caesura.__version__ == project[1] == citation[1]
+
+
+@pytest.mark.parametrize("message, refused", [
+    ("a" * 72, ""), ("a" * 73, "the subject has 73 characters, and may have 72"),
+    ("", "the commit message has no subject"),
+    ("subject\n\nbody", ""), ("subject\nbody", "put an empty line behind the subject"), ("subject\n# comment", "")])
+def test_subjects_of_commits_are_short(message, refused):
+    spec = importlib.util.spec_from_file_location("commit_subject", TOOLS / "commit_subject.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    assert module.refusal(message) == refused
+
+
+def test_a_hook_runs_make_style_and_looks_at_the_subject(tmp_path):
+    hooks = (ROOT / ".pre-commit-config.yaml").read_text()
+    assert "entry: make style\n" in hooks and "repo: local" in hooks and hooks.count("repo:") == 1
+    (entry,) = re.findall(r"entry: python3 (.*)", hooks)
+    (tmp_path / "message").write_text("a" * 80)
+    assert subprocess.run([sys.executable, ROOT / entry, tmp_path / "message"], capture_output=True,
+                          timeout=30).returncode == 1
+    (tmp_path / "message").write_text("a" * 20)
+    assert subprocess.run([sys.executable, ROOT / entry, tmp_path / "message"], timeout=30).returncode == 0
