@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 RUN := $(VENV)/.run
 DEV := $(VENV)/.dev
 
-.PHONY: setup demo test cocotb test-full prove coverage mutate record style lint prose house verilog opencl release time-demo clean
+.PHONY: setup lock demo test cocotb test-full prove coverage mutate record style lint prose house verilog opencl release time-demo clean
 
 # What running needs; developers need more, and only `make test` installs it. Versions are those of requirements.lock.
 setup: $(RUN)
