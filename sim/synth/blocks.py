@@ -27,7 +27,7 @@ SYNTHESISED = {
     "integer": "core.units.integer.IntegerUnit", "f32": "core.units.floating.FloatUnit",
     "f64": "core.units.f64.F64Unit", "special_functions": "core.units.sfu.SpecialFunctionUnit",
     "exchange": "core.units.exchange.ExchangeUnit", "uniform": "core.front_end.uniform.UniformUnit",
-    "kernel_slot": "device.kernel_slot.KernelSlot",
+    "kernel_slot": "control.kernel_slot.KernelSlot",
 }
 """Blocks that are synthesised and not exported (`caesura.hw.export`), by their class in `caesura.hw`; each is made from
 a geometry alone."""
