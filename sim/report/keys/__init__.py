@@ -24,8 +24,8 @@ DOCUMENTS = {
     f"bench {name}": (f"{__name__}.{module}", f"{name.title().replace('-', '')}Bench") for module, names in {
         "bench_machine": ("devices", "speed", "events", "golden", "limits", "kill", "cycles", "calibrate", "machines",
                           "deadline"),
-        "bench_preemption": ("mechanisms", "patience", "points", "estimates", "checkpoints", "in-place", "traps",
-                             "contexts"),
+        "bench_preemption": ("mechanisms", "patience", "points", "estimates", "checkpoints", "in-place", "traps"),
+        "bench_contexts": ("contexts",),
         "bench_code": ("code", "compile", "ctxback", "gpu"), "hardware": ("area",)}.items() for name in names
 }
 """Modules and names of the dataclasses, by command."""
