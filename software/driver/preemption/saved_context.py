@@ -5,10 +5,11 @@ from __future__ import annotations
 import dataclasses
 import itertools
 import math
+from typing import NamedTuple
 
 import numpy as np
 
-from caesura.hw.arch.geometry import SEGMENT_BYTES, WORD_BYTES
+from caesura.hw.arch.geometry import SEGMENT_BYTES, WORD_BYTES, Geometry
 from caesura.hw.arch.image import context
 from caesura.hw.arch.image.encodings import Encoding, encoded_words, row_words
 from caesura.hw.arch.image.image_reader import BadImage, ImageReader
@@ -20,6 +21,23 @@ from ..machine.host_interface import HostInterface
 from ..machine.transport import Transport
 
 __all__ = ["read_context"]
+
+
+class _Place(NamedTuple):
+    """The place of an image: its SM, its entry, and the side of the entry."""
+
+    sm: int
+    index: int
+    side: int
+
+    @property
+    def other(self) -> _Place:
+        """The other side of the entry."""
+        return self._replace(side=self.side ^ 1)
+
+    def number(self, g: Geometry) -> int:
+        """Return the number of the place in the context control block of its SM."""
+        return context.place_of(g, self.index, self.side)
 
 
 def _check(right: bool, what: str) -> None:
@@ -37,20 +55,22 @@ def read_context(host: HostInterface, launch: Launch) -> Contexts:
     """
     found, transport, g = Contexts(), host.transport, host.geometry
     here: dict[int, list[int]] = {}  # entries of which registers, lines stay: asked for once an image says so
-    for sm, index, side in itertools.product(range(g.sms), range(launch.entries), range(1 + g.checkpoints)):
-        address = context.entry_address(launch.ccb_of(sm), context.place_of(g, index, side))
+    for place in itertools.starmap(_Place, itertools.product(
+            range(g.sms), range(launch.entries), range(1 + g.checkpoints))):
+        sm, index = place.sm, place.index
+        address = context.entry_address(launch.ccb_of(sm), place.number(g))
         try:
-            entry, words = _entry(transport, launch, sm, index, side)
+            entry, words = _entry(transport, launch, place)
             _check(entry["state"] in list(context.State), f"its state is {entry['state']}")
             if entry["state"] == context.State.COMPLETE:
-                tb = _read_entry(transport, launch, entry, words, sm, index, side)
+                tb = _read_entry(transport, launch, entry, words, place)
                 if entry["incremental"]:
-                    tb = dataclasses.replace(tb, base=_read_base(transport, launch, entry, sm, index, side))
+                    tb = dataclasses.replace(tb, base=_read_base(transport, launch, entry, place))
                 elif any(_kept(entry)):
                     here[sm] = here.get(sm) or _staying(host, launch, sm)
                     registers, lines = (bool(vector >> index & 1) for vector in here[sm])
                     tb = (dataclasses.replace(tb, registers_stay=registers, lines_stay=lines) if registers or lines else
-                          dataclasses.replace(tb, evicted=_read_evicted(transport, launch, entry, sm, index, side)))
+                          dataclasses.replace(tb, evicted=_read_evicted(transport, launch, entry, place)))
                 found.append(tb)
         except BadImage as damage:
             raise ContextError(f"the saved context of kernel {launch.kernel.image.name!r} is damaged: entry {index} at "
@@ -64,31 +84,29 @@ def _staying(host: HostInterface, launch: Launch, sm: int) -> list[int]:
         return [host.read(f"kernel[{launch.slot}].{name}_stay") for name in ("registers", "lines")]
 
 
-def _entry(transport: Transport, launch: Launch, sm: int, index: int, side: int) -> tuple[dict[str, int], list[int]]:
+def _entry(transport: Transport, launch: Launch, place: _Place) -> tuple[dict[str, int], list[int]]:
     """Return the fields and the words of the entry of a TB on a side."""
-    address = context.entry_address(launch.ccb_of(sm), context.place_of(transport.geometry, index, side))
+    address = context.entry_address(launch.ccb_of(place.sm), place.number(transport.geometry))
     words = np.frombuffer(transport.read_memory(address, context.CCB_ENTRY.size // 8), "<u4")
     return context.from_words(context.CCB_ENTRY, words), words.tolist()
 
 
-def _read_base(transport: Transport, launch: Launch, increment: dict[str, int], sm: int, index: int, side: int
-               ) -> TbContext:
+def _read_base(transport: Transport, launch: Launch, increment: dict[str, int], place: _Place) -> TbContext:
     """Return the base of an increment."""
-    entry, words = _entry(transport, launch, sm, index, side ^ 1)
+    entry, words = _entry(transport, launch, place.other)
     _check(entry["state"] in (context.State.BASE, context.State.DEMOTED) and not entry["incremental"]
            and _kept(entry) == (0, 0) and entry["crc"] == increment["base_crc"], "its base is not there any more")
     if entry["state"] == context.State.DEMOTED:  # as it was written
         words[0] = words[0] & ~0xFF | context.State.COMPLETE
-    return _read_entry(transport, launch, entry, words, sm, index, side ^ 1)
+    return _read_entry(transport, launch, entry, words, place.other)
 
 
-def _read_evicted(transport: Transport, launch: Launch, first: dict[str, int], sm: int, index: int, side: int
-                  ) -> TbContext:
+def _read_evicted(transport: Transport, launch: Launch, first: dict[str, int], place: _Place) -> TbContext:
     """Return the image that completes one of which nothing is on the SM any more."""
-    entry, words = _entry(transport, launch, sm, index, side ^ 1)
+    entry, words = _entry(transport, launch, place.other)
     _check(entry["state"] == context.State.BASE and _kept(entry) == _kept(first) and entry["base_crc"] == first["crc"],
            "what was evicted of it is not there any more")
-    return _read_entry(transport, launch, entry, words, sm, index, side ^ 1)
+    return _read_entry(transport, launch, entry, words, place.other)
 
 
 def _kept(entry: dict[str, int]) -> tuple[int, int]:
@@ -96,9 +114,9 @@ def _kept(entry: dict[str, int]) -> tuple[int, int]:
     return entry["registers_stay"], entry["lines_stay"]
 
 
-def _read_entry(transport: Transport, launch: Launch, entry: dict[str, int], words: list[int], sm: int, index: int,
-                side: int) -> TbContext:
-    _check_entry(launch, entry, sm, index, side)
+def _read_entry(transport: Transport, launch: Launch, entry: dict[str, int], words: list[int], place: _Place
+                ) -> TbContext:
+    _check_entry(launch, entry, place)
     stream = np.frombuffer(transport.read_memory(entry["register_image"], entry["length"]), "<u4")
     tb = _read_tb(launch, entry, stream)
     _check(entry["crc"] == context.entry_crc(words), "its checksum is wrong")
@@ -107,13 +125,13 @@ def _read_entry(transport: Transport, launch: Launch, entry: dict[str, int], wor
     return tb
 
 
-def _check_entry(launch: Launch, entry: dict[str, int], sm: int, index: int, side: int) -> None:
+def _check_entry(launch: Launch, entry: dict[str, int], place: _Place) -> None:
     """Check what an entry says against the launch."""
     g, code = launch.device.geometry, launch.kernel.image
     grid, launch_id = launch.grid, entry["launch_id"]
     _check(entry["version"] == context.VERSION, f"format version {entry['version']}, not {context.VERSION}")
     _check(entry["geometry_hash"] == g.hash, "it is of another geometry")
-    area = context.area_address(g, launch.ccb_of(sm), launch.area_bytes, context.place_of(g, index, side))
+    area = context.area_address(g, launch.ccb_of(place.sm), launch.area_bytes, place.number(g))
     _check(entry["register_image"] == area, f"its stream is said to be at {entry['register_image']:#x}, not {area:#x}")
     _check(entry["length"] <= launch.area_bytes and entry["length"] % WORD_BYTES == 0, f"{entry['length']} bytes long")
     _check(launch_id < math.prod(grid), f"TB {launch_id} of a grid of {math.prod(grid)}")
@@ -129,7 +147,7 @@ def _check_entry(launch: Launch, entry: dict[str, int], sm: int, index: int, sid
     _check(entry["incremental"] == 1 or completes or entry["base_crc"] == 0, f"{entry['base_crc']:#x} where nothing is")
     _check(0 < entry["live_warps"] < 1 << entry["warps"], f"live warps {entry['live_warps']:#x} of {entry['warps']}")
     _check(entry["mechanism"] in context.mechanisms_of(g), f"mechanism {entry['mechanism']}")
-    local = 0 if completes else launch.local_of(sm) + index * launch.local_region_bytes
+    local = 0 if completes else launch.local_of(place.sm) + place.index * launch.local_region_bytes
     _check(entry["local_base"] == local, f"its local memory is said to be at {entry['local_base']:#x}, not {local:#x}")
 
 
