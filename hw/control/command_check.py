@@ -13,7 +13,7 @@ from ..arch.geometry import ALIGNED, Geometry
 from ..arch.image.context import Capability, lacks, mechanisms_of
 from ..dispatch.footprint import NEEDS, Footprint, footprint
 from ..interfaces.payloads import kernel_info
-from .register_block import command_write
+from .register_ports import command_write
 
 __all__ = ["CommandCheck"]
 

@@ -1,5 +1,5 @@
-"""The engine queue: which kernel's preempt or resume, or which eviction, the preemption engine
-gets next."""
+"""The engine queue: decides which kernel's preempt or resume, or which eviction, the preemption
+engine gets next."""
 
 from typing import Any
 
@@ -12,11 +12,13 @@ from ..arch.geometry import Geometry
 from ..arch.image.context import Mechanism
 from ..arch.registers import UNLIMITED_PATIENCE
 from ..interfaces.payloads import below
+from ..interfaces.port import Port
 from ..interfaces.preemption import command, preempt_options
 from ..interfaces.staying import staying_report
-from ..interfaces.yielding import leaving_tb
+from ..interfaces.yielding import LeavePort
 from ..lib.bits import encode, lowest_number, one_hot
 from ..lib.vectors import LeastRecent
+from .command_ports import EngineRequestPort
 from .memory_refusals import MemoryRefusals, StuckKernels
 
 __all__ = ["EngineQueue"]
@@ -46,226 +48,226 @@ class EngineQueue(wiring.Component):
     Want of room and a refusal by memory are remembered apart. A kernel that has found no room waits
     until a TB has left the SM. Memory may refuse an eviction, or a TB that leaves or comes back by
     itself. That is tried again after a pause, `memory_refusals.TRIES` times (`MemoryRefusals`).
-    Then the kernel whose TB does not leave or come back is `given_up`. What is not evicted is in
-    nobody's plan for a while (`StuckKernels`); a kernel is given up for that when it can find no
-    room elsewhere, and nothing on the SM can make some.
+    Then the kernel whose TB does not leave or come back is `given_up`. What is not evicted is in no
+    plan for a while (`StuckKernels`); a kernel is given up for that when it can find no room
+    elsewhere, and nothing on the SM can make some.
 
     Attributes
     ----------
-    write : In(valid, kernel, options, patience, grace)
+    options : In(valid, kernel, options, patience, grace)
         Options, patience and grace of a kernel's commands from now on.
-    preempts, resumes : Signal(kernel_slots), in
-        Vectors: kernels of which a preempt, or a pass of a resume, is wanted.
-    adopts : Signal(kernel_slots), in
-        Vector: kernels that are to be taken over from memory.
-    launching, graceful : Signal(kernel_slots), in
-        Vectors: kernels of which a TB is being launched; whose TBs have grace.
-    grace_left : array of Signal(32), in
-        Cycles left of the grace of each kernel.
-    room : Signal(1), in
+    slots : array of EngineRequestPort, in
+        The kernel slots.
+    launching : Signal(kernel_slots), in
+        Vector: kernels of which a TB is being launched.
+    room_freed : Signal(1), in
         A TB leaves the SM.
-    first : Signal(kernel_slots), in
-        Vector: kernels whose resume begins, so the next pass is its first; or that begin anew.
     engine : stream of preemption.command, out
-        Valid only while nothing is `held`.
+        Valid only while no command is `held`.
     evict : Signal(tb_slots), in; staying : staying_report, in
         Vector: rows of the staying table that are in the way of a TB; the table.
     hopeless : Signal(kernel_slots), in; stuck : Signal(kernel_slots), out
         With `Geometry.in_place`. Vectors: kernels of which a TB lacks room that only evictions that
         were given up could make; kernels of which these are.
-    leave : leaving_tb, in; wakes : Signal(kernel_slots), in; ready, stays : arrays, in
-        With `Geometry.watches`: a TB that is to be saved; kernels that run and of which TBs are to
-        be brought back; the entries of these, and those that a resume leaves where they are.
-    leaves : Signal(1), out; woken : Signal(kernel_slots), out
-        That TB's save is handed over in this cycle. Vector: that of these kernels.
-    aside : Signal(kernel_slots), out
-        Vector, as `evicts`: the kernel of which TBs leave or come back by themselves.
-    tried : Signal(kernel_slots), out
-        Vector: kernels of which TBs that are to come back have found no room since a TB left.
-    pausing : Signal(kernel_slots), out
-        Vector: kernels of which memory has refused to bring a TB back that had left by itself.
-    keeping : Signal(kernel_slots), out
-        Vector: kernels of which memory has refused to save a TB that yields; none is to leave.
+    running : Signal(kernel_slots), in; yields : LeavePort, in
+        With `Geometry.watches`. Vector: kernels in state `KernelState.RUNNING`; TBs that leave and
+        come back by themselves.
+    yield_owner : Signal(kernel_slots), out
+        Vector, as `eviction_owner`: the kernel of which TBs leave or come back by themselves.
+    returns_waiting : Signal(1), out
+        TBs are to come back, so no fresh one is to take their room.
     given_up : Signal(kernel_slots), out
         With `Geometry.watches` or `in_place`. Vector: kernels whose TBs do not leave, come back or
         begin, since memory has refused too often.
     ended : In(valid, left, refused)
         The command in hand has ended; `left`: its pass has left TBs behind for want of room;
         `refused`: by memory.
-    taken : Signal(kernel_slots), out
-        Vector: the command of this kernel is handed over in this cycle.
-    held : Signal(1), out
-        The engine has a command, from the cycle after that until `ended`.
-    kernel, resume, partial : Signal, out
-        Whose, and which, while `held`; TBs stay on the SM when it has ended.
-    mine : Signal(kernel_slots), out
+    held : Out(valid, kernel, resume, partial)
+        The engine has a command of `kernel`, from the cycle after its transfer until `ended`: a
+        pass of a resume, or one after which TBs stay on the SM.
+    command_owner : Signal(kernel_slots), out
         Vector: the kernel whose command the engine has, or is given in this cycle.
-    evicts : Signal(kernel_slots), out
-        Likewise the kernel of which something is evicted; that is no command of its.
+    eviction_owner : Signal(kernel_slots), out
+        Vector, likewise: the kernel of which something is evicted, which is no command of its.
     """
 
-    write: data.View
-    preempts: Signal
-    resumes: Signal
-    adopts: Signal
+    options: data.View
+    slots: Any
     launching: Signal
-    graceful: Signal
-    grace_left: data.View
-    room: Signal
-    first: Signal
+    room_freed: Signal
     engine: stream.Interface
     evict: Signal
     staying: data.View
     hopeless: Signal
     stuck: Signal
-    leave: data.View
-    wakes: Signal
-    ready: data.View
-    stays: data.View
-    leaves: Signal
-    woken: Signal
-    aside: Signal
-    tried: Signal
-    pausing: Signal
-    keeping: Signal
+    running: Signal
+    yields: Port
+    yield_owner: Signal
+    returns_waiting: Signal
     given_up: Signal
     ended: data.View
-    taken: Signal
-    held: Signal
-    kernel: Signal
-    resume: Signal
-    partial: Signal
-    mine: Signal
-    evicts: Signal
+    held: data.View
+    command_owner: Signal
+    eviction_owner: Signal
 
     def __init__(self, g: Geometry):
         self.geometry = g
         kernel = below(g.kernel_slots)
+        self.preempts = Signal(g.kernel_slots)
+        self.resumes = Signal(g.kernel_slots)
+        self.adopts = Signal(g.kernel_slots)
+        self.graces = Signal(g.kernel_slots)
+        self.first = Signal(g.kernel_slots)
+        self.lacks_room = Signal(g.kernel_slots)  # resumes that have found none since a TB left
         super().__init__({
-            "write": In(data.StructLayout({"valid": 1, "kernel": kernel,
-                                           "options": preempt_options(g), "patience": 32,
-                                           "grace": 32})),
-            **{name: In(g.kernel_slots)
-               for name in ("preempts", "resumes", "adopts", "launching", "graceful", "first")},
-            "grace_left": In(data.ArrayLayout(32, g.kernel_slots)),
-            "room": In(1), "engine": Out(stream.Signature(command(g))),
+            "options": In(data.StructLayout({"valid": 1, "kernel": kernel,
+                                             "options": preempt_options(g), "patience": 32,
+                                             "grace": 32})),
+            "slots": In(EngineRequestPort()).array(g.kernel_slots),
+            "launching": In(g.kernel_slots), "room_freed": In(1),
+            "engine": Out(stream.Signature(command(g))),
             "evict": In(g.tb_slots), "staying": In(staying_report(g)),
-            **({"leave": In(leaving_tb(g)), "wakes": In(g.kernel_slots),
-                **dict.fromkeys(("ready", "stays"), In(data.ArrayLayout(g.context_entries,
-                                                                        g.kernel_slots))),
-                "leaves": Out(1), **dict.fromkeys(("woken", "aside", "tried", "pausing", "keeping"),
-                                                  Out(g.kernel_slots))}
-               if g.watches else {}),
+            **({"running": In(g.kernel_slots), "yields": In(LeavePort(g)),
+                "yield_owner": Out(g.kernel_slots)} if g.watches else {}),
+            "returns_waiting": Out(1),
             **({"hopeless": In(g.kernel_slots), "stuck": Out(g.kernel_slots)}
                if g.in_place else {}),
             **({"given_up": Out(g.kernel_slots)} if g.watches or g.in_place else {}),
             "ended": In(data.StructLayout({"valid": 1, "left": 1, "refused": 1})),
-            "taken": Out(g.kernel_slots), "held": Out(1), "kernel": Out(kernel),
-            "resume": Out(1), "partial": Out(1), "mine": Out(g.kernel_slots),
-            "evicts": Out(g.kernel_slots),
+            "held": Out(data.StructLayout({"valid": 1, "kernel": kernel, "resume": 1,
+                                           "partial": 1})),
+            "command_owner": Out(g.kernel_slots), "eviction_owner": Out(g.kernel_slots),
         })
 
     def elaborate(self, platform: Any):
         m = Module()
-        slots = self.geometry.kernel_slots
-        m.submodules.asked = asked = Memory(
+        slots, held = self.geometry.kernel_slots, self.held
+        m.submodules.options_given = given = Memory(
             shape=data.StructLayout({"options": preempt_options(self.geometry), "patience": 32,
                                      **({"grace": 32} if self.geometry.grace else {})}),
-            depth=1 << len(self.kernel), init=[])
-        store = asked.write_port()
-        load = asked.read_port(domain="comb")
+            depth=1 << len(held.kernel), init=[])
+        store = given.write_port()
+        load = given.read_port(domain="comb")
         m.submodules.turns = turns = LeastRecent(slots, told=True)
-        index = Signal.like(self.kernel)  # whose turn it is, if anybody's
-        tried = Signal(slots)  # resumes that have found no room since a TB left
+        self._requests(m)
+        index = Signal.like(held.kernel)  # the kernel whose turn it is
         begun = Signal(slots)  # resumes that have had a pass
-        moved = Signal()  # a TB has left since the command in hand was taken
+        room_changed = Signal()  # a TB has left since the command in hand was taken
         saves = Signal(slots)
-        go = Signal()
+        taken = Signal(slots)  # the kernel whose command is handed over in this cycle
+        transfer = Signal()
         offered = self.engine.payload
         m.d.comb += [
-            store.addr.eq(self.write.kernel),
-            store.data.options.eq(self.write.options), store.data.patience.eq(self.write.patience),
-            store.en.eq(self.write.valid),
-            saves.eq(self.preempts & ~self.launching & ~self.graceful),
-            turns.requests.eq(Mux(self.held, 0,
+            store.addr.eq(self.options.kernel), store.data.options.eq(self.options.options),
+            store.data.patience.eq(self.options.patience), store.en.eq(self.options.valid),
+            saves.eq(self.preempts & ~self.launching & ~self.graces),
+            turns.requests.eq(Mux(held.valid, 0,
                                   Mux(saves.any(), saves,
-                                      self.resumes & ~tried | self.adopts))),
+                                      self.resumes & ~self.lacks_room | self.adopts))),
             index.eq(encode(turns.grant)), load.addr.eq(index),
-            self.engine.valid.eq(turns.grant.any()), go.eq(turns.grant.any() & self.engine.ready),
-            turns.served.eq(Mux(go, turns.grant, 0)), offered.kernel.eq(index),
+            self.engine.valid.eq(turns.grant.any()),
+            transfer.eq(turns.grant.any() & self.engine.ready),
+            turns.served.eq(Mux(transfer, turns.grant, 0)), offered.kernel.eq(index),
             offered.adopt.eq((turns.grant & self.adopts).any()),
             offered.resume.eq(~saves.any() & ~offered.adopt),
             offered.again.eq(begun.bit_select(index, 1)),
             offered.options.eq(load.data.options), offered.patience.eq(load.data.patience),
-            self.taken.eq(Mux(go, turns.grant, 0)),
-            self.mine.eq(Mux(self.held, one_hot(self.kernel, slots) & ~self.evicts, self.taken)),
+            taken.eq(Mux(transfer, turns.grant, 0)),
+            self.command_owner.eq(Mux(held.valid, one_hot(held.kernel, slots)
+                                      & ~self.eviction_owner, taken)),
         ]
+        for k, slot in enumerate(self.slots):
+            m.d.comb += [slot.held.eq(self.command_owner[k]),
+                         slot.preempt_taken.eq(taken[k] & ~offered.resume)]
         evicting, given_up, changes = Const(0), Const(0, slots), Const(0)
         if self.geometry.in_place:
             evicting, given_up, changes = self._evict(m, turns, offered)
         if self.geometry.watches:
-            given_up = given_up | self._yield(m, turns, index, offered, tried,
-                                              self.held | evicting | saves.any())
+            given_up = given_up | self._yield(m, turns, index, offered, taken,
+                                              held.valid | evicting | saves.any())
+        else:
+            m.d.comb += self.returns_waiting.eq(self.resumes.any())
         if self.geometry.in_place or self.geometry.watches:
             m.d.comb += self.given_up.eq(given_up)
         if self.geometry.grace:
-            m.d.comb += [store.data.grace.eq(self.write.grace),
-                         offered.grace_used.eq(load.data.grace - self.grace_left[index])]
-        with m.If(go):
-            m.d.sync += [self.held.eq(1), self.kernel.eq(index),
-                         self.resume.eq(offered.resume), moved.eq(0),
-                         self.partial.eq(offered.options.spared.any() | offered.options.checkpoint)]
+            grace_left = Signal(data.ArrayLayout(32, slots))
+            m.d.comb += [grace_left[k].eq(slot.grace_left) for k, slot in enumerate(self.slots)]
+            m.d.comb += [store.data.grace.eq(self.options.grace),
+                         offered.grace_used.eq(load.data.grace - grace_left[index])]
+        with m.If(transfer):
+            m.d.sync += [held.valid.eq(1), held.kernel.eq(index),
+                         held.resume.eq(offered.resume), room_changed.eq(0),
+                         held.partial.eq(offered.options.spared.any() | offered.options.checkpoint)]
         with m.Elif(self.ended.valid):
-            m.d.sync += self.held.eq(0)
-        with m.If(self.room | changes):
-            m.d.sync += [moved.eq(1), tried.eq(0)]
-        with m.Elif(self.ended.valid & self.ended.left & ~moved):
-            m.d.sync += tried.eq((tried | one_hot(self.kernel, slots)) & ~self.first)
+            m.d.sync += held.valid.eq(0)
+        # A TB that left during a pass may have left too late for it: then the next follows at once.
+        with m.If(self.room_freed | changes):
+            m.d.sync += [room_changed.eq(1), self.lacks_room.eq(0)]
+        with m.Elif(self.ended.valid & self.ended.left & ~room_changed):
+            m.d.sync += self.lacks_room.eq((self.lacks_room | one_hot(held.kernel, slots))
+                                           & ~self.first)
         with m.Else():
-            m.d.sync += tried.eq(tried & ~self.first)
-        m.d.sync += begun.eq((begun | Mux(offered.resume, self.taken, 0)) & ~self.first)
+            m.d.sync += self.lacks_room.eq(self.lacks_room & ~self.first)
+        m.d.sync += begun.eq((begun | Mux(offered.resume, taken, 0)) & ~self.first)
         return m
 
-    def _yield(self, m: Module, turns: LeastRecent, index: Value, offered: data.View, tried: Value,
+    def _requests(self, m: Module):
+        """Gather the wishes of the kernel slots in vectors."""
+        for vector, member in ((self.preempts, "preempt_pending"), (self.graces, "grace_active"),
+                               (self.resumes, "resume_pending"), (self.adopts, "adopt_pending"),
+                               (self.first, "first_pass")):
+            m.d.comb += vector.eq(Cat(getattr(slot, member) for slot in self.slots))
+
+    def _yield(self, m: Module, turns: LeastRecent, index: Value, offered: data.View, taken: Value,
                busy: Value):
         """Offer the TB that yields, unless the engine is `busy`; in its turn bring back those of a
         kernel that are ready. Return the vector of kernels for which either is given up."""
-        g, leave = self.geometry, self.leave
+        g, yields, leave, ended, held = (self.geometry, self.yields, self.yields.leave, self.ended,
+                                         self.held)
         m.submodules.wake_refusals = refusals = MemoryRefusals(g)
         m.submodules.leave_refusals = unsaved = MemoryRefusals(g)
         yielder = Signal(g.kernel_slots)  # the kernel of what leaves or comes back
-        now = Signal(g.kernel_slots)  # that of what is handed over in this cycle
-        wakes = Signal(g.kernel_slots)
+        transferred = Signal(g.kernel_slots)  # the kernel of what is handed over in this cycle
+        pending = Signal(g.kernel_slots)  # kernels of which TBs are to be brought back
+        wakes = Signal(g.kernel_slots)  # those of them whose TBs may come back now
         lacking = Signal(g.kernel_slots)  # the first whose last pass has found too little room
-        unsettled = Signal(g.kernel_slots)  # whose last pass memory has refused
-        over = Signal(g.kernel_slots)  # that of TBs that have come back, or have not
-        left = Signal(g.kernel_slots)  # that of one that has left, or has not
-        mine = one_hot(self.kernel, g.kernel_slots)
-        m.d.sync += lacking.eq(Mux(self.ended.valid & self.resume, Mux(
-            self.ended.left, Mux(lacking.any(), lacking, mine), lacking & ~mine), lacking)
-            & (self.resumes | self.wakes) & ~self.first)
-        m.d.sync += unsettled.eq(Mux(self.ended.valid & self.resume, Mux(
-            self.ended.refused, unsettled | mine, unsettled & ~mine), unsettled) & ~self.first)
-        m.d.comb += [wakes.eq(self.wakes & ~tried & ~self.launching & ~self.pausing
+        unsettled = Signal(g.kernel_slots)  # kernels whose last pass memory has refused
+        wake_ended = Signal(g.kernel_slots)  # the kernel of TBs that have come back, or have not
+        leave_ended = Signal(g.kernel_slots)  # the kernel of a TB that has left, or has not
+        owner = one_hot(held.kernel, g.kernel_slots)
+        m.d.sync += lacking.eq(Mux(ended.valid & held.resume, Mux(
+            ended.left, Mux(lacking.any(), lacking, owner), lacking & ~owner), lacking)
+            & (self.resumes | pending) & ~self.first)
+        m.d.sync += unsettled.eq(Mux(ended.valid & held.resume, Mux(
+            ended.refused, unsettled | owner, unsettled & ~owner), unsettled) & ~self.first)
+        m.d.comb += [pending.eq(Cat(entries.any() for entries in yields.wake_entries)
+                                & self.running),
+                     wakes.eq(pending & ~self.lacks_room & ~self.launching & ~refusals.pausing
                               & Mux(lacking.any(), lacking | unsettled, ~0)),
-                     over.eq(Mux(self.ended.valid & self.resume, yielder, 0)),
-                     refusals.refused.eq(Mux(self.ended.refused, over, 0)),
-                     refusals.done.eq(Mux(self.ended.refused, 0, over)),
-                     refusals.forget.eq(self.first), self.pausing.eq(refusals.pausing),
-                     left.eq(Mux(self.ended.valid & ~self.resume, yielder, 0)),
-                     unsaved.refused.eq(Mux(self.ended.refused, left, 0)),
-                     unsaved.done.eq(Mux(self.ended.refused, 0, left)),
-                     unsaved.forget.eq(self.first), self.keeping.eq(unsaved.pausing),
-                     self.tried.eq(tried), self.aside.eq(yielder | now)]
+                     self.returns_waiting.eq(self.resumes.any()
+                                             | (pending & ~refusals.pausing).any()),
+                     wake_ended.eq(Mux(ended.valid & held.resume, yielder, 0)),
+                     refusals.refused.eq(Mux(ended.refused, wake_ended, 0)),
+                     refusals.done.eq(Mux(ended.refused, 0, wake_ended)),
+                     refusals.forget.eq(self.first),
+                     leave_ended.eq(Mux(ended.valid & ~held.resume, yielder, 0)),
+                     unsaved.refused.eq(Mux(ended.refused, leave_ended, 0)),
+                     unsaved.done.eq(Mux(ended.refused, 0, leave_ended)),
+                     unsaved.forget.eq(self.first), yields.leave_pausing.eq(unsaved.pausing),
+                     yields.leave_ended.eq(ended.valid & self.yield_owner.any()),
+                     yields.wake_lacks_room.eq(
+                         (self.lacks_room & (pending | self.resumes)).any()),
+                     self.yield_owner.eq(yielder | transferred)]
         with m.If(~busy):
-            m.d.comb += [turns.requests.eq(self.resumes & ~tried | self.adopts | wakes),
-                         offered.options.spared.eq(self.stays[index])]
+            m.d.comb += [turns.requests.eq(self.resumes & ~self.lacks_room | self.adopts | wakes),
+                         offered.options.spared.eq(yields.resume_excluded[index])]
         with m.If((turns.grant & wakes).any()):
             m.d.comb += [offered.yields.eq(1), offered.again.eq(1), offered.resume.eq(1),
-                         offered.adopt.eq(0), offered.options.spared.eq(~self.ready[index]),
+                         offered.adopt.eq(0),
+                         offered.options.spared.eq(~yields.wake_entries[index]),
                          *(offered.options[name].eq(0) for name in ("scramble", "gang")),
-                         self.taken.eq(0), now.eq(Mux(self.engine.ready, turns.grant, 0)),
-                         self.woken.eq(now)]
+                         taken.eq(0), transferred.eq(Mux(self.engine.ready, turns.grant, 0)),
+                         yields.wake_taken.eq(transferred)]
         with m.If(leave.valid & ~busy & ~self.launching.bit_select(leave.kernel, 1)):
             m.d.comb += [
                 turns.requests.eq(0), self.engine.valid.eq(1), offered.yields.eq(1),
@@ -273,41 +275,42 @@ class EngineQueue(wiring.Component):
                 offered.kernel.eq(leave.kernel), offered.options.mechanism.eq(Mechanism.LIVE),
                 offered.patience.eq(UNLIMITED_PATIENCE),
                 offered.options.spared.eq(~one_hot(leave.entry, g.context_entries)),
-                self.leaves.eq(self.engine.ready),
-                now.eq(Mux(self.engine.ready, one_hot(leave.kernel, g.kernel_slots), 0))]
+                yields.leave_taken.eq(self.engine.ready),
+                transferred.eq(Mux(self.engine.ready, one_hot(leave.kernel, g.kernel_slots), 0))]
             with m.If(self.engine.ready):
-                m.d.sync += [self.held.eq(1), self.kernel.eq(leave.kernel), self.resume.eq(0),
-                             self.partial.eq(1)]
-        with m.If(now.any()):
-            m.d.sync += yielder.eq(now)
-        with m.Elif(self.ended.valid):
+                m.d.sync += [held.valid.eq(1), held.kernel.eq(leave.kernel), held.resume.eq(0),
+                             held.partial.eq(1)]
+        with m.If(transferred.any()):
+            m.d.sync += yielder.eq(transferred)
+        with m.Elif(ended.valid):
             m.d.sync += yielder.eq(0)
-        m.d.comb += self.mine.eq(Mux(self.held, mine & ~self.evicts & ~yielder, self.taken))
+        m.d.comb += self.command_owner.eq(Mux(held.valid, owner & ~self.eviction_owner & ~yielder,
+                                              taken))
         return refusals.given_up | unsaved.given_up
 
     def _evict(self, m: Module, turns: LeastRecent, offered: data.View):
         """Offer the lowest row that is to be evicted, before anything else. Return whether one is
         offered, the vector of kernels that are given up, and whether all try again to find room."""
-        g = self.geometry
+        g, held = self.geometry, self.held
         m.submodules.eviction_refusals = refusals = MemoryRefusals(g)
         m.submodules.stuck = stuck = StuckKernels(g)
         chosen = Signal(below(g.tb_slots))
-        wanted = Signal()
-        owner = Signal(g.kernel_slots)  # of what is evicted
+        pending = Signal()
+        owner = Signal(g.kernel_slots)  # the kernel of what is being evicted
         over = Signal(g.kernel_slots)
         pausing = Cat(refusals.pausing.bit_select(self.staying.rows[t].what.kernel, 1)
                       for t in range(g.tb_slots))
-        there = self.evict & self.staying.evictable & ~pausing
+        rows = self.evict & self.staying.evictable & ~pausing
         m.d.comb += [
-            chosen.eq(lowest_number(there)),
-            wanted.eq(there.any() & ~self.held), self.evicts.eq(owner),
+            chosen.eq(lowest_number(rows)),
+            pending.eq(rows.any() & ~held.valid), self.eviction_owner.eq(owner),
             over.eq(Mux(self.ended.valid, owner, 0)), refusals.forget.eq(self.first),
             refusals.refused.eq(Mux(self.ended.refused, over, 0)),
             refusals.done.eq(Mux(self.ended.refused, 0, over)),
             stuck.given_up.eq(refusals.given_up), stuck.forget.eq(self.first.any()),
-            stuck.idle.eq(~self.held & ~self.engine.valid), self.stuck.eq(stuck.stuck),
+            stuck.idle.eq(~held.valid & ~self.engine.valid), self.stuck.eq(stuck.stuck),
         ]
-        with m.If(wanted):
+        with m.If(pending):
             m.d.comb += [
                 turns.requests.eq(0), self.engine.valid.eq(1), offered.evict.eq(1),
                 offered.staying.eq(chosen), offered.resume.eq(0), offered.adopt.eq(0),
@@ -315,11 +318,11 @@ class EngineQueue(wiring.Component):
                 offered.options.spared.eq(~0),
             ]
             with m.If(self.engine.ready):
-                m.d.comb += self.evicts.eq(one_hot(offered.kernel, g.kernel_slots))
-                m.d.sync += [self.held.eq(1), self.kernel.eq(offered.kernel), self.resume.eq(0),
-                             owner.eq(self.evicts)]
+                m.d.comb += self.eviction_owner.eq(one_hot(offered.kernel, g.kernel_slots))
+                m.d.sync += [held.valid.eq(1), held.kernel.eq(offered.kernel), held.resume.eq(0),
+                             owner.eq(self.eviction_owner)]
         with m.If(self.ended.valid):
             m.d.sync += owner.eq(0)
-        # When nothing is on its way any more that could make room.
+        # Once nothing is on its way any more that could make room.
         given_up = Mux(stuck.idle & stuck.stuck.any(), self.hopeless, 0)
-        return wanted, given_up, stuck.changes
+        return pending, given_up, stuck.changes

@@ -1,4 +1,4 @@
-"""The grid walker: which TB of which kernel is launched next."""
+"""The grid walker: says which TB of which kernel is launched next."""
 
 from typing import Any
 
@@ -7,8 +7,10 @@ from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
 from ..arch.geometry import Geometry
+from ..interfaces.dispatch_ports import GridPort
 from ..interfaces.payloads import below, kernel_info
-from ..interfaces.preemption import admission, adoption, tb_place
+from ..interfaces.port import Port
+from ..interfaces.preemption import adoption, tb_place
 
 __all__ = ["GridWalker"]
 
@@ -24,12 +26,9 @@ class GridWalker(wiring.Component):
         Vector: these kernels begin again with their first TB.
     adopted : preemption.adoption, in
         A kernel is taken over from memory: it goes on where it was.
-    request : Signal(kernel_slots), in
-        Vector: kernels a TB may be launched of; what has no TB left is skipped.
-    valid : Signal, out; next : admission, out
-        A TB of a requesting kernel, the first after the kernel that last advanced; combinational.
-    advance : struct, in
-        The next TB of `kernel` has been launched; visible one cycle later.
+    fresh : GridPort, in
+        The next TBs. `next` is the one of the first requested kernel after the kernel that last
+        advanced.
     launched : array, out
         TBs launched since `start`, which is also the next launch id.
     exhausted : Signal(kernel_slots), out
@@ -41,10 +40,7 @@ class GridWalker(wiring.Component):
     kernels: data.View
     start: Signal
     adopted: data.View
-    request: Signal
-    valid: Signal
-    next: data.View
-    advance: data.View
+    fresh: Port
     launched: data.View
     exhausted: Signal
     places: data.View
@@ -54,10 +50,7 @@ class GridWalker(wiring.Component):
         super().__init__({
             "kernels": In(data.ArrayLayout(kernel_info(g), g.kernel_slots)),
             "start": In(g.kernel_slots), "adopted": In(adoption(g)),
-            "request": In(g.kernel_slots),
-            "valid": Out(1),
-            "next": Out(admission(g)),
-            "advance": In(data.StructLayout({"valid": 1, "kernel": below(g.kernel_slots)})),
+            "fresh": In(GridPort(g)),
             "launched": Out(data.ArrayLayout(32, g.kernel_slots)),
             "exhausted": Out(g.kernel_slots),
             "places": Out(data.ArrayLayout(tb_place(), g.kernel_slots)),
@@ -65,11 +58,12 @@ class GridWalker(wiring.Component):
 
     def elaborate(self, platform: Any):
         m = Module()
-        slots = self.geometry.kernel_slots
+        slots, fresh = self.geometry.kernel_slots, self.fresh
         last = Signal(below(slots))
         places = [self.places[k] for k in range(slots)]
         ready = Signal(slots)
-        m.d.comb += [ready.eq(self.request & ~self.exhausted), self.valid.eq(ready.any())]
+        m.d.comb += [ready.eq(fresh.request & ~self.exhausted),
+                     fresh.next_valid.eq(ready.any())]
 
         with m.Switch(last):
             for current in range(slots):
@@ -77,16 +71,15 @@ class GridWalker(wiring.Component):
                     for distance in range(slots, 0, -1):
                         candidate = (current + distance) % slots
                         with m.If(ready[candidate]):
-                            m.d.comb += self.next.kernel.eq(candidate)
-        with m.Switch(self.next.kernel):
+                            m.d.comb += fresh.next.kernel.eq(candidate)
+        with m.Switch(fresh.next.kernel):
             for k, where in enumerate(places):
                 with m.Case(k):
-                    m.d.comb += [self.next.launch_id.eq(self.launched[k]),
-                                 self.next.ctaid_x.eq(where.x),
-                                 self.next.ctaid_y.eq(where.y), self.next.ctaid_z.eq(where.z)]
+                    m.d.comb += [fresh.next.launch_id.eq(self.launched[k]),
+                                 *(fresh.next[f"ctaid_{axis}"].eq(where[axis]) for axis in "xyz")]
 
-        with m.If(self.advance.valid):
-            m.d.sync += last.eq(self.advance.kernel)
+        with m.If(fresh.advance.valid):
+            m.d.sync += last.eq(fresh.advance.kernel)
         for k, where in enumerate(places):
             with m.If(self.start[k]):
                 m.d.sync += [where.eq(0), self.launched[k].eq(0), self.exhausted[k].eq(0)]
@@ -94,7 +87,7 @@ class GridWalker(wiring.Component):
                 at = self.adopted.progress
                 m.d.sync += [where.x.eq(at.next_x), where.y.eq(at.next_y), where.z.eq(at.next_z),
                              self.launched[k].eq(at.launched), self.exhausted[k].eq(at.exhausted)]
-            with m.Elif(self.advance.valid & (self.advance.kernel == k)):
+            with m.Elif(fresh.advance.valid & (fresh.advance.kernel == k)):
                 m.d.sync += self.launched[k].eq(self.launched[k] + 1)
                 self._step(m, where, self.kernels[k], self.exhausted[k])
         return m

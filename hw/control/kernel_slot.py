@@ -10,7 +10,9 @@ from ..arch.commands import Command, KernelState, Switch
 from ..arch.faults import CommandError
 from ..arch.geometry import Geometry
 from ..arch.registers import UNLIMITED_GRACE
+from ..interfaces.port import Port
 from ..interfaces.preemption import engine_result
+from .command_ports import EngineRequestPort
 
 __all__ = ["KernelSlot"]
 
@@ -31,37 +33,29 @@ class KernelSlot(wiring.Component):
     ----------
     takes : struct, in
         A bit for each `Command`: it is taken for this kernel in this cycle.
-    mine, resuming, withdrawn : Signal, in
-        The engine has a command of this kernel, or gets it in this cycle; it is a pass of a
-        resume; it was withdrawn.
-    evicting : Signal, in
-        The engine writes what has stayed of a TB of this kernel.
-    taken : Signal, in
-        The engine gets the preempt in this cycle.
-    lost : CommandError, in
-        With `Geometry.watches` or `in_place`: why a TB that yields cannot leave or come back, or
-        one that is fresh or saved gets no room; what is saved of the kernel stays so.
+    grace : Signal(32), in; spared : Signal(context_entries), in; checkpoint : Signal, in
+        A preempt takes these in its cycle: its grace (`UNLIMITED_GRACE` has no end); the vector of
+        the entries whose TBs it spares; whether it saves bases, and its TBs run on.
+    engine : EngineRequestPort, out
+        What the slot wants of the engine.
+    resuming, withdrawn : Signal, in
+        The engine's command is a pass of a resume; it was withdrawn.
+    eviction_held : Signal, in
+        The engine writes what has stayed of a TB of this kernel, or one leaves or comes back by
+        itself.
+    failure : CommandError, in
+        With `Geometry.watches` or `in_place`: the reason why a TB that yields cannot leave or come
+        back, or why a fresh or saved one gets no room. What is saved of the kernel stays saved.
     ended : engine_result, in
         The engine's command was this kernel's, and has ended. Not in a cycle with a command.
     done, present, saved, launching, outstanding : Signal, in
-        As of `CommandProcessor`, of this kernel.
-    grace : Signal(32), in
-        Of a preempt, in the cycle in which it is taken; `UNLIMITED_GRACE` has no end.
+        The kernel's bits of `DispatchPort` and `EnginePort`.
+    running : Signal(context_entries), in
+        Vector: entries of its TBs on the SM that have been started.
     state, error : out
-    waits, wants, adopts, hasty : Signal, out
-        A preempt waits for the engine; a resume, or an adoption, is to be carried out; the preempt
-        is not to wait for preemption points.
-    spared, running : Signal(context_entries), in
-        Vectors: entries of TBs that a preempt spares, in the cycle in which it is taken; of those
-        that run.
-    checkpoint : Signal, in
-        A preempt saves bases, in the cycle in which it is taken: its TBs run on.
-    graceful : Signal, out
-        While `waits`: TBs of the kernel run to their end meanwhile.
-    grace_left : Signal(32), out
-        Cycles left of the last grace; of one without end as if it had one.
-    first : Signal, out
-        A resume begins: high for one cycle.
+        State of the kernel; how its last preempt, resume or adoption has ended.
+    hasty : Signal, out
+        The preempt is not to wait for preemption points.
     finished, preempted, resumed, killed, adopted : Signal, out
         Events, high for one cycle.
     switched : struct, out
@@ -69,31 +63,24 @@ class KernelSlot(wiring.Component):
     """
 
     takes: data.View
-    mine: Signal
+    grace: Signal
+    spared: Signal
+    checkpoint: Signal
+    engine: Port
     resuming: Signal
     withdrawn: Signal
-    evicting: Signal
-    taken: Signal
-    lost: Signal
+    eviction_held: Signal
+    failure: Signal
     ended: data.View
     done: Signal
     present: Signal
     saved: Signal
     launching: Signal
     outstanding: Signal
-    grace: Signal
-    spared: Signal
-    checkpoint: Signal
     running: Signal
     state: Signal
     error: Signal
-    waits: Signal
-    wants: Signal
-    adopts: Signal
     hasty: Signal
-    graceful: Signal
-    grace_left: Signal
-    first: Signal
     finished: Signal
     preempted: Signal
     resumed: Signal
@@ -104,40 +91,42 @@ class KernelSlot(wiring.Component):
     def __init__(self, g: Geometry):
         self.geometry = g
         self.others = Signal()  # TBs run on that preempts have spared, or may: the last may end
-        self.keeps = Signal()  # the last preempt is a checkpoint
-        inputs = ("mine", "resuming", "withdrawn", "evicting", "taken", "done", "present", "saved",
-                  "launching", "outstanding")
-        outputs = ("waits", "wants", "adopts", "hasty", "graceful", "first", "finished",
-                   "preempted", "resumed", "killed", "adopted")
+        self.is_checkpoint = Signal()  # the last preempt is one
+        self.resume_begins = Signal()
         super().__init__({
             "takes": In(data.StructLayout({op.name.lower(): 1 for op in Command})),
-            "ended": In(engine_result()), **{name: In(1) for name in inputs},
-            "grace": In(32), "spared": In(self.geometry.context_entries), "checkpoint": In(1),
-            "running": In(self.geometry.context_entries), "grace_left": Out(32),
-            "state": Out(KernelState), "error": Out(CommandError),
+            "grace": In(32), "spared": In(g.context_entries), "checkpoint": In(1),
+            "engine": Out(EngineRequestPort()), "ended": In(engine_result()),
+            **{name: In(1) for name in ("resuming", "withdrawn", "eviction_held", "done", "present",
+                                        "saved", "launching", "outstanding")},
+            **({"failure": In(CommandError)} if g.watches or g.in_place else {}),
+            "running": In(g.context_entries),
+            "state": Out(KernelState), "error": Out(CommandError), "hasty": Out(1),
+            **{name: Out(1) for name in ("finished", "preempted", "resumed", "killed", "adopted")},
             "switched": Out(data.StructLayout({"valid": 1, "kind": Switch})),
-            **{name: Out(1) for name in outputs},
-            **({"lost": In(CommandError)} if g.watches or g.in_place else {}),
         })
 
     def elaborate(self, platform: Any):
         m = Module()
-        takes, state = self.takes, self.state
+        takes, state, engine = self.takes, self.state, self.engine
+        m.d.comb += engine.first_pass.eq(takes.start | takes.adopt | self.resume_begins)
         with m.If(takes.as_value().any()):
             m.d.sync += self.others.eq(0)
-        with m.If(self.taken):
-            m.d.sync += self.waits.eq(0)
+        with m.If(engine.preempt_taken):
+            m.d.sync += engine.preempt_pending.eq(0)
         if self.geometry.grace:
             self._grant(m)
+        # A command goes before the end of the engine's, and both before what happens by itself.
         with m.If(takes.start):
             m.d.sync += [state.eq(KernelState.RUNNING), self.error.eq(CommandError.NONE)]
         with m.Elif(takes.adopt):
             m.d.sync += [state.eq(KernelState.ADOPTING), self.error.eq(CommandError.NONE),
-                         self.adopts.eq(1)]
+                         engine.adopt_pending.eq(1)]
         with m.Elif(takes.preempt):
             m.d.sync += [state.eq(KernelState.PREEMPTING), self.error.eq(CommandError.NONE),
-                         self.waits.eq(1), self.wants.eq(0), self.hasty.eq(0),
-                         self.keeps.eq(self.checkpoint if self.geometry.checkpoints else 0)]
+                         engine.preempt_pending.eq(1), engine.resume_pending.eq(0),
+                         self.hasty.eq(0), self.is_checkpoint.eq(
+                             self.checkpoint if self.geometry.checkpoints else 0)]
         with m.Elif(takes.resume):
             m.d.sync += self.error.eq(CommandError.NONE)
             self._bring_back(m)
@@ -146,11 +135,11 @@ class KernelSlot(wiring.Component):
         with m.Elif(takes.hasten):
             m.d.sync += self.hasty.eq(1)
         with m.Elif(takes.kill | takes.release):
-            m.d.sync += [state.eq(KernelState.KILLING), self.waits.eq(0), self.wants.eq(0),
-                         self.adopts.eq(0)]
+            m.d.sync += [state.eq(KernelState.KILLING), engine.preempt_pending.eq(0),
+                         engine.resume_pending.eq(0), engine.adopt_pending.eq(0)]
         with m.Elif(self.ended.valid & (state != KernelState.KILLING)):
-            with m.If(self.adopts):
-                m.d.sync += [self.adopts.eq(0), self.error.eq(self.ended.error), state.eq(
+            with m.If(engine.adopt_pending):
+                m.d.sync += [engine.adopt_pending.eq(0), self.error.eq(self.ended.error), state.eq(
                     Mux(self.ended.error == CommandError.NONE, KernelState.PREEMPTED,
                         KernelState.IDLE))]
                 m.d.comb += self.adopted.eq(1)
@@ -159,37 +148,39 @@ class KernelSlot(wiring.Component):
             with m.Else():
                 self._preempt_ends(m)
         if self.geometry.watches or self.geometry.in_place:
-            with m.Elif((self.lost != CommandError.NONE)
-                        & ((state == KernelState.RUNNING) | self.wants & ~self.mine)):
+            with m.Elif((self.failure != CommandError.NONE)
+                        & ((state == KernelState.RUNNING) | engine.resume_pending & ~engine.held)):
                 self._stay(m)
-                m.d.sync += [self.error.eq(self.lost), self.wants.eq(0)]
+                m.d.sync += [self.error.eq(self.failure), engine.resume_pending.eq(0)]
                 m.d.comb += self.resumed.eq(1)
-        # Of one of several SMs, what is left may end on others.
+        # On one of several SMs, the rest of a preempted kernel may end on others.
         leftover = 1 if self.geometry.has_uncore else self.others
         with m.Elif(((state == KernelState.RUNNING)
                      | (state == KernelState.PREEMPTED) & leftover) & self.done):
             self._finish(m)
-        with m.Elif((state == KernelState.KILLING) & ~self.present & ~self.mine & ~self.launching
-                    & ~self.evicting & ~self.outstanding):
+        # A killed kernel is idle once nothing can touch its memory any more.
+        with m.Elif((state == KernelState.KILLING) & ~self.present & ~engine.held & ~self.launching
+                    & ~self.eviction_held & ~self.outstanding):
             m.d.sync += state.eq(KernelState.IDLE)
             m.d.comb += self.killed.eq(1)
         return m
 
     def _grant(self, m: Module):
         """Have a preempt wait while its grace lasts."""
+        engine = self.engine
         endless = Signal()
         spared = Signal.like(self.spared)
-        # Nobody is left to be waited for, and nobody comes.
-        over = ~((self.running & ~spared).any() | self.launching | self.mine)
+        # No TB is left to be waited for, and none comes.
+        over = ~((self.running & ~spared).any() | self.launching | engine.held)
         with m.If(self.takes.preempt):
-            m.d.sync += [self.grace_left.eq(self.grace), self.graceful.eq(self.grace != 0),
+            m.d.sync += [engine.grace_left.eq(self.grace), engine.grace_active.eq(self.grace != 0),
                          endless.eq(self.grace == UNLIMITED_GRACE), spared.eq(self.spared)]
-        with m.Elif(self.graceful):
+        with m.Elif(engine.grace_active):
             with m.If(over | self.hasty):
-                m.d.sync += self.graceful.eq(0)
+                m.d.sync += engine.grace_active.eq(0)
             with m.Else():
-                m.d.sync += [self.grace_left.eq(self.grace_left - 1),
-                             self.graceful.eq(endless | (self.grace_left != 1))]
+                m.d.sync += [engine.grace_left.eq(engine.grace_left - 1),
+                             engine.grace_active.eq(endless | (engine.grace_left != 1))]
 
     def _finish(self, m: Module):
         m.d.sync += self.state.eq(KernelState.FINISHED)
@@ -199,15 +190,15 @@ class KernelSlot(wiring.Component):
         m.d.comb += [self.switched.valid.eq(1), self.switched.kind.eq(kind)]
 
     def _bring_back(self, m: Module):
-        """What is saved is to be resumed."""
-        m.d.sync += [self.state.eq(KernelState.RESUMING), self.wants.eq(1)]
-        m.d.comb += self.first.eq(1)
+        """Resume what is saved."""
+        m.d.sync += [self.state.eq(KernelState.RESUMING), self.engine.resume_pending.eq(1)]
+        m.d.comb += self.resume_begins.eq(1)
 
     def _undo(self, m: Module, error: ValueLike):
-        """A preempt has been withdrawn: what it has saved comes back."""
+        """End a preempt that was withdrawn; what it has saved comes back."""
         m.d.sync += self.error.eq(error)
         m.d.comb += self.preempted.eq(1)
-        with m.If(self.saved & ~self.keeps):
+        with m.If(self.saved & ~self.is_checkpoint):
             self._bring_back(m)
         with m.Elif(self.saved):
             self._stay(m)
@@ -215,18 +206,18 @@ class KernelSlot(wiring.Component):
             m.d.sync += self.state.eq(KernelState.RUNNING)
 
     def _stay(self, m: Module):
-        """Some of the kernel is saved, others may run on."""
+        """Leave the saved TBs of the kernel away; others may run on."""
         m.d.sync += [self.state.eq(KernelState.PREEMPTED), self.others.eq(self.present)]
 
     def _abort(self, m: Module):
-        """Withdraw what the engine does not have; it says of itself how the rest ends."""
+        """Withdraw what the engine does not have; its result tells how the rest ends."""
         with m.If(self.state == KernelState.PREEMPTING):
-            with m.If(self.waits & ~self.taken):
-                m.d.sync += self.waits.eq(0)
+            with m.If(self.engine.preempt_pending & ~self.engine.preempt_taken):
+                m.d.sync += self.engine.preempt_pending.eq(0)
                 self._undo(m, CommandError.ABORTED)
         with m.Else():
-            m.d.sync += self.wants.eq(0)
-            with m.If(~self.mine):  # TBs that were spared may run on, or have ended meanwhile
+            m.d.sync += self.engine.resume_pending.eq(0)
+            with m.If(~self.engine.held):  # spared TBs may run on, or have ended meanwhile
                 m.d.sync += [self.state.eq(KernelState.PREEMPTED), self.others.eq(1),
                              self.error.eq(CommandError.ABORTED)]
                 m.d.comb += self.resumed.eq(1)
@@ -244,7 +235,7 @@ class KernelSlot(wiring.Component):
             with m.Elif(self.done):
                 self._finish(m)
                 self._switched(m, Switch.FINISHED)
-            with m.Elif(self.keeps):
+            with m.Elif(self.is_checkpoint):
                 self._switched(m, Switch.CHECKPOINTED)
                 with m.If(self.saved):
                     self._stay(m)
@@ -256,14 +247,14 @@ class KernelSlot(wiring.Component):
                                                             Switch.AT_POINTS), Switch.DRAINED))
 
     def _resume_ends(self, m: Module):
-        """A pass ends; the resume does too, unless TBs still wait for room. A preempt that waits
-        for it keeps its state."""
+        """End a pass, and the resume too unless TBs still wait for room. A preempt that waits for
+        the pass keeps its state."""
         failed = self.ended.error != CommandError.NONE
         with m.If(~failed & ~self.ended.left):
             self._switched(m, Switch.RESUMED)
-        with m.If(failed | ~self.ended.left | ~self.wants):
+        with m.If(failed | ~self.ended.left | ~self.engine.resume_pending):
             m.d.comb += self.resumed.eq(1)
-            m.d.sync += [self.wants.eq(0), self.error.eq(
+            m.d.sync += [self.engine.resume_pending.eq(0), self.error.eq(
                 Mux(self.ended.left & ~failed, CommandError.ABORTED, self.ended.error))]
             with m.If(self.state == KernelState.RESUMING):
                 m.d.sync += self.state.eq(Mux(

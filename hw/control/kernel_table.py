@@ -9,7 +9,8 @@ from amaranth.lib.wiring import In, Out
 from ..arch.geometry import Geometry
 from ..arch.registers import Field, register_map
 from ..interfaces.payloads import below, kernel_info
-from .register_block import KERNEL_BASE, table_select, table_write
+from ..interfaces.port import Port
+from .register_ports import KERNEL_BASE, KernelTablePort
 
 __all__ = ["KernelTable", "descriptor_words"]
 
@@ -62,25 +63,19 @@ class KernelTable(wiring.Component):
 
     Attributes
     ----------
-    write : struct, in
-        A write by software, taken at once.
-    select : struct, in; read_data : Signal(32), out
-        `read_data` follows `select` by one cycle.
+    registers : KernelTablePort, in
+        Software's access.
     kernels : array of kernel_info, out
         The descriptors; a write is visible one cycle later.
     """
 
-    write: data.View
-    select: data.View
-    read_data: Signal
+    registers: Port
     kernels: data.View
 
     def __init__(self, g: Geometry):
         self.geometry = g
         super().__init__({
-            "write": In(table_write()),
-            "select": In(table_select()),
-            "read_data": Out(32),
+            "registers": In(KernelTablePort()),
             "kernels": Out(data.ArrayLayout(kernel_info(g), g.kernel_slots)),
         })
 
@@ -96,20 +91,20 @@ class KernelTable(wiring.Component):
 
         store = mirror.write_port()
         back = mirror.read_port()
-        m.d.comb += [store.addr.eq(mirror_address(self.write)),
-                     back.addr.eq(mirror_address(self.select)), back.en.eq(1)]
+        m.d.comb += [store.addr.eq(mirror_address(self.registers.write)),
+                     back.addr.eq(mirror_address(self.registers.select)), back.en.eq(1)]
         self._write_descriptors(m, store)
 
         from_mirror = Signal()
-        m.d.sync += from_mirror.eq(~self.select.word[_WORD_BITS:].any()
-                                   & (self.select.kernel < slots))
+        m.d.sync += from_mirror.eq(~self.registers.select.word[_WORD_BITS:].any()
+                                   & (self.registers.select.kernel < slots))
         with m.If(from_mirror):
-            m.d.comb += self.read_data.eq(back.data)
+            m.d.comb += self.registers.read_data.eq(back.data)
         return m
 
     def _write_descriptors(self, m: Module, store: memory.WritePort):
         """Write the fields of the addressed word, and the same bits to the mirror."""
-        write = self.write
+        write = self.registers.write
         words = descriptor_words(self.geometry)
         for slot in range(self.geometry.kernel_slots):
             with m.If(write.valid & (write.kernel == slot)):

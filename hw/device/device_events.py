@@ -12,7 +12,7 @@ from ..arch.commands import KernelState, Switch
 from ..arch.faults import CommandError
 from ..arch.geometry import Geometry
 from ..arch.registers import register_map
-from ..control.register_block import register_layout
+from ..control.register_ports import register_layout
 from ..interfaces.preemption import switch_event
 
 __all__ = ["DeviceEvents"]

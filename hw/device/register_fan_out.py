@@ -15,7 +15,7 @@ from ..arch.registers import (
     device_register_map,
     register_map,
 )
-from ..control.register_block import KERNEL_BASE, KERNEL_STRIDE
+from ..control.register_ports import KERNEL_BASE, KERNEL_STRIDE
 from ..control.switch_counters import SwitchCounters, kernel_switches
 from ..interfaces.core_ports import HostPort
 from ..interfaces.gpu_ports import ReportPort

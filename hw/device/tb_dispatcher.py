@@ -130,17 +130,18 @@ class TbDispatcher(wiring.Component):
         g = self.geometry
         m.submodules.walker = walker = GridWalker(g)
         m.submodules.policy = policy = self.policy(g)
+        fresh = walker.fresh
         offered = Signal(g.kernel_slots)
         done = Signal(g.kernel_slots)
         answered = Signal(g.sms)  # claims whose answer the SM sees in this cycle
-        kernel = Signal(walker.advance.kernel.shape())
+        kernel = Signal(fresh.advance.kernel.shape())
         claims = Cat(supply.claim.valid for supply in self.supplies)
         m.d.comb += [
             offered.eq(~walker.exhausted), policy.claims.eq(claims & ~answered),
             kernel.eq(select(policy.choice, [s.claim.kernel for s in self.supplies])),
-            walker.request.eq(one_hot(kernel, g.kernel_slots)),
-            walker.advance.valid.eq(policy.choice.any() & walker.valid),
-            walker.advance.kernel.eq(kernel), self.launched.eq(walker.launched),
+            fresh.request.eq(one_hot(kernel, g.kernel_slots)),
+            fresh.advance.valid.eq(policy.choice.any() & fresh.next_valid),
+            fresh.advance.kernel.eq(kernel), self.launched.eq(walker.launched),
         ]
         m.d.sync += answered.eq(policy.choice)
         for i, supply in enumerate(self.supplies):
@@ -148,9 +149,9 @@ class TbDispatcher(wiring.Component):
                          supply.exhausted.eq(walker.exhausted), supply.places.eq(walker.places),
                          supply.done.eq(done)]
             m.d.sync += [
-                supply.grant.valid.eq(policy.choice[i]), supply.grant.none.eq(~walker.valid),
-                supply.grant.launch_id.eq(walker.next.launch_id),
-                *(supply.grant.place[name].eq(walker.next[f"ctaid_{name}"]) for name in "xyz")]
+                supply.grant.valid.eq(policy.choice[i]), supply.grant.none.eq(~fresh.next_valid),
+                supply.grant.launch_id.eq(fresh.next.launch_id),
+                *(supply.grant.place[name].eq(fresh.next[f"ctaid_{name}"]) for name in "xyz")]
         for k in range(g.kernel_slots):
             starting = Cat(vector[k] for vector in self.starts)
             m.d.comb += [walker.start[k].eq(starting.any()), *(

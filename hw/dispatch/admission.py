@@ -8,6 +8,7 @@ from amaranth.lib.wiring import In, Out
 from amaranth.utils import exact_log2
 
 from ..arch.geometry import REGISTER_BANKS, Geometry
+from ..interfaces.dispatch_ports import GridPort
 from ..interfaces.gpu_ports import tb_claim, tb_grant
 from ..interfaces.payloads import (
     below,
@@ -16,6 +17,7 @@ from ..interfaces.payloads import (
     physical,
     unusable_entries,
 )
+from ..interfaces.port import Port
 from ..interfaces.preemption import admission, admitted, adoption, entry_event
 from ..interfaces.staying import staying_report
 from ..lib.bits import encode, lowest
@@ -23,7 +25,7 @@ from .allocator import AllocationTable, allocation
 from .cheapest_fit import CheapestFit
 from .entry_allocator import EntryAllocator
 from .footprint import footprint
-from .tb_table import new_tb
+from .tb_table import RoomPort
 from .warp_slots import WarpSlots
 
 __all__ = ["Admission", "fresh_tb"]
@@ -57,13 +59,13 @@ class Admission(wiring.Component):
     eligible : Signal(kernel_slots), in
         Vector: kernels of which fresh TBs may be launched. An attempt ends when its kernel no
         longer is.
-    request : Signal(kernel_slots), out; next_valid, next : in; advance : struct, out
+    grid : GridPort, out
         The grid walker, or the TB supply of one of several SMs.
     claim : tb_claim, out; grant : tb_grant, in
         Of one of several SMs: a fresh TB has room, and which it is.
     admit : stream, in; admitted : struct, out
         Restored TBs; `admitted` answers once the row is in the TB table, or that there is none.
-    occupied, warps_taken, warp_count : in; insert : new_tb, out
+    room : RoomPort, in
         The TB table.
     remove : Signal(tb_slots), in
         Vector: the TB leaves the SM; its registers and shared memory become free.
@@ -96,18 +98,12 @@ class Admission(wiring.Component):
     kernels: data.View
     footprints: data.View
     eligible: Signal
-    request: Signal
-    next_valid: Signal
-    next: data.View
-    advance: data.View
+    grid: Port
     claim: data.View
     grant: data.View
     admit: stream.Interface
     admitted: data.View
-    occupied: Signal
-    warps_taken: Signal
-    warp_count: Signal
-    insert: data.View
+    room: Port
     remove: Signal
     ended: data.View
     start: Signal
@@ -131,17 +127,11 @@ class Admission(wiring.Component):
             "kernels": In(data.ArrayLayout(kernel_info(g), g.kernel_slots)),
             "footprints": In(data.ArrayLayout(footprint(g), g.kernel_slots)),
             "eligible": In(g.kernel_slots),
-            "request": Out(g.kernel_slots),
-            "next_valid": In(1),
-            "next": In(admission(g)),
-            "advance": Out(data.StructLayout({"valid": 1, "kernel": kernel})),
+            "grid": Out(GridPort(g)),
             **({"claim": Out(tb_claim(g)), "grant": In(tb_grant())} if g.has_uncore else {}),
             "admit": In(stream.Signature(admission(g))),
             "admitted": Out(admitted(g)),
-            "occupied": In(g.tb_slots),
-            "warps_taken": In(g.warps),
-            "warp_count": In(range(g.warps + 1)),
-            "insert": Out(new_tb(g)),
+            "room": In(RoomPort(g)),
             "remove": In(g.tb_slots),
             "ended": In(entry_event(g)),
             "start": In(g.kernel_slots), "adopted": In(adoption(g)),
@@ -182,12 +172,12 @@ class Admission(wiring.Component):
             found_out, fits = self._evict(m, needs, look, looking, leaving, *tables)
             with m.If(leaving | enter):
                 m.d.sync += self.hopeless.eq(0)
-        room = (~self.occupied).any() & (g.warps - self.warp_count >= needs.warps)
+        room = (~self.room.occupied).any() & (g.warps - self.room.warp_count >= needs.warps)
         cancelled = ~restored & ~self.eligible.bit_select(current.kernel, 1)
 
         blocked = self.blocked if g.watches else Signal(g.kernel_slots, name="blocked")
         freed = Signal()
-        m.d.comb += [self.request.eq(self.eligible & ~blocked),
+        m.d.comb += [self.grid.request.eq(self.eligible & ~blocked),
                      self.launching.valid.eq(1), self.launching.kernel.eq(current.kernel)]
         with m.If(leaving):
             m.d.sync += [blocked.eq(0), freed.eq(1)]
@@ -197,10 +187,10 @@ class Admission(wiring.Component):
         with m.FSM():
             with m.State("IDLE"):
                 m.d.comb += [self.admit.ready.eq(1), self.launching.valid.eq(0)]
-                m.d.sync += [restored.eq(self.admit.valid), current.eq(self.next)]
+                m.d.sync += [restored.eq(self.admit.valid), current.eq(self.grid.next)]
                 with m.If(self.admit.valid):
                     m.d.sync += current.eq(self.admit.payload)
-                with m.If(self.admit.valid | self.next_valid):
+                with m.If(self.admit.valid | self.grid.next_valid):
                     m.next = "CHECK"
             with m.State("CHECK"):
                 if g.in_place:
@@ -231,7 +221,7 @@ class Admission(wiring.Component):
                 with m.State("LOOK"):
                     m.d.comb += looking.eq(1)
                     with m.If(found_out):
-                        m.d.sync += vain.eq(~fits & ~self.occupied.any())
+                        m.d.sync += vain.eq(~fits & ~self.room.occupied.any())
                         m.next = "FULL"
             with m.State("FULL"):
                 m.next = "IDLE"
@@ -249,7 +239,7 @@ class Admission(wiring.Component):
                 if g.has_uncore:
                     self._claim(m, restored, current, enter)
                 else:
-                    m.d.comb += [enter.eq(1), self.advance.valid.eq(~restored)]
+                    m.d.comb += [enter.eq(1), self.grid.advance.valid.eq(~restored)]
                     with m.If(restored):
                         m.next = "ANSWER"
                     with m.Else():
@@ -270,7 +260,7 @@ class Admission(wiring.Component):
         """Enter a restored TB, or the fresh one that is granted, if one is."""
         granted = self.grant.valid & ~self.grant.none
         m.d.comb += [self.claim.valid.eq(~restored), self.claim.kernel.eq(current.kernel),
-                     enter.eq(restored | granted), self.advance.valid.eq(~restored & granted)]
+                     enter.eq(restored | granted), self.grid.advance.valid.eq(~restored & granted)]
         with m.If(restored):
             m.next = "ANSWER"
         with m.Elif(self.grant.valid):
@@ -310,7 +300,7 @@ class Admission(wiring.Component):
         m.submodules.entries = entries = EntryAllocator(g)
         tb = Signal(below(g.tb_slots))
         with m.If(attempt):
-            m.d.sync += tb.eq(encode(lowest(~self.occupied)))
+            m.d.sync += tb.eq(encode(lowest(~self.room.occupied)))
         for table, size, has, move in (
                 (registers, needs.rows, has_registers, self.staying.move_registers),
                 (shared, needs.lines, has_lines, self.staying.move_lines)):
@@ -342,9 +332,9 @@ class Admission(wiring.Component):
         base = Mux(has_registers, current.base,
                    Cat(Const(0, exact_log2(REGISTER_BANKS)), registers.start))
         first_line = Mux(has_lines, current.first_line, shared.start)
-        row, insert = self.insert.row, self.insert
+        row, insert = self.room.insert.row, self.room.insert
         m.d.comb += [
-            warps.taken.eq(self.warps_taken),
+            warps.taken.eq(self.room.warps_taken),
             warps.pick.valid.eq(attempt), warps.pick.count.eq(needs.warps),
             found.eq(registers.done & shared.done & warps.done & entries.done & entries.found),
             failed.eq(registers.done & ~registers.fits | shared.done & ~shared.fits),
@@ -358,7 +348,7 @@ class Admission(wiring.Component):
             row.entry.eq(entries.entry),
             self.clear_lines.valid.eq(enter & (needs.lines != 0) & ~has_lines),
             self.clear_lines.first.eq(shared.start),
-            self.clear_lines.count.eq(needs.lines), self.advance.kernel.eq(current.kernel),
+            self.clear_lines.count.eq(needs.lines), self.grid.advance.kernel.eq(current.kernel),
 
             self.admitted.tb.eq(tb), self.admitted.base.eq(base),
             self.admitted.first_line.eq(first_line), self.admitted.slots.eq(warps.slots),

@@ -13,7 +13,9 @@ from amaranth.utils import ceil_log2
 
 from ..arch.faults import Fault
 from ..arch.geometry import ADDRESS_BITS, PC_BITS, Geometry
+from ..interfaces.dispatch_ports import FaultEventPort
 from ..interfaces.payloads import FAULT_SOURCES, below, fault_report, fault_reports
+from ..interfaces.port import Port
 from ..interfaces.preemption import resident_tb
 from ..lib.bits import lowest, select
 
@@ -43,10 +45,8 @@ class FaultUnit(wiring.Component):
         The TB table; `remove` ends the kill of a TB.
     init : struct, in
         Warp `block_warp` of a TB takes slot `warp`.
-    pending, clear : Signal, in
-        A record is waiting in the event register; software clears it in this cycle.
-    event : Signal, out
-        A fault ended a TB.
+    event : FaultEventPort, out
+        The bit of the event register that says that a record is waiting.
     record : fault_record, out
         The first fault while no record was pending; two cycles after its report.
     count : Signal(32), out
@@ -74,9 +74,7 @@ class FaultUnit(wiring.Component):
     resident: data.View
     remove: Signal
     init: data.View
-    pending: Signal
-    clear: Signal
-    event: Signal
+    event: Port
     record: data.View
     count: Signal
     start: Signal
@@ -95,9 +93,7 @@ class FaultUnit(wiring.Component):
             "remove": In(g.tb_slots),
             "init": In(data.StructLayout({"valid": 1, "warp": below(g.warps),
                                           "block_warp": below(g.max_block_warps)})),
-            "pending": In(1),
-            "clear": In(1),
-            "event": Out(1),
+            "event": Out(FaultEventPort()),
             "record": Out(fault_record(g)),
             "count": Out(32),
             "start": In(g.kernel_slots),
@@ -112,7 +108,7 @@ class FaultUnit(wiring.Component):
         rows = [self.resident[t] for t in range(g.tb_slots)]
         killed = self.killed
         struck = Signal(g.tb_slots)
-        condemned = Signal(g.tb_slots)  # killed with their kernel in this cycle
+        condemned = Signal(g.tb_slots)  # TBs killed with their kernel in this cycle
         reports = [Signal(fault_report(g), name=f"{source}_fault") for source in FAULT_SOURCES]
         hits = [Signal(g.tb_slots, name=f"hit_{source}") for source in FAULT_SOURCES]
         for report, hit, source in zip(reports, hits, FAULT_SOURCES, strict=True):
@@ -122,7 +118,7 @@ class FaultUnit(wiring.Component):
                                        for row in rows) & ~killed)
         m.d.comb += struck.eq(functools.reduce(operator.or_, hits))
         added = sum((struck[t] for t in range(g.tb_slots)), Const(0))
-        m.d.comb += [self.event.eq(struck.any()),
+        m.d.comb += [self.event.set.eq(struck.any()),
                      self.kill.eq(select(killed, [row.warps for row in rows]))]
         m.d.comb += condemned.eq(Cat(
             row.valid & row.started & self.kill_kernels.bit_select(row.kernel, 1)
@@ -132,11 +128,11 @@ class FaultUnit(wiring.Component):
         with m.If(struck.any()):
             m.d.sync += self.count.eq(self.count + added)
         for k in range(g.kernel_slots):
-            theirs = sum((struck[t] & (rows[t].kernel == k) for t in range(g.tb_slots)), Const(0))
+            more = sum((struck[t] & (rows[t].kernel == k) for t in range(g.tb_slots)), Const(0))
             with m.If(self.start[k]):
                 m.d.sync += self.faults[k].eq(0)
             with m.Elif(struck.any()):
-                m.d.sync += self.faults[k].eq(self.faults[k] + theirs)
+                m.d.sync += self.faults[k].eq(self.faults[k] + more)
 
         first = Signal(len(FAULT_SOURCES))
         m.d.comb += first.eq(lowest(Cat(hit.any() for hit in hits)))
@@ -160,7 +156,7 @@ class FaultUnit(wiring.Component):
             report.eq(select(first, reports)),
             tb.eq(select(first, hits)), load.addr.eq(report.warp),
         ]
-        with m.If(self.event & (~self.pending | self.clear)):
+        with m.If(self.event.set & (~self.event.pending | self.event.clear)):
             m.d.sync += [
                 *(record[name].eq(report[name]) for name in ("kind", "pc", "address")),
                 record.warp.eq(load.data),

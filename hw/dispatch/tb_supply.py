@@ -7,10 +7,10 @@ from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
 from ..arch.geometry import Geometry
+from ..interfaces.dispatch_ports import GridPort
 from ..interfaces.gpu_ports import TbSupplyPort
-from ..interfaces.payloads import below
 from ..interfaces.port import Port
-from ..interfaces.preemption import admission, adoption, tb_place
+from ..interfaces.preemption import adoption, tb_place
 from ..lib.bits import encode, one_hot
 from ..lib.vectors import LeastRecent
 
@@ -30,12 +30,8 @@ class TbSupply(wiring.Component):
         Vector: these kernels begin again.
     adopted : preemption.adoption, in
         A kernel is taken over from memory.
-    request : Signal(kernel_slots), in
-        Vector: kernels that a TB may be launched of.
-    valid : Signal, out; next : admission, out
-        One of them that has TBs left; of `next` only the kernel.
-    advance : struct, in
-        A TB of `kernel` has been launched; visible one cycle later.
+    fresh : GridPort, in
+        The next TBs.
     launched : array, out
         TBs that the SM has launched since `start`.
     exhausted : Signal(kernel_slots), out
@@ -46,10 +42,7 @@ class TbSupply(wiring.Component):
     port: Port
     start: Signal
     adopted: data.View
-    request: Signal
-    valid: Signal
-    next: data.View
-    advance: data.View
+    fresh: Port
     launched: data.View
     exhausted: Signal
     places: data.View
@@ -58,8 +51,7 @@ class TbSupply(wiring.Component):
         self.geometry = g
         super().__init__({
             "port": Out(TbSupplyPort(g)), "start": In(g.kernel_slots), "adopted": In(adoption(g)),
-            "request": In(g.kernel_slots), "valid": Out(1), "next": Out(admission(g)),
-            "advance": In(data.StructLayout({"valid": 1, "kernel": below(g.kernel_slots)})),
+            "fresh": In(GridPort(g)),
             "launched": Out(data.ArrayLayout(32, g.kernel_slots)),
             "exhausted": Out(g.kernel_slots),
             "places": Out(data.ArrayLayout(tb_place(), g.kernel_slots)),
@@ -67,12 +59,13 @@ class TbSupply(wiring.Component):
 
     def elaborate(self, platform: Any):
         m = Module()
-        slots = self.geometry.kernel_slots
+        slots, fresh = self.geometry.kernel_slots, self.fresh
         m.submodules.turns = turns = LeastRecent(slots, told=True)
         m.d.comb += [
-            turns.requests.eq(self.request & self.port.offered), self.valid.eq(turns.grant.any()),
-            turns.served.eq(Mux(self.advance.valid, one_hot(self.advance.kernel, slots), 0)),
-            self.next.kernel.eq(encode(turns.grant)), self.exhausted.eq(self.port.exhausted),
+            turns.requests.eq(fresh.request & self.port.offered),
+            fresh.next_valid.eq(turns.grant.any()),
+            turns.served.eq(Mux(fresh.advance.valid, one_hot(fresh.advance.kernel, slots), 0)),
+            fresh.next.kernel.eq(encode(turns.grant)), self.exhausted.eq(self.port.exhausted),
             self.places.eq(self.port.places),
         ]
         for k in range(slots):
@@ -80,6 +73,6 @@ class TbSupply(wiring.Component):
                 m.d.sync += self.launched[k].eq(0)
             with m.Elif(self.adopted.valid & (self.adopted.kernel == k)):
                 m.d.sync += self.launched[k].eq(self.adopted.progress.launched)
-            with m.Elif(self.advance.valid & (self.advance.kernel == k)):
+            with m.Elif(fresh.advance.valid & (fresh.advance.kernel == k)):
                 m.d.sync += self.launched[k].eq(self.launched[k] + 1)
         return m

@@ -1,4 +1,4 @@
-"""The TB table: what is resident."""
+"""The TB table: the resident TBs."""
 
 from typing import Any
 
@@ -9,10 +9,11 @@ from amaranth.utils import exact_log2
 
 from ..arch.geometry import SEGMENT_BYTES, Geometry
 from ..interfaces.payloads import below, tb_event, tb_info
+from ..interfaces.port import Port
 from ..interfaces.preemption import resident_tb
 from ..lib.bits import one_hot, select, spread
 
-__all__ = ["TbTable", "new_tb"]
+__all__ = ["RoomPort", "TbTable", "new_tb"]
 
 
 def new_tb(g: Geometry) -> data.StructLayout:
@@ -22,6 +23,27 @@ def new_tb(g: Geometry) -> data.StructLayout:
                               "warps": range(g.max_block_warps + 1), "shared_bytes": 20})
 
 
+class RoomPort(wiring.Signature):
+    """Free rows and warp slots, and the TB that takes some. Directions are the TB table's.
+
+    Attributes
+    ----------
+    occupied : Signal(tb_slots), out
+        Vector: rows in use.
+    warps_taken : Signal(warps), out
+        Vector: warp slots of resident TBs.
+    warp_count : Signal, out
+        Warps resident.
+    insert : new_tb, in
+        Fills a free row.
+    """
+
+    def __init__(self, g: Geometry):
+        super().__init__({
+            "occupied": Out(g.tb_slots), "warps_taken": Out(g.warps),
+            "warp_count": Out(range(g.warps + 1)), "insert": In(new_tb(g))})
+
+
 class TbTable(wiring.Component):
     """One row for each TB slot, and how many TBs and warps are resident.
 
@@ -29,68 +51,60 @@ class TbTable(wiring.Component):
 
     Attributes
     ----------
-    insert : new_tb, in
-        Fills a free row.
+    room : RoomPort, out
+        What is free; fills a free row.
     start : struct, in
         The TB's warps run: sets `started`.
     remove : Signal(tb_slots), in
         At most one bit: this row becomes free.
     resident, tbs : arrays, out
         The rows, and what the core sees of them; changes are visible one cycle later.
-    occupied : Signal(tb_slots), out; present : Signal(kernel_slots), out
-        Vectors: rows in use, kernels with a TB in the table.
+    present : Signal(kernel_slots), out
+        Vector: kernels with a TB in the table.
     running : array of Signal(context_entries), out
-        Vector a kernel: entries of its started TBs.
-    warps_taken : Signal(warps), out
-        Vector: warp slots of resident TBs.
-    tb_count, warp_count : Signal, out
-        TBs and warps resident.
+        Vector per kernel: entries of its started TBs.
+    tb_count : Signal, out
+        TBs resident.
     """
 
-    insert: data.View
+    room: Port
     start: data.View
     remove: Signal
     resident: data.View
     tbs: data.View
-    occupied: Signal
     present: Signal
     running: data.View
-    warps_taken: Signal
     tb_count: Signal
-    warp_count: Signal
 
     def __init__(self, g: Geometry):
         self.geometry = g
         super().__init__({
-            "insert": In(new_tb(g)),
+            "room": Out(RoomPort(g)),
             "start": In(tb_event(g)),
             "remove": In(g.tb_slots),
             "resident": Out(data.ArrayLayout(resident_tb(g), g.tb_slots)),
             "tbs": Out(data.ArrayLayout(tb_info(g), g.tb_slots)),
-            "occupied": Out(g.tb_slots),
             "present": Out(g.kernel_slots),
             "running": Out(data.ArrayLayout(g.context_entries, g.kernel_slots)),
-            "warps_taken": Out(g.warps),
             "tb_count": Out(range(g.tb_slots + 1)),
-            "warp_count": Out(range(g.warps + 1)),
         })
 
     def elaborate(self, platform: Any):
         m = Module()
-        g = self.geometry
+        g, room, insert = self.geometry, self.room, self.room.insert
         counts = [Signal(range(g.max_block_warps + 1), name=f"warps{t}") for t in range(g.tb_slots)]
         for t in range(g.tb_slots):
             row = self.resident[t]
             self._describe(m, row, self.tbs[t], inserted := Signal(name=f"inserted{t}"))
-            m.d.comb += [inserted.eq(self.insert.valid & (self.insert.tb == t)),
-                         self.occupied[t].eq(row.valid)]
+            m.d.comb += [inserted.eq(insert.valid & (insert.tb == t)),
+                         room.occupied[t].eq(row.valid)]
             with m.If(self.start.valid & (self.start.tb == t)):
                 m.d.sync += row.started.eq(1)
             with m.If(self.remove[t]):
                 m.d.sync += row.valid.eq(0)
             with m.If(inserted):
-                m.d.sync += [row.eq(self.insert.row), row.valid.eq(1), row.started.eq(0),
-                             counts[t].eq(self.insert.warps)]
+                m.d.sync += [row.eq(insert.row), row.valid.eq(1), row.started.eq(0),
+                             counts[t].eq(insert.warps)]
         taken = present = Const(0)
         for t in range(g.tb_slots):
             row = self.resident[t]
@@ -99,15 +113,15 @@ class TbTable(wiring.Component):
         for k in range(g.kernel_slots):
             running = Const(0)
             for row in (self.resident[t] for t in range(g.tb_slots)):
-                mine = row.started & row.valid & (row.kernel == k)
+                runs = row.started & row.valid & (row.kernel == k)
                 running = running | (one_hot(row.entry, g.context_entries)
-                                     & spread(mine, g.context_entries))
+                                     & spread(runs, g.context_entries))
             m.d.comb += self.running[k].eq(running)
-        added = Mux(self.insert.valid, self.insert.warps, 0)
-        m.d.comb += [self.warps_taken.eq(taken), self.present.eq(present)]
+        added = Mux(insert.valid, insert.warps, 0)
+        m.d.comb += [room.warps_taken.eq(taken), self.present.eq(present)]
         m.d.sync += [
-            self.warp_count.eq(self.warp_count + added - select(self.remove, counts)),
-            self.tb_count.eq(self.tb_count + self.insert.valid - self.remove.any()),
+            room.warp_count.eq(room.warp_count + added - select(self.remove, counts)),
+            self.tb_count.eq(self.tb_count + insert.valid - self.remove.any()),
         ]
         return m
 
@@ -120,4 +134,4 @@ class TbTable(wiring.Component):
             tb.local_base.eq(row.local_base),
         ]
         with m.If(inserted):
-            m.d.sync += tb.shared_bytes.eq(self.insert.shared_bytes)
+            m.d.sync += tb.shared_bytes.eq(self.room.insert.shared_bytes)

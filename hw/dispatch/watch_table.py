@@ -10,17 +10,47 @@ from amaranth.lib.wiring import In, Out
 from ..arch.geometry import Geometry
 from ..interfaces.gpu_ports import SEGMENT_BITS, written_event
 from ..interfaces.payloads import below
+from ..interfaces.port import Port
 from ..interfaces.preemption import resident_tb
 from ..interfaces.yielding import notice, watch_event
 from ..lib.bits import lowest, one_hot
 
-__all__ = ["WatchTable"]
+__all__ = ["WatchPort", "WatchTable"]
 
 
 def _row(g: Geometry) -> data.StructLayout:
     """The TB of `entry` of `kernel` is away until `segment` is written."""
     return data.StructLayout({"valid": 1, "kernel": below(g.kernel_slots),
                               "entry": below(g.context_entries), "segment": SEGMENT_BITS})
+
+
+class WatchPort(wiring.Signature):
+    """Watches of the TBs on the SM, and of those that are away. Directions are the table's.
+
+    Attributes
+    ----------
+    set, fired : Signal(tb_slots), out
+        Vectors: TBs that watch something; TBs whose watch has fired, or that have none and have
+        said so themselves.
+    clear : Signal(tb_slots), in
+        Vector: TBs that watch nothing from the next cycle on; wins.
+    leave : In(valid, tb)
+        This TB leaves the SM, and its watch has not fired.
+    full : Signal(1), out
+        No row is free; a TB that leaves is forgotten.
+    away : array of Signal(context_entries), in
+        Vector per kernel: entries of TBs that are away, from the cycle after `leave` on. A row of
+        any other is free.
+    wakes : array of Signal(context_entries), out
+        Vector per kernel: entries whose row fires in this cycle.
+    """
+
+    def __init__(self, g: Geometry):
+        entries = data.ArrayLayout(g.context_entries, g.kernel_slots)
+        super().__init__({
+            "set": Out(g.tb_slots), "fired": Out(g.tb_slots), "clear": In(g.tb_slots),
+            "leave": In(data.StructLayout({"valid": 1, "tb": below(g.tb_slots)})),
+            "full": Out(1), "away": In(entries), "wakes": Out(entries)})
 
 
 class WatchTable(wiring.Component):
@@ -46,20 +76,8 @@ class WatchTable(wiring.Component):
         Vector: of the TBs of these warps the watch has fired.
     written : written_event, in; noticed : notice, in
         What the SMs and the host have written.
-    clear : Signal(tb_slots), in
-        Vector: TBs that watch nothing from the next cycle on; wins.
-    set, fired : Signal(tb_slots), out
-        Vectors: TBs that watch something; those whose watch has fired, or that have none and have
-        said so themselves.
-    leave : In(valid, tb)
-        This TB leaves the SM, and its watch has not fired.
-    full : Signal, out
-        No row is free; a TB that leaves is forgotten.
-    away : array of Signal(context_entries), in
-        Vector a kernel: entries of TBs that are away, from the cycle after `leave` on. A row of any
-        other is free.
-    wakes : array of Signal(context_entries), out
-        Vector a kernel: entries whose row fires in this cycle.
+    tbs : WatchPort, out
+        The watches.
     """
 
     resident: data.View
@@ -67,27 +85,17 @@ class WatchTable(wiring.Component):
     cancel: Signal
     written: data.View
     noticed: data.View
-    clear: Signal
-    set: Signal
-    fired: Signal
-    leave: data.View
-    full: Signal
-    away: data.View
-    wakes: data.View
+    tbs: Port
 
     def __init__(self, g: Geometry):
         self.geometry = g
         self.segments = [Signal(SEGMENT_BITS, name=f"segment_{t}") for t in range(g.tb_slots)]
         self.fired_before = Signal(g.tb_slots)
         self.rows = [Signal(_row(g), name=f"row_{i}") for i in range(g.watches)]
-        entries = data.ArrayLayout(g.context_entries, g.kernel_slots)
         super().__init__({
             "resident": In(data.ArrayLayout(resident_tb(g), g.tb_slots)),
             "watch": In(watch_event(g)), "cancel": In(g.warps), "written": In(written_event()),
-            "noticed": In(notice()), "clear": In(g.tb_slots),
-            "set": Out(g.tb_slots), "fired": Out(g.tb_slots),
-            "leave": In(data.StructLayout({"valid": 1, "tb": below(g.tb_slots)})),
-            "full": Out(1), "away": In(entries), "wakes": Out(entries),
+            "noticed": In(notice()), "tbs": Out(WatchPort(g)),
         })
 
     def elaborate(self, platform: Any):
@@ -103,38 +111,38 @@ class WatchTable(wiring.Component):
                 | noticed.valid & (noticed.first <= segment) & (segment <= noticed.last))
 
     def _residents(self, m: Module):
-        """What TBs on the SM watch."""
-        watch = self.watch
+        """Follow the watches of TBs on the SM."""
+        watch, tbs = self.watch, self.tbs
         segments, fired = self.segments, self.fired_before
-        m.d.comb += self.fired.eq(fired | self.set & Cat(self._hit(s) for s in segments))
+        m.d.comb += tbs.fired.eq(fired | tbs.set & Cat(self._hit(s) for s in segments))
         for t, segment in enumerate(segments):
             warps = self.resident[t].warps
-            mine = watch.valid & warps.bit_select(watch.warp, 1)
-            with m.If(mine & ~self.set[t]):
-                m.d.sync += [self.set[t].eq(1), segment.eq(watch.segment)]
-            other = mine & self.set[t] & (watch.segment != segment)
-            m.d.sync += fired[t].eq(self.fired[t] | other | (self.cancel & warps).any())
-            with m.If(self.clear[t]):
-                m.d.sync += [self.set[t].eq(0), fired[t].eq(0)]
+            watches = watch.valid & warps.bit_select(watch.warp, 1)
+            with m.If(watches & ~tbs.set[t]):
+                m.d.sync += [tbs.set[t].eq(1), segment.eq(watch.segment)]
+            second = watches & tbs.set[t] & (watch.segment != segment)
+            m.d.sync += fired[t].eq(tbs.fired[t] | second | (self.cancel & warps).any())
+            with m.If(tbs.clear[t]):
+                m.d.sync += [tbs.set[t].eq(0), fired[t].eq(0)]
 
     def _rows(self, m: Module):
-        """What TBs watch that are away."""
-        g = self.geometry
-        chosen = Signal(g.watches)  # the row that a TB gets that leaves now
+        """Follow the watches of TBs that are away."""
+        g, tbs = self.geometry, self.tbs
+        chosen = Signal(g.watches)  # the row for a TB that leaves now
         hits = Signal(g.watches)
-        tb = Array(self.resident[t] for t in range(g.tb_slots))[self.leave.tb]
+        tb = Array(self.resident[t] for t in range(g.tb_slots))[tbs.leave.tb]
         free = Cat(~row.valid for row in self.rows)
-        m.d.comb += [self.full.eq(~free.any()), chosen.eq(lowest(free)),
+        m.d.comb += [tbs.full.eq(~free.any()), chosen.eq(lowest(free)),
                      hits.eq(Cat(row.valid & self._hit(row.segment) for row in self.rows))]
         for i, row in enumerate(self.rows):
-            away = self.away[row.kernel].bit_select(row.entry, 1)
+            away = tbs.away[row.kernel].bit_select(row.entry, 1)
             m.d.sync += row.valid.eq(row.valid & ~hits[i] & away)
-            with m.If(self.leave.valid & chosen[i]):
+            with m.If(tbs.leave.valid & chosen[i]):
                 m.d.sync += [row.valid.eq(1), row.kernel.eq(tb.kernel), row.entry.eq(tb.entry),
-                             row.segment.eq(Array(self.segments)[self.leave.tb])]
+                             row.segment.eq(Array(self.segments)[tbs.leave.tb])]
         for k in range(g.kernel_slots):
             wakes = Const(0, g.context_entries)
             for hit, row in zip(hits, self.rows, strict=True):
                 wakes = wakes | Mux(hit & (row.kernel == k),
                                     one_hot(row.entry, g.context_entries), 0)
-            m.d.comb += self.wakes[k].eq(wakes)
+            m.d.comb += tbs.wakes[k].eq(wakes)

@@ -1,5 +1,5 @@
-"""Which thread blocks (TBs) leave the SM because they yield, and which of them are to come back
-(GPUpIO VII, "Hardware yield instruction")."""
+"""The yield unit: decides which thread blocks (TBs) leave the SM because they yield, and which of
+them are to come back (GPUpIO VII, "Hardware yield instruction")."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -10,9 +10,11 @@ from amaranth.lib.wiring import In, Out
 
 from ..arch.geometry import Geometry
 from ..interfaces.payloads import below
+from ..interfaces.port import Port
 from ..interfaces.preemption import resident_tb
-from ..interfaces.yielding import leaving_tb
+from ..interfaces.yielding import LeavePort
 from ..lib.bits import encode, lowest, one_hot, select, spread
+from .watch_table import WatchPort
 
 __all__ = ["YieldUnit"]
 
@@ -22,14 +24,14 @@ class YieldUnit(wiring.Component):
 
     It does, unless its watch has fired, if its kernel runs, or is being resumed, others want its
     place, and memory has not refused to save one of the kernel of late: the engine saves it
-    (`leave`), while its barrier is held. Until the engine begins, each of these may change and the
-    barrier is released. If the save fails it is released too. Once the TB has left it is *away*; it
-    is *ready* to be brought back when its watch fires, also while it was being saved. One that
-    watches nothing, or finds the watch table full, waits for its turn: it is ready when a fresh TB
-    has been launched since, or there is none. Ready TBs of a kernel come back one by one, each at
-    the latest after all others.
+    (`leaves.leave`), while its barrier is held. Until the engine begins, each of these may change
+    and the barrier is released. If the save fails it is released too. Once the TB has left it is
+    *away*; it is *ready* to be brought back when its watch fires, also while it was being saved.
+    One that watches nothing, or finds the watch table full, waits for its turn: it is ready when a
+    fresh TB has been launched since, or there is none. Ready TBs of a kernel come back one by one,
+    each at the latest after all others.
 
-    Of what is away nothing is held but its entry: it is saved as any preempted TB is, so a resume
+    A TB that is away holds nothing but its entry. It is saved as any preempted TB is, so a resume
     of the kernel brings it back as well, ready or not.
 
     Parameters
@@ -41,39 +43,28 @@ class YieldUnit(wiring.Component):
     resident : array of resident_tb, in
         The TB table.
     waits : Signal(tb_slots), in; hold : Signal(tb_slots), out
-        Of the `YieldPort`. Combinational.
-    set, fired : Signal(tb_slots), in; clear : Signal(tb_slots), out
-    full : Signal, in; watch_leaves : Out(valid, tb); wakes : array, in
-        The `WatchTable`.
+        As in the `YieldPort`. Combinational.
+    watches : WatchPort, in
+        The `WatchTable`. Its `away` has the entries of the TBs that are away.
+    leaves : LeavePort, out
+        The command processor, which has the TBs saved and brought back.
     running, resuming : Signal(kernel_slots), in
         Vectors: kernels in state `KernelState.RUNNING`, `KernelState.RESUMING`.
-    keeping : Signal(kernel_slots), in
-        Vector: kernels of which no TB is to leave.
-    wanted : Signal, in
+    forget, start : Signal(kernel_slots), in
+        Vectors: kernels of which no TB is away any more, since they begin anew, are killed, or have
+        been preempted: what is saved of these comes back by a resume. Those that begin anew.
+    room_wanted : Signal, in
         A TB has found no room on the SM since one left it last.
-    fresh, launched : Signal, in
+    fresh_pending, fresh_launched : Signal, in
         There are TBs to be launched; one is launched.
     insert : Signal(tb_slots), in
         Vector: a TB gets this slot.
     remove : Signal(tb_slots), in
         Vector: a TB leaves this slot.
-    back : array of Signal(context_entries), in
-        Vector a kernel: entries of TBs on the SM that have been started.
-    forget, start : Signal(kernel_slots), in
-        Vectors: kernels of which no TB is away any more, since they begin anew, are killed, or have
-        been preempted: what is saved of these comes back by a resume. Those that begin anew.
-    leave : leaving_tb, out; taken : Signal, in
-        A TB is to be saved; the engine begins with that.
-    ended : Signal, in
-        It has been saved, or not.
-    away, ready : array of Signal(context_entries), out
-        Vector a kernel: entries of TBs that are away; that are to be brought back.
-    next : array of Signal(context_entries), out; woken : Signal(kernel_slots), in
-        Vector a kernel: the one of `ready` that goes first, if there is any. Vector: of these
-        kernels it has just been tried.
-    stays : array of Signal(context_entries), out
-        Vector a kernel: entries of TBs that have left since its resume began, which is not to
-        bring them back.
+    started : array of Signal(context_entries), in
+        Vector per kernel: entries of TBs on the SM that have been started.
+    ready : array of Signal(context_entries), out
+        Vector per kernel: entries of TBs that are to be brought back.
     yields : array of Signal(32), out
         TBs of each kernel that have left since its start.
     """
@@ -81,122 +72,104 @@ class YieldUnit(wiring.Component):
     resident: data.View
     waits: Signal
     hold: Signal
-    set: Signal
-    fired: Signal
-    clear: Signal
-    full: Signal
-    watch_leaves: data.View
-    wakes: data.View
+    watches: Port
+    leaves: Port
     running: Signal
     resuming: Signal
-    keeping: Signal
-    wanted: Signal
-    fresh: Signal
-    launched: Signal
-    insert: Signal
-    remove: Signal
-    back: data.View
     forget: Signal
     start: Signal
-    leave: data.View
-    taken: Signal
-    ended: Signal
-    away: data.View
+    room_wanted: Signal
+    fresh_pending: Signal
+    fresh_launched: Signal
+    insert: Signal
+    remove: Signal
+    started: data.View
     ready: data.View
-    next: data.View
-    woken: Signal
-    stays: data.View
     yields: data.View
 
     def __init__(self, g: Geometry):
         self.geometry = g
-        self.going = Signal(g.tb_slots)  # the one that the engine saves
+        self.saving = Signal(g.tb_slots)  # the TB that the engine saves
         self.turns = [Signal(g.context_entries, name=f"turn_{k}")  # TBs that wait for their turn
                       for k in range(g.kernel_slots)]
         entries = data.ArrayLayout(g.context_entries, g.kernel_slots)
         super().__init__({
             "resident": In(data.ArrayLayout(resident_tb(g), g.tb_slots)),
-            "waits": In(g.tb_slots), "hold": Out(g.tb_slots), "set": In(g.tb_slots),
-            "fired": In(g.tb_slots), "clear": Out(g.tb_slots), "full": In(1),
-            "watch_leaves": Out(data.StructLayout({"valid": 1, "tb": below(g.tb_slots)})),
-            "wakes": In(entries), **dict.fromkeys(("running", "resuming", "keeping"),
-                                                  In(g.kernel_slots)),
-            "wanted": In(1), "stays": Out(entries),
-            "fresh": In(1), "launched": In(1),
-            "insert": In(g.tb_slots), "remove": In(g.tb_slots), "back": In(entries),
-            "forget": In(g.kernel_slots),
-            "start": In(g.kernel_slots), "leave": Out(leaving_tb(g)), "taken": In(1),
-            "ended": In(1), "away": Out(entries), "ready": Out(entries), "next": Out(entries),
-            "woken": In(g.kernel_slots),
-            "yields": Out(data.ArrayLayout(32, g.kernel_slots)),
+            "waits": In(g.tb_slots), "hold": Out(g.tb_slots),
+            "watches": In(WatchPort(g)), "leaves": Out(LeavePort(g)),
+            **dict.fromkeys(("running", "resuming", "forget", "start"), In(g.kernel_slots)),
+            **dict.fromkeys(("room_wanted", "fresh_pending", "fresh_launched"), In(1)),
+            "insert": In(g.tb_slots), "remove": In(g.tb_slots), "started": In(entries),
+            "ready": Out(entries), "yields": Out(data.ArrayLayout(32, g.kernel_slots)),
         })
 
     def elaborate(self, platform: Any):
         m = Module()
-        g = self.geometry
+        g, watches, leaves, saving = self.geometry, self.watches, self.leaves, self.saving
         rows = [self.resident[t] for t in range(g.tb_slots)]
-        willing = Signal(g.tb_slots)  # may leave
-        chosen = Signal(g.tb_slots)  # the one to be taken
-        going = self.going
-        refused = Signal(g.tb_slots)  # could not be saved
-        gone = Signal(g.tb_slots)  # leaves the SM
+        willing = Signal(g.tb_slots)  # TBs that may leave
+        chosen = Signal(g.tb_slots)  # the one of them that leaves
+        refused = Signal(g.tb_slots)  # TBs that could not be saved
+        departed = Signal(g.tb_slots)  # the saved TB leaves the SM
         released = Signal(g.tb_slots)
         m.d.comb += [
-            willing.eq(self.waits & ~self.fired & ~refused & spread(self.wanted, g.tb_slots)
-                       & Cat(((self.running | self.resuming) & ~self.keeping)
+            willing.eq(self.waits & ~watches.fired & ~refused & spread(self.room_wanted, g.tb_slots)
+                       & Cat(((self.running | self.resuming) & ~leaves.leave_pausing)
                              .bit_select(row.kernel, 1) for row in rows)),
-            self.hold.eq(willing | going), released.eq(self.waits & ~self.hold),
-            self.clear.eq(released | self.insert), chosen.eq(lowest(willing)),
-            gone.eq(self.remove & going),
-            self.leave.valid.eq(willing.any() & ~going.any()),
-            self.leave.kernel.eq(select(chosen, [row.kernel for row in rows])),
-            self.leave.entry.eq(select(chosen, [row.entry for row in rows])),
-            self.watch_leaves.valid.eq((gone & self.set & ~self.fired).any()),
-            self.watch_leaves.tb.eq(encode(gone)),
+            self.hold.eq(willing | saving), released.eq(self.waits & ~self.hold),
+            watches.clear.eq(released | self.insert), chosen.eq(lowest(willing)),
+            departed.eq(self.remove & saving),
+            leaves.leave.valid.eq(willing.any() & ~saving.any()),
+            leaves.leave.kernel.eq(select(chosen, [row.kernel for row in rows])),
+            leaves.leave.entry.eq(select(chosen, [row.entry for row in rows])),
+            watches.leave.valid.eq((departed & watches.set & ~watches.fired).any()),
+            watches.leave.tb.eq(encode(departed)),
         ]
-        with m.If(self.taken):
-            m.d.sync += going.eq(chosen)
-        with m.Elif(gone.any() | self.ended):
-            m.d.sync += going.eq(0)
-        m.d.sync += refused.eq((refused | spread(self.ended, g.tb_slots) & going & ~gone)
-                               & ~self.clear)
-        self._away(m, rows, gone)
+        with m.If(leaves.leave_taken):
+            m.d.sync += saving.eq(chosen)
+        with m.Elif(departed.any() | leaves.leave_ended):
+            m.d.sync += saving.eq(0)
+        m.d.sync += refused.eq((refused | spread(leaves.leave_ended, g.tb_slots)
+                                & saving & ~departed) & ~watches.clear)
+        self._away(m, rows, departed)
         return m
 
-    def _away(self, m: Module, rows: Sequence[data.View], gone: Value):
-        """Who is away, and when they come back."""
-        g = self.geometry
+    def _away(self, m: Module, rows: Sequence[data.View], departed: Value):
+        """Follow the TBs that are away until they come back."""
+        g, away, next_entries = self.geometry, self.watches.away, self.leaves.wake_entries
         leaves = Signal()
         kernel = Signal(below(g.kernel_slots))
         entry = Signal(g.context_entries)
         fired = Signal()
         watched = Signal()  # it has a row of the table
         m.d.comb += [
-            leaves.eq(gone.any()), kernel.eq(select(gone, [row.kernel for row in rows])),
-            entry.eq(select(gone, [one_hot(row.entry, g.context_entries) for row in rows])),
-            fired.eq((gone & self.fired).any()),
-            watched.eq(self.watch_leaves.valid & ~self.full),
+            leaves.eq(departed.any()), kernel.eq(select(departed, [row.kernel for row in rows])),
+            entry.eq(select(departed, [one_hot(row.entry, g.context_entries) for row in rows])),
+            fired.eq((departed & self.watches.fired).any()),
+            watched.eq(self.watches.leave.valid & ~self.watches.full),
         ]
         for k in range(g.kernel_slots):
             turn = self.turns[k]
+            forget = spread(self.forget[k], g.context_entries)
             new = Mux(leaves & (kernel == k), entry, 0)
-            come = Mux(self.launched | ~self.fresh, turn, Const(0))
-            stay = ~(self.back[k] | spread(self.forget[k], g.context_entries))
+            # Whatever watches nothing has its turn when a fresh TB has had its own.
+            come = Mux(self.fresh_launched | ~self.fresh_pending, turn, Const(0))
+            stay = ~(self.started[k] | forget)
             m.d.sync += [
-                self.away[k].eq((self.away[k] & stay | new)
-                                & ~spread(self.forget[k], g.context_entries)),
-                self.ready[k].eq((self.ready[k] | self.wakes[k] | come) & self.away[k] & stay
+                away[k].eq((away[k] & stay | new) & ~forget),
+                self.ready[k].eq((self.ready[k] | self.watches.wakes[k] | come) & away[k] & stay
                                  | Mux(fired, new, 0)),
                 turn.eq(turn & ~come & stay | Mux(fired | watched, 0, new)),
-                self.stays[k].eq((self.stays[k] & ~self.back[k] | new)
-                                 & spread(self.resuming[k], g.context_entries)),
+                self.leaves.resume_excluded[k].eq(
+                    (self.leaves.resume_excluded[k] & ~self.started[k] | new)
+                    & spread(self.resuming[k], g.context_entries)),
                 self.yields[k].eq(self.yields[k] + (leaves & (kernel == k))),
             ]
-            tried = Signal(g.context_entries, name=f"tried_{k}")  # up to the last that was
-            later = self.ready[k] & ~tried
-            m.d.comb += self.next[k].eq(Mux(later.any(), lowest(later), lowest(self.ready[k])))
-            with m.If(self.woken[k]):
-                m.d.sync += tried.eq(self.next[k] | (self.next[k] - 1)[:g.context_entries])
+            before = Signal(g.context_entries, name=f"before_{k}")  # up to the last that came back
+            later = self.ready[k] & ~before
+            m.d.comb += next_entries[k].eq(Mux(later.any(), lowest(later), lowest(self.ready[k])))
+            with m.If(self.leaves.wake_taken[k]):
+                m.d.sync += before.eq(next_entries[k] | (next_entries[k] - 1)[:g.context_entries])
             with m.If(self.forget[k]):
                 m.d.sync += [turn.eq(0), self.ready[k].eq(0)]
             with m.If(self.start[k]):

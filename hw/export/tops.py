@@ -177,10 +177,10 @@ class AxiRegisters(_Top):
 
     def __init__(self, g: Geometry):
         super().__init__(g, RegisterBlock(g), {"s_axi": In(AxiLitePort()), "interrupt": Out(1)},
-                         HOST)
+                         ("host",))
 
     def _connect(self, m: Module, inner: Any) -> None:
-        self._host(m, inner)
+        self._host(m, inner.host)
 
 
 class AxiControlUnit(_Top):

@@ -8,7 +8,7 @@ from ..arch.geometry import Geometry
 from .gpu_ports import SEGMENT_BITS
 from .payloads import below
 
-__all__ = ["YieldPort", "watch_event", "notice", "leaving_tb"]
+__all__ = ["LeavePort", "YieldPort", "watch_event", "notice", "leaving_tb"]
 
 
 def watch_event(g: Geometry) -> data.StructLayout:
@@ -44,3 +44,36 @@ class YieldPort(wiring.Signature):
     def __init__(self, g: Geometry):
         super().__init__({"waits": Out(g.tb_slots), "hold": In(g.tb_slots),
                           "cancel": Out(g.warps)})
+
+
+class LeavePort(wiring.Signature):
+    """TBs that leave the SM by themselves, and come back. Directions are the `YieldUnit`'s.
+
+    Attributes
+    ----------
+    leave : leaving_tb, out
+        A TB is to be saved.
+    leave_taken : Signal(1), in
+        The engine begins to save it in this cycle.
+    leave_ended : Signal(1), in
+        That TB has been saved, or its save has failed; or those that came back have done so.
+    leave_pausing : Signal(kernel_slots), in
+        Vector: memory has refused to save a TB of these kernels, so none is to leave.
+    wake_entries : array of Signal(context_entries), out
+        Vector per kernel: the entry of the TB that comes back next, if one is ready.
+    wake_taken : Signal(kernel_slots), in
+        Vector: the engine begins to bring back the TB of this kernel.
+    wake_lacks_room : Signal(1), in
+        TBs that are to come back have found no room since a TB left the SM.
+    resume_excluded : array of Signal(context_entries), out
+        Vector per kernel: entries of TBs that have left since the resume of their kernel began.
+        That resume does not bring them back.
+    """
+
+    def __init__(self, g: Geometry):
+        slots = g.kernel_slots
+        entries = data.ArrayLayout(g.context_entries, slots)
+        super().__init__({
+            "leave": Out(leaving_tb(g)), "leave_taken": In(1), "leave_ended": In(1),
+            "leave_pausing": In(slots), "wake_entries": Out(entries), "wake_taken": In(slots),
+            "wake_lacks_room": In(1), "resume_excluded": Out(entries)})

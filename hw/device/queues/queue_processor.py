@@ -29,7 +29,7 @@ from ...arch.packets import (
     VendorFormat,
 )
 from ...arch.registers import register_map
-from ...control.register_block import register_layout
+from ...control.register_ports import register_layout
 from ...interfaces.gpu_ports import SEGMENT_BITS, OrderPort
 from ...interfaces.payloads import below
 from ...interfaces.port import Port

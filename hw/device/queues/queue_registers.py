@@ -9,7 +9,7 @@ from amaranth.lib.wiring import In, Out
 from ...arch.geometry import ADDRESS_BITS, Geometry
 from ...arch.packets import QueueError, QueueState
 from ...arch.registers import DEVICE_ADDRESS_BITS, device_register_map, register_map
-from ...control.register_block import register_layout
+from ...control.register_ports import register_layout
 from .in_flight import flight
 
 __all__ = ["QueueRegisters", "queue_policy", "queue_setup", "queue_status"]

@@ -12,7 +12,8 @@ from amaranth.lib.wiring import In, Out
 from caesura.hw.arch.geometry import preset
 from caesura.hw.arch.registers import register_map
 from caesura.hw.control.axi_lite import AxiLiteHost, AxiLitePort, Response
-from caesura.hw.control.register_block import KERNEL_BASE, KERNEL_STRIDE, RegisterBlock, value_layout
+from caesura.hw.control.register_block import RegisterBlock, value_layout
+from caesura.hw.control.register_ports import KERNEL_BASE, KERNEL_STRIDE
 from support.hw.simulation import component
 from support.hw.stream_bench import simulate
 from support.selection import quick
@@ -40,14 +41,13 @@ class Registers(wiring.Component):
         m.submodules.table = table = Memory(shape=32, depth=8 * KERNEL_STRIDE // 4, init=[])
         store, load = table.write_port(), table.read_port()
         wiring.connect(m, wiring.flipped(self.axi), bridge.axi)
+        wiring.connect(m, bridge.host, block.host)
         m.d.comb += [
-            block.address.eq(bridge.host.address), block.write.eq(bridge.host.write),
-            block.write_data.eq(bridge.host.write_data), bridge.host.read_data.eq(block.read_data),
-            bridge.host.interrupt.eq(block.interrupt), self.interrupt.eq(bridge.interrupt),
-            store.addr.eq(block.table_write.kernel * (KERNEL_STRIDE // 4) + block.table_write.word),
-            store.data.eq(block.table_write.data), store.en.eq(block.table_write.valid),
-            load.addr.eq(block.table_select.kernel * (KERNEL_STRIDE // 4) + block.table_select.word),
-            block.table_data.eq(load.data),
+            self.interrupt.eq(bridge.interrupt),
+            store.addr.eq(block.table.write.kernel * (KERNEL_STRIDE // 4) + block.table.write.word),
+            store.data.eq(block.table.write.data), store.en.eq(block.table.write.valid),
+            load.addr.eq(block.table.select.kernel * (KERNEL_STRIDE // 4) + block.table.select.word),
+            block.table.read_data.eq(load.data),
         ]
         return m
 
@@ -130,9 +130,9 @@ def test_every_field_is_where_the_map_says(path):
                     assert await master.write(register.address, 0xFFFF_FFFF) is Response.OKAY
                     assert await master.read(register.address) == word, field.name
                 elif register.clear_on_one:
-                    ctx.set(dut.block.event_set[field.name], value)
+                    ctx.set(dut.block.events.set[field.name], value)
                     await ctx.tick()
-                    ctx.set(dut.block.event_set[field.name], 0)
+                    ctx.set(dut.block.events.set[field.name], 0)
                     assert await master.read(register.address) == word and ctx.get(dut.interrupt) == bool(value)
                     assert await master.write(register.address, word) is Response.OKAY
                     assert await master.read(register.address) == 0 and not ctx.get(dut.interrupt)
@@ -157,7 +157,7 @@ def test_each_field_of_a_command_is_given():
             assert await master.write(register.address, register.pack(**{field.name: value})) is Response.OKAY
 
     async def commands(dut, ctx):
-        async for _, _, command in ctx.tick().sample(dut.block.command):
+        async for _, _, command in ctx.tick().sample(dut.block.commands.command):
             if command.valid:
                 seen.append({name: int(getattr(command, name)) for name in register.fields})
 
@@ -177,7 +177,7 @@ def test_a_command_is_given_once_by_a_whole_write():
         assert await master.read(register.address) == 0
 
     async def commands(dut, ctx):
-        async for _, _, command in ctx.tick().sample(dut.block.command):
+        async for _, _, command in ctx.tick().sample(dut.block.commands.command):
             if command.valid:
                 seen.append((command.op, command.kernel, command.gang))
 

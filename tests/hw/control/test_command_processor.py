@@ -136,17 +136,23 @@ class World:
                            "left": self.often("left"), "saved": rng.getrandbits(1), "at_once": rng.getrandbits(1)}}
 
 
+PORTS = {"registers": ("command", "patience", "grace", "spared"),
+         "engine": ("saved", "in_memory", "flushing", "result"), "dispatch": ("done", "present", "launching")}
+"""Inputs that are members of a port with their name."""
+
+
 def inputs(g, now):
     """Return the inputs of a cycle by the names of `lockstep`."""
-    names = ("command", "patience", "grace", "spared", "done", "present", "saved", "in_memory", "launching", "room",
-             "outstanding", "flushing", "result")
-    given = {name: now[name] for name in names} | {"engine.ready": now["ready"]}
-    given |= {f"running.{k}": running for k, running in enumerate(now["running"])}
+    given = {f"{port}.{name}": now[name] for port, names in PORTS.items() for name in names}
+    given |= {"engine.command.ready": now["ready"], "dispatch.room_freed": now["room"],
+              "dispatch.accesses_outstanding": now["outstanding"]}
+    given |= {f"dispatch.running.{k}": running for k, running in enumerate(now["running"])}
     given |= {f"kernels.{k}.{name}": size for k, kernel in enumerate(now["kernels"]) for name, size in kernel.items()}
     if g.in_place:
-        given |= {"newcomer.kernel": now["newcomer"], "newcomer.tbs": now["newcomer_tbs"], "evict": now["evict"],
-                  "hopeless": now["hopeless"], "staying.evictable": now["evictable"],
-                  **{f"staying.rows.{t}.what.kernel": owner for t, owner in enumerate(now["owners"])}}
+        given |= {"registers.newcomer.kernel": now["newcomer"], "registers.newcomer.tbs": now["newcomer_tbs"],
+                  "dispatch.evict": now["evict"], "dispatch.hopeless": now["hopeless"],
+                  "engine.staying.evictable": now["evictable"],
+                  **{f"engine.staying.rows.{t}.what.kernel": owner for t, owner in enumerate(now["owners"])}}
     return given
 
 
@@ -172,15 +178,15 @@ def test_every_output_in_every_cycle(name, cycles):
 def test_each_command_in_each_state(op, state):
     async def scenario(ctx, dut, driver):
         await driver.bring(1, state)
-        ctx.set(dut.present, 0b010)  # TBs of it run, so that a preempt has something to save
-        ctx.set(dut.in_memory, 0b010 if op is Command.RELEASE else 0)
+        ctx.set(dut.dispatch.present, 0b010)  # TBs of it run, so that a preempt has something to save
+        ctx.set(dut.engine.in_memory, 0b010 if op is Command.RELEASE else 0)
         error = ANSWERS[op][state]
         await driver.command(op, 1, error)
-        assert ctx.get(dut.error) == error
+        assert ctx.get(dut.status.error) == error
         assert driver.state(1) == (state if error else AFTER.get(op, state))
         assert driver.state(0) == driver.state(2) == IDLE
         await ctx.tick().repeat(3)
-        assert ctx.get(dut.error) == error, "it stays until the next command"
+        assert ctx.get(dut.status.error) == error, "it stays until the next command"
 
     drive(scenario)
 
@@ -238,20 +244,20 @@ def test_after_a_checkpoint_a_kernel_runs_on_unless_tbs_of_it_were_saved_before(
     async def scenario(ctx, dut, driver):
         await driver.bring(1, RUNNING)
         if saved:  # a part of it, before
-            ctx.set(dut.spared, 0b10)
+            ctx.set(dut.registers.spared, 0b10)
             await driver.command(Command.PREEMPT, 1)
             await driver.takes(1, 0, checkpoint=0)
-            ctx.set(dut.saved, 0b010)
+            ctx.set(dut.engine.saved, 0b010)
             await driver.result()
             await driver.ends("preempted")
             assert driver.state(1) == PREEMPTED
         await driver.command(Command.PREEMPT, 1, checkpoint=1)
         await driver.takes(1, 0, checkpoint=1, incremental=0)
-        assert driver.state(1) == PREEMPTING and not ctx.get(dut.eligible)
+        assert driver.state(1) == PREEMPTING and not ctx.get(dut.dispatch.eligible)
         await driver.result(error)
         await driver.ends("preempted")
         assert driver.state(1) == (PREEMPTED if saved else RUNNING) and driver.errors(1) == error
-        assert ctx.get(dut.eligible) == (0 if saved else 0b010)
+        assert ctx.get(dut.dispatch.eligible) == (0 if saved else 0b010)
 
     drive(scenario)
 
@@ -268,11 +274,11 @@ def test_a_restart_that_the_machine_cannot_is_refused():
 def test_a_preempted_kernel_of_which_nothing_runs_cannot_be_preempted():
     async def scenario(ctx, dut, driver):
         await driver.bring(1, PREEMPTED)
-        ctx.set(dut.in_memory, 0b010)
+        ctx.set(dut.engine.in_memory, 0b010)
         await driver.command(Command.PREEMPT, 1, NOT_RUNNING)
-        ctx.set(dut.present, 0b101)
+        ctx.set(dut.dispatch.present, 0b101)
         await driver.command(Command.PREEMPT, 1, NOT_RUNNING)
-        ctx.set(dut.present, 0b010)
+        ctx.set(dut.dispatch.present, 0b010)
         await driver.command(Command.PREEMPT, 1)
         await driver.takes(1, 0)
 
@@ -284,11 +290,11 @@ def test_a_preempted_kernel_of_which_nothing_runs_cannot_be_preempted():
 def test_but_for_one_whose_record_is_to_be_written(fields, taken, error):
     async def scenario(ctx, dut, driver):
         await driver.bring(1, RUNNING)
-        ctx.set(dut.present, 0b010)
+        ctx.set(dut.dispatch.present, 0b010)
         await driver.command(Command.PREEMPT, 1)
         await driver.takes(1, 0)
-        ctx.set(dut.saved, 0b010)
-        ctx.set(dut.present, 0)
+        ctx.set(dut.engine.saved, 0b010)
+        ctx.set(dut.dispatch.present, 0)
         await driver.result(error)
         await driver.ends("preempted")
         assert (driver.state(1), driver.errors(1)) == (PREEMPTED, error)
@@ -298,7 +304,7 @@ def test_but_for_one_whose_record_is_to_be_written(fields, taken, error):
             await driver.result()
             await driver.ends("preempted")
             assert (driver.state(1), driver.errors(1)) == (PREEMPTED, NONE)
-            ctx.set(dut.in_memory, 0b010)
+            ctx.set(dut.engine.in_memory, 0b010)
             await driver.command(Command.PREEMPT, 1, NOT_RUNNING)
 
     drive(scenario, G.replace(in_place=True, checkpoints=True))
@@ -307,14 +313,14 @@ def test_but_for_one_whose_record_is_to_be_written(fields, taken, error):
 def test_a_slot_is_released_only_if_memory_holds_all_of_the_kernel():
     async def scenario(ctx, dut, driver):
         await driver.bring(1, PREEMPTED)
-        ctx.set(dut.in_memory, 0b101)  # of others
-        assert ctx.get(dut.recorded) == 0
+        ctx.set(dut.engine.in_memory, 0b101)  # of others
+        assert ctx.get(dut.status.recorded) == 0
         await driver.command(Command.RELEASE, 1, CommandError.NOT_IN_MEMORY)
         assert driver.state(1) == PREEMPTED
-        ctx.set(dut.in_memory, 0b111)
-        assert ctx.get(dut.recorded) == 0b010
+        ctx.set(dut.engine.in_memory, 0b111)
+        assert ctx.get(dut.status.recorded) == 0b010
         await driver.command(Command.RELEASE, 1)
-        assert driver.state(1) == KILLING and ctx.get(dut.kill) == 0b010
+        assert driver.state(1) == KILLING and ctx.get(dut.dispatch.kill) == 0b010
         await driver.ends("killed")
         assert driver.state(1) == IDLE
 
@@ -325,16 +331,16 @@ def test_the_engine_gets_the_command_once_no_tb_is_half_launched():
     async def scenario(ctx, dut, driver):
         await driver.bring(2, RUNNING)
         wanted = {"mechanism": Mechanism.LIVE, "scramble": 1, "gang": 1, "restart": 1, "incremental": 1}
-        ctx.set(dut.launching, {"valid": 1, "kernel": 2})
-        ctx.set(dut.patience, 0x8000_1234)
-        ctx.set(dut.spared, 0b01)
+        ctx.set(dut.dispatch.launching, {"valid": 1, "kernel": 2})
+        ctx.set(dut.registers.patience, 0x8000_1234)
+        ctx.set(dut.registers.spared, 0b01)
         await driver.command(Command.PREEMPT, 2, **wanted)
-        ctx.set(dut.patience, 7)  # written later: not this command's
-        ctx.set(dut.spared, 0b10)
+        ctx.set(dut.registers.patience, 7)  # written later: not this command's
+        ctx.set(dut.registers.spared, 0b10)
         for _ in range(5):
-            assert not ctx.get(dut.engine.valid)
+            assert not ctx.get(dut.engine.command.valid)
             await ctx.tick()
-        ctx.set(dut.launching, {"valid": 1, "kernel": 1})
+        ctx.set(dut.dispatch.launching, {"valid": 1, "kernel": 1})
         await driver.takes(2, 0, **wanted, patience=0x8000_1234, spared=0b01)
         await driver.result()
         await driver.ends("preempted")  # though a TB is left
@@ -347,14 +353,14 @@ def test_the_engine_gets_the_command_once_no_tb_is_half_launched():
 def test_a_preempt_ends_when_its_tbs_have_left():
     async def scenario(ctx, dut, driver):
         await driver.bring(1, PREEMPTING)
-        ctx.set(dut.present, 0b011)
+        ctx.set(dut.dispatch.present, 0b011)
         await driver.result()
         for _ in range(4):
-            assert not driver.events() and ctx.get(dut.busy) and driver.state(1) == PREEMPTING
+            assert not driver.events() and ctx.get(dut.status.busy) and driver.state(1) == PREEMPTING
             await ctx.tick()
-        ctx.set(dut.present, 0b001)
+        ctx.set(dut.dispatch.present, 0b001)
         await driver.ends("preempted")
-        assert driver.state(1) == PREEMPTED and not ctx.get(dut.busy)
+        assert driver.state(1) == PREEMPTED and not ctx.get(dut.status.busy)
 
     drive(scenario)
 
@@ -366,13 +372,13 @@ def test_a_preempt_ends_when_its_tbs_have_left():
 def test_how_a_preempt_ends(error, saved, done, state):
     async def scenario(ctx, dut, driver):
         await driver.bring(1, PREEMPTING)
-        ctx.set(dut.saved, saved << 1)
-        ctx.set(dut.done, done << 1)
-        ctx.set(dut.present, 0b010 if error else 0)
+        ctx.set(dut.engine.saved, saved << 1)
+        ctx.set(dut.dispatch.done, done << 1)
+        ctx.set(dut.dispatch.present, 0b010 if error else 0)
         await driver.result(error)
-        assert ctx.get(dut.finished) == (1 << 1 if state == FINISHED else 0)
+        assert ctx.get(dut.events.finished) == (1 << 1 if state == FINISHED else 0)
         await driver.ends("preempted")
-        assert driver.state(1) == state and driver.errors(1) == error and not ctx.get(dut.busy)
+        assert driver.state(1) == state and driver.errors(1) == error and not ctx.get(dut.status.busy)
 
     drive(scenario)
 
@@ -382,14 +388,14 @@ def test_how_a_preempt_ends(error, saved, done, state):
 def test_how_a_resume_ends(error, saved, left, state):
     async def scenario(ctx, dut, driver):
         await driver.bring(1, RESUMING)
-        ctx.set(dut.present, 0b010)
-        ctx.set(dut.saved, saved << 1)
+        ctx.set(dut.dispatch.present, 0b010)
+        ctx.set(dut.engine.saved, saved << 1)
         await driver.result(error, left)
         await driver.ends("resumed")
-        assert driver.state(1) == state and driver.errors(1) == error and not ctx.get(dut.busy)
-        assert ctx.get(dut.eligible) == (2 if state == RUNNING else 0)
+        assert driver.state(1) == state and driver.errors(1) == error and not ctx.get(dut.status.busy)
+        assert ctx.get(dut.dispatch.eligible) == (2 if state == RUNNING else 0)
         for _ in range(3):
-            assert not ctx.get(dut.engine.valid)
+            assert not ctx.get(dut.engine.command.valid)
             await ctx.tick()
 
     drive(scenario)
@@ -400,10 +406,10 @@ def test_how_a_resume_ends(error, saved, left, state):
 def test_how_an_adoption_ends(error, state):
     async def scenario(ctx, dut, driver):
         await driver.bring(1, ADOPTING)
-        assert not ctx.get(dut.eligible)
+        assert not ctx.get(dut.dispatch.eligible)
         await driver.result(error)
         await driver.ends("adopted")
-        assert (driver.state(1), driver.errors(1)) == (state, error) and not ctx.get(dut.busy)
+        assert (driver.state(1), driver.errors(1)) == (state, error) and not ctx.get(dut.status.busy)
         await driver.command(Command.START, 1, NOT_RUNNING if state == PREEMPTED else NONE)
 
     drive(scenario)
@@ -415,17 +421,17 @@ def test_an_adoption_waits_for_its_turn_and_a_kill_takes_it_back():
         await driver.command(Command.ADOPT, 1)
         await driver.command(Command.ADOPT, 2)
         await driver.command(Command.KILL, 2)
-        ctx.set(dut.present, 0)
-        ctx.set(dut.saved, 1)
-        assert not ctx.get(dut.engine.valid) and driver.state(2) in (KILLING, IDLE)
+        ctx.set(dut.dispatch.present, 0)
+        ctx.set(dut.engine.saved, 1)
+        assert not ctx.get(dut.engine.command.valid) and driver.state(2) in (KILLING, IDLE)
         await driver.result()
         await driver.ends("preempted")
         await driver.takes(1, 0, adopt=1)
         await driver.command(Command.KILL, 1)
-        assert ctx.get(dut.cancel)
+        assert ctx.get(dut.engine.cancel)
         await driver.result()
         await ctx.tick().repeat(2)
-        assert [driver.state(k) for k in range(3)] == [PREEMPTED, IDLE, IDLE] and not ctx.get(dut.engine.valid)
+        assert [driver.state(k) for k in range(3)] == [PREEMPTED, IDLE, IDLE] and not ctx.get(dut.engine.command.valid)
 
     drive(scenario)
 
@@ -434,26 +440,26 @@ def test_a_resume_without_room_is_tried_again_when_a_tb_has_left():
     async def scenario(ctx, dut, driver):
         await driver.bring(1, RESUMING)
         await driver.command(Command.START, 2)
-        assert ctx.get(dut.eligible) == 0, "a fresh TB would take the room"
+        assert ctx.get(dut.dispatch.eligible) == 0, "a fresh TB would take the room"
         await driver.result(left=1)
         for _ in range(5):
-            assert not ctx.get(dut.engine.valid) and driver.state(1) == RESUMING and not driver.events()
+            assert not ctx.get(dut.engine.command.valid) and driver.state(1) == RESUMING and not driver.events()
             await ctx.tick()
-        ctx.set(dut.room, 1)
+        ctx.set(dut.dispatch.room_freed, 1)
         await ctx.tick()
-        ctx.set(dut.room, 0)
+        ctx.set(dut.dispatch.room_freed, 0)
         await driver.takes(1, 1, again=1)
         for _ in range(3):  # one leaves while the pass is under way: it may have been too late for it
             await ctx.tick()
-        ctx.set(dut.room, 1)
+        ctx.set(dut.dispatch.room_freed, 1)
         await ctx.tick()
-        ctx.set(dut.room, 0)
+        ctx.set(dut.dispatch.room_freed, 0)
         await driver.result(left=1)
         await ctx.tick()
         await driver.takes(1, 1, again=1)
         await driver.result()
         await driver.ends("resumed")
-        assert driver.state(1) == RUNNING and ctx.get(dut.eligible) == 0b110
+        assert driver.state(1) == RUNNING and ctx.get(dut.dispatch.eligible) == 0b110
 
     drive(scenario)
 
@@ -462,17 +468,17 @@ def test_a_preempt_comes_through_while_a_resume_waits_for_its_room():
     async def scenario(ctx, dut, driver):
         await driver.bring(1, RESUMING)
         await driver.command(Command.START, 2)
-        ctx.set(dut.present, 0b100)
+        ctx.set(dut.dispatch.present, 0b100)
         await driver.command(Command.PREEMPT, 2)
-        assert not ctx.get(dut.engine.valid)
+        assert not ctx.get(dut.engine.command.valid)
         await driver.result(left=1)
         await ctx.tick()
         await driver.takes(2, 0)
-        ctx.set(dut.room, 1)
-        ctx.set(dut.present, 0)
-        ctx.set(dut.saved, 0b110)
+        ctx.set(dut.dispatch.room_freed, 1)
+        ctx.set(dut.dispatch.present, 0)
+        ctx.set(dut.engine.saved, 0b110)
         await driver.result()
-        ctx.set(dut.room, 0)
+        ctx.set(dut.dispatch.room_freed, 0)
         await driver.ends("preempted")
         await driver.takes(1, 1, again=1)
         await driver.result()
@@ -485,15 +491,15 @@ def test_a_preempt_comes_through_while_a_resume_waits_for_its_room():
 def test_a_preempt_of_a_kernel_that_is_resuming_withdraws_the_resume():
     async def scenario(ctx, dut, driver):
         await driver.bring(1, RESUMING)
-        ctx.set(dut.present, 0b010)
-        assert not ctx.get(dut.withdraw)
+        ctx.set(dut.dispatch.present, 0b010)
+        assert not ctx.get(dut.engine.withdraw)
         await driver.command(Command.PREEMPT, 1, mechanism=Mechanism.LIVE)
-        assert ctx.get(dut.withdraw) and driver.state(1) == PREEMPTING
+        assert ctx.get(dut.engine.withdraw) and driver.state(1) == PREEMPTING
         await driver.result(left=1)
         await driver.ends("resumed")
-        assert driver.errors(1) == ABORTED and driver.state(1) == PREEMPTING and not ctx.get(dut.withdraw)
+        assert driver.errors(1) == ABORTED and driver.state(1) == PREEMPTING and not ctx.get(dut.engine.withdraw)
         await driver.takes(1, 0, mechanism=Mechanism.LIVE)
-        ctx.set(dut.present, 0)
+        ctx.set(dut.dispatch.present, 0)
         await driver.result()
         await driver.ends("preempted")
         assert driver.state(1) == PREEMPTED and driver.errors(1) == NONE
@@ -504,10 +510,10 @@ def test_a_preempt_of_a_kernel_that_is_resuming_withdraws_the_resume():
 def test_what_a_withdrawn_pass_left_behind_gets_another_at_once():
     async def scenario(ctx, dut, driver):
         await driver.bring(1, RESUMING)
-        ctx.set(dut.present, 0)  # nothing is left on the SM that could make room
+        ctx.set(dut.dispatch.present, 0)  # nothing is left on the SM that could make room
         await driver.command(Command.PREEMPT, 1, mechanism=Mechanism.LIVE)
         await driver.command(Command.ABORT, 1)
-        assert ctx.get(dut.withdraw) and driver.state(1) == RESUMING
+        assert ctx.get(dut.engine.withdraw) and driver.state(1) == RESUMING
         await driver.result(left=1)
         assert not driver.events()
         await ctx.tick()
@@ -523,7 +529,7 @@ def test_an_aborted_eviction_resumes_the_kernel():
     """It was preempted before, and is not any more."""
     async def scenario(ctx, dut, driver):
         await driver.bring(1, PREEMPTED)
-        ctx.set(dut.saved, 0b010)
+        ctx.set(dut.engine.saved, 0b010)
         await driver.command(Command.PREEMPT, 1)
         await driver.takes(1, 0)
         await driver.command(Command.ABORT, 1)
@@ -543,29 +549,29 @@ def test_an_aborted_eviction_resumes_the_kernel():
 def test_an_aborted_preempt_resumes_what_it_saved(saved, when):
     async def scenario(ctx, dut, driver):
         await driver.bring(1, RUNNING)
-        ctx.set(dut.launching, {"valid": when == "waiting", "kernel": 1})
+        ctx.set(dut.dispatch.launching, {"valid": when == "waiting", "kernel": 1})
         await driver.command(Command.PREEMPT, 1, gang=1)
-        ctx.set(dut.saved, saved << 1)
+        ctx.set(dut.engine.saved, saved << 1)
         if when == "waiting":
             await ctx.tick()
-            ctx.set(dut.command, {"valid": 1, "op": Command.ABORT, "kernel": 1})
+            ctx.set(dut.registers.command, {"valid": 1, "op": Command.ABORT, "kernel": 1})
             await driver.ends("preempted")
-            ctx.set(dut.command.valid, 0)
-            ctx.set(dut.launching.valid, 0)
+            ctx.set(dut.registers.command.valid, 0)
+            ctx.set(dut.dispatch.launching.valid, 0)
         else:
             await driver.takes(1, 0)
             if when == "with its end":
-                ctx.set(dut.present, 0)
+                ctx.set(dut.dispatch.present, 0)
                 await driver.result()
                 await driver.command(Command.ABORT, 1)
             else:
                 await driver.command(Command.ABORT, 1)
                 for _ in range(3):
-                    assert ctx.get(dut.withdraw) and driver.state(1) == PREEMPTING and not driver.events()
+                    assert ctx.get(dut.engine.withdraw) and driver.state(1) == PREEMPTING and not driver.events()
                     await ctx.tick()
                 await driver.result()
             await driver.ends("preempted")
-        assert driver.errors(1) == ABORTED and not ctx.get(dut.withdraw)
+        assert driver.errors(1) == ABORTED and not ctx.get(dut.engine.withdraw)
         assert driver.state(1) == (RESUMING if saved else RUNNING)
         if saved:
             await driver.takes(1, 1, again=0, gang=1)
@@ -584,12 +590,12 @@ def test_an_aborted_resume_leaves_saved_what_has_no_room(held):
         if not held:
             await driver.result(left=1)
             await ctx.tick()
-            ctx.set(dut.command, {"valid": 1, "op": Command.ABORT, "kernel": 1})
+            ctx.set(dut.registers.command, {"valid": 1, "op": Command.ABORT, "kernel": 1})
             await driver.ends("resumed")
-            ctx.set(dut.command.valid, 0)
+            ctx.set(dut.registers.command.valid, 0)
         else:
             await driver.command(Command.ABORT, 1)
-            assert ctx.get(dut.withdraw) and driver.state(1) == RESUMING
+            assert ctx.get(dut.engine.withdraw) and driver.state(1) == RESUMING
             await driver.result(left=1)
             await driver.ends("resumed")
         assert driver.state(1) == PREEMPTED and driver.errors(1) == ABORTED
@@ -602,28 +608,28 @@ def test_an_aborted_resume_leaves_saved_what_has_no_room(held):
 def test_a_preempt_is_hastened_before_and_after_the_engine_has_it():
     async def scenario(ctx, dut, driver):
         await driver.bring(1, PREEMPTING)
-        assert not ctx.get(dut.hasten)
+        assert not ctx.get(dut.engine.hasten)
         await driver.command(Command.HASTEN, 1)
-        assert ctx.get(dut.hasten)
-        ctx.set(dut.present, 0)
+        assert ctx.get(dut.engine.hasten)
+        ctx.set(dut.dispatch.present, 0)
         await driver.result()
         await driver.ends("preempted")
-        assert not ctx.get(dut.hasten)
+        assert not ctx.get(dut.engine.hasten)
         await driver.bring(2, RUNNING)
-        ctx.set(dut.launching, {"valid": 1, "kernel": 2})
+        ctx.set(dut.dispatch.launching, {"valid": 1, "kernel": 2})
         await driver.command(Command.PREEMPT, 2)
         await driver.command(Command.HASTEN, 2)
-        assert not ctx.get(dut.hasten)
-        ctx.set(dut.launching.valid, 0)
+        assert not ctx.get(dut.engine.hasten)
+        ctx.set(dut.dispatch.launching.valid, 0)
         await driver.takes(2, 0)
-        assert ctx.get(dut.hasten)
-        ctx.set(dut.present, 0)
+        assert ctx.get(dut.engine.hasten)
+        ctx.set(dut.dispatch.present, 0)
         await driver.result()
         await driver.ends("preempted")
-        ctx.set(dut.present, 0b100)
+        ctx.set(dut.dispatch.present, 0b100)
         await driver.command(Command.PREEMPT, 2)
         await driver.takes(2, 0)
-        assert not ctx.get(dut.hasten), "the next preempt has its patience"
+        assert not ctx.get(dut.engine.hasten), "the next preempt has its patience"
 
     drive(scenario)
 
@@ -633,33 +639,33 @@ def test_a_killed_kernel_is_idle_when_nothing_of_it_is_left(state):
     async def scenario(ctx, dut, driver):
         held = state in (PREEMPTING, RESUMING)
         await driver.bring(1, state)
-        ctx.set(dut.present, 0b010)
-        ctx.set(dut.launching, {"valid": 1, "kernel": 1})
-        ctx.set(dut.outstanding, 1)
+        ctx.set(dut.dispatch.present, 0b010)
+        ctx.set(dut.dispatch.launching, {"valid": 1, "kernel": 1})
+        ctx.set(dut.dispatch.accesses_outstanding, 1)
         await driver.command(Command.KILL, 1)
 
         async def waits(cancel, discard):
             for _ in range(3):
-                assert not driver.events() and driver.state(1) == KILLING and ctx.get(dut.kill) == 0b010
-                assert (ctx.get(dut.cancel), ctx.get(dut.discard)) == (cancel, discard << 1)
-                assert not ctx.get(dut.engine.valid) and not ctx.get(dut.eligible)
+                assert not driver.events() and driver.state(1) == KILLING and ctx.get(dut.dispatch.kill) == 0b010
+                assert (ctx.get(dut.engine.cancel), ctx.get(dut.dispatch.discard)) == (cancel, discard << 1)
+                assert not ctx.get(dut.engine.command.valid) and not ctx.get(dut.dispatch.eligible)
                 await ctx.tick()
 
         await waits(held, 0)
-        ctx.set(dut.launching.valid, 0)
+        ctx.set(dut.dispatch.launching.valid, 0)
         await waits(held, not held)
-        ctx.set(dut.flushing, held)
+        ctx.set(dut.engine.flushing, held)
         await waits(held, 1)
-        ctx.set(dut.present, 0b100)
+        ctx.set(dut.dispatch.present, 0b100)
         await waits(held, 1)
-        ctx.set(dut.outstanding, 0)
+        ctx.set(dut.dispatch.accesses_outstanding, 0)
         if held:
             await waits(1, 1)
-            ctx.set(dut.flushing, 0)
+            ctx.set(dut.engine.flushing, 0)
             await driver.result(CommandError.BUS_ERROR, 1)
             await ctx.tick()
         await driver.ends("killed")
-        assert driver.state(1) == IDLE and not ctx.get(dut.busy) and not ctx.get(dut.cancel)
+        assert driver.state(1) == IDLE and not ctx.get(dut.status.busy) and not ctx.get(dut.engine.cancel)
         await driver.command(Command.START, 1)
 
     drive(scenario)
@@ -682,7 +688,7 @@ def test_any_commands_in_any_order_end_and_leave_each_kernel_in_one_place(seed, 
                     busy_since[k] = now
                 assert now - busy_since.get(k, now) < 900, f"{states[k]!r} does not end"
             leaves = 0
-            eligible, kill = ctx.get(dut.eligible), ctx.get(dut.kill)
+            eligible, kill = ctx.get(dut.dispatch.eligible), ctx.get(dut.dispatch.kill)
             for k in slots:
                 if eligible >> k & 1 and launched[k] < 10 and sum(here) < room and rng.random() < 0.2:
                     here[k], launched[k] = here[k] + 1, launched[k] + 1
@@ -693,33 +699,33 @@ def test_any_commands_in_any_order_end_and_leave_each_kernel_in_one_place(seed, 
             result = {"valid": 0}
             if hand is not None and now >= answer_at:
                 k, error = hand.kernel, NONE
-                if ctx.get(dut.cancel):
+                if ctx.get(dut.engine.cancel):
                     error = CommandError.BUS_ERROR
                 elif hand.resume:
-                    while away[k] and sum(here) < room and not ctx.get(dut.withdraw):
+                    while away[k] and sum(here) < room and not ctx.get(dut.engine.withdraw):
                         here[k], away[k] = here[k] + 1, away[k] - 1
-                elif ctx.get(dut.withdraw):
+                elif ctx.get(dut.engine.withdraw):
                     moves = rng.randint(0, here[k])
                     here[k], away[k], leaves = here[k] - moves, away[k] + moves, leaves | bool(moves)
                 else:
                     leaves |= here[k] > 0
                     here[k], away[k] = 0, away[k] + here[k]
                 result, hand = {"valid": 1, "error": error, "left": away[k] > 0 and hand.resume}, None
-            ctx.set(dut.result, result)
-            ctx.set(dut.present, sum((here[k] > 0) << k for k in slots))
-            ctx.set(dut.saved, sum((away[k] > 0) << k for k in slots))
-            ctx.set(dut.done, sum((launched[k] == 10 and not here[k] and not away[k]) << k for k in slots))
-            ctx.set(dut.room, leaves)
+            ctx.set(dut.engine.result, result)
+            ctx.set(dut.dispatch.present, sum((here[k] > 0) << k for k in slots))
+            ctx.set(dut.engine.saved, sum((away[k] > 0) << k for k in slots))
+            ctx.set(dut.dispatch.done, sum((launched[k] == 10 and not here[k] and not away[k]) << k for k in slots))
+            ctx.set(dut.dispatch.room_freed, leaves)
             k, op = rng.randrange(3), rng.choice(list(Command))
             wanted = rng.random() < 0.05
-            ctx.set(dut.command, {"valid": wanted, "op": op, "kernel": k})
-            accepted = wanted and not ctx.get(dut.refused)
+            ctx.set(dut.registers.command, {"valid": wanted, "op": op, "kernel": k})
+            accepted = wanted and not ctx.get(dut.events.refused)
             if accepted and op == Command.START:
                 here[k] = away[k] = launched[k] = 0
-            if ctx.get(dut.engine.valid):
-                hand, answer_at = ctx.get(dut.engine.payload), now + rng.randint(2, 30)
+            if ctx.get(dut.engine.command.valid):
+                hand, answer_at = ctx.get(dut.engine.command.payload), now + rng.randint(2, 30)
                 assert not kill >> hand.kernel & 1
-            killed = ctx.get(dut.killed)
+            killed = ctx.get(dut.events.killed)
             await ctx.tick()
             for k in slots:
                 state = driver.state(k)

@@ -1,5 +1,6 @@
 """The engine queue against a model, with commands, refusals and want of room at random: each output, in each cycle."""
 
+import functools
 import random
 
 import pytest
@@ -24,7 +25,14 @@ WHOLE = ("plain", 0), ("both", 0)
 SHORT = ("plain", 0, 900), ("both", 0, 200)
 """Worlds in which the queue says all that it can."""
 VECTORS = ("preempts", "resumes", "adopts", "launching", "graceful", "first")
-OUT_VECTORS = ("taken", "mine", "evicts", "woken", "aside", "tried", "pausing", "keeping", "given_up", "stuck")
+REQUESTS = {"preempts": "preempt_pending", "resumes": "resume_pending", "adopts": "adopt_pending",
+            "graceful": "grace_active", "first": "first_pass"}
+"""Vectors of the model that are members of the kernel slots' ports."""
+YIELDS = ("leave_taken", "leave_ended", "leave_pausing", "wake_taken", "wake_lacks_room")
+"""Outputs that are members of the port `yields`."""
+SAID = ("command_taken", "command_owner", "eviction_owner", "yield_owner", "returns_waiting", "given_up", "stuck",
+        *YIELDS)
+"""Outputs that each say something at times."""
 
 
 def bits(kernels):
@@ -66,7 +74,7 @@ class World:
                 "owners": [rng.randrange(g.kernel_slots) for _ in range(g.tb_slots)],
                 "leave": (rng.randrange(g.kernel_slots), rng.randrange(g.context_entries))
                 if rng.random() < self.odds["leave"] else None,
-                "ready": entries[:g.kernel_slots], "stays": entries[g.kernel_slots:],
+                "ready": [ready or 1 for ready in entries[:g.kernel_slots]], "stays": entries[g.kernel_slots:],
                 "ended": {"left": int(bool(resumes) and rng.random() < self.left),
                           "refused": int(rng.random() < self.refuses)}
                 if hand is not None and rng.random() < 0.3 else None,
@@ -85,18 +93,21 @@ class World:
 def inputs(dut, g, now):
     """Return the inputs of a cycle by the names of `lockstep`."""
     kernel, parameters = now["write"] or (0, {"grace": 0})
-    given = {name: bits(now[name]) for name in VECTORS} | {
-        "room": now["room"], "engine.ready": now["engine_ready"],
+    given = {f"slots.{k}.{port}": int(k in now[name]) for name, port in REQUESTS.items() for k in range(g.kernel_slots)}
+    given |= {
+        "launching": bits(now["launching"]), "room_freed": now["room"], "engine.ready": now["engine_ready"],
         "ended": {"valid": int(now["ended"] is not None), **(now["ended"] or {})},
-        "write": nested(dut.write.shape(), {"valid": int(now["write"] is not None), "kernel": kernel, **parameters}),
-        **{f"grace_left.{k}": left for k, left in enumerate(now["grace_left"])}}
+        "options": nested(dut.options.shape(), {
+            "valid": int(now["write"] is not None), "kernel": kernel, **parameters}),
+        **{f"slots.{k}.grace_left": left for k, left in enumerate(now["grace_left"])}}
     if g.in_place:
         given |= {"evict": now["evict"], "staying.evictable": now["evictable"], "hopeless": bits(now["hopeless"]),
                   **{f"staying.rows.{t}.what.kernel": owner for t, owner in enumerate(now["owners"])}}
     if g.watches:
-        given |= {"wakes": bits(now["wakes"]), "leave": dict(zip(("valid", "kernel", "entry"), (
+        given |= {"running": bits(now["wakes"]), "yields.leave": dict(zip(("valid", "kernel", "entry"), (
             1, *now["leave"]) if now["leave"] else (0, 0, 0), strict=True))}
-        given |= {f"{name}.{k}": now[name][k] for name in ("ready", "stays") for k in range(g.kernel_slots)}
+        given |= {f"yields.{port}.{k}": now[name][k] for name, port in (
+            ("ready", "wake_entries"), ("stays", "resume_excluded")) for k in range(g.kernel_slots)}
     return given
 
 
@@ -107,8 +118,11 @@ def outputs(dut, expected):
     wanted = {f"engine.payload.{name}" if name in own else f"engine.payload.options.{name}": shown
               for name, shown in payload.items()}
     wanted["engine.valid"] = expected["engine_valid"]
-    return wanted | {name: bits(shown) if name in OUT_VECTORS else shown for name, shown in expected.items()
-                     if name not in ("payload", "engine_valid")}
+    for k in range(dut.geometry.kernel_slots):
+        taken = k in expected["command_taken"] and not payload["resume"]
+        wanted |= {f"slots.{k}.held": int(k in expected["command_owner"]), f"slots.{k}.preempt_taken": int(taken)}
+    return wanted | {f"yields.{name}" if name in YIELDS else name: bits(shown) if isinstance(shown, set) else shown
+                     for name, shown in expected.items() if name not in ("payload", "engine_valid", "command_taken")}
 
 
 def run(dut, world, model, cycles, seen):
@@ -137,9 +151,17 @@ def test_every_output_in_every_cycle(name, seed, cycles, monkeypatch):
     monkeypatch.setattr(memory_refusals, "REST_CYCLES", REST)
     g, rng = GEOMETRIES[name], random.Random(f"{name} {seed}")
     dut, model, world = EngineQueue(g), EngineQueueModel(g, PAUSE, TRIES, REST), World(g, rng)
-    seen = {name: 0 for name in OUT_VECTORS if hasattr(dut, name) and (name != "evicts" or g.in_place)}
+    seen = {name: 0 for name in SAID if name in ("command_taken", *(YIELDS if g.watches else ()))
+            or hasattr(dut, name) and (name != "eviction_owner" or g.in_place)}
     lockstep(dut, run(dut, world, model, cycles, seen))
     assert all(seen.values()) or cycles < 2000 or (name, seed) not in WHOLE, seen
+
+
+def woken(dut, ctx, kernels):
+    """TBs of these kernels are to come back."""
+    ctx.set(dut.running, kernels)
+    for k in range(dut.geometry.kernel_slots):
+        ctx.set(dut.yields.wake_entries[k], kernels >> k & 1)
 
 
 @pytest.mark.parametrize("left", [0, 1])
@@ -148,6 +170,7 @@ def test_one_that_memory_has_refused_is_not_held_back_by_one_that_lacks_room(lef
     1331 and 1483 of `test_yield_at_random` waited for ever)."""
     g = GEOMETRIES["yields"]
     dut = EngineQueue(g)
+    wakes = functools.partial(woken, dut)
 
     async def pass_(ctx, kernel, left=0, refused=0):
         """Have the engine take the pass of a kernel that is offered, and end it."""
@@ -162,16 +185,16 @@ def test_one_that_memory_has_refused_is_not_held_back_by_one_that_lacks_room(lef
         ctx.set(dut.ended, {"valid": 0, "left": 0, "refused": 0})
 
     async def bench(ctx):
-        ctx.set(dut.wakes, 0b001)
+        wakes(ctx, 0b001)
         await pass_(ctx, 0, refused=1)
-        ctx.set(dut.wakes, 0b011)
+        wakes(ctx, 0b011)
         await pass_(ctx, 1, left=1)
         await pass_(ctx, 0, left=left)  # after its pause
         await ctx.tick().repeat(20)
         assert not ctx.get(dut.engine.valid), "now it is held back"
-        ctx.set(dut.room, 1)
+        ctx.set(dut.room_freed, 1)
         await ctx.tick()
-        ctx.set(dut.room, 0)
+        ctx.set(dut.room_freed, 0)
         await pass_(ctx, 1)  # nor is this held back by the other, if that lacks room too
         await pass_(ctx, 0)
 
@@ -184,6 +207,7 @@ def test_a_resume_that_lacks_room_gets_the_next(idle):
     (outages of seeds 1092 and 1137 of `test_yield_at_random` ended in that)."""
     g = GEOMETRIES["yields"]
     dut = EngineQueue(g)
+    wakes = functools.partial(woken, dut)
     taken = []
 
     async def pass_(ctx, left):
@@ -199,18 +223,18 @@ def test_a_resume_that_lacks_room_gets_the_next(idle):
         ctx.set(dut.ended, {"valid": 0, "left": 0, "refused": 0})
         for _ in range(idle):  # whose turn it is must not depend on how long the engine takes
             await ctx.tick()
-        ctx.set(dut.room, 1)
+        ctx.set(dut.room_freed, 1)
         await ctx.tick()
-        ctx.set(dut.room, 0)
+        ctx.set(dut.room_freed, 0)
 
     async def bench(ctx):
-        ctx.set(dut.wakes, 0b001)
-        ctx.set(dut.resumes, 0b010)
+        wakes(ctx, 0b001)
+        ctx.set(dut.slots[1].resume_pending, 1)
         await pass_(ctx, left=0)  # a TB of kernel 0 has come back
         await pass_(ctx, left=1)  # so kernel 1 has no room
         await pass_(ctx, left=1)  # it has less than is needed
         await pass_(ctx, left=0)
-        ctx.set(dut.resumes, 0)
+        ctx.set(dut.slots[1].resume_pending, 0)
         await pass_(ctx, left=0)
         assert taken == [(0, True), (1, False), (1, False), (1, False), (0, True)]
 

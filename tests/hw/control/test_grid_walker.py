@@ -30,29 +30,29 @@ async def begin(dut, ctx, grids):
     ctx.set(dut.start, vector)
     await ctx.tick()
     ctx.set(dut.start, 0)
-    ctx.set(dut.request, vector)
+    ctx.set(dut.fresh.request, vector)
 
 
 async def take(dut, ctx):
     """Advance by the TB offered; return (kernel, launch id, x, y, z)."""
-    tb = ctx.get(dut.next)
-    ctx.set(dut.advance, {"valid": 1, "kernel": tb.kernel})
+    tb = ctx.get(dut.fresh.next)
+    ctx.set(dut.fresh.advance, {"valid": 1, "kernel": tb.kernel})
     await ctx.tick()
-    ctx.set(dut.advance.valid, 0)
+    ctx.set(dut.fresh.advance.valid, 0)
     return tb.kernel, tb.launch_id, tb.ctaid_x, tb.ctaid_y, tb.ctaid_z
 
 
 def test_x_is_fastest_and_the_launch_id_linear():
     async def bench(dut, ctx):
         for grid in ((3, 2, 4), (1, 1, 1), (1, 5, 1), (7, 1, 2)):
-            ctx.set(dut.request, 0)
+            ctx.set(dut.fresh.request, 0)
             await begin(dut, ctx, {1: grid})
             order = itertools.product(*(range(n) for n in reversed(grid)))
             for i, (z, y, x) in enumerate(order):
-                assert ctx.get(dut.valid) and not ctx.get(dut.exhausted) & 2
+                assert ctx.get(dut.fresh.next_valid) and not ctx.get(dut.exhausted) & 2
                 assert ctx.get(dut.launched[1]) == i
                 assert await take(dut, ctx) == (1, i, x, y, z)
-            assert not ctx.get(dut.valid) and ctx.get(dut.exhausted) & 2
+            assert not ctx.get(dut.fresh.next_valid) and ctx.get(dut.exhausted) & 2
             assert ctx.get(dut.launched[1]) == grid[0] * grid[1] * grid[2]
 
     run(bench)
@@ -63,12 +63,12 @@ def test_kernels_take_turns_and_those_that_may_not_are_skipped():
         await begin(dut, ctx, {0: (2, 1, 1), 1: (4, 1, 1), 2: (3, 1, 1)})
         kernels = [(await take(dut, ctx))[0] for _ in range(6)]
         assert sorted(kernels[:3]) == [0, 1, 2] and kernels[3:] == kernels[:3]
-        ctx.set(dut.request, 0b010)
+        ctx.set(dut.fresh.request, 0b010)
         assert (await take(dut, ctx))[0] == 1
-        ctx.set(dut.request, 0b111)
+        ctx.set(dut.fresh.request, 0b111)
         assert (await take(dut, ctx))[:2] == (2, 2)
         assert (await take(dut, ctx))[:2] == (1, 3)
-        assert not ctx.get(dut.valid) and ctx.get(dut.exhausted) == 0b111
+        assert not ctx.get(dut.fresh.next_valid) and ctx.get(dut.exhausted) == 0b111
 
     run(bench)
 
@@ -76,8 +76,8 @@ def test_kernels_take_turns_and_those_that_may_not_are_skipped():
 def test_nothing_is_offered_without_a_request():
     async def bench(dut, ctx):
         await begin(dut, ctx, {0: (2, 1, 1)})
-        ctx.set(dut.request, 0)
-        assert not ctx.get(dut.valid)
+        ctx.set(dut.fresh.request, 0)
+        assert not ctx.get(dut.fresh.next_valid)
 
     run(bench)
 
@@ -130,18 +130,18 @@ def walks(dut, rng, cycles):
         request = rng.getrandbits(g.kernel_slots)
         turn = [each % g.kernel_slots for each in range(last + 1, last + 1 + g.kernel_slots)]
         ready = [each for each in turn if request >> each & 1 and not walks[each].exhausted]
-        outputs = {"valid": bool(ready), "launched": [walk.launched for walk in walks],
+        outputs = {"fresh.next_valid": bool(ready), "launched": [walk.launched for walk in walks],
                    "exhausted": sum(walk.exhausted << each for each, walk in enumerate(walks)),
                    "places": [dict(zip("xyz", walk.place, strict=True)) for walk in walks]}
         if ready:
             walk = walks[ready[0]]
             x, y, z = walk.place
-            outputs["next"] = {name: 0 for name, _ in dut.next.shape()} | {
+            outputs["fresh.next"] = {name: 0 for name, _ in dut.fresh.next.shape()} | {
                 "kernel": ready[0], "launch_id": walk.launched, "ctaid_x": x, "ctaid_y": y, "ctaid_z": z}
         changed = {} if given == descriptors else {"kernels": descriptors}
         given = copy.deepcopy(descriptors)
-        yield changed | {"start": start, "adopted": adopted, "request": request,
-               "advance": advance}, outputs
+        yield changed | {"start": start, "adopted": adopted, "fresh.request": request,
+                         "fresh.advance": advance}, outputs
         for each, walk in enumerate(walks):
             if start >> each & 1:
                 walk.__init__()

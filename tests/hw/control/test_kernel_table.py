@@ -9,7 +9,7 @@ import pytest
 from caesura.hw.arch.geometry import preset
 from caesura.hw.arch.registers import register_map
 from caesura.hw.control.kernel_table import KernelTable, descriptor_words
-from caesura.hw.control.register_block import KERNEL_BASE, KERNEL_STRIDE
+from caesura.hw.control.register_ports import KERNEL_BASE, KERNEL_STRIDE
 from support.hw.lockstep import lockstep, number
 from support.hw.simulation import component
 from support.hw.stream_bench import simulate
@@ -45,11 +45,11 @@ async def write_all(dut, ctx, seed, g=G):
     rng.shuffle(order)
     for register, slot, word in order:
         value = rng.getrandbits(32)
-        ctx.set(dut.write, {"valid": 1, "kernel": slot, "word": word, "data": value})
+        ctx.set(dut.registers.write, {"valid": 1, "kernel": slot, "word": word, "data": value})
         await ctx.tick()
         mask = sum((1 << f.width) - 1 << f.low for f in register.fields.values())
         expected[register.path] = value & mask if exists(register, slot, g) else 0
-    ctx.set(dut.write.valid, 0)
+    ctx.set(dut.registers.write.valid, 0)
     return expected
 
 
@@ -59,12 +59,12 @@ def test_every_register_reads_back_and_what_does_not_exist_reads_zero(g):
         expected = await write_all(dut, ctx, 1, g)
         assert bool(expected["kernel[2].entries"]) == bool(g.spare_entries)
         for register, slot, word in writable():
-            ctx.set(dut.select, {"kernel": slot, "word": word})
+            ctx.set(dut.registers.select, {"kernel": slot, "word": word})
             await ctx.tick()
-            assert ctx.get(dut.read_data) == expected[register.path], register.path
-        ctx.set(dut.select, {"kernel": 0, "word": 0x24})   # a hole of the map
+            assert ctx.get(dut.registers.read_data) == expected[register.path], register.path
+        ctx.set(dut.registers.select, {"kernel": 0, "word": 0x24})   # a hole of the map
         await ctx.tick()
-        assert ctx.get(dut.read_data) == 0
+        assert ctx.get(dut.registers.read_data) == 0
 
     run(bench, g)
 
@@ -113,7 +113,7 @@ def writes(dut, g, rng, cycles):
     """Yield writes to any word of any slot, and reads of any."""
     words, mirror, asked = descriptor_words(g), {}, None
     kernels = [nothing(dut.kernels[0].shape()) for _ in range(g.kernel_slots)]
-    bits = {name: len(dut.write[name]) for name in ("word", "kernel")}
+    bits = {name: len(dut.registers.write[name]) for name in ("word", "kernel")}
 
     def place():
         word = rng.choice(list(words)) if rng.random() < 0.9 else rng.getrandbits(bits["word"])
@@ -123,7 +123,8 @@ def writes(dut, g, rng, cycles):
         write = place() | {"valid": int(rng.random() < 0.7), "data": number(rng, 32)}
         select = write if rng.random() < 0.2 else place()
         select = {name: select[name] for name in ("word", "kernel")}
-        yield {"write": write, "select": select}, {"kernels": copy.deepcopy(kernels), "read_data": asked or 0}
+        yield ({"registers.write": write, "registers.select": select},
+               {"kernels": copy.deepcopy(kernels), "registers.read_data": asked or 0})
         asked = mirror.get((select["kernel"], select["word"]))
         if write["valid"] and write["kernel"] < g.kernel_slots and write["word"] in words:
             kept = 0

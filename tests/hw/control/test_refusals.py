@@ -56,12 +56,12 @@ async def _wakes(ctx, dut, driver, kernel=0):
     """A kernel runs, and a TB of it that is away is to come back; the engine is asked to, and takes it."""
     if driver.state(kernel) == KernelState.IDLE:
         await driver.command(Command.START, kernel)
-    ctx.set(dut.next[kernel], 0b10)
+    ctx.set(dut.yields.wake_entries[kernel], 0b10)
     await driver.takes(kernel, 1, yields=1, spared=0b111101)
 
 
 def _idle(ctx, dut):
-    return not ctx.get(dut.engine.valid)
+    return not ctx.get(dut.engine.command.valid)
 
 
 def test_a_wake_that_memory_refuses_is_tried_again_though_nobody_leaves():
@@ -69,21 +69,21 @@ def test_a_wake_that_memory_refuses_is_tried_again_though_nobody_leaves():
     async def scenario(ctx, dut, driver):
         await _wakes(ctx, dut, driver)
         await driver.command(Command.START, 1)
-        assert not ctx.get(dut.eligible), "fresh TBs wait for those that come back"
+        assert not ctx.get(dut.dispatch.eligible), "fresh TBs wait for those that come back"
         for n in range(3):
             await driver.result(BUS_ERROR, left=1)
             await ctx.tick()
             cycles = 0
             while _idle(ctx, dut):
-                assert ctx.get(dut.eligible) == 0b011 and not ctx.get(dut.tried)
+                assert ctx.get(dut.dispatch.eligible) == 0b011 and not ctx.get(dut.yields.wake_lacks_room)
                 await ctx.tick()
                 cycles += 1
             assert cycles == AGAIN_CYCLES, f"retry {n}"
             await driver.takes(0, 1, yields=1)
         await driver.result()
-        ctx.set(dut.next[0], 0)
+        ctx.set(dut.yields.wake_entries[0], 0)
         await ctx.tick().repeat(2)
-        assert ctx.get(dut.eligible) == 0b011 and driver.errors(0) == CommandError.NONE
+        assert ctx.get(dut.dispatch.eligible) == 0b011 and driver.errors(0) == CommandError.NONE
 
     drive(scenario, YIELDS)
 
@@ -94,10 +94,10 @@ def test_a_wake_that_finds_no_room_waits_until_a_tb_leaves():
         await driver.result(left=1)
         for _ in range(2 * AGAIN_CYCLES):
             await ctx.tick()
-            assert _idle(ctx, dut) and ctx.get(dut.tried) and not ctx.get(dut.eligible)
-        ctx.set(dut.room, 1)
+            assert _idle(ctx, dut) and ctx.get(dut.yields.wake_lacks_room) and not ctx.get(dut.dispatch.eligible)
+        ctx.set(dut.dispatch.room_freed, 1)
         await ctx.tick()
-        ctx.set(dut.room, 0)
+        ctx.set(dut.dispatch.room_freed, 0)
         await driver.takes(0, 1, yields=1)
 
     drive(scenario, YIELDS)
@@ -106,7 +106,7 @@ def test_a_wake_that_finds_no_room_waits_until_a_tb_leaves():
 def test_a_wake_that_memory_always_refuses_ends():
     """After so many tries the kernel is preempted, with the error, and holds up no other."""
     async def scenario(ctx, dut, driver):
-        ctx.set(dut.saved, 0b001)
+        ctx.set(dut.engine.saved, 0b001)
         await _wakes(ctx, dut, driver)
         await driver.command(Command.START, 1)
         for n in range(TRIES):
@@ -119,7 +119,7 @@ def test_a_wake_that_memory_always_refuses_ends():
                 await driver.takes(0, 1, yields=1)
         await driver.ends("resumed")
         assert (driver.state(0), driver.errors(0)) == (KernelState.PREEMPTED, BUS_ERROR)
-        assert ctx.get(dut.eligible) == 0b010
+        assert ctx.get(dut.dispatch.eligible) == 0b010
         await driver.command(Command.RESUME, 0)
         await driver.takes(0, 1, yields=0, again=0)
 
@@ -129,7 +129,7 @@ def test_a_wake_that_memory_always_refuses_ends():
 @pytest.mark.parametrize("how", ["started again", "resumed"])
 def test_refusals_are_forgotten_with(how):
     async def scenario(ctx, dut, driver):
-        ctx.set(dut.saved, 0b001)
+        ctx.set(dut.engine.saved, 0b001)
         for _ in range(2):  # so often in all, but not in a row
             await _wakes(ctx, dut, driver)
             for n in range(TRIES - 1):
@@ -139,15 +139,15 @@ def test_refusals_are_forgotten_with(how):
                     while _idle(ctx, dut):
                         await ctx.tick()
                     await driver.takes(0, 1, yields=1)
-            ctx.set(dut.next[0], 0)
+            ctx.set(dut.yields.wake_entries[0], 0)
             if how == "started again":
                 await driver.command(Command.KILL)
                 await ctx.tick().repeat(2)
             else:
-                ctx.set(dut.present, 1)
+                ctx.set(dut.dispatch.present, 1)
                 await driver.command(Command.PREEMPT)
                 await driver.takes(0, 0)
-                ctx.set(dut.present, 0)
+                ctx.set(dut.dispatch.present, 0)
                 await driver.result()
                 await ctx.tick()
                 await driver.command(Command.RESUME)
@@ -168,7 +168,7 @@ def test_kernels_pause_by_themselves():
         await _wakes(ctx, dut, driver, 1)
         await driver.result()
         await ctx.tick()
-        ctx.set(dut.next[1], 0)
+        ctx.set(dut.yields.wake_entries[1], 0)
         while _idle(ctx, dut):
             await ctx.tick()
         await driver.takes(0, 1, yields=1)
@@ -187,7 +187,7 @@ def test_what_a_pass_leaves_that_has_not_looked_for_room_does_not_make_the_next_
         await driver.result(BUS_ERROR if how == "failed" else CommandError.NONE, left=1)
         await ctx.tick().repeat(3)
         if how == "killed":
-            ctx.set(dut.saved, 0)
+            ctx.set(dut.engine.saved, 0)
             await _wakes(ctx, dut, driver)
         else:
             assert driver.state(0) == KernelState.PREEMPTED
@@ -199,7 +199,7 @@ def test_what_a_pass_leaves_that_has_not_looked_for_room_does_not_make_the_next_
 
 def test_a_bad_image_ends_at_once():
     async def scenario(ctx, dut, driver):
-        ctx.set(dut.saved, 0b001)
+        ctx.set(dut.engine.saved, 0b001)
         await _wakes(ctx, dut, driver)
         await driver.result(BAD_IMAGE, left=1)
         await driver.ends("resumed")
@@ -214,20 +214,20 @@ def test_a_save_of_a_yielding_tb_that_memory_refuses_lets_others_go_first(refuse
     async def scenario(ctx, dut, driver):
         await driver.bring(1, KernelState.PREEMPTED)
         await driver.command(Command.START, 0)
-        ctx.set(dut.leave, {"valid": 1, "kernel": 0, "entry": 2})
+        ctx.set(dut.yields.leave, {"valid": 1, "kernel": 0, "entry": 2})
         await driver.takes(0, 0, yields=1, spared=0b111011)
         await driver.command(Command.RESUME, 1)
         await driver.result(BUS_ERROR if refused else CommandError.NONE)
-        assert ctx.get(dut.left)
+        assert ctx.get(dut.yields.leave_ended)
         await ctx.tick()
-        assert ctx.get(dut.keeping) == (0b001 if refused else 0)
+        assert ctx.get(dut.yields.leave_pausing) == (0b001 if refused else 0)
         if not refused:
             return
-        ctx.set(dut.leave.valid, 0)  # as the yield unit sees to
+        ctx.set(dut.yields.leave.valid, 0)  # as the yield unit sees to
         await driver.takes(1, 1, yields=0)
         await driver.result()
         cycles = 2
-        while ctx.get(dut.keeping):
+        while ctx.get(dut.yields.leave_pausing):
             await ctx.tick()
             cycles += 1
         assert cycles == AGAIN_CYCLES and driver.state(0) == KernelState.RUNNING
@@ -239,14 +239,14 @@ def test_a_yielding_tb_that_memory_never_saves_ends_in_an_error():
     """It stays on the SM and runs on; a save that ends well begins the count anew."""
     async def scenario(ctx, dut, driver):
         await driver.command(Command.START, 0)
-        ctx.set(dut.present, 0b001)
+        ctx.set(dut.dispatch.present, 0b001)
         for n in range(2 * TRIES):
-            while ctx.get(dut.keeping):
+            while ctx.get(dut.yields.leave_pausing):
                 await ctx.tick()
             assert driver.state(0) == KernelState.RUNNING
-            ctx.set(dut.leave, {"valid": 1, "kernel": 0, "entry": 1})
+            ctx.set(dut.yields.leave, {"valid": 1, "kernel": 0, "entry": 1})
             await driver.takes(0, 0, yields=1)
-            ctx.set(dut.leave.valid, 0)
+            ctx.set(dut.yields.leave.valid, 0)
             await driver.result(CommandError.NONE if n == TRIES - 1 else BUS_ERROR)
             await driver.ends(*(["resumed"] if n == 2 * TRIES - 1 else []))
         assert (driver.state(0), driver.errors(0)) == (KernelState.PREEMPTED, BUS_ERROR)
@@ -262,8 +262,8 @@ def test_a_yielding_tb_that_memory_never_saves_ends_in_an_error():
 def _stays(ctx, dut, owners):
     """Something of TBs of these kernels stays on the SM, a row each."""
     for row, kernel in enumerate(owners):
-        ctx.set(dut.staying.rows[row].what.kernel, kernel)
-    ctx.set(dut.staying.evictable, (1 << len(owners)) - 1)
+        ctx.set(dut.engine.staying.rows[row].what.kernel, kernel)
+    ctx.set(dut.engine.staying.evictable, (1 << len(owners)) - 1)
 
 
 def test_evictions_pause_by_kernel_and_end_a_resume_that_finds_no_other_room():
@@ -272,7 +272,7 @@ def test_evictions_pause_by_kernel_and_end_a_resume_that_finds_no_other_room():
         await driver.bring(2, KernelState.RESUMING)
         await driver.command(Command.START, 0)
         _stays(ctx, dut, [0, 1])
-        ctx.set(dut.evict, 0b11)
+        ctx.set(dut.dispatch.evict, 0b11)
         await driver.result(left=1)
         await ctx.tick()
         await driver.takes(0, 0, evict=1, staying=0)
@@ -280,30 +280,30 @@ def test_evictions_pause_by_kernel_and_end_a_resume_that_finds_no_other_room():
         await ctx.tick()
         await driver.takes(1, 0, evict=1, staying=1)  # the other one does not wait for it
         await driver.result()
-        ctx.set(dut.evict, 0b01)
+        ctx.set(dut.dispatch.evict, 0b01)
         await ctx.tick()
         for _ in range(TRIES - 1):
-            assert driver.state(2) == KernelState.RESUMING and not ctx.get(dut.eligible)
+            assert driver.state(2) == KernelState.RESUMING and not ctx.get(dut.dispatch.eligible)
             while _idle(ctx, dut):
                 await ctx.tick()
             await driver.takes(0, 0, evict=1, staying=0)
             await driver.result(BUS_ERROR)
-            assert not driver.events() and not ctx.get(dut.stuck)
+            assert not driver.events() and not ctx.get(dut.dispatch.stuck)
             await ctx.tick()
-        assert ctx.get(dut.stuck) == 0b001
-        ctx.set(dut.evict, 0)
+        assert ctx.get(dut.dispatch.stuck) == 0b001
+        ctx.set(dut.dispatch.evict, 0)
         await driver.takes(2, 1, again=1)  # it looks for room elsewhere
         await driver.result(left=1)
         await ctx.tick()
         for _ in range(3 * AGAIN_CYCLES):  # some TB on the SM may make room
             assert _idle(ctx, dut) and driver.state(2) == KernelState.RESUMING
             await ctx.tick()
-        ctx.set(dut.hopeless, 0b100)
+        ctx.set(dut.dispatch.hopeless, 0b100)
         await driver.ends("resumed")
         assert (driver.state(2), driver.errors(2)) == (KernelState.PREEMPTED, BUS_ERROR)
-        assert ctx.get(dut.eligible) == 0b001, "fresh TBs of others are launched where they find room"
+        assert ctx.get(dut.dispatch.eligible) == 0b001, "fresh TBs of others are launched where they find room"
         await driver.command(Command.RESUME, 2)
-        assert not ctx.get(dut.stuck)
+        assert not ctx.get(dut.dispatch.stuck)
         await driver.takes(2, 1, again=0)
 
     assert G.in_place

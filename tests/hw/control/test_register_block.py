@@ -8,7 +8,8 @@ import pytest
 
 from caesura.hw.arch.geometry import SEGMENT_BYTES, preset
 from caesura.hw.arch.registers import UNLIMITED_PATIENCE, register_map
-from caesura.hw.control.register_block import KERNEL_BASE, KERNEL_STRIDE, RegisterBlock, value_layout
+from caesura.hw.control.register_block import RegisterBlock, value_layout
+from caesura.hw.control.register_ports import KERNEL_BASE, KERNEL_STRIDE
 from support.hw.lockstep import lockstep, number
 from support.hw.simulation import component
 from support.hw.stream_bench import simulate
@@ -24,17 +25,17 @@ def run(bench):
 
 
 async def read(dut, ctx, address):
-    ctx.set(dut.address, address)
+    ctx.set(dut.host.address, address)
     await ctx.tick()
-    return ctx.get(dut.read_data)
+    return ctx.get(dut.host.read_data)
 
 
 async def write(dut, ctx, path, value):
-    ctx.set(dut.address, MAP[path].address)
-    ctx.set(dut.write_data, value)
-    ctx.set(dut.write, 1)
+    ctx.set(dut.host.address, MAP[path].address)
+    ctx.set(dut.host.write_data, value)
+    ctx.set(dut.host.write, 1)
     await ctx.tick()
-    ctx.set(dut.write, 0)
+    ctx.set(dut.host.write, 0)
 
 
 def test_hardware_driven_registers_read_their_fields_one_cycle_later():
@@ -63,21 +64,21 @@ def test_kernel_slots_are_passed_through_with_one_cycle_latency():
     async def bench(dut, ctx):
         for path in ("kernel[0].code_base", "kernel[1].param_bytes", "kernel[2].window_end[7]", "kernel[7].param_base"):
             register = MAP[path]
-            ctx.set(dut.address, register.address)
-            ctx.set(dut.write_data, 0xDEADBEEF)
-            ctx.set(dut.write, 1)
+            ctx.set(dut.host.address, register.address)
+            ctx.set(dut.host.write_data, 0xDEADBEEF)
+            ctx.set(dut.host.write, 1)
             slot, offset = divmod(register.address - KERNEL_BASE, 0x200)
-            port = ctx.get(dut.table_write)
+            port = ctx.get(dut.table.write)
             assert (port.valid, port.kernel, port.word, port.data) == (1, slot, offset // 4, 0xDEADBEEF)
-            assert ctx.get(dut.table_select.kernel) == slot and ctx.get(dut.table_select.word) == offset // 4
+            assert ctx.get(dut.table.select.kernel) == slot and ctx.get(dut.table.select.word) == offset // 4
             await ctx.tick()
-            ctx.set(dut.write, 0)
-            ctx.set(dut.table_data, 0x1234)
-            assert ctx.get(dut.read_data) == 0x1234
-            assert ctx.get(dut.table_write.valid) == 0
+            ctx.set(dut.host.write, 0)
+            ctx.set(dut.table.read_data, 0x1234)
+            assert ctx.get(dut.host.read_data) == 0x1234
+            assert ctx.get(dut.table.write.valid) == 0
         assert await read(dut, ctx, MAP["status"].address) == 0, "table data only for the kernel slots"
-        ctx.set(dut.write, 1)
-        assert ctx.get(dut.table_write.valid) == 0
+        ctx.set(dut.host.write, 1)
+        assert ctx.get(dut.table.write.valid) == 0
 
     run(bench)
 
@@ -85,14 +86,14 @@ def test_kernel_slots_are_passed_through_with_one_cycle_latency():
 def test_a_command_is_valid_in_the_cycle_it_is_written():
     async def bench(dut, ctx):
         fields = {"op": 2, "kernel": 5, "mechanism": 1, "scramble": 1}
-        ctx.set(dut.address, MAP["command"].address)
-        ctx.set(dut.write_data, MAP["command"].pack(**fields))
-        assert ctx.get(dut.command.valid) == 0
-        ctx.set(dut.write, 1)
-        assert ctx.get(dut.command.valid) == 1
-        assert {name: ctx.get(dut.command[name]) for name in fields} == fields
-        ctx.set(dut.address, MAP["status"].address)
-        assert ctx.get(dut.command.valid) == 0
+        ctx.set(dut.host.address, MAP["command"].address)
+        ctx.set(dut.host.write_data, MAP["command"].pack(**fields))
+        assert ctx.get(dut.commands.command.valid) == 0
+        ctx.set(dut.host.write, 1)
+        assert ctx.get(dut.commands.command.valid) == 1
+        assert {name: ctx.get(dut.commands.command[name]) for name in fields} == fields
+        ctx.set(dut.host.address, MAP["status"].address)
+        assert ctx.get(dut.commands.command.valid) == 0
 
     run(bench)
 
@@ -101,37 +102,37 @@ def test_events_stick_until_written_with_one_and_a_set_wins_over_a_clear():
     event = MAP["event"]
 
     async def bench(dut, ctx):
-        assert ctx.get(dut.interrupt) == 0
-        ctx.set(dut.event_set.finished, 0b100)
-        ctx.set(dut.event_set.fault, 1)
+        assert ctx.get(dut.host.interrupt) == 0
+        ctx.set(dut.events.set.finished, 0b100)
+        ctx.set(dut.events.set.fault, 1)
         await ctx.tick()
-        ctx.set(dut.event_set.finished, 0)
-        ctx.set(dut.event_set.fault, 0)
+        ctx.set(dut.events.set.finished, 0)
+        ctx.set(dut.events.set.fault, 0)
         both = event.pack(finished=0b100, fault=1)
-        assert await read(dut, ctx, event.address) == both and ctx.get(dut.interrupt) == 1
+        assert await read(dut, ctx, event.address) == both and ctx.get(dut.host.interrupt) == 1
         await write(dut, ctx, "event", event.pack(finished=0b11, fault=1))
         assert await read(dut, ctx, event.address) == event.pack(finished=0b100)
-        ctx.set(dut.event_set.finished, 0b100)
-        ctx.set(dut.write_data, 0xFFFF_FFFF)
-        ctx.set(dut.write, 1)
-        assert ctx.get(dut.event_clear.finished) == 0xFF
+        ctx.set(dut.events.set.finished, 0b100)
+        ctx.set(dut.host.write_data, 0xFFFF_FFFF)
+        ctx.set(dut.host.write, 1)
+        assert ctx.get(dut.events.clear.finished) == 0xFF
         await ctx.tick()
-        ctx.set(dut.event_set.finished, 0)
-        ctx.set(dut.write, 0)
+        ctx.set(dut.events.set.finished, 0)
+        ctx.set(dut.host.write, 0)
         assert await read(dut, ctx, event.address) == event.pack(finished=0b100)
         await write(dut, ctx, "event", 0xFFFF_FFFF)
-        assert await read(dut, ctx, event.address) == 0 and ctx.get(dut.interrupt) == 0
+        assert await read(dut, ctx, event.address) == 0 and ctx.get(dut.host.interrupt) == 0
 
     run(bench)
 
 
 def test_patience_is_without_a_bound_until_it_is_written():
     async def bench(dut, ctx):
-        assert ctx.get(dut.patience) == UNLIMITED_PATIENCE == await read(dut, ctx, MAP["patience"].address)
+        assert ctx.get(dut.commands.patience) == UNLIMITED_PATIENCE == await read(dut, ctx, MAP["patience"].address)
         for value in (0, 1, 0x8000_0001, UNLIMITED_PATIENCE):
             await write(dut, ctx, "patience", value)
             await write(dut, ctx, "inspect", 0x0305)
-            assert ctx.get(dut.patience) == value == await read(dut, ctx, MAP["patience"].address)
+            assert ctx.get(dut.commands.patience) == value == await read(dut, ctx, MAP["patience"].address)
 
     run(bench)
 
@@ -160,6 +161,16 @@ def test_inspect_select_is_stored_and_read_only_registers_ignore_writes():
 
 STORED = ("inspect", "patience", "grace", "spared", "bus_share")
 """Registers that the block holds itself, besides those of events."""
+PORTS = {**dict.fromkeys(("address", "write", "write_data", "read_data", "interrupt"), "host.{}"),
+         **dict.fromkeys(("command", "patience", "grace", "spared", "newcomer"), "commands.{}"),
+         "event": "events.pending", "event_set": "events.set", "event_clear": "events.clear",
+         "table_select": "table.select", "table_write": "table.write", "table_data": "table.read_data"}
+"""Where the model's inputs and outputs are in the ports of the block, if elsewhere."""
+
+
+def by_port(values):
+    """Return the model's inputs or outputs by the names of `lockstep`."""
+    return {PORTS.get(name, name).format(name): value for name, value in values.items()}
 
 
 class Model:
@@ -170,7 +181,7 @@ class Model:
         self.g, self.stored = g, {path: MAP[path].reset or 0 for path in stored}
         self.places = {MAP[path].address // 4: path for path in (*value_layout(g).members, *stored, "event")}
         self.event, self.read, self.told = 0, 0, 0
-        self.slots = 1 << len(component(RegisterBlock, g).table_select.kernel)
+        self.slots = 1 << len(component(RegisterBlock, g).table.select.kernel)
 
     def outputs(self, given):
         """What follows from the inputs in the same cycle."""
@@ -228,10 +239,10 @@ def accesses(dut, rng, cycles, model):
         event_set = rng.getrandbits(32) & rng.getrandbits(32) if rng.random() < 0.2 else 0
         clears = {"address": MAP["event"].address, "write": 1} if rng.random() < 0.1 else {}
         given = {"address": (rng.choice(rng.choice((addresses, held, some))) if rng.random() < 0.95 else number(
-                     rng, len(dut.address))) | rng.getrandbits(2),
+                     rng, len(dut.host.address))) | rng.getrandbits(2),
                  "write": int(rng.random() < 0.4), "write_data": number(rng, 32), "values": values,
                  "event_set": event_set, "table_data": rng.getrandbits(32), **clears}
-        yield given, model.outputs(given)
+        yield by_port(given), by_port(model.outputs(given))
         model.step(given)
 
 

@@ -19,7 +19,7 @@ FAILED = CommandError.BUS_ERROR
 
 def told(ctx, dut):
     """The switch of this cycle, None if there is none."""
-    switched = ctx.get(dut.switched)
+    switched = ctx.get(dut.status.switched)
     if not switched.valid:
         return None
     assert switched.kernel == KERNEL
@@ -42,13 +42,13 @@ def told(ctx, dut):
 def test_how_a_preempt_ended(fields, result, after, switch):
     async def scenario(ctx, dut, driver):
         await driver.command(Command.START, KERNEL)
-        ctx.set(dut.present, BIT)
+        ctx.set(dut.dispatch.present, BIT)
         await driver.command(Command.PREEMPT, KERNEL, **fields)
         await driver.takes(KERNEL, 0)
         assert told(ctx, dut) is None
-        ctx.set(dut.present, 0)
+        ctx.set(dut.dispatch.present, 0)
         for name, vector in after.items():
-            ctx.set(getattr(dut, name), vector)
+            ctx.set(dut.engine.saved if name == "saved" else dut.dispatch.done, vector)
         await driver.result(**result)
         assert driver.events() == {"preempted"} and told(ctx, dut) == switch
         await ctx.tick()
@@ -62,11 +62,11 @@ def test_how_a_preempt_ended(fields, result, after, switch):
 def test_how_a_resume_ended(result, switch):
     async def scenario(ctx, dut, driver):
         await driver.command(Command.START, KERNEL)
-        ctx.set(dut.present, BIT)
+        ctx.set(dut.dispatch.present, BIT)
         await driver.command(Command.PREEMPT, KERNEL)
         await driver.takes(KERNEL, 0)
-        ctx.set(dut.saved, BIT)
-        ctx.set(dut.present, 0)
+        ctx.set(dut.engine.saved, BIT)
+        ctx.set(dut.dispatch.present, 0)
         await driver.result(saved=1)
         await ctx.tick()
         await driver.command(Command.RESUME, KERNEL)
@@ -83,12 +83,12 @@ def test_how_a_resume_ended(result, switch):
 def test_what_is_withdrawn_or_killed_is_no_switch(op):
     async def scenario(ctx, dut, driver):
         await driver.command(Command.START, KERNEL)
-        ctx.set(dut.present, BIT)
+        ctx.set(dut.dispatch.present, BIT)
         await driver.command(Command.PREEMPT, KERNEL)
         await driver.takes(KERNEL, 0)
         await driver.command(op, KERNEL)
-        ctx.set(dut.saved, BIT)
-        ctx.set(dut.present, 0)
+        ctx.set(dut.engine.saved, BIT)
+        ctx.set(dut.dispatch.present, 0)
         await driver.result(saved=1, at_once=1)
         for _ in range(4):
             assert told(ctx, dut) is None

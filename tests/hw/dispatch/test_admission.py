@@ -79,8 +79,8 @@ class Bench:
         kernels = [k for k in range(self.g.kernel_slots) if request >> k & 1]
         kernel = kernels[sum(self.next) % len(kernels)] if kernels else 0
         assert request & ~eligible == 0
-        ctx.set(self.dut.next, self.fresh(kernel))
-        ctx.set(self.dut.next_valid, bool(kernels))
+        ctx.set(self.dut.grid.next, self.fresh(kernel))
+        ctx.set(self.dut.grid.next_valid, bool(kernels))
 
     async def cycle(self, ctx, eligible, leaves):
         dut, rng = self.dut, self.rng
@@ -88,10 +88,10 @@ class Bench:
         for tb in filter(None, (*self.saved, self.offered, self.waiting)):  # no fresh TB of a kernel that is preempted
             eligible &= ~(1 << tb["kernel"])
         ctx.set(dut.eligible, eligible)
-        ctx.set(dut.occupied, sum(1 << tb for tb in self.rows))
+        ctx.set(dut.room.occupied, sum(1 << tb for tb in self.rows))
         taken = [slot for row in self.rows.values() for slot in row["slots"]]
-        ctx.set(dut.warps_taken, sum(1 << slot for slot in taken))
-        ctx.set(dut.warp_count, len(taken))
+        ctx.set(dut.room.warps_taken, sum(1 << slot for slot in taken))
+        ctx.set(dut.room.warp_count, len(taken))
         leaver = rng.choice(list(self.rows)) if self.rows and leaves else None
         # what leaves has ended, or was saved and may come back
         saved = leaver is not None and len(self.saved) < 2 and rng.random() < 0.4
@@ -99,7 +99,7 @@ class Bench:
         ended = leaver is not None and not saved
         ctx.set(dut.ended, {"valid": ended, **({name: self.rows[leaver][name] for name in ("kernel", "entry")}
                                                if ended else {})})
-        self.offer(ctx, ctx.get(dut.request), eligible)
+        self.offer(ctx, ctx.get(dut.grid.request), eligible)
         if self.saved and self.offered is None and self.waiting is None and rng.random() < self.pace / 4:
             self.offered = self.saved.pop(0)
         ctx.set(dut.admit.valid, self.offered is not None)
@@ -107,7 +107,7 @@ class Bench:
             ctx.set(dut.admit.payload, self.offered)
         ctx.set(dut.fresh.ready, rng.random() < 0.3)
         _, _, insert, advance, clear, admitted, fresh, launched, taken, launching = await ctx.tick().sample(
-            dut.insert, dut.advance, dut.clear_lines, dut.admitted, dut.fresh.payload,
+            dut.room.insert, dut.grid.advance, dut.clear_lines, dut.admitted, dut.fresh.payload,
             dut.fresh.valid & dut.fresh.ready, dut.admit.valid & dut.admit.ready, dut.launching)
         if admitted.valid:
             self.answer(value(admitted))
@@ -212,7 +212,7 @@ class Bench:
                 pytest.fail("a restored TB gets no answer")
             else:
                 assert all(self.place(k, self.rows) is None for k in range(g.kernel_slots))
-                assert ctx.get(dut.request) == 0
+                assert ctx.get(dut.grid.request) == 0
 
         simulate(dut, bench)
 
@@ -240,7 +240,7 @@ def test_a_restored_tb_whose_local_memory_is_not_that_of_its_entry_is_refused():
             await ctx.tick().until(dut.admit.ready)
             ctx.set(dut.admit.valid, 0)
             for _ in range(40):
-                assert not (ctx.get(dut.insert.valid) and bad)
+                assert not (ctx.get(dut.room.insert.valid) and bad)
                 if ctx.get(dut.admitted.valid):
                     break
                 await ctx.tick()
@@ -259,7 +259,7 @@ def test_a_restored_tb_without_room_is_told_so_unless_a_tb_leaves_meanwhile():
         ctx.set(dut.footprints[1], {"rows": 1, "lines": 0})
         answers = []
         for leaves in (None, *range(5)):  # cycles after the offer at which a TB leaves
-            ctx.set(dut.occupied, 3)
+            ctx.set(dut.room.occupied, 3)
             ctx.set(dut.admit.payload, {"kernel": 1})
             ctx.set(dut.admit.valid, 1)
             await ctx.tick().until(dut.admit.ready)
@@ -270,7 +270,7 @@ def test_a_restored_tb_without_room_is_told_so_unless_a_tb_leaves_meanwhile():
                     break
                 await ctx.tick()
                 if now == leaves:
-                    ctx.set(dut.occupied, 2)
+                    ctx.set(dut.room.occupied, 2)
             answer = ctx.get(dut.admitted)
             assert answer.valid and not answer.bad
             answers.append(answer.full)
@@ -296,22 +296,22 @@ def test_a_kernel_that_begins_is_looked_at_though_the_one_before_found_no_room()
             await ctx.tick()
             ctx.set(dut.start, 0)
             ctx.set(dut.eligible, 2)
-            assert ctx.get(dut.request) == 2
-            ctx.set(dut.next, {"kernel": 1})
+            assert ctx.get(dut.grid.request) == 2
+            ctx.set(dut.grid.next, {"kernel": 1})
             ctx.set(dut.fresh.ready, 1)
             entered = False
             for _ in range(40):
-                ctx.set(dut.next_valid, ctx.get(dut.request) == 2)
-                entered |= bool(ctx.get(dut.insert.valid))
+                ctx.set(dut.grid.next_valid, ctx.get(dut.grid.request) == 2)
+                entered |= bool(ctx.get(dut.room.insert.valid))
                 await ctx.tick()
             assert entered == (rows == 1)
-            assert entered or ctx.get(dut.request) == 0, "it waits until something leaves"
+            assert entered or ctx.get(dut.grid.request) == 0, "it waits until something leaves"
             ctx.set(dut.eligible, 0)  # killed
 
     async def beside(ctx):
-        ctx.set(dut.occupied, 1)
-        ctx.set(dut.warps_taken, 1)
-        ctx.set(dut.warp_count, 1)
+        ctx.set(dut.room.occupied, 1)
+        ctx.set(dut.room.warps_taken, 1)
+        ctx.set(dut.room.warp_count, 1)
         ctx.set(dut.kernels[0], {"registers": 4, "warps": 1, "threads": 8})
         ctx.set(dut.footprints[0], {"rows": 1, "lines": 0})
         ctx.set(dut.admit.payload, {"kernel": 0})
@@ -333,11 +333,11 @@ def test_a_kernel_that_begins_while_another_finds_no_room_is_looked_at(when):
     async def offered(ctx, kernel, cycles, begins=None):
         """Offer a TB of a kernel, and begin kernel 1 anew in a cycle."""
         ctx.set(dut.eligible, 1 << kernel)
-        ctx.set(dut.next, {"kernel": kernel})
-        ctx.set(dut.next_valid, 1)
+        ctx.set(dut.grid.next, {"kernel": kernel})
+        ctx.set(dut.grid.next_valid, 1)
         for cycle in range(cycles):
             if ctx.get(dut.launching.valid):
-                ctx.set(dut.next_valid, 0)
+                ctx.set(dut.grid.next_valid, 0)
             ctx.set(dut.start, 2 if cycle == begins else 0)
             await ctx.tick()
         ctx.set(dut.start, 0)
@@ -348,15 +348,15 @@ def test_a_kernel_that_begins_while_another_finds_no_room_is_looked_at(when):
             ctx.set(dut.footprints[kernel], {"rows": rows, "lines": 0})
         ctx.set(dut.fresh.ready, 1)
         await offered(ctx, 0, 20)
-        for name, vector in (("occupied", 1), ("warps_taken", 1), ("warp_count", 1)):
-            ctx.set(getattr(dut, name), vector)
+        for port in (dut.room.occupied, dut.room.warps_taken, dut.room.warp_count):
+            ctx.set(port, 1)
         await offered(ctx, 1, 20)
         ctx.set(dut.eligible, 2)
-        assert ctx.get(dut.request) == 0, "it needs all rows, and one is taken"
-        ctx.set(dut.occupied, 3)  # no slot is left for another TB of kernel 0
+        assert ctx.get(dut.grid.request) == 0, "it needs all rows, and one is taken"
+        ctx.set(dut.room.occupied, 3)  # no slot is left for another TB of kernel 0
         await offered(ctx, 0, 8, when)
         ctx.set(dut.eligible, 2)
-        assert ctx.get(dut.request) == 2
+        assert ctx.get(dut.grid.request) == 2
 
     simulate(dut, bench)
 
@@ -397,10 +397,10 @@ class Staying:
         """Offer a fresh TB until its kernel is not asked for any more."""
         ctx, dut = self.ctx, self.dut
         ctx.set(dut.eligible, 1 << kernel)
-        ctx.set(dut.next, {"kernel": kernel})
-        ctx.set(dut.next_valid, 1)
-        await self.until(~dut.request.bit_select(kernel, 1))
-        ctx.set(dut.next_valid, 0)
+        ctx.set(dut.grid.next, {"kernel": kernel})
+        ctx.set(dut.grid.next_valid, 1)
+        await self.until(~dut.grid.request.bit_select(kernel, 1))
+        ctx.set(dut.grid.next_valid, 0)
 
     async def until(self, condition):
         for _ in range(200):
@@ -432,7 +432,7 @@ def test_what_is_stuck_is_in_no_plan_and_who_needs_it_alone_is_hopeless(how):
             await ctx.tick()
             await ctx.tick()
             assert not ctx.get(dut.evict) and not ctx.get(dut.hopeless), "all try again"
-            assert not ctx.get(dut.eligible) or ctx.get(dut.request) == 0b100
+            assert not ctx.get(dut.eligible) or ctx.get(dut.grid.request) == 0b100
 
         await sm.fill([0, 1])
         assert await asks() == (0b01, 0)
@@ -443,9 +443,9 @@ def test_what_is_stuck_is_in_no_plan_and_who_needs_it_alone_is_hopeless(how):
         await stuck(0b010)
         assert await asks() == (0b01, 0)
         await stuck(0b011)
-        ctx.set(dut.occupied, 0b10)  # one that runs may make room yet
+        ctx.set(dut.room.occupied, 0b10)  # one that runs may make room yet
         assert await asks() == (0, 0)
-        ctx.set(dut.occupied, 0)
+        ctx.set(dut.room.occupied, 0)
         ctx.set(dut.remove, 0b10)
         await ctx.tick()
         ctx.set(dut.remove, 0)
@@ -459,6 +459,11 @@ def test_what_is_stuck_is_in_no_plan_and_who_needs_it_alone_is_hopeless(how):
         assert not await sm.restored(0, entry=0) and not ctx.get(dut.hopeless)
 
     simulate(dut, bench)
+
+
+PORTS = {**{name: f"room.{name}" for name in ("occupied", "warps_taken", "warp_count")},
+         **{name: f"grid.{name}" for name in ("next_valid", "next")}}
+"""Inputs that are members of a port."""
 
 
 class Machine:
@@ -520,7 +525,7 @@ class Machine:
             move = dut.staying.move_lines
             self.junk = {name: noise(rng, port.shape()) | {"valid": 0} for name, port in (
                 ("ended", dut.ended), ("adopted", dut.adopted), ("move_registers", move), ("move_lines", move))}
-            self.junk |= {name: noise(rng, dut.next.shape()) for name in ("next", "admit.payload")}
+            self.junk |= {name: noise(rng, dut.grid.next.shape()) for name in ("next", "admit.payload")}
             self.junk["next"]["kernel"] = rng.randrange(g.kernel_slots)
         given = {name: dict(each) for name, each in self.junk.items()}
         given |= {"start": 0, "remove": 0, "release": 0, "next_valid": 0}
@@ -551,7 +556,7 @@ class Machine:
             self.saved.remove(self.offered)
             self.offered["lent"] = True
             wrong = rng.choice([0, 0, 0, 1 << rng.randrange(32)])
-            self.payload = {name: self.offered[name] for name, _ in self.dut.next.shape()}
+            self.payload = {name: self.offered[name] for name, _ in self.dut.grid.next.shape()}
             self.payload["local_base"] ^= wrong
         given["admit.valid"] = int(self.offered is not None and self.waiting is None)
         if given["admit.valid"]:
@@ -560,7 +565,7 @@ class Machine:
         if wanted and self.model.state == "idle":
             given["next_valid"] = int(rng.random() < 0.8)
         if given["next_valid"]:
-            given["next"] = noise(rng, self.dut.next.shape()) | {"kernel": rng.choice(wanted)}
+            given["next"] = noise(rng, self.dut.grid.next.shape()) | {"kernel": rng.choice(wanted)}
 
     def _tbs(self, kernel):
         return [each for each in (*self.rows.values(), *self.saved, self.offered, self.waiting)
@@ -635,7 +640,7 @@ class Machine:
                 if entries >> entry & 1:
                     info, size = self.kernels[k], local_region_bytes(
                         self.g, self.kernels[k]["warps"], self.kernels[k]["local_bytes"])
-                    self.saved.append(noise(rng, self.dut.next.shape()) | {
+                    self.saved.append(noise(rng, self.dut.grid.next.shape()) | {
                         "kernel": k, "entry": entry, "registers": 0, "lines": 0, "lent": False, "row": None,
                         "local_base": (info["local_base"] + entry * size) % (1 << 32)})
 
@@ -647,10 +652,10 @@ class Machine:
         for tb in self.staying:
             if tb and tb["lent"] and any(tb is each for each in self.saved):
                 tb["lent"] = False
-        if told["insert.valid"]:
-            own = "insert.row."
+        if told["room.insert.valid"]:
+            own = "room.insert.row."
             row = {name.removeprefix(own): value for name, value in told.items() if name.startswith(own)}
-            self.entered = self.rows[told["insert.tb"]] = row
+            self.entered = self.rows[told["room.insert.tb"]] = row
         if told["fresh.valid"] and given["fresh.ready"]:
             self.entered = None
         if told["admitted.valid"]:
@@ -677,7 +682,7 @@ class Machine:
             self.left -= 1
             given = self.cycle()
             told = self.model.outputs(given)
-            inputs = {name: value for name, value in given.items() if name not in (
+            inputs = {PORTS.get(name, name): value for name, value in given.items() if name not in (
                 "kernels", "footprints", "rows", *staying)}
             for name in ("kernels", "footprints"):
                 inputs |= {f"{name}.{k}": value for k, value in enumerate(given[name])}

@@ -74,12 +74,12 @@ def test_reports_of_every_source(name, rate):
             claim = rng.getrandbits(g.tb_slots) & rng.getrandbits(g.tb_slots)
             condemned = {tb for tb, row in enumerate(rows) if row["valid"] and row["started"]
                          and kill >> row["kernel"] & 1 and not claim >> tb & 1}
-            for signal, what in ((dut.kill_kernels, kill), (dut.claim, claim), (dut.pending, pending),
-                                 (dut.clear, clear), (dut.start, start),
+            for signal, what in ((dut.kill_kernels, kill), (dut.claim, claim), (dut.event.pending, pending),
+                                 (dut.event.clear, clear), (dut.start, start),
                                  (dut.remove, sum(1 << tb for tb in leaving))):
                 ctx.set(signal, what)
             struck, record = model.judge(before, rows) if before else ([], None)
-            assert ctx.get(dut.event) == bool(struck)
+            assert ctx.get(dut.event.set) == bool(struck)
             assert ctx.get(dut.kill) == sum(rows[tb]["warps"] for tb in model.killed)
             assert ctx.get(dut.forsaken) == sum(1 << tb for tb in model.forsaken)
             assert ctx.get(dut.count) == model.count

@@ -101,11 +101,11 @@ def tables(dut, rng, cycles):
         running = [0] * g.kernel_slots
         for t in used:
             running[rows[t]["kernel"]] |= rows[t]["started"] << rows[t]["entry"]
-        yield {"insert": insert, "start": start, "remove": remove}, {
-            "resident": [dict(each) for each in rows], "running": running, "warps_taken": taken,
+        yield {"room.insert": insert, "start": start, "remove": remove}, {
+            "resident": [dict(each) for each in rows], "running": running, "room.warps_taken": taken,
             "tbs": [shown(*each) for each in zip(rows, sizes, strict=True)],
-            "occupied": sum(1 << t for t in used), "present": sum({1 << rows[t]["kernel"] for t in used}),
-            "tb_count": len(used), "warp_count": sum(counts[t] for t in used)}
+            "room.occupied": sum(1 << t for t in used), "present": sum({1 << rows[t]["kernel"] for t in used}),
+            "tb_count": len(used), "room.warp_count": sum(counts[t] for t in used)}
         if start["valid"]:
             rows[start["tb"]]["started"] = 1
         if remove:

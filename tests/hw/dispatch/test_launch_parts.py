@@ -115,11 +115,11 @@ def test_the_table_counts_what_is_resident():
 
     async def bench(ctx):
         row = {"kernel": 2, "launch_id": 7, "warps": 0b10110, "first_line": 3, "lines": 2}
-        ctx.set(dut.insert, {"valid": 1, "tb": 1, "row": row, "warps": 3, "shared_bytes": 200})
+        ctx.set(dut.room.insert, {"valid": 1, "tb": 1, "row": row, "warps": 3, "shared_bytes": 200})
         await ctx.tick()
-        ctx.set(dut.insert.valid, 0)
-        assert (ctx.get(dut.tb_count), ctx.get(dut.warp_count), ctx.get(dut.occupied)) == (1, 3, 0b010)
-        assert ctx.get(dut.present) == 0b100 and ctx.get(dut.warps_taken) == 0b10110
+        ctx.set(dut.room.insert.valid, 0)
+        assert (ctx.get(dut.tb_count), ctx.get(dut.room.warp_count), ctx.get(dut.room.occupied)) == (1, 3, 0b010)
+        assert ctx.get(dut.present) == 0b100 and ctx.get(dut.room.warps_taken) == 0b10110
         tb = ctx.get(dut.tbs[1])
         assert (tb.kernel, tb.launch_id, tb.shared_base, tb.shared_bytes) == (2, 7, 384, 200)
         assert not ctx.get(dut.resident[1].started)
@@ -128,10 +128,10 @@ def test_the_table_counts_what_is_resident():
         ctx.set(dut.start.valid, 0)
         assert ctx.get(dut.resident[1].started)
         ctx.set(dut.remove, 0b010)
-        ctx.set(dut.insert, {"valid": 1, "tb": 0, "row": {"warps": 1}, "warps": 1})
+        ctx.set(dut.room.insert, {"valid": 1, "tb": 0, "row": {"warps": 1}, "warps": 1})
         await ctx.tick()
-        assert (ctx.get(dut.tb_count), ctx.get(dut.warp_count), ctx.get(dut.occupied)) == (1, 1, 0b001)
-        assert ctx.get(dut.warps_taken) == 1 and ctx.get(dut.present) == 0b001
+        assert (ctx.get(dut.tb_count), ctx.get(dut.room.warp_count), ctx.get(dut.room.occupied)) == (1, 1, 0b001)
+        assert ctx.get(dut.room.warps_taken) == 1 and ctx.get(dut.present) == 0b001
 
     simulate(dut, bench)
 
@@ -220,8 +220,8 @@ def test_the_table_has_every_row_that_came_and_did_not_leave(g):
                     "entry": rng.randrange(g.tb_slots),
                     "warps": sum(1 << slot for slot in slots[:rng.randint(0, 2)])}}
                 new["warps"] = bin(new["row"]["warps"]).count("1")
-                ctx.set(dut.insert, new)
-            ctx.set(dut.insert.valid, insert is not None)
+                ctx.set(dut.room.insert, new)
+            ctx.set(dut.room.insert.valid, insert is not None)
             ctx.set(dut.start, {"valid": start is not None, "tb": start or 0})
             ctx.set(dut.remove, 0 if remove is None else 1 << remove)
             await ctx.tick()
@@ -231,11 +231,11 @@ def test_the_table_has_every_row_that_came_and_did_not_leave(g):
                 del rows[remove]
             if insert is not None:
                 rows[insert] = {**new, "row": {**new["row"], "valid": 1, "started": 0}}
-            assert ctx.get(dut.occupied) == sum(1 << tb for tb in rows)
+            assert ctx.get(dut.room.occupied) == sum(1 << tb for tb in rows)
             assert ctx.get(dut.present) == sum({1 << row["row"]["kernel"] for row in rows.values()})
-            assert ctx.get(dut.warps_taken) == sum(row["row"]["warps"] for row in rows.values())
+            assert ctx.get(dut.room.warps_taken) == sum(row["row"]["warps"] for row in rows.values())
             assert ctx.get(dut.tb_count) == len(rows)
-            assert ctx.get(dut.warp_count) == sum(row["warps"] for row in rows.values())
+            assert ctx.get(dut.room.warp_count) == sum(row["warps"] for row in rows.values())
             for tb, new in rows.items():
                 row = new["row"]
                 assert numbers(ctx.get(dut.resident[tb])) == row

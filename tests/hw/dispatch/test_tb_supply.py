@@ -25,11 +25,12 @@ def anything(dut, rng, cycles):
         start, exhausted = every & rng.choice([0, 0, 0, 1 << rng.choice(kernels)]), rng.getrandbits(g.kernel_slots)
         places = noise(rng, dut.places.shape())
         turn = next((k for k in order if offered & request & 1 << k), None)
-        outputs = {"valid": turn is not None, "launched": list(launched), "exhausted": exhausted, "places": places}
+        outputs = {"fresh.next_valid": turn is not None, "launched": list(launched), "exhausted": exhausted,
+                   "places": places}
         if turn is not None:
-            outputs["next.kernel"] = turn
+            outputs["fresh.next.kernel"] = turn
         yield {"port.offered": offered, "port.exhausted": exhausted, "port.places": places, "start": start,
-               "request": request, "adopted": adopted, "advance": advance}, outputs
+               "fresh.request": request, "adopted": adopted, "fresh.advance": advance}, outputs
         if advance["valid"]:
             order.append(order.pop(order.index(advance["kernel"])))
         for k in kernels:

@@ -90,14 +90,14 @@ def test_who_is_woken(seed):
             ctx.set(dut.watch, {"valid": watch is not None, "warp": watch[0] * each + rng.randrange(each),
                                 "segment": watch[1]} if watch else {"valid": 0})
             ctx.set(dut.cancel, 0 if cancel is None else 1 << cancel * each + rng.randrange(each))
-            ctx.set(dut.clear, clear)
-            ctx.set(dut.leave, {"valid": leave is not None, "tb": leave or 0})
+            ctx.set(dut.tbs.clear, clear)
+            ctx.set(dut.tbs.leave, {"valid": leave is not None, "tb": leave or 0})
             for k in range(G.kernel_slots):
-                ctx.set(dut.away[k], away[k])
-            assert ctx.get(dut.set) == sum(1 << t for t, each_ in enumerate(model.watched) if each_ is not None)
-            assert ctx.get(dut.fired) == sum(1 << t for t in range(G.tb_slots) if model.fires(t, hit))
-            assert ctx.get(dut.full) == all(model.rows)
-            found = [ctx.get(dut.wakes[k]) for k in range(G.kernel_slots)]
+                ctx.set(dut.tbs.away[k], away[k])
+            assert ctx.get(dut.tbs.set) == sum(1 << t for t, each_ in enumerate(model.watched) if each_ is not None)
+            assert ctx.get(dut.tbs.fired) == sum(1 << t for t in range(G.tb_slots) if model.fires(t, hit))
+            assert ctx.get(dut.tbs.full) == all(model.rows)
+            found = [ctx.get(dut.tbs.wakes[k]) for k in range(G.kernel_slots)]
             assert found == model.wakes(hit)
             woken += any(found)
             await ctx.tick()
@@ -115,19 +115,19 @@ def test_a_write_to_another_segment_wakes_nobody():
     async def bench(ctx):
         each = await place(ctx, dut, [(0, 0), (1, 1)])
         for k in range(G.kernel_slots):
-            ctx.set(dut.away[k], (1 << G.context_entries) - 1)
+            ctx.set(dut.tbs.away[k], (1 << G.context_entries) - 1)
         for t, segment in ((0, mine), (1, theirs)):
             ctx.set(dut.watch, {"valid": 1, "warp": each * t, "segment": segment})
             await ctx.tick()
         ctx.set(dut.watch.valid, 0)
-        ctx.set(dut.leave, {"valid": 1, "tb": 1})
-        ctx.set(dut.clear, 0b10)
+        ctx.set(dut.tbs.leave, {"valid": 1, "tb": 1})
+        ctx.set(dut.tbs.clear, 0b10)
         await ctx.tick()
-        ctx.set(dut.leave.valid, 0)
-        ctx.set(dut.clear, 0)
+        ctx.set(dut.tbs.leave.valid, 0)
+        ctx.set(dut.tbs.clear, 0)
 
         def woken():
-            return bool(ctx.get(dut.fired)), [ctx.get(dut.wakes[k]) for k in range(G.kernel_slots)]
+            return bool(ctx.get(dut.tbs.fired)), [ctx.get(dut.tbs.wakes[k]) for k in range(G.kernel_slots)]
 
         for near in (mine, theirs):
             for bit in range(len(dut.written.segment)):

@@ -36,9 +36,9 @@ class Judged(wiring.Component):
             "put": In(1), "slot": In(slots), "put_kernel": In(kernels), "put_entry": In(range(G.context_entries)),
             "takes_off": In(1), "off": In(slots), "starts": In(G.tb_slots), "waits": In(G.tb_slots),
             "watch": In(watch_event(G)), "cancel": In(G.warps), "written": In(written_event()), "noticed": In(notice()),
-            **dict.fromkeys(("running", "resuming", "keeping"), In(G.kernel_slots)),
-            "wanted": In(1), "fresh": In(1), "launched": In(1),
-            "woken": In(G.kernel_slots), "forget": In(G.kernel_slots),
+            **dict.fromkeys(("running", "resuming", "leave_pausing"), In(G.kernel_slots)),
+            "room_wanted": In(1), "fresh_pending": In(1), "fresh_launched": In(1),
+            "wake_taken": In(G.kernel_slots), "forget": In(G.kernel_slots),
             "takes": In(1), "ends": In(1), "right": Out(1)})
 
     def elaborate(self, platform):
@@ -61,7 +61,7 @@ class Judged(wiring.Component):
         self.insert = Mux(puts, 1 << self.slot, 0)[:G.tb_slots]
         self.waiting = self.waits & valid & started
         # A TB that waits at its barrier does not end: it leaves when the engine has saved it, if it leaves.
-        self.remove = Mux(self.takes_off, 1 << self.off, 0)[:G.tb_slots] & valid & ~(self.waiting & ~unit.going)
+        self.remove = Mux(self.takes_off, 1 << self.off, 0)[:G.tb_slots] & valid & ~(self.waiting & ~unit.saving)
         long = Signal(G.tb_slots)  # an access comes cycles after the start
         m.d.sync += [long.eq(started & ~self.remove), valid.eq((valid | self.insert) & ~self.remove),
                      started.eq((started | self.starts & valid) & ~self.remove & ~self.insert)]
@@ -71,22 +71,21 @@ class Judged(wiring.Component):
             m.d.comb += [row.valid.eq(valid[t]), row.started.eq(started[t]), row.kernel.eq(kernels[t]),
                          row.entry.eq(entries[t]), row.warps.eq(1 << t), table.resident[t].eq(row)]
         for k in range(G.kernel_slots):
-            m.d.comb += unit.back[k].eq(sum((Mux(valid[t] & started[t] & (kernels[t] == k), 1 << entries[t], 0)
+            m.d.comb += unit.started[k].eq(sum((Mux(valid[t] & started[t] & (kernels[t] == k), 1 << entries[t], 0)
                                              for t in range(G.tb_slots)), 0))
-        taken = self.takes & unit.leave.valid & ~busy
+        taken = self.takes & unit.leaves.leave.valid & ~busy
         ended = self.ends & busy
         m.d.sync += busy.eq((busy | taken) & ~ended)
         m.d.comb += [
-            unit.waits.eq(self.waiting), unit.set.eq(table.set), unit.fired.eq(table.fired), unit.full.eq(table.full),
-            unit.wakes.eq(table.wakes), unit.running.eq(self.running), unit.resuming.eq(self.resuming),
-            unit.keeping.eq(self.keeping), unit.wanted.eq(self.wanted),
-            unit.fresh.eq(self.fresh), unit.launched.eq(self.launched), unit.woken.eq(self.woken),
-            unit.insert.eq(self.insert), unit.remove.eq(self.remove),
-            unit.forget.eq(self.forget), unit.taken.eq(taken), unit.ended.eq(ended),
+            unit.waits.eq(self.waiting), unit.running.eq(self.running), unit.resuming.eq(self.resuming),
+            unit.leaves.leave_pausing.eq(self.leave_pausing), unit.room_wanted.eq(self.room_wanted),
+            unit.fresh_pending.eq(self.fresh_pending), unit.fresh_launched.eq(self.fresh_launched),
+            unit.leaves.wake_taken.eq(self.wake_taken), unit.insert.eq(self.insert), unit.remove.eq(self.remove),
+            unit.forget.eq(self.forget), unit.leaves.leave_taken.eq(taken), unit.leaves.leave_ended.eq(ended),
             table.watch.eq(self.watch), table.watch.valid.eq(
                 self.watch.valid & (started & valid & long).bit_select(self.watch.warp, 1)),
-            table.cancel.eq(self.cancel & valid), table.written.eq(self.written), table.noticed.eq(self.noticed),
-            table.clear.eq(unit.clear), table.leave.eq(unit.watch_leaves), table.away.eq(unit.away)]
+            table.cancel.eq(self.cancel & valid), table.written.eq(self.written), table.noticed.eq(self.noticed)]
+        wiring.connect(m, table.tbs, unit.watches)
         self.long = long
         self.valid, self.started, self.taken, self.ended, self.busy = valid, started, taken, ended, busy
 
@@ -122,28 +121,29 @@ class Judged(wiring.Component):
         with m.If(lost | back):
             m.d.sync += away.eq(0)
 
-        is_away = unit.away[kernel].bit_select(entry, 1)
+        is_away = unit.watches.away[kernel].bit_select(entry, 1)
         is_ready = unit.ready[kernel].bit_select(entry, 1)
         waits_turn = Mux(kernel, unit.turns[1], unit.turns[0]).bit_select(entry, 1)
         row = Cat(r.valid & (r.kernel == kernel) & (r.entry == entry) & (r.segment == segment) for r in table.rows)
-        fires = (mine & table.fired).any() | (mine & table.fired_before).any()
+        fires = (mine & table.tbs.fired).any() | (mine & table.fired_before).any()
         on_sm = ~away & here
         right = [
             ~due | watches, ~away | is_away, ~is_away | away, ~(here & ~away) | ~is_away,
-            ~on_sm | (watches == (mine & table.set).any()), ~(due & on_sm) | fires,
+            ~on_sm | (watches == (mine & table.tbs.set).any()), ~(due & on_sm) | fires,
             ~(due & away) | is_ready | waits_turn,  # it is to come back
             ~(away & watches & ~is_ready & ~waits_turn) | row.any(),
             ~(on_sm & watches) | Cat(mine[t] & (table.segments[t] == segment) for t in range(G.tb_slots)).any(),
             ~watches | away | here,
-            (going & ~unit.going) == 0, (unit.going & ~going) == 0, (going & ~self.valid) == 0,
+            (going & ~unit.saving) == 0, (unit.saving & ~going) == 0, (going & ~self.valid) == 0,
             ~going.any() | self.busy, ~(going[0] & going[1]),
             ~(rows[0].valid & rows[1].valid & (rows[0].kernel == rows[1].kernel) & (rows[0].entry == rows[1].entry)),
             *(~row.valid | (row.entry < G.context_entries) for row in rows), ~is_ready | is_away, ~waits_turn | is_away,
-            ~(unit.leave.valid & (self._chosen(unit, rows) & table.fired).any()),
+            ~(unit.leaves.leave.valid & (self._chosen(unit, rows) & table.tbs.fired).any()),
             ~(away & (mine & (going | self.long)).any()), (self.long & ~self.started) == 0,
-            (table.set & self.valid & ~self.long) == 0, (self.started & ~self.valid) == 0,
-            (entry < G.context_entries) | ~known, known | ~(watches | due | away | self.valid.any() | table.set.any()
-                      | unit.away.as_value().any() | Cat(r.valid for r in table.rows).any()),
+            (table.tbs.set & self.valid & ~self.long) == 0, (self.started & ~self.valid) == 0,
+            (entry < G.context_entries) | ~known,
+            known | ~(watches | due | away | self.valid.any() | table.tbs.set.any()
+                      | unit.watches.away.as_value().any() | Cat(r.valid for r in table.rows).any()),
         ]
         rules = Signal(len(right))
         m.d.comb += [rules.eq(Cat(right)), self.right.eq(rules.all())]
@@ -154,7 +154,8 @@ class Judged(wiring.Component):
     @staticmethod
     def _chosen(unit, rows):
         """The slot of the TB that is taken."""
-        return Cat(row.valid & (row.kernel == unit.leave.kernel) & (row.entry == unit.leave.entry) for row in rows)
+        leave = unit.leaves.leave
+        return Cat(row.valid & (row.kernel == leave.kernel) & (row.entry == leave.entry) for row in rows)
 
 
 @pytest.mark.full
@@ -167,13 +168,14 @@ FAULTS = {
     "the host's writes": (watch_table, "| noticed.valid & (noticed.first <= segment) & (segment <= noticed.last))",
                           "| 0)"),
     "a write while another leaves": (watch_table, "row.valid & self._hit(row.segment) for",
-                                     "row.valid & self._hit(row.segment) & ~self.leave.valid for"),
+                                     "row.valid & self._hit(row.segment) & ~tbs.leave.valid for"),
     "row in use": (watch_table, "chosen.eq(lowest(free))", "chosen.eq(1)"),
     "another kernel": (watch_table, "(row.kernel == k)", "(row.kernel == 0)"),
-    "row dropped": (watch_table, "row.valid & ~hits[i] & away", "row.valid & ~hits[i] & away & ~self.clear[0]"),
+    "row dropped": (watch_table, "row.valid & ~hits[i] & away", "row.valid & ~hits[i] & away & ~tbs.clear[0]"),
     "written as it leaves": (yield_unit, "| Mux(fired, new, 0)", ""),
-    "leaves although written": (yield_unit, "self.waits & ~self.fired & ~refused", "self.waits & ~refused"),
-    "no row": (yield_unit, "watched.eq(self.watch_leaves.valid & ~self.full)", "watched.eq(self.watch_leaves.valid)"),
+    "leaves although written": (yield_unit, "self.waits & ~watches.fired & ~refused", "self.waits & ~refused"),
+    "no row": (yield_unit, "watched.eq(self.watches.leave.valid & ~self.watches.full)",
+               "watched.eq(self.watches.leave.valid)"),
 }
 
 

@@ -14,9 +14,12 @@ from support.selection import quick
 TINY = preset("tiny")
 GEOMETRIES = {"2 TBs": TINY.replace(kernel_slots=2, watches=2, entries=3),
               "5 TBs": TINY.replace(kernel_slots=3, tb_slots=5, warps=6, watches=2, entries=7)}
-KERNELS = ("running", "resuming", "keeping", "forget", "start", "woken")
+KERNELS = ("running", "resuming", "leave_pausing", "forget", "start", "wake_taken")
 SLOTS = ("waits", "fired", "set", "insert", "remove")
-BITS = ("wanted", "fresh", "launched", "full", "taken", "ended")
+BITS = ("room_wanted", "fresh_pending", "fresh_launched", "full", "leave_taken", "leave_ended")
+PORTS = {**{name: f"watches.{name}" for name in ("fired", "set", "full", "wakes", "away", "clear")}, "back": "started",
+         **{name: f"leaves.{name}" for name in ("leave_pausing", "leave_taken", "leave_ended", "wake_taken")}}
+"""Where what the model knows is in the ports of the block, if elsewhere."""
 
 
 def bits(numbers):
@@ -35,7 +38,7 @@ class Model:
     def willing(self, now):
         rows = now["rows"]
         return {t for t in now["waits"] - now["fired"] - self.refused
-                if now["wanted"] and rows[t][0] in (now["running"] | now["resuming"]) - now["keeping"]}
+                if now["room_wanted"] and rows[t][0] in (now["running"] | now["resuming"]) - now["leave_pausing"]}
 
     def next(self, k):
         later = {entry for entry in self.ready[k] if entry > self.tried[k]}
@@ -58,9 +61,9 @@ class Model:
         fired, watched = gone & now["fired"], watches is not None and not now["full"]
         for k in range(g.kernel_slots):
             new = {rows[t][1] for t in gone if rows[t][0] == k}
-            come = self.turn[k] if now["launched"] or not now["fresh"] else set()
+            come = self.turn[k] if now["fresh_launched"] or not now["fresh_pending"] else set()
             end = now["back"][k] | (set(range(g.context_entries)) if k in now["forget"] else set())
-            if k in now["woken"]:
+            if k in now["wake_taken"]:
                 self.tried[k] = min(self.next(k), default=-1)
             self.ready[k] = ((self.ready[k] | now["wakes"][k] | come) & self.away[k]) - end | (new if fired else set())
             self.turn[k] = self.turn[k] - come - end | (set() if fired or watched else new)
@@ -69,11 +72,11 @@ class Model:
                 self.ready[k], self.turn[k], self.away[k] = set(), set(), set()
             self.stays[k] = self.stays[k] - now["back"][k] | new if k in now["resuming"] else set()
             self.yields[k] = 0 if k in now["start"] else self.yields[k] + bool(new)
-        failed = self.going - gone if now["ended"] else set()
+        failed = self.going - gone if now["leave_ended"] else set()
         self.refused = (self.refused | failed) - clear
-        if now["taken"]:
+        if now["leave_taken"]:
             self.going = {min(willing)} if willing else set()
-        elif gone or now["ended"]:
+        elif gone or now["leave_ended"]:
             self.going = set()
 
 
@@ -89,7 +92,7 @@ class World:
         rng = self.rng
         self.odds = {name: rng.choice((0, 0.1, 0.9)) for name in (*KERNELS, *BITS)}
         self.odds |= {"forget": rng.choice((0, 0, 0.05)), "start": 0.01, "running": rng.choice((0.1, 1, 1))}
-        self.odds |= {"ended": 0.2, "taken": rng.choice((0.1, 1))}
+        self.odds |= {"leave_ended": 0.2, "leave_taken": rng.choice((0.1, 1))}
 
     def cycle(self, model):
         g, rng = self.g, self.rng
@@ -98,7 +101,7 @@ class World:
         now = {name: {k for k in range(g.kernel_slots) if rng.random() < self.odds[name]} for name in KERNELS}
         now |= {name: int(rng.random() < self.odds[name]) for name in BITS}
         now["forget"] |= now["start"]
-        now["woken"] = {k for k in now["woken"] if model.ready[k]}
+        now["wake_taken"] = {k for k in now["wake_taken"] if model.ready[k]}
         self.waiting |= {t for t in self.rows if rng.random() < 0.2}
         now["waits"] = {t for t in self.waiting if t in self.rows}
         now["rows"] = {t: self.rows.get(t, (0, 0)) for t in range(g.tb_slots)}
@@ -111,8 +114,8 @@ class World:
         leaves |= {t for t in model.going if rng.random() < 0.2}
         now["remove"] = {rng.choice(sorted(leaves))} if leaves else set()
         now["insert"] = self.insert(model, now)
-        now["taken"] &= int(bool(model.willing(now)) and not model.going)
-        now["ended"] &= int(bool(model.going))
+        now["leave_taken"] &= int(bool(model.willing(now)) and not model.going)
+        now["leave_ended"] &= int(bool(model.going))
         return now
 
     def insert(self, model, now):
@@ -148,16 +151,18 @@ class Anything:
         rng = self.rng
         self.odds = {name: rng.choice((0, 0.03, 0.3)) for name in (
             *KERNELS, *SLOTS, *BITS, "wakes", "back", "rows")}
-        self.odds |= {"running": rng.choice((0.2, 0.9)), "wanted": rng.choice((0.2, 1)), "fresh": rng.choice((0, 0.9)),
+        self.odds |= {"running": rng.choice((0.2, 0.9)), "room_wanted": rng.choice((0.2, 1)),
+                      "fresh_pending": rng.choice((0, 0.9)),
                       "waits": rng.choice((0.2, 0.9)), "remove": rng.choice((0.1, 0.5)), "set": rng.choice((0, 0.5)),
-                      "taken": rng.choice((0.1, 0.5)), "woken": rng.choice((0, 0.1, 0.9)),
-                      "launched": rng.choice((0.03, 0.3)), "wakes": rng.choice((0, 0.01, 0.3)),
+                      "leave_taken": rng.choice((0.1, 0.5)), "wake_taken": rng.choice((0, 0.1, 0.9)),
+                      "fresh_launched": rng.choice((0.03, 0.3)), "wakes": rng.choice((0, 0.01, 0.3)),
                       "back": rng.choice((0, 0.01, 0.3)), "forget": rng.choice((0, 0, 0.02)),
                       "start": rng.choice((0, 0.01))}
         if rng.random() < 0.3:  # TBs gather
-            self.odds |= dict.fromkeys(("fired", "keeping", "forget", "start", "back", "wakes", "full"), 0)
-            self.odds |= dict.fromkeys(("running", "wanted", "fresh", "waits", "rows"), 1)
-            self.odds |= dict.fromkeys(("taken", "remove", "set"), 0.5) | {"ended": 0.03, "launched": 0.03}
+            self.odds |= dict.fromkeys(("fired", "leave_pausing", "forget", "start", "back", "wakes", "full"), 0)
+            self.odds |= dict.fromkeys(("running", "room_wanted", "fresh_pending", "waits", "rows"), 1)
+            self.odds |= dict.fromkeys(("leave_taken", "remove", "set"), 0.5)
+            self.odds |= dict.fromkeys(("leave_ended", "fresh_launched"), 0.03)
         self.rows = {t: self.row() for t in range(self.g.tb_slots)}
 
     def row(self):
@@ -182,8 +187,9 @@ class Anything:
 
 
 def inputs(now):
-    given = {name: bits(now[name]) for name in (*KERNELS, *SLOTS)} | {name: now[name] for name in BITS}
-    given |= {f"{name}.{k}": bits(entries) for name in ("wakes", "back") for k, entries in enumerate(now[name])}
+    given = {PORTS.get(name, name): bits(now[name]) for name in (*KERNELS, *SLOTS)}
+    given |= {PORTS.get(name, name): now[name] for name in BITS}
+    given |= {f"{PORTS[name]}.{k}": bits(entries) for name in ("wakes", "back") for k, entries in enumerate(now[name])}
     for t, (kernel, entry) in now["rows"].items():
         given |= {f"resident.{t}.kernel": kernel, f"resident.{t}.entry": entry}
     return given
@@ -193,15 +199,16 @@ def outputs(model, now):
     """Return what the unit gives; a number says something only of a TB that there is."""
     found = model.outputs(now)
     leave, watch = found["leave"], found["watch_leaves"]
-    wanted = {"hold": bits(found["hold"]), "clear": bits(found["clear"]), "leave.valid": int(leave is not None),
-              "watch_leaves.valid": int(watch is not None)}
+    wanted = {"hold": bits(found["hold"]), "watches.clear": bits(found["clear"]),
+              "leaves.leave.valid": int(leave is not None), "watches.leave.valid": int(watch is not None)}
     if leave is not None:
-        wanted |= dict(zip(("leave.kernel", "leave.entry"), now["rows"][leave], strict=True))
+        wanted |= dict(zip(("leaves.leave.kernel", "leaves.leave.entry"), now["rows"][leave], strict=True))
     if watch is not None:
-        wanted["watch_leaves.tb"] = watch
+        wanted["watches.leave.tb"] = watch
     for k in range(model.g.kernel_slots):
-        wanted |= {f"{name}.{k}": bits(getattr(model, name)[k]) for name in ("away", "ready", "stays")}
-        wanted |= {f"next.{k}": bits(model.next(k)), f"yields.{k}": model.yields[k]}
+        wanted |= {f"watches.away.{k}": bits(model.away[k]), f"ready.{k}": bits(model.ready[k]),
+                   f"leaves.resume_excluded.{k}": bits(model.stays[k]),
+                   f"leaves.wake_entries.{k}": bits(model.next(k)), f"yields.{k}": model.yields[k]}
     return wanted
 
 
@@ -220,7 +227,7 @@ def run(dut, world, model, seen, cycles, least):
                 seen[name] += bool(getattr(model, name)[k])
             seen["next"] += model.next(k) not in (set(), {min(model.ready[k], default=-1)})
         seen["refused"] += bool(model.refused)
-        seen["keeping"] += bool(now["waits"] and now["keeping"])
+        seen["leave_pausing"] += bool(now["waits"] and now["leave_pausing"])
         world.step(now, found["clear"] & now["waits"])
         model.step(now)
 
@@ -234,6 +241,7 @@ WORLDS = {"plausible": World, "anything": Anything}
 def test_every_output_in_every_cycle(name, kind, seed):
     g, rng = GEOMETRIES[name], random.Random(f"{name} {seed}")
     dut, model, world = component(YieldUnit, g), Model(g), WORLDS[kind](g, rng)
-    seen = dict.fromkeys(("leave", "watch_leaves", "away", "ready", "stays", "next", "refused", "turn", "keeping"), 0)
+    seen = dict.fromkeys(("leave", "watch_leaves", "away", "ready", "stays", "next", "refused", "turn",
+                          "leave_pausing"), 0)
     lockstep(dut, run(dut, world, model, seen, 20_000, 1500 if kind == "plausible" else 20_000))
     assert all(seen.values()), seen

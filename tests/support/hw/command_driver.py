@@ -25,45 +25,45 @@ class Driver:
         for kernel in range(len(dut.kernels)):
             for name, size in FITTING.items():
                 ctx.set(dut.kernels[kernel][name], size)
-        ctx.set(dut.engine.ready, 1)
+        ctx.set(dut.engine.command.ready, 1)
 
     def state(self, kernel):
-        return KernelState(self.ctx.get(self.dut.states[kernel]))
+        return KernelState(self.ctx.get(self.dut.status.states[kernel]))
 
     def errors(self, kernel):
-        return CommandError(self.ctx.get(self.dut.errors[kernel]))
+        return CommandError(self.ctx.get(self.dut.status.errors[kernel]))
 
     async def command(self, op, kernel=0, error=NONE, **fields):
         """Write a command; it is accepted, or refused with `error`."""
         ctx, dut = self.ctx, self.dut
-        ctx.set(dut.command, {"valid": 1, "op": op, "kernel": kernel, **fields})
+        ctx.set(dut.registers.command, {"valid": 1, "op": op, "kernel": kernel, **fields})
         accepted = error == NONE
-        assert ctx.get(dut.refused) == (not accepted)
-        assert ctx.get(dut.start) == (1 << kernel if accepted and op in (Command.START, Command.ADOPT) else 0)
-        assert ctx.get(dut.invalidate) == (accepted and op in (Command.START, Command.RESUME))
+        assert ctx.get(dut.events.refused) == (not accepted)
+        assert ctx.get(dut.dispatch.start) == (1 << kernel if accepted and op in (Command.START, Command.ADOPT) else 0)
+        assert ctx.get(dut.dispatch.invalidate) == (accepted and op in (Command.START, Command.RESUME))
         await ctx.tick()
-        ctx.set(dut.command.valid, 0)
+        ctx.set(dut.registers.command.valid, 0)
 
     async def takes(self, kernel, resume, **payload):
         """The engine is offered a command in this cycle, and takes it."""
         ctx, dut = self.ctx, self.dut
-        offered = ctx.get(dut.engine.payload)
-        assert ctx.get(dut.engine.valid) and (offered.kernel, offered.resume) == (kernel, resume)
+        offered = ctx.get(dut.engine.command.payload)
+        assert ctx.get(dut.engine.command.valid) and (offered.kernel, offered.resume) == (kernel, resume)
         shown = flat(value(offered))
         assert {name: shown[name] for name in payload} == payload
         await ctx.tick()
-        assert not ctx.get(dut.engine.valid)
+        assert not ctx.get(dut.engine.command.valid)
 
     async def result(self, error=NONE, left=0, saved=0, at_once=0):
         """The engine ends what it has; leaves the events to be looked at in this cycle."""
         ctx, dut = self.ctx, self.dut
-        ctx.set(dut.result, {"valid": 1, "error": error, "left": left, "saved": saved, "at_once": at_once})
+        ctx.set(dut.engine.result, {"valid": 1, "error": error, "left": left, "saved": saved, "at_once": at_once})
         await ctx.tick()
-        ctx.set(dut.result.valid, 0)
+        ctx.set(dut.engine.result.valid, 0)
 
     def events(self):
         ctx, dut = self.ctx, self.dut
-        return {name for name in ("preempted", "resumed", "killed", "adopted") if ctx.get(getattr(dut, name))}
+        return {name for name in ("preempted", "resumed", "killed", "adopted") if ctx.get(dut.events[name])}
 
     async def ends(self, *events):
         """These events come in this cycle."""
@@ -80,23 +80,23 @@ class Driver:
             await self.takes(kernel, 0, adopt=1)
         elif state != _IDLE:
             await self.command(Command.START, kernel)
-            assert ctx.get(dut.eligible) == bit and self.state(kernel) == _RUNNING
-            assert (ctx.get(dut.footprints[kernel].rows), ctx.get(dut.footprints[kernel].lines)) == (3, 2)
-            ctx.set(dut.present, bit)
+            assert ctx.get(dut.dispatch.eligible) == bit and self.state(kernel) == _RUNNING
+            assert value(ctx.get(dut.dispatch.footprints[kernel])) == {"rows": 3, "lines": 2}
+            ctx.set(dut.dispatch.present, bit)
         if state == _FINISHED:
-            ctx.set(dut.present, 0)
-            ctx.set(dut.done, bit)
-            assert ctx.get(dut.finished) == bit
+            ctx.set(dut.dispatch.present, 0)
+            ctx.set(dut.dispatch.done, bit)
+            assert ctx.get(dut.events.finished) == bit
             await ctx.tick()
-            ctx.set(dut.done, 0)
-            assert not ctx.get(dut.finished)
+            ctx.set(dut.dispatch.done, 0)
+            assert not ctx.get(dut.events.finished)
         if state in (_PREEMPTING, _PREEMPTED, _RESUMING):
             await self.command(Command.PREEMPT, kernel)
             await self.takes(kernel, 0)
-            assert ctx.get(dut.busy)
+            assert ctx.get(dut.status.busy)
         if state in (_PREEMPTED, _RESUMING):
-            ctx.set(dut.saved, bit)
-            ctx.set(dut.present, 0)
+            ctx.set(dut.engine.saved, bit)
+            ctx.set(dut.dispatch.present, 0)
             await self.result()
             await self.ends("preempted")
         if state == _RESUMING:
@@ -105,8 +105,8 @@ class Driver:
         if state == _KILLING:
             await self.command(Command.KILL, kernel)
         assert self.state(kernel) == state
-        assert ctx.get(dut.eligible) == (bit if state == _RUNNING else 0)
-        assert ctx.get(dut.busy) == (state in BUSY_STATES)
+        assert ctx.get(dut.dispatch.eligible) == (bit if state == _RUNNING else 0)
+        assert ctx.get(dut.status.busy) == (state in BUSY_STATES)
 
 
 def drive(scenario, g=G):

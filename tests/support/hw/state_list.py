@@ -331,16 +331,17 @@ _MEMORY = {
 
 _DISPATCH = {
     "": (_bookkeeping("owner_#", "for the trace ports only; set by warp_init"),),
-    "control": (_bookkeeping("cycle retired", "counters since reset; `%clock` is volatile"),),
+    "control.status": (_bookkeeping("cycle retired", "counters since reset; `%clock` is volatile"),),
     "control.registers": (
-        _bookkeeping("own from_table event inspect patience grace spared bus_share",
+        _bookkeeping("own from_table events__pending inspect commands__patience commands__grace commands__spared "
+                     "bus_share",
                      "the bus's read register; events; what is inspected; what the driver sets"),
     ),
-    "control.profile": (
+    "control.dispatcher.profile": (
         _bookkeeping("ages profiles gone kernel valid issued issuer",
                      "for estimates only; a TB that comes back is told from one that began (`whole`)"),
     ),
-    "control.switches": (
+    "control.status.switches": (
         _bookkeeping("counts", "read by software alone; how often a kernel was switched, and how"),
     ),
     "control.kernel_table": (
@@ -350,61 +351,61 @@ _DISPATCH = {
                      "the bus's read register"),
     ),
     "control.commands": (
-        _descriptor("footprints",
+        _descriptor("dispatch__footprints",
                     "stay with the kernel slot while the kernel is preempted; set by a start"),
-        _bookkeeping("withdrawn concluding result error", _COMMAND),
+        _bookkeeping("withdrawn result_pending result status__error", _COMMAND),
     ),
     "control.commands.slot_#": (
         _descriptor("state", "stays with the kernel slot while the kernel is preempted"),
-        _bookkeeping("error waits wants adopts hasty graceful endless grace_left spared others "
-                     "keeps",
+        _bookkeeping("error engine__preempt_pending engine__resume_pending engine__adopt_pending hasty "
+                     "engine__grace_active endless engine__grace_left spared others is_checkpoint",
                      "commands that are under way, and how they ended"),
     ),
     "control.commands.queue": (
-        _bookkeeping("held kernel resume partial moved tried begun asked[]", _COMMAND),
+        _bookkeeping("held room_changed lacks_room begun options_given[]", _COMMAND),
     ),
     "control.commands.queue.turns": (_bookkeeping("before_#_#", "whose turn it is"),),
-    "control.grid": (
+    "control.dispatcher.grid": (
         _descriptor("places launched exhausted",
                     "TBs not yet launched need no image: the kernel slot keeps count; "
                     "cleared by a start"),
         _bookkeeping("last", "whose turn it is"),
     ),
-    "control.completion": (
+    "control.dispatcher.completion": (
         _descriptor("completed", "as `grid.launched`"),
         _bookkeeping("ending", "the TB that leaves in this cycle"),
     ),
-    "control.tb_table": (
+    "control.dispatcher.tb_table": (
         _context("resident",
                  "the place (base, lines, warp slots) is given anew; an insertion sets all of it",
                  "CCB_ENTRY.launch_id CCB_ENTRY.ctaid_x CCB_ENTRY.ctaid_y CCB_ENTRY.ctaid_z "
                  "CCB_ENTRY.local_base"),
         _descriptor("tbs", "bytes of shared memory, from the kernel slot at admission"),
-        _bookkeeping("tb_count warp_count warps#", "what is resident"),
+        _bookkeeping("tb_count room__warp_count warps#", "what is resident"),
     ),
-    "control.admission": (
+    "control.dispatcher.admission": (
         _bookkeeping("fsm_state restored current tb", "of the TB being admitted"),
         _bookkeeping("blocked freed", "which kernels wait for room; cleared whenever a TB leaves"),
     ),
-    "control.admission.registers control.admission.shared": (
+    "control.dispatcher.admission.registers control.dispatcher.admission.shared": (
         _descriptor("table",
                     "who owns which range; entered at admission, freed when the TB leaves"),
         _bookkeeping("size searching done fits start", "of the TB being admitted"),
     ),
-    "control.admission.warp_slots": (
+    "control.dispatcher.admission.warp_slots": (
         _bookkeeping("count picked mask slots", "of the TB being admitted"),
     ),
-    "control.admission.entries": (
+    "control.dispatcher.admission.entries": (
         _descriptor("owned_#",
                     "which entries and regions of local memory have a TB, from launch to end"),
         _bookkeeping("kernel wanted region address size part warps saved restored sizing walking "
                      "done found", "of the TB being admitted"),
     ),
-    "control.launcher": (_bookkeeping("fsm_state warp threads base", "of the TB being launched"),),
-    "control.warp_init_priority control.stack_push_priority": (
+    "control.dispatcher.launcher": (_bookkeeping("fsm_state warp threads base", "of the TB being launched"),),
+    "control.dispatcher.launches.warp_init control.dispatcher.launches.stack_push": (
         _bookkeeping("held", "which of two streams has been offered"),
     ),
-    "control.faults": (
+    "control.dispatcher.faults": (
         _transient("load_store_fault shared_fault constant_fault front_fault",
                    "reports on their way: their TBs end"),
         _transient("killed forsaken",
@@ -554,22 +555,24 @@ _TRAPS = {
 }
 
 _IN_PLACE = {
-    "control.registers": (_bookkeeping("newcomer", "what the driver sets"),),
+    "control.registers": (_bookkeeping("commands__newcomer", "what the driver sets"),),
     "control.commands.queue": (
         _bookkeeping("owner", "of the eviction in hand"),
     ),
     "control.commands.queue.eviction_refusals": (_bookkeeping("left pausing tries_#", _REFUSALS),),
     "control.commands.queue.stuck": (_bookkeeping("left stuck", _REFUSALS),),
-    "control.admission": (
+    "control.dispatcher.admission": (
         _bookkeeping("evict", "rows that are in the way of somebody; a bit ends with its row"),
         _bookkeeping("before hopeless vain", "whether anything can make room; cleared whenever a TB leaves or comes"),
     ),
-    "control.admission.registers_fit control.admission.lines_fit control.planner.registers.fit "
-    "control.planner.lines.fit": (
+    "control.dispatcher.admission.registers_fit control.dispatcher.admission.lines_fit "
+    "control.dispatcher.planner.registers.fit control.dispatcher.planner.lines.fit": (
         _bookkeeping("size number done fits start best leave", "of the search in hand; set by its request"),
     ),
-    "control.planner": (_bookkeeping("chosen sizes count fsm_state", "of the plan in hand; set by its request"),),
-    "control.planner.registers control.planner.lines": (
+    "control.dispatcher.planner": (
+        _bookkeeping("chosen sizes count fsm_state", "of the plan in hand; set by its request"),
+    ),
+    "control.dispatcher.planner.registers control.dispatcher.planner.lines": (
         _bookkeeping("size count placed leave done rows owner_# fsm_state", "of the plan in hand; set by its request"),
     ),
     "control.engine.save.records": (_bookkeeping("registers_stay lines_stay staying evict", _COMMAND),),
@@ -588,14 +591,14 @@ _IN_PLACE = {
 _PLAIN = "a warp that comes back waits at a plain barrier, so its TB goes on"
 _YIELDS: dict[str, tuple[Elements, ...]] = {
     "front.table": (_cache("yielding", _PLAIN),),
-    "control.watches": (
-        _cache("set fired_before segment_#", "of TBs on the SM: " + _PLAIN),
+    "control.dispatcher.yields.watches": (
+        _cache("tbs__set fired_before segment_#", "of TBs on the SM: " + _PLAIN),
         _bookkeeping("row_#", "of TBs that are away, whom a resume brings back as well"),
     ),
-    "control.yield_unit": (
-        _bookkeeping("away ready turn_# tried_# stays",
+    "control.dispatcher.yields.unit": (
+        _bookkeeping("watches__away ready turn_# before_# leaves__resume_excluded",
                      "which saved TBs come back without a resume; another one brings all of them back"),
-        _bookkeeping("going refused", "of the TB that is being saved"),
+        _bookkeeping("saving refused", "of the TB that is being saved"),
         _descriptor("yields", "counts since the start of the kernel"),
     ),
     "control.commands.queue": (_bookkeeping("yielder lacking unsettled", _COMMAND),),

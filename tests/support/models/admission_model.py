@@ -146,9 +146,9 @@ class Admission:
         """What the block tells in a cycle."""
         enters, fresh, kernel = self.enters(given), self.state == "launch", self.current["kernel"]
         told: dict[str, Any] = {
-            "request": self.request(given), "admit.ready": int(self.state == "idle"), "evict": self.evict,
-            "hopeless": self.hopeless, "insert.valid": int(enters), "fresh.valid": int(fresh),
-            "advance.valid": int(enters and not self.restored), "launching.valid": int(self.state != "idle")}
+            "grid.request": self.request(given), "admit.ready": int(self.state == "idle"), "evict": self.evict,
+            "hopeless": self.hopeless, "room.insert.valid": int(enters), "fresh.valid": int(fresh),
+            "grid.advance.valid": int(enters and not self.restored), "launching.valid": int(self.state != "idle")}
         for port, table in zip(("registers", "lines"), self.tables.values(), strict=True):
             for k, row in enumerate(table.rows):
                 told |= {f"{port}.{k}": row} if row["valid"] else {f"{port}.{k}.valid": 0}
@@ -179,7 +179,8 @@ class Admission:
 
     def _entered(self, given: Inputs) -> dict[str, Any]:
         needs, entries = self.needs(given), self.entries
-        told = {"insert.tb": self.tb, "insert.warps": needs["warps"], "insert.shared_bytes": needs["shared_bytes"]}
+        told = {"room.insert.tb": self.tb, "room.insert.warps": needs["warps"],
+                "room.insert.shared_bytes": needs["shared_bytes"]}
         identity = {name: self.current[name] for name in ("launch_id", "ctaid_x", "ctaid_y", "ctaid_z")}
         if "grant" in given and not self.restored:
             grant = given["grant"]
@@ -187,12 +188,12 @@ class Admission:
         row = identity | self.place() | {
             "kernel": self.current["kernel"], "lines": needs["lines"], "entry": entries.entry,
             "local_base": entries.address, "warps": sum(1 << slot for slot in self.slots.slots)}
-        told |= {f"insert.row.{name}": value for name, value in row.items()}
+        told |= {f"room.insert.row.{name}": value for name, value in row.items()}
         clear = needs["lines"] and not self.there("lines")
         told["clear_lines.valid"] = int(bool(clear))
         if clear:
             told |= {"clear_lines.first": row["first_line"], "clear_lines.count": needs["lines"]}
-        return told if self.restored else told | {"advance.kernel": self.current["kernel"]}
+        return told if self.restored else told | {"grid.advance.kernel": self.current["kernel"]}
 
     def _launched(self, given: Inputs) -> dict[str, Any]:
         told = {name: self.needs(given)[name] for name in ("registers", "warps", "threads")}

@@ -1,6 +1,6 @@
-"""What a command processor says in each cycle: a model of `CommandProcessor`, written from its documentation.
+"""A model of `CommandProcessor`, written from its documentation: it gives all outputs in each cycle.
 
-It is of a machine without `Geometry.watches`.
+It models a machine without `Geometry.watches`.
 """
 
 from __future__ import annotations
@@ -29,9 +29,9 @@ class _Slot:
     def __init__(self, g):
         self.g = g
         self.state, self.error = IDLE, NONE
-        self.waits = self.wants = self.adopts = self.hasty = False
+        self.preempt_pending = self.resume_pending = self.adopt_pending = self.hasty = False
         self.others = False  # TBs of it may run on while it is preempted
-        self.keeps = False  # the last preempt is a checkpoint
+        self.is_checkpoint = False  # the last preempt is a checkpoint
         self.grace: int | None = None  # cycles that are left, None without grace
         self.grace_left, self.endless, self.spared = 0, False, 0
         self.begin()
@@ -52,7 +52,7 @@ class _Slot:
             self.grace = now["grace"] or None
             self.grace_left, self.endless, self.spared = now["grace"], now["grace"] == UNLIMITED_GRACE, now["spared"]
         elif was.graceful:
-            if was.hasty or not (now["running"] & ~was.spared or now["launching"] or now["mine"]):
+            if was.hasty or not (now["running"] & ~was.spared or now["launching"] or now["held"]):
                 self.grace = None
             else:
                 self.grace_left = (self.grace_left - 1) % (1 << 32)
@@ -64,21 +64,21 @@ class _Slot:
         after.begin()
         if self.g.grace:
             after.drain(takes, now, self)
-        if now["taken"]:
-            after.waits = False
+        if now["preempt_taken"]:
+            after.preempt_pending = False
         if takes:
             after.others = False
             after.take(takes, now, self)
         elif now["ended"] and self.state != KILLING:
             after.end(now)
-        elif now["lost"] and (self.state == RUNNING or self.wants and not now["mine"]):
+        elif now["failure"] and (self.state == RUNNING or self.resume_pending and not now["held"]):
             after.stay(now)
-            after.error, after.wants, after.events = now["lost"], False, {"resumed"}
+            after.error, after.resume_pending, after.events = now["failure"], False, {"resumed"}
         elif now["done"] and (self.state == RUNNING
                               or self.state == PREEMPTED and (self.others or self.g.has_uncore)):
             after.finish()
         elif self.state == KILLING and not any(
-                now[name] for name in ("present", "mine", "launching", "evicting", "outstanding")):
+                now[name] for name in ("present", "held", "launching", "eviction_held", "outstanding")):
             after.state, after.events = IDLE, {"killed"}
         return after
 
@@ -87,39 +87,41 @@ class _Slot:
         if op is Command.START:
             self.state, self.error = RUNNING, NONE
         elif op is Command.ADOPT:
-            self.state, self.error, self.adopts = ADOPTING, NONE, True
+            self.state, self.error, self.adopt_pending = ADOPTING, NONE, True
         elif op is Command.PREEMPT:
-            self.state, self.error, self.waits, self.wants, self.hasty = PREEMPTING, NONE, True, False, False
-            self.keeps = bool(now["checkpoint"]) and self.g.checkpoints
+            self.state, self.error, self.hasty = PREEMPTING, NONE, False
+            self.preempt_pending, self.resume_pending = True, False
+            self.is_checkpoint = bool(now["checkpoint"]) and self.g.checkpoints
         elif op is Command.RESUME:
             self.error = NONE
             self.bring_back()
         elif op is Command.HASTEN:
             self.hasty = True
         elif op in (Command.KILL, Command.RELEASE):
-            self.state, self.waits, self.wants, self.adopts = KILLING, False, False, False
+            self.state = KILLING
+            self.preempt_pending = self.resume_pending = self.adopt_pending = False
         elif was.state == PREEMPTING:  # an abort
-            if was.waits and not now["taken"]:
-                self.waits = False
+            if was.preempt_pending and not now["preempt_taken"]:
+                self.preempt_pending = False
                 self.undo(ABORTED, now)
         else:
-            self.wants = False
-            if not now["mine"]:
+            self.resume_pending = False
+            if not now["held"]:
                 self.state, self.others, self.error, self.events = PREEMPTED, True, ABORTED, {"resumed"}
 
     def end(self, now):
         """The engine's command has ended."""
         result = now["ended"]
         failed = result["error"] != NONE
-        if self.adopts:
-            self.adopts, self.error, self.events = False, result["error"], {"adopted"}
+        if self.adopt_pending:
+            self.adopt_pending, self.error, self.events = False, result["error"], {"adopted"}
             self.state = IDLE if failed else PREEMPTED
         elif now["resuming"]:
             left = result["left"] and not failed
             if not failed and not left:
                 self.switch = Switch.RESUMED
-            if not left or not self.wants:
-                self.wants, self.error, self.events = False, ABORTED if left else result["error"], {"resumed"}
+            if not left or not self.resume_pending:
+                self.resume_pending, self.error, self.events = False, ABORTED if left else result["error"], {"resumed"}
                 if self.state == RESUMING:
                     behind = result["left"] or failed and now["saved"]
                     self.state = PREEMPTED if behind else RUNNING
@@ -132,7 +134,7 @@ class _Slot:
             elif now["done"]:
                 self.finish()
                 self.switch = Switch.FINISHED
-            elif self.keeps:
+            elif self.is_checkpoint:
                 self.switch = Switch.CHECKPOINTED
                 self.state = RUNNING
                 if now["saved"]:
@@ -147,13 +149,13 @@ class _Slot:
         self.error, self.events = error, {"preempted"}
         self.state = RUNNING
         if now["saved"]:
-            if self.keeps:
+            if self.is_checkpoint:
                 self.stay(now)
             else:
                 self.bring_back()
 
     def bring_back(self):
-        self.state, self.wants, self.first = RESUMING, True, True
+        self.state, self.resume_pending, self.first = RESUMING, True, True
 
     def stay(self, now):
         self.state, self.others = PREEMPTED, now["present"]
@@ -164,7 +166,8 @@ class _Slot:
 
 
 class CommandProcessorModel:
-    """Inputs and outputs are those of the block: numbers and dictionaries by name, in lists where it has arrays."""
+    """Inputs are numbers and dictionaries by name, in lists where the block has arrays. Outputs are those of the
+    block."""
 
     def __init__(self, g):
         self.g = g
@@ -228,9 +231,9 @@ class CommandProcessorModel:
         """What the engine is wanted for."""
         g = self.g
         return {
-            "preempts": {k for k, slot in enumerate(self.slots) if slot.waits},
-            "resumes": {k for k, slot in enumerate(self.slots) if slot.wants},
-            "adopts": {k for k, slot in enumerate(self.slots) if slot.adopts},
+            "preempts": {k for k, slot in enumerate(self.slots) if slot.preempt_pending},
+            "resumes": {k for k, slot in enumerate(self.slots) if slot.resume_pending},
+            "adopts": {k for k, slot in enumerate(self.slots) if slot.adopt_pending},
             "graceful": {k for k, slot in enumerate(self.slots) if slot.graceful},
             "grace_left": [slot.grace_left for slot in self.slots],
             "launching": {now["launching"]["kernel"]} if now["launching"]["valid"] else set(),
@@ -246,26 +249,28 @@ class CommandProcessorModel:
         recorded, asked = self.recorded(now), self.asked(now)
         found = self.queue.outputs(asked)
         kill = {k for k, slot in enumerate(self.slots) if slot.state == KILLING}
-        cancel = found["held"] and bool((found["mine"] | found["evicts"]) & kill)
-        ended = self.conclude(now, found, op is not None and given["kernel"] in found["mine"], cancel)
+        cancel = found["held"]["valid"] and bool((found["command_owner"] | found["eviction_owner"]) & kill)
+        ended = self.conclude(now, found, op is not None and given["kernel"] in found["command_owner"], cancel)
         if ended:
             asked["ended"] = {
                 "left": int(ended["left"] and not self.withdrawn and not cancel and ended["error"] == NONE),
                 "refused": int(not cancel and ended["error"] == CommandError.BUS_ERROR)}
-        lost = self.queue.outputs(asked)["given_up"] if g.in_place else set()
+        failed_kernels = self.queue.outputs(asked)["given_up"] if g.in_place else set()
         offer = found.pop("payload")
         after = []
         for k, slot in enumerate(self.slots):
             after.append(slot.cycle(op if given["kernel"] == k else None, {
                 **{name: now[name] >> k & 1 for name in ("done", "present", "saved")},
-                "mine": k in found["mine"], "evicting": k in found["evicts"], "launching": k in asked["launching"],
-                "taken": k in found["taken"] and not offer["resume"], "resuming": found["resume"],
-                "withdrawn": self.withdrawn, "ended": ended if k in found["mine"] else None,
-                "lost": CommandError.BUS_ERROR if k in lost else NONE, "outstanding": now["outstanding"],
+                "held": k in found["command_owner"], "eviction_held": k in found["eviction_owner"],
+                "launching": k in asked["launching"],
+                "preempt_taken": k in found["command_taken"] and not offer["resume"],
+                "resuming": found["held"]["resume"],
+                "withdrawn": self.withdrawn, "ended": ended if k in found["command_owner"] else None,
+                "failure": CommandError.BUS_ERROR if k in failed_kernels else NONE, "outstanding": now["outstanding"],
                 "grace": now["grace"], "spared": now["spared"], "checkpoint": given["checkpoint"],
                 "running": now["running"][k]}))
         said = self.say(now, found, offer, after, op, cancel, kill)
-        said |= {"recorded": recorded, "refused": given["valid"] and error != NONE}
+        said |= {"status.recorded": recorded, "events.refused": given["valid"] and error != NONE}
         begins = {given["kernel"]} if op in (Command.START, Command.ADOPT) else set()
         asked["first"] = begins | {k for k, slot in enumerate(after) if slot.first}
         if op in (Command.PREEMPT, Command.RESUME):
@@ -274,7 +279,7 @@ class CommandProcessorModel:
                 **{name: given[name] for name in (*FLAGS, "mechanism")}, **room,
                 **{name: now[name] for name in ("spared", "patience", "grace")}}
         self.queue.step(asked)
-        comes = op is not None and given["kernel"] in found["mine"]
+        comes = op is not None and given["kernel"] in found["command_owner"]
         if now["result"]["valid"]:
             self.result = now["result"]
         if ended:
@@ -290,40 +295,42 @@ class CommandProcessorModel:
 
     def conclude(self, now, found, comes, cancel):
         """Return the result that counts in this cycle, None if there is none."""
-        waits = not (found["resume"] or found["evicts"] or found["partial"] or self.withdrawn or cancel
-                     or self.result and self.result["error"] != NONE) and now["present"] >> found["kernel"] & 1
+        held = found["held"]
+        waits = not (held["resume"] or found["eviction_owner"] or held["partial"] or self.withdrawn or cancel
+                     or self.result and self.result["error"] != NONE) and now["present"] >> held["kernel"] & 1
         return None if comes or waits else self.result
 
     def say(self, now, found, offer, after, op, cancel, kill):
         """Return what follows from the state and from how the slots go on."""
         k = now["command"]["kernel"]
-        waiting = any(slot.wants for slot in self.slots)
-        busy = found["mine"] | found["evicts"]
+        waiting = any(slot.resume_pending for slot in self.slots)
+        busy = found["command_owner"] | found["eviction_owner"]
         launching = {now["launching"]["kernel"]} if now["launching"]["valid"] else set()
         said = {
-            "engine.valid": int(offer is not None), "withdraw": self.withdrawn, "cancel": cancel,
-            "hasten": any(self.slots[k].hasty for k in found["mine"]),
-            "start": 1 << k if op in (Command.START, Command.ADOPT) else 0,
-            "invalidate": op in (Command.START, Command.RESUME),
-            "eligible": 0 if waiting else self.of(lambda slot: slot.state == RUNNING), "kill": _bits(kill),
-            "discard": _bits(k for k in kill - launching if k not in busy or now["flushing"]),
-            "busy": any(slot.state in BUSY_STATES for slot in self.slots), "error": self.error,
-            "finished": _bits(k for k, slot in enumerate(after) if "finished" in slot.events),
-            **{name: any(name in slot.events for slot in after)
+            "engine.command.valid": int(offer is not None), "engine.withdraw": self.withdrawn, "engine.cancel": cancel,
+            "engine.hasten": any(self.slots[k].hasty for k in found["command_owner"]),
+            "dispatch.start": 1 << k if op in (Command.START, Command.ADOPT) else 0,
+            "dispatch.invalidate": op in (Command.START, Command.RESUME),
+            "dispatch.eligible": 0 if waiting else self.of(lambda slot: slot.state == RUNNING),
+            "dispatch.kill": _bits(kill),
+            "dispatch.discard": _bits(k for k in kill - launching if k not in busy or now["flushing"]),
+            "status.busy": any(slot.state in BUSY_STATES for slot in self.slots), "status.error": self.error,
+            "events.finished": _bits(k for k, slot in enumerate(after) if "finished" in slot.events),
+            **{f"events.{name}": any(name in slot.events for slot in after)
                for name in ("preempted", "resumed", "killed", "adopted")}}
         if self.g.in_place:
-            said["stuck"] = _bits(found["stuck"])
+            said["dispatch.stuck"] = _bits(found["stuck"])
         for name, value in (offer or {}).items():
             own = name not in (*FLAGS, "mechanism", "spared", "newcomer", "newcomer_tbs")
-            said[f"engine.payload.{name}" if own else f"engine.payload.options.{name}"] = value
+            said[f"engine.command.payload.{name}" if own else f"engine.command.payload.options.{name}"] = value
         for k, slot in enumerate(self.slots):
             rows, lines = self.footprints[k]
-            said |= {f"states.{k}": slot.state, f"errors.{k}": slot.error,
-                     f"footprints.{k}.rows": rows, f"footprints.{k}.lines": lines}
+            said |= {f"status.states.{k}": slot.state, f"status.errors.{k}": slot.error,
+                     f"dispatch.footprints.{k}.rows": rows, f"dispatch.footprints.{k}.lines": lines}
         switches = [(k, slot.switch) for k, slot in enumerate(after) if slot.switch is not None]
-        said["switched.valid"] = len(switches)
+        said["status.switched.valid"] = len(switches)
         for k, kind in switches:
-            said |= {"switched.kernel": k, "switched.kind": kind}
+            said |= {"status.switched.kernel": k, "status.switched.kind": kind}
         return said
 
 

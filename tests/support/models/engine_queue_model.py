@@ -1,4 +1,4 @@
-"""What an engine queue says in each cycle: a model of `EngineQueue`, written from its documentation."""
+"""A model of `EngineQueue`, written from its documentation: it gives all outputs in each cycle."""
 
 from typing import Any
 
@@ -35,11 +35,11 @@ class EngineQueueModel:
         self.g, self.rest = g, rest
         self.wakes, self.leaves, self.evictions = (_Refusals(pause, tries) for _ in range(3))
         self.order = list(range(g.kernel_slots))  # the one whose command was taken longest ago is first
-        self.tried, self.begun, self.stuck, self.lacking, self.unsettled = set(), set(), set(), set(), set()
+        self.lacks_room, self.begun, self.stuck, self.lacking, self.unsettled = set(), set(), set(), set(), set()
         self.stuck_for = 0
         self.parameters = {k: {"grace": 0} for k in range(g.kernel_slots)}
         self.hand: Any = None  # the command that the engine has
-        self.moved = False
+        self.room_changed = False
         self.shown = {"kernel": 0, "resume": 0, "partial": 0}
 
     def offer(self, now):
@@ -62,8 +62,8 @@ class EngineQueueModel:
             return {"kernel": k, "resume": 0, "adopt": 0, "evict": 0, "yields": 1, "again": 0,
                     **dict.fromkeys(FLAGS, 0), "mechanism": Mechanism.LIVE, "patience": UNLIMITED_PATIENCE,
                     "spared": every & ~(1 << entry)}
-        resumes = now["resumes"] - self.tried
-        wakes = now["wakes"] - self.tried - now["launching"] - self.wakes.pausing if g.watches else set()
+        resumes = now["resumes"] - self.lacks_room
+        wakes = now["wakes"] - self.lacks_room - now["launching"] - self.wakes.pausing if g.watches else set()
         wakes = {k for k in wakes if self.lacking <= {k} or k in self.unsettled}
         k = self.turn(resumes | now["adopts"] | wakes)
         if k is None:
@@ -96,18 +96,22 @@ class EngineQueueModel:
         alone = {k: {taken["kernel"]} if kind == k else set() for k in ("command", "wake", "leave", "evict")}
         had = self.kind(hand) if hand else None
         own = {hand["kernel"]} if hand else set()
-        found = {"taken": alone["command"], "held": int(hand is not None),
-                 "mine": (own if had == "command" else set()) if hand else alone["command"],
-                 "evicts": (own if had == "evict" else set()) | alone["evict"],
-                 "engine_valid": int(offer is not None), "payload": offer, **self.shown}
+        found = {"command_taken": alone["command"], "held": {"valid": int(hand is not None), **self.shown},
+                 "command_owner": (own if had == "command" else set()) if hand else alone["command"],
+                 "eviction_owner": (own if had == "evict" else set()) | alone["evict"],
+                 "engine_valid": int(offer is not None), "payload": offer}
+        pending = set()  # kernels of which TBs that have left by themselves are to come back
         end, refused = now["ended"], {}
         for name in ("wake", "leave", "evict"):
             refused[name] = own if end and end["refused"] and had == name else set()
         given_up = self.wakes.given_up(refused["wake"]) | self.leaves.given_up(refused["leave"])
         if g.watches:
-            found |= {"leaves": int(kind == "leave"), "woken": alone["wake"], "tried": self.tried,
-                      "aside": (own if had in ("wake", "leave") else set()) | alone["wake"] | alone["leave"],
-                      "pausing": self.wakes.pausing, "keeping": self.leaves.pausing}
+            apart = (own if had in ("wake", "leave") else set()) | alone["wake"] | alone["leave"]
+            pending = now["wakes"]
+            found |= {"leave_taken": int(kind == "leave"), "wake_taken": alone["wake"], "yield_owner": apart,
+                      "leave_ended": int(bool(end and apart)), "leave_pausing": self.leaves.pausing,
+                      "wake_lacks_room": int(bool(self.lacks_room & (now["resumes"] | pending)))}
+        found["returns_waiting"] = int(bool(now["resumes"] or pending - self.wakes.pausing))
         if g.in_place:
             found["stuck"] = self.stuck
             if self.stuck and not hand and offer is None:
@@ -133,7 +137,7 @@ class EngineQueueModel:
             self.unsettled = self.unsettled | {hand["kernel"]} if end["refused"] else self.unsettled - {hand["kernel"]}
         self.unsettled -= first
         self.lacking = self.lacking & (now["resumes"] | now["wakes"]) - first
-        left = {hand["kernel"]} if end and end["left"] and not self.moved else set()
+        left = {hand["kernel"]} if end and end["left"] and not self.room_changed else set()
         if offer and now["engine_ready"]:
             kind = self.kind(offer)
             self.hand = offer
@@ -141,7 +145,7 @@ class EngineQueueModel:
             if kind != "evict":
                 self.shown["partial"] = int(bool(offer["spared"] or offer["checkpoint"]) or kind == "leave")
             if kind in ("command", "wake"):
-                self.moved = False
+                self.room_changed = False
                 self.order.remove(offer["kernel"])
                 self.order.append(offer["kernel"])
             if kind == "command" and offer["resume"]:
@@ -149,9 +153,9 @@ class EngineQueueModel:
         elif end:
             self.hand = None
         if now["room"] or changes:
-            self.moved, self.tried = True, set()
+            self.room_changed, self.lacks_room = True, set()
         else:
-            self.tried = (self.tried | left) - first
+            self.lacks_room = (self.lacks_room | left) - first
         self.begun = self.begun - first
         if now["write"]:
             self.parameters[now["write"][0]] = now["write"][1]

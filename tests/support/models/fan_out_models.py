@@ -6,7 +6,7 @@ from typing import Any
 from caesura.hw.arch.commands import REFUSED, Command, KernelState, Switch
 from caesura.hw.arch.faults import CommandError
 from caesura.hw.arch.registers import ADDRESS_BITS, Combine, device_register_map, register_map
-from caesura.hw.control.register_block import KERNEL_BASE, KERNEL_STRIDE
+from caesura.hw.control.register_ports import KERNEL_BASE, KERNEL_STRIDE
 from caesura.hw.device.device_events import ENDED, SAVED
 from caesura.sim.golden.device import combined, common_state
 
