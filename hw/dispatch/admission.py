@@ -2,31 +2,23 @@
 
 from typing import Any
 
-from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
+from amaranth.hdl import Module, Mux, Signal, Value
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
-from amaranth.utils import exact_log2
 
-from ..arch.geometry import REGISTER_BANKS, Geometry
+from ..arch.geometry import Geometry
 from ..interfaces.dispatch_ports import GridPort
 from ..interfaces.gpu_ports import tb_claim, tb_grant
-from ..interfaces.payloads import (
-    below,
-    kernel_info,
-    line_range,
-    physical,
-    unusable_entries,
-)
+from ..interfaces.payloads import below, kernel_info, line_range, physical
 from ..interfaces.port import Port
 from ..interfaces.preemption import admission, admitted, adoption, entry_event
 from ..interfaces.staying import staying_report
-from ..lib.bits import encode, lowest
-from .allocator import AllocationTable, allocation
-from .cheapest_fit import CheapestFit
-from .entry_allocator import EntryAllocator
+from .allocator import allocation
 from .footprint import footprint
+from .place_search import PlaceSearch, tb_needs
+from .room_maker import RoomMaker
 from .tb_table import RoomPort
-from .warp_slots import WarpSlots
+from .waiting_kernels import WaitingKernels, attempt_failure
 
 __all__ = ["Admission", "fresh_tb"]
 
@@ -150,41 +142,45 @@ class Admission(wiring.Component):
     def elaborate(self, platform: Any):
         m = Module()
         g = self.geometry
-        current = Signal(admission(g))
-        restored = Signal()
-        needs = self._needs(m, current.kernel)
-        attempt = Signal()
-        enter = Signal()
-        found = Signal()
-        failed = Signal()
-        lost = Signal()
-        tables = self._places(m, current, restored, needs, attempt, enter, found, failed, lost)
-        leaving = self.remove.any()
-        look = Signal()  # for what can be evicted
-        looking = Signal()
-        found_out, fits = Const(1), Const(1)
+        m.submodules.waiting = waiting = WaitingKernels(g)
+        m.submodules.places = places = PlaceSearch(g)
+        current = Signal(admission(g))  # the TB of the attempt
+        restored = Signal()  # it is a restored one
+        failure = Signal(attempt_failure(g))
+        room_changed = Signal()
+        maker = None
         if g.in_place:
-            before = Signal(g.kernel_slots)
-            vain = Signal()  # only what is stuck is in the way
-            m.d.sync += before.eq(self.stuck)
-            leaving = leaving | self.staying.release.any() | (self.stuck != before)
-            m.d.comb += [self.registers.eq(tables[0].table), self.lines.eq(tables[1].table)]
-            found_out, fits = self._evict(m, needs, look, looking, leaving, *tables)
-            with m.If(leaving | enter):
-                m.d.sync += self.hopeless.eq(0)
-        room = (~self.room.occupied).any() & (g.warps - self.room.warp_count >= needs.warps)
+            m.submodules.room_maker = maker = RoomMaker(g)
+            self._make_room(m, maker, places, failure)
+            m.d.comb += room_changed.eq(maker.room_changed)
+        else:
+            m.d.comb += room_changed.eq(self.remove.any())
+        m.d.comb += [
+            waiting.eligible.eq(self.eligible), waiting.start.eq(self.start),
+            waiting.room_changed.eq(room_changed), waiting.failure.eq(failure),
+            waiting.failure.valid.eq(failure.valid & ~restored),
+            self.grid.request.eq(waiting.request), failure.kernel.eq(current.kernel),
+        ]
+        if g.watches:
+            m.d.comb += [self.blocked.eq(waiting.blocked), self.crowded.eq(places.crowded)]
+        self._search(m, places, current, restored)
+        self._enter(m, places, current, restored)
+        self._attempt(m, places, maker, current, restored, failure, room_changed)
+        return m
+
+    def _attempt(self, m: Module, places: PlaceSearch, maker: RoomMaker | None, current: data.View,
+                 restored: Signal, failure: data.View, room_changed: Value):
+        """Try to give one TB after the other a place."""
+        room, needs = self.room, places.needs
+        # The counts tell of many TBs that there is no room, without a search.
+        slots_free = (~room.occupied).any() & (self.geometry.warps - room.warp_count >= needs.warps)
         cancelled = ~restored & ~self.eligible.bit_select(current.kernel, 1)
-
-        blocked = self.blocked if g.watches else Signal(g.kernel_slots, name="blocked")
-        freed = Signal()
-        m.d.comb += [self.grid.request.eq(self.eligible & ~blocked),
-                     self.launching.valid.eq(1), self.launching.kernel.eq(current.kernel)]
-        with m.If(leaving):
-            m.d.sync += [blocked.eq(0), freed.eq(1)]
-        with m.Elif(self.start.any()):  # the slot may have another kernel now
-            m.d.sync += blocked.eq(blocked & ~self.start)
-
+        room_freed = Signal()  # something has left the SM during the attempt
+        with m.If(room_changed):
+            m.d.sync += room_freed.eq(1)
+        m.d.comb += [self.launching.valid.eq(1), self.launching.kernel.eq(current.kernel)]
         with m.FSM():
+            # Restored TBs go before fresh ones.
             with m.State("IDLE"):
                 m.d.comb += [self.admit.ready.eq(1), self.launching.valid.eq(0)]
                 m.d.sync += [restored.eq(self.admit.valid), current.eq(self.grid.next)]
@@ -193,53 +189,51 @@ class Admission(wiring.Component):
                 with m.If(self.admit.valid | self.grid.next_valid):
                     m.next = "CHECK"
             with m.State("CHECK"):
-                if g.in_place:
-                    m.d.sync += vain.eq(0)
-                with m.If(~leaving):
-                    m.d.sync += freed.eq(0)
-                m.d.comb += attempt.eq(room & ~cancelled)
+                if maker is not None:
+                    m.d.comb += maker.attempt.eq(1)
+                with m.If(~room_changed):
+                    m.d.sync += room_freed.eq(0)
+                m.d.comb += places.attempt.eq(slots_free & ~cancelled)
                 with m.If(cancelled):
                     m.next = "IDLE"
-                with m.Elif(room):
+                with m.Elif(slots_free):
                     m.next = "SEARCH"
                 with m.Else():
                     m.next = "FULL"
             with m.State("SEARCH"):
                 with m.If(cancelled):
                     m.next = "IDLE"
-                with m.Elif(lost & restored):
+                with m.Elif(places.entry_missing & restored):
                     m.next = "REFUSE"
-                with m.Elif(failed | lost):
+                with m.Elif(places.room_missing | places.entry_missing):
                     m.next = "FULL"
-                    if g.in_place:
-                        with m.If(failed & ~lost & self.staying.evictable.any()):
-                            m.d.comb += look.eq(1)
-                            m.next = "LOOK"
-                with m.Elif(found):
+                    if maker is not None:
+                        with m.If(places.room_missing & ~places.entry_missing
+                                  & self.staying.evictable.any()):
+                            m.d.comb += maker.begin.eq(1)
+                            m.next = "MAKE_ROOM"
+                with m.Elif(places.found):
                     m.next = "ENTER"
-            if g.in_place:
-                with m.State("LOOK"):
-                    m.d.comb += looking.eq(1)
-                    with m.If(found_out):
-                        m.d.sync += vain.eq(~fits & ~self.room.occupied.any())
+            # Evictions are only asked for: the TB is tried again when they have made room.
+            if maker is not None:
+                with m.State("MAKE_ROOM"):
+                    m.d.comb += maker.active.eq(1)
+                    with m.If(maker.done):
                         m.next = "FULL"
+            # What has left the SM meanwhile may have left too late for the search.
             with m.State("FULL"):
                 m.next = "IDLE"
-                if g.in_place:
-                    with m.If(vain & ~freed & ~leaving):
-                        m.d.sync += self.hopeless.eq(self.hopeless | (Const(1) << current.kernel))
-                with m.If(freed):
+                with m.If(room_freed):
                     m.next = "CHECK"
-                with m.Elif(restored):
-                    m.d.comb += [self.admitted.valid.eq(1), self.admitted.full.eq(1)]
-                with m.Elif(~leaving):
-                    m.d.sync += blocked.eq(
-                        blocked & ~self.start | (Const(1) << current.kernel))
+                with m.Else():
+                    m.d.comb += failure.valid.eq(1)
+                    with m.If(restored):
+                        m.d.comb += [self.admitted.valid.eq(1), self.admitted.full.eq(1)]
             with m.State("ENTER"):
-                if g.has_uncore:
-                    self._claim(m, restored, current, enter)
+                if self.geometry.has_uncore:
+                    self._claim(m, places, restored, current)
                 else:
-                    m.d.comb += [enter.eq(1), self.grid.advance.valid.eq(~restored)]
+                    m.d.comb += [places.enter.eq(1), self.grid.advance.valid.eq(~restored)]
                     with m.If(restored):
                         m.next = "ANSWER"
                     with m.Else():
@@ -254,13 +248,13 @@ class Admission(wiring.Component):
                 m.d.comb += self.fresh.valid.eq(1)
                 with m.If(self.fresh.ready):
                     m.next = "IDLE"
-        return m
 
-    def _claim(self, m: Module, restored: Value, current: data.View, enter: Signal):
+    def _claim(self, m: Module, places: PlaceSearch, restored: Value, current: data.View):
         """Enter a restored TB, or the fresh one that is granted, if one is."""
         granted = self.grant.valid & ~self.grant.none
         m.d.comb += [self.claim.valid.eq(~restored), self.claim.kernel.eq(current.kernel),
-                     enter.eq(restored | granted), self.grid.advance.valid.eq(~restored & granted)]
+                     places.enter.eq(restored | granted),
+                     self.grid.advance.valid.eq(~restored & granted)]
         with m.If(restored):
             m.next = "ANSWER"
         with m.Elif(self.grant.valid):
@@ -268,96 +262,54 @@ class Admission(wiring.Component):
             with m.If(granted):
                 m.next = "LAUNCH"
 
-    def _needs(self, m: Module, kernel: Value):
-        """Select what a TB of `kernel` needs."""
-        g = self.geometry
-        from_kernel = ("registers", "warps", "threads", "shared_bytes", "local_base", "local_bytes",
-                       *(("entries",) if g.spare_entries else ()))
-        layout = data.StructLayout({**{name: kernel_info(g).members[name] for name in from_kernel},
-                                    **footprint(g).members})
-        needs = Signal(layout)
-        with m.Switch(kernel):
+    def _make_room(self, m: Module, maker: RoomMaker, places: PlaceSearch, failure: data.View):
+        """Connect what finds out what has to be evicted."""
+        m.d.comb += [
+            *(maker.size[name].eq(places.needs[name])
+              for name in footprint(self.geometry).members),
+            maker.registers.eq(places.registers), maker.lines.eq(places.lines),
+            maker.searches.eq(places.searches), maker.staying.eq(self.staying),
+            maker.stuck.eq(self.stuck), maker.enter.eq(places.enter), maker.failure.eq(failure),
+            maker.occupied.eq(self.room.occupied), maker.remove.eq(self.remove),
+            self.evict.eq(maker.evict), self.hopeless.eq(maker.hopeless),
+            self.registers.eq(places.registers), self.lines.eq(places.lines),
+        ]
+
+    def _search(self, m: Module, places: PlaceSearch, current: data.View, restored: Value):
+        """Connect the search for a place."""
+        g, needs = self.geometry, places.needs
+        m.d.comb += [
+            places.current.eq(current), places.restored.eq(restored),
+            places.occupied.eq(self.room.occupied), places.warps_taken.eq(self.room.warps_taken),
+            *(getattr(places, name).eq(getattr(self, name))
+              for name in ("kernels", "remove", "staying", "ended", "start", "adopted")),
+        ]
+        with m.Switch(current.kernel):
             for k in range(g.kernel_slots):
                 with m.Case(k):
-                    m.d.comb += [needs[name].eq(self.kernels[k][name]) for name in from_kernel]
-                    m.d.comb += [needs[name].eq(self.footprints[k][name])
-                                 for name in footprint(g).members]
-        return needs
+                    sizes = footprint(g).members
+                    m.d.comb += [needs[name].eq(self.footprints[k][name] if name in sizes
+                                                else self.kernels[k][name])
+                                 for name in tb_needs(g).members]
 
-    def _places(self, m: Module, current: data.View, restored: Value, needs: data.View,
-                attempt: Value, enter: Value, found: Signal, failed: Signal, lost: Signal):
-        """Search for registers, shared lines, warp slots and an entry after `attempt`;
-        take them with `enter`. Returns the tables of the first two."""
-        g = self.geometry
-        owners = g.tb_slots << g.in_place
-        m.submodules.registers = registers = AllocationTable(g.register_rows, owners,
-                                                             2 * g.tb_slots)
-        m.submodules.shared = shared = AllocationTable(g.shared_lines, owners, 2 * g.tb_slots)
-        # They are there already.
-        has_registers = current.registers & restored if g.in_place else Const(0)
-        has_lines = current.lines & restored if g.in_place else Const(0)
-        m.submodules.warp_slots = warps = WarpSlots(g)
-        m.submodules.entries = entries = EntryAllocator(g)
-        tb = Signal(below(g.tb_slots))
-        with m.If(attempt):
-            m.d.sync += tb.eq(encode(lowest(~self.room.occupied)))
-        for table, size, has, move in (
-                (registers, needs.rows, has_registers, self.staying.move_registers),
-                (shared, needs.lines, has_lines, self.staying.move_lines)):
-            m.d.comb += [
-                table.request.valid.eq(attempt), table.request.size.eq(Mux(has, 0, size)),
-                table.insert.valid.eq(enter), table.insert.owner.eq(tb),
-                table.insert.start.eq(table.start), table.insert.size.eq(Mux(has, 0, size)),
-                table.release.eq(self.remove),
-            ]
-            if g.in_place:
-                m.d.comb += [table.release.eq(self.remove | self.staying.release),
-                             table.move.eq(move)]
+    def _enter(self, m: Module, places: PlaceSearch, current: data.View, restored: Value):
+        """Tell the table, the engine and the launcher of the place."""
+        place, needs, fresh = places.place, places.needs, self.fresh.payload
+        insert, row = self.room.insert, self.room.insert.row
         m.d.comb += [
-            entries.request.valid.eq(attempt), entries.request.kernel.eq(current.kernel),
-            entries.request.restored.eq(restored), entries.request.entry.eq(current.entry),
-            entries.request.address.eq(current.local_base),
-            *(entries.request[name].eq(needs[name])
-              for name in ("warps", "local_base", "local_bytes",
-                           *(("entries",) if g.spare_entries else ()))),
-            entries.take.eq(enter), entries.ended.eq(self.ended), entries.start.eq(self.start),
-            entries.adopted.eq(self.adopted),
-        ]
-        if g.watches:
-            for k in range(g.kernel_slots):
-                taken = entries.taken[k]
-                if g.spare_entries:
-                    taken = taken | unusable_entries(g, self.kernels[k].entries)
-                m.d.comb += self.crowded[k].eq(taken.all())
-        base = Mux(has_registers, current.base,
-                   Cat(Const(0, exact_log2(REGISTER_BANKS)), registers.start))
-        first_line = Mux(has_lines, current.first_line, shared.start)
-        row, insert = self.room.insert.row, self.room.insert
-        m.d.comb += [
-            warps.taken.eq(self.room.warps_taken),
-            warps.pick.valid.eq(attempt), warps.pick.count.eq(needs.warps),
-            found.eq(registers.done & shared.done & warps.done & entries.done & entries.found),
-            failed.eq(registers.done & ~registers.fits | shared.done & ~shared.fits),
-            lost.eq(entries.done & ~entries.found),
-
-            insert.valid.eq(enter), insert.tb.eq(tb), insert.warps.eq(needs.warps),
+            insert.valid.eq(places.enter), insert.tb.eq(place.tb), insert.warps.eq(needs.warps),
             insert.shared_bytes.eq(needs.shared_bytes), row.kernel.eq(current.kernel),
-            *self._identity(row, current, restored), row.base.eq(base),
-            row.first_line.eq(first_line),
-            row.lines.eq(needs.lines), row.warps.eq(warps.mask), row.local_base.eq(entries.address),
-            row.entry.eq(entries.entry),
-            self.clear_lines.valid.eq(enter & (needs.lines != 0) & ~has_lines),
-            self.clear_lines.first.eq(shared.start),
-            self.clear_lines.count.eq(needs.lines), self.grid.advance.kernel.eq(current.kernel),
-
-            self.admitted.tb.eq(tb), self.admitted.base.eq(base),
-            self.admitted.first_line.eq(first_line), self.admitted.slots.eq(warps.slots),
-            *(self.fresh.payload[name].eq(needs[name])
-              for name in ("registers", "warps", "threads")),
-            self.fresh.payload.kernel.eq(current.kernel), self.fresh.payload.tb.eq(tb),
-            self.fresh.payload.base.eq(base), self.fresh.payload.slots.eq(warps.slots),
+            *self._identity(row, current, restored),
+            *(row[name].eq(place[name])
+              for name in ("base", "first_line", "warps", "local_base", "entry")),
+            row.lines.eq(needs.lines), self.clear_lines.eq(places.clear_lines),
+            self.grid.advance.kernel.eq(current.kernel),
+            *(self.admitted[name].eq(place[name])
+              for name in ("tb", "base", "first_line", "slots")),
+            *(fresh[name].eq(needs[name]) for name in ("registers", "warps", "threads")),
+            *(fresh[name].eq(place[name]) for name in ("tb", "base", "slots")),
+            fresh.kernel.eq(current.kernel),
         ]
-        return registers, shared
 
     def _identity(self, row: data.View, current: data.View, restored: Value):
         """Statements that say which TB it is."""
@@ -368,38 +320,3 @@ class Admission(wiring.Component):
         return [row.launch_id.eq(Mux(restored, current.launch_id, grant.launch_id)),
                 *(row[f"ctaid_{name}"].eq(Mux(restored, current[f"ctaid_{name}"],
                                               grant.place[name])) for name in "xyz")]
-
-    def _evict(self, m: Module, needs: data.View, look: Value, looking: Value, leaving: Value,
-               registers: AllocationTable, shared: AllocationTable):
-        """Find what has to be evicted to make room; return whether it is found or cannot be, and
-        then whether it is found."""
-        g = self.geometry
-        movable = Signal(g.tb_slots)
-        m.d.comb += movable.eq(self.staying.evictable & ~Cat(
-            self.stuck.bit_select(row.what.kernel, 1) for row in self.staying.rows))
-        fine, searched = [], []
-        wanted = Const(0, g.tb_slots)  # rows
-        for name, table, size in (("registers", registers, needs.rows),
-                                  ("lines", shared, needs.lines)):
-            m.submodules[f"{name}_fit"] = fit = CheapestFit(table.capacity, table.entries)
-            m.d.comb += [fit.request.valid.eq(look), fit.request.size.eq(size)]
-            short = ~table.fits & table.done  # there is no room for them
-            there = Const(0, g.tb_slots)
-            for i in range(table.entries):
-                entry = table.table[i]
-                row = Signal(g.tb_slots, name=f"{name}_row_{i}")
-                m.d.comb += [
-                    row.eq(Mux(entry.owner >= g.tb_slots, 1 << entry.owner >> g.tb_slots, 0)),
-                    fit.taken[i].valid.eq(entry.valid), fit.taken[i].start.eq(entry.start),
-                    fit.taken[i].size.eq(entry.size),
-                    fit.taken[i].movable.eq((row & movable).any())]
-                there = there | Mux(fit.leave[i], row, 0)
-            wanted = wanted | Mux(short, there, 0)
-            fine.append(~short | fit.fits)
-            searched.append(table.done & fit.done)
-        done = Signal()
-        m.d.comb += done.eq(looking & Cat(searched).all())
-        # When something leaves, who wanted room tries again, and may need no eviction any more.
-        m.d.sync += self.evict.eq((Mux(leaving, 0, self.evict)
-                                   | Mux(done & Cat(fine).all(), wanted, 0)) & movable)
-        return done, Cat(fine).all()

@@ -384,18 +384,21 @@ _DISPATCH = {
         _bookkeeping("tb_count room__warp_count warps#", "what is resident"),
     ),
     "control.dispatcher.admission": (
-        _bookkeeping("fsm_state restored current tb", "of the TB being admitted"),
-        _bookkeeping("blocked freed", "which kernels wait for room; cleared whenever a TB leaves"),
+        _bookkeeping("fsm_state restored current room_freed", "of the TB being admitted"),
     ),
-    "control.dispatcher.admission.registers control.dispatcher.admission.shared": (
+    "control.dispatcher.admission.waiting": (
+        _bookkeeping("blocked", "which kernels wait for room; cleared whenever a TB leaves"),
+    ),
+    "control.dispatcher.admission.places": (_bookkeeping("tb", "of the TB being admitted"),),
+    "control.dispatcher.admission.places.registers control.dispatcher.admission.places.shared": (
         _descriptor("table",
                     "who owns which range; entered at admission, freed when the TB leaves"),
         _bookkeeping("size searching done fits start", "of the TB being admitted"),
     ),
-    "control.dispatcher.admission.warp_slots": (
+    "control.dispatcher.admission.places.warp_slots": (
         _bookkeeping("count picked mask slots", "of the TB being admitted"),
     ),
-    "control.dispatcher.admission.entries": (
+    "control.dispatcher.admission.places.entries": (
         _descriptor("owned_#",
                     "which entries and regions of local memory have a TB, from launch to end"),
         _bookkeeping("kernel wanted region address size part warps saved restored sizing walking "
@@ -561,11 +564,12 @@ _IN_PLACE = {
     ),
     "control.commands.queue.eviction_refusals": (_bookkeeping("left pausing tries_#", _REFUSALS),),
     "control.commands.queue.stuck": (_bookkeeping("left stuck", _REFUSALS),),
-    "control.dispatcher.admission": (
-        _bookkeeping("evict", "rows that are in the way of somebody; a bit ends with its row"),
-        _bookkeeping("before hopeless vain", "whether anything can make room; cleared whenever a TB leaves or comes"),
+    "control.dispatcher.admission.room_maker": (
+        _bookkeeping("evict", "rows that are in the way of a TB; a bit ends with its row"),
+        _bookkeeping("stuck_before hopeless only_stuck",
+                     "whether anything can make room; cleared whenever a TB leaves or comes"),
     ),
-    "control.dispatcher.admission.registers_fit control.dispatcher.admission.lines_fit "
+    "control.dispatcher.admission.room_maker.registers control.dispatcher.admission.room_maker.lines "
     "control.dispatcher.planner.registers.fit control.dispatcher.planner.lines.fit": (
         _bookkeeping("size number done fits start best leave", "of the search in hand; set by its request"),
     ),

@@ -102,19 +102,19 @@ class Slots:
 
 
 class Admission:
-    """One TB after the other: it is looked at, searched for room, entered, launched."""
+    """One TB after the other: it is checked, searched for room, entered, launched."""
 
     def __init__(self, g: Geometry):
         self.g, self.state, self.restored = g, "idle", False
         self.current: Inputs = {"kernel": 0}
         self.tb = self.blocked = self.hopeless = self.evict = self.stuck = 0
-        self.freed = self.vain = False
+        self.room_freed = self.only_stuck = False
         self.tables = {name: RangeTable(capacity, 2 * g.tb_slots)
                        for name, capacity in (("rows", g.register_rows), ("lines", g.shared_lines))}
         self.cheapest = {name: CheapestSearch(table.capacity) for name, table in self.tables.items()}
         self.slots, self.entries = Slots(), Entries(g)
 
-    def leaving(self, given: Inputs) -> bool:
+    def room_changes(self, given: Inputs) -> bool:
         """Whether something changes in a cycle that could make room."""
         return bool(given["remove"] or given["release"] or given["stuck"] != self.stuck)
 
@@ -168,7 +168,7 @@ class Admission:
         return sum(1 << k for k, owned in enumerate(self.entries.owned) if lowest_free(owned) >= usable[k])
 
     def _answer(self) -> dict[str, Any]:
-        full = self.state == "full" and self.restored and not self.freed
+        full = self.state == "full" and self.restored and not self.room_freed
         valid = full or self.state in ("answer", "refuse")
         if not valid:
             return {"admitted.valid": 0}
@@ -208,23 +208,23 @@ class Admission:
 
     def step(self, given: Inputs) -> None:
         """Go on by a cycle."""
-        needs, leaving, enters = self.needs(given), self.leaving(given), self.enters(given)
+        needs, room_changes, enters = self.needs(given), self.room_changes(given), self.enters(given)
         cancelled = not self.restored and not given["eligible"] >> self.current["kernel"] & 1
         room = (lowest_free(given["occupied"]) < self.g.tb_slots
                 and given["warp_count"] + needs["warps"] <= self.g.warps)
         attempt = self.state == "check" and room and not cancelled
-        state, look, wanted = self._next(given, needs, room, cancelled, leaving)
-        if leaving:
-            self.blocked, self.freed = 0, True
+        state, begins, wanted = self._next(given, needs, room, cancelled, room_changes)
+        if room_changes:
+            self.blocked, self.room_freed = 0, True
         else:
             self.blocked &= ~given["start"]
             if self.state == "check":
-                self.freed = False
+                self.room_freed = False
             if self.state == "full" and state == "idle" and not self.restored:
                 self.blocked |= 1 << self.current["kernel"]
         movable = self._movable(given)
-        self.evict = sum(1 << k for k in movable if (self.evict >> k & 1 and not leaving) or k in wanted)
-        self._search(given, needs, attempt, enters, look, {self.g.tb_slots + k for k in movable})
+        self.evict = sum(1 << k for k in movable if (self.evict >> k & 1 and not room_changes) or k in wanted)
+        self._search(given, needs, attempt, enters, begins, {self.g.tb_slots + k for k in movable})
         if attempt:
             self.tb = lowest_free(given["occupied"])
         if self.state == "idle":
@@ -232,23 +232,23 @@ class Admission:
             self.current = given["admit.payload" if self.restored else "next"]
         self.state, self.stuck = state, given["stuck"]
 
-    def _next(self, given: Inputs, needs: Inputs, room: bool, cancelled: bool, leaving: bool
+    def _next(self, given: Inputs, needs: Inputs, room: bool, cancelled: bool, room_changes: bool
               ) -> tuple[str, bool, set[int]]:
-        """Return the state to come, whether it is looked for what can be evicted, and what is found."""
+        """Return the state to come, whether the search for evictions begins, and what it finds."""
         match self.state:
             case "idle":
                 return "check" if given["admit.valid"] or given["next_valid"] else "idle", False, set()
             case "check":
-                self.vain = False
+                self.only_stuck = False
                 return "idle" if cancelled else "search" if room else "full", False, set()
             case "search":
                 return *self._found(given, cancelled), set()
-            case "look":
-                return self._looked(given)
+            case "make_room":
+                return self._room_made(given)
             case "full":
-                if self.vain and not self.freed and not leaving:
+                if self.only_stuck and not self.room_freed and not room_changes:
                     self.hopeless |= 1 << self.current["kernel"]
-                return "check" if self.freed else "idle", False, set()
+                return "check" if self.room_freed else "idle", False, set()
             case "enter":
                 if self.enters(given):
                     return "answer" if self.restored else "launch", False, set()
@@ -259,35 +259,36 @@ class Admission:
 
     def _found(self, given: Inputs, cancelled: bool) -> tuple[str, bool]:
         """Whether a place is found."""
-        failed = any(table.done and not table.fits for table in self.tables.values())
-        lost = self.entries.done and not self.entries.found
+        room_missing = any(table.done and not table.fits for table in self.tables.values())
+        entry_missing = self.entries.done and not self.entries.found
         if cancelled:
             return "idle", False
-        if lost:
+        if entry_missing:
             return "refuse" if self.restored else "full", False
-        if failed:
-            look = bool(given["evictable"])
-            return "look" if look else "full", look
+        if room_missing:
+            begins = bool(given["evictable"])
+            return "make_room" if begins else "full", begins
         done = all(each.done for each in (*self.tables.values(), self.slots, self.entries))
         return "enter" if done else "search", False
 
-    def _looked(self, given: Inputs) -> tuple[str, bool, set[int]]:
+    def _room_made(self, given: Inputs) -> tuple[str, bool, set[int]]:
         """What is in the way of the resources of which there is too little."""
         if not all(each.done for each in (*self.tables.values(), *self.cheapest.values())):
-            return "look", False, set()
+            return "make_room", False, set()
         short = [(self.cheapest[name], table) for name, table in self.tables.items() if not table.fits]
         fits = all(each.fits for each, _ in short)
-        self.vain = not fits and not given["occupied"]
+        self.only_stuck = not fits and not given["occupied"]
         owners = [table.rows[k]["owner"] for each, table in short for k in each.places]
         rows = {owner - self.g.tb_slots for owner in owners if owner >= self.g.tb_slots}
         return "full", False, rows if fits else set()
 
-    def _search(self, given: Inputs, needs: Inputs, attempt: bool, enters: bool, look: bool, movable: set[int]) -> None:
+    def _search(self, given: Inputs, needs: Inputs, attempt: bool, enters: bool, begins: bool, movable: set[int]
+                ) -> None:
         """Let the searches go on, and take what they have found."""
-        if self.leaving(given) or enters:
+        if self.room_changes(given) or enters:
             self.hopeless = 0
         for name, table in self.tables.items():
-            self.cheapest[name].step(needs[name] if look else None, table.rows,
+            self.cheapest[name].step(needs[name] if begins else None, table.rows,
                                      [row["owner"] in movable for row in table.rows])
             size = 0 if self.there(name) else needs[name]
             move = given["move_registers" if name == "rows" else "move_lines"]

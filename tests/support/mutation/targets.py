@@ -172,7 +172,7 @@ TARGETS: Sequence[Target] = (
     _tested("control/test_switches.py", SwitchCounters, KERNELS),
     _tested("dispatch/test_admission.py", Admission,
             TINY.replace(warps=11, tb_slots=5, kernel_slots=3, registers=128), count=40,
-            without=("registers*", "shared", "warp_slots", "entries", "lines_fit")),
+            without=("places__*", "room_maker__registers", "room_maker__lines")),
     _tested("dispatch/test_allocator.py", AllocationTable, None, (13, 5, 10)),
     _tested("dispatch/test_cheapest_fit.py", CheapestFit, None, (37, 6)),
     _tested("dispatch/test_launch_parts.py", Completion, LAUNCHED, more=("dispatch/test_launch_models.py",)),
