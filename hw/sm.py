@@ -302,7 +302,7 @@ class Sm(wiring.Component):
 
     def _yield(self, m: Module, control: ControlUnit, front: FrontEnd,
                load_store: LoadStore) -> None:
-        """Connect what concerns TBs that yield; of several SMs, a write is everybody's."""
+        """Connect the TBs that yield; on one of several SMs, all SMs see each write."""
         wiring.connect(m, front.yields, control.yields)
         m.d.comb += control.watch.eq(load_store.watch)
         wrote = load_store.wrote

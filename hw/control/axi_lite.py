@@ -44,7 +44,7 @@ class AxiLitePort(wiring.Signature):
     awaddr, araddr : Signal(address_bits), out
         Byte address of a register; the two low bits are ignored.
     awprot, arprot : Signal(3), out
-        Not looked at.
+        Ignored.
     wdata : Signal(32), out
     wstrb : Signal(4), out
         All bytes of a register, or none of it.
@@ -92,7 +92,7 @@ class AxiLiteHost(wiring.Component):
     axi : AxiLitePort, in
     host : HostPort, out
     read : Signal, out
-        Its ``read_data`` is wanted of its ``address``.
+        The register at ``host.address`` is read in this cycle.
     interrupt : Signal, out
         That of the register map, level-sensitive.
     """
@@ -109,9 +109,9 @@ class AxiLiteHost(wiring.Component):
     def elaborate(self, platform: Any):
         m = Module()
         host = self.host
-        addresses = self._taken(m, "aw", "addr")
-        words = self._taken(m, "w", "data", "strb")
-        asked = self._taken(m, "ar", "addr")
+        addresses = self._requests(m, "aw", "addr")
+        words = self._requests(m, "w", "data", "strb")
+        reads = self._requests(m, "ar", "addr")
         answers, found = self._responses(m)
         may_write = Signal()  # one is there, and its response has a place
         may_read = Signal()
@@ -122,10 +122,10 @@ class AxiLiteHost(wiring.Component):
         strobes = words.payload.strb
         m.d.comb += [
             may_write.eq(addresses.valid & words.valid & answers.ready),
-            may_read.eq(asked.valid & (found.level + fresh < READS_HELD)),
+            may_read.eq(reads.valid & (found.level + fresh < READS_HELD)),
             write.eq(may_write & ~(may_read & turn)), read.eq(may_read & ~write),
-            addresses.ready.eq(write), words.ready.eq(write), asked.ready.eq(read),
-            host.address.eq(Mux(write, addresses.payload.addr, asked.payload.addr)),
+            addresses.ready.eq(write), words.ready.eq(write), reads.ready.eq(read),
+            host.address.eq(Mux(write, addresses.payload.addr, reads.payload.addr)),
             host.write_data.eq(words.payload.data), host.write.eq(write & strobes.all()),
             answers.valid.eq(write), answers.payload.eq(
                 Mux(strobes.all() | ~strobes.any(), Response.OKAY, Response.SLVERR)),
@@ -137,7 +137,7 @@ class AxiLiteHost(wiring.Component):
             m.d.sync += turn.eq(write)
         return m
 
-    def _taken(self, m: Module, channel: str, *names: str):
+    def _requests(self, m: Module, channel: str, *names: str):
         """Return what a channel brings, behind a buffer, as a stream."""
         axi = self.axi
         fields = {name: getattr(axi, channel + name) for name in names}

@@ -116,7 +116,7 @@ class CommandProcessor(wiring.Component):
             check.present.eq(dispatch.present), check.recorded.eq(status.recorded),
             launching.eq(dispatch.launching.valid << dispatch.launching.kernel),
             engine.withdraw.eq(self.withdrawn),
-            engine.hasten.eq(Cat(slot.hasty & slot.engine.held for slot in slots).any()),
+            engine.hasten.eq(Cat(slot.hasten_active & slot.engine.held for slot in slots).any()),
             engine.cancel.eq(queue.held.valid
                              & ((queue.command_owner | apart) & dispatch.kill).any()),
             dispatch.invalidate.eq(check.accepted & ((command.op == Command.START)
@@ -208,7 +208,7 @@ class CommandProcessor(wiring.Component):
         # room: the next pass must not wait for some.
         m.d.comb += [ended.eq(result), ended.valid.eq(result_pending & tbs_gone & ~comes),
                      queue.ended.valid.eq(ended.valid),
-                     queue.ended.left.eq(result.left & ~withdrawn & ~self.engine.cancel
+                     queue.ended.tbs_left.eq(result.left & ~withdrawn & ~self.engine.cancel
                                          & (result.error == CommandError.NONE)),
                      queue.ended.refused.eq(~self.engine.cancel
                                             & (result.error == CommandError.BUS_ERROR))]
@@ -224,7 +224,7 @@ class CommandProcessor(wiring.Component):
         registers, dispatch, engine = self.registers, self.dispatch, self.engine
         ended, command = self.ended, registers.command
         for op in Command:
-            m.d.comb += slot.takes[op.name.lower()].eq(
+            m.d.comb += slot.commands[op.name.lower()].eq(
                 check.accepted & (command.op == op) & (command.kernel == k))
         m.d.comb += [
             slot.resuming.eq(queue.held.resume), slot.withdrawn.eq(self.withdrawn),
@@ -236,7 +236,7 @@ class CommandProcessor(wiring.Component):
             slot.grace.eq(registers.grace), slot.spared.eq(registers.spared),
             slot.checkpoint.eq(command.checkpoint), slot.running.eq(dispatch.running[k]),
             self.status.states[k].eq(slot.state), self.status.errors[k].eq(slot.error),
-            dispatch.start[k].eq(slot.takes.start | slot.takes.adopt),
+            dispatch.start[k].eq(slot.commands.start | slot.commands.adopt),
             dispatch.kill[k].eq(slot.state == KernelState.KILLING),
             dispatch.eligible[k].eq((slot.state == KernelState.RUNNING) & ~queue.returns_waiting),
             dispatch.discard[k].eq(dispatch.kill[k] & ~launching

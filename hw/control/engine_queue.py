@@ -79,8 +79,8 @@ class EngineQueue(wiring.Component):
     given_up : Signal(kernel_slots), out
         With `Geometry.watches` or `in_place`. Vector: kernels whose TBs do not leave, come back or
         begin, since memory has refused too often.
-    ended : In(valid, left, refused)
-        The command in hand has ended; `left`: its pass has left TBs behind for want of room;
+    ended : In(valid, tbs_left, refused)
+        The command in hand has ended; `tbs_left`: its pass has left TBs behind for want of room;
         `refused`: by memory.
     held : Out(valid, kernel, resume, partial)
         The engine has a command of `kernel`, from the cycle after its transfer until `ended`: a
@@ -133,7 +133,7 @@ class EngineQueue(wiring.Component):
             **({"hopeless": In(g.kernel_slots), "stuck": Out(g.kernel_slots)}
                if g.in_place else {}),
             **({"given_up": Out(g.kernel_slots)} if g.watches or g.in_place else {}),
-            "ended": In(data.StructLayout({"valid": 1, "left": 1, "refused": 1})),
+            "ended": In(data.StructLayout({"valid": 1, "tbs_left": 1, "refused": 1})),
             "held": Out(data.StructLayout({"valid": 1, "kernel": kernel, "resume": 1,
                                            "partial": 1})),
             "command_owner": Out(g.kernel_slots), "eviction_owner": Out(g.kernel_slots),
@@ -151,12 +151,12 @@ class EngineQueue(wiring.Component):
         m.submodules.turns = turns = LeastRecent(slots, told=True)
         self._requests(m)
         index = Signal.like(held.kernel)  # the kernel whose turn it is
-        begun = Signal(slots)  # resumes that have had a pass
+        pass_begun = Signal(slots)  # resumes that have had a pass
         room_changed = Signal()  # a TB has left since the command in hand was taken
         saves = Signal(slots)
-        taken = Signal(slots)  # the kernel whose command is handed over in this cycle
+        command_taken = Signal(slots)  # the kernel whose command is handed over in this cycle
         transfer = Signal()
-        offered = self.engine.payload
+        offer = self.engine.payload
         m.d.comb += [
             store.addr.eq(self.options.kernel), store.data.options.eq(self.options.options),
             store.data.patience.eq(self.options.patience), store.en.eq(self.options.valid),
@@ -167,23 +167,23 @@ class EngineQueue(wiring.Component):
             index.eq(encode(turns.grant)), load.addr.eq(index),
             self.engine.valid.eq(turns.grant.any()),
             transfer.eq(turns.grant.any() & self.engine.ready),
-            turns.served.eq(Mux(transfer, turns.grant, 0)), offered.kernel.eq(index),
-            offered.adopt.eq((turns.grant & self.adopts).any()),
-            offered.resume.eq(~saves.any() & ~offered.adopt),
-            offered.again.eq(begun.bit_select(index, 1)),
-            offered.options.eq(load.data.options), offered.patience.eq(load.data.patience),
-            taken.eq(Mux(transfer, turns.grant, 0)),
+            turns.served.eq(Mux(transfer, turns.grant, 0)), offer.kernel.eq(index),
+            offer.adopt.eq((turns.grant & self.adopts).any()),
+            offer.resume.eq(~saves.any() & ~offer.adopt),
+            offer.again.eq(pass_begun.bit_select(index, 1)),
+            offer.options.eq(load.data.options), offer.patience.eq(load.data.patience),
+            command_taken.eq(Mux(transfer, turns.grant, 0)),
             self.command_owner.eq(Mux(held.valid, one_hot(held.kernel, slots)
-                                      & ~self.eviction_owner, taken)),
+                                      & ~self.eviction_owner, command_taken)),
         ]
         for k, slot in enumerate(self.slots):
             m.d.comb += [slot.held.eq(self.command_owner[k]),
-                         slot.preempt_taken.eq(taken[k] & ~offered.resume)]
+                         slot.preempt_taken.eq(command_taken[k] & ~offer.resume)]
         evicting, given_up, changes = Const(0), Const(0, slots), Const(0)
         if self.geometry.in_place:
-            evicting, given_up, changes = self._evict(m, turns, offered)
+            evicting, given_up, changes = self._evict(m, turns, offer)
         if self.geometry.watches:
-            given_up = given_up | self._yield(m, turns, index, offered, taken,
+            given_up = given_up | self._yield(m, turns, index, offer, command_taken,
                                               held.valid | evicting | saves.any())
         else:
             m.d.comb += self.returns_waiting.eq(self.resumes.any())
@@ -193,22 +193,22 @@ class EngineQueue(wiring.Component):
             grace_left = Signal(data.ArrayLayout(32, slots))
             m.d.comb += [grace_left[k].eq(slot.grace_left) for k, slot in enumerate(self.slots)]
             m.d.comb += [store.data.grace.eq(self.options.grace),
-                         offered.grace_used.eq(load.data.grace - grace_left[index])]
+                         offer.grace_used.eq(load.data.grace - grace_left[index])]
         with m.If(transfer):
             m.d.sync += [held.valid.eq(1), held.kernel.eq(index),
-                         held.resume.eq(offered.resume), room_changed.eq(0),
-                         held.partial.eq(offered.options.spared.any() | offered.options.checkpoint)]
+                         held.resume.eq(offer.resume), room_changed.eq(0),
+                         held.partial.eq(offer.options.spared.any() | offer.options.checkpoint)]
         with m.Elif(self.ended.valid):
             m.d.sync += held.valid.eq(0)
         # A TB that left during a pass may have left too late for it: then the next follows at once.
         with m.If(self.room_freed | changes):
             m.d.sync += [room_changed.eq(1), self.lacks_room.eq(0)]
-        with m.Elif(self.ended.valid & self.ended.left & ~room_changed):
+        with m.Elif(self.ended.valid & self.ended.tbs_left & ~room_changed):
             m.d.sync += self.lacks_room.eq((self.lacks_room | one_hot(held.kernel, slots))
                                            & ~self.first)
         with m.Else():
             m.d.sync += self.lacks_room.eq(self.lacks_room & ~self.first)
-        m.d.sync += begun.eq((begun | Mux(offered.resume, taken, 0)) & ~self.first)
+        m.d.sync += pass_begun.eq((pass_begun | Mux(offer.resume, command_taken, 0)) & ~self.first)
         return m
 
     def _requests(self, m: Module):
@@ -218,8 +218,8 @@ class EngineQueue(wiring.Component):
                                (self.first, "first_pass")):
             m.d.comb += vector.eq(Cat(getattr(slot, member) for slot in self.slots))
 
-    def _yield(self, m: Module, turns: LeastRecent, index: Value, offered: data.View, taken: Value,
-               busy: Value):
+    def _yield(self, m: Module, turns: LeastRecent, index: Value, offer: data.View,
+               command_taken: Value, busy: Value):
         """Offer the TB that yields, unless the engine is `busy`; in its turn bring back those of a
         kernel that are ready. Return the vector of kernels for which either is given up."""
         g, yields, leave, ended, held = (self.geometry, self.yields, self.yields.leave, self.ended,
@@ -236,7 +236,7 @@ class EngineQueue(wiring.Component):
         leave_ended = Signal(g.kernel_slots)  # the kernel of a TB that has left, or has not
         owner = one_hot(held.kernel, g.kernel_slots)
         m.d.sync += lacking.eq(Mux(ended.valid & held.resume, Mux(
-            ended.left, Mux(lacking.any(), lacking, owner), lacking & ~owner), lacking)
+            ended.tbs_left, Mux(lacking.any(), lacking, owner), lacking & ~owner), lacking)
             & (self.resumes | pending) & ~self.first)
         m.d.sync += unsettled.eq(Mux(ended.valid & held.resume, Mux(
             ended.refused, unsettled | owner, unsettled & ~owner), unsettled) & ~self.first)
@@ -260,21 +260,22 @@ class EngineQueue(wiring.Component):
                      self.yield_owner.eq(yielder | transferred)]
         with m.If(~busy):
             m.d.comb += [turns.requests.eq(self.resumes & ~self.lacks_room | self.adopts | wakes),
-                         offered.options.spared.eq(yields.resume_excluded[index])]
+                         offer.options.spared.eq(yields.resume_excluded[index])]
         with m.If((turns.grant & wakes).any()):
-            m.d.comb += [offered.yields.eq(1), offered.again.eq(1), offered.resume.eq(1),
-                         offered.adopt.eq(0),
-                         offered.options.spared.eq(~yields.wake_entries[index]),
-                         *(offered.options[name].eq(0) for name in ("scramble", "gang")),
-                         taken.eq(0), transferred.eq(Mux(self.engine.ready, turns.grant, 0)),
+            m.d.comb += [offer.yields.eq(1), offer.again.eq(1), offer.resume.eq(1),
+                         offer.adopt.eq(0),
+                         offer.options.spared.eq(~yields.wake_entries[index]),
+                         *(offer.options[name].eq(0) for name in ("scramble", "gang")),
+                         command_taken.eq(0),
+                         transferred.eq(Mux(self.engine.ready, turns.grant, 0)),
                          yields.wake_taken.eq(transferred)]
         with m.If(leave.valid & ~busy & ~self.launching.bit_select(leave.kernel, 1)):
             m.d.comb += [
-                turns.requests.eq(0), self.engine.valid.eq(1), offered.yields.eq(1),
-                *(offered[name].eq(0) for name in ("resume", "adopt", "again", "options")),
-                offered.kernel.eq(leave.kernel), offered.options.mechanism.eq(Mechanism.LIVE),
-                offered.patience.eq(UNLIMITED_PATIENCE),
-                offered.options.spared.eq(~one_hot(leave.entry, g.context_entries)),
+                turns.requests.eq(0), self.engine.valid.eq(1), offer.yields.eq(1),
+                *(offer[name].eq(0) for name in ("resume", "adopt", "again", "options")),
+                offer.kernel.eq(leave.kernel), offer.options.mechanism.eq(Mechanism.LIVE),
+                offer.patience.eq(UNLIMITED_PATIENCE),
+                offer.options.spared.eq(~one_hot(leave.entry, g.context_entries)),
                 yields.leave_taken.eq(self.engine.ready),
                 transferred.eq(Mux(self.engine.ready, one_hot(leave.kernel, g.kernel_slots), 0))]
             with m.If(self.engine.ready):
@@ -285,10 +286,10 @@ class EngineQueue(wiring.Component):
         with m.Elif(ended.valid):
             m.d.sync += yielder.eq(0)
         m.d.comb += self.command_owner.eq(Mux(held.valid, owner & ~self.eviction_owner & ~yielder,
-                                              taken))
+                                              command_taken))
         return refusals.given_up | unsaved.given_up
 
-    def _evict(self, m: Module, turns: LeastRecent, offered: data.View):
+    def _evict(self, m: Module, turns: LeastRecent, offer: data.View):
         """Offer the lowest row that is to be evicted, before anything else. Return whether one is
         offered, the vector of kernels that are given up, and whether all try again to find room."""
         g, held = self.geometry, self.held
@@ -312,14 +313,14 @@ class EngineQueue(wiring.Component):
         ]
         with m.If(pending):
             m.d.comb += [
-                turns.requests.eq(0), self.engine.valid.eq(1), offered.evict.eq(1),
-                offered.staying.eq(chosen), offered.resume.eq(0), offered.adopt.eq(0),
-                offered.kernel.eq(self.staying.rows[chosen].what.kernel),
-                offered.options.spared.eq(~0),
+                turns.requests.eq(0), self.engine.valid.eq(1), offer.evict.eq(1),
+                offer.staying.eq(chosen), offer.resume.eq(0), offer.adopt.eq(0),
+                offer.kernel.eq(self.staying.rows[chosen].what.kernel),
+                offer.options.spared.eq(~0),
             ]
             with m.If(self.engine.ready):
-                m.d.comb += self.eviction_owner.eq(one_hot(offered.kernel, g.kernel_slots))
-                m.d.sync += [held.valid.eq(1), held.kernel.eq(offered.kernel), held.resume.eq(0),
+                m.d.comb += self.eviction_owner.eq(one_hot(offer.kernel, g.kernel_slots))
+                m.d.sync += [held.valid.eq(1), held.kernel.eq(offer.kernel), held.resume.eq(0),
                              owner.eq(self.eviction_owner)]
         with m.If(self.ended.valid):
             m.d.sync += owner.eq(0)

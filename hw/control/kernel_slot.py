@@ -31,8 +31,8 @@ class KernelSlot(wiring.Component):
 
     Attributes
     ----------
-    takes : struct, in
-        A bit for each `Command`: it is taken for this kernel in this cycle.
+    commands : struct, in
+        A bit for each `Command`: it is accepted for this kernel in this cycle.
     grace : Signal(32), in; spared : Signal(context_entries), in; checkpoint : Signal, in
         A preempt takes these in its cycle: its grace (`UNLIMITED_GRACE` has no end); the vector of
         the entries whose TBs it spares; whether it saves bases, and its TBs run on.
@@ -54,7 +54,7 @@ class KernelSlot(wiring.Component):
         Vector: entries of its TBs on the SM that have been started.
     state, error : out
         State of the kernel; how its last preempt, resume or adoption has ended.
-    hasty : Signal, out
+    hasten_active : Signal, out
         The preempt is not to wait for preemption points.
     finished, preempted, resumed, killed, adopted : Signal, out
         Events, high for one cycle.
@@ -62,7 +62,7 @@ class KernelSlot(wiring.Component):
         A preempt or a resume has ended well, in the cycle of `ended`, and how.
     """
 
-    takes: data.View
+    commands: data.View
     grace: Signal
     spared: Signal
     checkpoint: Signal
@@ -80,7 +80,7 @@ class KernelSlot(wiring.Component):
     running: Signal
     state: Signal
     error: Signal
-    hasty: Signal
+    hasten_active: Signal
     finished: Signal
     preempted: Signal
     resumed: Signal
@@ -90,51 +90,52 @@ class KernelSlot(wiring.Component):
 
     def __init__(self, g: Geometry):
         self.geometry = g
-        self.others = Signal()  # TBs run on that preempts have spared, or may: the last may end
+        # TBs that preempts have spared run on, or may: the last of them may end the kernel.
+        self.others_running = Signal()
         self.is_checkpoint = Signal()  # the last preempt is one
         self.resume_begins = Signal()
         super().__init__({
-            "takes": In(data.StructLayout({op.name.lower(): 1 for op in Command})),
+            "commands": In(data.StructLayout({op.name.lower(): 1 for op in Command})),
             "grace": In(32), "spared": In(g.context_entries), "checkpoint": In(1),
             "engine": Out(EngineRequestPort()), "ended": In(engine_result()),
             **{name: In(1) for name in ("resuming", "withdrawn", "eviction_held", "done", "present",
                                         "saved", "launching", "outstanding")},
             **({"failure": In(CommandError)} if g.watches or g.in_place else {}),
             "running": In(g.context_entries),
-            "state": Out(KernelState), "error": Out(CommandError), "hasty": Out(1),
+            "state": Out(KernelState), "error": Out(CommandError), "hasten_active": Out(1),
             **{name: Out(1) for name in ("finished", "preempted", "resumed", "killed", "adopted")},
             "switched": Out(data.StructLayout({"valid": 1, "kind": Switch})),
         })
 
     def elaborate(self, platform: Any):
         m = Module()
-        takes, state, engine = self.takes, self.state, self.engine
-        m.d.comb += engine.first_pass.eq(takes.start | takes.adopt | self.resume_begins)
-        with m.If(takes.as_value().any()):
-            m.d.sync += self.others.eq(0)
+        commands, state, engine = self.commands, self.state, self.engine
+        m.d.comb += engine.first_pass.eq(commands.start | commands.adopt | self.resume_begins)
+        with m.If(commands.as_value().any()):
+            m.d.sync += self.others_running.eq(0)
         with m.If(engine.preempt_taken):
             m.d.sync += engine.preempt_pending.eq(0)
         if self.geometry.grace:
             self._grant(m)
         # A command goes before the end of the engine's, and both before what happens by itself.
-        with m.If(takes.start):
+        with m.If(commands.start):
             m.d.sync += [state.eq(KernelState.RUNNING), self.error.eq(CommandError.NONE)]
-        with m.Elif(takes.adopt):
+        with m.Elif(commands.adopt):
             m.d.sync += [state.eq(KernelState.ADOPTING), self.error.eq(CommandError.NONE),
                          engine.adopt_pending.eq(1)]
-        with m.Elif(takes.preempt):
+        with m.Elif(commands.preempt):
             m.d.sync += [state.eq(KernelState.PREEMPTING), self.error.eq(CommandError.NONE),
                          engine.preempt_pending.eq(1), engine.resume_pending.eq(0),
-                         self.hasty.eq(0), self.is_checkpoint.eq(
+                         self.hasten_active.eq(0), self.is_checkpoint.eq(
                              self.checkpoint if self.geometry.checkpoints else 0)]
-        with m.Elif(takes.resume):
+        with m.Elif(commands.resume):
             m.d.sync += self.error.eq(CommandError.NONE)
             self._bring_back(m)
-        with m.Elif(takes.abort):
+        with m.Elif(commands.abort):
             self._abort(m)
-        with m.Elif(takes.hasten):
-            m.d.sync += self.hasty.eq(1)
-        with m.Elif(takes.kill | takes.release):
+        with m.Elif(commands.hasten):
+            m.d.sync += self.hasten_active.eq(1)
+        with m.Elif(commands.kill | commands.release):
             m.d.sync += [state.eq(KernelState.KILLING), engine.preempt_pending.eq(0),
                          engine.resume_pending.eq(0), engine.adopt_pending.eq(0)]
         with m.Elif(self.ended.valid & (state != KernelState.KILLING)):
@@ -154,7 +155,7 @@ class KernelSlot(wiring.Component):
                 m.d.sync += [self.error.eq(self.failure), engine.resume_pending.eq(0)]
                 m.d.comb += self.resumed.eq(1)
         # On one of several SMs, the rest of a preempted kernel may end on others.
-        leftover = 1 if self.geometry.has_uncore else self.others
+        leftover = 1 if self.geometry.has_uncore else self.others_running
         with m.Elif(((state == KernelState.RUNNING)
                      | (state == KernelState.PREEMPTED) & leftover) & self.done):
             self._finish(m)
@@ -172,11 +173,11 @@ class KernelSlot(wiring.Component):
         spared = Signal.like(self.spared)
         # No TB is left to be waited for, and none comes.
         over = ~((self.running & ~spared).any() | self.launching | engine.held)
-        with m.If(self.takes.preempt):
+        with m.If(self.commands.preempt):
             m.d.sync += [engine.grace_left.eq(self.grace), engine.grace_active.eq(self.grace != 0),
                          endless.eq(self.grace == UNLIMITED_GRACE), spared.eq(self.spared)]
         with m.Elif(engine.grace_active):
-            with m.If(over | self.hasty):
+            with m.If(over | self.hasten_active):
                 m.d.sync += engine.grace_active.eq(0)
             with m.Else():
                 m.d.sync += [engine.grace_left.eq(engine.grace_left - 1),
@@ -207,7 +208,7 @@ class KernelSlot(wiring.Component):
 
     def _stay(self, m: Module):
         """Leave the saved TBs of the kernel away; others may run on."""
-        m.d.sync += [self.state.eq(KernelState.PREEMPTED), self.others.eq(self.present)]
+        m.d.sync += [self.state.eq(KernelState.PREEMPTED), self.others_running.eq(self.present)]
 
     def _abort(self, m: Module):
         """Withdraw what the engine does not have; its result tells how the rest ends."""
@@ -218,7 +219,7 @@ class KernelSlot(wiring.Component):
         with m.Else():
             m.d.sync += self.engine.resume_pending.eq(0)
             with m.If(~self.engine.held):  # spared TBs may run on, or have ended meanwhile
-                m.d.sync += [self.state.eq(KernelState.PREEMPTED), self.others.eq(1),
+                m.d.sync += [self.state.eq(KernelState.PREEMPTED), self.others_running.eq(1),
                              self.error.eq(CommandError.ABORTED)]
                 m.d.comb += self.resumed.eq(1)
 

@@ -55,12 +55,13 @@ class MemoryRefusals(wiring.Component):
 
     def elaborate(self, platform: Any):
         m = Module()
-        left = Signal(range(AGAIN_CYCLES))
+        cycles_left = Signal(range(AGAIN_CYCLES))
         with m.If(self.refused.any()):
-            m.d.sync += left.eq(AGAIN_CYCLES - 1)
-        with m.Elif(left != 0):
-            m.d.sync += left.eq(left - 1)
-        m.d.sync += self.pausing.eq(Mux(left == 0, 0, self.pausing) & ~self.forget | self.refused)
+            m.d.sync += cycles_left.eq(AGAIN_CYCLES - 1)
+        with m.Elif(cycles_left != 0):
+            m.d.sync += cycles_left.eq(cycles_left - 1)
+        m.d.sync += self.pausing.eq(Mux(cycles_left == 0, 0, self.pausing) & ~self.forget
+                                    | self.refused)
         for k in range(self.geometry.kernel_slots):
             tries = Signal(range(TRIES), name=f"tries_{k}")
             m.d.comb += self.given_up[k].eq(self.refused[k] & (tries == TRIES - 1))
@@ -109,15 +110,15 @@ class StuckKernels(wiring.Component):
 
     def elaborate(self, platform: Any):
         m = Module()
-        left = Signal(range(REST_CYCLES))
-        over = Signal()
-        after = Signal.like(self.stuck)
-        m.d.comb += [over.eq(self.forget | self.idle & (left == 0)),
-                     after.eq(Mux(over, 0, self.stuck) | self.given_up),
-                     self.changes.eq(after != self.stuck)]
-        m.d.sync += self.stuck.eq(after)
+        cycles_left = Signal(range(REST_CYCLES))
+        pause_over = Signal()
+        stuck_next = Signal.like(self.stuck)
+        m.d.comb += [pause_over.eq(self.forget | self.idle & (cycles_left == 0)),
+                     stuck_next.eq(Mux(pause_over, 0, self.stuck) | self.given_up),
+                     self.changes.eq(stuck_next != self.stuck)]
+        m.d.sync += self.stuck.eq(stuck_next)
         with m.If(self.given_up.any()):
-            m.d.sync += left.eq(REST_CYCLES - 1)
-        with m.Elif(self.idle & (left != 0)):
-            m.d.sync += left.eq(left - 1)
+            m.d.sync += cycles_left.eq(REST_CYCLES - 1)
+        with m.Elif(self.idle & (cycles_left != 0)):
+            m.d.sync += cycles_left.eq(cycles_left - 1)
         return m

@@ -50,17 +50,17 @@ class SwitchCounters(wiring.Component):
     def elaborate(self, platform: Any):
         m = Module()
         switched = self.switched
-        old = Signal(32)
-        mine = Signal(kernel_switches())
-        m.d.comb += mine.eq(self.counts[switched.kernel])
+        count_before = Signal(32)
+        counts_before = Signal(kernel_switches())
+        m.d.comb += counts_before.eq(self.counts[switched.kernel])
         with m.Switch(switched.kind):
             for kind in Switch:
                 with m.Case(kind):
-                    m.d.comb += old.eq(mine[kind.name.lower()])
+                    m.d.comb += count_before.eq(counts_before[kind.name.lower()])
         for k in range(self.geometry.kernel_slots):
             for kind in Switch:
                 with m.If(switched.valid & (switched.kernel == k) & (switched.kind == kind)):
-                    m.d.sync += self.counts[k][kind.name.lower()].eq(old + 1)
+                    m.d.sync += self.counts[k][kind.name.lower()].eq(count_before + 1)
             with m.If(self.clear[k]):
                 m.d.sync += self.counts[k].eq(0)
         return m

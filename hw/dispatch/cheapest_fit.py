@@ -32,7 +32,7 @@ class CheapestFit(wiring.Component):
 
     Attributes
     ----------
-    taken : array of occupied_range, in
+    occupied : array of occupied_range, in
         Constant while it searches.
     request : struct, in
         Begins a search for `size` units; one that runs is dropped.
@@ -43,7 +43,7 @@ class CheapestFit(wiring.Component):
         Vector: the ranges in its way.
     """
 
-    taken: data.View
+    occupied: data.View
     request: data.View
     done: Signal
     fits: Signal
@@ -54,7 +54,7 @@ class CheapestFit(wiring.Component):
         self.capacity, self.ranges = capacity, ranges
         units = range(capacity + 1)
         super().__init__({
-            "taken": In(data.ArrayLayout(occupied_range(capacity), ranges)),
+            "occupied": In(data.ArrayLayout(occupied_range(capacity), ranges)),
             "request": In(data.StructLayout({"valid": 1, "size": units})),
             "done": Out(1), "fits": Out(1), "start": Out(units), "leave": Out(ranges),
         })
@@ -62,7 +62,7 @@ class CheapestFit(wiring.Component):
     def elaborate(self, platform: Any):
         m = Module()
         count = self.ranges
-        rows = [self.taken[k] for k in range(count)]
+        rows = [self.occupied[k] for k in range(count)]
         ends = [(row.start + row.size)[:len(self.start)] for row in rows]
         size = Signal.like(self.start)
         number = Signal(range(count + 2))  # the place in hand: behind a range, or 0, or over

@@ -83,13 +83,13 @@ class Completion(wiring.Component):
         m = Module()
         g = self.geometry
         rows = [self.resident[t] for t in range(g.tb_slots)]
-        over = Signal(g.tb_slots)
+        tbs_over = Signal(g.tb_slots)
         ending = Signal(g.tb_slots)
         for t, row in enumerate(rows):
-            gone = self.exited | self.losable & spread(self.forsaken[t], g.warps)
-            m.d.comb += over[t].eq(row.valid & Mux(row.started, (row.warps & ~gone) == 0,
+            warps_over = self.exited | self.losable & spread(self.forsaken[t], g.warps)
+            m.d.comb += tbs_over[t].eq(row.valid & Mux(row.started, (row.warps & ~warps_over) == 0,
                                                    self.discard.bit_select(row.kernel, 1)))
-        m.d.sync += ending.eq(lowest(over & ~self.claim & ~self.remove))
+        m.d.sync += ending.eq(lowest(tbs_over & ~self.claim & ~self.remove))
 
         m.d.comb += self.remove.eq(ending & ~self.claim)
         with m.If(self.release.valid):

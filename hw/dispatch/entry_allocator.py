@@ -65,8 +65,8 @@ class EntryAllocator(wiring.Component):
         Vector: the kernel begins anew; all its entries are free.
     adopted : preemption.adoption, in
         A kernel is taken over from memory: the entries of its saved TBs are taken.
-    taken : array of Signal(context_entries), out
-        With `Geometry.watches`. Vector a kernel: entries that are not free.
+    owned : array of Signal(context_entries), out
+        With `Geometry.watches`. Vector per kernel: entries that are not free.
     """
 
     request: data.View
@@ -78,7 +78,7 @@ class EntryAllocator(wiring.Component):
     ended: data.View
     start: Signal
     adopted: data.View
-    taken: data.View
+    owned: data.View
 
     def __init__(self, g: Geometry):
         self.geometry = g
@@ -92,32 +92,32 @@ class EntryAllocator(wiring.Component):
             "ended": In(entry_event(g)),
             "start": In(g.kernel_slots),
             "adopted": In(adoption(g)),
-            **({"taken": Out(data.ArrayLayout(g.context_entries, g.kernel_slots))}
+            **({"owned": Out(data.ArrayLayout(g.context_entries, g.kernel_slots))}
                if g.watches else {}),
         })
 
     def elaborate(self, platform: Any):
         m = Module()
         g = self.geometry
-        kernel = Signal(below(g.kernel_slots))  # whose entry is looked for
-        wanted = Signal(g.context_entries)  # the entry found, if any is free
-        taken = Signal(g.context_entries)  # entries of the kernel that asks
+        kernel = Signal(below(g.kernel_slots))  # the kernel of the request
+        chosen = Signal(g.context_entries)  # the entry, if any is free
+        used = Signal(g.context_entries)  # entries of the requesting kernel that are not free
         owned = [Signal(g.context_entries, name=f"owned_{k}") for k in range(g.kernel_slots)]
         with m.Switch(self.request.kernel):
             for k, mask in enumerate(owned):
                 with m.Case(k):
-                    m.d.comb += taken.eq(mask)
-        barred = (taken | unusable_entries(g, self.request.entries) if g.spare_entries
-                  else taken)
+                    m.d.comb += used.eq(mask)
+        barred = (used | unusable_entries(g, self.request.entries) if g.spare_entries
+                  else used)
         with m.If(self.request.valid):
-            m.d.sync += [kernel.eq(self.request.kernel), wanted.eq(Mux(
+            m.d.sync += [kernel.eq(self.request.kernel), chosen.eq(Mux(
                 self.request.restored, Const(1) << self.request.entry, lowest(~barred)))]
-        m.d.comb += self.entry.eq(encode(wanted))
-        self._search(m, wanted, barred)
+        m.d.comb += self.entry.eq(encode(chosen))
+        self._search(m, chosen, barred)
         if g.watches:
-            m.d.comb += [self.taken[k].eq(mask) for k, mask in enumerate(owned)]
+            m.d.comb += [self.owned[k].eq(mask) for k, mask in enumerate(owned)]
         for k, mask in enumerate(owned):
-            given = Mux(self.take & (kernel == k), wanted, 0)
+            given = Mux(self.take & (kernel == k), chosen, 0)
             back = Mux(self.ended.valid & (self.ended.kernel == k), Const(1) << self.ended.entry, 0)
             with m.If(self.adopted.valid & (self.adopted.kernel == k)):
                 m.d.sync += mask.eq(self.adopted.saved)
@@ -125,25 +125,26 @@ class EntryAllocator(wiring.Component):
                 m.d.sync += mask.eq(Mux(self.start[k], 0, (mask | given) & ~back))
         return m
 
-    def _search(self, m: Module, wanted: Value, barred: Value):
+    def _search(self, m: Module, chosen: Value, barred: Value):
         """Add up the size of a region, then step over the regions to that of the entry."""
-        asked = self.request
+        request = self.request
         size = Signal(ADDRESS_BITS)  # of a region, added up bit by bit
         part = Signal(ADDRESS_BITS)  # size of as many warps as the lowest bit of `warps` stands for
-        warps = Signal(len(asked.warps))
+        warps = Signal(len(request.warps))
         saved = Signal(ADDRESS_BITS)  # address of a `restored` TB's region
         restored = Signal()
         region = Signal(self.geometry.context_entries)  # the region at `address`
         sizing = Signal()  # the size is added up
         walking = Signal()  # the regions are stepped over
         lane_bits, line_bits = exact_log2(self.geometry.warp_size), exact_log2(SEGMENT_BYTES)
-        with m.If(asked.valid):
+        with m.If(request.valid):
             m.d.sync += [
-                region.eq(1), size.eq(0), self.address.eq(asked.local_base),
-                part.eq(asked.local_bytes << lane_bits),
-                warps.eq(asked.warps), saved.eq(asked.address), restored.eq(asked.restored),
-                sizing.eq(asked.local_bytes != 0), walking.eq(0),
-                self.done.eq(asked.local_bytes == 0), self.found.eq(asked.restored | ~barred.all())]
+                region.eq(1), size.eq(0), self.address.eq(request.local_base),
+                part.eq(request.local_bytes << lane_bits),
+                warps.eq(request.warps), saved.eq(request.address), restored.eq(request.restored),
+                sizing.eq(request.local_bytes != 0), walking.eq(0),
+                self.done.eq(request.local_bytes == 0),
+                self.found.eq(request.restored | ~barred.all())]
         with m.Elif(sizing):
             m.d.sync += [part.eq(part << 1), warps.eq(warps >> 1)]
             with m.If(warps[0]):
@@ -153,7 +154,7 @@ class EntryAllocator(wiring.Component):
                                          (size + (SEGMENT_BYTES - 1))[line_bits:])),
                              sizing.eq(0), walking.eq(1)]
         with m.Elif(walking):
-            with m.If((region & wanted).any() | ~self.found):
+            with m.If((region & chosen).any() | ~self.found):
                 m.d.sync += [walking.eq(0), self.done.eq(1),
                              self.found.eq(self.found & (~restored | (self.address == saved)))]
             with m.Else():

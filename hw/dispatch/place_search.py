@@ -146,7 +146,7 @@ class PlaceSearch(wiring.Component):
         self._allocate(m, shared, Mux(lines_kept, 0, needs.lines), self.staying.move_lines, tb)
         self._entry(m, entries)
         m.d.comb += [
-            warps.taken.eq(self.warps_taken), warps.pick.valid.eq(self.attempt),
+            warps.occupied.eq(self.warps_taken), warps.pick.valid.eq(self.attempt),
             warps.pick.count.eq(needs.warps),
             self.found.eq(registers.done & shared.done & warps.done & entries.done
                           & entries.found),
@@ -193,7 +193,7 @@ class PlaceSearch(wiring.Component):
         ]
         if g.watches:
             for k in range(g.kernel_slots):
-                taken = entries.taken[k]
+                used = entries.owned[k]
                 if g.spare_entries:
-                    taken = taken | unusable_entries(g, self.kernels[k].entries)
-                m.d.comb += self.crowded[k].eq(taken.all())
+                    used = used | unusable_entries(g, self.kernels[k].entries)
+                m.d.comb += self.crowded[k].eq(used.all())

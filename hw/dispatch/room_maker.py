@@ -135,8 +135,8 @@ class RoomMaker(wiring.Component):
             # Owners are the TB slots, and after them the rows of the staying table.
             m.d.comb += [
                 row.eq(Mux(entry.owner >= g.tb_slots, 1 << entry.owner >> g.tb_slots, 0)),
-                fit.taken[i].valid.eq(entry.valid), fit.taken[i].start.eq(entry.start),
-                fit.taken[i].size.eq(entry.size),
-                fit.taken[i].movable.eq((row & movable).any())]
+                fit.occupied[i].valid.eq(entry.valid), fit.occupied[i].start.eq(entry.start),
+                fit.occupied[i].size.eq(entry.size),
+                fit.occupied[i].movable.eq((row & movable).any())]
             rows = rows | Mux(fit.leave[i], row, 0)
         return search.done & fit.done, ~short | fit.fits, Mux(short, rows, 0)

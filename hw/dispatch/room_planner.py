@@ -76,11 +76,11 @@ class RangePlanner(wiring.Component):
     def elaborate(self, platform: Any):
         m = Module()
         m.submodules.fit = fit = CheapestFit(self.capacity, self.entries + self.most)
-        rows = Signal.like(fit.taken)  # what is left of the table, and what has been placed
+        rows = Signal.like(fit.occupied)  # what is left of the table, and what has been placed
         of = [Signal(below(self.owners), name=f"owner_{i}") for i in range(self.entries)]
         size = Signal.like(self.request.size)
         count = Signal.like(self.request.count)
-        m.d.comb += [fit.taken.eq(rows), fit.request.size.eq(size)]
+        m.d.comb += [fit.occupied.eq(rows), fit.request.size.eq(size)]
         with m.FSM():
             with m.State("IDLE"):
                 _begins(m, self.request)
@@ -99,9 +99,9 @@ class RangePlanner(wiring.Component):
                         m.next = "IDLE"
                 _begins(m, self.request)
             with m.State("PLACE"):
-                gone = Const(0, self.owners)
+                evicted = Const(0, self.owners)
                 for i, owner in enumerate(of):
-                    gone = gone | Mux(fit.leave[i], one_hot(owner, self.owners), 0)
+                    evicted = evicted | Mux(fit.leave[i], one_hot(owner, self.owners), 0)
                     with m.If(fit.leave[i]):
                         m.d.sync += rows[i].valid.eq(0)
                 for k in range(self.most):
@@ -109,7 +109,7 @@ class RangePlanner(wiring.Component):
                     with m.If(self.placed == k):
                         m.d.sync += [row.valid.eq(1), row.movable.eq(0), row.start.eq(fit.start),
                                      row.size.eq(size)]
-                m.d.sync += [self.leave.eq(self.leave | gone), self.placed.eq(self.placed + 1)]
+                m.d.sync += [self.leave.eq(self.leave | evicted), self.placed.eq(self.placed + 1)]
                 m.next = "ASK"
         with m.If(self.request.valid):
             m.d.sync += [size.eq(self.request.size), count.eq(self.request.count),

@@ -105,11 +105,11 @@ class TbProfile(wiring.Component):
         """Add what leaves to the profile of its kernel, a cycle later."""
         g = self.geometry
         rows = [self.resident[t] for t in range(g.tb_slots)]
-        gone = Signal(tb_age())
+        departed = Signal(tb_age())
         kernel = Signal(below(g.kernel_slots))
         valid = Signal()
         m.d.sync += [
-            gone.eq(select(self.remove, [Value.cast(self.ages[t]) for t in range(g.tb_slots)])),
+            departed.eq(select(self.remove, [Value.cast(self.ages[t]) for t in range(g.tb_slots)])),
             kernel.eq(select(self.remove, [row.kernel for row in rows])),
             valid.eq(self.ended & self.remove.any()),
         ]
@@ -119,11 +119,11 @@ class TbProfile(wiring.Component):
         sums = {name: Signal(33, name=f"sum_{name}") for name in names}
         m.d.comb += [
             old.eq(self.profiles[kernel]),
-            full.eq(Cat((old[name] + gone[name])[32] for name in names).any()),
-            *(sums[name].eq((old[name] >> full) + gone[name]) for name in names)]
+            full.eq(Cat((old[name] + departed[name])[32] for name in names).any()),
+            *(sums[name].eq((old[name] >> full) + departed[name]) for name in names)]
         for k in range(g.kernel_slots):
             profile = self.profiles[k]
-            with m.If(valid & gone.whole & (kernel == k)):
+            with m.If(valid & departed.whole & (kernel == k)):
                 m.d.sync += profile.tbs.eq((old.tbs >> full) + 1)
                 m.d.sync += [profile[name].eq(sums[name] | sums[name][32].replicate(32))
                              for name in names]

@@ -105,10 +105,10 @@ class TbTable(wiring.Component):
             with m.If(inserted):
                 m.d.sync += [row.eq(insert.row), row.valid.eq(1), row.started.eq(0),
                              counts[t].eq(insert.warps)]
-        taken = present = Const(0)
+        warps = present = Const(0)
         for t in range(g.tb_slots):
             row = self.resident[t]
-            taken = taken | Mux(row.valid, row.warps, 0)
+            warps = warps | Mux(row.valid, row.warps, 0)
             present = present | row.valid << row.kernel
         for k in range(g.kernel_slots):
             running = Const(0)
@@ -118,7 +118,7 @@ class TbTable(wiring.Component):
                                      & spread(runs, g.context_entries))
             m.d.comb += self.running[k].eq(running)
         added = Mux(insert.valid, insert.warps, 0)
-        m.d.comb += [room.warps_taken.eq(taken), self.present.eq(present)]
+        m.d.comb += [room.warps_taken.eq(warps), self.present.eq(present)]
         m.d.sync += [
             room.warp_count.eq(room.warp_count + added - select(self.remove, counts)),
             self.tb_count.eq(self.tb_count + insert.valid - self.remove.any()),

@@ -18,7 +18,7 @@ class WarpSlots(wiring.Component):
 
     Attributes
     ----------
-    taken : Signal(warps), in
+    occupied : Signal(warps), in
         Vector: slots in use.
     pick : struct, in
         Begins to collect `count` slots and forgets those collected before; there must be enough
@@ -31,7 +31,7 @@ class WarpSlots(wiring.Component):
         Vector: the slots collected.
     """
 
-    taken: Signal
+    occupied: Signal
     pick: data.View
     done: Signal
     slots: data.View
@@ -40,7 +40,7 @@ class WarpSlots(wiring.Component):
     def __init__(self, g: Geometry):
         self.geometry = g
         super().__init__({
-            "taken": In(g.warps),
+            "occupied": In(g.warps),
             "pick": In(data.StructLayout({"valid": 1, "count": range(g.max_block_warps + 1)})),
             "done": Out(1),
             "slots": Out(data.ArrayLayout(below(g.warps), g.max_block_warps)),
@@ -54,7 +54,7 @@ class WarpSlots(wiring.Component):
         picked = Signal(range(g.max_block_warps + 1))
         choice = Signal(g.warps)
         number = Signal(range(g.warps))  # of the choice
-        m.d.comb += [choice.eq(lowest(~(self.taken | self.mask))), number.eq(encode(choice)),
+        m.d.comb += [choice.eq(lowest(~(self.occupied | self.mask))), number.eq(encode(choice)),
                      self.done.eq(picked == count)]
         with m.If(self.pick.valid):
             m.d.sync += [count.eq(self.pick.count), picked.eq(0), self.mask.eq(0)]

@@ -75,7 +75,7 @@ class World:
                 "leave": (rng.randrange(g.kernel_slots), rng.randrange(g.context_entries))
                 if rng.random() < self.odds["leave"] else None,
                 "ready": [ready or 1 for ready in entries[:g.kernel_slots]], "stays": entries[g.kernel_slots:],
-                "ended": {"left": int(bool(resumes) and rng.random() < self.left),
+                "ended": {"tbs_left": int(bool(resumes) and rng.random() < self.left),
                           "refused": int(rng.random() < self.refuses)}
                 if hand is not None and rng.random() < 0.3 else None,
                 "write": self.write() if rng.random() < self.odds["write"] else None}
@@ -180,9 +180,9 @@ def test_one_that_memory_has_refused_is_not_held_back_by_one_that_lacks_room(lef
         assert (ctx.get(dut.engine.payload.kernel), ctx.get(dut.engine.payload.yields)) == (kernel, 1)
         await ctx.tick()
         ctx.set(dut.engine.ready, 0)
-        ctx.set(dut.ended, {"valid": 1, "left": left, "refused": refused})
+        ctx.set(dut.ended, {"valid": 1, "tbs_left": left, "refused": refused})
         await ctx.tick()
-        ctx.set(dut.ended, {"valid": 0, "left": 0, "refused": 0})
+        ctx.set(dut.ended, {"valid": 0, "tbs_left": 0, "refused": 0})
 
     async def bench(ctx):
         wakes(ctx, 0b001)
@@ -218,9 +218,9 @@ def test_a_resume_that_lacks_room_gets_the_next(idle):
         taken.append((ctx.get(dut.engine.payload.kernel), bool(ctx.get(dut.engine.payload.yields))))
         await ctx.tick()
         ctx.set(dut.engine.ready, 0)
-        ctx.set(dut.ended, {"valid": 1, "left": left, "refused": 0})
+        ctx.set(dut.ended, {"valid": 1, "tbs_left": left, "refused": 0})
         await ctx.tick()
-        ctx.set(dut.ended, {"valid": 0, "left": 0, "refused": 0})
+        ctx.set(dut.ended, {"valid": 0, "tbs_left": 0, "refused": 0})
         for _ in range(idle):  # whose turn it is must not depend on how long the engine takes
             await ctx.tick()
         ctx.set(dut.room_freed, 1)

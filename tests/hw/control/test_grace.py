@@ -293,9 +293,9 @@ def test_grace_without_end_outlasts_its_counter(grace):
     async def bench(ctx):
         ctx.set(slot.running, 1)
         ctx.set(slot.grace, grace)
-        ctx.set(slot.takes.preempt, 1)
+        ctx.set(slot.commands.preempt, 1)
         await ctx.tick()
-        ctx.set(slot.takes.preempt, 0)
+        ctx.set(slot.commands.preempt, 0)
         assert ctx.get(slot.engine.grace_active)
         ctx.set(slot.engine.grace_left, 3)  # so long after
         await ctx.tick().repeat(3)

@@ -45,7 +45,7 @@ def test_the_place_is_the_one_that_the_model_finds(capacity, most):
             rows = rng.sample(range(most), len(ranges))
             for k in range(most):
                 each = ranges[rows.index(k)] if k in rows else Range(rng.randrange(capacity), 1)
-                ctx.set(dut.taken[k], {"valid": k in rows, "movable": each.owner is not None,
+                ctx.set(dut.occupied[k], {"valid": k in rows, "movable": each.owner is not None,
                                        "start": each.start, "size": each.size})
             size = rng.choice((0, 1, rng.randint(1, capacity), rng.randint(1, 1 + capacity // 3)))
             ctx.set(dut.request, {"valid": 1, "size": size})
@@ -125,7 +125,7 @@ def searches(rng, capacity, most, cycles):
                       for _, each in random_ranges(rng, capacity, most)]
             taken = rng.sample(ranges + junk[len(ranges):], most)
         left -= 1
-        yield {"taken": taken, "request": request}, {
+        yield {"occupied": taken, "request": request}, {
             "done": model.done, "fits": model.fits, "start": model.start, "leave": sum(1 << k for k in model.places)}
         model.step(request["size"] if request["valid"] else None, taken, [bool(row["movable"]) for row in taken])
 

@@ -134,7 +134,7 @@ def picks(dut, rng, cycles):
         taken = rng.getrandbits(g.warps) & rng.getrandbits(g.warps) if rng.random() < 0.3 else taken
         pick = {"valid": int(picked == count and rng.random() < 0.6 or rng.random() < 0.05),
                 "count": rng.randint(0, g.max_block_warps)}
-        yield {"taken": taken, "pick": pick}, {"done": picked == count, "slots": list(slots), "mask": mask}
+        yield {"occupied": taken, "pick": pick}, {"done": picked == count, "slots": list(slots), "mask": mask}
         choice = lowest(~(taken | mask) & (1 << g.warps) - 1)
         if pick["valid"]:
             count, picked, mask = pick["count"], 0, 0

@@ -25,7 +25,7 @@ def test_the_lowest_free_warp_slots_are_collected_one_a_cycle(name):
             taken = rng.getrandbits(g.warps)
             free = [s for s in range(g.warps) if not taken >> s & 1]
             count = rng.randint(0, min(len(free), g.max_block_warps))
-            ctx.set(dut.taken, taken)
+            ctx.set(dut.occupied, taken)
             ctx.set(dut.pick, {"valid": 1, "count": count})
             await ctx.tick()
             ctx.set(dut.pick.valid, 0)

@@ -139,27 +139,27 @@ class EntryHasOneTb(Harness):
     def _inner(self, m, dut, request, unused, taken, fresh, entry, full):
         """What makes it inductive, and the region."""
         g, block = self.geometry, dut.component
-        wanted, region, size = dut.signal("wanted"), dut.signal("region"), dut.signal("size")
+        chosen, region, size = dut.signal("chosen"), dut.signal("region"), dut.signal("size")
         sizing, walking = dut.signal("sizing"), dut.signal("walking")
         at = [(request.local_base + size * k)[:32] for k in range(g.tb_slots)]
         place = Cat(~region[k] | (block.address == address) for k, address in enumerate(at)).all()
         self.claim(
             m, one_kernel_asks=~unused | ((dut.signal("kernel") == request.kernel)
                                           & (dut.signal("restored") == request.restored)),
-            one_is_wanted=~unused | ((wanted == 0) & ~block.found) | ((wanted == (Const(1) << block.entry)[:g.tb_slots])
+            one_is_wanted=~unused | ((chosen == 0) & ~block.found) | ((chosen == (Const(1) << block.entry)[:g.tb_slots])
                                             & (block.entry < g.tb_slots)),
-            what_is_wanted_is_free=~(fresh & wanted.bit_select(entry, 1)) | ~taken,
-            what_is_found_is_wanted=~(unused & block.found) | wanted.any(),
-            one_is_found_if_one_is_wanted=~fresh | (block.found == wanted.any()),
-            nothing_is_wanted_if_all_are_taken=~(fresh & ~wanted.any()) | full,
+            what_is_wanted_is_free=~(fresh & chosen.bit_select(entry, 1)) | ~taken,
+            what_is_found_is_wanted=~(unused & block.found) | chosen.any(),
+            one_is_found_if_one_is_wanted=~fresh | (block.found == chosen.any()),
+            nothing_is_wanted_if_all_are_taken=~(fresh & ~chosen.any()) | full,
             one_thing_at_a_time=~unused | (sizing + walking + block.done == 1),
             none_is_looked_for_without_local_memory=~(unused & (sizing | walking)) | (request.local_bytes != 0),
             it_begins_with_the_first=~(unused & sizing) | (region == 1) & (block.address == request.local_base),
             then_it_steps_over_regions=~(unused & walking) | place,
             no_region_is_left_out=~(unused & walking) | (
                 region.any() & ~(region & (region - 1))[:g.tb_slots].any()
-                & ~(wanted & (region - 1))[:g.tb_slots].any()),
-            an_entry_has_a_region_of_its_own=~(unused & block.done & block.found) | ~wanted.bit_select(entry, 1)
+                & ~(chosen & (region - 1))[:g.tb_slots].any()),
+            an_entry_has_a_region_of_its_own=~(unused & block.done & block.found) | ~chosen.bit_select(entry, 1)
             | Mux(request.local_bytes == 0, block.address == request.local_base,
                   Cat((entry != k) | (block.address == address) for k, address in enumerate(at)).all()))
 
@@ -183,16 +183,16 @@ class SlotsAreFree(Harness):
         count = Signal.like(Value.cast(slots.pick.count))
         before, slot = Signal(g.warps), self.something(m, range(g.warps))
         picked = dut.signal("picked")
-        m.d.sync += before.eq(slots.taken)
+        m.d.sync += before.eq(slots.occupied)
         with m.If(slots.pick.valid):
             m.d.sync += [asked.eq(1), count.eq(slots.pick.count)]
-        left = ~(slots.taken | slots.mask)
-        self.given(m, nobody_else_takes_slots=~asked | ~(slots.taken & ~before).any(),
+        left = ~(slots.occupied | slots.mask)
+        self.given(m, nobody_else_takes_slots=~asked | ~(slots.occupied & ~before).any(),
                    there_are_enough=slots.done | left.any(),
                    no_more_than_a_tb_has=slots.pick.count <= g.max_block_warps)
         listed = Cat((slots.slots[k] == slot) & (picked > k) for k in range(g.max_block_warps))
         self.claim(
-            m, what_is_collected_is_free=~asked | ~(slots.mask & slots.taken).any(),
+            m, what_is_collected_is_free=~asked | ~(slots.mask & slots.occupied).any(),
             a_slot_is_listed_once=~(listed & (listed - 1))[:g.max_block_warps].any(),
             and_only_if_it_is_collected=listed.any() == slots.mask.bit_select(slot, 1),
             as_many_as_were_asked_for=~(asked & slots.done) | (picked == count),
@@ -214,13 +214,12 @@ _UNIT_FAULTS = (
 _ENTRY_FAULTS = (
     Fault(entry_allocator, "(mask | given) & ~back", "given & ~back"),
     Fault(entry_allocator, "(mask | given) & ~back", "mask | given"),
-    Fault(entry_allocator, "self.done.eq(asked.local_bytes == 0), self.found.eq(asked.restored | ~barred.all())",
-          "self.done.eq(asked.local_bytes == 0), self.found.eq(1)"),
-    Fault(entry_allocator, "with m.If((region & wanted).any() | ~self.found):", "with m.If(1):"),
+    Fault(entry_allocator, "self.found.eq(request.restored | ~barred.all())", "self.found.eq(1)"),
+    Fault(entry_allocator, "with m.If((region & chosen).any() | ~self.found):", "with m.If(1):"),
 )
 _SLOT_FAULTS = (
-    Fault(warp_slots, "choice.eq(lowest(~(self.taken | self.mask)))", "choice.eq(lowest(~self.taken))"),
-    Fault(warp_slots, "choice.eq(lowest(~(self.taken | self.mask)))", "choice.eq(lowest(~self.mask))"),
+    Fault(warp_slots, "choice.eq(lowest(~(self.occupied | self.mask)))", "choice.eq(lowest(~self.occupied))"),
+    Fault(warp_slots, "choice.eq(lowest(~(self.occupied | self.mask)))", "choice.eq(lowest(~self.mask))"),
 )
 
 PROPERTIES = (

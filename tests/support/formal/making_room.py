@@ -30,14 +30,14 @@ class RoomIsFound(Harness):
         search = CheapestFit(self.capacity, self.ranges)
         m.submodules.dut = dut = Opened(search)
         free(m, search)
-        rows = [search.taken[k] for k in range(self.ranges)]
+        rows = [search.occupied[k] for k in range(self.ranges)]
         asked, size = Signal(), Signal.like(Value.cast(search.request.size))
-        before = Signal(len(Value.cast(search.taken)))
-        m.d.sync += before.eq(Value.cast(search.taken))
+        before = Signal(len(Value.cast(search.occupied)))
+        m.d.sync += before.eq(Value.cast(search.occupied))
         with m.If(search.request.valid):
             m.d.sync += [asked.eq(1), size.eq(search.request.size)]
         self.given(
-            m, ranges_do_not_change=~asked | (before == Value.cast(search.taken)),
+            m, ranges_do_not_change=~asked | (before == Value.cast(search.occupied)),
             ranges_end_in_the_resource=Cat(row.start + row.size <= self.capacity for row in rows).all(),
             no_more_is_asked_for_than_there_is=search.request.size <= self.capacity)
         unit = self.something(m, range(self.capacity))

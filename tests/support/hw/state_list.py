@@ -338,7 +338,7 @@ _DISPATCH = {
                      "the bus's read register; events; what is inspected; what the driver sets"),
     ),
     "control.dispatcher.profile": (
-        _bookkeeping("ages profiles gone kernel valid issued issuer",
+        _bookkeeping("ages profiles departed kernel valid issued issuer",
                      "for estimates only; a TB that comes back is told from one that began (`whole`)"),
     ),
     "control.status.switches": (
@@ -357,12 +357,12 @@ _DISPATCH = {
     ),
     "control.commands.slot_#": (
         _descriptor("state", "stays with the kernel slot while the kernel is preempted"),
-        _bookkeeping("error engine__preempt_pending engine__resume_pending engine__adopt_pending hasty "
-                     "engine__grace_active endless engine__grace_left spared others is_checkpoint",
+        _bookkeeping("error engine__preempt_pending engine__resume_pending engine__adopt_pending hasten_active "
+                     "engine__grace_active endless engine__grace_left spared others_running is_checkpoint",
                      "commands that are under way, and how they ended"),
     ),
     "control.commands.queue": (
-        _bookkeeping("held room_changed lacks_room begun options_given[]", _COMMAND),
+        _bookkeeping("held room_changed lacks_room pass_begun options_given[]", _COMMAND),
     ),
     "control.commands.queue.turns": (_bookkeeping("before_#_#", "whose turn it is"),),
     "control.dispatcher.grid": (
@@ -401,7 +401,7 @@ _DISPATCH = {
     "control.dispatcher.admission.places.entries": (
         _descriptor("owned_#",
                     "which entries and regions of local memory have a TB, from launch to end"),
-        _bookkeeping("kernel wanted region address size part warps saved restored sizing walking "
+        _bookkeeping("kernel chosen region address size part warps saved restored sizing walking "
                      "done found", "of the TB being admitted"),
     ),
     "control.dispatcher.launcher": (_bookkeeping("fsm_state warp threads base", "of the TB being launched"),),
@@ -562,8 +562,8 @@ _IN_PLACE = {
     "control.commands.queue": (
         _bookkeeping("owner", "of the eviction in hand"),
     ),
-    "control.commands.queue.eviction_refusals": (_bookkeeping("left pausing tries_#", _REFUSALS),),
-    "control.commands.queue.stuck": (_bookkeeping("left stuck", _REFUSALS),),
+    "control.commands.queue.eviction_refusals": (_bookkeeping("cycles_left pausing tries_#", _REFUSALS),),
+    "control.commands.queue.stuck": (_bookkeeping("cycles_left stuck", _REFUSALS),),
     "control.dispatcher.admission.room_maker": (
         _bookkeeping("evict", "rows that are in the way of a TB; a bit ends with its row"),
         _bookkeeping("stuck_before hopeless only_stuck",
@@ -607,7 +607,7 @@ _YIELDS: dict[str, tuple[Elements, ...]] = {
     ),
     "control.commands.queue": (_bookkeeping("yielder lacking unsettled", _COMMAND),),
     "control.commands.queue.wake_refusals control.commands.queue.leave_refusals": (
-        _bookkeeping("left pausing tries_#", _REFUSALS),
+        _bookkeeping("cycles_left pausing tries_#", _REFUSALS),
     ),
     "control.registers": (_bookkeeping("notice notify_begin notify_end", "what the host has written last"),),
 }

@@ -41,7 +41,7 @@ class Entries:
 
     def outputs(self) -> dict[str, Any]:
         """What the block tells."""
-        told: dict[str, Any] = {"taken": list(self.owned)} if self.g.watches else {}
+        told: dict[str, Any] = {"owned": list(self.owned)} if self.g.watches else {}
         told["done"] = int(self.done)
         if self.done:
             told["found"] = int(self.found)

@@ -29,8 +29,8 @@ class _Slot:
     def __init__(self, g):
         self.g = g
         self.state, self.error = IDLE, NONE
-        self.preempt_pending = self.resume_pending = self.adopt_pending = self.hasty = False
-        self.others = False  # TBs of it may run on while it is preempted
+        self.preempt_pending = self.resume_pending = self.adopt_pending = self.hasten_active = False
+        self.others_running = False  # TBs of it may run on while it is preempted
         self.is_checkpoint = False  # the last preempt is a checkpoint
         self.grace: int | None = None  # cycles that are left, None without grace
         self.grace_left, self.endless, self.spared = 0, False, 0
@@ -52,7 +52,7 @@ class _Slot:
             self.grace = now["grace"] or None
             self.grace_left, self.endless, self.spared = now["grace"], now["grace"] == UNLIMITED_GRACE, now["spared"]
         elif was.graceful:
-            if was.hasty or not (now["running"] & ~was.spared or now["launching"] or now["held"]):
+            if was.hasten_active or not (now["running"] & ~was.spared or now["launching"] or now["held"]):
                 self.grace = None
             else:
                 self.grace_left = (self.grace_left - 1) % (1 << 32)
@@ -67,7 +67,7 @@ class _Slot:
         if now["preempt_taken"]:
             after.preempt_pending = False
         if takes:
-            after.others = False
+            after.others_running = False
             after.take(takes, now, self)
         elif now["ended"] and self.state != KILLING:
             after.end(now)
@@ -75,7 +75,7 @@ class _Slot:
             after.stay(now)
             after.error, after.resume_pending, after.events = now["failure"], False, {"resumed"}
         elif now["done"] and (self.state == RUNNING
-                              or self.state == PREEMPTED and (self.others or self.g.has_uncore)):
+                              or self.state == PREEMPTED and (self.others_running or self.g.has_uncore)):
             after.finish()
         elif self.state == KILLING and not any(
                 now[name] for name in ("present", "held", "launching", "eviction_held", "outstanding")):
@@ -89,14 +89,14 @@ class _Slot:
         elif op is Command.ADOPT:
             self.state, self.error, self.adopt_pending = ADOPTING, NONE, True
         elif op is Command.PREEMPT:
-            self.state, self.error, self.hasty = PREEMPTING, NONE, False
+            self.state, self.error, self.hasten_active = PREEMPTING, NONE, False
             self.preempt_pending, self.resume_pending = True, False
             self.is_checkpoint = bool(now["checkpoint"]) and self.g.checkpoints
         elif op is Command.RESUME:
             self.error = NONE
             self.bring_back()
         elif op is Command.HASTEN:
-            self.hasty = True
+            self.hasten_active = True
         elif op in (Command.KILL, Command.RELEASE):
             self.state = KILLING
             self.preempt_pending = self.resume_pending = self.adopt_pending = False
@@ -107,7 +107,7 @@ class _Slot:
         else:
             self.resume_pending = False
             if not now["held"]:
-                self.state, self.others, self.error, self.events = PREEMPTED, True, ABORTED, {"resumed"}
+                self.state, self.others_running, self.error, self.events = PREEMPTED, True, ABORTED, {"resumed"}
 
     def end(self, now):
         """The engine's command has ended."""
@@ -158,7 +158,7 @@ class _Slot:
         self.state, self.resume_pending, self.first = RESUMING, True, True
 
     def stay(self, now):
-        self.state, self.others = PREEMPTED, now["present"]
+        self.state, self.others_running = PREEMPTED, now["present"]
 
     def finish(self):
         self.state = FINISHED
@@ -253,7 +253,7 @@ class CommandProcessorModel:
         ended = self.conclude(now, found, op is not None and given["kernel"] in found["command_owner"], cancel)
         if ended:
             asked["ended"] = {
-                "left": int(ended["left"] and not self.withdrawn and not cancel and ended["error"] == NONE),
+                "tbs_left": int(ended["left"] and not self.withdrawn and not cancel and ended["error"] == NONE),
                 "refused": int(not cancel and ended["error"] == CommandError.BUS_ERROR)}
         failed_kernels = self.queue.outputs(asked)["given_up"] if g.in_place else set()
         offer = found.pop("payload")
@@ -308,7 +308,7 @@ class CommandProcessorModel:
         launching = {now["launching"]["kernel"]} if now["launching"]["valid"] else set()
         said = {
             "engine.command.valid": int(offer is not None), "engine.withdraw": self.withdrawn, "engine.cancel": cancel,
-            "engine.hasten": any(self.slots[k].hasty for k in found["command_owner"]),
+            "engine.hasten": any(self.slots[k].hasten_active for k in found["command_owner"]),
             "dispatch.start": 1 << k if op in (Command.START, Command.ADOPT) else 0,
             "dispatch.invalidate": op in (Command.START, Command.RESUME),
             "dispatch.eligible": 0 if waiting else self.of(lambda slot: slot.state == RUNNING),

@@ -133,11 +133,11 @@ class EngineQueueModel:
         hand, offer, first, end = self.hand, self.offer(now), now["first"], now["ended"]
         changes = self.end(hand, end, first, not hand and offer is None)
         if end and hand["resume"]:
-            self.lacking = (self.lacking or {hand["kernel"]}) if end["left"] else self.lacking - {hand["kernel"]}
+            self.lacking = (self.lacking or {hand["kernel"]}) if end["tbs_left"] else self.lacking - {hand["kernel"]}
             self.unsettled = self.unsettled | {hand["kernel"]} if end["refused"] else self.unsettled - {hand["kernel"]}
         self.unsettled -= first
         self.lacking = self.lacking & (now["resumes"] | now["wakes"]) - first
-        left = {hand["kernel"]} if end and end["left"] and not self.room_changed else set()
+        left = {hand["kernel"]} if end and end["tbs_left"] and not self.room_changed else set()
         if offer and now["engine_ready"]:
             kind = self.kind(offer)
             self.hand = offer
