@@ -56,7 +56,7 @@ __all__ = ["ObservationPorts", "ObservedSm", "Sm", "SmPort", "TracePorts", "Trac
 WRITES_WAITING = 4
 """Writes of an SM that its device can know of later than it does itself."""
 WARP_VECTORS = ("valid", "active", "waiting", "stopped")
-"""Of the front end, in the trace ports."""
+"""Vectors of the front end in the trace ports."""
 ATOMICS = ("atomic_global", "atomic_shared")
 """Trace ports of the two units that execute atomics."""
 STATE_BITS = Shape.cast(KernelState).width
@@ -64,7 +64,7 @@ STATE_BITS = Shape.cast(KernelState).width
 
 
 class TracePorts(wiring.Signature):
-    """What an SM shows of its work to a simulation; not part of the machine.
+    """Shows the work of an SM to a simulation; not part of the machine.
 
     `slot` is the warp slot; `kernel`, `launch` and `block_warp` say which warp of which thread
     block (TB) it holds. `last` marks the beat after which the register is complete: a load that
@@ -116,7 +116,7 @@ class TracePorts(wiring.Signature):
 
 
 class ObservationPorts(wiring.Signature):
-    """What an SM shows to a simulation that counts: the vectors of `interfaces.observation`, and
+    """Shows an SM to a simulation that counts: the vectors of `interfaces.observation`, and
     the lookups of its caches."""
 
     def __init__(self, g: Geometry):

@@ -19,13 +19,13 @@ __all__ = ["CommandCheck"]
 
 
 class CommandCheck(wiring.Component):
-    """Says of a command why it is refused, if it is (`arch.commands.REFUSED`). Combinational.
+    """Says why a command is refused, if it is (`arch.commands.REFUSED`). Combinational.
 
     Attributes
     ----------
     command : command_write, in
     grace : Signal(32), in
-        Of a preempt.
+        The grace of a preempt.
     kernels : array of kernel_info, in
     states : array of KernelState, in
     present : Signal(kernel_slots), in
@@ -37,7 +37,7 @@ class CommandCheck(wiring.Component):
     accepted, refused : Signal(1), out
         There is a command, and it is taken, or not.
     size : footprint, out
-        Of a TB of the kernel.
+        The footprint of a TB of the kernel.
     """
 
     command: data.View

@@ -88,7 +88,7 @@ class EnginePort(wiring.Signature):
     Attributes
     ----------
     command : stream of preemption.command, out
-        What the engine does next.
+        The next command.
     result : engine_result, in
         How that has ended; `valid` for one cycle.
     withdraw, hasten, cancel : Signal(1), out
@@ -101,7 +101,7 @@ class EnginePort(wiring.Signature):
     in_memory : Signal(kernel_slots), in
         Vector: the record of the kernel is in memory, and nothing of it has run since.
     staying : staying_report, in
-        What stays on the SM of preempted TBs.
+        Registers and lines of preempted TBs that stay on the SM.
     """
 
     def __init__(self, g: Geometry):

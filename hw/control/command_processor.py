@@ -47,11 +47,11 @@ class CommandProcessor(wiring.Component):
     it has saved is resumed. A preempt of a kernel that is resuming withdraws the resume first: TBs
     that have their room come back, and are saved again.
 
-    What has stayed on the SM of preempted TBs is evicted between commands when it is in the way of
-    others, without a change of its kernel's state; all of it by a preempt that is not in place,
-    which is taken for that even if no TB of the kernel is on the SM. So is one that is to write the
-    kernel's record: a preempt of some TBs, or one that memory refused, has left none. Only a kernel
-    that has one can be released.
+    Registers and lines of preempted TBs that stay on the SM are evicted between commands when they
+    are in the way of others, without a change of their kernel's state. A preempt that is not in
+    place evicts all of them, and is accepted for that even if no TB of the kernel is on the SM. So
+    is a preempt that is to write the kernel's record: a preempt of some TBs, or one that memory
+    refused, has left none. Only a kernel that has a record can be released.
 
     A killed kernel is idle, and its slot and its memory are free, when its TBs have left the table
     and memory has answered everything that was asked on its behalf.

@@ -50,7 +50,7 @@ class ControlUnit(wiring.Component):
     core : PreemptionPort, out
         The engine's side of the core.
     inspect : WarpWindow, out
-        What the inspect registers look at.
+        The inspect registers look at a warp.
     cycle : Signal(64), out
         Cycles since reset.
     clear : out
@@ -66,10 +66,10 @@ class ControlUnit(wiring.Component):
     activity, states, tb_count : out
         For simulations: `preemption.activity`, the `KernelState` of each slot, TBs resident.
     supply : TbSupplyPort, out; report : ReportPort, out
-        The device, of one of several SMs.
+        On one of several SMs: its device.
     yields : YieldPort, in; watch : watch_event, in; written : written_event, in
-        With `Geometry.watches`: TBs that wait for memory to change; what they watch; what was
-        written.
+        With `Geometry.watches`: TBs that wait for memory to change; the segments that they watch;
+        the segments that were written.
     """
 
     host: Port

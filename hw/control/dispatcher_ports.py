@@ -43,7 +43,7 @@ class EngineTbPort(wiring.Signature):
     adopted : adoption, out
         A kernel is taken over from memory.
     staying : staying_report, out
-        What stays on the SM of preempted TBs.
+        Registers and lines of preempted TBs that stay on the SM.
     resident : array of resident_tb, in
         The TB table.
     ended : entry_event, in

@@ -37,7 +37,7 @@ class KernelSlot(wiring.Component):
         A preempt takes these in its cycle: its grace (`UNLIMITED_GRACE` has no end); the vector of
         the entries whose TBs it spares; whether it saves bases, and its TBs run on.
     engine : EngineRequestPort, out
-        What the slot wants of the engine.
+        The wishes of the slot to the engine.
     resuming, withdrawn : Signal, in
         The engine's command is a pass of a resume; it was withdrawn.
     eviction_held : Signal, in

@@ -150,7 +150,7 @@ class StatusRegisters(wiring.Component):
         return inspected
 
     def _profile(self, m: Module, inspected: Value):
-        """What TBs take, and how often the kernels were switched."""
+        """Profiles of TBs, and counts of switches."""
         values, dispatch = self.values, self.dispatch
         m.submodules.switches = switches = SwitchCounters(self.geometry)
         m.d.comb += [switches.switched.eq(self.commands.switched),

@@ -54,7 +54,7 @@ class Admission(wiring.Component):
     grid : GridPort, out
         The grid walker, or the TB supply of one of several SMs.
     claim : tb_claim, out; grant : tb_grant, in
-        Of one of several SMs: a fresh TB has room, and which it is.
+        On one of several SMs: a fresh TB has room; the answer says which TB it is.
     admit : stream, in; admitted : struct, out
         Restored TBs; `admitted` answers once the row is in the TB table, or that there is none.
     room : RoomPort, in
@@ -68,14 +68,14 @@ class Admission(wiring.Component):
     adopted : preemption.adoption, in
         A kernel is taken over from memory, with its entries.
     staying : staying_report, in
-        What stays of preempted TBs. The registers or lines of a restored TB may be there already.
+        Parts of preempted TBs that stay. A restored TB may have its registers or lines already.
     evict : Signal(tb_slots), out
-        Vector: rows of it that are in the way, each until it is evicted.
+        Vector: rows of the staying table that are in the way, each until it is evicted.
     stuck : Signal(kernel_slots), in; hopeless : Signal(kernel_slots), out
         With `Geometry.in_place`. Vectors: kernels of which nothing can be evicted; kernels of which
         a TB has found no room since one left the SM, entered it, or `stuck` changed, nor can any.
     registers, lines : arrays of allocation, out
-        What is allocated. Only with `Geometry.in_place`.
+        The allocated ranges. Only with `Geometry.in_place`.
     clear_lines : struct, out
         The shared-memory lines of the new TB become invalid and clean.
     fresh : stream, out

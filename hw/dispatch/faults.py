@@ -23,7 +23,7 @@ __all__ = ["FaultUnit", "fault_record"]
 
 
 def fault_record(g: Geometry) -> data.StructLayout:
-    """What the driver can read of a fault; `warp` is the warp of the TB, `tb` its launch id."""
+    """A fault as the driver reads it; `warp` is the warp of the TB, `tb` its launch id."""
     return data.StructLayout({"kind": Fault, "kernel": below(g.kernel_slots),
                               "warp": below(g.max_block_warps),
                               "tb": 32, "pc": PC_BITS, "address": ADDRESS_BITS})

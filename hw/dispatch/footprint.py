@@ -1,4 +1,4 @@
-"""What a TB of a kernel takes of the SM, and whether it can ever fit."""
+"""The footprint of a TB: its share of the SM, and whether it can ever fit."""
 
 from typing import Any
 

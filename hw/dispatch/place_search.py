@@ -81,7 +81,7 @@ class PlaceSearch(wiring.Component):
     remove : Signal(tb_slots), in
         Vector: the TB leaves the SM; its registers and shared memory become free.
     staying : staying_report, in
-        What stays of preempted TBs.
+        Registers and lines of preempted TBs that stay on the SM.
     ended : entry_event, in; start : Signal(kernel_slots), in; adopted : adoption, in
         As of `EntryAllocator`.
     crowded : Signal(kernel_slots), out

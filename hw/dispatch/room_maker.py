@@ -20,9 +20,9 @@ __all__ = ["RoomMaker"]
 class RoomMaker(wiring.Component):
     """Finds what has to be evicted so that a TB has room (Lin et al. III-A; `CheapestFit`).
 
-    What stays of a kernel that is *stuck* is never evicted: memory has refused that. A kernel is
-    *hopeless* if only that is in the way of a TB of it, and no TB is on the SM that could make
-    room.
+    A kernel is *stuck* if memory has refused to evict what stays of it, which is then never in a
+    plan. A kernel is *hopeless* if only stuck kernels are in the way of a TB of it, and no TB is on
+    the SM that could make room.
 
     Parameters
     ----------
@@ -36,7 +36,7 @@ class RoomMaker(wiring.Component):
     registers, lines : arrays of allocation, in; searches : table_searches, in
         The allocation tables, and what the search for room has found.
     staying : staying_report, in
-        What stays.
+        Registers and lines of preempted TBs that stay on the SM.
     stuck : Signal(kernel_slots), in
         Vector: kernels of which nothing can be evicted.
     begin, active : Signal, in

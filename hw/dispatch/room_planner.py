@@ -41,7 +41,7 @@ class RangePlanner(wiring.Component):
     Attributes
     ----------
     table : array of allocation, in
-        What is allocated, in the cycle of the request.
+        The allocated ranges, in the cycle of the request.
     movable : Signal(owners), in
         Vector, likewise: owners that can leave.
     request : In(valid, size, count)
@@ -143,9 +143,9 @@ class RoomPlanner(wiring.Component):
     Attributes
     ----------
     kernels : array of kernel_info, in
-        Of the newcomer the sizes count in the cycle of the request.
+        The sizes of the newcomer count in the cycle of the request.
     registers, lines : arrays of allocation, in
-        What is allocated (`AllocationTable`).
+        The allocated ranges (`AllocationTable`).
     evictable : Signal(tb_slots), in
         Vector: rows of the staying table that can be evicted.
     request : plan_request, in

@@ -19,8 +19,8 @@ __all__ = ["TbSupply"]
 
 class TbSupply(wiring.Component):
     """Says of which kernels the device has TBs left, and counts those that the SM has got. Kernels
-    take turns: next is the one whose last launch is longest ago. Which TB it is, the device says
-    once there is room for it.
+    take turns: next is the one whose last launch is longest ago. The device names the TB once
+    there is room for it.
 
     Attributes
     ----------

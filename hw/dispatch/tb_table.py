@@ -52,7 +52,7 @@ class TbTable(wiring.Component):
     Attributes
     ----------
     room : RoomPort, out
-        What is free; fills a free row.
+        Tells the free rows and warp slots; fills a free row.
     start : struct, in
         The TB's warps run: sets `started`.
     remove : Signal(tb_slots), in

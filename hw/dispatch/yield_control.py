@@ -32,9 +32,9 @@ class YieldControl(wiring.Component):
     core : YieldPort, in
         The barriers at which TBs yield.
     watch : watch_event, in
-        What a TB on the SM watches.
+        A TB on the SM watches a segment.
     written : written_event, in; notice : notice, in
-        What the SMs and the host have written.
+        Segments that the SMs and the host have written.
     leaves : LeavePort, out
         The command processor.
     resident : array of resident_tb, in; started : array of Signal(context_entries), in

@@ -108,7 +108,7 @@ class IssuePort(wiring.Signature):
     throttle : Signal(1), in
         Write back is behind: no ALU instruction is to issue in this cycle. Combinational.
     predicates : PredicatePort, out
-        Of the warp about to issue.
+        The predicates of the warp about to issue.
     release_register, release_predicate : in
         `valid` for one cycle: written, no longer pending; it can be read from the next cycle.
     room : in
@@ -145,7 +145,7 @@ class MemoryAccessPort(wiring.Signature):
     op : stream of payloads.memory_op, out
         Beats, 3 cycles after issue if nothing is in the way.
     write : stream of payloads.register_write, in
-        What was loaded.
+        The loaded values.
     """
 
     def __init__(self, g: Geometry, words: int = 4):
@@ -160,7 +160,7 @@ class CompletionPort(wiring.Signature):
     ----------
     g : Geometry
     kinds : iterable of str
-        Of accesses whose completion matters.
+        Kinds of accesses whose completion matters.
     remote : bool
         The unit's accesses go over the bus: a warp may be forgotten while they are outstanding.
 

@@ -1,4 +1,4 @@
-"""Ports between an SM and the device that it is one of several SMs of."""
+"""Ports between an SM and its device, on devices with several SMs."""
 
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
@@ -93,7 +93,7 @@ def written_event() -> data.StructLayout:
 
 
 class WritesPort(wiring.Signature):
-    """Which segments of memory the SMs write; for TBs that wait for that. Directions are the SM's.
+    """Segments of memory that the SMs write; TBs wait for that. Directions are the SM's.
 
     Attributes
     ----------
@@ -109,7 +109,7 @@ class WritesPort(wiring.Signature):
 
 
 class ReportPort(wiring.Signature):
-    """What a device sees of an SM. Directions are the SM's.
+    """Reports an SM to its device. Directions are the SM's.
 
     Attributes
     ----------
@@ -131,7 +131,7 @@ class ReportPort(wiring.Signature):
     fault : Signal, out
         A fault record is waiting.
     grids : array of grid_size, out
-        Of the kernel slots.
+        The grid of each kernel slot.
     share : Signal, out
         Register ``bus_share``.
     """

@@ -1,4 +1,4 @@
-"""What simulations that count may see of an SM besides its trace ports; no machine has it."""
+"""Signals of an SM for simulations that count, besides its trace ports; no machine has them."""
 
 from amaranth.lib import data
 

@@ -250,7 +250,7 @@ def unusable_entries(g: Geometry, entries: Value) -> Value:
 
 
 def tb_info(g: Geometry) -> data.StructLayout:
-    """What the core needs to know of one resident TB;
+    """One resident TB as the core knows it;
     `local_base` is the address of its local memory."""
     return data.StructLayout({
         "kernel": below(g.kernel_slots), "launch_id": 32,

@@ -1,4 +1,4 @@
-"""What all interfaces of our signatures have in common, for the type checker."""
+"""The common type of all interfaces of our signatures, for the type checker."""
 
 from typing import Any, Protocol
 

@@ -1,5 +1,5 @@
-"""What core and dispatcher tell each other of thread blocks (TBs) that yield until memory changes
-(GPUpIO VII, "Hardware yield instruction")."""
+"""Ports and payloads for thread blocks (TBs) that yield until memory changes (GPUpIO VII,
+"Hardware yield instruction")."""
 
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
