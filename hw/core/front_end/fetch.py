@@ -20,6 +20,7 @@ from ...arch.isa.liveness import LIVE_BITS
 from ...arch.isa.opcodes import BY_NAME
 from ...interfaces import payloads as payload
 from ...interfaces.observation import cache_lookup
+from ...interfaces.port import Port
 from ...lib.bits import spread
 from ...lib.vectors import RoundRobin
 from ...memory.beat_splitter import cache_geometry, connect_cache
@@ -27,6 +28,8 @@ from ...memory.icache import InstructionCache
 from ...memory.ports import ReadInterface, ReadPort
 from .decode import Decoder
 from .instruction_buffer import fetched
+from .simt_stack import FetchStackPort
+from .warp_table import FetchTablePort
 
 __all__ = ["FetchUnit"]
 
@@ -53,18 +56,14 @@ class FetchUnit(wiring.Component):
         As in `FrontEnd`.
     wanting : Signal(warps), in
         Warps that may be fetched for: `alive`, and neither settling nor holding an instruction.
-    alive, armed, pending_warps : Signal(warps), in
-        Of the warp table.
+    table : FetchTablePort, out
+        Reads which warps may fetch, and the kernel of the warp that was picked.
+    stack : FetchStackPort, out
+        Reads the PC of the warp that was picked; moves the decoded warp over an idle point.
     invalidate : Signal(), in; lingering : Signal(), out
         Of the cache.
     forget : Signal(warps), in
         Vector: warps that wait for no line any more.
-    fetch_warp, fetch_pc, fetch_kernel
-        The warp picked, its PC and kernel (combinational).
-    decode_warp, decode_reconv
-        The warp decoded, and where the top of its stack reconverges (combinational).
-    skip : Out(valid, warp, pc)
-        Moves the PC of a warp.
     fill : Out(valid, warp, instruction); op : Out(decoded)
         An instruction for the buffer, and its decoding.
     icache_port : ReadPort
@@ -73,18 +72,11 @@ class FetchUnit(wiring.Component):
 
     kernels: data.View
     wanting: Signal
-    alive: Signal
-    armed: Signal
-    pending_warps: Signal
+    table: Port
+    stack: Port
     invalidate: Signal
     lingering: Signal
     forget: Signal
-    fetch_warp: Signal
-    fetch_pc: Signal
-    fetch_kernel: Signal
-    decode_warp: Signal
-    decode_reconv: Signal
-    skip: data.View
     fill: data.View
     op: data.View
     icache_port: ReadInterface
@@ -95,12 +87,9 @@ class FetchUnit(wiring.Component):
         warp = payload.below(g.warps)
         super().__init__({
             "kernels": In(data.ArrayLayout(payload.kernel_info(g), g.kernel_slots)),
-            **{name: In(g.warps) for name in ("wanting", "alive", "armed", "pending_warps")},
+            "wanting": In(g.warps), "table": Out(FetchTablePort(g)),
+            "stack": Out(FetchStackPort(g)),
             "invalidate": In(1), "lingering": Out(1), "forget": In(g.warps),
-            "fetch_warp": Out(warp), "fetch_pc": In(PC_BITS),
-            "fetch_kernel": In(payload.below(g.kernel_slots)),
-            "decode_warp": Out(warp), "decode_reconv": In(PC_BITS),
-            "skip": Out(data.StructLayout({"valid": 1, "warp": warp, "pc": PC_BITS})),
             "fill": Out(data.StructLayout({"valid": 1, "warp": warp, "instruction": fetched(g)})),
             "op": Out(payload.decoded()),
             "icache_port": Out(ReadPort(g)),
@@ -126,8 +115,8 @@ class FetchUnit(wiring.Component):
 
         self._pick(m, cache, sleeping, fetching, pc, bound, last, decoding)
         if g.traps:
-            base = Array(kernel.trap_base for kernel in self.kernels)[self.fetch_kernel]
-            m.d.sync += routine.eq(Cat(base.any() & (self.fetch_pc + k >= base) for k in (0, 2)))
+            base = Array(kernel.trap_base for kernel in self.kernels)[self.table.kernel]
+            m.d.sync += routine.eq(Cat(base.any() & (self.stack.pc + k >= base) for k in (0, 2)))
         self._decode(m, cache.response, fetching, pc, bound, last, routine, decoding)
 
         missed = fetching & ~bound & ~cache.response.hit & ~cache.response.error
@@ -141,20 +130,20 @@ class FetchUnit(wiring.Component):
               pc: Signal, bound: Signal, last: Signal, decoding: Signal):
         """Cycle 0: choose a warp and look its next word up."""
         m.submodules.arbiter = arbiter = RoundRobin(self.geometry.warps)
-        code_base = Array(kernel.code_base for kernel in self.kernels)[self.fetch_kernel]
-        code_words = Array(kernel.code_words for kernel in self.kernels)[self.fetch_kernel]
+        code_base = Array(kernel.code_base for kernel in self.kernels)[self.table.kernel]
+        code_words = Array(kernel.code_words for kernel in self.kernels)[self.table.kernel]
         out_of_code = Signal()
         m.d.comb += [
             arbiter.requests.eq(self.wanting & ~decoding & ~sleeping),
-            self.fetch_warp.eq(arbiter.index),
-            out_of_code.eq(self.fetch_pc >= code_words),
+            self.table.warp.eq(arbiter.index), self.stack.warp.eq(arbiter.index),
+            out_of_code.eq(self.stack.pc >= code_words),
             cache.request.valid.eq(arbiter.valid & ~out_of_code),
-            cache.request.address.eq(code_base + Cat(Const(0, 3), self.fetch_pc)),
+            cache.request.address.eq(code_base + Cat(Const(0, 3), self.stack.pc)),
         ]
         m.d.sync += [fetching.eq(arbiter.valid), decoding.eq(arbiter.grant),
-                     self.decode_warp.eq(arbiter.index),
-                     pc.eq(self.fetch_pc), bound.eq(out_of_code),
-                     last.eq(Cat(self.fetch_pc + k >= code_words for k in (1, 2)))]
+                     self.stack.decode_warp.eq(arbiter.index),
+                     pc.eq(self.stack.pc), bound.eq(out_of_code),
+                     last.eq(Cat(self.stack.pc + k >= code_words for k in (1, 2)))]
 
     def _decode(self, m: Module, response: data.View, fetching: Value, pc: Value, bound: Value,
                 last: Value, routine: Value, decoding: Value):
@@ -165,10 +154,10 @@ class FetchUnit(wiring.Component):
         behind = Signal()
         next_pc = Signal(PC_BITS)
         second_pc = Signal(PC_BITS)
-        instruction, words = self.fill.instruction, response.words
+        instruction, words, stack = self.fill.instruction, response.words, self.stack
 
         def elsewhere(target: Value):
-            return (target != self.decode_reconv) | (target == PC_NONE)
+            return (target != stack.decode_reconv) | (target == PC_NONE)
 
         def word_is(k: int, name: str):
             return words[k][LIVE_BITS:] == BY_NAME[name].code
@@ -177,15 +166,15 @@ class FetchUnit(wiring.Component):
         m.d.comb += [
             next_pc.eq(pc + 1), second_pc.eq(pc + 2),
             arrived.eq(fetching & (bound | response.hit | response.error)
-                       & (decoding & self.alive).any()),
+                       & (decoding & self.table.alive).any()),
             idle.eq(point[0] & ~instruction.bound & ~instruction.bus_error & elsewhere(next_pc)
-                    & ~(decoding & (self.pending_warps | self.armed)).any()),
+                    & ~(decoding & (self.table.pending | self.table.armed)).any()),
             pair.eq(word_is(0, "pp") & (response.more != 0) & ~last[0] & elsewhere(second_pc)
                     & word_is(1, "pp.div")),
             behind.eq(idle & pair & (response.more == 2) & ~last[1] & ~point[1]),
-            self.skip.valid.eq(arrived & idle), self.skip.warp.eq(self.decode_warp),
-            self.skip.pc.eq(Mux(pair, second_pc, next_pc)),
-            self.fill.valid.eq(arrived & (~idle | behind)), self.fill.warp.eq(self.decode_warp),
+            stack.skip.valid.eq(arrived & idle), stack.skip.warp.eq(stack.decode_warp),
+            stack.skip.pc.eq(Mux(pair, second_pc, next_pc)),
+            self.fill.valid.eq(arrived & (~idle | behind)), self.fill.warp.eq(stack.decode_warp),
             instruction.word.eq(Mux(behind, words[2], words[0])), instruction.bound.eq(bound),
             instruction.bus_error.eq(~bound & response.error),
         ]

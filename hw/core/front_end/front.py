@@ -202,7 +202,7 @@ class FrontEnd(wiring.Component):
                  fetch: FetchUnit):
         """Tell what each warp does."""
         shown = self.observation
-        held, ready = buffer.held & table.alive, issue.ready
+        held, ready = buffer.held & table.alive, issue.conditions.ready
         near = ~scoreboard.far & (scoreboard.hazard | buffer.uses_u & uniforms.near)
         m.d.comb += [
             shown.issued.eq(issue.grant), shown.passed_over.eq(issue.requests & ~issue.grant),
@@ -233,16 +233,12 @@ class FrontEnd(wiring.Component):
                stack: SimtStack, table: WarpTable):
         """Fetch unit, and what a fetched instruction fills."""
         wiring.connect(m, wiring.flipped(self.icache_port), fetch.icache_port)
+        wiring.connect(m, fetch.table, table.fetch)
+        wiring.connect(m, fetch.stack, stack.fetch)
         reads, predicates, writes, predicates_written = register_masks(self.geometry, fetch.op)
         m.d.comb += [
             fetch.kernels.eq(self.kernels), fetch.invalidate.eq(self.residency.invalidate),
-            fetch.alive.eq(table.alive), fetch.armed.eq(table.armed),
-            fetch.pending_warps.eq(table.pending_warps),
             fetch.wanting.eq(table.alive & ~buffer.held & ~stack.settling),
-            table.fetch_warp.eq(fetch.fetch_warp), fetch.fetch_kernel.eq(table.fetch_kernel),
-            stack.fetch_warp.eq(fetch.fetch_warp), fetch.fetch_pc.eq(stack.fetch_pc),
-            stack.decode_warp.eq(fetch.decode_warp), fetch.decode_reconv.eq(stack.decode_reconv),
-            stack.skip.eq(fetch.skip),
             buffer.fill.eq(fetch.fill), buffer.op.eq(fetch.op),
             scoreboard.fill.valid.eq(fetch.fill.valid), scoreboard.fill.warp.eq(fetch.fill.warp),
             scoreboard.fill.registers.eq(reads | writes),
@@ -254,27 +250,27 @@ class FrontEnd(wiring.Component):
         """Issue stage, and what it picks an instruction from."""
         wiring.connect(m, issue.issue, wiring.flipped(self.execute.op))
         wiring.connect(m, issue.predicates, wiring.flipped(self.execute.predicates))
+        wiring.connect(m, issue.instructions, buffer.read)
+        wiring.connect(m, issue.table, table.issue)
+        conditions = issue.conditions
         m.d.comb += [
-            issue.uses["global"].eq(buffer.load | buffer.store | buffer.atomic),
-            issue.armed.eq(table.armed), issue.pending_warps.eq(table.pending_warps),
-            issue.throttle.eq(self.execute.throttle),
-            issue.overflow.eq(stack.overflow), issue.top.eq(stack.top),
-            buffer.warp.eq(issue.warp), issue.instruction.eq(buffer.instruction),
-            buffer.drop.eq(~table.alive | issue.retire | issue.faults
+            conditions.uses["global"].eq(buffer.load | buffer.store | buffer.atomic),
+            conditions.throttle.eq(self.execute.throttle),
+            issue.stack.overflow.eq(stack.work.overflow), issue.stack.top.eq(stack.work.top),
+            buffer.drop.eq(~table.alive | issue.table.retires | issue.fault.warps
                            | (issue.traps if self.geometry.traps else 0)),
-            table.issue_warp.eq(issue.warp), issue.identity.eq(table.issue_identity),
             self.trace.eq(issue.trace), self.stop.issued.eq(issue.trace.valid),
-            self.stop.issuer.eq(issue.warp),
+            self.stop.issuer.eq(issue.trace.warp),
         ]
         if self.geometry.traps:
             bases = Array(kernel.trap_base for kernel in self.kernels)
-            m.d.comb += [issue.trapping.eq(table.trapping), table.trap.eq(self.stop.trap),
-                         issue.trap_base.eq(bases[issue.identity.kernel]),
-                         table.routines.eq(issue.routines)]
-        m.d.comb += [issue.uses[unit].eq(getattr(buffer, unit)) for unit in UNITS
+            m.d.comb += [table.trap.eq(self.stop.trap),
+                         issue.trap_base.eq(bases[table.issue.identity.kernel])]
+        m.d.comb += [conditions.uses[unit].eq(getattr(buffer, unit)) for unit in UNITS
                      if unit != "global"]
-        m.d.comb += [issue.room[row.name].eq(self.execute.room[row.name]) for row in SIDE_UNITS]
-        m.d.comb += [issue.room[row.name].eq(getattr(self, f"{row.name}_completion").room)
+        m.d.comb += [conditions.room[row.name].eq(self.execute.room[row.name])
+                     for row in SIDE_UNITS]
+        m.d.comb += [conditions.room[row.name].eq(getattr(self, f"{row.name}_completion").room)
                      for row in MEMORY_UNITS]
 
     def _dependences(self, m: Module, issue: IssueStage, buffer: InstructionBuffer,
@@ -288,17 +284,12 @@ class FrontEnd(wiring.Component):
                    | buffer.shared & outstanding.shared_full
                    | buffer.uses_u & uniforms.outstanding
                    | buffer.sync & (loads | stores | atomics | outstanding.shared))
+        wiring.connect(m, issue.operations, outstanding.issued)
         m.d.comb += [
-            issue.ready.eq(buffer.held & table.alive & ~scoreboard.hazard & ~blocked),
-            scoreboard.reserve.valid.eq(issue.reserve.valid),
-            scoreboard.reserve.warp.eq(issue.warp),
-            scoreboard.reserve.registers.eq(issue.reserve.registers),
-            scoreboard.reserve.predicates.eq(issue.reserve.predicates),
-            scoreboard.reserve.remote.eq(issue.reserve.remote),
+            issue.conditions.ready.eq(buffer.held & table.alive & ~scoreboard.hazard & ~blocked),
+            scoreboard.reserve.eq(issue.reserve),
             scoreboard.release_register.eq(self.execute.release_register),
             scoreboard.release_predicate.eq(self.execute.release_predicate),
-            outstanding.issue_load.eq(issue.loads), outstanding.issue_store.eq(issue.stores),
-            outstanding.issue_shared.eq(issue.shared), outstanding.issue_atomic.eq(issue.atomics),
             outstanding.load_done.eq(self.global_completion.load),
             outstanding.store_done.eq(self.global_completion.store),
             outstanding.shared_done.eq(self.shared_completion.shared),
@@ -311,14 +302,13 @@ class FrontEnd(wiring.Component):
         """Uniform registers and their unit."""
         init, save = self.residency.launch.warp_init, self.state.save
         wiring.connect(m, issue.uniform_op, uniform.op)
+        wiring.connect(m, issue.uniforms, uniforms.read)
         wiring.connect(m, uniform.result, uniforms.result)
         wiring.connect(m, wiring.flipped(self.constant), uniforms.constant)
         wiring.connect(m, uniform.predicate, wiring.flipped(self.execute.uniform_predicate))
         m.d.comb += [
-            uniforms.select.eq(issue.uniform_select), issue.uniform_a.eq(uniforms.a),
-            issue.uniform_b.eq(uniforms.b), issue.uniform_c.eq(uniforms.c),
-            uniform.kernels.eq(self.kernels),
-            uniform.tbs.eq(self.tbs), uniform.cycle.eq(self.cycle),
+            uniform.kernels.eq(self.kernels), uniform.tbs.eq(self.tbs),
+            uniform.cycle.eq(self.cycle),
             *([uniform.sm_index.eq(self.sm_index)] if self.geometry.has_uncore else []),
             uniforms.clear.valid.eq(init.valid & init.ready),
             uniforms.clear.warp.eq(init.payload.warp),
@@ -332,29 +322,29 @@ class FrontEnd(wiring.Component):
 
     def _launch(self, m: Module, issue: IssueStage, stack: SimtStack, table: WarpTable,
                 uniform: UniformUnit):
-        """Commands to the SIMT stack: of `warp_init` and `stack_push`, else of the issue stage."""
-        launch, do = self.residency.launch, stack.command
+        """Give the SIMT stack the commands of a launch; without one, those of the issue stage."""
+        launch, work, do = self.residency.launch, stack.work, stack.work.command
         init, push = launch.warp_init, launch.stack_push
         starting = Signal()
         m.d.comb += [
             init.ready.eq(~stack.busy), push.ready.eq(~stack.busy & ~init.valid),
             starting.eq(init.valid | push.valid),
-            issue.hold.eq(stack.busy | starting),
+            issue.conditions.hold.eq(stack.busy | starting),
             table.init.eq(init.payload), table.init_valid.eq(init.valid & init.ready),
             table.start.eq(launch.start), table.free.eq(self.residency.free),
             table.kill.eq(self.residency.kill),
             table.pending.eq(self.stop.pending), table.stop_now.eq(self.stop.stop_now),
         ]
         with m.If(init.valid):
-            m.d.comb += [stack.warp.eq(init.payload.warp), stack.command_kind.eq(StackCommand.INIT),
+            m.d.comb += [work.warp.eq(init.payload.warp), work.kind.eq(StackCommand.INIT),
                          do.live.eq(init.payload.live)]
         with m.Elif(push.valid):
-            m.d.comb += [stack.warp.eq(push.payload.warp),
-                         stack.command_kind.eq(StackCommand.PUSH), do.pc.eq(push.payload.pc),
+            m.d.comb += [work.warp.eq(push.payload.warp),
+                         work.kind.eq(StackCommand.PUSH), do.pc.eq(push.payload.pc),
                          do.mask.eq(push.payload.mask), do.reconv.eq(push.payload.reconv)]
         with m.Else():
-            m.d.comb += [stack.warp.eq(issue.warp), stack.command_kind.eq(issue.command_kind),
-                         do.eq(issue.command)]
+            m.d.comb += [work.warp.eq(issue.stack.warp), work.kind.eq(issue.stack.kind),
+                         do.eq(issue.stack.command)]
 
     def _barriers(self, m: Module, barriers: BarrierUnit, issue: IssueStage, stack: SimtStack,
                   table: WarpTable):
@@ -362,34 +352,29 @@ class FrontEnd(wiring.Component):
         m.d.comb += [
             barriers.active.eq(table.active), barriers.waiting.eq(table.waiting),
             barriers.faulted.eq(table.faulted), barriers.pending.eq(table.pending_warps),
-            table.waits.eq(issue.waits), table.barrier.eq(issue.barrier),
-            table.releases.eq(barriers.release),
-            table.parks.eq(issue.parks), table.arms.eq(issue.arms), table.retires.eq(issue.retire),
-            table.live.valid.eq(issue.live.valid), table.live.warp.eq(issue.warp),
-            table.live.vector.eq(issue.live.vector), table.emptied.eq(stack.emptied),
+            table.releases.eq(barriers.release), table.emptied.eq(stack.emptied),
             stack.waiter_warp.eq(barriers.mismatch_index),
         ]
         if self.geometry.watches:
-            m.d.comb += [table.yields.eq(issue.yields), barriers.yields.eq(table.yielding),
-                         barriers.held.eq(self.yields.hold),
+            m.d.comb += [barriers.yields.eq(table.yielding), barriers.held.eq(self.yields.hold),
                          self.yields.waits.eq(barriers.yielding),
                          self.yields.cancel.eq(issue.cancels)]
-        m.d.comb += [mine.eq(theirs)
-                     for mine, theirs in zip(barriers.members, table.members, strict=True)]
-        m.d.comb += [mine.eq(theirs)
-                     for mine, theirs in zip(barriers.barriers, table.barriers, strict=True)]
+        m.d.comb += [warps.eq(members)
+                     for warps, members in zip(barriers.members, table.members, strict=True)]
+        m.d.comb += [plane.eq(bits)
+                     for plane, bits in zip(barriers.barriers, table.barriers, strict=True)]
 
     def _report(self, m: Module, barriers: BarrierUnit, issue: IssueStage, stack: SimtStack,
                 table: WarpTable):
         """Fault reports: the issue stage's, a barrier mismatch."""
-        fault = issue.faults.any()
+        fault = issue.fault.warps.any()
         mismatch = barriers.mismatch.any() & ~fault
         report = Signal.like(self.fault)
         m.d.comb += [
             report.valid.eq(mismatch | fault),
-            table.faults.eq(Mux(mismatch, barriers.mismatch, issue.faults)),
+            table.faults.eq(Mux(mismatch, barriers.mismatch, issue.fault.warps)),
             report.kind.eq(Mux(mismatch, Fault.BARRIER_MISMATCH, issue.fault.kind)),
-            report.warp.eq(Mux(mismatch, barriers.mismatch_index, issue.warp)),
+            report.warp.eq(Mux(mismatch, barriers.mismatch_index, issue.fault.warp)),
             report.pc.eq(Mux(mismatch, stack.waiter_pc - 1, issue.fault.pc)),
         ]
         m.d.sync += self.fault.eq(report)
@@ -398,7 +383,7 @@ class FrontEnd(wiring.Component):
         """The two windows on a warp's state."""
         for number, window in enumerate((self.state.save.window, self.inspect)):
             select, view = window.select, window.view
-            entry, who = stack.view[number], table.view_identity[number]
+            entry, identity = stack.view[number], table.view_identity[number]
 
             def bit(vector: Value, warp: Value = select.warp):
                 return vector.bit_select(warp, 1)
@@ -412,7 +397,7 @@ class FrontEnd(wiring.Component):
                 view.depth.eq(entry.depth), view.live.eq(entry.live), view.pc.eq(entry.pc),
                 view.mask.eq(entry.mask), view.reconv.eq(entry.reconv),
             ]
-            m.d.comb += [view[name].eq(who[name]) for name in ("tb", "kernel", "block_warp", "base",
-                                                               "registers", "launched")]
+            m.d.comb += [view[name].eq(identity[name]) for name in (
+                "tb", "kernel", "block_warp", "base", "registers", "launched")]
             m.d.comb += [view.barrier[plane].eq(bit(vector))
                          for plane, vector in enumerate(table.barriers)]

@@ -10,10 +10,11 @@ from amaranth.lib.wiring import In, Out
 from ...arch.geometry import INSTRUCTION_BYTES, Geometry
 from ...arch.isa.opcodes import Unit
 from ...interfaces import payloads as payload
+from ...interfaces.port import Port
 from ...lib.bits import one_hot, spread
 from ..execution_units import EXECUTION_UNITS
 
-__all__ = ["InstructionBuffer", "fetched", "CLASSES"]
+__all__ = ["InstructionBuffer", "InstructionPort", "fetched", "CLASSES"]
 
 _WHOLE_UNITS = {row.name: row.unit for row in EXECUTION_UNITS if row.unit != Unit.GLOBAL}
 CLASSES = ("alu", "load", "store", "atomic", *_WHOLE_UNITS, "uniform", "uses_u", "sync")
@@ -31,6 +32,21 @@ def fetched(g: Geometry) -> data.StructLayout:
     one of a preemption `routine`, or a trap vector."""
     return data.StructLayout({"word": 8 * INSTRUCTION_BYTES, "bound": 1, "bus_error": 1,
                               **({"routine": 1} if g.traps else {})})
+
+
+class InstructionPort(wiring.Signature):
+    """Reads the instruction that a warp holds. Combinational; directions are the reader's.
+
+    Attributes
+    ----------
+    warp : Signal, out
+        The warp.
+    instruction : fetched, in
+        Its instruction, an old one if it holds none.
+    """
+
+    def __init__(self, g: Geometry):
+        super().__init__({"warp": Out(payload.below(g.warps)), "instruction": In(fetched(g))})
 
 
 class InstructionBuffer(wiring.Component):
@@ -54,8 +70,8 @@ class InstructionBuffer(wiring.Component):
     f64, sfu, exchange, uniform, uses_u, sync : Signal(warps), out
         Entries whose instruction is of the class; others may hold an old value where `held` is
         clear.
-    warp, instruction
-        Combinational read port.
+    read : InstructionPort, in
+        For the issue stage.
     """
 
     fill: data.View
@@ -74,8 +90,7 @@ class InstructionBuffer(wiring.Component):
     uniform: Signal
     uses_u: Signal
     sync: Signal
-    warp: Signal
-    instruction: data.View
+    read: Port
 
     def __init__(self, g: Geometry):
         self.geometry = g
@@ -84,14 +99,14 @@ class InstructionBuffer(wiring.Component):
             "fill": In(data.StructLayout({"valid": 1, "warp": warp, "instruction": fetched(g)})),
             "op": In(payload.decoded()), "drop": In(g.warps), "held": Out(g.warps),
             **{name: Out(g.warps) for name in CLASSES},
-            "warp": In(warp), "instruction": Out(fetched(g)),
+            "read": In(InstructionPort(g)),
         })
 
     def elaborate(self, platform: Any):
         m = Module()
         warps = self.geometry.warps
         m.submodules.entries = entries = Memory(
-            shape=fetched(self.geometry), depth=1 << len(self.warp), init=[])
+            shape=fetched(self.geometry), depth=1 << len(self.read.warp), init=[])
         write = entries.write_port()
         read = entries.read_port(domain="comb")
         filled = Signal(warps)
@@ -99,7 +114,7 @@ class InstructionBuffer(wiring.Component):
         usable = Signal()
         m.d.comb += [
             write.addr.eq(self.fill.warp), write.data.eq(instruction), write.en.eq(self.fill.valid),
-            read.addr.eq(self.warp), self.instruction.eq(read.data),
+            read.addr.eq(self.read.warp), self.read.instruction.eq(read.data),
             filled.eq(one_hot(self.fill.warp, warps) & spread(self.fill.valid, warps)),
             usable.eq(~(instruction.bound | instruction.bus_error | op.illegal)),
         ]

@@ -9,10 +9,12 @@ from amaranth.lib.wiring import In, Out
 from ...arch.geometry import PREDICATES, Geometry
 from ...arch.isa.opcodes import PT
 from ...interfaces import payloads as payload
+from ...interfaces.port import Port
 from ...lib.bits import one_hot, spread
 from ...lib.vectors import BitSlicedCounters
 
-__all__ = ["Scoreboard", "OutstandingOperations", "register_masks"]
+__all__ = ["Scoreboard", "OperationsPort", "OutstandingOperations", "register_masks",
+           "reservation"]
 
 
 def register_masks(g: Geometry, op: data.View) -> tuple:
@@ -49,6 +51,14 @@ def register_masks(g: Geometry, op: data.View) -> tuple:
     return reads, predicates, spread(op.writes_d, count) & group, predicate(op.writes_pd, op.pd)
 
 
+def reservation(g: Geometry) -> data.StructLayout:
+    """While `valid`, `warp` issues an instruction that writes these registers and predicates;
+    `remote`: its registers come over the bus."""
+    return data.StructLayout({"valid": 1, "warp": payload.below(g.warps),
+                              "registers": g.regs_per_thread, "predicates": PREDICATES,
+                              "remote": 1})
+
+
 class Scoreboard(wiring.Component):
     """Pending writes of every warp, and whether the instruction each warp holds has to wait for
     one.
@@ -63,9 +73,8 @@ class Scoreboard(wiring.Component):
     ----------
     fill : In(valid, warp, registers, predicates)
         `warp` now holds an instruction that reads or writes these.
-    reserve : In(valid, warp, registers, predicates, remote)
-        `warp` issues an instruction that writes these; counts from the next cycle on. `remote`: its
-        registers come over the bus.
+    reserve : reservation, in
+        Counts from the next cycle on.
     release_register, release_predicate : in
         Written; counts from the next cycle on.
     forget : Signal(warps), in
@@ -93,11 +102,10 @@ class Scoreboard(wiring.Component):
     def __init__(self, g: Geometry, observed: bool = False):
         self.geometry, self.observed = g, observed
         warp = payload.below(g.warps)
-        sets = {"valid": 1, "warp": warp, "registers": g.regs_per_thread,
-                "predicates": PREDICATES}
         super().__init__({
-            "fill": In(data.StructLayout(sets)),
-            "reserve": In(data.StructLayout(sets | {"remote": 1})),
+            "fill": In(data.StructLayout({"valid": 1, "warp": warp, "registers": g.regs_per_thread,
+                                          "predicates": PREDICATES})),
+            "reserve": In(reservation(g)),
             "release_register": In(payload.register_release(g)),
             "release_predicate": In(payload.predicate_release(g)),
             "forget": In(g.warps),
@@ -160,14 +168,28 @@ class Scoreboard(wiring.Component):
         return (pending & need).any(), pending, pending & need
 
 
+class OperationsPort(wiring.Signature):
+    """Memory operations that issue. Directions are the issue stage's.
+
+    Attributes
+    ----------
+    loads, stores, shared, atomics : Signal(warps), out
+        Vectors: the warp that issues a global load, a global store, a shared access, a global
+        atomic.
+    """
+
+    def __init__(self, g: Geometry):
+        super().__init__(dict.fromkeys(("loads", "stores", "shared", "atomics"), Out(g.warps)))
+
+
 class OutstandingOperations(wiring.Component):
     """Memory operations issued and not completed, of every warp; up to `LIMIT` of a kind, one
     global atomic.
 
     Attributes
     ----------
-    issue_load, issue_store, issue_shared, issue_atomic : Signal(warps), in
-        Which warp issues a global load, a global store, a shared access, a global atomic; one-hot.
+    issued : OperationsPort, in
+        Operations that count from the next cycle on.
     load_done, store_done, shared_done, atomic_done : in
         `payloads.warp_event`.
     forget : Signal(warps), in
@@ -178,10 +200,7 @@ class OutstandingOperations(wiring.Component):
         `LIMIT` (of atomics: one) outstanding: no more may be issued.
     """
 
-    issue_load: Signal
-    issue_store: Signal
-    issue_shared: Signal
-    issue_atomic: Signal
+    issued: Port
     load_done: data.View
     store_done: data.View
     shared_done: data.View
@@ -204,7 +223,7 @@ class OutstandingOperations(wiring.Component):
         kinds = {"load": "loads", "store": "stores", "shared": "shared", "atomic": "atomics"}
         self._kinds = kinds
         super().__init__({
-            **{f"issue_{kind}": In(g.warps) for kind in kinds},
+            "issued": In(OperationsPort(g)),
             **{f"{kind}_done": In(payload.warp_event(g)) for kind in kinds},
             "forget": In(g.warps),
             **{name: Out(g.warps) for name in kinds.values()},
@@ -219,7 +238,7 @@ class OutstandingOperations(wiring.Component):
                                                               1 if kind == "atomic" else self.BITS)
             done = getattr(self, f"{kind}_done")
             m.d.comb += [
-                counters.up.eq(getattr(self, f"issue_{kind}")),
+                counters.up.eq(getattr(self.issued, name)),
                 counters.down.eq(one_hot(done.warp, warps) & spread(done.valid, warps)),
                 counters.clear.eq(self.forget),
                 getattr(self, name).eq(counters.any),

@@ -22,9 +22,10 @@ from amaranth.lib.wiring import In, Out
 
 from ...arch.geometry import PC_BITS, PC_NONE, Geometry
 from ...interfaces import payloads as payload
+from ...interfaces.port import Port
 from ...lib.bits import one_hot, spread
 
-__all__ = ["StackCommand", "SimtStack", "command", "stack_top"]
+__all__ = ["FetchStackPort", "SimtStack", "StackCommand", "StackPort", "command", "stack_top"]
 
 
 class StackCommand(enum.IntEnum):
@@ -119,6 +120,49 @@ class _Stacks:
                      self.write_pc.en.eq(1), self.write_pc.data.eq(pc)]
 
 
+class StackPort(wiring.Signature):
+    """Works on the stack of one warp. Directions are the issue stage's.
+
+    Attributes
+    ----------
+    warp : Signal, out
+        The warp whose `top` is read and which the command is for.
+    top : stack_top, in
+        Combinational; not meaningful while the stacks are busy.
+    kind : StackCommand, out; command : command, out
+        Ignored while the stacks are busy.
+    overflow : Signal(1), in
+        ``DIVERGE`` with these operands would exceed `stack_depth`, whatever the command's kind;
+        combinational.
+    """
+
+    def __init__(self, g: Geometry):
+        super().__init__({"warp": Out(payload.below(g.warps)), "top": In(stack_top(g)),
+                          "kind": Out(StackCommand), "command": Out(command(g)),
+                          "overflow": In(1)})
+
+
+class FetchStackPort(wiring.Signature):
+    """Reads where warps stand, and moves them over idle points. Directions are the fetch unit's.
+
+    Attributes
+    ----------
+    warp : Signal, out; pc : Signal, in
+        A warp, and where it stands; combinational.
+    decode_warp : Signal, out; decode_reconv : Signal, in
+        A warp, and where the top of its stack reconverges; combinational.
+    skip : struct, out
+        While `valid` the PC of `warp` becomes `pc`; another warp than that of the command.
+    """
+
+    def __init__(self, g: Geometry):
+        warp = payload.below(g.warps)
+        super().__init__({
+            "warp": Out(warp), "pc": In(PC_BITS), "decode_warp": Out(warp),
+            "decode_reconv": In(PC_BITS),
+            "skip": Out(data.StructLayout({"valid": 1, "warp": warp, "pc": PC_BITS}))})
+
+
 class SimtStack(wiring.Component):
     """One SIMT stack a warp, one command a cycle while not `busy`.
 
@@ -132,15 +176,8 @@ class SimtStack(wiring.Component):
 
     Attributes
     ----------
-    warp : Signal, in
-        The warp whose `top` is read and that `command` is for.
-    top : View(stack_top(g)), out
-        Combinational; not meaningful while `busy`.
-    command_kind : StackCommand, in; command : View(command(g)), in
-        Ignored while `busy`.
-    overflow : Signal(), out
-        ``DIVERGE`` with these operands would exceed `stack_depth`, whatever the command's kind;
-        combinational.
+    work : StackPort, in
+        Commands.
     busy : Signal(), out
         Still working on the last command.
     settling : Signal(warps), out
@@ -149,28 +186,20 @@ class SimtStack(wiring.Component):
         The warp that loses its last live lane in this cycle, one-hot. Its stack is empty
         afterwards. Live lanes that run off the bottom of the stack instead continue at `PC_NONE`,
         which no code reaches.
-    skip : In(valid, warp, pc)
-        Moves the PC of a warp; another warp than that of the command.
-    fetch_warp, fetch_pc, decode_warp, decode_reconv, waiter_warp, waiter_pc
-        Combinational read ports of top-of-stack fields.
+    fetch : FetchStackPort, in
+        For the fetch unit.
+    waiter_warp : Signal, in; waiter_pc : Signal, out
+        A warp, and where it stands; combinational.
     view_select, view
         Two combinational read ports of the stack as a context image shows it: `depth`, `live`, and
         entry `entry` with its effective mask.
     """
 
-    warp: Signal
-    top: data.View
-    command_kind: Signal
-    command: data.View
-    overflow: Signal
+    work: Port
     busy: Signal
     settling: Signal
     emptied: Signal
-    skip: data.View
-    fetch_warp: Signal
-    fetch_pc: Signal
-    decode_warp: Signal
-    decode_reconv: Signal
+    fetch: Port
     waiter_warp: Signal
     waiter_pc: Signal
     view_select: data.View
@@ -181,13 +210,8 @@ class SimtStack(wiring.Component):
         warp = payload.below(g.warps)
         depth = range(g.stack_depth + 1)
         super().__init__({
-            "warp": In(warp), "top": Out(stack_top(g)),
-            "command_kind": In(StackCommand), "command": In(command(g)),
-            "overflow": Out(1),
+            "work": In(StackPort(g)), "fetch": In(FetchStackPort(g)),
             "busy": Out(1), "settling": Out(g.warps), "emptied": Out(g.warps),
-            "skip": In(data.StructLayout({"valid": 1, "warp": warp, "pc": PC_BITS})),
-            "fetch_warp": In(warp), "fetch_pc": Out(PC_BITS),
-            "decode_warp": In(warp), "decode_reconv": Out(PC_BITS),
             "waiter_warp": In(warp), "waiter_pc": Out(PC_BITS),
             "view_select": In(data.ArrayLayout(data.StructLayout({"warp": warp, "entry": 6}), 2)),
             "view": Out(data.ArrayLayout(data.StructLayout({
@@ -200,13 +224,13 @@ class SimtStack(wiring.Component):
         stacks = _Stacks(m, self.geometry)
         raw = stacks.raw
         m.d.comb += [
-            self.top.pc.eq(stacks.read(m, stacks.pcs, stacks.warp)),
-            self.top.reconv.eq(raw.reconv),
-            self.top.live.eq(stacks.read(m, stacks.lives, stacks.warp)),
-            self.top.depth.eq(raw.depth), self.top.mask.eq(raw.mask & self.top.live),
-            stacks.old.pc.eq(self.top.pc), stacks.old.mask.eq(raw.mask),
+            self.work.top.pc.eq(stacks.read(m, stacks.pcs, stacks.warp)),
+            self.work.top.reconv.eq(raw.reconv),
+            self.work.top.live.eq(stacks.read(m, stacks.lives, stacks.warp)),
+            self.work.top.depth.eq(raw.depth), self.work.top.mask.eq(raw.mask & self.work.top.live),
+            stacks.old.pc.eq(self.work.top.pc), stacks.old.mask.eq(raw.mask),
             stacks.old.reconv.eq(raw.reconv), stacks.level_up.eq(raw.depth - 1),
-            stacks.write_live.data.eq(self.command.live),
+            stacks.write_live.data.eq(self.work.command.live),
         ]
         self._select(m, stacks)
         with m.If(stacks.popping):
@@ -221,18 +245,18 @@ class SimtStack(wiring.Component):
 
     def _select(self, m: Module, stacks: _Stacks):
         """Work on the warp of the command, or while busy on that of the last one."""
-        working = Signal.like(self.warp)
+        working = Signal.like(self.work.warp)
         m.d.comb += [self.busy.eq(stacks.popping | stacks.pushing),
-                     stacks.warp.eq(Mux(self.busy, working, self.warp)),
+                     stacks.warp.eq(Mux(self.busy, working, self.work.warp)),
                      self.settling.eq(one_hot(working, self.geometry.warps)
                                       & spread(self.busy, self.geometry.warps))]
         m.d.sync += working.eq(stacks.warp)
 
     def _execute(self, m: Module, stacks: _Stacks):
         """Carry out the command, and see whether the new top has to be popped."""
-        do, raw = self.command, stacks.raw
+        do, raw = self.work.command, stacks.raw
         diverge = self._divergence(m, stacks)
-        with m.Switch(self.command_kind):
+        with m.Switch(self.work.kind):
             with m.Case(StackCommand.INIT):
                 stacks.set_top(m, PC_NONE, 0, PC_NONE, 0)
                 m.d.comb += stacks.write_live.en.eq(1)
@@ -246,7 +270,7 @@ class SimtStack(wiring.Component):
                 stacks.set_top(m, do.pc, raw.mask, raw.reconv, Mux(gone, 0, raw.depth))
                 warps = self.geometry.warps
                 m.d.comb += [stacks.write_live.en.eq(1),
-                             self.emptied.eq(one_hot(self.warp, warps) & spread(gone, warps))]
+                             self.emptied.eq(one_hot(self.work.warp, warps) & spread(gone, warps))]
                 m.d.sync += stacks.popping.eq(~gone & (~(raw.mask & do.live).any()
                                                       | _reconverged(do.pc, raw.reconv)))
             with m.Case(StackCommand.DIVERGE):
@@ -254,7 +278,7 @@ class SimtStack(wiring.Component):
 
     def _divergence(self, m: Module, stacks: _Stacks):
         """Compute a divergence; return the function that carries it out."""
-        do, raw, depth = self.command, stacks.raw, stacks.raw.depth
+        do, raw, depth = self.work.command, stacks.raw, stacks.raw.depth
         fall = Signal(PC_BITS)
         rest = Signal(self.geometry.warp_size)
         reuse = Signal()
@@ -262,11 +286,11 @@ class SimtStack(wiring.Component):
         push_target = Signal()
         new_depth = Signal(range(self.geometry.stack_depth + 3))
         m.d.comb += [
-            fall.eq(self.top.pc + 1), rest.eq(self.top.mask & ~do.mask),
+            fall.eq(self.work.top.pc + 1), rest.eq(self.work.top.mask & ~do.mask),
             reuse.eq(raw.reconv == do.reconv), push_fall.eq(fall != do.reconv),
             push_target.eq(do.pc != do.reconv),
             new_depth.eq(depth + push_fall + push_target - reuse),
-            self.overflow.eq(new_depth > self.geometry.stack_depth),
+            self.work.overflow.eq(new_depth > self.geometry.stack_depth),
         ]
 
         def carry_out():
@@ -279,7 +303,7 @@ class SimtStack(wiring.Component):
                 m.d.sync += stacks.popping.eq(1)
             with m.Elif(~push_fall & ~push_target):
                 stacks.set_top(m, do.reconv, raw.mask, raw.reconv, depth)
-            with m.Elif(~self.overflow):
+            with m.Elif(~self.work.overflow):
                 stacks.set_top(m, Mux(push_target, do.pc, fall),
                               Mux(push_target, do.mask, rest), do.reconv, new_depth)
                 m.d.sync += stacks.pushing.eq(~reuse & push_fall & push_target)
@@ -296,7 +320,7 @@ class SimtStack(wiring.Component):
                      below.eq(stacks.read(m, stacks.body, Cat(level, stacks.warp)))]
         with m.If(depth > 1):
             stacks.set_top(m, below.pc, below.mask, below.reconv, depth - 1)
-            m.d.sync += stacks.popping.eq(~(below.mask & self.top.live).any()
+            m.d.sync += stacks.popping.eq(~(below.mask & self.work.top.live).any()
                                          | _reconverged(below.pc, below.reconv))
         with m.Else():
             stacks.set_top(m, PC_NONE, 0, PC_NONE, 0)
@@ -304,11 +328,12 @@ class SimtStack(wiring.Component):
 
     def _reads(self, m: Module, stacks: _Stacks):
         """The PC changed by the fetch unit, the read ports of single fields, and the views."""
+        fetch = self.fetch
         skip = stacks.pcs.write_port()
         m.d.comb += [
-            skip.en.eq(self.skip.valid), skip.addr.eq(self.skip.warp), skip.data.eq(self.skip.pc),
-            self.fetch_pc.eq(stacks.read(m, stacks.pcs, self.fetch_warp)),
-            self.decode_reconv.eq(stacks.read(m, stacks.tops, self.decode_warp).reconv),
+            skip.en.eq(fetch.skip.valid), skip.addr.eq(fetch.skip.warp),
+            skip.data.eq(fetch.skip.pc), fetch.pc.eq(stacks.read(m, stacks.pcs, fetch.warp)),
+            fetch.decode_reconv.eq(stacks.read(m, stacks.tops, fetch.decode_warp).reconv),
             self.waiter_pc.eq(stacks.read(m, stacks.pcs, self.waiter_warp)),
         ]
         for number in range(2):

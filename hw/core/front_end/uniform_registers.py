@@ -9,9 +9,27 @@ from amaranth.lib.wiring import In, Out
 
 from ...arch.geometry import UNIFORMS, Geometry
 from ...interfaces import payloads as payload
+from ...interfaces.port import Port
 from ...lib.bits import one_hot, spread
 
-__all__ = ["UniformRegisters"]
+__all__ = ["UniformReadPort", "UniformRegisters"]
+
+
+class UniformReadPort(wiring.Signature):
+    """Reads three uniform registers of a warp. Combinational; directions are the reader's.
+
+    Attributes
+    ----------
+    select : struct, out
+        A `warp`, and the numbers of its registers `a`, `b` and `c`.
+    a, b, c : Signal(32), in
+        Their values.
+    """
+
+    def __init__(self, g: Geometry):
+        select = data.StructLayout({"warp": payload.below(g.warps),
+                                    **dict.fromkeys("abc", range(UNIFORMS))})
+        super().__init__({"select": Out(select), **dict.fromkeys("abc", In(32))})
 
 
 class UniformRegisters(wiring.Component):
@@ -28,8 +46,8 @@ class UniformRegisters(wiring.Component):
 
     Attributes
     ----------
-    select, a, b, c : in, out
-        Three registers of one warp, for the issue stage.
+    read : UniformReadPort, in
+        For the issue stage.
     result, constant : in stream
         `payloads.uniform_write` of `UniformUnit` and of the constant unit; visible from the next
         cycle.
@@ -55,10 +73,7 @@ class UniformRegisters(wiring.Component):
         Each write of an instruction.
     """
 
-    select: data.View
-    a: Signal
-    b: Signal
-    c: Signal
+    read: Port
     result: stream.Interface
     constant: stream.Interface
     restore: data.View
@@ -76,10 +91,9 @@ class UniformRegisters(wiring.Component):
 
     def __init__(self, g: Geometry):
         self.geometry = g
-        warp, number = payload.below(g.warps), range(UNIFORMS)
+        warp = payload.below(g.warps)
         super().__init__({
-            "select": In(data.StructLayout({"warp": warp, "a": number, "b": number, "c": number})),
-            "a": Out(32), "b": Out(32), "c": Out(32),
+            "read": In(UniformReadPort(g)),
             "result": In(stream.Signature(payload.uniform_write(g))),
             "constant": In(stream.Signature(payload.uniform_write(g))),
             "restore": In(payload.uniform_restore(g)), "clear": In(payload.warp_event(g)),
@@ -111,10 +125,11 @@ class UniformRegisters(wiring.Component):
             m.d.comb += [port.addr.eq(Cat(number, warp)) for port in (low, high)]
             return low.data, high.data
 
-        issuing, saving = row(self.select.warp, "select"), row(self.save_warp, "save")
-        for name, value in (("a", self.a), ("b", self.b), ("c", self.c)):
-            number = self.select[name]
-            low, high = pair(self.select.warp, number[1:])
+        select = self.read.select
+        issuing, saving = row(select.warp, "select"), row(self.save_warp, "save")
+        for name, value in (("a", self.read.a), ("b", self.read.b), ("c", self.read.c)):
+            number = select[name]
+            low, high = pair(select.warp, number[1:])
             m.d.comb += value.eq(Mux(issuing.bit_select(number, 1), Mux(number[0], high, low), 0))
         saved = pair(self.save_warp, self.save_select)
         m.d.comb += self.written.eq(saving)

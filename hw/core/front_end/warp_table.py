@@ -10,10 +10,11 @@ from amaranth.lib.wiring import In, Out
 from ...arch.geometry import BARRIERS, Geometry
 from ...arch.isa.liveness import LIVE_BITS
 from ...interfaces import payloads as payload
+from ...interfaces.port import Port
 from ...lib.bits import one_hot, select, spread
 from .barriers import BARRIER_PLANES
 
-__all__ = ["WarpTable", "identity"]
+__all__ = ["FetchTablePort", "WarpEventPort", "WarpTable", "identity"]
 
 
 def identity(g: Geometry) -> data.StructLayout:
@@ -24,6 +25,62 @@ def identity(g: Geometry) -> data.StructLayout:
         "block_warp": below(g.max_block_warps),
         "base": payload.physical(g), "registers": 7, "launched": g.warp_size,
     })
+
+
+class WarpEventPort(wiring.Signature):
+    """Reads what is known of a warp, and tells what its instruction does to it. Directions are the
+    issue stage's.
+
+    Attributes
+    ----------
+    warp : Signal, out
+        The warp that was chosen.
+    identity : identity, in
+        Which warp of which thread block it is; combinational.
+    armed, pending : Signal(warps), in
+        Vectors: warps between a `pp` that stops them and its `pp.div`; warps of TBs that are to
+        stop.
+    retires, waits, arms, parks : Signal(warps), out
+        Vectors of the chosen warp or none: its instruction retires; it arrives at `barrier`; it
+        passes a `pp` that stops it; it passes a `pp.div` that stops it.
+    barrier : Signal, out
+        Id of the barrier that the warp arrives at.
+    live : struct, out
+        While `valid` the live vector of the chosen warp becomes `vector`.
+    trapping : Signal(warps), in
+        With `Geometry.traps`. Vector: warps that go on in their kernel's routines.
+    routines : Signal(warps), out
+        With `Geometry.traps`. Vector: the warp that retires an instruction of a routine.
+    yields : Signal(warps), out
+        With `Geometry.watches`. Vector: the warp that arrives at a barrier by a ``bar.yield``.
+    """
+
+    def __init__(self, g: Geometry):
+        out = ["retires", "waits", "arms", "parks", *["routines"] * g.traps,
+               *["yields"] * (g.watches > 0)]
+        super().__init__({
+            "warp": Out(payload.below(g.warps)), "identity": In(identity(g)),
+            **{name: In(g.warps) for name in ("armed", "pending", *["trapping"] * g.traps)},
+            **{name: Out(g.warps) for name in out}, "barrier": Out(payload.below(BARRIERS)),
+            "live": Out(data.StructLayout({"valid": 1, "vector": LIVE_BITS}))})
+
+
+class FetchTablePort(wiring.Signature):
+    """Reads which warps may fetch. Combinational; directions are the fetch unit's.
+
+    Attributes
+    ----------
+    warp : Signal, out; kernel : Signal, in
+        A warp, and its kernel slot.
+    alive, armed, pending : Signal(warps), in
+        Vectors: warps that may fetch and issue in this cycle; those between a `pp` that stops them
+        and its `pp.div`; those of TBs that are to stop.
+    """
+
+    def __init__(self, g: Geometry):
+        super().__init__({"warp": Out(payload.below(g.warps)),
+                          "kernel": In(payload.below(g.kernel_slots)),
+                          **{name: In(g.warps) for name in ("alive", "armed", "pending")}})
 
 
 class WarpTable(wiring.Component):
@@ -45,21 +102,18 @@ class WarpTable(wiring.Component):
         `payloads.warp_init`, taken when `init_valid`.
     start, free, kill, pending, stop_now : in
         As in `FrontEnd`.
-    trap : Signal(tb_slots), in; routines : Signal(warps), in
-        With `Geometry.traps`. Vector: of `StopPort`. The warp that retires an instruction of a
-        routine.
-    waits, parks, arms, retires, faults, emptied, releases : Signal(warps), in
-        Warps that arrive at `barrier`; that passed a `pp.div` while pending; that passed a `pp`
-        while pending; that retire an instruction; that faulted; that lost their last lane; whose
-        barrier is full.
-    barrier : Signal, in
-        Id of the barrier `waits` arrives at.
-    yields : Signal(warps), in; yielding : Signal(warps), out
-        With `Geometry.watches`. Vectors: `waits` if it does so by a ``bar.yield``; warps of which
-        the barrier they wait at, or waited at last, was one. Of a warp that was restored it is
-        none.
-    live : In(valid, warp, vector)
-        New live vector of a warp.
+    trap : Signal(tb_slots), in
+        With `Geometry.traps`, as in `StopPort`.
+    issue : WarpEventPort, in
+        For the issue stage. A warp that has just come back from a routine is `trapping` again only
+        once its next instruction retires.
+    fetch : FetchTablePort, in
+        For the fetch unit.
+    faults, emptied, releases : Signal(warps), in
+        Vectors: warps that faulted; that lost their last lane; whose barrier is full.
+    yielding : Signal(warps), out
+        With `Geometry.watches`. Vector: warps that wait, or waited last, at a ``bar.yield``. A warp
+        that was restored counts as waiting at another barrier.
     alive : Signal(warps), out
         May fetch and issue in this cycle.
     valid, waiting, parked, armed, faulted : Signal(warps), out
@@ -72,14 +126,11 @@ class WarpTable(wiring.Component):
         Out of lanes or killed.
     pending_warps : Signal(warps), out
         Warps of TBs that are to stop.
-    trapping : Signal(warps), out
-        Those of them that go on in their kernel's routines, but for the next instruction of a warp
-        that has just come back from one: it retires before the warp is trapped again.
     barriers : list of Signal(warps), out
         Bit planes of the barrier id each warp waits at.
     members : list of Signal(warps), out
         Warps of each TB slot.
-    fetch_warp, fetch_kernel, issue_warp, issue_identity, view_warp, view_identity, view_live
+    view_warp, view_identity, view_live
         Combinational read ports.
     """
 
@@ -91,18 +142,12 @@ class WarpTable(wiring.Component):
     pending: Signal
     stop_now: Signal
     trap: Signal
-    routines: Signal
-    waits: Signal
-    parks: Signal
-    arms: Signal
-    retires: Signal
+    issue: Port
+    fetch: Port
     faults: Signal
     emptied: Signal
     releases: Signal
-    barrier: Signal
-    yields: Signal
     yielding: Signal
-    live: data.View
     alive: Signal
     valid: Signal
     waiting: Signal
@@ -113,40 +158,29 @@ class WarpTable(wiring.Component):
     active: Signal
     ended: Signal
     pending_warps: Signal
-    trapping: Signal
     barriers: list[Signal]
     members: list[Signal]
-    fetch_warp: Signal
-    fetch_kernel: Signal
-    issue_warp: Signal
-    issue_identity: data.View
     view_warp: data.View
     view_identity: data.View
     view_live: data.View
 
     def __init__(self, g: Geometry):
         self.geometry = g
-        below = payload.below
-        warp = below(g.warps)
+        warp = payload.below(g.warps)
         super().__init__({
             "init": In(payload.warp_init(g)), "init_valid": In(1),
             "start": In(payload.tb_event(g)),
             "free": In(g.warps), "kill": In(g.warps),
             "pending": In(g.tb_slots), "stop_now": In(g.tb_slots),
-            **{name: In(g.warps)
-               for name in ("waits", "parks", "arms", "retires", "faults", "emptied", "releases")},
-            **({"trap": In(g.tb_slots), "routines": In(g.warps), "trapping": Out(g.warps)}
-               if g.traps else {}),
-            **({"yields": In(g.warps), "yielding": Out(g.warps)} if g.watches else {}),
-            "barrier": In(below(BARRIERS)),
-            "live": In(data.StructLayout({"valid": 1, "warp": warp, "vector": LIVE_BITS})),
+            "issue": In(WarpEventPort(g)), "fetch": In(FetchTablePort(g)),
+            **{name: In(g.warps) for name in ("faults", "emptied", "releases")},
+            **({"trap": In(g.tb_slots)} if g.traps else {}),
+            **({"yielding": Out(g.warps)} if g.watches else {}),
             **{name: Out(g.warps) for name in ("alive", "valid", "waiting", "parked", "between",
                                                "armed", "faulted", "active", "ended",
                                                "pending_warps")},
             "barriers": Out(g.warps).array(BARRIER_PLANES),
             "members": Out(g.warps).array(g.tb_slots),
-            "fetch_warp": In(warp), "fetch_kernel": Out(below(g.kernel_slots)),
-            "issue_warp": In(warp), "issue_identity": Out(identity(g)),
             "view_warp": In(data.ArrayLayout(warp, 2)),
             "view_identity": Out(data.ArrayLayout(identity(g), 2)),
             "view_live": Out(data.ArrayLayout(LIVE_BITS, 2)),
@@ -159,6 +193,9 @@ class WarpTable(wiring.Component):
         gone = Signal(warps)   # forget all state: initialised or freed in this cycle
         m.d.comb += [fresh.eq(one_hot(self.init.warp, warps) & spread(self.init_valid, warps)),
                      gone.eq(fresh | self.free)]
+        m.d.comb += [port.armed.eq(self.armed) for port in (self.issue, self.fetch)]
+        m.d.comb += [port.pending.eq(self.pending_warps) for port in (self.issue, self.fetch)]
+        m.d.comb += self.fetch.alive.eq(self.alive)
         self._groups(m, fresh, gone)
         if self.geometry.traps:
             self._traps(m, gone)
@@ -177,11 +214,11 @@ class WarpTable(wiring.Component):
     def _traps(self, m: Module, gone: Value):
         """Warps that are to be trapped."""
         returned = Signal(self.geometry.warps)  # the last instruction was one of a routine
-        m.d.comb += self.trapping.eq(select(self.trap, self.members) & ~returned)
-        m.d.sync += returned.eq((returned & ~self.retires | self.routines) & ~gone)
+        m.d.comb += self.issue.trapping.eq(select(self.trap, self.members) & ~returned)
+        m.d.sync += returned.eq((returned & ~self.issue.retires | self.issue.routines) & ~gone)
 
     def _states(self, m: Module, fresh: Value, gone: Value):
-        g = self.geometry
+        g, issue = self.geometry, self.issue
         started = Signal(g.warps)
         killed = Signal(g.warps)
         dead = Signal(g.warps)
@@ -200,35 +237,35 @@ class WarpTable(wiring.Component):
         m.d.sync += [
             self.valid.eq(self.valid & ~self.free | fresh),
             started.eq((started | starting) & kept),
-            self.waiting.eq((self.waiting | self.waits) & ~self.releases & kept
+            self.waiting.eq((self.waiting | issue.waits) & ~self.releases & kept
                             | fresh & spread(self.init.waiting, g.warps)),
-            self.parked.eq((self.parked & self.pending_warps | self.parks | stopped) & kept),
+            self.parked.eq((self.parked & self.pending_warps | issue.parks | stopped) & kept),
             self.between.eq((self.between & self.pending_warps | stopped) & kept),
-            self.armed.eq((self.armed & ~self.retires & ~stopped | self.arms) & kept),
+            self.armed.eq((self.armed & ~issue.retires & ~stopped | issue.arms) & kept),
             self.faulted.eq((self.faulted | self.faults) & kept),
             killed.eq((killed | self.kill & self.valid) & kept),
             dead.eq((dead | self.emptied) & kept | fresh & spread(~self.init.live.any(), g.warps)),
         ]
         if g.watches:
-            m.d.sync += self.yielding.eq(self.yielding & ~(fresh | self.waits) | self.yields)
+            m.d.sync += self.yielding.eq(self.yielding & ~(fresh | issue.waits) | issue.yields)
         for p in range(BARRIER_PLANES):
             plane = self.barriers[p]
-            m.d.sync += plane.eq(plane & ~(fresh | self.waits) | fresh & spread(
-                self.init.barrier[p], g.warps) | self.waits & spread(self.barrier[p], g.warps))
+            m.d.sync += plane.eq(plane & ~(fresh | issue.waits) | fresh & spread(
+                self.init.barrier[p], g.warps) | issue.waits & spread(issue.barrier[p], g.warps))
 
     def _memories(self, m: Module):
-        g = self.geometry
-        slots = 1 << len(self.fetch_warp)
+        g, issue, fetch = self.geometry, self.issue, self.fetch
+        slots = 1 << len(fetch.warp)
         m.submodules.identities = identities = Memory(shape=identity(g), depth=slots, init=[])
         m.submodules.live_vectors = live_vectors = Memory(shape=LIVE_BITS, depth=slots, init=[])
         write = identities.write_port()
         write_live = live_vectors.write_port()
         # an initialisation takes the issue slot
         m.d.comb += [write.addr.eq(self.init.warp), write.en.eq(self.init_valid),
-                     write_live.addr.eq(Mux(self.init_valid, self.init.warp, self.live.warp)),
+                     write_live.addr.eq(Mux(self.init_valid, self.init.warp, issue.warp)),
                      write_live.data.eq(Mux(self.init_valid, self.init.live_vector,
-                                            self.live.vector)),
-                     write_live.en.eq(self.init_valid | self.live.valid)]
+                                            issue.live.vector)),
+                     write_live.en.eq(self.init_valid | issue.live.valid)]
         m.d.comb += [write.data[name].eq(self.init[name]) for name, _ in identity(g)]
 
         def read(memory: Memory, address: Value):
@@ -236,8 +273,8 @@ class WarpTable(wiring.Component):
             m.d.comb += port.addr.eq(address)
             return port.data
 
-        m.d.comb += [self.fetch_kernel.eq(read(identities, self.fetch_warp).kernel),
-                     self.issue_identity.eq(read(identities, self.issue_warp))]
+        m.d.comb += [fetch.kernel.eq(read(identities, fetch.warp).kernel),
+                     issue.identity.eq(read(identities, issue.warp))]
         for number in range(2):
             warp = self.view_warp[number]
             m.d.comb += [self.view_identity[number].eq(read(identities, warp)),

@@ -142,7 +142,7 @@ _FRONT = {
         _transient(" ".join(f"fifo.{name}" for name in _FIFO.split()), _UNIFORM),
     ),
     "front.fetch": (
-        _transient("fetching pc bound last decoding decode_warp",
+        _transient("fetching pc bound last decoding stack__decode_warp",
                    "one cycle; dropped unless the warp may still issue"),
         _transient("sleeping",
                    "ends with any line fill, one of which is under way; "

@@ -54,7 +54,7 @@ def test_what_each_warp_holds(g):
                 assert all((vector >> warp & 1) == (name in classes[warp]) for warp in held), name
             if held:
                 warp = rng.choice(sorted(held))
-                ctx.set(dut.warp, warp)
-                assert value(ctx.get(dut.instruction)) == entries[warp]
+                ctx.set(dut.read.warp, warp)
+                assert value(ctx.get(dut.read.instruction)) == entries[warp]
 
     simulate(dut, bench)

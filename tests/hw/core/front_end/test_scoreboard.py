@@ -121,7 +121,7 @@ def test_outstanding_operations_are_counted_by_warp_and_kind():
                 up, down = rng.randrange(g.warps), rng.randrange(g.warps)
                 rises = mine[up] < limit and rng.random() < more
                 falls = mine[down] > 0 and rng.random() < 1.1 - more
-                ctx.set(getattr(dut, f"issue_{kind}"), rises << up)
+                ctx.set(getattr(dut.issued, name), rises << up)
                 ctx.set(getattr(dut, f"{kind}_done"), {"valid": falls, "warp": down})
                 mine[up] += rises
                 mine[down] -= falls

@@ -70,15 +70,15 @@ class Bench:
     async def command(self, ctx, warp, kind, expected_overflow=None, **fields):
         """Give a command; return (cycles until not busy, emptied vector)."""
         dut = self.dut
-        ctx.set(dut.warp, warp)
-        ctx.set(dut.command_kind, kind)
-        ctx.set(dut.command, {"pc": 0, "mask": 0, "reconv": 0, "live": 0} | fields)
+        ctx.set(dut.work.warp, warp)
+        ctx.set(dut.work.kind, kind)
+        ctx.set(dut.work.command, {"pc": 0, "mask": 0, "reconv": 0, "live": 0} | fields)
         if expected_overflow is not None:
-            assert ctx.get(dut.overflow) == expected_overflow
+            assert ctx.get(dut.work.overflow) == expected_overflow
         emptied = ctx.get(dut.emptied)
         await ctx.tick()
-        ctx.set(dut.command_kind, StackCommand.NONE)
-        ctx.set(dut.warp, (warp + 1) % self.g.warps)  # must not matter while busy
+        ctx.set(dut.work.kind, StackCommand.NONE)
+        ctx.set(dut.work.warp, (warp + 1) % self.g.warps)  # must not matter while busy
         cycles = 1
         while ctx.get(dut.busy):
             assert ctx.get(dut.settling) == 1 << warp
@@ -91,7 +91,7 @@ class Bench:
     def check(self, ctx, warp):
         """Compare views and top of `warp` with its model."""
         model, dut = self.models[warp], self.dut
-        ctx.set(dut.warp, warp)
+        ctx.set(dut.work.warp, warp)
         for port, entry in enumerate((0, 0)):
             ctx.set(dut.view_select[port], {"warp": warp, "entry": entry})
         assert ctx.get(dut.view[0].depth) == ctx.get(dut.view[1].depth) == len(model.stack)
@@ -102,14 +102,14 @@ class Bench:
             view = dut.view[port]
             assert (ctx.get(view.pc), ctx.get(view.mask), ctx.get(view.reconv)) == (pc, mask & model.live, reconv)
         if model.stack:
-            top = (ctx.get(dut.top.pc), ctx.get(dut.top.mask), ctx.get(dut.top.reconv))
+            top = (ctx.get(dut.work.top.pc), ctx.get(dut.work.top.mask), ctx.get(dut.work.top.reconv))
             pc, _, reconv = model.stack[-1]
             assert top == (pc, model.active, reconv)
-            for warp_port, port in (("fetch_warp", "fetch_pc"), ("waiter_warp", "waiter_pc")):
-                ctx.set(getattr(dut, warp_port), warp)
-                assert ctx.get(getattr(dut, port)) == pc
-            ctx.set(dut.decode_warp, warp)
-            assert ctx.get(dut.decode_reconv) == reconv
+            for warp_port, port in ((dut.fetch.warp, dut.fetch.pc), (dut.waiter_warp, dut.waiter_pc)):
+                ctx.set(warp_port, warp)
+                assert ctx.get(port) == pc
+            ctx.set(dut.fetch.decode_warp, warp)
+            assert ctx.get(dut.fetch.decode_reconv) == reconv
 
     async def start(self, ctx, warp, live, entries):
         model = self.models[warp]
@@ -251,8 +251,8 @@ def test_live_lanes_that_run_off_the_bottom_go_where_no_code_is():
         await bench.start(ctx, 2, 0xFF, [(4, 0xFF, 5)])
         _, emptied = await bench.command(ctx, 2, StackCommand.JUMP, pc=5, live=0xFF)
         assert emptied == 0
-        ctx.set(bench.dut.fetch_warp, 2)
-        assert ctx.get(bench.dut.fetch_pc) == PC_NONE
+        ctx.set(bench.dut.fetch.warp, 2)
+        assert ctx.get(bench.dut.fetch.pc) == PC_NONE
 
     bench.run(testbench)
 
@@ -263,9 +263,9 @@ def test_skip_moves_another_warp_in_the_cycle_of_a_command():
     async def testbench(ctx):
         await bench.start(ctx, 0, 0xFF, [(1, 0xFF, PC_NONE)])
         await bench.start(ctx, 3, 0xFF, [(9, 0xFF, PC_NONE)])
-        ctx.set(bench.dut.skip, {"valid": 1, "warp": 3, "pc": 10})
+        ctx.set(bench.dut.fetch.skip, {"valid": 1, "warp": 3, "pc": 10})
         await bench.jump(ctx, 0, 2, 0xFF)
-        ctx.set(bench.dut.skip.valid, 0)
+        ctx.set(bench.dut.fetch.skip.valid, 0)
         bench.models[3].stack[-1][0] = 10
         bench.check(ctx, 0)
         bench.check(ctx, 3)

@@ -85,10 +85,10 @@ def test_registers_follow_a_dict_under_random_writes_and_clears(g, seed):
         for _ in range(700):
             select = {x: rng.randrange(UNIFORMS) for x in "abc"} | {"warp": rng.randrange(g.warps)}
             saved, pair = rng.randrange(g.warps), rng.randrange(UNIFORMS // 2)
-            ctx.set(dut.select, select)
+            ctx.set(dut.read.select, select)
             ctx.set(dut.save_warp, saved)
             ctx.set(dut.save_select, pair)
-            assert [ctx.get(getattr(dut, x)) for x in "abc"] == [
+            assert [ctx.get(getattr(dut.read, x)) for x in "abc"] == [
                 model[select["warp"]].get(select[x], 0) for x in "abc"]
             assert [*ctx.get(dut.save_values)] == pair_values(model[saved], pair)
             assert ctx.get(dut.written) == sum(1 << u for u in model[saved])
