@@ -36,10 +36,10 @@ from ...interfaces.port import Port
 from ...lib.bits import lowest_number, one_hot, pick
 from ...memory.ports import ReadInterface, ReadPort, WriteInterface, WritePort
 from ...memory.word_reader import WordReader
+from .flight_preemption import queue_action
 from .in_flight import flight_number
 from .kernel_describer import KernelDescriber, register_write
 from .packet_completion import PacketCompletion
-from .queue_preemption import queue_action
 from .queue_registers import queue_policy, queue_setup, queue_status
 from .queue_states import QueueStates, Wait
 
@@ -175,7 +175,7 @@ class QueueProcessor(wiring.Component):
         """What has completed goes first, then commands, then the next packet."""
         queues = self.queues
         with m.State("CHOOSE"):
-            m.d.comb += [self.chooses.eq(1), queues.look.eq(1)]
+            m.d.comb += [self.chooses.eq(1), queues.settled.eq(1)]
             m.d.sync += self.comes_back.eq(0)
             with m.If(queues.ended.any()):
                 m.d.sync += self.flight.eq(lowest_number(queues.ended))
@@ -334,14 +334,14 @@ class QueueProcessor(wiring.Component):
                     with m.Case(PacketType.VENDOR):
                         vendor = data.View(VENDOR_PACKET, Cat(self.packet))
                         with m.If(vendor.format == VendorFormat.CHECKPOINT):
-                            m.d.comb += queues.remind.valid.eq(1)
+                            m.d.comb += queues.checkpoint.valid.eq(1)
                             m.next = "PASSED"
                         with m.Else():
                             self._fail(m, QueueError.BAD_PACKET)
                     with m.Default():
                         self._fail(m, QueueError.BAD_PACKET)
 
-        m.d.comb += queues.remind.priority.eq(self.setup.priority)
+        m.d.comb += queues.checkpoint.priority.eq(self.setup.priority)
         self.dependency = Signal(range(DEPENDENCIES), name="dependency")
         self.unmet = Signal(name="unmet")  # a signal of a barrier-OR is not 0
         self._read(m, reader, "ASK", place, PACKET_WORDS, self.packet, judge)

@@ -18,8 +18,9 @@ from ...arch.packets import QueueError, QueueState
 from ...interfaces.payloads import below
 from ...lib.bits import encode, lowest_number, one_hot
 from ...lib.vectors import LeastRecent
+from .flight_preemption import checkpoint_request, queue_action, queue_action_done
 from .in_flight import InFlight, flight, flight_begin, flight_number
-from .queue_preemption import QueuePreemption, queue_action, queue_demand
+from .queue_preemption import QueuePreemption
 from .queue_registers import queue_policy, queue_setup, queue_status
 
 __all__ = ["AGAIN_CYCLES", "TRIES", "QueueStates", "Wait"]
@@ -80,7 +81,7 @@ class QueueStates(wiring.Component):
     chosen : struct, out
         While `valid` a `queue` has a packet to begin, in the place `flight`; it `comes_back`, or is
         the next one. Combinational, as the others are.
-    action, look, done, remind
+    action, settled, done, checkpoint
         Of `QueuePreemption`.
     all_looked_at : Signal, in
         There is nothing to do but for those who wait. They are looked at again then, and after what
@@ -113,9 +114,9 @@ class QueueStates(wiring.Component):
     ended: Signal
     chosen: View
     action: View
-    look: Signal
+    settled: Signal
     done: View
-    remind: View
+    checkpoint: View
     all_looked_at: Signal
     verdict: View
     served: Signal
@@ -134,7 +135,6 @@ class QueueStates(wiring.Component):
         self.geometry = g
         states = data.ArrayLayout(KernelState, g.kernel_slots)
         errors = data.ArrayLayout(CommandError, g.kernel_slots)
-        action = queue_action(g)
         super().__init__({
             "setups": In(data.ArrayLayout(queue_setup(), g.queues)), "slots": In(g.kernel_slots),
             "policy": In(queue_policy()), "states": In(data.ArrayLayout(states, g.sms)),
@@ -154,10 +154,9 @@ class QueueStates(wiring.Component):
             "chosen": Out(data.StructLayout({
                 "valid": 1, "queue": below(g.queues), "flight": flight_number(g),
                 "comes_back": 1})),
-            "action": Out(data.StructLayout({"valid": 1, "what": action})), "look": In(1),
-            "done": In(data.StructLayout({"valid": 1, "accepted": 1, "what": action})),
-            "remind": In(data.StructLayout({"valid": 1,
-                                            "priority": queue_demand()["priority"].width})),
+            "action": Out(data.StructLayout({"valid": 1, "what": queue_action(g)})),
+            "settled": In(1),
+            "done": In(queue_action_done(g)), "checkpoint": In(checkpoint_request()),
             "all_looked_at": In(1),
             "verdict": In(data.StructLayout({"valid": 1, "queue": below(g.queues), "waits": 1,
                                              "why": Wait, "fails": 1, "error": QueueError,
@@ -234,11 +233,11 @@ class QueueStates(wiring.Component):
                          preemption.kernels[f].slot.eq(self.flights[f].slot)]
         m.d.comb += [
             *(getattr(preemption, name).eq(getattr(self, name)) for name in (
-                "states", "errors", "look", "done", "remind")),
+                "states", "errors", "settled", "done", "checkpoint")),
             preemption.enable.eq(self.policy.enable), preemption.discard.eq(self.discards),
-            preemption.keeps.eq(self.policy.preempt.in_place),
-            preemption.free.eq(self.free.any()), preemption.again.eq(again),
-            preemption.brought.eq(Mux(self.begin.valid & ~self.begin.fresh,
+            preemption.in_place.eq(self.policy.preempt.in_place),
+            preemption.free.eq(self.free.any()), preemption.retry.eq(again),
+            preemption.adopts.eq(Mux(self.begin.valid & ~self.begin.fresh,
                                       one_hot(self.begin.number, g.flights), 0)),
             self.action.eq(preemption.action)]
 

@@ -98,7 +98,7 @@ class Policy:
     def resumed(self, f):
         """Return whether a resume of the kernel has ended, and whether it has failed, here or in the SM itself."""
         given, flight, seen = self.given, self.flights[f], [*zip(self.states[f], self.errors[f], strict=True)]
-        if not given["look"] or not given["kernels"][f]["started"] or KernelState.RESUMING in self.states[f]:
+        if not given["settled"] or not given["kernels"][f]["started"] or KernelState.RESUMING in self.states[f]:
             return False, False
         stay = [error for state, error in seen if state == KernelState.PREEMPTED]
         if flight.resuming:
@@ -122,7 +122,7 @@ class Policy:
             "back": [flight.away and not self.off[f // self.g.queue_capacity] and given["free"]
                      for f, flight in enumerate(flights)], "saved": self.saved,
             "lost": [self.resumed(f)[1] or self.killed(f) for f in range(self.g.flights)],
-            "dropped": [given["look"] and given["discard"] >> f & flight.away for f, flight in enumerate(flights)]}
+            "dropped": [given["settled"] and given["discard"] >> f & flight.away for f, flight in enumerate(flights)]}
 
     def step(self):
         """Note what has happened in the cycle."""
@@ -134,12 +134,12 @@ class Policy:
         """Note what has become of a kernel."""
         given, flight, q = self.given, self.flights[f], f // self.g.queue_capacity
         ended, failed = self.resumed(f)
-        if given["look"] and KernelState.ADOPTING not in self.states[f] and not any(self.errors[f]):
+        if given["settled"] and KernelState.ADOPTING not in self.states[f] and not any(self.errors[f]):
             flight.adopting = False
-        if given["look"] and given["discard"] >> f & 1:
+        if given["settled"] and given["discard"] >> f & 1:
             flight.away = False
-        if given["remind"]["valid"] and self.here[f] \
-                and given["queues"][q]["priority"] < given["remind"]["priority"]:
+        if given["checkpoint"]["valid"] and self.here[f] \
+                and given["queues"][q]["priority"] < given["checkpoint"]["priority"]:
             flight.due = True
         if ended:
             flight.resuming, flight.broken, flight.mine = False, failed, failed
@@ -147,11 +147,11 @@ class Policy:
             flight.broken = False
         if not given["kernels"][f]["started"]:
             flight.mine = flight.due = flight.resuming = flight.broken = False
-        if given["again"]:
+        if given["retry"]:
             flight.tried = False
         if given["done"]["valid"] and given["done"]["what"]["kernel"] == f:
             self.carried_out(flight, given["done"]["what"], bool(given["done"]["accepted"]), killed)
-        if given["brought"] >> f & 1:
+        if given["adopts"] >> f & 1:
             flight.away, flight.adopting, flight.mine, flight.tried = False, True, True, False
 
     def carried_out(self, flight, what, accepted, killed):
@@ -163,7 +163,7 @@ class Policy:
             elif what["whole"]:
                 flight.bound = False
             elif accepted:
-                flight.mine, flight.bound, flight.resuming = True, bool(self.given["keeps"]), False
+                flight.mine, flight.bound, flight.resuming = True, bool(self.given["in_place"]), False
         elif what["op"] == Command.RESUME:
             flight.resuming |= accepted
         elif what["op"] == Command.RELEASE:

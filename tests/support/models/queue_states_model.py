@@ -133,14 +133,14 @@ class Kernel:
     def step(self, given, stuck, mended, reminded, done, again, brought):
         """Go on by a cycle; `done` is the command for it that has been given, if one was."""
         started, here, adopting, resumed = self.started, self.here, self.adopting, self.resumed()
-        if given["look"] and not self.any_is({KernelState.ADOPTING}) and not self.failed:
+        if given["settled"] and not self.any_is({KernelState.ADOPTING}) and not self.failed:
             self.adopting = False
         if not started:
             self.mine = self.due = self.resuming = self.broken = False
         if self.dropped:
             self.away = False
         self.due = self.due or (here and reminded)
-        if given["look"] and resumed is not None:
+        if given["settled"] and resumed is not None:
             self.resuming, self.broken, self.mine = False, resumed, resumed
         self.broken = self.broken and not mended
         self.tried = self.tried and not again
@@ -310,8 +310,8 @@ class QueueStatesModel:
         for f, kernel in enumerate(self.kernels):
             kernel.states = [states[kernel.slot] for states in given["states"]]
             kernel.errors = [errors[kernel.slot] for errors in given["errors"]]
-            kernel.dropped = bool(given["look"] and kernel.away and kernel.completion.discarded)
-            kernel.lost = bool(given["look"] and kernel.resumed()) or bool(
+            kernel.dropped = bool(given["settled"] and kernel.away and kernel.completion.discarded)
+            kernel.lost = bool(given["settled"] and kernel.resumed()) or bool(
                 done["valid"] and done["what"]["kernel"] == f and done["what"]["op"] == Command.KILL
                 and kernel.adopting)
         self.over = {k for k in range(g.kernel_slots) if all(states[k] in OVER for states in given["states"])}
@@ -410,7 +410,7 @@ class QueueStatesModel:
 
     def _commands(self, given, q, stuck, mended, again):
         """Go on with what is done to the kernels of a queue."""
-        done, begin, remind = given["done"], given["begin"], given["remind"]
+        done, begin, remind = given["done"], given["begin"], given["checkpoint"]
         for i, kernel in enumerate(self.queues[q].kernels):
             f = q * self.g.queue_capacity + i
             kernel.step(given, stuck, mended, remind["valid"] and given["setups"][q]["priority"] < remind["priority"],

@@ -62,12 +62,12 @@ def any_inputs(g, rng, cycles):
             "kernel": rng.choice(present), "slot": 0, "checkpoint": some(0.2), "whole": some(0.2)}
         away = sum(flight.away << f for f, flight in enumerate(policy.flights))
         given = {
-            "enable": enable, "keeps": some(0.5), "queues": [dict(queue) for queue in queues],
+            "enable": enable, "in_place": some(0.5), "queues": [dict(queue) for queue in queues],
             "kernels": [dict(kernel) for kernel in kernels], "states": [list(own) for own in states],
-            "errors": [list(own) for own in errors], "free": some(0.4), "again": some(0.1), "look": some(looks),
-            "remind": {"valid": some(0.1), "priority": rng.choice(levels)},
+            "errors": [list(own) for own in errors], "free": some(0.4), "retry": some(0.1), "settled": some(looks),
+            "checkpoint": {"valid": some(0.1), "priority": rng.choice(levels)},
             "done": {"valid": some(0.4), "accepted": some(0.7), "what": what},
-            "brought": rng.choice((away, every, away)) & rng.getrandbits(g.flights) if some(brings) else 0,
+            "adopts": rng.choice((away, every, away)) & rng.getrandbits(g.flights) if some(brings) else 0,
             "discard": rng.getrandbits(g.flights) if some(0.1) else 0}
         policy.look(given)
         shown, vectors = policy.outputs()
@@ -252,10 +252,10 @@ def test_commands_by_priority(seed, slots, steps):
                 if k not in scene.held():
                     for errors in scene.errors:
                         errors[k] = CommandError.NONE
-            ctx.set(dut.keeps, scene.keeps)
-            ctx.set(dut.again, rng.random() < 0.05)
-            ctx.set(dut.look, 1)
-            ctx.set(dut.brought, 0)
+            ctx.set(dut.in_place, scene.keeps)
+            ctx.set(dut.retry, rng.random() < 0.05)
+            ctx.set(dut.settled, 1)
+            ctx.set(dut.adopts, 0)
             await show(ctx, dut, scene)
             away = ctx.get(dut.away)
             assert away == sum(1 << q for q, kernel in enumerate(scene.kernels) if kernel and kernel.away)
@@ -301,7 +301,7 @@ def test_commands_by_priority(seed, slots, steps):
                     for states in scene.states:
                         states[slot] = KernelState.ADOPTING if kernel.away else KernelState.RUNNING
                     if kernel.away:
-                        ctx.set(dut.brought, 1 << q)
+                        ctx.set(dut.adopts, 1 << q)
                         kernel.away, kernel.adopting, mine[q] = False, True, True
                     kernel.slot = slot
             ctx.set(dut.done, done)

@@ -31,7 +31,7 @@ class Scene:
                 ctx.set(dut.setups[q][name], value)
         ctx.set(dut.slots, 3)
         ctx.set(dut.policy.enable, 1)
-        ctx.set(dut.look, 1)
+        ctx.set(dut.settled, 1)
 
     def kernels(self, *states):
         for slot, state in enumerate(states):
@@ -339,9 +339,9 @@ class Surroundings:
             given = begin | {
                 "setups": [dict(setup) for setup in self.setups], "slots": self.slots, "policy": self.policy,
                 "states": [list(states) for states in self.states], "errors": [list(each) for each in self.errors],
-                "look": int(self.often("look")), "all_looked_at": int(self.often("all_looked_at")),
+                "settled": int(self.often("look")), "all_looked_at": int(self.often("all_looked_at")),
                 "done": self.done(), "completion": self.completion(), "verdict": self.verdict(), "passes": passes,
-                "remind": {"valid": int(self.often("remind")), "priority": rng.getrandbits(4)}}
+                "checkpoint": {"valid": int(self.often("remind")), "priority": rng.getrandbits(4)}}
             self.model.see(given)
             self.said = self.model.outputs()
             yield given, self.said
