@@ -151,7 +151,8 @@ class QueuePreemption(wiring.Component):
         """Connect what follows a kernel in flight."""
         g, slot, done = self.geometry, self.kernels[f].slot, self.done
         for i in range(g.sms):
-            for shown, by_slot in ((flight.states, self.states[i]), (flight.errors, self.errors[i])):
+            of_slots = ((flight.states, self.states[i]), (flight.errors, self.errors[i]))
+            for shown, by_slot in of_slots:
                 m.d.comb += shown[i].eq(pick([by_slot[k] for k in range(g.kernel_slots)], slot))
         m.d.comb += [
             flight.kernel.eq(self.kernels[f]), flight.in_place.eq(self.in_place),

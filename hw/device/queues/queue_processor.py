@@ -1,10 +1,8 @@
 """Queue processor: takes packets from rings in memory and starts their kernels."""
 
-
-from collections.abc import Callable, Sequence
 from typing import Any
 
-from amaranth.hdl import Array, Cat, Const, Module, Mux, Signal, Value, ValueLike
+from amaranth.hdl import Array, Module, Mux, Signal, Value
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.data import View
 from amaranth.lib.wiring import In, Out
@@ -13,47 +11,23 @@ from amaranth.utils import exact_log2
 from ...arch.commands import Command, KernelState
 from ...arch.faults import CommandError
 from ...arch.geometry import ADDRESS_BITS, INSTRUCTION_BYTES, WORD_BYTES, Geometry
-from ...arch.packets import (
-    BARRIER_AND,
-    DEPENDENCIES,
-    DISPATCH,
-    KERNEL_OBJECT,
-    KERNEL_OBJECT_MAGIC,
-    PACKET_BYTES,
-    PACKET_WORDS,
-    SIGNAL_BYTES,
-    SIGNAL_VALUE,
-    VENDOR_PACKET,
-    PacketType,
-    QueueError,
-    VendorFormat,
-)
+from ...arch.packets import KERNEL_OBJECT_MAGIC, QueueError
 from ...arch.registers import register_map
 from ...control.register_ports import register_layout
 from ...interfaces.gpu_ports import SEGMENT_BITS, OrderPort
-from ...interfaces.payloads import below
 from ...interfaces.port import Port
 from ...lib.bits import lowest_number, one_hot, pick
 from ...memory.ports import ReadInterface, ReadPort, WriteInterface, WritePort
 from ...memory.word_reader import WordReader
 from .flight_preemption import queue_action
-from .in_flight import flight_number
+from .job_in_hand import JobInHand
 from .kernel_describer import KernelDescriber, register_write
 from .packet_completion import PacketCompletion
+from .packet_states import PacketStates
 from .queue_registers import queue_policy, queue_setup, queue_status
-from .queue_states import QueueStates, Wait
+from .queue_states import QueueStates
 
 __all__ = ["QueueProcessor"]
-
-
-def _misplaced(address: Value) -> Value:
-    """Return whether no signal or kernel object can lie there."""
-    return address[:exact_log2(SIGNAL_BYTES)].any()
-
-
-def _beyond(address: Value) -> Value:
-    """Return whether an address of 64 bits is none that there is."""
-    return address[ADDRESS_BITS:].any()
 
 
 class QueueProcessor(wiring.Component):
@@ -133,72 +107,56 @@ class QueueProcessor(wiring.Component):
         m = Module()
         g = self.geometry
         m.submodules.reader = reader = WordReader(g)
-        m.submodules.describer = self.describer = KernelDescriber(g)
-        m.submodules.completion = self.completion = PacketCompletion(g)
-        m.submodules.queues = self.queues = QueueStates(g)
+        m.submodules.describer = describer = KernelDescriber(g)
+        m.submodules.completion = completion = PacketCompletion(g)
+        m.submodules.queues = queues = QueueStates(g)
         wiring.connect(m, reader.port, wiring.flipped(self.read_port))
-        wiring.connect(m, self.completion.write_port, wiring.flipped(self.write_port))
-        wiring.connect(m, self.completion.order, wiring.flipped(self.order))
+        wiring.connect(m, completion.write_port, wiring.flipped(self.write_port))
+        wiring.connect(m, completion.order, wiring.flipped(self.order))
         if g.watches:
-            wiring.connect(m, self.completion.wrote, wiring.flipped(self.wrote))
-        self.queue = Signal(below(g.queues), name="queue")
-        self.flight = Signal(flight_number(g), name="flight")
-        self.slot = Signal(below(g.kernel_slots), name="slot")
-        self.packet = [Signal(32, name=f"packet_{k}") for k in range(PACKET_WORDS)]
-        self.object = [Signal(32, name=f"object_{k}") for k in range(PACKET_WORDS)]
-        self.failed = Signal(name="failed")  # a word of the job in hand
-        self.comes_back = Signal(name="comes_back")  # what is in hand is away
-        self.passed = Signal(name="passed")  # what is in hand is no kernel
-        self.stopped = Signal(name="stopped")  # the queue was, since the packet in hand was chosen
-        was_stopped = Signal()
-        self.chooses = Signal(name="chooses")  # nothing is in hand
-        self.action = Signal(queue_action(g), name="action")
-        self.setup = Signal(queue_setup(), name="setup")
-        m.d.sync += was_stopped.eq(self.stopped)
+            wiring.connect(m, completion.wrote, wiring.flipped(self.wrote))
         m.d.comb += [
-            self.stopped.eq(~self.chooses & (~self.setup.enable | was_stopped)),
-            self.setup.eq(pick([self.setups[q] for q in range(g.queues)], self.queue)),
-            *(getattr(self.queues, name).eq(getattr(self, name)) for name in (
+            *(getattr(queues, name).eq(getattr(self, name)) for name in (
                 "setups", "slots", "policy", "states", "errors")),
-            self.statuses.eq(self.queues.statuses)]
+            self.statuses.eq(queues.statuses)]
+        job = JobInHand(m, g, queues, reader, self.setups)
+        packet_states = PacketStates(job)
+        action = Signal(queue_action(g))
         with m.FSM():
-            self._choose(m)
-            self._command(m)
-            self._fetch(m, reader)
-            self._depend(m, reader)
-            self._describe(m, reader)
-            self._start(m)
-            self._complete(m, reader)
+            self._choose(m, job, action)
+            self._command(m, queues, action)
+            packet_states.fetch(m)
+            packet_states.depend(m)
+            self._describe(m, job, describer)
+            self._start(m, job)
+            self._complete(m, job, completion)
         return m
 
-    def _choose(self, m: Module):
+    def _choose(self, m: Module, job: JobInHand, action: View):
         """What has completed goes first, then commands, then the next packet."""
-        queues = self.queues
+        queues = job.queues
         with m.State("CHOOSE"):
-            m.d.comb += [self.chooses.eq(1), queues.settled.eq(1)]
-            m.d.sync += self.comes_back.eq(0)
+            m.d.comb += [job.idle.eq(1), queues.settled.eq(1)]
+            m.d.sync += job.comes_back.eq(0)
             with m.If(queues.ended.any()):
-                m.d.sync += self.flight.eq(lowest_number(queues.ended))
+                m.d.sync += job.flight.eq(lowest_number(queues.ended))
                 m.next = "COMPLETE"
             with m.Elif(queues.passed.any()):  # before anything behind the barrier
-                m.d.sync += [self.queue.eq(lowest_number(queues.passed)), self.passed.eq(1)]
+                m.d.sync += [job.queue.eq(lowest_number(queues.passed)), job.is_barrier.eq(1)]
                 m.next = "COMPLETE"
             with m.Elif(queues.action.valid):
-                m.d.sync += self.action.eq(queues.action.what)
+                m.d.sync += action.eq(queues.action.what)
                 m.next = "COMMAND"
             with m.Elif(queues.chosen.valid):
-                m.d.sync += [self.queue.eq(queues.chosen.queue),
-                             self.flight.eq(queues.chosen.flight),
-                             self.comes_back.eq(queues.chosen.comes_back)]
+                m.d.sync += [job.queue.eq(queues.chosen.queue), job.flight.eq(queues.chosen.flight),
+                             job.comes_back.eq(queues.chosen.comes_back)]
                 m.next = "ASK"
             with m.Else():
                 m.d.comb += queues.all_looked_at.eq(1)
 
-    # Preemption by priority
-
-    def _command(self, m: Module):
-        """Give the command that was chosen."""
-        port, action = self.registers, self.action
+    def _command(self, m: Module, queues: QueueStates, action: View):
+        """Give the command by which kernels are preempted by priority."""
+        port = self.registers
         word = Signal(register_layout(register_map()["command"]), name="command_word")
         with m.State("COMMAND"):
             m.d.comb += word.eq(Mux(action.op == Command.PREEMPT, Mux(
@@ -212,8 +170,8 @@ class QueueProcessor(wiring.Component):
                 word.checkpoint.eq(action.checkpoint), word.op.eq(action.op),
                 word.kernel.eq(action.slot), self._command_port(word)]
             with m.If(port.ready):
-                m.d.comb += [self.queues.done.valid.eq(1), self.queues.done.what.eq(action),
-                             self.queues.done.accepted.eq(self.accepted)]
+                m.d.comb += [queues.done.valid.eq(1), queues.done.what.eq(action),
+                             queues.done.accepted.eq(self.accepted)]
                 m.next = "SETTLE"
         with m.State("SETTLE"):  # the states of the SMs follow
             m.next = "CHOOSE"
@@ -224,186 +182,12 @@ class QueueProcessor(wiring.Component):
         return [self.registers.valid.eq(1), payload.sms.eq((1 << self.geometry.sms) - 1),
                 payload.address.eq(register_map()["command"].address), payload.data.eq(word)]
 
-    def _give_way(self, m: Module, why: Wait, fails: ValueLike = 0):
-        """Let others go first; it `fails` for memory that has refused a read."""
-        self._judge(m, waits=1, why=why, fails=fails)
-        m.next = "CHOOSE"
-
-    def _fail(self, m: Module, error: ValueLike):
-        """The packet cannot be carried out: the queue stays there until it is stopped."""
-        self._judge(m, error=error, of=Mux(self.comes_back, self._number() + 1, 0))
-        m.next = "CHOOSE"
-
-    def _judge(self, m: Module, **fields: ValueLike):
-        """Say what becomes of the packet in hand."""
-        verdict = self.queues.verdict
-        m.d.comb += [verdict.valid.eq(~self.stopped), verdict.queue.eq(self.queue),
-                     *(verdict[name].eq(value) for name, value in fields.items())]
-
-    def _number(self):
-        """Return the number of the kernel in hand in its queue."""
-        bits = exact_log2(self.geometry.queue_capacity)
-        return self.flight[:bits] if bits else Const(0, 1)
-
-    def _outside(self, address: Value, size: ValueLike):
-        """Return whether bytes lie outside the memory that the queue in hand was given."""
-        first = address[:ADDRESS_BITS]
-        return (first < self.setup.system_base) | (first + size > self.setup.system_end)
-
-    # Reading
-
-    def _read(self, m: Module, reader: WordReader, name: str, address: Value, words: int,
-              into: Sequence[Signal], then: Callable[[], None],
-              fail: Callable[[], None] | None = None):
-        """States that read words into registers, and see whether one failed."""
-        count = Signal(range(len(into)), name=f"{name}_count")
-        with m.State(name):
-            m.d.comb += [reader.job.valid.eq(1), reader.job.payload.address.eq(address),
-                         reader.job.payload.words.eq(words)]
-            m.d.sync += [count.eq(0), self.failed.eq(0)]
-            with m.If(reader.job.ready):
-                m.next = f"{name}_WORDS"
-        with m.State(f"{name}_WORDS"):
-            word = reader.word
-            m.d.comb += word.ready.eq(1)
-            with m.If(word.valid):
-                m.d.sync += [count.eq(count + 1), self.failed.eq(
-                    self.failed | word.payload.error)]
-                with m.Switch(count):
-                    for k, target in enumerate(into):
-                        with m.Case(k):
-                            m.d.sync += target.eq(word.payload.data)
-                with m.If(word.payload.last):
-                    m.next = f"{name}_READ"
-        with m.State(f"{name}_READ"):
-            with m.If(self.failed):
-                if fail is None:
-                    self._fail(m, QueueError.BUS_ERROR)
-                else:
-                    fail()
-            with m.Else():
-                then()
-
-    def _fetch(self, m: Module, reader: WordReader):
-        """Read the packet and see what it is."""
-        g, queues = self.geometry, self.queues
-        index = Signal(32)
-        mask = Signal(16)
-        count = Signal(range(g.queue_capacity + 1))
-        m.d.comb += [
-            index.eq(Mux(self.comes_back, pick([one.index for one in queues.flights], self.flight),
-                         pick([self.statuses[q].unstarted for q in range(g.queues)], self.queue))),
-            mask.eq((1 << self.setup.size) - 1),
-            count.eq(pick([queues.counts[q] for q in range(g.queues)], self.queue))]
-        place = self.setup.base + ((index & mask) << exact_log2(PACKET_BYTES))
-        packet = data.View(DISPATCH, Cat(self.packet))  # all have their signal in one place
-        header = packet.header
-
-        def judge():
-            with m.If(self.stopped):
-                m.next = "CHOOSE"
-            with m.Elif((self.comes_back & (header.type != PacketType.DISPATCH))
-                        | ((header.type != PacketType.INVALID)
-                           & (_misplaced(packet.completion_signal)
-                              | _beyond(packet.completion_signal) | (
-                               (packet.completion_signal[:ADDRESS_BITS] != 0)
-                               & self._outside(packet.completion_signal, SIGNAL_BYTES))))):
-                self._fail(m, QueueError.BAD_PACKET)
-            with m.Elif(~self.comes_back & header.barrier & (count != 0)
-                        & (header.type != PacketType.INVALID)):
-                self._give_way(m, Wait.DRAIN)
-            with m.Else():
-                with m.Switch(header.type):
-                    with m.Case(PacketType.INVALID):
-                        self._give_way(m, Wait.LATER)
-                    with m.Case(PacketType.DISPATCH):
-                        with m.If(_beyond(packet.kernel_object) | _beyond(packet.kernarg_address)):
-                            self._fail(m, QueueError.BAD_PACKET)
-                        with m.Elif(_misplaced(packet.kernel_object)
-                                  | self._outside(packet.kernel_object, PACKET_BYTES)):
-                            self._fail(m, QueueError.BAD_OBJECT)
-                        with m.Elif(queues.free.any()):
-                            self._judge(m)
-                            m.d.sync += self.slot.eq(lowest_number(queues.free))
-                            m.next = "OBJECT"
-                        with m.Else():
-                            self._give_way(m, Wait.ROOM)
-                    with m.Case(PacketType.BARRIER_AND, PacketType.BARRIER_OR):
-                        m.d.sync += [self.dependency.eq(0), self.unmet.eq(0)]
-                        m.next = "DEPEND"
-                    with m.Case(PacketType.VENDOR):
-                        vendor = data.View(VENDOR_PACKET, Cat(self.packet))
-                        with m.If(vendor.format == VendorFormat.CHECKPOINT):
-                            m.d.comb += queues.checkpoint.valid.eq(1)
-                            m.next = "PASSED"
-                        with m.Else():
-                            self._fail(m, QueueError.BAD_PACKET)
-                    with m.Default():
-                        self._fail(m, QueueError.BAD_PACKET)
-
-        m.d.comb += queues.checkpoint.priority.eq(self.setup.priority)
-        self.dependency = Signal(range(DEPENDENCIES), name="dependency")
-        self.unmet = Signal(name="unmet")  # a signal of a barrier-OR is not 0
-        self._read(m, reader, "ASK", place, PACKET_WORDS, self.packet, judge)
-
-    # A barrier
-
-    def _depend(self, m: Module, reader: WordReader):
-        """Look at one signal after the other."""
-        barrier = data.View(BARRIER_AND, Cat(self.packet))
-        address = Signal(64)
-        value = [Signal(32, name=f"value_{k}") for k in range(2)]
-        m.d.comb += address.eq(Array(barrier.signals[k] for k in range(DEPENDENCIES))[
-            self.dependency])
-        last = self.dependency == DEPENDENCIES - 1
-        one_suffices = barrier.header.type == PacketType.BARRIER_OR
-
-        def next_one(unmet: Value):
-            with m.If(~last):
-                m.d.sync += [self.dependency.eq(self.dependency + 1), self.unmet.eq(unmet)]
-                m.next = "DEPEND"
-            with m.Elif(unmet):
-                self._give_way(m, Wait.LATER)
-            with m.Else():
-                m.next = "PASSED"
-
-        def look():
-            with m.If((Cat(value) == 0) & one_suffices):
-                m.next = "PASSED"
-            with m.Elif((Cat(value) != 0) & ~one_suffices):
-                self._give_way(m, Wait.LATER)
-            with m.Else():
-                next_one(one_suffices)
-
-        with m.State("DEPEND"):
-            with m.If(address == 0):
-                next_one(self.unmet)
-            with m.Elif(_misplaced(address) | _beyond(address)
-                        | self._outside(address, SIGNAL_BYTES)):
-                self._fail(m, QueueError.BAD_PACKET)
-            with m.Else():
-                m.next = "VALUE"
-        self._read(m, reader, "VALUE", address[:ADDRESS_BITS] + SIGNAL_VALUE, 2, value, look,
-                   lambda: self._give_way(m, Wait.LATER, fails=1))
-        self.value = value
-
-    # A dispatch
-
-    def _describe(self, m: Module, reader: WordReader):
+    def _describe(self, m: Module, job: JobInHand, describer: KernelDescriber):
         """Read the kernel object, and have the kernel slot described."""
-        describer, packet = self.describer, data.View(DISPATCH, Cat(self.packet))
-        found = data.View(KERNEL_OBJECT, Cat(self.object))
+        packet, found = job.dispatch, job.kernel_object
         m.d.comb += [describer.packet.eq(packet), describer.found.eq(found),
-                     describer.setup.eq(self.setup), describer.slot.eq(self.slot),
-                     describer.place.eq(self._number())]
-
-        def check():
-            with m.If(found.magic != KERNEL_OBJECT_MAGIC):
-                self._fail(m, QueueError.BAD_OBJECT)
-            with m.Else():
-                m.d.sync += reach.eq(0)
-                m.next = "REACH"
-
+                     describer.setup.eq(job.setup), describer.slot.eq(job.slot),
+                     describer.place.eq(job.place)]
         # What the object and the packet name lies where the queue's owner has such things.
         reach = Signal(range(3))
         places = Array([found.code_base, found.const_base, packet.kernarg_address[:ADDRESS_BITS]])
@@ -411,20 +195,27 @@ class QueueProcessor(wiring.Component):
                        found.kernarg_words << exact_log2(WORD_BYTES)])
         with m.State("REACH"):
             m.d.sync += reach.eq(reach + 1)
-            with m.If((sizes[reach] != 0) & self._outside(places[reach], sizes[reach])):
-                self._fail(m, Mux(reach == 2, QueueError.BAD_PACKET, QueueError.BAD_OBJECT))
+            with m.If((sizes[reach] != 0) & job.outside(places[reach], sizes[reach])):
+                job.fail(m, Mux(reach == 2, QueueError.BAD_PACKET, QueueError.BAD_OBJECT))
             with m.Elif(reach == 2):
                 m.d.comb += describer.begin.eq(1)
                 m.next = "DESCRIBE"
 
-        self._read(m, reader, "OBJECT", packet.kernel_object[:32], PACKET_WORDS, self.object, check)
+        def check_magic():
+            with m.If(found.magic != KERNEL_OBJECT_MAGIC):
+                job.fail(m, QueueError.BAD_OBJECT)
+            with m.Else():
+                m.d.sync += reach.eq(0)
+                m.next = "REACH"
+
+        job.read(m, "OBJECT", packet.kernel_object[:32], job.object_words, check_magic)
         with m.State("DESCRIBE"):
             self._lend(m, (describer.registers, self.registers))
             with m.If(describer.done):
                 with m.If(describer.wrong):
-                    self._fail(m, QueueError.BAD_PACKET)
+                    job.fail(m, QueueError.BAD_PACKET)
                 with m.Elif(describer.strange):
-                    self._fail(m, QueueError.BAD_OBJECT)
+                    job.fail(m, QueueError.BAD_OBJECT)
                 with m.Else():
                     m.next = "START"
 
@@ -435,60 +226,60 @@ class QueueProcessor(wiring.Component):
             m.d.comb += [target.valid.eq(source.valid), target.payload.eq(source.payload),
                          source.ready.eq(target.ready)]
 
-    def _start(self, m: Module):
+    def _start(self, m: Module, job: JobInHand):
         """Start the kernel, unless the queue has been stopped."""
-        g, port, packet = self.geometry, self.registers, data.View(DISPATCH, Cat(self.packet))
-        begin, here = self.queues.begin, one_hot(self.queue, g.queues)
+        port, queues = self.registers, job.queues
+        begin, here = queues.begin, one_hot(job.queue, self.geometry.queues)
         word = Signal(register_layout(register_map()["command"]), name="start_word")
-        m.d.comb += [begin.number.eq(self.flight), begin.slot.eq(self.slot),
-                     begin.fresh.eq(~self.comes_back), begin.start.eq(self.cycle),
-                     begin.signal.eq(packet.completion_signal)]
+        m.d.comb += [begin.number.eq(job.flight), begin.slot.eq(job.slot),
+                     begin.fresh.eq(~job.comes_back), begin.start.eq(self.cycle),
+                     begin.signal.eq(job.dispatch.completion_signal)]
         with m.State("START"):
-            with m.If(self.stopped):
+            with m.If(job.queue_stopped):
                 m.next = "CHOOSE"
             with m.Else():
-                m.d.comb += [word.op.eq(Mux(self.comes_back, Command.ADOPT, Command.START)),
-                             word.kernel.eq(self.slot), self._command_port(word)]
+                m.d.comb += [word.op.eq(Mux(job.comes_back, Command.ADOPT, Command.START)),
+                             word.kernel.eq(job.slot), self._command_port(word)]
                 with m.If(port.ready):
                     with m.If(self.accepted):
-                        m.d.comb += [begin.valid.eq(1), self.queues.served.eq(here)]
-                        with m.If(~self.comes_back):
-                            m.d.comb += self.queues.advance.eq(here)
+                        m.d.comb += [begin.valid.eq(1), queues.served.eq(here)]
+                        with m.If(~job.comes_back):
+                            m.d.comb += queues.advance.eq(here)
                         m.next = "SETTLE"
                     with m.Else():
-                        self._fail(m, QueueError.REFUSED)
+                        job.fail(m, QueueError.REFUSED)
         with m.State("PASSED"):  # a barrier
-            with m.If(~self.stopped):
-                m.d.comb += [self.queues.served.eq(here), self.queues.advance.eq(here),
-                             self.queues.passes.valid.eq(1)]
-                m.d.sync += self.passed.eq(1)
+            with m.If(~job.queue_stopped):
+                m.d.comb += [queues.served.eq(here), queues.advance.eq(here),
+                             queues.passes.valid.eq(1)]
+                m.d.sync += job.is_barrier.eq(1)
                 m.next = "COMPLETE"
             with m.Else():
                 m.next = "CHOOSE"
 
-    # Completion
-
-    def _complete(self, m: Module, reader: WordReader):
+    def _complete(self, m: Module, job: JobInHand, completion: PacketCompletion):
         """Have the packet's signal changed, and be done with it unless memory refuses. A barrier
         writes no times. An uncertain one comes here to be discarded: its signal is left alone."""
-        g, completion, queues = self.geometry, self.completion, self.queues
-        passes, ends, each = queues.passes, queues.completion, queues.flights
-        barrier = data.View(BARRIER_AND, Cat(self.packet))
-        discard, uncertain = (Mux(self.passed, barrier.bit_select(self.queue, 1),
-                                  kernel.bit_select(self.flight, 1)) for barrier, kernel in (
-            (queues.barrier_discards, queues.discards),
-            (queues.barrier_uncertain, queues.uncertain)))
+        queues, reader = job.queues, job.reader
+        passes, ends = queues.passes, queues.completion
+
+        def of_job(of_barriers: Value, of_kernels: Value) -> Value:
+            return Mux(job.is_barrier, of_barriers.bit_select(job.queue, 1),
+                       of_kernels.bit_select(job.flight, 1))
+
+        discard = of_job(queues.barrier_discards, queues.discards)
+        uncertain = of_job(queues.barrier_uncertain, queues.uncertain)
         refused = completion.refused & ~discard
         m.d.comb += [
-            passes.queue.eq(self.queue),
-            passes.signal.eq(barrier.completion_signal[:ADDRESS_BITS]),
-            completion.signal.eq(Mux(self.passed, pick(
-                [queues.barriers[q] for q in range(g.queues)], self.queue),
-                pick([one.signal for one in each], self.flight))),
-            completion.timed.eq(~self.passed), completion.cycle.eq(self.cycle),
-            completion.start.eq(pick([one.start for one in each], self.flight)),
+            passes.queue.eq(job.queue),
+            passes.signal.eq(job.barrier.completion_signal[:ADDRESS_BITS]),
+            completion.signal.eq(Mux(job.is_barrier, pick(
+                [queues.barriers[q] for q in range(self.geometry.queues)], job.queue),
+                pick([one.signal for one in queues.flights], job.flight))),
+            completion.timed.eq(~job.is_barrier), completion.cycle.eq(self.cycle),
+            completion.start.eq(pick([one.start for one in queues.flights], job.flight)),
             completion.give_up.eq(discard), ends.uncertain.eq(completion.uncertain),
-            ends.barrier.eq(self.passed), ends.queue.eq(self.queue), ends.flight.eq(self.flight),
+            ends.barrier.eq(job.is_barrier), ends.queue.eq(job.queue), ends.flight.eq(job.flight),
             ends.refused.eq(Mux(completion.done, refused, completion.insists)),
             ends.done.eq(completion.done & ~refused)]
         with m.State("COMPLETE"):
@@ -496,10 +287,10 @@ class QueueProcessor(wiring.Component):
             m.next = "COMPLETING"
             with m.If(uncertain):
                 m.d.comb += ends.done.eq(1)
-                m.d.sync += self.passed.eq(0)
+                m.d.sync += job.is_barrier.eq(0)
                 m.next = "CHOOSE"
         with m.State("COMPLETING"):
             self._lend(m, (completion.job, reader.job), (reader.word, completion.word))
             with m.If(completion.done):
-                m.d.sync += self.passed.eq(0)
+                m.d.sync += job.is_barrier.eq(0)
                 m.next = "CHOOSE"
