@@ -28,7 +28,8 @@ from ..arch.board_protocol import (
 )
 from ..interfaces.port import Port
 
-__all__ = ["Fetch", "FrameReceiver", "FrameSender", "Store", "frame_layout", "header_layout"]
+__all__ = ["Fetch", "FrameReceiver", "FrameSender", "Store", "answer_layout", "frame_layout",
+           "header_layout"]
 
 _COUNTED = HEADER_BYTES + MAX_DATA + CRC_BYTES
 """Bytes of the longest frame."""
@@ -74,6 +75,11 @@ def frame_layout() -> data.StructLayout:
     """A frame that has come: its header, how many bytes of data are in the buffer, `Status`."""
     return data.StructLayout({"header": header_layout(), "stored": range(_COUNTED + 1),
                               "status": 8})
+
+
+def answer_layout() -> data.StructLayout:
+    """An answer: its header, and how many bytes of data are in the buffer."""
+    return data.StructLayout({"header": 8 * HEADER_BYTES, "size": range(MAX_DATA + 1)})
 
 
 class FrameReceiver(wiring.Component):
@@ -164,8 +170,8 @@ class FrameSender(wiring.Component):
 
     Attributes
     ----------
-    answer : stream, in
-        `header` (8 bytes) and `size` of the data in the buffer; taken when the last byte has been.
+    answer : stream of answer_layout, in
+        Taken when its last byte has been.
     fetch : Fetch, out
     bytes : stream of 8, out
     """
@@ -175,15 +181,14 @@ class FrameSender(wiring.Component):
     bytes: stream.Interface
 
     def __init__(self):
-        answer = data.StructLayout({"header": 8 * HEADER_BYTES, "size": range(MAX_DATA + 1)})
-        super().__init__({"answer": In(stream.Signature(answer)), "fetch": Out(Fetch()),
+        super().__init__({"answer": In(stream.Signature(answer_layout())), "fetch": Out(Fetch()),
                           "bytes": Out(stream.Signature(8))})
 
     def elaborate(self, platform: Any):
         m = Module()
         crc: Any = CRC32_ISO_HDLC().create()  # the stubs know another `Signal`
-        m.submodules.crc = self._crc = crc
-        self._escaped = Signal()  # the first byte of a pair has been taken
+        m.submodules.crc = crc
+        escaped: Any = Signal()  # the first byte of a pair has been sent
         index = Signal(range(MAX_DATA + 1))
         answer = self.answer.payload
         header = Signal(8 * HEADER_BYTES)
@@ -199,7 +204,7 @@ class FrameSender(wiring.Component):
             with m.State("OPEN"):
                 self._mark(m, "HEADER")
             with m.State("HEADER"):
-                with m.If(self._pass(m, header[:8], True)):
+                with m.If(self._send(m, crc, escaped, header[:8], True)):
                     m.d.sync += [header.eq(header >> 8), index.eq(index + 1)]
                     with m.If(index == HEADER_BYTES - 1):
                         m.d.sync += index.eq(0)
@@ -210,11 +215,11 @@ class FrameSender(wiring.Component):
                     m.d.sync += [check.eq(crc.crc), index.eq(0)]
                     m.next = "CRC"
             with m.State("DATA"):
-                with m.If(self._pass(m, self.fetch.byte, True)):
+                with m.If(self._send(m, crc, escaped, self.fetch.byte, True)):
                     m.d.sync += index.eq(index + 1)
                     m.next = "FETCH"
             with m.State("CRC"):
-                with m.If(self._pass(m, check[:8], False)):
+                with m.If(self._send(m, crc, escaped, check[:8], False)):
                     m.d.sync += [check.eq(check >> 8), index.eq(index + 1)]
                     with m.If(index == CRC_BYTES - 1):
                         m.next = "CLOSE"
@@ -231,17 +236,16 @@ class FrameSender(wiring.Component):
         with m.If(self.bytes.ready):
             m.next = then
 
-    def _pass(self, m: Module, byte: Value, counted: bool):
+    def _send(self, m: Module, crc: Any, escaped: Any, byte: Value, counted: bool) -> Signal:
         """Send a byte, or the two that stand for it; return whether the last of them is taken."""
-        escaped: Any = self._escaped
         special = (byte == END) | (byte == ESC)
         pair = Mux(byte == END, ESCAPED_END, ESCAPED_ESC)
         done = Signal()
         m.d.comb += [
             self.bytes.valid.eq(1),
-            self.bytes.payload.eq(Mux(self._escaped, pair, Mux(special, ESC, byte))),
-            done.eq(self.bytes.ready & (self._escaped | ~special)),
-            self._crc.data.eq(byte), self._crc.valid.eq(done & counted),
+            self.bytes.payload.eq(Mux(escaped, pair, Mux(special, ESC, byte))),
+            done.eq(self.bytes.ready & (escaped | ~special)),
+            crc.data.eq(byte), crc.valid.eq(done & counted),
         ]
         with m.If(self.bytes.ready):
             m.d.sync += escaped.eq(special & ~escaped)
