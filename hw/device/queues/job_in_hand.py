@@ -21,8 +21,9 @@ from ...interfaces.payloads import below
 from ...lib.bits import pick
 from ...memory.word_reader import WordReader
 from .in_flight import flight_number
+from .queue_ports import Wait
 from .queue_registers import queue_setup
-from .queue_states import QueueStates, Wait
+from .queue_states import QueueStates
 
 __all__ = ["JobInHand", "beyond_memory", "misplaced"]
 
@@ -129,7 +130,7 @@ class JobInHand:
 
     def judge(self, m: Module, **fields: ValueLike) -> None:
         """Give the verdict on the packet: without fields, it is a dispatch that has a slot."""
-        verdict = self.queues.verdict
+        verdict = self.queues.packet.verdict
         m.d.comb += [verdict.valid.eq(~self.queue_stopped), verdict.queue.eq(self.queue),
                      *(verdict[name].eq(value) for name, value in fields.items())]
 

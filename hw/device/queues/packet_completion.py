@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
-from amaranth.hdl import Cat, Module, Signal, Value, ValueLike
+from amaranth.hdl import Cat, Const, Module, Signal, Value, ValueLike
 from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 
@@ -104,15 +104,18 @@ class PacketCompletion(wiring.Component):
             **({"wrote": Out(stream.Signature(SEGMENT_BITS))} if g.watches else {}),
         })
 
+    @property
+    def _notice_pending(self) -> Value:
+        """Whether the write of a signal has not been told to the SMs yet."""
+        return self.wrote.valid if self.geometry.watches else Const(0)
+
     def elaborate(self, platform: Any):
         m = Module()
         m.submodules.writer = writer = PairWriter(self.geometry)
         wiring.connect(m, writer.port, wiring.flipped(self.write_port))
-        self.telling = Signal(name="telling")
         if self.geometry.watches:
-            m.d.comb += self.wrote.valid.eq(self.telling)
             with m.If(self.wrote.ready):
-                m.d.sync += self.telling.eq(0)
+                m.d.sync += self.wrote.valid.eq(0)
         with m.FSM():
             with m.State("IDLE"):
                 with m.If(self.begin):
@@ -123,7 +126,7 @@ class PacketCompletion(wiring.Component):
                     with m.Else():
                         m.next = "COUNT"
             self._write(m, writer, "STAMP", SIGNAL_START, self.start, partial(self._go, m,
-                        "STAMP_END"), partial(self._refuse, m), ~self.telling)
+                        "STAMP_END"), partial(self._refuse, m), ~self._notice_pending)
             self._write(m, writer, "STAMP_END", SIGNAL_END, self.cycle,
                         partial(self._go, m, "COUNT"), partial(self._refuse, m))
             self._count(m, writer)
@@ -139,7 +142,7 @@ class PacketCompletion(wiring.Component):
     def _tell(self, m: Module):
         """Say that the signal has been written."""
         if self.geometry.watches:
-            m.d.sync += [self.telling.eq(1), self.wrote.payload.eq(self.order.give.segment)]
+            m.d.sync += [self.wrote.valid.eq(1), self.wrote.payload.eq(self.order.give.segment)]
 
     def _refuse(self, m: Module):
         """Memory does not take it: all is to be done once more, unless it is given up."""
@@ -212,7 +215,7 @@ class PacketCompletion(wiring.Component):
                      job.payload.address.eq(self.signal + SIGNAL_VALUE),
                      job.payload.words.eq(len(value))]
         with m.State("COUNT"):
-            with m.If(~self.telling):  # of the one before
+            with m.If(~self._notice_pending):  # of the one before
                 m.d.comb += order.take.valid.eq(1)
                 with m.If(order.take.ready):
                     m.next = "VALUE_ASK"

@@ -15,7 +15,7 @@ from ...arch.packets import (
 )
 from ...lib.bits import lowest_number, pick
 from .job_in_hand import JobInHand, beyond_memory, misplaced
-from .queue_states import Wait
+from .queue_ports import Wait
 
 __all__ = ["PacketStates"]
 
@@ -49,18 +49,18 @@ class PacketStates:
 
     def fetch(self, m: Module) -> None:
         """Read the packet, and see what it is."""
-        job, queues = self.job, self.job.queues
+        job, queues, packet = self.job, self.job.queues, self.job.queues.packet
         numbers = range(job.geometry.queues)
         index = Signal(32)
         mask = Signal(16)
         m.d.comb += [
-            index.eq(Mux(job.comes_back, pick([one.index for one in queues.flights], job.flight),
+            index.eq(Mux(job.comes_back, pick([one.index for one in packet.flights], job.flight),
                          pick([queues.statuses[q].unstarted for q in numbers], job.queue))),
             mask.eq((1 << job.setup.size) - 1),
-            queues.checkpoint.priority.eq(job.setup.priority)]
+            packet.checkpoint.priority.eq(job.setup.priority)]
         place = job.setup.base + ((index & mask) << exact_log2(PACKET_BYTES))
         count = Signal(range(job.geometry.queue_capacity + 1))
-        m.d.comb += count.eq(pick([queues.counts[q] for q in numbers], job.queue))
+        m.d.comb += count.eq(pick([packet.counts[q] for q in numbers], job.queue))
         job.read(m, "ASK", place, job.packet_words, lambda: self._judge(m, count))
 
     def _judge(self, m: Module, count: Value) -> None:
@@ -88,7 +88,7 @@ class PacketStates:
                     m.next = "DEPEND"
                 with m.Case(PacketType.VENDOR):
                     with m.If(job.vendor.format == VendorFormat.CHECKPOINT):
-                        m.d.comb += job.queues.checkpoint.valid.eq(1)
+                        m.d.comb += job.queues.packet.checkpoint.valid.eq(1)
                         m.next = "PASSED"
                     with m.Else():
                         job.fail(m, QueueError.BAD_PACKET)
@@ -97,7 +97,7 @@ class PacketStates:
 
     def _judge_dispatch(self, m: Module) -> None:
         """See whether the kernel has an object, and a slot."""
-        job, packet, free = self.job, self.job.dispatch, self.job.queues.free
+        job, packet, free = self.job, self.job.dispatch, self.job.queues.packet.free
         with m.If(beyond_memory(packet.kernel_object) | beyond_memory(packet.kernarg_address)):
             job.fail(m, QueueError.BAD_PACKET)
         with m.Elif(misplaced(packet.kernel_object)

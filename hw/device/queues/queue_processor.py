@@ -134,29 +134,30 @@ class QueueProcessor(wiring.Component):
 
     def _choose(self, m: Module, job: JobInHand, action: View):
         """What has completed goes first, then commands, then the next packet."""
-        queues = job.queues
+        next_job = job.queues.next_job
         with m.State("CHOOSE"):
-            m.d.comb += [job.idle.eq(1), queues.settled.eq(1)]
+            m.d.comb += [job.idle.eq(1), next_job.settled.eq(1)]
             m.d.sync += job.comes_back.eq(0)
-            with m.If(queues.ended.any()):
-                m.d.sync += job.flight.eq(lowest_number(queues.ended))
+            with m.If(next_job.ended.any()):
+                m.d.sync += job.flight.eq(lowest_number(next_job.ended))
                 m.next = "COMPLETE"
-            with m.Elif(queues.passed.any()):  # before anything behind the barrier
-                m.d.sync += [job.queue.eq(lowest_number(queues.passed)), job.is_barrier.eq(1)]
+            with m.Elif(next_job.passed.any()):  # before anything behind the barrier
+                m.d.sync += [job.queue.eq(lowest_number(next_job.passed)), job.is_barrier.eq(1)]
                 m.next = "COMPLETE"
-            with m.Elif(queues.action.valid):
-                m.d.sync += action.eq(queues.action.what)
+            with m.Elif(next_job.action.valid):
+                m.d.sync += action.eq(next_job.action.what)
                 m.next = "COMMAND"
-            with m.Elif(queues.chosen.valid):
-                m.d.sync += [job.queue.eq(queues.chosen.queue), job.flight.eq(queues.chosen.flight),
-                             job.comes_back.eq(queues.chosen.comes_back)]
+            with m.Elif(next_job.chosen.valid):
+                chosen = next_job.chosen
+                m.d.sync += [job.queue.eq(chosen.queue), job.flight.eq(chosen.flight),
+                             job.comes_back.eq(chosen.comes_back)]
                 m.next = "ASK"
             with m.Else():
-                m.d.comb += queues.all_looked_at.eq(1)
+                m.d.comb += next_job.all_looked_at.eq(1)
 
     def _command(self, m: Module, queues: QueueStates, action: View):
         """Give the command by which kernels are preempted by priority."""
-        port = self.registers
+        port, done = self.registers, queues.next_job.done
         word = Signal(register_layout(register_map()["command"]), name="command_word")
         with m.State("COMMAND"):
             m.d.comb += word.eq(Mux(action.op == Command.PREEMPT, Mux(
@@ -170,8 +171,8 @@ class QueueProcessor(wiring.Component):
                 word.checkpoint.eq(action.checkpoint), word.op.eq(action.op),
                 word.kernel.eq(action.slot), self._command_port(word)]
             with m.If(port.ready):
-                m.d.comb += [queues.done.valid.eq(1), queues.done.what.eq(action),
-                             queues.done.accepted.eq(self.accepted)]
+                m.d.comb += [done.valid.eq(1), done.what.eq(action),
+                             done.accepted.eq(self.accepted)]
                 m.next = "SETTLE"
         with m.State("SETTLE"):  # the states of the SMs follow
             m.next = "CHOOSE"
@@ -228,8 +229,8 @@ class QueueProcessor(wiring.Component):
 
     def _start(self, m: Module, job: JobInHand):
         """Start the kernel, unless the queue has been stopped."""
-        port, queues = self.registers, job.queues
-        begin, here = queues.begin, one_hot(job.queue, self.geometry.queues)
+        port, packet = self.registers, job.queues.packet
+        begin, here = packet.begin, one_hot(job.queue, self.geometry.queues)
         word = Signal(register_layout(register_map()["command"]), name="start_word")
         m.d.comb += [begin.number.eq(job.flight), begin.slot.eq(job.slot),
                      begin.fresh.eq(~job.comes_back), begin.start.eq(self.cycle),
@@ -242,16 +243,16 @@ class QueueProcessor(wiring.Component):
                              word.kernel.eq(job.slot), self._command_port(word)]
                 with m.If(port.ready):
                     with m.If(self.accepted):
-                        m.d.comb += [begin.valid.eq(1), queues.served.eq(here)]
+                        m.d.comb += [begin.valid.eq(1), packet.served.eq(here)]
                         with m.If(~job.comes_back):
-                            m.d.comb += queues.advance.eq(here)
+                            m.d.comb += packet.advance.eq(here)
                         m.next = "SETTLE"
                     with m.Else():
                         job.fail(m, QueueError.REFUSED)
         with m.State("PASSED"):  # a barrier
             with m.If(~job.queue_stopped):
-                m.d.comb += [queues.served.eq(here), queues.advance.eq(here),
-                             queues.passes.valid.eq(1)]
+                m.d.comb += [packet.served.eq(here), packet.advance.eq(here),
+                             packet.passes.valid.eq(1)]
                 m.d.sync += job.is_barrier.eq(1)
                 m.next = "COMPLETE"
             with m.Else():
@@ -260,24 +261,24 @@ class QueueProcessor(wiring.Component):
     def _complete(self, m: Module, job: JobInHand, completion: PacketCompletion):
         """Have the packet's signal changed, and be done with it unless memory refuses. A barrier
         writes no times. An uncertain one comes here to be discarded: its signal is left alone."""
-        queues, reader = job.queues, job.reader
-        passes, ends = queues.passes, queues.completion
+        packet, port, reader = job.queues.packet, job.queues.completion, job.reader
+        passes, ends = packet.passes, port.event
 
         def of_job(of_barriers: Value, of_kernels: Value) -> Value:
             return Mux(job.is_barrier, of_barriers.bit_select(job.queue, 1),
                        of_kernels.bit_select(job.flight, 1))
 
-        discard = of_job(queues.barrier_discards, queues.discards)
-        uncertain = of_job(queues.barrier_uncertain, queues.uncertain)
+        discard = of_job(port.barrier_discards, port.discards)
+        uncertain = of_job(port.barrier_uncertain, port.uncertain)
         refused = completion.refused & ~discard
         m.d.comb += [
             passes.queue.eq(job.queue),
             passes.signal.eq(job.barrier.completion_signal[:ADDRESS_BITS]),
             completion.signal.eq(Mux(job.is_barrier, pick(
-                [queues.barriers[q] for q in range(self.geometry.queues)], job.queue),
-                pick([one.signal for one in queues.flights], job.flight))),
+                [port.barriers[q] for q in range(self.geometry.queues)], job.queue),
+                pick([one.signal for one in packet.flights], job.flight))),
             completion.timed.eq(~job.is_barrier), completion.cycle.eq(self.cycle),
-            completion.start.eq(pick([one.start for one in queues.flights], job.flight)),
+            completion.start.eq(pick([one.start for one in packet.flights], job.flight)),
             completion.give_up.eq(discard), ends.uncertain.eq(completion.uncertain),
             ends.barrier.eq(job.is_barrier), ends.queue.eq(job.queue), ends.flight.eq(job.flight),
             ends.refused.eq(Mux(completion.done, refused, completion.insists)),

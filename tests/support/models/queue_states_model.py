@@ -6,7 +6,9 @@ from typing import Any
 from caesura.hw.arch.commands import Command, KernelState
 from caesura.hw.arch.faults import CommandError
 from caesura.hw.arch.packets import BARRIER_BIT, QueueError, QueueState
-from caesura.hw.device.queues.queue_states import AGAIN_CYCLES, TRIES, Wait
+from caesura.hw.device.queues.queue_ports import Wait
+from caesura.hw.device.queues.queue_states import AGAIN_CYCLES
+from caesura.hw.device.queues.queue_wait import TRIES
 
 __all__ = ["QueueStatesModel"]
 

@@ -9,7 +9,9 @@ from caesura.hw.arch.commands import Command, KernelState
 from caesura.hw.arch.faults import CommandError
 from caesura.hw.arch.geometry import preset
 from caesura.hw.arch.packets import QueueError
-from caesura.hw.device.queues.queue_states import TRIES, QueueStates, Wait
+from caesura.hw.device.queues.queue_ports import NextJobPort, PacketPort, QueueCompletionPort, Wait
+from caesura.hw.device.queues.queue_states import QueueStates
+from caesura.hw.device.queues.queue_wait import TRIES
 from support.hw.lockstep import lockstep, noise, number
 from support.hw.simulation import component
 from support.hw.stream_bench import simulate
@@ -31,7 +33,7 @@ class Scene:
                 ctx.set(dut.setups[q][name], value)
         ctx.set(dut.slots, 3)
         ctx.set(dut.policy.enable, 1)
-        ctx.set(dut.settled, 1)
+        ctx.set(dut.next_job.settled, 1)
 
     def kernels(self, *states):
         for slot, state in enumerate(states):
@@ -39,13 +41,13 @@ class Scene:
 
     async def begin(self, queue, number, slot):
         ctx, dut = self.ctx, self.dut
-        ctx.set(dut.begin, {"valid": 1, "fresh": 1, "number": number, "slot": slot})
-        ctx.set(dut.advance, 1 << queue)
-        ctx.set(dut.served, 1 << queue)
+        ctx.set(dut.packet.begin, {"valid": 1, "fresh": 1, "number": number, "slot": slot})
+        ctx.set(dut.packet.advance, 1 << queue)
+        ctx.set(dut.packet.served, 1 << queue)
         await ctx.tick()
-        ctx.set(dut.begin.valid, 0)
-        ctx.set(dut.advance, 0)
-        ctx.set(dut.served, 0)
+        ctx.set(dut.packet.begin.valid, 0)
+        ctx.set(dut.packet.advance, 0)
+        ctx.set(dut.packet.served, 0)
 
 
 @pytest.mark.parametrize("refused", [True, False])
@@ -58,19 +60,19 @@ def test_a_queue_whose_completion_memory_refuses_asks_for_no_slot(refused):
         scene.kernels(RUNNING, RUNNING)
         await scene.begin(0, 0, 0)
         await scene.begin(1, 2, 1)
-        ctx.set(dut.verdict, {"valid": 1, "queue": 0, "waits": 1, "why": Wait.ROOM})
+        ctx.set(dut.packet.verdict, {"valid": 1, "queue": 0, "waits": 1, "why": Wait.ROOM})
         await ctx.tick()
-        ctx.set(dut.verdict.valid, 0)
-        assert ctx.get(dut.action.valid) and ctx.get(dut.action.what.op) == Command.PREEMPT
+        ctx.set(dut.packet.verdict.valid, 0)
+        assert ctx.get(dut.next_job.action.valid) and ctx.get(dut.next_job.action.what.op) == Command.PREEMPT
         scene.kernels(FINISHED, RUNNING)
         await ctx.tick()
-        ctx.set(dut.completion.flight, 0)
-        ctx.set(dut.completion.refused, refused)
+        ctx.set(dut.completion.event.flight, 0)
+        ctx.set(dut.completion.event.refused, refused)
         await ctx.tick()
-        ctx.set(dut.completion.refused, 0)
+        ctx.set(dut.completion.event.refused, 0)
         for _ in range(4):
             await ctx.tick()
-            assert ctx.get(dut.action.valid) == (not refused)
+            assert ctx.get(dut.next_job.action.valid) == (not refused)
         assert ctx.get(dut.statuses[0].error) == (QueueError.BAD_SIGNAL if refused else QueueError.NONE)
 
     simulate(dut, bench)
@@ -93,7 +95,7 @@ def test_a_kernel_that_is_not_brought_back_is_said_and_comes_back_when_its_queue
         ctx.set(dut.errors[0][0], error)
         for _ in range(20):
             await ctx.tick()
-            assert not ctx.get(dut.action.valid)
+            assert not ctx.get(dut.next_job.action.valid)
         lost = error in (CommandError.BUS_ERROR, CommandError.BAD_IMAGE)
         assert ctx.get(dut.statuses[0].error) == (QueueError.BAD_CONTEXT if lost else QueueError.NONE)
         ctx.set(dut.setups[0].enable, 0)
@@ -101,8 +103,8 @@ def test_a_kernel_that_is_not_brought_back_is_said_and_comes_back_when_its_queue
         ctx.set(dut.setups[0].enable, 1)
         await ctx.tick()
         await ctx.tick()
-        assert ctx.get(dut.action.valid) == lost
-        assert not lost or ctx.get(dut.action.what.op) == Command.RESUME
+        assert ctx.get(dut.next_job.action.valid) == lost
+        assert not lost or ctx.get(dut.next_job.action.what.op) == Command.RESUME
 
     simulate(dut, bench)
 
@@ -116,9 +118,9 @@ def test_a_barriers_signal_is_read_so_many_times_in_a_row_that_memory_refuses():
         scene.kernels(IDLE, IDLE)
 
         async def look(fails):
-            ctx.set(dut.verdict, {"valid": 1, "queue": 1, "waits": 1, "why": Wait.LATER, "fails": fails})
+            ctx.set(dut.packet.verdict, {"valid": 1, "queue": 1, "waits": 1, "why": Wait.LATER, "fails": fails})
             await ctx.tick()
-            ctx.set(dut.verdict.valid, 0)
+            ctx.set(dut.packet.verdict.valid, 0)
             return ctx.get(dut.statuses[1].error)
 
         for _ in range(3):
@@ -148,23 +150,23 @@ def test_an_uncertain_completion_is_left_alone_until_its_queue_goes_on_or_it_is_
         scene = Scene(ctx, dut)
         scene.kernels(RUNNING, IDLE)
         if barrier:
-            ctx.set(dut.passes, {"valid": 1, "queue": 0, "signal": 0x40})
+            ctx.set(dut.packet.passes, {"valid": 1, "queue": 0, "signal": 0x40})
             await ctx.tick()
-            ctx.set(dut.passes.valid, 0)
+            ctx.set(dut.packet.passes.valid, 0)
         else:
             await scene.begin(0, 0, 0)
-        mark, bit = (dut.barrier_uncertain, 16) if barrier else (dut.uncertain, 1)
+        mark, bit = (dut.completion.barrier_uncertain, 16) if barrier else (dut.completion.uncertain, 1)
         if how == "too late":
             ctx.set(dut.setups[0].enable, 0)
             await ctx.tick()
             await ctx.tick()
-        ctx.set(dut.completion, {"refused": 1, "uncertain": 1, "barrier": barrier})
+        ctx.set(dut.completion.event, {"refused": 1, "uncertain": 1, "barrier": barrier})
         await ctx.tick()
-        ctx.set(dut.completion, {"refused": 0, "uncertain": 0, "barrier": 0})
+        ctx.set(dut.completion.event, {"refused": 0, "uncertain": 0, "barrier": 0})
         scene.kernels(IDLE, IDLE)
 
         def again():
-            return ctx.get(dut.passed) & 1 if barrier else ctx.get(dut.ended) & 1
+            return ctx.get(dut.next_job.passed) & 1 if barrier else ctx.get(dut.next_job.ended) & 1
 
         def stopped():
             status = ctx.get(dut.statuses[0])
@@ -172,7 +174,7 @@ def test_an_uncertain_completion_is_left_alone_until_its_queue_goes_on_or_it_is_
 
         for _ in range(300):
             await ctx.tick()
-            assert not again() and stopped() and ctx.get(dut.chosen.queue) == 1, "the other queue goes on"
+            assert not again() and stopped() and ctx.get(dut.next_job.chosen.queue) == 1, "the other queue goes on"
         ctx.set(dut.setups[0].enable, 0)
         await ctx.tick()
         await ctx.tick()
@@ -183,14 +185,14 @@ def test_an_uncertain_completion_is_left_alone_until_its_queue_goes_on_or_it_is_
             ctx.set(dut.setups[0].discard, bit)
             await ctx.tick()
             assert again() and ctx.get(mark) == 1
-            ctx.set(dut.completion, {"done": 1, "barrier": barrier})
+            ctx.set(dut.completion.event, {"done": 1, "barrier": barrier})
             await ctx.tick()
-            ctx.set(dut.completion, {"done": 0, "barrier": 0})
+            ctx.set(dut.completion.event, {"done": 0, "barrier": 0})
             assert not again() and not ctx.get(mark) and ctx.get(dut.statuses[0].error) == QueueError.NONE
             return
         ctx.set(dut.setups[0].enable, 1)
         assert stopped() == (how == "too late")
-        ctx.set(dut.all_looked_at, 1)
+        ctx.set(dut.next_job.all_looked_at, 1)
         for _ in range(300):
             await ctx.tick()
         assert again() == (how == "again") and stopped() == (how == "too late")
@@ -286,7 +288,7 @@ class Surroundings:
         away = [i for i, kernel in enumerate(queue.kernels) if kernel.away]
         vacant = [i for i, kernel in enumerate(queue.kernels) if not kernel.busy]
         fresh = not away or bool(vacant) and rng.random() < 0.5
-        begin = noise(rng, self.dut.begin.shape()) | {"valid": 0, "slot": rng.randrange(self.g.kernel_slots)}
+        begin = noise(rng, self.dut.packet.begin.shape()) | {"valid": 0, "slot": rng.randrange(self.g.kernel_slots)}
         if self.model.free and rng.random() < 0.8:
             begin["slot"] = min(self.model.free)
         served = 1 << rng.randrange(self.g.queues) if self.often("served") else 0
@@ -299,7 +301,7 @@ class Surroundings:
     def completion(self):
         """What is completed of what is to be, or memory refuses."""
         rng, g, model = self.rng, self.g, self.model
-        completion = noise(rng, self.dut.completion.shape()) | {"done": 0, "refused": 0}
+        completion = noise(rng, self.dut.completion.event.shape()) | {"done": 0, "refused": 0}
         flights = [f for f in range(g.flights) if self.said.get("ended", 0) >> f & 1 and model.kernels[f].busy]
         barriers = [q for q in range(g.queues) if self.said.get("passed", 0) >> q & 1]
         if rng.random() < 0.1:
@@ -315,7 +317,7 @@ class Surroundings:
 
     def verdict(self):
         rng = self.rng
-        verdict = noise(rng, self.dut.verdict.shape()) | {
+        verdict = noise(rng, self.dut.packet.verdict.shape()) | {
             "valid": int(self.often("verdict")), "queue": rng.randrange(self.g.queues), "waits": 1, "fails": 0,
             "why": rng.choice([*Wait]), "error": rng.choice([*QueueError]), "of": rng.randint(0, self.g.queue_capacity)}
         if self.often("fails"):
@@ -323,6 +325,19 @@ class Surroundings:
         if rng.random() < 0.5:
             return verdict | {"waits": 0, "error": verdict["error"] if self.often("wrong") else QueueError.NONE}
         return verdict
+
+    def by_port(self, values):
+        """Return values with the ports of the block before their names."""
+        ports = {name: port for port, signature in (
+            ("next_job", NextJobPort(self.g)), ("packet", PacketPort(self.g)),
+            ("completion", QueueCompletionPort(self.g))) for name in signature.members}
+        names = {"completion": "event"}
+        found = {}
+        for path, value in values.items():
+            name, dot, rest = path.partition(".")
+            name = names.get(name, name)
+            found[f"{ports[name]}.{name}{dot}{rest}" if name in ports else path] = value
+        return found
 
     def cycles(self, count):
         """Yield the inputs and outputs of cycles."""
@@ -344,7 +359,7 @@ class Surroundings:
                 "checkpoint": {"valid": int(self.often("remind")), "priority": rng.getrandbits(4)}}
             self.model.see(given)
             self.said = self.model.outputs()
-            yield given, self.said
+            yield self.by_port(given), self.by_port(self.said)
             self.model.step(given)
 
 
