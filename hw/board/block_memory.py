@@ -78,7 +78,7 @@ class BlockMemory(wiring.Component):
         """Issue a read of the memory a cycle; its data stays at the port until the next one."""
         bus = self.axi
         place = Signal(len(bus.araddr))
-        left = Signal(8)
+        beats_remaining = Signal(8)
         active = Signal()
         moves = Signal()
         inside = Signal()
@@ -86,20 +86,20 @@ class BlockMemory(wiring.Component):
         number = Signal.like(bus.arid)
         m.d.comb += [
             inside.eq(place < self.depth), moves.eq(active & (~bus.rvalid | bus.rready)),
-            bus.arready.eq(~active | moves & (left == 0)),
+            bus.arready.eq(~active | moves & (beats_remaining == 0)),
             port.addr.eq(place), port.en.eq(moves & inside),
             bus.rdata.eq(port.data & answered.replicate(len(port.data)))]
         with m.If(bus.rready):
             m.d.sync += bus.rvalid.eq(0)
         with m.If(moves):
-            m.d.sync += [bus.rvalid.eq(1), bus.rlast.eq(left == 0), answered.eq(inside),
+            m.d.sync += [bus.rvalid.eq(1), bus.rlast.eq(beats_remaining == 0), answered.eq(inside),
                          bus.rid.eq(number), bus.rresp.eq(OKAY), place.eq(place + 1),
-                         left.eq(left - 1), active.eq(left != 0)]
+                         beats_remaining.eq(beats_remaining - 1), active.eq(beats_remaining != 0)]
             with m.If(~inside):
                 m.d.sync += bus.rresp.eq(DECODE_ERROR)
         with m.If(bus.arvalid & bus.arready):
-            m.d.sync += [place.eq(self._place(bus.araddr)), left.eq(bus.arlen), active.eq(1),
-                         number.eq(bus.arid)]
+            m.d.sync += [place.eq(self._place(bus.araddr)), beats_remaining.eq(bus.arlen),
+                         active.eq(1), number.eq(bus.arid)]
 
     def _write(self, m: Module, port: WritePort) -> None:
         """Take a beat a cycle."""
@@ -107,19 +107,19 @@ class BlockMemory(wiring.Component):
         place = Signal(len(bus.awaddr))
         active = Signal()
         outside = Signal()
-        taken = Signal()
+        beat_accepted = Signal()
         inside = Signal()
         m.d.comb += [
             inside.eq(place < self.depth), bus.awready.eq(~active & ~bus.bvalid),
-            bus.wready.eq(active), taken.eq(active & bus.wvalid), port.addr.eq(place),
-            port.data.eq(bus.wdata), port.en.eq(bus.wstrb & (taken & inside).replicate(
+            bus.wready.eq(active), beat_accepted.eq(active & bus.wvalid), port.addr.eq(place),
+            port.data.eq(bus.wdata), port.en.eq(bus.wstrb & (beat_accepted & inside).replicate(
                 len(bus.wstrb)))]
         with m.If(bus.bready):
             m.d.sync += bus.bvalid.eq(0)
         with m.If(bus.awvalid & bus.awready):
             m.d.sync += [place.eq(self._place(bus.awaddr)), active.eq(1), outside.eq(0),
                          bus.bid.eq(bus.awid)]
-        with m.If(taken):
+        with m.If(beat_accepted):
             m.d.sync += [place.eq(place + 1), outside.eq(outside | ~inside)]
             with m.If(bus.wlast):
                 m.d.sync += [active.eq(0), bus.bvalid.eq(1), bus.bresp.eq(OKAY)]

@@ -122,7 +122,7 @@ class FrameReceiver(wiring.Component):
         long = Signal()
         ends = Signal()  # the END of a frame was taken in the cycle before: the CRC is right now
         begun = Signal()
-        taken = Signal()
+        byte_accepted = Signal()
         plain = Signal()
         byte = Signal(8)
         received = self.bytes.payload
@@ -130,16 +130,16 @@ class FrameReceiver(wiring.Component):
         m.d.comb += [
             begun.eq((count != 0) | escaped | bad),
             self.bytes.ready.eq(~ends & ~self.frame.valid),
-            taken.eq(self.bytes.valid & self.bytes.ready),
+            byte_accepted.eq(self.bytes.valid & self.bytes.ready),
             byte.eq(Mux(escaped, Mux(received == ESCAPED_END, END, ESC), received)),
-            plain.eq(taken & (received != END) & (escaped | (received != ESC))),
+            plain.eq(byte_accepted & (received != END) & (escaped | (received != ESC))),
             crc.start.eq(self.frame.valid & self.frame.ready), crc.data.eq(byte),
             crc.valid.eq(plain & ~full),
             self.store.valid.eq(plain & ~full & (count >= HEADER_BYTES)),
             self.store.index.eq(count - HEADER_BYTES), self.store.byte.eq(byte),
         ]
-        m.d.sync += ends.eq(taken & (received == END) & begun)
-        with m.If(taken):
+        m.d.sync += ends.eq(byte_accepted & (received == END) & begun)
+        with m.If(byte_accepted):
             m.d.sync += [escaped.eq(~escaped & (received == ESC)), silence.eq(0)]
             with m.If(escaped & (received != ESCAPED_END) & (received != ESCAPED_ESC)):
                 m.d.sync += bad.eq(1)
@@ -149,7 +149,7 @@ class FrameReceiver(wiring.Component):
             m.d.sync += [count.eq(Mux(full, count, count + 1)), long.eq(full)]
             with m.If(count < HEADER_BYTES):
                 m.d.sync += frame.header.eq(Cat(frame.header.as_value()[8:], byte))
-        gives_up = begun & ~taken & (silence == self.patience) & ~self.frame.valid
+        gives_up = begun & ~byte_accepted & (silence == self.patience) & ~self.frame.valid
         with m.If((ends | gives_up) & ~self.frame.valid):
             m.d.sync += [self.frame.valid.eq(1), frame.stored.eq(count - HEADER_BYTES - CRC_BYTES),
                          frame.status.eq(self._verdict(crc, count, bad, long, gives_up))]

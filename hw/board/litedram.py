@@ -62,6 +62,29 @@ class NativePort(wiring.Signature):
             "rdata_valid": In(1), "rdata_ready": Out(1), "rdata_data": In(data_bits)})
 
 
+class _Burst:
+    """Registers of the burst that is carried out.
+
+    Attributes
+    ----------
+    place : Signal
+        Word of the port that is asked for next.
+    number : Signal
+        Id of the burst.
+    beyond : Signal(1)
+        The address is beyond the memory.
+    beats_remaining, commands_due : Signal(9)
+        Beats that the bus has not had yet; beats that the port is still to be asked for.
+    """
+
+    def __init__(self, place_bits: int, id_bits: int):
+        self.place = Signal(place_bits, name="place")
+        self.number = Signal(id_bits, name="number")
+        self.beyond = Signal(name="beyond")
+        self.beats_remaining = Signal(9, name="beats_remaining")
+        self.commands_due = Signal(9, name="commands_due")
+
+
 class LiteDramMemory(wiring.Component):
     """A memory from address 0 on that is behind a native port as wide as the bus.
 
@@ -110,32 +133,28 @@ class LiteDramMemory(wiring.Component):
     def elaborate(self, platform: Any):
         m = Module()
         bus, port = self.axi, self.port
-        self._place = Signal(len(port.cmd_addr))
-        self._number = Signal.like(bus.arid)
-        self._lost = Signal()
-        self._left = Signal(9)  # beats that the bus has not had yet
-        self._asks = Signal(9)  # beats that are to be asked for
+        burst = _Burst(len(port.cmd_addr), len(bus.arid))
         reads_next = Signal()
         reads = Signal()
-        taken = Signal()
-        m.d.comb += [taken.eq(port.cmd_valid & port.cmd_ready),
+        command_accepted = Signal()
+        m.d.comb += [command_accepted.eq(port.cmd_valid & port.cmd_ready),
                      reads.eq(bus.arvalid & (reads_next | ~bus.awvalid)),
-                     bus.rid.eq(self._number), bus.bid.eq(self._number),
-                     port.cmd_addr.eq(self._place)]
-        with m.If(taken):
-            m.d.sync += self._place.eq(self._place + 1)
+                     bus.rid.eq(burst.number), bus.bid.eq(burst.number),
+                     port.cmd_addr.eq(burst.place)]
+        with m.If(command_accepted):
+            m.d.sync += burst.place.eq(burst.place + 1)
         with m.FSM(name="memory"):
             with m.State("IDLE"):
                 with m.If(reads):
-                    self._begin(m, "ar")
-                    m.d.sync += [reads_next.eq(0), self._asks.eq(bus.arlen + 1)]
+                    self._begin(m, burst, "ar")
+                    m.d.sync += [reads_next.eq(0), burst.commands_due.eq(bus.arlen + 1)]
                     m.next = "READ"
                 with m.Elif(bus.awvalid):
-                    self._begin(m, "aw")
-                    m.d.sync += [reads_next.eq(1), self._asks.eq(0)]
+                    self._begin(m, burst, "aw")
+                    m.d.sync += [reads_next.eq(1), burst.commands_due.eq(0)]
                     m.next = "WRITE"
-            self._read(m, taken)
-            self._write(m, taken)
+            self._read(m, burst, command_accepted)
+            self._write(m, burst, command_accepted)
         return m
 
     def _owed(self, m: Module, begins: Value, ends: Value) -> Signal:
@@ -148,45 +167,46 @@ class LiteDramMemory(wiring.Component):
         m.d.sync += [all_words.eq(all_words + begins - ends), own.eq(own + begins - (ends & ~old))]
         return old
 
-    def _begin(self, m: Module, channel: str) -> None:
+    def _begin(self, m: Module, burst: _Burst, channel: str) -> None:
         """Take an address."""
         bus = self.axi
         address, length = getattr(bus, f"{channel}addr"), getattr(bus, f"{channel}len")
         m.d.comb += getattr(bus, f"{channel}ready").eq(1)
-        m.d.sync += [self._place.eq(address >> exact_log2(self.geometry.bus_bytes)),
-                     self._lost.eq(address >= self.size), self._left.eq(length + 1),
-                     self._number.eq(getattr(bus, f"{channel}id"))]
+        m.d.sync += [burst.place.eq(address >> exact_log2(self.geometry.bus_bytes)),
+                     burst.beyond.eq(address >= self.size), burst.beats_remaining.eq(length + 1),
+                     burst.number.eq(getattr(bus, f"{channel}id"))]
 
-    def _read(self, m: Module, taken: Value) -> None:
+    def _read(self, m: Module, burst: _Burst, command_accepted: Value) -> None:
         """Ask for all beats of a burst, for which there is room, and give them."""
         bus, port = self.axi, self.port
         m.submodules.read = queue = StreamQueue(len(port.rdata_data), self.geometry.burst_beats)
-        old = self._owed(m, taken & ~port.cmd_we, port.rdata_valid)
+        old = self._owed(m, command_accepted & ~port.cmd_we, port.rdata_valid)
         m.d.comb += [port.rdata_ready.eq(1), queue.input.valid.eq(port.rdata_valid & ~old),
                      queue.input.payload.eq(port.rdata_data)]
         with m.State("READ"):
             m.d.comb += [
-                port.cmd_valid.eq((self._asks != 0) & ~self._lost),
-                bus.rvalid.eq(queue.output.valid | self._lost), bus.rlast.eq(self._left == 1),
-                queue.output.ready.eq(bus.rready & ~self._lost),
-                bus.rdata.eq(queue.output.payload & (~self._lost).replicate(len(bus.rdata)))]
-            with m.If(self._lost):
+                port.cmd_valid.eq((burst.commands_due != 0) & ~burst.beyond),
+                bus.rvalid.eq(queue.output.valid | burst.beyond),
+                bus.rlast.eq(burst.beats_remaining == 1),
+                queue.output.ready.eq(bus.rready & ~burst.beyond),
+                bus.rdata.eq(queue.output.payload & (~burst.beyond).replicate(len(bus.rdata)))]
+            with m.If(burst.beyond):
                 m.d.comb += bus.rresp.eq(DECODE_ERROR)
-            with m.If(taken):
-                m.d.sync += self._asks.eq(self._asks - 1)
+            with m.If(command_accepted):
+                m.d.sync += burst.commands_due.eq(burst.commands_due - 1)
             with m.If(bus.rvalid & bus.rready):
-                m.d.sync += self._left.eq(self._left - 1)
-                with m.If(self._left == 1):
+                m.d.sync += burst.beats_remaining.eq(burst.beats_remaining - 1)
+                with m.If(burst.beats_remaining == 1):
                     m.next = "IDLE"
 
-    def _write(self, m: Module, taken: Value) -> None:
+    def _write(self, m: Module, burst: _Burst, command_accepted: Value) -> None:
         """Ask for a beat once its data is in the queue."""
         bus, port = self.axi, self.port
         m.submodules.written = queue = StreamQueue(len(bus.wdata) + len(bus.wstrb),
                                                    self.geometry.burst_beats)
         beat = queue.output.payload
         comes = Signal()
-        old = self._owed(m, taken & port.cmd_we, port.wdata_valid & port.wdata_ready)
+        old = self._owed(m, command_accepted & port.cmd_we, port.wdata_valid & port.wdata_ready)
         m.d.comb += [
             queue.input.payload.eq(Cat(bus.wdata, bus.wstrb)),
             port.wdata_we.eq(beat[len(bus.wdata):] & (~old).replicate(len(bus.wstrb))),
@@ -195,16 +215,18 @@ class LiteDramMemory(wiring.Component):
             queue.output.ready.eq(port.wdata_ready & ~old)]
         with m.State("WRITE"):
             m.d.comb += [
-                bus.wready.eq((self._left != 0) & queue.input.ready),
-                comes.eq(bus.wvalid & bus.wready), queue.input.valid.eq(comes & ~self._lost),
-                port.cmd_we.eq(1), port.cmd_valid.eq(self._asks != 0)]
-            m.d.sync += [self._asks.eq(self._asks + (comes & ~self._lost) - taken),
-                         self._left.eq(self._left - comes)]
-            with m.If((self._left == 0) & (self._asks == 0) & ~queue.output.valid):
+                bus.wready.eq((burst.beats_remaining != 0) & queue.input.ready),
+                comes.eq(bus.wvalid & bus.wready), queue.input.valid.eq(comes & ~burst.beyond),
+                port.cmd_we.eq(1), port.cmd_valid.eq(burst.commands_due != 0)]
+            m.d.sync += [burst.commands_due.eq(burst.commands_due + (comes & ~burst.beyond)
+                                               - command_accepted),
+                         burst.beats_remaining.eq(burst.beats_remaining - comes)]
+            with m.If((burst.beats_remaining == 0) & (burst.commands_due == 0)
+                      & ~queue.output.valid):
                 m.next = "ANSWER"
         with m.State("ANSWER"):
             m.d.comb += [bus.bvalid.eq(1), bus.bresp.eq(OKAY)]
-            with m.If(self._lost):
+            with m.If(burst.beyond):
                 m.d.comb += bus.bresp.eq(DECODE_ERROR)
             with m.If(bus.bready):
                 m.next = "IDLE"

@@ -61,30 +61,30 @@ class UartReceiver(wiring.Component):
         m = Module()
         line = Signal(init=1)
         m.submodules.synchronizer = FFSynchronizer(self.rx, line, init=1)
-        left = Signal(range(self.divisor))  # cycles to the middle of the next bit
+        cycles_remaining = Signal(range(self.divisor))  # cycles to the middle of the next bit
         bits = Signal(8)
         count = Signal(range(8))
         with m.If(self.received.ready):
             m.d.sync += self.received.valid.eq(0)
-        with m.If(left != 0):
-            m.d.sync += left.eq(left - 1)
-        middle = left == 0
+        with m.If(cycles_remaining != 0):
+            m.d.sync += cycles_remaining.eq(cycles_remaining - 1)
+        middle = cycles_remaining == 0
         with m.FSM(name="receiver"):
             with m.State("IDLE"):
                 with m.If(~line):
-                    m.d.sync += left.eq(self.divisor // 2 - 1)
+                    m.d.sync += cycles_remaining.eq(self.divisor // 2 - 1)
                     m.next = "START"
             with m.State("START"):
                 with m.If(middle):
-                    m.d.sync += [left.eq(self.divisor - 1), count.eq(0)]
+                    m.d.sync += [cycles_remaining.eq(self.divisor - 1), count.eq(0)]
                     with m.If(line):
                         m.next = "IDLE"
                     with m.Else():
                         m.next = "BITS"
             with m.State("BITS"):
                 with m.If(middle):
-                    m.d.sync += [left.eq(self.divisor - 1), bits.eq(Cat(bits[1:], line)),
-                                 count.eq(count + 1)]
+                    m.d.sync += [cycles_remaining.eq(self.divisor - 1),
+                                 bits.eq(Cat(bits[1:], line)), count.eq(count + 1)]
                     with m.If(count == 7):
                         m.next = "STOP"
             with m.State("STOP"):
@@ -130,19 +130,19 @@ class UartTransmitter(wiring.Component):
     def elaborate(self, platform: Any):
         m = Module()
         bits = Signal(10, init=0x3FF)
-        left = Signal(range(self.divisor))
+        cycles_remaining = Signal(range(self.divisor))
         count = Signal(range(10))
         last = Signal()
-        m.d.comb += [self.tx.eq(bits[0]), last.eq((left == 0) & (count == 0)),
+        m.d.comb += [self.tx.eq(bits[0]), last.eq((cycles_remaining == 0) & (count == 0)),
                      self.sent.ready.eq(last)]
-        with m.If(left != 0):
-            m.d.sync += left.eq(left - 1)
+        with m.If(cycles_remaining != 0):
+            m.d.sync += cycles_remaining.eq(cycles_remaining - 1)
         with m.Elif(count != 0):
-            m.d.sync += [left.eq(self.divisor - 1), count.eq(count - 1),
+            m.d.sync += [cycles_remaining.eq(self.divisor - 1), count.eq(count - 1),
                          bits.eq(Cat(bits[1:], Const(1, 1)))]
         with m.If(last & self.sent.valid):
             m.d.sync += [bits.eq(Cat(Const(0, 1), self.sent.payload, Const(1, 1))),
-                         left.eq(self.divisor - 1), count.eq(9)]
+                         cycles_remaining.eq(self.divisor - 1), count.eq(9)]
         return m
 
 

@@ -32,7 +32,7 @@ class Combiner(wiring.Component):
         By SM.
     chosen : Signal(sms), in
         Vector: SMs that count.
-    said : Signal(sms), in
+    error_shown : Signal(sms), in
         Vector: SMs whose error counts, of a state.
     rule : Signal, in
         One of `RULES`.
@@ -42,14 +42,14 @@ class Combiner(wiring.Component):
 
     words: data.View
     chosen: Signal
-    said: Signal
+    error_shown: Signal
     rule: Signal
     word: Signal
 
     def __init__(self, g: Geometry):
         self.geometry = g
         super().__init__({"words": In(data.ArrayLayout(32, g.sms)), "chosen": In(g.sms),
-                          "said": In(g.sms), "rule": In(range(len(RULES))), "word": Out(32)})
+                          "error_shown": In(g.sms), "rule": In(range(len(RULES))), "word": Out(32)})
 
     def elaborate(self, platform: Any):
         m = Module()
@@ -76,7 +76,7 @@ class Combiner(wiring.Component):
         states = [_field(word, fields["state"]) for word in words]
         state = common_state(m, states, self.chosen, "state")
         errors = [_field(word, fields["error"]) for word in words]
-        wrong = Cat(error != 0 for error in errors) & self.said
+        wrong = Cat(error != 0 for error in errors) & self.error_shown
         there = Cat(each != KernelState.IDLE for each in states)
         lacking = there & ~Cat(_field(word, fields["recorded"]) for word in words)
         return (Value.cast(state) << fields["state"].low

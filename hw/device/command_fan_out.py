@@ -37,8 +37,8 @@ class CommandFanOut(wiring.Component):
     ----------
     valid : Signal, in; word : Signal(32), in
         A command, as in register ``command``.
-    asked : Signal, in
-        It is software's, which is told what becomes of it: `refused`, `error`, `refusing`.
+    from_host : Signal, in
+        The host gives it, and learns what becomes of it: `refused`, `error`, `refusing`.
     mask : Signal(sms), in
         SMs that it is for.
     states : array of array of KernelState, in
@@ -54,17 +54,17 @@ class CommandFanOut(wiring.Component):
     refused : Signal, out
         The command is taken by no SM; high in its cycle.
     error : CommandError, out
-        Why nobody got the last command, `NONE` if somebody did.
+        Why no SM was passed the last command, `NONE` if one was.
     refusing : Signal(sms), out
-        Vector: SMs that say why nobody took the last command, the first of them counts.
-    took : array of Signal(sms), out
+        Vector: SMs that tell why none took the last command; the first of them counts.
+    takers : array of Signal(sms), out
         Vector a kernel: SMs that took its last start, preempt, resume or adoption.
     preempted, resumed : Signal(sms), out
         Vectors: SMs that took the last preempt, and the last resume, of any kernel.
     """
 
     valid: Signal
-    asked: Signal
+    from_host: Signal
     word: Signal
     mask: Signal
     states: View
@@ -75,7 +75,7 @@ class CommandFanOut(wiring.Component):
     error: Signal
     refused: Signal
     refusing: Signal
-    took: View
+    takers: View
     preempted: Signal
     resumed: Signal
 
@@ -83,12 +83,12 @@ class CommandFanOut(wiring.Component):
         self.geometry = g
         states = data.ArrayLayout(KernelState, g.kernel_slots)
         super().__init__({
-            "valid": In(1), "asked": In(1), "word": In(32), "mask": In(g.sms),
+            "valid": In(1), "from_host": In(1), "word": In(32), "mask": In(g.sms),
             "states": In(data.ArrayLayout(states, g.sms)), "accepted": In(g.sms),
             "recorded": In(data.ArrayLayout(g.kernel_slots, g.sms)),
             "targets": Out(g.sms), "words": Out(data.ArrayLayout(32, g.sms)),
             "error": Out(CommandError), "refused": Out(1), "refusing": Out(g.sms),
-            "took": Out(data.ArrayLayout(g.sms, g.kernel_slots)),
+            "takers": Out(data.ArrayLayout(g.sms, g.kernel_slots)),
             "preempted": Out(g.sms), "resumed": Out(g.sms),
         })
 
@@ -129,16 +129,16 @@ class CommandFanOut(wiring.Component):
             m.d.comb += error.eq(CommandError.NOT_IN_MEMORY)
         with m.If(~known | ~self.mask.any()):
             m.d.comb += error.eq(CommandError.UNKNOWN)
-        took = pick([self.took[k] for k in range(g.kernel_slots)], command.kernel)
+        takers = pick([self.takers[k] for k in range(g.kernel_slots)], command.kernel)
         saved = Signal(g.sms)  # SMs whose part of a preempt that is aborted is over
         with m.If((command.op == Command.ABORT) & (state == KernelState.PREEMPTING)):
-            m.d.comb += saved.eq(took & Cat(own == KernelState.PREEMPTED for own in states))
+            m.d.comb += saved.eq(takers & Cat(own == KernelState.PREEMPTED for own in states))
         again = pick([each.as_value() for each in back], command.kernel)
         m.d.comb += self.targets.eq(Mux(
             self.valid & (error == CommandError.NONE), mask & (suitable | saved), 0))
         m.d.comb += [self.words[i].eq(Mux(saved[i], again, self.word)) for i in range(g.sms)]
-        m.d.comb += self.refused.eq(self.valid & self.asked & ~self.accepted.any())
-        with m.If(self.valid & self.asked):
+        m.d.comb += self.refused.eq(self.valid & self.from_host & ~self.accepted.any())
+        with m.If(self.valid & self.from_host):
             m.d.sync += [
                 self.error.eq(Mux(error == CommandError.NONE, Mux(
                     self.targets.any(), CommandError.NONE, CommandError.NOT_RUNNING), error)),
@@ -148,7 +148,7 @@ class CommandFanOut(wiring.Component):
         return m
 
     def _remember(self, m: Module, command: View, known: Value, back: Sequence[View]):
-        """Note who takes a command."""
+        """Note which SMs take a command."""
         for op, vector in ((Command.PREEMPT, self.preempted), (Command.RESUME, self.resumed)):
             with m.If((command.op == op) & self.accepted.any()):
                 m.d.sync += vector.eq(self.accepted)
@@ -156,7 +156,7 @@ class CommandFanOut(wiring.Component):
             with m.If(self.accepted.any() & known & (command.kernel == k)):
                 with m.Switch(command.op):
                     with m.Case(Command.START, Command.PREEMPT, Command.RESUME, Command.ADOPT):
-                        m.d.sync += self.took[k].eq(self.accepted)
+                        m.d.sync += self.takers[k].eq(self.accepted)
                 with m.If(command.op == Command.PREEMPT):
                     m.d.sync += [resume.op.eq(Command.RESUME), resume.kernel.eq(k),
                                  resume.scramble.eq(command.scramble), resume.gang.eq(command.gang)]

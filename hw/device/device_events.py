@@ -39,7 +39,7 @@ class DeviceEvents(wiring.Component):
     ----------
     states, errors : array of array, in
         `KernelState` and `CommandError` by SM and kernel.
-    members, took : array of Signal(sms), in
+    members, takers : array of Signal(sms), in
         Vectors a kernel: SMs that have it; that took its last command.
     switched : array of switch_event, in
         By SM.
@@ -58,7 +58,7 @@ class DeviceEvents(wiring.Component):
     states: View
     errors: View
     members: View
-    took: View
+    takers: View
     switched: View
     faults: Signal
     refused: Signal
@@ -73,7 +73,7 @@ class DeviceEvents(wiring.Component):
         super().__init__({
             "states": In(data.ArrayLayout(data.ArrayLayout(KernelState, slots), sms)),
             "errors": In(data.ArrayLayout(data.ArrayLayout(CommandError, slots), sms)),
-            "members": In(vectors), "took": In(vectors),
+            "members": In(vectors), "takers": In(vectors),
             "switched": In(data.ArrayLayout(switch_event(g), sms)),
             "faults": In(sms), "refused": In(1), "clear": In(32),
             "event": Out(register_layout(register_map()["event"])), "counted": Out(switch_event(g)),
@@ -129,7 +129,7 @@ class DeviceEvents(wiring.Component):
         new = Cat(Cat(self.switched[i].valid & (self.switched[i].kernel == k)
                       & (self.switched[i].kind == each) for i in range(g.sms)).any()
                   for each in Switch)
-        failed = (self.took[k] & Cat(self.errors[i][k] != CommandError.NONE
+        failed = (self.takers[k] & Cat(self.errors[i][k] != CommandError.NONE
                                      for i in range(g.sms))).any()
         saved = Cat(state == KernelState.PREEMPTED for state in states).any()
         ways = Cat(seen[each] for each in SAVED)

@@ -31,7 +31,7 @@ class PointOfOrder(wiring.Component):
     """Gives segments of memory to SMs, one a cycle, each to one SM at a time.
 
     A segment given back is given again from the next cycle on, to the SM whose last one is longest
-    ago. None waits for ever: who owns a segment needs no other to give it back.
+    ago. No SM waits for ever: the owner of a segment needs no other one to give it back.
 
     Parameters
     ----------
@@ -54,15 +54,15 @@ class PointOfOrder(wiring.Component):
         m = Module()
         m.submodules.turns = turns = LeastRecent(self.owners)
         locks = self.locks
-        wanted = [Signal(LOCK_BITS, name=f"wanted_{i}") for i in range(self.owners)]
+        requests = [Signal(LOCK_BITS, name=f"requests_{i}") for i in range(self.owners)]
         given = [Mux(port.give.valid, one_hot(lock_of(port.give.segment), 1 << LOCK_BITS), 0)
                  for port in self.ports]
         for i, port in enumerate(self.ports):
-            m.d.comb += [wanted[i].eq(lock_of(port.take.payload)),
+            m.d.comb += [requests[i].eq(lock_of(port.take.payload)),
                          port.take.ready.eq(turns.grant[i])]
         m.d.comb += turns.requests.eq(Cat(port.take.valid & ~locks.bit_select(lock, 1)
-                                          for port, lock in zip(self.ports, wanted, strict=True)))
-        taken = Mux(turns.grant.any(), one_hot(select(turns.grant, wanted), 1 << LOCK_BITS), 0)
+                                          for port, lock in zip(self.ports, requests, strict=True)))
+        granted = Mux(turns.grant.any(), one_hot(select(turns.grant, requests), 1 << LOCK_BITS), 0)
         released = select(Cat(port.give.valid for port in self.ports), given)
-        m.d.sync += locks.eq(locks & ~released | taken)
+        m.d.sync += locks.eq(locks & ~released | granted)
         return m

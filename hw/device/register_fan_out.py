@@ -101,10 +101,10 @@ class RegisterFanOut(wiring.Component):
         m.d.comb += [
             commands.valid.eq(access.write & (access.address[2:] == register_map()[
                 "command"].address >> 2)), commands.word.eq(access.data),
-            commands.asked.eq(self._written("command")),
+            commands.from_host.eq(self._written("command")),
             commands.mask.eq(access.sms), events.refused.eq(commands.refused),
             events.clear.eq(Mux(self._written("event"), host.write_data, 0)),
-            events.took.eq(commands.took),
+            events.takers.eq(commands.takers),
             *(events.members[k].eq(members) for k, members in enumerate(self.members)),
             host.interrupt.eq(events.event.as_value().any()),
         ]
@@ -172,8 +172,9 @@ class RegisterFanOut(wiring.Component):
                     m.d.sync += [word.eq(value), own.eq(1)]
         slot_bits = KERNEL_STRIDE.bit_length() - 1
         kernel = address[slot_bits:ADDRESS_BITS - 1]
-        m.d.comb += [combiner.chosen.eq(read), host.read_data.eq(combiner.word), combiner.said.eq(
-            read & pick([commands.took[k] for k in range(g.kernel_slots)], kernel))]
+        m.d.comb += [combiner.chosen.eq(read), host.read_data.eq(combiner.word)]
+        m.d.comb += [combiner.error_shown.eq(
+            read & pick([commands.takers[k] for k in range(g.kernel_slots)], kernel))]
         last = {"preempt": commands.preempted, "resume": commands.resumed}
         places = {register.address: register for register in register_map().values()
                   if register.combine is not Combine.FIRST and register.exists(g)
@@ -199,9 +200,9 @@ class RegisterFanOut(wiring.Component):
         """The status has the error of the last command, of the device or of the first SM that
         refused it."""
         field = register_map()["status"].fields["error"]
-        said = Signal(field.width)
-        m.d.comb += [said.eq(commands.error), self.host.read_data.eq(
-            combiner.word | said << field.low)]
+        command_error = Signal(field.width)
+        m.d.comb += [command_error.eq(commands.error), self.host.read_data.eq(
+            combiner.word | command_error << field.low)]
         for i in reversed(range(self.geometry.sms)):
             with m.If(commands.refusing[i]):
-                m.d.comb += said.eq(combiner.words[i][field.low:field.low + field.width])
+                m.d.comb += command_error.eq(combiner.words[i][field.low:field.low + field.width])

@@ -200,8 +200,8 @@ class AxiMaster(wiring.Component):
         self._requests(m, "ar", self.readers, 1, self.first_reader)
 
         m.submodules.order = order = fifo.SyncFIFO(width=ID_BITS, depth=BURSTS_WAITING)
-        taken = self._requests(m, "aw", self.writers, order.w_rdy, self.first_writer)
-        m.d.comb += [order.w_data.eq(taken.port), order.w_en.eq(taken.valid)]
+        accepted = self._requests(m, "aw", self.writers, order.w_rdy, self.first_writer)
+        m.d.comb += [order.w_data.eq(accepted.port), order.w_en.eq(accepted.valid)]
         self._write_data(m, order)
 
         responses = buffered_responses(m, self.axi)
@@ -220,7 +220,7 @@ class AxiMaster(wiring.Component):
         or the last port's if that is urgent."""
         bus = {name: getattr(self.axi, channel + name) for name in
                ("id", "addr", "len", "size", "burst", "valid", "ready")}
-        taken = _Taken(channel, self.geometry)
+        accepted = _AcceptedRequest(channel, self.geometry)
         free = Signal(name=f"{channel}_free")
         m.d.comb += [free.eq((~bus["valid"] | bus["ready"]) & allowed),
                      bus["size"].eq(exact_log2(self.geometry.bus_bytes)),
@@ -233,8 +233,9 @@ class AxiMaster(wiring.Component):
         urgent = guaranteed.urgent & final.valid
         m.d.comb += [
             guaranteed.share.eq(self.share), guaranteed.waits.eq(final.valid),
-            guaranteed.granted.eq(taken.valid), guaranteed.last.eq(taken.port == len(ports) - 1),
-            guaranteed.extra_beats.eq(taken.extra_beats),
+            guaranteed.granted.eq(accepted.valid),
+            guaranteed.last.eq(accepted.port == len(ports) - 1),
+            guaranteed.extra_beats.eq(accepted.extra_beats),
         ]
         for number, port in reversed(list(enumerate(ports))):
             request = port.request
@@ -242,12 +243,12 @@ class AxiMaster(wiring.Component):
             first = ~earlier | urgent if number == len(ports) - 1 else ~earlier & ~urgent
             m.d.comb += request.ready.eq(free & first)
             with m.If(request.valid & request.ready):
-                m.d.comb += [taken.valid.eq(1), taken.port.eq(number),
-                             taken.extra_beats.eq(request.payload.extra_beats)]
+                m.d.comb += [accepted.valid.eq(1), accepted.port.eq(number),
+                             accepted.extra_beats.eq(request.payload.extra_beats)]
                 m.d.sync += [bus["id"].eq(first_id + number),
                              bus["addr"].eq(request.payload.address),
                              bus["len"].eq(request.payload.extra_beats), bus["valid"].eq(1)]
-        return taken
+        return accepted
 
     def _write_data(self, m: Module, order: fifo.SyncFIFO):
         """Pass the beats of the port whose burst is first in `order` through the data register."""
@@ -277,10 +278,10 @@ class AxiMaster(wiring.Component):
         return streams
 
 
-class _Taken:
-    """The request taken this cycle."""
+class _AcceptedRequest:
+    """The request that is accepted in this cycle."""
 
     def __init__(self, channel: str, g: Geometry):
-        self.valid = Signal(name=f"{channel}_taken")
+        self.valid = Signal(name=f"{channel}_accepted")
         self.port = Signal(ID_BITS, name=f"{channel}_port")
         self.extra_beats = Signal(range(g.burst_beats), name=f"{channel}_extra_beats")

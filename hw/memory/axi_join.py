@@ -111,13 +111,13 @@ class AxiJoin(wiring.Component):
         names = ("addr", "len", "size", "burst")
         bus, masters = self.axi, self.masters
         valid, ready = (getattr(bus, channel + name) for name in ("valid", "ready"))
-        wanted = Signal(len(masters), name=f"{channel}_wanted")
+        requests = Signal(len(masters), name=f"{channel}_requests")
         chosen = Signal(len(masters), name=f"{channel}_chosen")
         free = Signal(name=f"{channel}_free")
-        m.d.comb += [free.eq((~valid | ready) & allowed), wanted.eq(Mux(free, Cat(
+        m.d.comb += [free.eq((~valid | ready) & allowed), requests.eq(Mux(free, Cat(
             getattr(master, f"{channel}valid") for master in masters), 0))]
         beats = select(chosen, [getattr(master, f"{channel}len") for master in masters])
-        m.d.comb += chosen.eq(self._choose(m, channel, wanted, chosen, beats))
+        m.d.comb += chosen.eq(self._choose(m, channel, requests, chosen, beats))
         with m.If(ready):
             m.d.sync += valid.eq(0)
         for n, master in enumerate(masters):
@@ -130,8 +130,8 @@ class AxiJoin(wiring.Component):
                              for name in names]
         return chosen
 
-    def _choose(self, m: Module, channel: str, wanted: Value, chosen: Value, beats: Value):
-        """Return a vector of one of the masters that are `wanted`."""
+    def _choose(self, m: Module, channel: str, requests: Value, chosen: Value, beats: Value):
+        """Return a vector of one of the masters that have `requests`."""
         raise NotImplementedError
 
     def _write_data(self, m: Module, order: fifo.SyncFIFO):
@@ -152,9 +152,9 @@ class AxiJoin(wiring.Component):
 class FairJoin(AxiJoin):
     """Masters take turns, a burst each."""
 
-    def _choose(self, m: Module, channel: str, wanted: Value, chosen: Value, beats: Value):
+    def _choose(self, m: Module, channel: str, requests: Value, chosen: Value, beats: Value):
         m.submodules[f"{channel}_turns"] = turns = RoundRobin(len(self.masters))
-        m.d.comb += turns.requests.eq(wanted)
+        m.d.comb += turns.requests.eq(requests)
         return turns.grant
 
 
@@ -162,10 +162,10 @@ class PriorityJoin(AxiJoin):
     """Earlier masters go first, but for the `share` that the last one is guaranteed
     (`GuaranteedShare`)."""
 
-    def _choose(self, m: Module, channel: str, wanted: Value, chosen: Value, beats: Value):
+    def _choose(self, m: Module, channel: str, requests: Value, chosen: Value, beats: Value):
         m.submodules[f"{channel}_share"] = guaranteed = GuaranteedShare(self.geometry)
         last = getattr(self.masters[-1], f"{channel}valid")
         m.d.comb += [guaranteed.share.eq(self.share), guaranteed.waits.eq(last),
                      guaranteed.granted.eq(chosen.any()), guaranteed.last.eq(chosen[-1]),
                      guaranteed.extra_beats.eq(beats)]
-        return Mux(guaranteed.urgent & wanted[-1], 1 << len(self.masters) - 1, lowest(wanted))
+        return Mux(guaranteed.urgent & requests[-1], 1 << len(self.masters) - 1, lowest(requests))

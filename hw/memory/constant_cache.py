@@ -23,8 +23,8 @@ class ConstantCache(wiring.Component):
     """Direct-mapped cache of `constant_lines` lines of 128 bytes, filled over a `ReadPort`.
 
     One lookup a cycle. Whether it hits is known in the same cycle, its row follows in the next. A
-    miss starts a fill, and whoever asked keeps asking; the line has come when the lookup hits or
-    says `error`. An error is said once: the next lookup of that line fetches it again.
+    miss starts a fill, and the request has to stay; the line has come when the lookup hits or tells
+    an `error`. An error is told once: the next lookup of that line fetches it again.
 
     Parameters
     ----------
@@ -41,8 +41,8 @@ class ConstantCache(wiring.Component):
     invalidate : Signal(), in
         Forget every line, the one being filled included.
     forget : Signal(), in
-        Whoever asked may not ask again: an error of the line being filled is not said. Who still
-        wants that one fetches it again.
+        A request that missed may not come again: an error of the line being filled is not told, and
+        a request that still comes fetches it again.
     lingering : Signal(), out
         The line that was being filled at the last `forget` still is.
     port : ReadPort

@@ -27,7 +27,7 @@ class InstructionCache(wiring.Component):
     """Direct-mapped cache of `icache_lines` lines of 128 bytes, filled over a `ReadPort`.
 
     One lookup a cycle; its response comes in the next cycle. A miss starts a fill unless one is
-    under way and is not remembered: whoever asked asks again after `filled`. Other lines go on
+    under way. It is not remembered: the request has to come again after `filled`. Other lines go on
     hitting meanwhile, and the line being replaced until its first beat arrives. The line after the
     missing one is fetched along if it is not there; an error of that one is ignored.
 
@@ -49,8 +49,8 @@ class InstructionCache(wiring.Component):
     invalidate : Signal(), in
         Forget every line, the one being filled included.
     forget : Signal(), in
-        Whoever asked may not ask again: an error of the lines being filled is not said. Who still
-        wants them fetches them again.
+        Requests that missed may not come again: an error of the lines being filled is not told, and
+        a request that still comes fetches them again.
     lingering : Signal(), out
         Lines that were being filled at the last `forget` still are.
     port : ReadPort
@@ -67,7 +67,7 @@ class InstructionCache(wiring.Component):
     port: ReadInterface
 
     def __init__(self, g: Geometry):
-        self.geometry = g
+        self.geometry, self._line_bits = g, exact_log2(g.icache_lines)
         super().__init__({
             "request": In(data.StructLayout({"valid": 1, "address": ADDRESS_BITS})),
             "response": Out(data.StructLayout({
@@ -80,7 +80,6 @@ class InstructionCache(wiring.Component):
     def elaborate(self, platform: Any):
         m = Module()
         g = self.geometry
-        self._line_bits = exact_log2(g.icache_lines)
         m.submodules.tags = tags = Memory(shape=ADDRESS_BITS - _OFFSET_BITS - self._line_bits,
                                           depth=g.icache_lines, init=[])
         rows = g.icache_lines * SEGMENT_BYTES // (_BANKS * INSTRUCTION_BYTES)
@@ -99,29 +98,29 @@ class InstructionCache(wiring.Component):
                 failed: data.View, miss: Signal) -> Signal:
         """Look up a word and those after it; return the address looked up in the cycle before."""
         line_end = _OFFSET_BITS + self._line_bits
-        asked = self.request.address
+        requested = self.request.address
         looked = Signal()
         present = Signal()
         address = Signal(ADDRESS_BITS)
-        left = ~address[3:_OFFSET_BITS]  # words of the line behind this one
+        words_behind = ~address[3:_OFFSET_BITS]  # words of the line behind this one
         read_tag = tags.read_port()
         m.d.comb += [read_tag.en.eq(self.request.valid),
-                     read_tag.addr.eq(asked[_OFFSET_BITS:line_end])]
+                     read_tag.addr.eq(requested[_OFFSET_BITS:line_end])]
         words = []  # of each bank
         for number, bank in enumerate(banks):
             read = bank.read_port()
             m.d.comb += [read.en.eq(self.request.valid),
-                         read.addr.eq(asked[5:line_end] + (asked[3:5] > number))]
+                         read.addr.eq(requested[5:line_end] + (requested[3:5] > number))]
             words.append(read.data)
         m.d.sync += looked.eq(self.request.valid)
         with m.If(self.request.valid):
-            m.d.sync += [address.eq(asked),
-                         present.eq(valid.bit_select(asked[_OFFSET_BITS:line_end], 1)
+            m.d.sync += [address.eq(requested),
+                         present.eq(valid.bit_select(requested[_OFFSET_BITS:line_end], 1)
                                     & ~self.invalidate)]
         m.d.comb += [
             self.response.hit.eq(looked & present & (read_tag.data == address[line_end:])),
             self.response.error.eq(looked & failed.valid & (failed.line == address[_OFFSET_BITS:])),
-            self.response.more.eq(Mux(left < WORDS - 1, left, WORDS - 1)),
+            self.response.more.eq(Mux(words_behind < WORDS - 1, words_behind, WORDS - 1)),
             miss.eq(looked & ~self.response.hit & ~self.response.error),
         ]
         with m.Switch(address[3:5]):
@@ -202,15 +201,15 @@ class InstructionCache(wiring.Component):
                         m.next = "FILL"
             # beats are taken whether or not this request is: memory may have room for one
             with m.State("AHEAD"):
-                asked = port.request.ready | present
+                next_requested = port.request.ready | present
                 m.d.comb += [port.request.valid.eq(~present), early.eq(1),
                              port.beat.ready.eq(1)]
                 m.d.sync += two.eq(~present)
-                with m.If(asked):
+                with m.If(next_requested):
                     m.next = "FILL"
                 with m.If(arriving & present):
                     m.next = "IDLE"
-                with m.Elif(arriving & ~asked):
+                with m.Elif(arriving & ~next_requested):
                     m.next = "REQUEST"
             with m.State("FILL"):
                 m.d.comb += port.beat.ready.eq(1)

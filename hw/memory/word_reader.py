@@ -55,7 +55,7 @@ class WordReader(wiring.Component):
         g, port = self.geometry, self.port
         low = exact_log2(g.bus_bytes)
         place = Signal(ADDRESS_BITS)  # of the next word
-        left = Signal(WORDS_BITS)
+        words_remaining = Signal(WORDS_BITS)
         last_place = Signal(ADDRESS_BITS)  # of the last word of the job
         in_burst = Signal()
         word = Signal(range(max(2, g.bus_words)))  # of its beat
@@ -69,26 +69,28 @@ class WordReader(wiring.Component):
                 place[segment:] == last_place[segment:], last_place[low:segment],
                 g.burst_beats - 1))]
         beat_ends = Signal()
-        go = Signal()
+        word_accepted = Signal()
         m.d.comb += [
-            last_place.eq(place + ((left - 1) << exact_log2(WORD_BYTES))),
-            self.job.ready.eq(left == 0),
-            port.request.valid.eq((left != 0) & ~in_burst),
+            last_place.eq(place + ((words_remaining - 1) << exact_log2(WORD_BYTES))),
+            self.job.ready.eq(words_remaining == 0),
+            port.request.valid.eq((words_remaining != 0) & ~in_burst),
             port.request.payload.address.eq(place[low:] << low),
             port.request.payload.extra_beats.eq(end - here),
             self.word.valid.eq(in_burst & port.beat.valid),
             self.word.payload.data.eq(port.beat.payload.data.word_select(word, 32)),
             self.word.payload.error.eq(port.beat.payload.error),
-            self.word.payload.last.eq(left == 1), go.eq(self.word.valid & self.word.ready),
-            beat_ends.eq((left == 1) | (word == g.bus_words - 1)),
-            port.beat.ready.eq(go & beat_ends),
+            self.word.payload.last.eq(words_remaining == 1),
+            word_accepted.eq(self.word.valid & self.word.ready),
+            beat_ends.eq((words_remaining == 1) | (word == g.bus_words - 1)),
+            port.beat.ready.eq(word_accepted & beat_ends),
         ]
         with m.If(self.job.valid & self.job.ready):
-            m.d.sync += [place.eq(self.job.payload.address), left.eq(self.job.payload.words)]
+            m.d.sync += [place.eq(self.job.payload.address),
+                         words_remaining.eq(self.job.payload.words)]
         with m.If(port.request.valid & port.request.ready):
             m.d.sync += in_burst.eq(1)
-        with m.If(go):
-            m.d.sync += [place.eq(place + WORD_BYTES), left.eq(left - 1)]
+        with m.If(word_accepted):
+            m.d.sync += [place.eq(place + WORD_BYTES), words_remaining.eq(words_remaining - 1)]
             with m.If(beat_ends & port.beat.payload.last):
                 m.d.sync += in_burst.eq(0)
         return m

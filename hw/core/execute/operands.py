@@ -62,7 +62,7 @@ class OperandCollector(wiring.Component):
     issue : in stream
         Ready when the slot is empty or does its last read, and there is to be no `pause`.
     pause : Signal(1), in
-        Somebody else waits for a bank: no instruction is taken.
+        Another request waits for a bank: no instruction is taken.
     reads, hold, bank_data : out, out, in
         Read side of `RegisterFile`.
     valid_warp, valid_row : out, in
@@ -113,14 +113,14 @@ class OperandCollector(wiring.Component):
         full = Signal()              # there is one
         beat = Signal(below(g.beats))
         needed = Signal(OPERANDS)    # operands to read for a beat
-        left = Signal(OPERANDS)      # and not read yet
+        reads_pending = Signal(OPERANDS)      # and not read yet
         granted = Signal(OPERANDS)   # and read in this cycle
         complete = Signal()          # no operand is left after this cycle
         last = Signal()
         stall = Signal()
         m.d.comb += [
             stall.eq(self.output.valid & ~self.output.ready), self.hold.eq(stall),
-            needed.eq(self._needed(slot.op)), complete.eq(full & ((left & ~granted) == 0)),
+            needed.eq(self._needed(slot.op)), complete.eq(full & ((reads_pending & ~granted) == 0)),
             last.eq(beat == g.beats - 1),
             self.issue.ready.eq(~stall & ~self.pause & (~full | complete & last)),
             self.valid_warp.eq(slot.warp),
@@ -128,19 +128,19 @@ class OperandCollector(wiring.Component):
         with m.If(self.issue.ready):
             once = self.issue.payload.op.writes_u
             m.d.sync += [full.eq(self.issue.valid), beat.eq(Mux(once, g.beats - 1, 0)),
-                         left.eq(self._needed(self.issue.payload.op))]
+                         reads_pending.eq(self._needed(self.issue.payload.op))]
         with m.Elif(~stall & complete & last):
             m.d.sync += full.eq(0)
         with m.Elif(~stall & complete):
-            m.d.sync += [beat.eq(beat + 1), left.eq(needed)]
+            m.d.sync += [beat.eq(beat + 1), reads_pending.eq(needed)]
         with m.Elif(~stall):
-            m.d.sync += left.eq(left & ~granted)
+            m.d.sync += reads_pending.eq(reads_pending & ~granted)
         with m.If(self.issue.ready & self.issue.valid):
             m.d.sync += slot.eq(self.issue.payload)
 
         fields = self._registers(m, slot)
         numbers = [number for number, _ in fields]
-        self._grant(m, left & spread(full & ~stall, OPERANDS), numbers, beat, granted)
+        self._grant(m, reads_pending & spread(full & ~stall, OPERANDS), numbers, beat, granted)
         for k, (number, valid) in enumerate(fields):
             self._collect(m, k, stall, granted[k], full & ~needed[k], number, valid)
 
@@ -178,7 +178,7 @@ class OperandCollector(wiring.Component):
             found.append((number, self.valid_row.bit_select(register, 1)))
         return found
 
-    def _grant(self, m: Module, left: Value, numbers: Sequence[Value], beat: Value,
+    def _grant(self, m: Module, reads_pending: Value, numbers: Sequence[Value], beat: Value,
                granted: Signal):
         """Let each bank read the first operand left in it, for every operand that is the same
         register."""
@@ -186,7 +186,7 @@ class OperandCollector(wiring.Component):
             clash = [granted[j] & (numbers[j][:BANK_BITS] == number[:BANK_BITS])
                      & (numbers[j] != number)
                      for j in range(k)]
-            m.d.comb += granted[k].eq(left[k] & ~Cat(clash).any())
+            m.d.comb += granted[k].eq(reads_pending[k] & ~Cat(clash).any())
         for bank in range(REGISTER_BANKS):
             read = self.reads[bank]
             for k, number in enumerate(numbers):

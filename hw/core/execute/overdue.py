@@ -1,7 +1,7 @@
 """Overdue: the preemption unit waits at a port of the registers no longer than a few cycles.
 
-Elsewhere it goes last, so that a save or a restore takes nothing from who runs beside it; but a
-neighbour that uses a port in every cycle must not hold it up for ever.
+Elsewhere it goes last, so that a save or a restore takes nothing from the kernels that run beside
+it. A neighbour that uses a port in every cycle must not hold it up for ever.
 """
 
 from typing import Any
@@ -17,14 +17,14 @@ MOST_WAIT = 8
 
 
 class Overdue(wiring.Component):
-    """Says that somebody has waited for `MOST_WAIT` cycles in a row.
+    """Tells that a request has waited for `MOST_WAIT` cycles in a row.
 
     Attributes
     ----------
     waits : Signal(1), in
-        In this cycle.
+        A request waits in this cycle.
     over : Signal(1), out
-        From the cycle after the last of them on, until one in which nobody waits is over.
+        From the cycle after the last of them on, until after one without a waiting request.
     """
 
     waits: Signal

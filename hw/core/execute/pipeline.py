@@ -80,8 +80,8 @@ class ExecutePipeline(wiring.Component):
         A warp slot is initialised: from the next cycle its registers are invalid and clean, its
         predicates unwritten.
     state : RegisterStatePort, in
-        Reads and writes of registers and predicates. `restore_write` is taken when nobody else
-        writes.
+        Reads and writes of registers and predicates. `restore_write` is taken when there is
+        no other write.
     trace_write, trace_predicate : out
         For simulations: beats written to registers, but by restores, and to predicates.
     """

@@ -144,7 +144,7 @@ class PredicateFile(wiring.Component):
         m = Module()
         g, write, restore = self.geometry, self.write.write, self.restore
         valid = self.write.valid
-        m.submodules.values = self.values = Memory(shape=g.warp_size, depth=8 * g.warps, init=[])
+        m.submodules.values = values = Memory(shape=g.warp_size, depth=8 * g.warps, init=[])
         # The place that is written in this cycle.
         place = Signal(data.StructLayout({"predicate": len(write.predicate),
                                           "warp": len(write.warp)}))
@@ -154,13 +154,13 @@ class PredicateFile(wiring.Component):
         m.d.comb += self.written.eq(save_row)
 
         for name in ("guard", "pa", "pb"):
-            self._read(m, self.read.select.warp, self.read.select[name], select_row,
+            self._read(m, values, self.read.select.warp, self.read.select[name], select_row,
                        getattr(self.read, name))
-        self._read(m, self.save_warp, self.save_select, save_row, self.save_value)
+        self._read(m, values, self.save_warp, self.save_select, save_row, self.save_value)
         old = Signal(g.warp_size)
-        self._read(m, place.warp, place.predicate, write_row, old)
+        self._read(m, values, place.warp, place.predicate, write_row, old)
 
-        port = self.values.write_port(granularity=g.lanes)
+        port = values.write_port(granularity=g.lanes)
         lanes = Signal(g.lanes)
         m.d.comb += [
             lanes.eq(old.word_select(write.beat, g.lanes) & ~write.mask | write.value & write.mask),
@@ -170,9 +170,10 @@ class PredicateFile(wiring.Component):
         ]
         return m
 
-    def _read(self, m: Module, warp: Value, predicate: Value, row: Value, value: Signal):
+    def _read(self, m: Module, values: Memory, warp: Value, predicate: Value, row: Value,
+              value: Signal):
         """Read one predicate of `warp`, whose written bits are `row`."""
-        port = self.values.read_port(domain="comb")
+        port = values.read_port(domain="comb")
         m.d.comb += port.addr.eq(Cat(predicate, warp))
         with m.If(predicate == PT):
             m.d.comb += value.eq(~0)

@@ -25,14 +25,14 @@ WRITERS = tuple(row.name for row in EXECUTION_UNITS)
 
 
 def hold_back(m: Module, result: Value, waiting: Value, accepting: Value) -> Signal:
-    """Return the throttle of a write port: one ALU instruction in two is held back while somebody
-    waits.
+    """Return the throttle of a write port: one ALU instruction in two is held back while another
+    write waits.
 
     Parameters
     ----------
     m : Module
     result, waiting : Value
-        An ALU result takes the port in this cycle; somebody else wants it.
+        An ALU result takes the port in this cycle; another write waits for it.
     accepting : Value
         The pipeline can take an instruction in this cycle.
     """
@@ -128,7 +128,7 @@ class WriteBack(wiring.Component):
         return m
 
     def _choose(self, m: Module, chosen: data.View, valid: Signal, restoring: Signal):
-        """Arbitrate, and ask for a bubble when somebody waits for the ALU."""
+        """Arbitrate, and ask for a bubble when another write waits for the ALU."""
         m.submodules.arbiter = arbiter = RoundRobin(len(WRITERS))
         result, restore = self.result, self.restore_write
         streams = [getattr(self, f"{name}_write") for name in WRITERS]

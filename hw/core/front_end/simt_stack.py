@@ -266,12 +266,13 @@ class SimtStack(wiring.Component):
                     with m.If(raw.depth.any()):
                         stacks.store(m, stacks.level_up, stacks.old)
             with m.Case(StackCommand.JUMP):
-                gone = ~do.live.any()
-                stacks.set_top(m, do.pc, raw.mask, raw.reconv, Mux(gone, 0, raw.depth))
+                emptied = ~do.live.any()
+                stacks.set_top(m, do.pc, raw.mask, raw.reconv, Mux(emptied, 0, raw.depth))
                 warps = self.geometry.warps
                 m.d.comb += [stacks.write_live.en.eq(1),
-                             self.emptied.eq(one_hot(self.work.warp, warps) & spread(gone, warps))]
-                m.d.sync += stacks.popping.eq(~gone & (~(raw.mask & do.live).any()
+                             self.emptied.eq(one_hot(self.work.warp, warps)
+                                             & spread(emptied, warps))]
+                m.d.sync += stacks.popping.eq(~emptied & (~(raw.mask & do.live).any()
                                                       | _reconverged(do.pc, raw.reconv)))
             with m.Case(StackCommand.DIVERGE):
                 diverge()
@@ -296,9 +297,9 @@ class SimtStack(wiring.Component):
         def carry_out():
             m.d.sync += [stacks.second.pc.eq(fall), stacks.second.mask.eq(rest),
                          stacks.second.reconv.eq(do.reconv)]
-            kept = Signal(stack_entry(self.geometry))
-            m.d.comb += [kept.pc.eq(Mux(reuse, fall, do.reconv)),
-                         kept.mask.eq(Mux(reuse, rest, raw.mask)), kept.reconv.eq(raw.reconv)]
+            lower = Signal(stack_entry(self.geometry))
+            m.d.comb += [lower.pc.eq(Mux(reuse, fall, do.reconv)),
+                         lower.mask.eq(Mux(reuse, rest, raw.mask)), lower.reconv.eq(raw.reconv)]
             with m.If(~push_fall & ~push_target & reuse):
                 m.d.sync += stacks.popping.eq(1)
             with m.Elif(~push_fall & ~push_target):
@@ -308,7 +309,7 @@ class SimtStack(wiring.Component):
                               Mux(push_target, do.mask, rest), do.reconv, new_depth)
                 m.d.sync += stacks.pushing.eq(~reuse & push_fall & push_target)
                 with m.If(~reuse | push_fall & push_target):
-                    stacks.store(m, stacks.level_up, kept)
+                    stacks.store(m, stacks.level_up, lower)
         return carry_out
 
     def _pop(self, m: Module, stacks: _Stacks):

@@ -104,25 +104,25 @@ class UniformUnit(wiring.Component):
     def elaborate(self, platform: Any):
         m = Module()
         m.submodules.queue = queue = StreamQueue(self._entry, self.LATENCY)
-        taken = Signal()
-        left = Signal()
+        op_accepted = Signal()
+        entry_done = Signal()
         # operations between `op` and the end of the queue
         in_flight = Signal(range(queue.depth + 1))
         m.d.comb += [self.op.ready.eq(in_flight != queue.depth),
-                     taken.eq(self.op.valid & self.op.ready)]
-        m.d.sync += in_flight.eq(in_flight + taken - left)
-        self._execute(m, taken, queue.input)
-        m.d.comb += left.eq(self._write(m, queue.output))
+                     op_accepted.eq(self.op.valid & self.op.ready)]
+        m.d.sync += in_flight.eq(in_flight + op_accepted - entry_done)
+        self._execute(m, op_accepted, queue.input)
+        m.d.comb += entry_done.eq(self._write(m, queue.output))
         return m
 
-    def _execute(self, m: Module, taken: Value, output: stream.Interface):
+    def _execute(self, m: Module, op_accepted: Value, output: stream.Interface):
         """Cycles 1 to 4: operand b, the integer lane and what goes beside it."""
         m.submodules.scalars = scalars = ScalarSource(self.geometry)
         m.submodules.integer = integer = IntegerUnit(self.geometry, lanes=1)
         op = Signal(payload.uniform_op(self.geometry))
         busy = Signal()
-        m.d.sync += busy.eq(taken)
-        with m.If(taken):
+        m.d.sync += busy.eq(op_accepted)
+        with m.If(op_accepted):
             m.d.sync += op.eq(self.op.payload)
         source = Signal(operation(self.geometry))
         m.d.comb += [source[name].eq(op[name]) for name in ("alu", "kernel", "tb", "block_warp")]
@@ -148,7 +148,7 @@ class UniformUnit(wiring.Component):
                      output.payload.test.eq(integer.predicate[0]), output.valid.eq(valid)]
 
     def _write(self, m: Module, queue: stream.Interface):
-        """Cycle 5: offer the oldest result; return whether it is gone."""
+        """Cycle 5: offer the oldest result; return whether all of it was accepted."""
         g, entry = self.geometry, queue.payload
         result, predicate = self.result.payload, self.predicate.payload
         beat = Signal(payload.below(g.beats))
@@ -164,7 +164,7 @@ class UniformUnit(wiring.Component):
         ]
         with m.If(self.predicate.valid & self.predicate.ready):
             m.d.sync += beat.eq(Mux(predicate.last, 0, beat + 1))
-        gone = Signal()
-        m.d.comb += [gone.eq(queue.valid & (~entry.writes_u | self.result.ready) & (
-            ~entry.writes_pd | predicate.last & self.predicate.ready)), queue.ready.eq(gone)]
-        return gone
+        entry_done = Signal()
+        m.d.comb += [entry_done.eq(queue.valid & (~entry.writes_u | self.result.ready) & (
+            ~entry.writes_pd | predicate.last & self.predicate.ready)), queue.ready.eq(entry_done)]
+        return entry_done

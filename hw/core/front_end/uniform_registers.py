@@ -160,14 +160,14 @@ class UniformRegisters(wiring.Component):
         write = Signal(payload.uniform_restore(g))
         unit, constant = self.result, self.constant
         chosen = Signal(payload.uniform_write(g))
-        taken = Signal()
+        write_accepted = Signal()
         restoring = Signal()
         m.d.comb += [
             restoring.eq(restore.valid.any()),
             unit.ready.eq(~restoring), constant.ready.eq(~restoring & ~unit.valid),
-            taken.eq(~restoring & (unit.valid | constant.valid)),
+            write_accepted.eq(~restoring & (unit.valid | constant.valid)),
             chosen.eq(Mux(unit.valid, unit.payload, constant.payload)),
-            self.trace.valid.eq(taken & chosen.keep), self.trace.warp.eq(chosen.warp),
+            self.trace.valid.eq(write_accepted & chosen.keep), self.trace.warp.eq(chosen.warp),
             self.trace.register.eq(chosen.register), self.trace.value.eq(chosen.data),
             write.eq(restore),
         ]
@@ -178,7 +178,8 @@ class UniformRegisters(wiring.Component):
         far = Signal(g.warps)  # the last write that was reserved comes over the bus
         m.d.sync += [
             self.outstanding.eq((self.outstanding | self.reserve) & ~self.forget
-                                & ~(one_hot(chosen.warp, g.warps) & spread(taken, g.warps))),
+                                & ~(one_hot(chosen.warp, g.warps)
+                                    & spread(write_accepted, g.warps))),
             far.eq(far & ~self.reserve | self.reserve & spread(self.remote, g.warps)),
         ]
         m.d.comb += self.near.eq(self.outstanding & ~far)

@@ -1,4 +1,4 @@
-"""Warp table: who occupies each warp slot, and in which state it is."""
+"""Warp table: which warp occupies each warp slot, and in which state it is."""
 
 from typing import Any
 
@@ -190,34 +190,35 @@ class WarpTable(wiring.Component):
         m = Module()
         warps = self.geometry.warps
         fresh = Signal(warps)  # initialised in this cycle
-        gone = Signal(warps)   # forget all state: initialised or freed in this cycle
+        slot_reset = Signal(warps)  # forget all state: initialised or freed in this cycle
         m.d.comb += [fresh.eq(one_hot(self.init.warp, warps) & spread(self.init_valid, warps)),
-                     gone.eq(fresh | self.free)]
+                     slot_reset.eq(fresh | self.free)]
         m.d.comb += [port.armed.eq(self.armed) for port in (self.issue, self.fetch)]
         m.d.comb += [port.pending.eq(self.pending_warps) for port in (self.issue, self.fetch)]
         m.d.comb += self.fetch.alive.eq(self.alive)
-        self._groups(m, fresh, gone)
+        self._groups(m, fresh, slot_reset)
         if self.geometry.traps:
-            self._traps(m, gone)
-        self._states(m, fresh, gone)
+            self._traps(m, slot_reset)
+        self._states(m, fresh, slot_reset)
         self._memories(m)
         return m
 
-    def _groups(self, m: Module, fresh: Value, gone: Value):
+    def _groups(self, m: Module, fresh: Value, slot_reset: Value):
         """Warps of each TB."""
         g = self.geometry
         for t in range(g.tb_slots):
             of_tb = self.members[t]
-            m.d.sync += of_tb.eq(of_tb & ~gone | fresh & spread(self.init.tb == t, g.warps))
+            m.d.sync += of_tb.eq(of_tb & ~slot_reset | fresh & spread(self.init.tb == t, g.warps))
         m.d.comb += self.pending_warps.eq(select(self.pending | self.stop_now, self.members))
 
-    def _traps(self, m: Module, gone: Value):
+    def _traps(self, m: Module, slot_reset: Value):
         """Warps that are to be trapped."""
         returned = Signal(self.geometry.warps)  # the last instruction was one of a routine
         m.d.comb += self.issue.trapping.eq(select(self.trap, self.members) & ~returned)
-        m.d.sync += returned.eq((returned & ~self.issue.retires | self.issue.routines) & ~gone)
+        m.d.sync += returned.eq((returned & ~self.issue.retires | self.issue.routines)
+                                & ~slot_reset)
 
-    def _states(self, m: Module, fresh: Value, gone: Value):
+    def _states(self, m: Module, fresh: Value, slot_reset: Value):
         g, issue = self.geometry, self.issue
         started = Signal(g.warps)
         killed = Signal(g.warps)
@@ -233,18 +234,19 @@ class WarpTable(wiring.Component):
             stopped.eq(able & stopping), self.alive.eq(able & ~stopping),
             self.active.eq(started & ~self.ended), self.ended.eq(self.valid & (dead | killed)),
         ]
-        kept = ~gone
+        no_reset = ~slot_reset
         m.d.sync += [
             self.valid.eq(self.valid & ~self.free | fresh),
-            started.eq((started | starting) & kept),
-            self.waiting.eq((self.waiting | issue.waits) & ~self.releases & kept
+            started.eq((started | starting) & no_reset),
+            self.waiting.eq((self.waiting | issue.waits) & ~self.releases & no_reset
                             | fresh & spread(self.init.waiting, g.warps)),
-            self.parked.eq((self.parked & self.pending_warps | issue.parks | stopped) & kept),
-            self.between.eq((self.between & self.pending_warps | stopped) & kept),
-            self.armed.eq((self.armed & ~issue.retires & ~stopped | issue.arms) & kept),
-            self.faulted.eq((self.faulted | self.faults) & kept),
-            killed.eq((killed | self.kill & self.valid) & kept),
-            dead.eq((dead | self.emptied) & kept | fresh & spread(~self.init.live.any(), g.warps)),
+            self.parked.eq((self.parked & self.pending_warps | issue.parks | stopped) & no_reset),
+            self.between.eq((self.between & self.pending_warps | stopped) & no_reset),
+            self.armed.eq((self.armed & ~issue.retires & ~stopped | issue.arms) & no_reset),
+            self.faulted.eq((self.faulted | self.faults) & no_reset),
+            killed.eq((killed | self.kill & self.valid) & no_reset),
+            dead.eq((dead | self.emptied) & no_reset
+                    | fresh & spread(~self.init.live.any(), g.warps)),
         ]
         if g.watches:
             m.d.sync += self.yielding.eq(self.yielding & ~(fresh | issue.waits) | issue.yields)

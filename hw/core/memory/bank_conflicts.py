@@ -30,18 +30,18 @@ class BankConflicts(wiring.Component):
 
     Attributes
     ----------
-    left : Signal(lanes), in
+    lanes_pending : Signal(lanes), in
         Lanes to be served.
     share : Signal(1), in
     bank, access : In
         Bank of each lane, and what it wants of it.
     served : Signal(lanes), out
-        Lanes of this pass; not empty if `left` is not.
+        Lanes of this pass; not empty if `lanes_pending` is not.
     active, banks : Out
         Banks in use, and what each does.
     """
 
-    left: Signal
+    lanes_pending: Signal
     share: Signal
     bank: list[Signal]
     access: list[data.View]
@@ -54,7 +54,7 @@ class BankConflicts(wiring.Component):
         self.rows = rows
         access = bank_access(g, rows)
         super().__init__({
-            "left": In(g.lanes),
+            "lanes_pending": In(g.lanes),
             "share": In(1),
             "bank": In(exact_log2(g.lanes)).array(g.lanes),
             "access": In(access).array(g.lanes),
@@ -66,24 +66,25 @@ class BankConflicts(wiring.Component):
     def elaborate(self, platform: Any):
         m = Module()
         lanes = range(self.geometry.lanes)
-        wanted = [Signal(len(lanes), name=f"wanted_{i}") for i in lanes]
+        bank_requests = [Signal(len(lanes), name=f"bank_requests_{i}") for i in lanes]
         for i in lanes:
-            m.d.comb += wanted[i].eq(Mux(self.left[i], Const(1, len(lanes)) << self.bank[i], 0))
-        claimed = _before(m, wanted)
-        won = [Signal(len(lanes), name=f"won_{i}") for i in lanes]
-        m.d.comb += [won[i].eq(wanted[i] & ~claimed[i]) for i in lanes]
-        m.d.comb += self.active.eq(_either(wanted))
-        winners = Cat(winner.any() for winner in won)
+            m.d.comb += bank_requests[i].eq(Mux(
+                self.lanes_pending[i], Const(1, len(lanes)) << self.bank[i], 0))
+        claimed = _before(m, bank_requests)
+        wins = [Signal(len(lanes), name=f"wins_{i}") for i in lanes]
+        m.d.comb += [wins[i].eq(bank_requests[i] & ~claimed[i]) for i in lanes]
+        m.d.comb += self.active.eq(_either(bank_requests))
+        winners = Cat(winner.any() for winner in wins)
         rows = [Signal.like(self.banks[0].row, name=f"row_{i}") for i in lanes]
         same = Signal(len(lanes))
-        with m.If(self.left.any()):
+        with m.If(self.lanes_pending.any()):
             for b in lanes:
-                m.d.comb += self.banks[b].eq(_either([Mux(won[i][b], self.access[i].as_value(), 0)
+                m.d.comb += self.banks[b].eq(_either([Mux(wins[i][b], self.access[i].as_value(), 0)
                                                       for i in lanes]))
             for i in lanes:
                 look_up(m, rows[i], [self.banks[b].row for b in lanes], self.bank[i])
                 m.d.comb += same[i].eq(self.access[i].row == rows[i])
-        m.d.comb += self.served.eq(Mux(self.share, self.left & same, winners))
+        m.d.comb += self.served.eq(Mux(self.share, self.lanes_pending & same, winners))
         return m
 
 

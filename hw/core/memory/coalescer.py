@@ -85,26 +85,27 @@ class Coalescer(wiring.Component):
         g, op, out = self.geometry, self.head.op, self.segment
         started = Signal()  # a segment of the instruction was found
         rest = Signal(g.warp_size)  # lanes left then
-        left = Signal(g.warp_size)  # lanes left now
+        lanes_pending = Signal(g.warp_size)  # lanes left now
         found = Signal(g.warp_size)  # those in the segment of the `leader`
         leader = Signal(ADDRESS_BITS)  # address of the lowest lane left
         faulty = Signal()
         ended = Signal()  # no segment is to be found any more
         last = Signal()  # no lane is left behind them
-        go = Signal()
+        step_enable = Signal()
         lanes = [self.address[i] for i in range(g.warp_size)]
         same = Cat(address[OFFSET_BITS:] == leader[OFFSET_BITS:] for address in lanes)
-        m.d.comb += [left.eq(Mux(started, rest, self.mask)), leader.eq(select(lowest(left), lanes)),
+        m.d.comb += [lanes_pending.eq(Mux(started, rest, self.mask)),
+                     leader.eq(select(lowest(lanes_pending), lanes)),
                      faulty.eq(op.kind != Fault.NONE),
                      ended.eq(faulty | is_stale(self.generations, op)),
-                     found.eq(Mux(ended, 0, left & same)),
-                     last.eq(ended | ((left & ~found) == 0)),
-                     go.eq(self.head.valid & (~out.valid | out.ready)),
-                     self.start.eq(go & ~started), self.advance.eq(go & last)]
+                     found.eq(Mux(ended, 0, lanes_pending & same)),
+                     last.eq(ended | ((lanes_pending & ~found) == 0)),
+                     step_enable.eq(self.head.valid & (~out.valid | out.ready)),
+                     self.start.eq(step_enable & ~started), self.advance.eq(step_enable & last)]
         with m.If(out.ready):
             m.d.sync += out.valid.eq(0)
-        with m.If(go):
-            m.d.sync += [started.eq(~last), rest.eq(left & ~found),
+        with m.If(step_enable):
+            m.d.sync += [started.eq(~last), rest.eq(lanes_pending & ~found),
                          out.valid.eq(1), out.payload.mask.eq(found),
                          out.payload.address.eq(Mux(faulty, op.fault_address, leader)),
                          out.payload.first.eq(~started), out.payload.last.eq(last)]

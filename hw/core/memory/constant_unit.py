@@ -149,7 +149,7 @@ class ConstantUnit(wiring.Component):
         m.d.comb += [backlog.enter.eq(op.valid & op.ready & op.payload.last),
                      backlog.leave.eq(self._result(m, cache.row, found, finding, space)),
                      backlog.mark.eq(completion.forget),
-                     completion.lingering.eq(backlog.left | cache.lingering)]
+                     completion.lingering.eq(backlog.pending | cache.lingering)]
         return m
 
     def _bound(self, m: Module, queue: OperationQueue):
@@ -177,11 +177,11 @@ class ConstantUnit(wiring.Component):
         started = Signal()  # a pass of this beat was taken
         begun = Signal()  # a pass of the instruction was taken
         rest = Signal(g.lanes)  # lanes left of a beat that has been started
-        left = Signal(g.lanes)  # lanes left before this pass
+        lanes_pending = Signal(g.lanes)  # lanes left before this pass
         take = Signal(g.lanes)  # lanes of this pass: those that read `offset`
         mask = Signal(g.lanes)
         bad = Signal()
-        go = Signal()
+        pass_enable = Signal()
         ends = Signal()  # last pass of the beat
         last = Signal()  # last pass of the instruction
         offset = Signal(OFFSET_BITS)
@@ -195,18 +195,19 @@ class ConstantUnit(wiring.Component):
                         beat)
             m.d.comb += [bad.eq((op.kind != Fault.NONE)
                                 | is_stale(self.completion.generations, op)),
-                         left.eq(Mux(bad, 0, Mux(started, rest, mask))),
-                         offset.eq(select(lowest(left), offsets)),
-                         take.eq(left & Cat(mine == offset for mine in offsets))]
+                         lanes_pending.eq(Mux(bad, 0, Mux(started, rest, mask))),
+                         offset.eq(select(lowest(lanes_pending), offsets)),
+                         take.eq(lanes_pending & Cat(mine == offset for mine in offsets))]
         m.d.comb += [
-            go.eq(queue.head.valid & free), ends.eq(take == left),
+            pass_enable.eq(queue.head.valid & free), ends.eq(take == lanes_pending),
             last.eq(ends & (beat == g.beats - 1) & (k == extra_registers(op.size))),
-            queue.start.eq(go & ~begun), queue.advance.eq(go & last), queue.release.eq(go & last),
+            queue.start.eq(pass_enable & ~begun), queue.advance.eq(pass_enable & last),
+            queue.release.eq(pass_enable & last),
         ]
         with m.If(free):
             m.d.sync += looking.eq(queue.head.valid)
-        with m.If(go):
-            m.d.sync += [begun.eq(~last), started.eq(~ends), rest.eq(left & ~take)]
+        with m.If(pass_enable):
+            m.d.sync += [begun.eq(~last), started.eq(~ends), rest.eq(lanes_pending & ~take)]
             with m.If(ends):
                 m.d.sync += turn.eq(Mux(beat == g.beats - 1, 0, turn + 1))
                 with m.If(beat == g.beats - 1):
@@ -232,7 +233,7 @@ class ConstantUnit(wiring.Component):
         """Look the pass up until its line has come; report faults."""
         address = Signal(ADDRESS_BITS)
         base = Signal(ADDRESS_BITS - _ROW_BITS)  # rows
-        wanted = Signal()
+        lookup_needed = Signal()
         moves = Signal()
         failed = Signal()
         stale = Signal()
@@ -241,13 +242,14 @@ class ConstantUnit(wiring.Component):
                          kernel.const_base[7:] << 7 - _ROW_BITS) for kernel in self.kernels]
             look_up(m, base, bases, looked.kernel)
             m.d.comb += [stale.eq(is_stale(self.completion.generations, looked)),
-                         wanted.eq(looked.take.any() & ~(spoiled & ~looked.start) & ~stale),
+                         lookup_needed.eq(looked.take.any() & ~(spoiled & ~looked.start) & ~stale),
                          address.eq(Cat(looked.address[:_ROW_BITS],
                                         base + looked.address[_ROW_BITS:OFFSET_BITS]))]
         m.d.comb += [
-            cache.request.valid.eq(wanted & space),
+            cache.request.valid.eq(lookup_needed & space),
             cache.request.address.eq(address), failed.eq(cache.error),
-            moves.eq(looking & space & (~wanted | cache.hit | failed)), free.eq(~looking | moves),
+            moves.eq(looking & space & (~lookup_needed | cache.hit | failed)),
+            free.eq(~looking | moves),
             self.fault.valid.eq(moves & ~stale
                                 & (failed | looked.start & (looked.kind != Fault.NONE))),
             self.fault.kind.eq(Mux(failed, Fault.BUS_ERROR, looked.kind)),

@@ -39,28 +39,28 @@ class Backlog(wiring.Component):
         Something comes into the queue, leaves it, in this cycle.
     mark : Signal(1), in
         The time: what is in the queue after this cycle counts.
-    left : Signal(1), out
+    pending : Signal(1), out
         Some of what was there at the last `mark` is, from the cycle after that.
     """
 
     enter: Signal
     leave: Signal
     mark: Signal
-    left: Signal
+    pending: Signal
 
     def __init__(self, depth: int):
         self.depth = depth
-        super().__init__({"enter": In(1), "leave": In(1), "mark": In(1), "left": Out(1)})
+        super().__init__({"enter": In(1), "leave": In(1), "mark": In(1), "pending": Out(1)})
 
     def elaborate(self, platform: Any):
         m = Module()
         within = Signal(range(self.depth + 1))
         after = Signal(range(self.depth + 1))
         marked = Signal(range(self.depth + 1))
-        m.d.comb += [after.eq(within + self.enter - self.leave), self.left.eq(marked != 0)]
+        m.d.comb += [after.eq(within + self.enter - self.leave), self.pending.eq(marked != 0)]
         m.d.sync += within.eq(after)
         with m.If(self.mark):
             m.d.sync += marked.eq(after)
-        with m.Elif(self.leave & self.left):
+        with m.Elif(self.leave & self.pending):
             m.d.sync += marked.eq(marked - 1)
         return m

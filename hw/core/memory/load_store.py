@@ -196,7 +196,7 @@ class LoadStore(wiring.Component):
         m.d.comb += [
             backlog.enter.eq(op.valid & op.ready & op.payload.last),
             backlog.leave.eq(queue.release), backlog.mark.eq(completion.forget),
-            completion.lingering.eq(backlog.left | loads.lingering | stores.lingering
+            completion.lingering.eq(backlog.pending | loads.lingering | stores.lingering
                                     | atomics.lingering),
             *(unit.forget.eq(completion.forget) for unit in (loads, stores, atomics))]
 
@@ -220,7 +220,7 @@ class LoadStore(wiring.Component):
         dropping = Signal()
         offer = Signal()
         clear = Signal()
-        taken = Signal()
+        segment_accepted = Signal()
         stale = Signal()
         units = ((stores, segment.store), (atomics, segment.atomic),
                  (loads, ~segment.store & ~segment.atomic))
@@ -231,8 +231,8 @@ class LoadStore(wiring.Component):
             bad.eq(kind != Fault.NONE), clear.eq(~Cat(unit.fault.valid for unit, _ in units).any()),
             stale.eq(is_stale(self.completion.generations, segment)),
             offer.eq(found.valid & ~dropping & ~stale & (clear | ~bad)),
-            taken.eq(Cat(mine & unit.segment.ready for unit, mine in units).any()),
-            found.ready.eq(dropping | stale | ((clear | ~bad) & taken)),
+            segment_accepted.eq(Cat(mine & unit.segment.ready for unit, mine in units).any()),
+            found.ready.eq(dropping | stale | ((clear | ~bad) & segment_accepted)),
             queue.release.eq(found.valid & found.ready & segment.last),
         ]
         for unit, mine in units:

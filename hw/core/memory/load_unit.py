@@ -121,7 +121,7 @@ class LoadUnit(wiring.Component):
         m.submodules.backlog = backlog = Backlog(g.load_queue + 2)
         m.d.comb += [backlog.enter.eq(arrives.w_en), backlog.mark.eq(self.forget),
                      backlog.leave.eq(self._write(m, words, current, copy, rows_free)),
-                     self.lingering.eq(backlog.left)]
+                     self.lingering.eq(backlog.pending)]
         return m
 
     def _request(self, m: Module):
@@ -172,21 +172,21 @@ class LoadUnit(wiring.Component):
         complete = Signal()
         spoiled = Signal()
         abandoned = Signal()
-        lost = Signal()  # a segment of this instruction failed before
+        earlier_failed = Signal()  # a segment of this instruction failed before
         error = Signal()
         m.d.comb += [
             beat.ready.eq(queue.r_rdy & ~arriving.void & free),
             complete.eq(queue.r_rdy & free & (arriving.void | (beat.valid & beat.payload.last))),
-            queue.r_en.eq(complete), lost.eq(abandoned & ~arriving.first),
+            queue.r_en.eq(complete), earlier_failed.eq(abandoned & ~arriving.first),
             error.eq(spoiled | (beat.valid & beat.ready & beat.payload.error)),
         ]
         with m.If(beat.valid & beat.ready):
             m.d.sync += spoiled.eq(error & ~complete)
         with m.If(complete):
             m.d.sync += [current.segment.eq(arriving),
-                         current.failed.eq(error | lost | arriving.void),
-                         current.report.eq(error & ~lost), gathered.eq(1),
-                         abandoned.eq((error | lost) & ~arriving.last)]
+                         current.failed.eq(error | earlier_failed | arriving.void),
+                         current.report.eq(error & ~earlier_failed), gathered.eq(1),
+                         abandoned.eq((error | earlier_failed) & ~arriving.last)]
         with m.Elif(free):
             m.d.sync += gathered.eq(0)
 
@@ -239,8 +239,8 @@ class LoadUnit(wiring.Component):
                 for beat, word in enumerate(lanes):
                     lane = beat * g.lanes + i
                     value = word if k else extract(word, arrived.offset[lane][:2], arrived.size)
-                    wanted = arrived.mask[lane] & ~current.failed
-                    m.d.sync += rows[k * g.beats + beat].eq(Mux(wanted, value, 0))
+                    lane_loaded = arrived.mask[lane] & ~current.failed
+                    m.d.sync += rows[k * g.beats + beat].eq(Mux(lane_loaded, value, 0))
         with m.Elif(leave):
             m.d.sync += [here.eq(following)
                          for here, following in zip(rows, [*rows[1:], 0], strict=True)]

@@ -125,21 +125,21 @@ class SharedMemory(wiring.Component):
                      self.trace_atomic.eq(atomics.trace), atomics.data.eq(queue.data)]
         selected = Signal(_pass(g))
         in_banks = Signal(_pass(g))
-        go = Signal()
+        pass_enable = Signal()
         occupied = Signal()
         free = Signal()
         claim, row_go, row_read = self._row(m, lines, free, atomics.busy)
-        address, prepare = self._select(m, queue, lines, conflicts, atomics, selected, go,
+        address, prepare = self._select(m, queue, lines, conflicts, atomics, selected, pass_enable,
                                         free & ~claim)
         banks = [Signal(exact_log2(g.lanes), name=f"bank_{i}") for i in range(g.lanes)]
         low = [Signal(WORD_BITS, name=f"low_{i}") for i in range(g.lanes)]
         with m.If(free):
-            m.d.sync += occupied.eq(go & (~selected.silent | selected.final))
-        with m.If(go):
+            m.d.sync += occupied.eq(pass_enable & (~selected.silent | selected.final))
+        with m.If(pass_enable):
             m.d.sync += in_banks.eq(selected)
             for i in range(g.lanes):
                 m.d.sync += [banks[i].eq(conflicts.bank[i]), low[i].eq(address[i])]
-        words = self._banks(m, conflicts, atomics, go & ~selected.upper,
+        words = self._banks(m, conflicts, atomics, pass_enable & ~selected.upper,
                             queue.head.op.store, prepare, row_go, row_read)
         self._result(m, words, atomics, in_banks, banks, low, occupied, free)
         self._row_data(m, words, lines, row_read)
@@ -154,7 +154,7 @@ class SharedMemory(wiring.Component):
         return Cat(op.address[i] > limit for i in range(g.lanes))
 
     def _select(self, m: Module, queue: OperationQueue, lines: LineState, conflicts: BankConflicts,
-                atomics: SharedAtomics, selected: data.View, go: Signal, free: Value):
+                atomics: SharedAtomics, selected: data.View, pass_enable: Signal, free: Value):
         """Take the oldest instruction apart into passes, or prepare a line for its store.
 
         Returns the lanes' addresses and the zero-fill of `_prepare`.
@@ -165,7 +165,7 @@ class SharedMemory(wiring.Component):
         begun = Signal()  # the instruction was started
         started = Signal()  # a pass of this beat was taken
         rest = Signal(g.lanes)  # lanes left of a beat that has been started
-        left = Signal(g.lanes)  # lanes left before this pass
+        lanes_pending = Signal(g.lanes)  # lanes left before this pass
         unprepared = Signal(g.lanes)  # those whose line is not ready for a store
         bad = Signal()
         ends = Signal()  # last pass of the beat
@@ -180,28 +180,28 @@ class SharedMemory(wiring.Component):
             bad.eq(op.kind != Fault.NONE), queue.data_slot.eq(op.slot),
             mask.eq(Mux(bad, 0,
                         pick([queue.mask.word_select(b, g.lanes) for b in range(g.beats)], beat))),
-            left.eq(Mux(queue.head.valid, Mux(started, rest, mask), 0)),
+            lanes_pending.eq(Mux(queue.head.valid, Mux(started, rest, mask), 0)),
             upper.eq(op.atomic & k.any()),
             extra.eq(Mux(op.atomic & ~op.writes_d, 0, extra_registers(op.size))),
-            unprepared.eq(Mux((op.store | op.atomic) & ~upper, left & ~known, 0)),
-            go.eq(queue.head.valid & free & ~unprepared.any() & ~wait),
-            after.eq(Mux(upper, 0, left & ~conflicts.served)),
+            unprepared.eq(Mux((op.store | op.atomic) & ~upper, lanes_pending & ~known, 0)),
+            pass_enable.eq(queue.head.valid & free & ~unprepared.any() & ~wait),
+            after.eq(Mux(upper, 0, lanes_pending & ~conflicts.served)),
             ends.eq(after == 0), last.eq(ends & (beat == g.beats - 1) & (k == extra)),
             queue.start.eq(queue.head.valid & ~begun),
-            queue.advance.eq(go & last), queue.release.eq(go & last),
+            queue.advance.eq(pass_enable & last), queue.release.eq(pass_enable & last),
             self.fault.eq(Cat(queue.start & bad, op.kind, op.warp, op.pc, op.fault_address)),
         ]
         with m.If(queue.head.valid):
             m.d.sync += begun.eq(~queue.advance)
-        with m.If(go):
+        with m.If(pass_enable):
             m.d.sync += [started.eq(~ends), rest.eq(after)]
             with m.If(ends):
                 m.d.sync += beat.eq(Mux(beat == g.beats - 1, 0, beat + 1))
                 with m.If(beat == g.beats - 1):
                     m.d.sync += k.eq(Mux(last, 0, k + 1))
-        self._want(m, queue, conflicts, address, line, left, beat, k)
+        self._want(m, queue, conflicts, address, line, lanes_pending, beat, k)
         self._atomic(m, queue, conflicts, atomics, upper,
-                     ~started & ~beat.any() & ~k.any(), beat, go, wait)
+                     ~started & ~beat.any() & ~k.any(), beat, pass_enable, wait)
         m.d.comb += [
             selected.warp.eq(op.warp), selected.base.eq(op.base), selected.register.eq(op.d | k),
             selected.beat.eq(beat), selected.last.eq(beat == g.beats - 1), selected.mask.eq(mask),
@@ -215,7 +215,7 @@ class SharedMemory(wiring.Component):
                                       unprepared, line)
 
     def _atomic(self, m: Module, queue: OperationQueue, conflicts: BankConflicts,
-                atomics: SharedAtomics, upper: Value, first: Value, beat: Value, go: Value,
+                atomics: SharedAtomics, upper: Value, first: Value, beat: Value, pass_enable: Value,
                 wait: Signal):
         """Send the lane of a pass to `atomics`; `wait` for those before it where that is needed."""
         op, out = queue.head.op, atomics.op
@@ -223,9 +223,9 @@ class SharedMemory(wiring.Component):
         m.d.comb += wait.eq(atomics.busy & (first | upper))
         with m.If(queue.head.valid & op.atomic & ~upper):
             m.d.comb += [
-                chosen.eq(conflicts.left),
+                chosen.eq(conflicts.lanes_pending),
                 wait.eq((atomics.busy & first) | (chosen.any() & atomics.holds)),
-                out.valid.eq(go & chosen.any()), out.function.eq(op.function),
+                out.valid.eq(pass_enable & chosen.any()), out.function.eq(op.function),
                 out.wide.eq(op.size == Size.B64),
                 out.warp.eq(op.warp), out.pc.eq(op.pc), out.beat.eq(beat), out.chosen.eq(chosen),
                 out.place.bank.eq(select(chosen, conflicts.bank)),
@@ -252,11 +252,13 @@ class SharedMemory(wiring.Component):
         return address, line, Cat(known)
 
     def _want(self, m: Module, queue: OperationQueue, conflicts: BankConflicts,
-              address: Sequence[Value], line: Sequence[Value], left: Value, beat: Value, k: Value):
+              address: Sequence[Value], line: Sequence[Value], lanes_pending: Value, beat: Value,
+              k: Value):
         """Ask for bank, row, word and bytes of each lane that is left."""
         g, op = self.geometry, queue.head.op
         bank_end = WORD_BITS + exact_log2(g.lanes)
-        m.d.comb += [conflicts.left.eq(Mux(op.atomic, lowest(left), left)),
+        m.d.comb += [conflicts.lanes_pending.eq(
+                         Mux(op.atomic, lowest(lanes_pending), lanes_pending)),
                      conflicts.share.eq(~op.store)]
         for i in range(g.lanes):
             access = conflicts.access[i]
@@ -301,15 +303,15 @@ class SharedMemory(wiring.Component):
         port, row = self.state.row, self.state.row.payload
         claim = Signal()
         turn = Signal(init=1)
-        go = Signal()
+        row_accepted = Signal()
         read = Signal()
         line = row.row[exact_log2(self.rows // self.geometry.shared_lines):]
-        m.d.sync += turn.eq(~go)
+        m.d.sync += turn.eq(~row_accepted)
         m.d.comb += [claim.eq(port.valid & turn), port.ready.eq(turn & free & ~busy),
-                     go.eq(port.valid & port.ready), read.eq(go & ~row.write)]
-        with m.If(go & row.write):
+                     row_accepted.eq(port.valid & port.ready), read.eq(row_accepted & ~row.write)]
+        with m.If(row_accepted & row.write):
             m.d.comb += [lines.mark.line.eq(line), lines.mark.valid.eq(1)]
-        return claim, go, read
+        return claim, row_accepted, read
 
     def _row_data(self, m: Module, words: Sequence[Value], lines: LineState, read: Value):
         """Give the row that was read, or zeros if its line was invalid."""
@@ -322,8 +324,8 @@ class SharedMemory(wiring.Component):
         m.d.comb += [self.state.row_data.data[b].eq(Mux(known, word, 0))
                      for b, word in enumerate(words)]
 
-    def _banks(self, m: Module, conflicts: BankConflicts, atomics: SharedAtomics, go: Value,
-               store: Value, fill: data.View, row_go: Value, row_read: Value):
+    def _banks(self, m: Module, conflicts: BankConflicts, atomics: SharedAtomics,
+               pass_enable: Value, store: Value, fill: data.View, row_go: Value, row_read: Value):
         """The RAM of each bank; returns the words read in the cycle before.
         An atomic reads 64 bits."""
         row, words = self.state.row.payload, []
@@ -331,17 +333,17 @@ class SharedMemory(wiring.Component):
             m.submodules[f"bank_{b}"] = bank = memory.Memory(shape=32, depth=self.rows, init=[])
             read = bank.read_port()
             write = bank.write_port(granularity=8)
-            wanted, active, commit = conflicts.banks[b], conflicts.active[b], atomics.commit
+            bank, active, commit = conflicts.banks[b], conflicts.active[b], atomics.commit
             pair = atomics.op.chosen.any() & conflicts.active[b - 1] if b & 1 else Const(0)
-            place = Mux(row_go, row.row, Mux(pair, conflicts.banks[b & ~1].row, wanted.row))
+            place = Mux(row_go, row.row, Mux(pair, conflicts.banks[b & ~1].row, bank.row))
             m.d.comb += [read.addr.eq(place),
-                         read.en.eq(row_read | (go & (active | pair) & ~store)),
+                         read.en.eq(row_read | (pass_enable & (active | pair) & ~store)),
                          write.addr.eq(Mux(fill.valid, fill.row, place)),
-                         write.data.eq(Mux(fill.valid, 0, Mux(row_go, row.data[b], wanted.data)))]
+                         write.data.eq(Mux(fill.valid, 0, Mux(row_go, row.data[b], bank.data)))]
             with m.If(fill.valid | (row_go & row.write)):
                 m.d.comb += write.en.eq(0b1111)
-            with m.Elif(go & active & store):
-                m.d.comb += write.en.eq(wanted.strobe)
+            with m.Elif(pass_enable & active & store):
+                m.d.comb += write.en.eq(bank.strobe)
             with m.If(commit.valid & (commit.place.bank == b)):
                 m.d.comb += [write.addr.eq(commit.place.row),
                              write.data.eq(commit.low), write.en.eq(0b1111)]

@@ -180,7 +180,7 @@ class StoreUnit(wiring.Component):
             m.d.comb += self.acknowledged.eq(oldest.address)
         m.submodules.backlog = backlog = Backlog(g.load_queue)
         m.d.comb += [backlog.enter.eq(queue.w_en), backlog.leave.eq(complete),
-                     backlog.mark.eq(self.forget), self.lingering.eq(backlog.left)]
+                     backlog.mark.eq(self.forget), self.lingering.eq(backlog.pending)]
 
 
 def _highest_wins(m: Module, lanes: Sequence[tuple[Value, Value]], name: str):

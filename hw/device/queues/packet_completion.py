@@ -64,7 +64,7 @@ class PacketCompletion(wiring.Component):
     done : Signal, out; refused : Signal, out
         For one cycle; the signal is not as it is to be.
     uncertain : Signal, out
-        With `refused`, unless it was given up: nobody knows whether the value was counted down.
+        With `refused`, unless it was given up: it is not known whether the value was counted down.
     insists : Signal, out
         The write of the value was refused, and what memory holds is being read.
     job, word : streams, out and in

@@ -42,7 +42,7 @@ async def command(ctx, dut, given, mask=0b111, accepted=None, asked=1):
     ctx.set(dut.mask, mask)
     ctx.set(dut.word, given)
     ctx.set(dut.valid, 1)
-    ctx.set(dut.asked, asked)
+    ctx.set(dut.from_host, asked)
     targets = ctx.get(dut.targets)
     taken = targets if accepted is None else accepted & targets
     ctx.set(dut.accepted, taken)
@@ -116,7 +116,7 @@ def test_a_start_is_for_all_or_none():
         set_states(ctx, dut, (KernelState.IDLE, KernelState.FINISHED, KernelState.IDLE))
         assert await command(ctx, dut, word(Command.START), 0b011) == (
             [word(Command.START)] * 2 + [None], CommandError.NONE)
-        assert ctx.get(dut.took[KERNEL]) == 0b011
+        assert ctx.get(dut.takers[KERNEL]) == 0b011
 
     run(process)
 
@@ -134,9 +134,9 @@ def test_an_sm_that_all_refuse_is_asked_why():
     async def process(ctx, dut):
         set_states(ctx, dut, (KernelState.IDLE,) * 3)
         assert (await command(ctx, dut, word(Command.START), 0b110, accepted=0))[1] is CommandError.NONE
-        assert ctx.get(dut.refusing) == 0b110 and ctx.get(dut.took[KERNEL]) == 0
+        assert ctx.get(dut.refusing) == 0b110 and ctx.get(dut.takers[KERNEL]) == 0
         await command(ctx, dut, word(Command.START), 0b110, accepted=0b100)
-        assert ctx.get(dut.refusing) == 0 and ctx.get(dut.took[KERNEL]) == 0b100
+        assert ctx.get(dut.refusing) == 0 and ctx.get(dut.takers[KERNEL]) == 0b100
 
     run(process)
 
@@ -147,9 +147,9 @@ def test_of_commands_that_are_not_its_own_software_is_told_nothing():
         await command(ctx, dut, word(Command.START))
         assert (await command(ctx, dut, word(Command.RESUME), asked=0))[1] is CommandError.NONE
         assert (await command(ctx, dut, word(Command.START), accepted=0, asked=0))[1] is CommandError.NONE
-        assert ctx.get(dut.refusing) == 0 and ctx.get(dut.took[KERNEL]) == 0b111
+        assert ctx.get(dut.refusing) == 0 and ctx.get(dut.takers[KERNEL]) == 0b111
         await command(ctx, dut, word(Command.START), accepted=0b010, asked=0)
-        assert ctx.get(dut.took[KERNEL]) == 0b010
+        assert ctx.get(dut.takers[KERNEL]) == 0b010
 
     run(process)
 
@@ -164,7 +164,7 @@ def test_an_aborted_preempt_brings_back_what_is_saved_already():
             set_states(ctx, dut, (KernelState.PREEMPTED, KernelState.PREEMPTING, KernelState.PREEMPTED))
             passed, error = await command(ctx, dut, word(Command.ABORT))
             assert passed == [word(Command.RESUME, scramble=scramble, gang=gang), word(Command.ABORT), None]
-            assert error is CommandError.NONE and ctx.get(dut.took[KERNEL]) == 0b011
+            assert error is CommandError.NONE and ctx.get(dut.takers[KERNEL]) == 0b011
             set_states(ctx, dut, (KernelState.RUNNING, KernelState.RESUMING, KernelState.PREEMPTED))
             assert (await command(ctx, dut, word(Command.ABORT)))[0] == [None, word(Command.ABORT), None]
 
@@ -186,7 +186,7 @@ def test_who_took_what_is_remembered():
                 last[op] = goes
             if goes and op in (Command.START, Command.PREEMPT, Command.RESUME, Command.ADOPT):
                 took[kernel] = goes
-            assert [ctx.get(dut.took[k]) for k in range(G.kernel_slots)] == took
+            assert [ctx.get(dut.takers[k]) for k in range(G.kernel_slots)] == took
             assert (ctx.get(dut.preempted), ctx.get(dut.resumed)) == (last[Command.PREEMPT], last[Command.RESUME])
 
     run(process)

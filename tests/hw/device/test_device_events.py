@@ -20,7 +20,7 @@ class Driver:
     def __init__(self, ctx, dut):
         self.ctx, self.dut = ctx, dut
         self.counts = []
-        for vector in (dut.members[KERNEL], dut.took[KERNEL]):
+        for vector in (dut.members[KERNEL], dut.takers[KERNEL]):
             ctx.set(vector, 0b111)
 
     def states(self, *states):

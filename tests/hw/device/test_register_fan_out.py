@@ -52,7 +52,7 @@ def test_words_are_combined_as_the_model_says(rule, sms):
             for i, word in enumerate(given):
                 ctx.set(dut.words[i], word)
             ctx.set(dut.chosen, chosen)
-            ctx.set(dut.said, said)
+            ctx.set(dut.error_shown, said)
             mine = [i for i in range(sms) if chosen >> i & 1]
             expected = combined(register, [given[i] for i in mine], [bool(said >> i & 1) for i in mine])
             assert ctx.get(dut.word) == expected

@@ -164,7 +164,7 @@ _EXECUTE = {
         _transient("stage_# is_float_# integer_result_# integer_predicate_#", _QUIET),
     ),
     "execute.operands": (
-        _transient("slot full beat left finished arriving bank_# load_# read_# shown_# operand_# "
+        _transient("slot full beat reads_pending finished arriving bank_# load_# read_# shown_# operand_# "
                    "output__payload output__valid", _QUIET),
     ),
     "execute.integer front.uniform.integer": (_transient("stage_# last_#", _QUIET),),
@@ -265,11 +265,11 @@ _MEMORY = {
     "load_store.merge": (_bookkeeping("owner bound", "whose register is being written"),),
     "load_store.atomics": (
         _transient("tail asking arriving working head used unasked expected arrived finished "
-                   "segment_# in_flight number begun spoiled wrote lost done reported entries[] "
+                   "segment_# in_flight number begun spoiled wrote read_failed done reported entries[] "
                    "operands_#[] beats[]", _NO_ATOMICS),
     ),
     "load_store.atomics.engine": (
-        _transient("fsm_state rest changed lost number abandoned word_#", _NO_ATOMICS),
+        _transient("fsm_state rest changed read_failed number abandoned word_#", _NO_ATOMICS),
     ),
     "load_store.atomics.engine.writer": (
         _transient("asking number sending burst first last writing beat upper low[] high[]",

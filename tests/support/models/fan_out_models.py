@@ -70,8 +70,8 @@ class Commands:
     def outputs(self, given):
         _, targets, words = self.judged(given)
         return {
-            "targets": targets, "error": self.error, "refusing": self.refusing, "took": list(self.took),
-            "refused": given["valid"] and given["asked"] and not given["accepted"],
+            "targets": targets, "error": self.error, "refusing": self.refusing, "takers": list(self.took),
+            "refused": given["valid"] and given["from_host"] and not given["accepted"],
             "preempted": self.last[Command.PREEMPT], "resumed": self.last[Command.RESUME],
             **{f"words.{i}": word for i, word in enumerate(words) if targets >> i & 1}}
 
@@ -80,7 +80,7 @@ class Commands:
         accepted = given["accepted"]
         fields: Any = MAP["command"].unpack(given["word"])
         op, kernel = fields["op"], fields["kernel"]
-        if given["valid"] and given["asked"]:
+        if given["valid"] and given["from_host"]:
             self.error = error or (CommandError.NONE if targets else CommandError.NOT_RUNNING)
             self.refusing = 0 if accepted else targets
         if not given["valid"] or not accepted:
@@ -126,7 +126,7 @@ def commands(dut, rng, cycles, model):
         states = states_of(rng, g) if rng.random() < 0.4 else states
         word = any_command(rng, g)
         recorded = suited(rng, g, word, states)
-        given = {"valid": int(rng.random() < 0.8), "asked": int(rng.random() < 0.8), "word": word,
+        given = {"valid": int(rng.random() < 0.8), "from_host": int(rng.random() < 0.8), "word": word,
                  "mask": rng.choice([7, 7, rng.getrandbits(g.sms)]), "states": [list(each) for each in states],
                  "recorded": recorded}
         given["accepted"] = model.judged(given)[1] & rng.choice([7, rng.getrandbits(g.sms)])
@@ -153,7 +153,7 @@ class Events:
     def _ends(self, given, k):
         """Return how a switch of a kernel ends in this cycle, None if none does that is to be counted."""
         finished, _, over = self._kernel(given, k)
-        failed = any(given["took"][k] >> i & 1 and given["errors"][i][k] != CommandError.NONE
+        failed = any(given["takers"][k] >> i & 1 and given["errors"][i][k] != CommandError.NONE
                      for i in range(self.g.sms))
         ways = [each for each in SAVED if each in self.seen[k]]
         if "preempted" in over and not failed and (finished or ways):
@@ -227,7 +227,7 @@ def happenings(dut, rng, cycles, model):
         members[rng.randrange(g.kernel_slots)] = rng.choice([0, 7, rng.getrandbits(g.sms)])
         took[rng.randrange(g.kernel_slots)] = rng.choice([0, 7, rng.getrandbits(g.sms)])
         given = {
-            "states": [list(each) for each in states], "members": list(members), "took": list(took),
+            "states": [list(each) for each in states], "members": list(members), "takers": list(took),
             "errors": [[rng.choice(list(CommandError)) if rng.random() < rate / 3 else CommandError.NONE
                         for _ in range(g.kernel_slots)] for _ in range(g.sms)],
             "switched": [{"valid": int(rng.random() < rate), "kernel": rng.randrange(g.kernel_slots),
@@ -284,7 +284,7 @@ def episodes(dut, rng, cycles, model):
             for i in episode.sms:
                 states[i][k] = rng.choice(episode.ends)
             running[k] = None
-        given = {"states": [list(each) for each in states], "members": list(members), "took": list(took),
+        given = {"states": [list(each) for each in states], "members": list(members), "takers": list(took),
                  "errors": errors, "switched": switched, "faults": rng.choice([0, 0, rng.getrandbits(g.sms)]),
                  "refused": int(rng.random() < 0.02), "clear": rng.choice([0, 0xFFFF_FFFF, rng.getrandbits(32)])}
         yield given, model.outputs(given)
@@ -311,7 +311,7 @@ class Registers:
         host, everyone = given["host"], (1 << self.g.sms) - 1
         valid = (host["write"] and host["address"] < 1 << ADDRESS_BITS
                  and host["address"] // 4 == MAP["command"].address // 4)
-        return {"valid": int(valid), "asked": int(valid), "word": host["write_data"],
+        return {"valid": int(valid), "from_host": int(valid), "word": host["write_data"],
                 "mask": self.masks["sm_write"] & everyone, "accepted": given["accepted"],
                 "states": [each["states"] for each in given["reports"]],
                 "recorded": [each["recorded"] for each in given["reports"]]}
@@ -320,7 +320,7 @@ class Registers:
         """What `Events` is given."""
         reports, host, command = given["reports"], given["host"], self.command(given)
         return {"states": command["states"], "errors": [each["errors"] for each in reports],
-                "members": given["members"], "took": list(self.commands.took),
+                "members": given["members"], "takers": list(self.commands.took),
                 "switched": [each["switched"] for each in reports],
                 "faults": bits(each["fault"] for each in reports),
                 "refused": int(self.commands.outputs(command)["refused"]),

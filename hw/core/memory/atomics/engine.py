@@ -40,7 +40,7 @@ class SegmentEngine(wiring.Component):
         A bus beat of the segment, and its data in the same cycle.
     finish : Signal(1), out
         One cycle: the burst has been sent and the registers are written.
-    wrote, lost : Signal(1), out
+    wrote, read_failed : Signal(1), out
         With `finish`: there was a burst; nothing was done as the segment, or one before it, had
         failed.
     write : stream of tagged register_write, out
@@ -58,7 +58,7 @@ class SegmentEngine(wiring.Component):
     row: Signal
     finish: Signal
     wrote: Signal
-    lost: Signal
+    read_failed: Signal
     write: stream.Interface
     port: WriteInterface
     trace: View
@@ -70,7 +70,7 @@ class SegmentEngine(wiring.Component):
             "forgotten": In(1),
             "operands": In(data.ArrayLayout(operand(), g.warp_size)),
             "number": Out(range(g.burst_beats)), "row": In(8 * g.bus_bytes),
-            "finish": Out(1), "wrote": Out(1), "lost": Out(1),
+            "finish": Out(1), "wrote": Out(1), "read_failed": Out(1),
             "write": Out(stream.Signature(payload.tagged(payload.register_write(g)))),
             "port": Out(WritePort(g)),
             "trace": Out(trace_atomic(g)),
@@ -94,12 +94,12 @@ class SegmentEngine(wiring.Component):
             with m.State("IDLE"):
                 with m.If(self.waiting):
                     m.d.sync += [rest.eq(Mux(broken, 0, here.mask)), changed.eq(0),
-                                 self.lost.eq(broken), self.number.eq(here.first)]
+                                 self.read_failed.eq(broken), self.number.eq(here.first)]
                     m.next = "FILL"
             with m.State("FILL"):
                 m.d.comb += filling.eq(1)
                 m.d.sync += self.number.eq(self.number + 1)
-                with m.If((self.number == here.last_beat) | self.lost):
+                with m.If((self.number == here.last_beat) | self.read_failed):
                     m.next = "LANES"
             with m.State("LANES"):
                 m.d.comb += performing.eq(rest.any() & ~self.forgotten)
@@ -111,7 +111,7 @@ class SegmentEngine(wiring.Component):
             with m.State("WRITE"):
                 m.d.comb += self.finish.eq(writer.idle)
                 with m.If(writer.idle):
-                    m.d.sync += abandoned.eq((before | self.lost) & ~here.last)
+                    m.d.sync += abandoned.eq((before | self.read_failed) & ~here.last)
                     m.next = "IDLE"
         m.d.comb += self.wrote.eq(writer.burst)
         self._lanes(m, pipeline, performing, rest)
@@ -126,7 +126,7 @@ class SegmentEngine(wiring.Component):
         wiring.connect(m, writer.port, wiring.flipped(self.port))
         m.d.comb += [
             writer.changed.eq(changed), writer.address.eq(here.address[OFFSET_BITS:]),
-            writer.failed.eq(self.lost), writer.cancel.eq(self.forgotten),
+            writer.failed.eq(self.read_failed), writer.cancel.eq(self.forgotten),
             writer.generation.eq(here.generation), writer.warp.eq(here.warp),
             writer.base.eq(here.base), writer.register.eq(here.d),
             writer.registers.eq(Cat(here.writes_d, here.wide & here.writes_d)),

@@ -141,7 +141,7 @@ class GlobalAtomics(wiring.Component):
         m.submodules.backlog = backlog = Backlog(g.atomic_queue)
         m.d.comb += [engine.forgotten.eq(is_stale(self.generations, engine.entry)),
                      backlog.enter.eq(push), backlog.leave.eq(leave),
-                     backlog.mark.eq(self.forget), self.lingering.eq(backlog.left)]
+                     backlog.mark.eq(self.forget), self.lingering.eq(backlog.pending)]
         return m
 
     def _count(self, m: Module, name: str, more: Value, less: Value):
@@ -213,15 +213,15 @@ class GlobalAtomics(wiring.Component):
         with m.If(waiting):
             m.d.comb += conflict.eq(Cat(in_flight[i] & (place == number)
                                         for i, place in enumerate(places)).any())
-        wanted = waiting & ~silent & ~conflict
+        requestable = waiting & ~silent & ~conflict
         if owned is not None:
-            self._own(m, owned, wanted, number, ask)
+            self._own(m, owned, requestable, number, ask)
             give, head = self.order.give, pointers["head"]
             m.d.comb += [give.valid.eq(leave & in_flight.bit_select(head, 1)),
                          give.segment.eq(pick(places, head))]
-            wanted = wanted & owned
+            requestable = requestable & owned
         m.d.comb += [
-            request.valid.eq(wanted),
+            request.valid.eq(requestable),
             request.payload.address.eq(Cat(Const(0, exact_log2(g.bus_bytes)), asked.first, number)),
             request.payload.extra_beats.eq(asked.last_beat - asked.first),
             ask.eq(waiting & (silent | (request.valid & request.ready))),
@@ -233,10 +233,10 @@ class GlobalAtomics(wiring.Component):
                 m.d.sync += in_flight[i].eq(0)
         return in_flight
 
-    def _own(self, m: Module, owned: Signal, wanted: Value, number: Value, ask: Value):
+    def _own(self, m: Module, owned: Signal, requestable: Value, number: Value, ask: Value):
         """Take the segment that is `wanted`; it is requested then, whatever becomes of its warp."""
         take = self.order.take
-        m.d.comb += [take.valid.eq(wanted & ~owned), take.payload.eq(number)]
+        m.d.comb += [take.valid.eq(requestable & ~owned), take.payload.eq(number)]
         with m.If(ask):
             m.d.sync += owned.eq(0)
         with m.Elif(take.valid & take.ready):
@@ -276,7 +276,7 @@ class GlobalAtomics(wiring.Component):
         """Entries leave in order, those with a burst when it is acknowledged."""
         g, ack, fault = self.geometry, self.write_port.ack, self.fault
         wrote = Signal(g.atomic_queue)  # entries with a burst
-        lost = Signal(g.atomic_queue)  # entries whose read failed
+        read_failed = Signal(g.atomic_queue)  # entries whose read failed
         awaits = Signal()  # the oldest has a burst
         failed = Signal()  # it was not read
         reported = Signal()  # an error was reported, of the instruction that was the oldest then
@@ -286,10 +286,10 @@ class GlobalAtomics(wiring.Component):
             m.d.comb += self.acknowledged.eq(oldest.address)
         for i in range(g.atomic_queue):
             with m.If(engine.finish & (pointers["working"] == i)):
-                m.d.sync += [wrote[i].eq(engine.wrote), lost[i].eq(engine.lost)]
+                m.d.sync += [wrote[i].eq(engine.wrote), read_failed[i].eq(engine.read_failed)]
         m.d.comb += [
             awaits.eq(wrote.bit_select(pointers["head"], 1)),
-            failed.eq(lost.bit_select(pointers["head"], 1)),
+            failed.eq(read_failed.bit_select(pointers["head"], 1)),
             before.eq(reported & ~oldest.begins),
             report.eq(Mux(awaits, ack.payload.error, failed & ~oldest.void) & ~before
                       & ~is_stale(self.generations, oldest)),

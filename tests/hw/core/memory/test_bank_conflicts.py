@@ -44,7 +44,7 @@ def test_the_lowest_lane_of_each_bank_wins(lanes):
                 ctx.set(dut.access[lane], access[lane])
             passes = 0
             while left:
-                ctx.set(dut.left, sum(1 << lane for lane in left))
+                ctx.set(dut.lanes_pending, sum(1 << lane for lane in left))
                 served = served_by(sorted(left), share, banks, rows)
                 assert ctx.get(dut.served) == sum(1 << lane for lane in served)
                 assert ctx.get(dut.active) == sum({1 << banks[lane] for lane in left})
@@ -53,7 +53,7 @@ def test_the_lowest_lane_of_each_bank_wins(lanes):
                     assert value(ctx.get(dut.banks[bank])) == access[winner]
                 left -= served
                 passes += 1
-            ctx.set(dut.left, 0)
+            ctx.set(dut.lanes_pending, 0)
             assert ctx.get(dut.served) == ctx.get(dut.active) == 0 and passes <= lanes
 
     simulator = Simulator(dut)

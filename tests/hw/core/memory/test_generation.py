@@ -18,7 +18,7 @@ def test_the_backlog_is_what_was_there_and_has_not_left():
             mark = rng.random() < 0.04
             for port, value in ((dut.enter, enters), (dut.leave, leaves), (dut.mark, mark)):
                 ctx.set(port, value)
-            assert ctx.get(dut.left) == bool(marked)
+            assert ctx.get(dut.pending) == bool(marked)
             seen["full"] += mark and len(queue) == depth
             seen["marked again"] += mark and bool(marked)
             if leaves:
