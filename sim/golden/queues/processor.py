@@ -18,7 +18,7 @@ from caesura.hw.arch.packets import (
     QueueError,
     VendorFormat,
 )
-from caesura.hw.device.queues.queue_states import TRIES
+from caesura.hw.device.queues.queue_wait import TRIES
 
 from .packets import PacketError, QueueHost, count_down, fetch, met, slot_words
 from .preemption import QueuePreemption
