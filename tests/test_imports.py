@@ -18,7 +18,9 @@ LAYERS = {
         "arch", "lib", "interfaces", "memory", "core", "preempt", "dispatch", "control", "sm", "device", "export",
         "board formal"),
     "caesura.hw.core": ("units", "memory", "execution_units", "execute", "front_end"),
-    "caesura.hw.preempt": ("compress", "formats", "save restore", "in_place", "sequence", "engine"),
+    "caesura.hw.preempt": (
+        "compress", "formats", "save restore", "in_place", "sequence",
+        "context_book engine_counters restore_side save_side", "engine"),
     "caesura.sim.golden": (
         "state", "semantics", "bounds", "decoder", "execution",
         "stream_writer context_image completion control_block image_store in_place preemption yielding native",

@@ -2,15 +2,19 @@
 
 ::
 
-                      Sequencer -- accepted ---> all
-                      |       |
-         PreemptSequencer   ResumeSequencer ---- admit, start ----> dispatcher
-          |         |          |    |   |   `------------- ReadAhead (what is read) --+
-    SavePipeline    +- heads --+    |   +--> EntryBuffer <--+                         |
-          |            |            |                       |                         v
-          +--bursts--> Committer    +--> RestorePipeline <--+-- Unpacker <-- SegmentReader
-                       |                                                           |
-                   write_port                                                  read_port
+                 command ---> Sequencer ---> result
+                               |  |  |
+         +--- SavePort --------+  |  +-------- RestorePort ---+
+         v                        | BookPort                  v
+      SaveSide <----------------- | -------- HeadPort --- RestoreSide --> admit, launch
+       |  |  |                    v                       |   |   |
+       |  |  +- SaveBookPort -> ContextBook <- RestoreBookPort |   |
+       |  +--- SaveProgress --> EngineCounters <- RestoreProgress  |
+       v                                                           v
+    write_port                                                 read_port
+
+A signature of `sequence.ports` says what each two of them tell each other; `CommandState` and
+`EntrySets` go to all.
 
 Lin et al. IV-B (context format, Fig. 12) and IV-C (pipelines, Fig. 13); commit protocol in
 `arch.context`.
@@ -18,12 +22,11 @@ Lin et al. IV-B (context format, Fig. 12) and IV-C (pipelines, Fig. 13); commit 
 
 from typing import Any
 
-from amaranth.hdl import Cat, Module, Mux, Signal, Value
+from amaranth.hdl import Module, Mux, Signal
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from ..arch.geometry import Geometry
-from ..arch.image.context import ENTRY_WORDS
 from ..interfaces import payloads as payload
 from ..interfaces.port import Port
 from ..interfaces.preemption import (
@@ -40,38 +43,16 @@ from ..interfaces.preemption import (
 )
 from ..interfaces.preemption_port import PreemptionPort, WarpLaunchPort
 from ..interfaces.staying import plan, plan_request, staying_report
-from ..lib.resets import ResetInserter
-from ..lib.stream_queue import StreamQueue
 from ..memory.ports import ReadInterface, ReadPort, WriteInterface, WritePort
+from .context_book import ContextBook
+from .engine_counters import EngineCounters
 from .formats.checksum import Checksum, share
 from .formats.packer import CHUNK_WORDS
-from .formats.unpacker import Unpacker
-from .in_place.evict_sequencer import EvictSequencer
-from .in_place.staying_masks import StayingMasks
-from .in_place.staying_table import StayingTable
-from .restore.entry_buffer import EntryBuffer
-from .restore.jobs import restore_job
-from .restore.pipeline import RestorePipeline
-from .restore.record_reader import RecordReader
-from .restore.segment_reader import SegmentReader
-from .restore.stream_checker import StreamChecker
-from .save.committer import Committer
-from .save.kernel_record import KernelRecordWriter
-from .save.pipeline import SavePipeline
-from .sequence.adopt_sequencer import AdoptSequencer
-from .sequence.counters import PreemptCounters
-from .sequence.generations_checksum import GenerationsChecksum
-from .sequence.preempt_sequencer import PreemptSequencer
-from .sequence.read_ahead import ReadAhead
-from .sequence.resume_sequencer import ResumeSequencer
-from .sequence.saved_entries import SavedEntries
+from .restore_side import RestoreSide
+from .save_side import SaveSide
 from .sequence.sequencer import Sequencer
 
 __all__ = ["PreemptEngine"]
-
-JOBS_OF_A_TB = 2
-"""Reads of a TB's stream: its encoding table and the rest. All TBs may be read ahead: short streams
-would not fill the memory's latency otherwise."""
 
 
 class PreemptEngine(wiring.Component):
@@ -213,380 +194,109 @@ class PreemptEngine(wiring.Component):
         m = Module()
         g = self.geometry
         m.submodules.sequencer = sequencer = Sequencer(g)
-        forgets = ResetInserter(sequencer.flush)  # what forgets a command that is cancelled
-        m.submodules.preempt = forgets(preempt := PreemptSequencer(g))
-        m.submodules.resume = forgets(resume := ResumeSequencer(g))
-        m.submodules.save = forgets(save := SavePipeline(g, shared=True))
-        m.submodules.commit = commit = Committer(g)
-        m.submodules.reader = reader = SegmentReader(g, JOBS_OF_A_TB * g.tb_slots)
-        drops = ResetInserter(sequencer.flush | resume.discard)  # and what a pass did not need
-        m.submodules.unpacker = drops(
-            unpacker := Unpacker(g.bus_words, g.window_words, ahead=True))
-        m.submodules.entries = forgets(entries := EntryBuffer(g, shared=True))
-        m.submodules.restore = forgets(restore := RestorePipeline(g, shared=True))
-        m.submodules.checker = drops(checker := StreamChecker(g))
-        m.submodules.read_ahead = forgets(ahead := ReadAhead(g))
-        m.submodules.restore_jobs = forgets(jobs := StreamQueue(restore_job(g), g.tb_slots))
-        m.submodules.saved = saved = SavedEntries(g)
-        m.submodules.adopt = forgets(adopt := AdoptSequencer(g))
-        m.submodules.record_reader = forgets(record_reader := RecordReader(g, shared=True))
-        m.submodules.record_writer = forgets(
-            record_writer := KernelRecordWriter(g, shared=True))
-        m.submodules.generations = forgets(generations := GenerationsChecksum(g))
-        m.submodules.counts = counts = PreemptCounters(g)
+        m.submodules.save = save = SaveSide(g)
+        m.submodules.restore = restore = RestoreSide(g)
+        m.submodules.book = book = ContextBook(g)
+        m.submodules.counters = count = EngineCounters(g)
         m.submodules.checksum = checksum = Checksum(CHUNK_WORDS)
-        share(m, checksum, [part.checksum for part in (
-            save, record_writer, record_reader, entries, restore)])
-
-        self._commands(m, sequencer, preempt, resume)
-        self._save(m, preempt, save)
-        if g.in_place:
-            self._stay(m, forgets, sequencer, preempt, resume, save, restore, commit, saved, counts)
-        self._heads(m, sequencer, preempt, resume, commit, saved)
-        self._restore(m, resume, adopt, reader, unpacker, entries, restore, checker, jobs)
-        self._read(m, sequencer, adopt, ahead, reader, unpacker, record_reader, entries, restore)
-        self._read_ahead(m, sequencer, resume, ahead, reader, saved)
-        self._adopt(m, sequencer, adopt, record_reader, entries, saved, generations)
-        self._record(m, sequencer, save, commit, record_writer, generations, saved)
-        self._rows(m, sequencer.resuming, save, restore)
-        self._clean(m, preempt, resume)
-        m.d.comb += [
-            reader.clear.eq(sequencer.clear), reader.cancel.eq(sequencer.flush | resume.discard),
-            commit.cancel.eq(sequencer.flush), sequencer.cancel.eq(self.cancel),
-            sequencer.settled.eq(commit.idle & reader.idle & ~self._asked(m)),
-            self.flushing.eq(sequencer.flush),
-        ]
-        self._count(m, sequencer, preempt, resume, save, ahead, commit, counts)
-        m.d.comb += [part.accepted.eq(sequencer.accepted)
-                     for part in (preempt, resume, adopt, ahead, save, entries, restore,
-                                  record_writer)]
+        share(m, checksum, [*save.checksums, *restore.checksums])
+        wiring.connect(m, sequencer.state, save.command, restore.command, book.command,
+                       count.command)
+        wiring.connect(m, book.sets, save.sets, restore.sets)
+        for one, other in (
+                (sequencer.save, save.order), (sequencer.restore, restore.order),
+                (sequencer.book, book.sequencer), (save.book, book.save),
+                (restore.book, book.restore), (restore.heads, save.heads),
+                (save.progress, count.save), (restore.progress, count.restore)):
+            wiring.connect(m, one, other)
+        self._commands(m, sequencer, save)
+        self._dispatcher(m, sequencer, save, restore, book)
+        self._core(m, sequencer, save, restore)
+        self._clean(m, save, restore)
+        self._count(m, sequencer, save, restore, count)
         return m
 
-    def _commands(self, m: Module, sequencer: Sequencer, preempt: PreemptSequencer,
-                  resume: ResumeSequencer):
-        """Command, result, and the dispatcher's side of both sequencers."""
+    def _commands(self, m: Module, sequencer: Sequencer, save: SaveSide):
+        """A command, what interferes with it, and its result."""
         wiring.connect(m, wiring.flipped(self.command), sequencer.command)
         m.d.comb += [
-            sequencer.kernels.eq(self.kernels), sequencer.hasten.eq(self.hasten),
-            sequencer.draining.eq(preempt.draining),
-            self.result.eq(sequencer.result),
-            self.result.saved.eq(self.counters.save_tbs.any()),
-            preempt.begin.eq(sequencer.begin_save),
-            self.core.stop.pending.eq(Mux(sequencer.pending, preempt.wanted, 0)),
-            self.core.stop.stop_now.eq(Mux(sequencer.pending, Mux(
-                sequencer.stop_now, preempt.wanted, preempt.urgent), 0)),
-            preempt.withdraw.eq(self.withdraw), resume.withdraw.eq(self.withdraw),
-            resume.begin.eq(sequencer.begin_resume), sequencer.save_done.eq(preempt.done),
-            sequencer.resume_done.eq(resume.done),
-            self.claim.eq(preempt.claim), resume.resident.eq(self.resident),
-            self.launch.start.tb.eq(resume.start.tb),
-            self.launch.start.valid.eq(resume.start.valid & ~sequencer.flush),
-            self.release.eq(Mux(sequencer.resuming, resume.release, preempt.release)),
-            resume.admitted.eq(self.admitted),
-        ]
-        if self.geometry.traps:
-            m.d.comb += self.core.stop.trap.eq(
-                Mux(sequencer.pending & sequencer.accepted.options.trap, preempt.wanted, 0))
-        wiring.connect(m, resume.admit, wiring.flipped(self.admit))
-
-    def _asked(self, m: Module):
-        """Return whether an admission is not answered yet. Who is killed meanwhile drops the
-        answer; the next resume must not take it for its own."""
-        asked = Signal()
-        with m.If(self.admitted.valid):
-            m.d.sync += asked.eq(0)
-        with m.Elif(self.admit.valid & self.admit.ready):
-            m.d.sync += asked.eq(1)
-        return asked
-
-    def _save(self, m: Module, preempt: PreemptSequencer, save: SavePipeline):
-        """Save pipeline: TBs in, views and data from the core."""
-        if not self.geometry.in_place:
-            wiring.connect(m, preempt.target, save.target)
-        core = self.core
-        wiring.connect(m, save.warps, wiring.flipped(core.warps.save))
-        wiring.connect(m, save.flags, wiring.flipped(core.registers.flags))
-        wiring.connect(m, save.save_read, wiring.flipped(core.registers.read))
-        m.d.comb += [
-            preempt.resident.eq(self.resident),
-            preempt.stopped.eq(core.stop.stopped), preempt.exited.eq(core.stop.exited),
-            save.stopped.eq(core.stop.stopped), save.exited.eq(core.stop.exited),
-            save.lines_valid.eq(core.shared.valid), save.lines_dirty.eq(core.shared.dirty),
-            preempt.tally.eq(save.done), preempt.waiting.eq(save.waiting),
-            preempt.flowing.eq(save.flowing),
-            preempt.save_idle.eq(save.idle), save.save_data.eq(core.registers.read_data),
-            save.row_data.eq(core.shared.row_data),
+            sequencer.intervention.hasten.eq(self.hasten),
+            sequencer.intervention.withdraw.eq(self.withdraw),
+            sequencer.intervention.cancel.eq(self.cancel),
+            self.result.eq(sequencer.result), self.result.saved.eq(self.counters.save_tbs.any()),
+            self.flushing.eq(sequencer.state.flush),
         ]
 
-    def _stay(self, m: Module, forgets: ResetInserter, sequencer: Sequencer,
-              preempt: PreemptSequencer, resume: ResumeSequencer, save: SavePipeline,
-              restore: RestorePipeline, commit: Committer, saved: SavedEntries,
-              counts: PreemptCounters):
-        """What stays on the SM of preempted TBs, and how it gets to memory."""
-        m.submodules.staying = table = StayingTable(self.geometry)
-        m.submodules.masks = masks = StayingMasks(self.geometry)
-        m.submodules.evict = forgets(evict := EvictSequencer(self.geometry))
-        target, kernel = save.target, sequencer.accepted.kernel
-        evicting = sequencer.evicting
+    def _dispatcher(self, m: Module, sequencer: Sequencer, save: SaveSide, restore: RestoreSide,
+                    book: ContextBook):
+        """The kernel slots, the TBs, and what the dispatcher knows of their contexts."""
+        wiring.connect(m, restore.admit, wiring.flipped(self.admit))
+        m.d.comb += [part.kernels.eq(self.kernels) for part in (sequencer, save, restore)]
+        m.d.comb += [part.resident.eq(self.resident) for part in (save, restore)]
         m.d.comb += [
-            target.valid.eq(Mux(evicting, evict.target.valid, preempt.target.valid)),
-            target.payload.eq(Mux(evicting, evict.target.payload, preempt.target.payload)),
-            evict.target.ready.eq(evicting & target.ready),
-            preempt.target.ready.eq(~evicting & target.ready),
-            self.staying.eq(table.report), table.drop.eq(self.discard),
-            table.settle.eq(sequencer.result.valid),
-            table.reserve.valid.eq(preempt.reserve), table.reserve.tb.eq(preempt.target.payload.tb),
-            *(table.reserve.what[name].eq(preempt.target.payload[name])
-              for name in ("registers", "lines")),
-            *(table.reserve.what[name].eq(preempt.target.payload.row[name])
-              for name in ("kernel", "entry", "base", "first_line")),
-            *(table.reserve.what[name].eq(sequencer.accepted.options[name])
-              for name in ("mechanism", "scramble")),
-            preempt.staying_room.eq(table.room), preempt.staying.eq(table.next),
-            self.plan_request.valid.eq(preempt.begin & sequencer.accepted.options.in_place),
-            self.plan_request.chosen.eq(preempt.ours),
-            self.plan_request.newcomer.eq(sequencer.accepted.options.newcomer),
-            self.plan_request.tbs.eq(sequencer.accepted.options.newcomer_tbs),
-            preempt.plan.eq(self.plan),
-            table.leaves.eq(preempt.release),
-            masks.write.eq(save.keep), table.warp.valid.eq(save.keep.valid),
-            table.warp.row.eq(save.keep.of.row), table.warp.warp.eq(save.keep.of.warp),
-            masks.select.eq(Mux(sequencer.resuming, restore.kept, save.kept)),
-            save.mask.eq(masks.mask), restore.mask.eq(masks.mask),
-            table.kernel.eq(kernel), table.entry.eq(resume.admit.payload.entry),
-            table.admitted.valid.eq(resume.returns), table.admitted.tb.eq(self.admitted.tb),
-            table.starts.eq(self.launch.start), table.returns.eq(resume.release),
-            resume.staying.eq(table.report.rows[table.found]),
-            resume.staying_number.eq(table.found),
-            resume.registers_stay.eq(table.report.registers[kernel]),
-            resume.lines_stay.eq(table.report.lines[kernel]),
-            saved.keeps_registers.eq(table.reserved_registers),
-            saved.keeps_lines.eq(table.reserved_lines),
-            saved.evicting.eq(evicting),
-            sequencer.stays.eq(table.stays), sequencer.first_staying.eq(table.first),
-            sequencer.row.eq(table.shown), sequencer.evict_done.eq(evict.done),
-            table.select.eq(sequencer.staying), table.evicted.eq(evict.evicted),
-            evict.begin.eq(sequencer.begin_evict), evict.number.eq(sequencer.staying),
-            evict.row.eq(table.shown), evict.crc.eq(saved.chosen_crc),
-            evict.side.eq(saved.sides.bit_select(table.shown.what.entry, 1)),
-            evict.save_idle.eq(save.idle), evict.commit_idle.eq(commit.idle),
-            evict.head_event.eq(commit.event), evict.write_error.eq(commit.error),
-            counts.evicted.eq(evict.evicted),
+            save.kernel_progress.eq(self.progress), self.claim.eq(save.claim),
+            self.release.eq(Mux(sequencer.state.resuming, restore.release, save.release)),
+            restore.admitted.eq(self.admitted), self.adopted.eq(restore.order.adopted),
+            self.plan_request.eq(save.plan_request), save.plan.eq(self.plan),
+            book.start.eq(self.start), book.discard.eq(self.discard), book.ended.eq(self.ended),
+            self.kept.eq(book.any_kept), self.recorded.eq(book.recorded),
+            self.staying.eq(book.staying),
         ]
-        m.d.comb += saved.chosen.eq(Mux(evicting, table.shown.what.entry, preempt.select))
-        wiring.connect(m, restore.load, wiring.flipped(self.core.registers.load))
+        if self.geometry.watches:
+            m.d.comb += book.away.eq(self.away)
 
-    def _heads(self, m: Module, sequencer: Sequencer, preempt: PreemptSequencer,
-               resume: ResumeSequencer, commit: Committer, saved: SavedEntries):
-        """Committer: heads of the resume sequencer, its events to both."""
-        wiring.connect(m, commit.port, wiring.flipped(self.write_port))
-        accepted, options = sequencer.accepted, sequencer.accepted.options
-        wiring.connect(m, resume.head, commit.head)
+    def _core(self, m: Module, sequencer: Sequencer, save: SaveSide, restore: RestoreSide):
+        """The core, and memory. Shared-memory rows are read by a save, written by a restore, never
+        both at a time."""
+        core, registers, shared = self.core, self.core.registers, self.core.shared
+        for inner, outer in (
+                (save.stop, core.stop), (save.warps, core.warps.save),
+                (save.flags, registers.flags), (save.register_read, registers.read),
+                (restore.restore_predicate, registers.restore_predicate),
+                (restore.restore_write, registers.restore_write),
+                (restore.launch, self.launch),
+                (restore.read_port, self.read_port), (save.write_port, self.write_port)):
+            wiring.connect(m, inner, wiring.flipped(outer))
+        if self.geometry.in_place:
+            wiring.connect(m, restore.load, wiring.flipped(registers.load))
+        row, resuming = shared.row, sequencer.state.resuming
         m.d.comb += [
-            commit.ccb_base.eq(accepted.ccb_base),
-            commit.base.eq(options.checkpoint | (accepted.evict if self.geometry.in_place else 0)),
-            commit.clear.eq(sequencer.clear),
-            preempt.sending.eq(commit.sending), resume.saved.eq(saved.saved),
-            resume.sides.eq(saved.sides), resume.increments.eq(saved.increments),
-            saved.kernel.eq(accepted.kernel), saved.generation.eq(accepted.generation),
-            saved.saving.eq(sequencer.saving), saved.event.eq(commit.event),
-            saved.incremental.eq(options.incremental & ~options.checkpoint & ~options.restart),
-            saved.ended.eq(self.ended), resume.completed.eq(saved.completed),
-            resume.without_registers.eq(saved.without_registers),
-            preempt.base_crc.eq(saved.chosen_crc), preempt.bases.eq(saved.bases),
-            preempt.base_sides.eq(saved.base_sides),
-            saved.start.eq(self.start), self.kept.eq(saved.kept),
-            *((saved.away.eq(self.away),) if self.geometry.watches else ()),
-        ]
-        if not self.geometry.in_place:
-            m.d.comb += saved.chosen.eq(preempt.select)
-        for part in (preempt, resume):
-            m.d.comb += [part.head_event.eq(commit.event), part.write_error.eq(commit.error),
-                         part.commit_idle.eq(commit.idle)]
-
-    def _restore(self, m: Module, resume: ResumeSequencer, adopt: AdoptSequencer,
-                 reader: SegmentReader, unpacker: Unpacker, entries: EntryBuffer,
-                 restore: RestorePipeline, checker: StreamChecker, jobs: StreamQueue):
-        """Reader and unpacker, the entries and the streams that they bring,
-        and what becomes of them."""
-        wiring.connect(m, reader.port, wiring.flipped(self.read_port))
-        wiring.connect(m, reader.beat, unpacker.beat)
-        wiring.connect(m, checker.crc, restore.crc)
-        wiring.connect(m, resume.restore_job, jobs.input)
-        wiring.connect(m, jobs.output, restore.job)
-        registers = self.core.registers
-        wiring.connect(m, restore.warp_init, wiring.flipped(self.launch.warp_init))
-        wiring.connect(m, restore.stack_push, wiring.flipped(self.launch.stack_push))
-        for name in ("restore_write", "restore_predicate"):
-            wiring.connect(m, getattr(restore, name), wiring.flipped(getattr(registers, name)))
-        m.d.comb += [
-            checker.beat.eq(reader.beat.payload),
-            checker.taken.eq(reader.beat.valid & reader.beat.ready),
-            restore.failed.eq(resume.failed),
-            entries.select.eq(resume.select), entries.select_base.eq(resume.select_base),
-            entries.load.eq(resume.load),
-            resume.entries_full.eq(entries.full),
-            resume.bad.eq(entries.bad),
-            resume.entry.eq(entries.entry), resume.restored.eq(restore.done),
-            resume.restore_idle.eq(restore.idle & ~jobs.output.valid),
-            resume.read_error.eq(reader.error), adopt.read_error.eq(reader.error),
-            entries.clear.eq(resume.begin | adopt.clear), adopt.idle.eq(reader.idle),
-            self.core.warps.restore_uniform.eq(restore.restore_uniform),
-        ]
-        # A record is none of the entries, though these may wait for more: those of a kernel before.
-        m.d.comb += [
-            entries.words.eq(unpacker.words), restore.words.eq(unpacker.words),
-            entries.level.eq(Mux(adopt.reading, 0, unpacker.level)),
-            restore.level.eq(unpacker.level),
-        ]
-
-    def _read(self, m: Module, sequencer: Sequencer, adopt: AdoptSequencer, ahead: ReadAhead,
-              reader: SegmentReader, unpacker: Unpacker, record: RecordReader, entries: EntryBuffer,
-              restore: RestorePipeline):
-        """What a resume and an adoption read: who asks, and who takes the words."""
-        job = reader.job
-        for part, mine in ((adopt, sequencer.adopting), (ahead, ~sequencer.adopting)):
-            m.d.comb += part.read_job.ready.eq(mine & job.ready)
-            with m.If(mine):
-                m.d.comb += [job.valid.eq(part.read_job.valid),
-                             job.payload.eq(part.read_job.payload)]
-        m.d.comb += unpacker.take.eq(Mux(adopt.reading, record.take,
-                                         Mux(entries.full, restore.take, entries.take)))
-        m.d.comb += [entries.saved.eq(Mux(sequencer.adopting, adopt.adopted.saved, ahead.look)),
-                     record.level.eq(Mux(adopt.reading, unpacker.level, 0)),
-                     record.words.eq(unpacker.words)]
-
-    def _read_ahead(self, m: Module, sequencer: Sequencer, resume: ResumeSequencer,
-                    ahead: ReadAhead, reader: SegmentReader, saved: SavedEntries):
-        """What a resume reads: the entries, and the streams of those that are saved."""
-        m.d.comb += [
-            ahead.begin.eq(sequencer.begin_resume), ahead.look.eq(resume.look),
-            ahead.placed.eq(resume.placed), ahead.closed.eq(resume.closed),
-            ahead.over.eq(resume.discard), resume.requested.eq(ahead.requested),
-            resume.reads_idle.eq(ahead.idle & reader.idle),
-            saved.ahead.eq(ahead.select), saved.ahead_base.eq(ahead.select_base),
-            ahead.extent.eq(saved.extent), ahead.sides.eq(saved.sides),
-            ahead.increments.eq(saved.increments), ahead.completed.eq(saved.completed),
-        ]
-
-    def _adopt(self, m: Module, sequencer: Sequencer, adopt: AdoptSequencer, record: RecordReader,
-               entries: EntryBuffer, saved: SavedEntries, generations: GenerationsChecksum):
-        """An adoption: record, entries and their generations."""
-        m.d.comb += [
-            generations.start.eq(sequencer.check | adopt.check),
-            generations.saved.eq(Mux(sequencer.adopting, adopt.adopted.saved, saved.saved)),
-            adopt.begin.eq(sequencer.begin_adopt), adopt.record_full.eq(record.full),
-            adopt.record_bad.eq(record.bad), adopt.record.eq(record.record),
-            adopt.entries_full.eq(entries.full), adopt.entries_bad.eq(entries.bad),
-            adopt.checked.eq(generations.done), adopt.generations.eq(generations.crc),
-            record.clear.eq(sequencer.begin_adopt),
-            record.kernel.eq(self.kernels[sequencer.accepted.kernel]),
-            entries.generation.eq(saved.listed), entries.extent.eq(saved.listed_extent),
-            entries.crc.eq(saved.listed_crc), entries.sides.eq(saved.sides),
-            entries.increments.eq(saved.increments),
-            *(getattr(entries, name).eq(getattr(saved, name))
-              for name in ("without_registers", "without_lines", "completed")),
-            saved.select.eq(Mux(generations.done, entries.number, generations.number)),
-            saved.select_base.eq(entries.of_base), saved.found.eq(entries.found),
-            saved.arrived.eq(sequencer.adopting & entries.arrived),
-            saved.arrived_base.eq(sequencer.adopting & entries.arrived_base),
-            saved.adopts.eq(adopt.clear), saved.record_sides.eq(record.record.sides),
-            adopt.first_full.eq(entries.first_full),
-            adopt.increments.eq((entries.pairs & record.record.saved).any()),
-            saved.adopted.eq(adopt.adopted), self.adopted.eq(adopt.adopted),
-            sequencer.adopt_done.eq(adopt.done), sequencer.adopted.eq(adopt.adopted),
-            sequencer.record_generation.eq(record.record.generation),
-        ]
-
-    def _record(self, m: Module, sequencer: Sequencer, save: SavePipeline, commit: Committer,
-                writer: KernelRecordWriter, generations: GenerationsChecksum, saved: SavedEntries):
-        """The kernel's record: what it says, and its burst among those of the save pipeline."""
-        kernel = sequencer.accepted.kernel
-        rows = [self.resident[t] for t in range(self.geometry.tb_slots)]
-        mine = [row.valid & (row.kernel == kernel) for row in rows]
-        taken = [here & ~sequencer.accepted.options.spared.bit_select(row.entry, 1)
-                 for here, row in zip(mine, rows, strict=True)]
-        for name in ("burst", "data"):
-            ours, theirs, out = (getattr(part, name) for part in (writer, save, commit))
-            m.d.comb += [out.valid.eq(Mux(writer.busy, ours.valid, theirs.valid)),
-                         out.payload.eq(Mux(writer.busy, ours.payload, theirs.payload)),
-                         ours.ready.eq(writer.busy & out.ready),
-                         theirs.ready.eq(~writer.busy & out.ready)]
-        m.d.comb += [
-            sequencer.gone.eq(~Cat(mine).any() & ~sequencer.stays),
-            sequencer.released.eq(~Cat(taken).any()),
-            sequencer.saved.eq(saved.saved.any()),
-            sequencer.stands.eq(saved.stands), sequencer.withdraw.eq(self.withdraw),
-            sequencer.busy.eq(writer.busy), sequencer.write_error.eq(commit.error),
-            sequencer.checked.eq(generations.done), generations.generation.eq(saved.listed),
-            writer.write.eq(sequencer.write), writer.void.eq(sequencer.void),
-            writer.kernel.eq(self.kernels[kernel]), writer.progress.eq(self.progress[kernel]),
-            writer.saved.eq(saved.saved), writer.sides.eq(saved.sides),
-            writer.generations.eq(generations.crc),
-            saved.recording.eq(sequencer.write), saved.written.eq(sequencer.written),
-            saved.voiding.eq(sequencer.void), saved.voided.eq(sequencer.voided),
-            self.recorded.eq(saved.recorded),
-            saved.tally.eq(save.done),
-        ]
-
-    def _rows(self, m: Module, resuming: Value, save: SavePipeline, restore: RestorePipeline):
-        """Shared-memory rows: read by a save, written by a restore, never both at a time."""
-        row = self.core.shared.row
-        m.d.comb += [
+            save.register_data.eq(registers.read_data), save.row_data.eq(shared.row_data),
+            save.lines_valid.eq(shared.valid), save.lines_dirty.eq(shared.dirty),
+            core.warps.restore_uniform.eq(restore.restore_uniform),
             row.valid.eq(Mux(resuming, restore.row.valid, save.row.valid)),
-            row.payload.eq(restore.row.payload), row.payload.row.eq(
+            row.payload.eq(restore.row.payload),
+            row.payload.row.eq(
                 Mux(resuming, restore.row.payload.row, save.row.payload.row)),
             row.payload.write.eq(resuming), restore.row.ready.eq(resuming & row.ready),
             save.row.ready.eq(~resuming & row.ready),
         ]
 
-    def _clean(self, m: Module, preempt: PreemptSequencer, resume: ResumeSequencer):
+    def _clean(self, m: Module, save: SaveSide, restore: RestoreSide):
         """All that a TB has on the SM is in its base."""
         if not self.geometry.checkpoints:
             return
-        valid = preempt.clean.valid | resume.clean.valid
-        tb = Signal.like(resume.clean.tb)
+        valid = save.clean.valid | restore.clean.valid
+        tb = Signal.like(restore.clean.tb)
         row = self.resident[tb]
         lines = self.core.shared.clean
         m.d.comb += [
-            tb.eq(Mux(resume.clean.valid, resume.clean.tb, preempt.clean.tb)),
+            tb.eq(Mux(restore.clean.valid, restore.clean.tb, save.clean.tb)),
             self.core.registers.clean.eq(Mux(valid, row.warps, 0)),
             lines.valid.eq(valid & (row.lines != 0)), lines.first.eq(row.first_line),
             lines.count.eq(row.lines),
         ]
 
-    def _count(self, m: Module, sequencer: Sequencer, preempt: PreemptSequencer,
-               resume: ResumeSequencer, save: SavePipeline, ahead: ReadAhead, commit: Committer,
-               counts: PreemptCounters):
-        """Counters."""
-        asked = ahead.read_job.valid & ahead.read_job.ready & ~ahead.requested  # for an entry
-        restores = sequencer.resuming & (
-            asked | resume.restore_job.valid & resume.restore_job.ready)
+    def _count(self, m: Module, sequencer: Sequencer, save: SaveSide, restore: RestoreSide,
+               count: EngineCounters):
+        """The counters, and what a simulation may watch."""
+        command, activity = self.command, self.activity
         m.d.comb += [
-            counts.begin_save.eq(sequencer.clear & ~sequencer.resume & ~sequencer.accepted.adopt
-                                 & ~sequencer.accepted.evict),
-            counts.grace_used.eq(sequencer.accepted.grace_used),
-            counts.saving.eq(sequencer.saving), counts.evicting.eq(sequencer.evicting),
-            counts.begin_restore.eq(sequencer.clear & sequencer.resume
-                                    & ~sequencer.accepted.again), counts.tally.eq(save.done),
-            counts.head_event.eq(commit.event),
-            counts.dropped.eq(preempt.dropped | counts.evicted & sequencer.pending),
-            counts.released.eq(preempt.release.valid | preempt.clean.valid),
-            counts.draining.eq(preempt.draining),
-            counts.started.eq(self.launch.start.valid), counts.issued.eq(self.core.stop.issued),
-            counts.read_valid.eq(restores),
-            counts.read_words.eq(Mux(asked, ENTRY_WORDS, resume.restore_job.payload.words)),
-            self.counters.eq(counts.counters),
-            self.activity.taken.eq(self.command.valid & self.command.ready
-                                   & ~self.command.payload.adopt),
-            self.activity.resume.eq(self.command.payload.resume),
-            self.activity.kernel.eq(self.command.payload.kernel),
-            self.activity.draining.eq(preempt.draining), self.activity.dropped.eq(preempt.dropped),
-            self.activity.started.eq(self.launch.start.valid),
+            count.stop_pending.eq(sequencer.save.stop_pending),
+            count.issued.eq(self.core.stop.issued), self.counters.eq(count.counters),
+            activity.taken.eq(command.valid & command.ready & ~command.payload.adopt),
+            activity.resume.eq(command.payload.resume), activity.kernel.eq(command.payload.kernel),
+            activity.draining.eq(save.progress.draining),
+            activity.dropped.eq(save.progress.claim_dropped),
+            activity.started.eq(restore.progress.started),
         ]
-        if self.geometry.watches:  # what yields is not counted
-            with m.If(sequencer.accepted.yields):
-                m.d.comb += [getattr(counts, name).eq(0) for name in (
-                    "begin_save", "saving", "begin_restore", "dropped", "draining", "started",
-                    "read_valid")]
-                m.d.comb += counts.tally.valid.eq(0)

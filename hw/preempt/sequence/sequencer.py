@@ -12,10 +12,10 @@ from ...arch.geometry import PREDICATES, SEGMENT_BYTES, UNIFORMS, WORD_BYTES, Ge
 from ...arch.image.context import HEADER_WORDS, STACK_WORDS, Capability, lacks
 from ...arch.image.encodings import row_words
 from ...arch.registers import UNLIMITED_PATIENCE
-from ...interfaces.payloads import below, kernel_info
-from ...interfaces.preemption import adoption, command, engine_result
-from ...interfaces.staying import staying_row
-from ..formats.accepted_command import accepted_command
+from ...interfaces.payloads import kernel_info
+from ...interfaces.port import Port
+from ...interfaces.preemption import command, engine_result
+from .ports import BookPort, CommandState, InterventionPort, RestorePort, SavePort
 
 __all__ = ["FLUSH_CYCLES", "area_bound", "Sequencer"]
 
@@ -36,26 +36,27 @@ def area_bound(g: Geometry, warps: Value, registers: Value, lines: Value):
 class Sequencer(wiring.Component):
     """Runs one command at a time.
 
-    A preempt raises `pending` (and `stop_now` where it does not wait for points) in the cycle after
-    it is taken, and checks the save area in the cycle after that; the bits drop with the result.
-    Each preempt that passes the check has a new generation. When one has ended well and its TBs
-    have left (after a checkpoint they stay), the kernel's record is written, unless others of the
-    kernel are still there; before a kernel of which no entry is saved is resumed, it is made void
-    (`arch.context`).
+    A preempt raises ``save.stop_pending`` in the cycle after it is taken, and ``save.stop_now``
+    with it if it does not wait for points. It checks the save area in the next cycle; the bits drop
+    with the result. Each preempt that passes the check has a new generation. When one has ended
+    well and its TBs have left (after a checkpoint they stay), the kernel's record is written,
+    unless other TBs of the kernel are still there. Before a kernel without a saved entry is
+    resumed, its record is made void (`arch.context`).
 
-    What yields is saved and brought back in the same way, but that no record is written: the kernel
-    runs on.
+    TBs that yield are saved and brought back in the same way, but no record is written: their
+    kernel runs on.
 
-    A preempt waits for points with a mechanism that does, as long as its patience lasts: `stop_now`
-    rises in the cycle after `draining` has been high for as many cycles as that, or after `hasten`.
+    With a mechanism that waits for points a preempt waits as long as its patience lasts.
+    ``save.stop_now`` rises in the cycle after ``save.draining`` has been high for that many cycles,
+    or after `hasten`.
 
-    What has stayed on the SM of TBs of the kernel (`StayingTable`) is written to memory when such a
-    preempt is not in place itself, a row at a time; by a command of its own just one row is. The
-    record waits until nothing stays.
+    A preempt that is not in place writes to memory, a row at a time, what has stayed of the
+    kernel's TBs on the SM (`StayingTable`). A command `evict` writes one row. The record waits
+    until nothing stays.
 
-    A command that is cancelled, whatever it has come to, is dropped: `flush` holds everything else
-    in reset until memory has answered what it was asked, and the core and the dispatcher too; then
-    comes a result that means nothing.
+    A command that is cancelled is dropped, whatever it has come to. ``state.flush`` holds all other
+    parts in reset until memory, the core and the dispatcher have answered; then comes a result
+    that means nothing.
 
     Parameters
     ----------
@@ -63,310 +64,262 @@ class Sequencer(wiring.Component):
 
     Attributes
     ----------
-    command : stream, in
-    kernels : in
-    accepted : out
-        The command in hand, from the cycle after it is taken.
-    result : out
+    command : stream of preemption.command, in
+        Ready while idle.
+    kernels : array of payloads.kernel_info, in
+        The kernel slots.
+    result : engine_result, out
         `valid` for one cycle, ends the command.
-    pending, stop_now : Signal, out
-        The TBs of the kernel stop; they stop at once.
-    resume : Signal, out
-        The command in hand is a resume.
-    clear, begin_save, begin_resume, begin_adopt : Signal, out
-        One cycle each: a command was taken; the preempt, resume or adopt sequencer starts.
-    begin_evict : Signal, out; evicting : Signal, out; evict_done : engine_result, in
-        Likewise the evict sequencer, for row `staying`.
-    stays : Signal, in; first_staying : Signal, in
-        Something of TBs of the kernel has stayed on the SM; in which row at first.
-    staying : Signal, out; row : staying_row, in
-        A row of the `StayingTable`.
-    saving, resuming, adopting : Signal, out
-        Which of them is at work.
-    save_done, resume_done, adopt_done : engine_result, in
-    adopted : adoption, in; record_generation : Signal(32), in
-        A kernel is adopted, whose record has this generation: later ones are above it.
-    withdraw, gone, released : Signal, in
-        The preempt in hand is withdrawn; no TB of the kernel is on the SM, or none but those that
-        are spared.
-    saved, stands : Signal, in
-        An entry of the kernel is saved; its record may be believed (`SavedEntries`).
-    check : Signal, out; checked : Signal, in
-        The `GenerationsChecksum`.
-    write, void : Signal, out; busy : Signal, in
-        The `KernelRecordWriter`.
-    written : Signal, out
-        The kernel's record is in memory.
-    voided : Signal, out
-        The kernel's record is void.
-    write_error : Signal, in
-        A write of the command has failed.
-    draining : Signal, in
-        Nothing can be saved because warps still run.
-    hasten : Signal, in
-        The preempt in hand, if there is one, has no patience left.
-    cancel : Signal, in
-        The command in hand is to be dropped; high until its result.
-    flush : Signal, out
-        It is: everything that it has begun is forgotten.
-    settled : Signal, in
-        Nothing is outstanding in memory, and no admission.
+    intervention : InterventionPort, in
+        Interferes with the command in hand.
+    state : CommandState, out
+        The command in hand.
+    save : SavePort, out
+        The save side.
+    restore : RestorePort, out
+        The restore side.
+    book : BookPort, out
+        The context book.
     """
 
     command: stream.Interface
     kernels: data.View
-    accepted: data.View
     result: data.View
-    pending: Signal
-    stop_now: Signal
-    resume: Signal
-    clear: Signal
-    begin_save: Signal
-    begin_resume: Signal
-    begin_adopt: Signal
-    begin_evict: Signal
-    evicting: Signal
-    evict_done: data.View
-    stays: Signal
-    first_staying: Signal
-    staying: Signal
-    row: data.View
-    saving: Signal
-    resuming: Signal
-    adopting: Signal
-    save_done: data.View
-    resume_done: data.View
-    adopt_done: data.View
-    adopted: data.View
-    record_generation: Signal
-    withdraw: Signal
-    gone: Signal
-    released: Signal
-    saved: Signal
-    stands: Signal
-    check: Signal
-    checked: Signal
-    write: Signal
-    void: Signal
-    written: Signal
-    busy: Signal
-    voided: Signal
-    write_error: Signal
-    draining: Signal
-    hasten: Signal
-    cancel: Signal
-    flush: Signal
-    settled: Signal
+    intervention: Port
+    state: Port
+    save: Port
+    restore: Port
+    book: Port
 
     def __init__(self, g: Geometry):
         self.geometry = g
-        result = engine_result()
         super().__init__({
             "command": In(stream.Signature(command(g))),
             "kernels": In(data.ArrayLayout(kernel_info(g), g.kernel_slots)),
-            "accepted": Out(accepted_command(g)), "result": Out(result),
-            "pending": Out(1), "stop_now": Out(1), "resume": Out(1),
-            "clear": Out(1), "begin_save": Out(1),
-            "begin_evict": Out(1), "evicting": Out(1), "evict_done": In(result), "stays": In(1),
-            "first_staying": In(below(g.tb_slots)), "staying": Out(below(g.tb_slots)),
-            "row": In(staying_row(g)),
-            **{f"begin_{name}": Out(1) for name in ("resume", "adopt")},
-            **{name: Out(1) for name in ("saving", "resuming", "adopting")},
-            **{f"{name}_done": In(result) for name in ("save", "resume", "adopt")},
-            "adopted": In(adoption(g)), "record_generation": In(32),
-            **{name: In(1) for name in ("withdraw", "gone", "released", "saved", "stands",
-                                        "checked", "busy", "write_error")},
-            **{name: Out(1) for name in ("check", "write", "void", "written",
-                                         "voided")},
-            "draining": In(1), "hasten": In(1),
-            "cancel": In(1), "flush": Out(1), "settled": In(1),
+            "result": Out(engine_result()), "intervention": In(InterventionPort()),
+            "state": Out(CommandState(g)), "save": Out(SavePort(g)),
+            "restore": Out(RestorePort(g)), "book": Out(BookPort(g)),
         })
 
     def elaborate(self, platform: Any):
         m = Module()
-        g, s, wanted = self.geometry, self.accepted, self.command.payload
-        kernel = Signal(kernel_info(g))
-        bound = Signal(32)
         error = Signal(CommandError)
-        left = Signal()
-        flushed = Signal(range(FLUSH_CYCLES))
+        tbs_left = Signal()  # saved TBs stay behind
         patience = self._patience(m)
-        m.d.comb += kernel.eq(self.kernels[wanted.kernel])
-        m.d.sync += [s.allocated.eq((Const(1, 1) << s.registers) - 1),
-                     bound.eq(area_bound(g, s.warps, s.registers, s.lines))]
+        settled = Signal()
+        m.d.comb += [
+            settled.eq(self.save.settled & self.restore.settled),
+            self.state.withdraw.eq(self.intervention.withdraw),
+            self.save.evict_row.eq(self.book.row_select),
+            self.book.record_writing.eq(self.save.record_write),
+            self.book.record_voiding.eq(self.save.record_void),
+            self.book.command_done.eq(self.result.valid),
+        ]
         with m.FSM():
-            with m.State("IDLE"):
-                m.d.comb += self.command.ready.eq(1)
-                with m.If(self.command.valid):
-                    m.d.sync += patience.eq(wanted.patience)
-                    m.d.sync += [s[name].eq(kernel[name]) for name in
-                                 ("ccb_base", "area_bytes", "registers", "warps")]
-                    m.d.sync += [s[name].eq(wanted[name]) for name in (
-                        "kernel", "again", "adopt", "evict")]
-                    m.d.sync += [s.options[name].eq(wanted.options[name])
-                                 for name in s.options.shape().members]
-                    if g.traps:  # a kernel without routines stops at its points
-                        m.d.sync += s.options.trap.eq(
-                            wanted.options.trap & kernel.trap_base.any())
-                    if g.watches:
-                        m.d.sync += s.yields.eq(wanted.yields)
-                    if g.grace:
-                        m.d.sync += s.grace_used.eq(wanted.grace_used)
-                    m.d.sync += [
-                        s.lines.eq((kernel.shared_bytes + SEGMENT_BYTES - 1) // SEGMENT_BYTES),
-                        s.row_words.eq(row_words(kernel.registers)), self.resume.eq(wanted.resume)]
-                    m.d.sync += self.staying.eq(wanted.staying)
-                    with m.If(~wanted.resume & ~wanted.adopt & ~wanted.evict):
-                        m.d.sync += [self.pending.eq(1), self.stop_now.eq(
-                            lacks(wanted.options.mechanism, Capability.STOPS_AT_POINTS)
-                            | (wanted.patience == 0) | wanted.options.restart)]
-                    m.next = "BOUND"
-            with m.State("BOUND"):
-                m.d.comb += self.clear.eq(1)
-                m.next = "CHECK"
-                with m.If(s.adopt):
-                    m.d.comb += self.begin_adopt.eq(1)
-                    m.next = "ADOPT"
-                if g.in_place:
-                    with m.Elif(s.evict):
-                        m.next = "LOOK"
-                with m.Elif(self.resume & self.stands & ~self.saved):
-                    m.d.comb += self.void.eq(1)
-                    m.next = "VOID"
-                with m.Elif(self.resume):
-                    m.d.comb += self.begin_resume.eq(1)
-                    m.next = "RESUME"
-            with m.State("CHECK"):
-                m.d.sync += [error.eq(CommandError.AREA_TOO_SMALL), left.eq(0)]
-                m.next = "END"
-                with m.If(s.area_bytes >= bound):
-                    m.d.comb += self.begin_save.eq(1)
-                    m.d.sync += s.generation.eq(s.generation + 1)
-                    m.next = "SAVE"
-            with m.State("SAVE"):
-                m.d.comb += self.saving.eq(1)
-                m.d.sync += [error.eq(self.save_done.error), left.eq(0)]
-                with m.If(self.save_done.valid):
-                    m.next = "END"
-                    with m.If((self.save_done.error == CommandError.NONE) & ~self.withdraw
-                              & ~s.options.checkpoint):
-                        m.next = "LEAVING"
-                        if g.in_place:
-                            others_stay = self.stays & ~s.options.in_place
-                            if g.watches:  # and are left alone
-                                others_stay = others_stay & ~s.yields
-                            with m.If(others_stay):
-                                m.d.sync += self.staying.eq(self.first_staying)
-                                m.next = "LOOK"
-                with m.If(self.cancel):
-                    m.next = "FLUSH"
-            if g.in_place:
-                self._evict(m, error, left)
-            self._record(m, error, left)
-            with m.State("RESUME"):
-                m.d.comb += self.resuming.eq(1)
-                m.d.sync += [error.eq(self.resume_done.error), left.eq(self.resume_done.left)]
-                with m.If(self.resume_done.valid):
-                    m.next = "END"
-                with m.If(self.cancel):
-                    m.next = "FLUSH"
-            with m.State("ADOPT"):
-                m.d.comb += self.adopting.eq(1)
-                m.d.sync += [error.eq(self.adopt_done.error), left.eq(0)]
-                with m.If(self.adopted.valid & (self.record_generation > s.generation)):
-                    m.d.sync += s.generation.eq(self.record_generation)
-                with m.If(self.adopt_done.valid):
-                    m.next = "END"
-                with m.If(self.cancel):
-                    m.next = "FLUSH"
-            with m.State("FLUSH"):
-                m.d.comb += self.flush.eq(1)
-                m.d.sync += [self.pending.eq(0), self.stop_now.eq(0)]
-                m.d.sync += flushed.eq(Mux(flushed == FLUSH_CYCLES - 1, flushed, flushed + 1))
-                with m.If(self.settled & (flushed == FLUSH_CYCLES - 1)):
-                    m.d.sync += flushed.eq(0)
-                    m.next = "END"
-            with m.State("END"):
-                m.d.comb += [self.result.valid.eq(1), self.result.error.eq(error),
-                             self.result.left.eq(left), self.result.at_once.eq(self.stop_now)]
-                m.d.sync += [self.pending.eq(0), self.stop_now.eq(0)]
-                m.next = "IDLE"
+            self._take(m, patience)
+            self._save(m, error, tbs_left)
+            if self.geometry.in_place:
+                self._evict(m, error, tbs_left)
+            self._record(m, error, tbs_left, settled)
+            self._restore(m, error, tbs_left)
+            self._end(m, error, tbs_left, settled)
         return m
 
-    def _evict(self, m: Module, error: Signal, left: Signal) -> None:
+    def _take(self, m: Module, patience: Signal) -> None:
+        """Take a command with what it needs of its kernel, then begin its first step."""
+        g, accepted, request = self.geometry, self.state.accepted, self.command.payload
+        save, restore, book = self.save, self.restore, self.book
+        kernel = Signal(kernel_info(g))
+        m.d.comb += kernel.eq(self.kernels[request.kernel])
+        m.d.sync += accepted.allocated.eq((Const(1, 1) << accepted.registers) - 1)
+        with m.State("IDLE"):
+            m.d.comb += self.command.ready.eq(1)
+            with m.If(self.command.valid):
+                m.d.sync += [
+                    patience.eq(request.patience),
+                    *(accepted[name].eq(kernel[name])
+                      for name in ("ccb_base", "area_bytes", "registers", "warps")),
+                    *(accepted[name].eq(request[name])
+                      for name in ("kernel", "again", "adopt", "evict")),
+                    *(accepted.options[name].eq(request.options[name])
+                      for name in accepted.options.shape().members)]
+                if g.traps:  # a kernel without routines stops at its points
+                    m.d.sync += accepted.options.trap.eq(
+                        request.options.trap & kernel.trap_base.any())
+                if g.watches:
+                    m.d.sync += accepted.yields.eq(request.yields)
+                if g.grace:
+                    m.d.sync += accepted.grace_used.eq(request.grace_used)
+                m.d.sync += [
+                    accepted.lines.eq((kernel.shared_bytes + SEGMENT_BYTES - 1) // SEGMENT_BYTES),
+                    accepted.row_words.eq(row_words(kernel.registers)),
+                    self.state.resume.eq(request.resume), book.row_select.eq(request.staying)]
+                with m.If(~request.resume & ~request.adopt & ~request.evict):
+                    m.d.sync += [save.stop_pending.eq(1), save.stop_now.eq(
+                        lacks(request.options.mechanism, Capability.STOPS_AT_POINTS)
+                        | (request.patience == 0) | request.options.restart)]
+                m.next = "BOUND"
+        with m.State("BOUND"):
+            m.d.comb += self.state.clear.eq(1)
+            m.next = "CHECK"
+            with m.If(accepted.adopt):
+                m.d.comb += restore.adopt.begin.eq(1)
+                m.next = "ADOPT"
+            if g.in_place:
+                with m.Elif(accepted.evict):
+                    m.next = "LOOK"
+            with m.Elif(self.state.resume & book.record_stands & ~book.any_saved):
+                m.d.comb += save.record_void.eq(1)
+                m.next = "VOID"
+            with m.Elif(self.state.resume):
+                m.d.comb += restore.resume.begin.eq(1)
+                m.next = "RESUME"
+
+    def _save(self, m: Module, error: Signal, tbs_left: Signal) -> None:
+        """Check the save area, then have the TBs of the kernel saved."""
+        g, accepted, save = self.geometry, self.state.accepted, self.save
+        bound = Signal(32)
+        m.d.sync += bound.eq(area_bound(g, accepted.warps, accepted.registers, accepted.lines))
+        with m.State("CHECK"):
+            m.d.sync += [error.eq(CommandError.AREA_TOO_SMALL), tbs_left.eq(0)]
+            m.next = "END"
+            with m.If(accepted.area_bytes >= bound):
+                m.d.comb += save.preempt.begin.eq(1)
+                m.d.sync += accepted.generation.eq(accepted.generation + 1)
+                m.next = "SAVE"
+        with m.State("SAVE"):
+            m.d.comb += self.state.saving.eq(1)
+            m.d.sync += [error.eq(save.preempt.done.error), tbs_left.eq(0)]
+            with m.If(save.preempt.done.valid):
+                m.next = "END"
+                with m.If((save.preempt.done.error == CommandError.NONE)
+                          & ~self.intervention.withdraw & ~accepted.options.checkpoint):
+                    m.next = "LEAVING"
+                    if g.in_place:
+                        others_stay = self.book.rows_stay & ~accepted.options.in_place
+                        if g.watches:  # and are left alone
+                            others_stay = others_stay & ~accepted.yields
+                        with m.If(others_stay):
+                            m.d.sync += self.book.row_select.eq(self.book.first_row)
+                            m.next = "LOOK"
+            self._cancel(m)
+
+    def _evict(self, m: Module, error: Signal, tbs_left: Signal) -> None:
         """Write rows of the staying table to memory."""
-        s = self.accepted
+        save, book, options = self.save, self.book, self.state.accepted.options
         with m.State("LOOK"):
-            m.d.sync += [s.options.mechanism.eq(self.row.what.mechanism),
-                         s.options.scramble.eq(self.row.what.scramble), s.evict.eq(1),
-                         *(s.options[name].eq(0)
+            # What has stayed is saved as the rest of its TB was, whatever this command says.
+            m.d.sync += [options.mechanism.eq(book.row.what.mechanism),
+                         options.scramble.eq(book.row.what.scramble),
+                         self.state.accepted.evict.eq(1),
+                         *(options[name].eq(0)
                            for name in ("restart", "checkpoint", "incremental"))]
             m.next = "OFFER"
         with m.State("OFFER"):
-            m.d.comb += self.begin_evict.eq(1)
+            m.d.comb += save.evict.begin.eq(1)
             m.next = "EVICT"
         with m.State("EVICT"):
-            m.d.comb += self.evicting.eq(1)
-            m.d.sync += [error.eq(self.evict_done.error), left.eq(0)]
-            with m.If(self.evict_done.valid):
+            m.d.comb += self.state.evicting.eq(1)
+            m.d.sync += [error.eq(save.evict.done.error), tbs_left.eq(0)]
+            with m.If(save.evict.done.valid):
                 m.next = "END"
-                with m.If(self.evict_done.error == CommandError.NONE):
+                with m.If(save.evict.done.error == CommandError.NONE):
                     m.next = "EVICTED"
-            with m.If(self.cancel):
-                m.next = "FLUSH"
+            self._cancel(m)
         with m.State("EVICTED"):
-            m.d.sync += self.staying.eq(self.first_staying)
+            m.d.sync += book.row_select.eq(book.first_row)
             m.next = "LEAVING"
-            with m.If(self.pending & self.stays):  # a preempt evicts all, one of its own this one
+            # A preempt evicts all that stays, a command of its own one row.
+            with m.If(save.stop_pending & book.rows_stay):
                 m.next = "LOOK"
-            with m.Elif(~self.pending & ~self.gone):
+            with m.Elif(~save.stop_pending & ~save.kernel_left):
                 m.next = "END"
-            with m.If(self.withdraw):
+            with m.If(self.intervention.withdraw):
                 m.next = "END"
-            with m.If(self.cancel):
-                m.next = "FLUSH"
+            self._cancel(m)
 
-    def _record(self, m: Module, error: Signal, left: Signal) -> None:
+    def _record(self, m: Module, error: Signal, tbs_left: Signal, settled: Signal) -> None:
         """Write the kernel's record, or make it void."""
+        save, book = self.save, self.book
         with m.State("LEAVING"):
-            gone = self.gone & ~self.accepted.yields if self.geometry.watches else self.gone
-            m.d.comb += self.check.eq(gone)
-            with m.If(gone):
+            kernel_left = save.kernel_left
+            if self.geometry.watches:  # what yields has no record: its kernel runs on
+                kernel_left = kernel_left & ~self.state.accepted.yields
+            m.d.comb += book.check_begin.eq(kernel_left)
+            with m.If(kernel_left):
                 m.next = "SUM"
-            with m.Elif(self.released):
+            with m.Elif(save.unspared_left):
                 m.next = "END"
-            with m.If(self.cancel):
-                m.next = "FLUSH"
+            self._cancel(m)
         with m.State("SUM"):
-            m.d.comb += self.write.eq(self.checked)
-            with m.If(self.checked):
+            m.d.comb += save.record_write.eq(book.check_done)
+            with m.If(book.check_done):
                 m.next = "RECORD"
-            with m.If(self.cancel):
-                m.next = "FLUSH"
+            self._cancel(m)
         with m.State("RECORD"):
-            with m.If(self.write_error):
+            with m.If(save.write_error):
                 m.d.sync += error.eq(CommandError.BUS_ERROR)
-            with m.If(~self.busy & self.settled):
-                m.d.comb += self.written.eq(~self.write_error)
+            with m.If(~save.record_busy & settled):
+                m.d.comb += book.record_written.eq(~save.write_error)
                 m.next = "END"
-            with m.If(self.cancel):
-                m.next = "FLUSH"
+            self._cancel(m)
         with m.State("VOID"):
-            m.d.sync += [error.eq(CommandError.BUS_ERROR), left.eq(0)]
-            with m.If(~self.busy & self.settled):
+            m.d.sync += [error.eq(CommandError.BUS_ERROR), tbs_left.eq(0)]
+            with m.If(~save.record_busy & settled):
                 m.next = "END"
-                with m.If(~self.write_error):
-                    m.d.comb += [self.voided.eq(1), self.begin_resume.eq(1)]
+                with m.If(~save.write_error):
+                    m.d.comb += [book.record_voided.eq(1), self.restore.resume.begin.eq(1)]
                     m.next = "RESUME"
-            with m.If(self.cancel):
-                m.next = "FLUSH"
+            self._cancel(m)
+
+    def _restore(self, m: Module, error: Signal, tbs_left: Signal) -> None:
+        """Wait for the end of a resume, or of an adoption."""
+        restore, generation = self.restore, self.state.accepted.generation
+        with m.State("RESUME"):
+            m.d.comb += self.state.resuming.eq(1)
+            m.d.sync += [error.eq(restore.resume.done.error),
+                         tbs_left.eq(restore.resume.done.left)]
+            with m.If(restore.resume.done.valid):
+                m.next = "END"
+            self._cancel(m)
+        with m.State("ADOPT"):
+            m.d.comb += self.state.adopting.eq(1)
+            m.d.sync += [error.eq(restore.adopt.done.error), tbs_left.eq(0)]
+            with m.If(restore.adopted.valid & (restore.record_generation > generation)):
+                m.d.sync += generation.eq(restore.record_generation)
+            with m.If(restore.adopt.done.valid):
+                m.next = "END"
+            self._cancel(m)
+
+    def _cancel(self, m: Module) -> None:
+        """Leave the state for a flush if the command is cancelled, whatever else happens."""
+        with m.If(self.intervention.cancel):
+            m.next = "FLUSH"
+
+    def _end(self, m: Module, error: Signal, tbs_left: Signal, settled: Signal) -> None:
+        """Hold everything in reset if the command is cancelled; say how the command has ended."""
+        save, result = self.save, self.result
+        cycles = Signal(range(FLUSH_CYCLES), name="flush_cycles")
+        with m.State("FLUSH"):
+            m.d.comb += self.state.flush.eq(1)
+            m.d.sync += [save.stop_pending.eq(0), save.stop_now.eq(0),
+                         cycles.eq(Mux(cycles == FLUSH_CYCLES - 1, cycles, cycles + 1))]
+            with m.If(settled & (cycles == FLUSH_CYCLES - 1)):
+                m.d.sync += cycles.eq(0)
+                m.next = "END"
+        with m.State("END"):
+            m.d.comb += [result.valid.eq(1), result.error.eq(error), result.left.eq(tbs_left),
+                         result.at_once.eq(save.stop_now)]
+            m.d.sync += [save.stop_pending.eq(0), save.stop_now.eq(0)]
+            m.next = "IDLE"
 
     def _patience(self, m: Module) -> Signal:
-        """Stop the warps at once when the patience is used up;
-        return what is left of it, in cycles of `draining`."""
+        """Stop the warps at once when the patience is used up; return what is left of it, in
+        cycles in which nothing can be saved."""
+        save = self.save
         patience = Signal(32)
-        with m.If(self.draining & ~self.stop_now & (patience != UNLIMITED_PATIENCE)):
-            m.d.sync += [patience.eq(patience - 1), self.stop_now.eq(patience == 1)]
-        with m.If(self.pending & self.hasten):
-            m.d.sync += self.stop_now.eq(1)
+        with m.If(save.draining & ~save.stop_now & (patience != UNLIMITED_PATIENCE)):
+            m.d.sync += [patience.eq(patience - 1), save.stop_now.eq(patience == 1)]
+        with m.If(save.stop_pending & self.intervention.hasten):
+            m.d.sync += save.stop_now.eq(1)
         return patience

@@ -47,41 +47,44 @@ class EveryCommandEnds(Harness):
             m.d.sync += since.eq(since + 1)
         self._answers(m, dut, takes)
         cancelled, failed, void, was = Signal(), Signal(), Signal(), Signal()
-        m.d.sync += was.eq(block.write_error & ~block.clear)
+        m.d.sync += was.eq(block.save.write_error & ~block.state.clear)
         with m.If(takes):
             m.d.sync += [failed.eq(0), void.eq(0)]
         with m.Else():
             writes = dut.at("RECORD") | dut.at("VOID")
-            m.d.sync += [failed.eq(failed | writes & block.write_error),
-                         void.eq((void | block.void) & ~block.voided)]
-        m.d.sync += cancelled.eq((cancelled | block.cancel & busy) & ~result.valid)
-        self.given(m, it_stays_cancelled=~cancelled | block.cancel | result.valid,
-                   nothing_is_cancelled_at_rest=~block.cancel | busy, only_a_save_drains=~block.draining | block.saving,
-                   a_write_error_stays_until_the_next_command=~was | block.write_error)
+            m.d.sync += [failed.eq(failed | writes & block.save.write_error),
+                         void.eq((void | block.save.record_void) & ~block.book.record_voided)]
+        m.d.sync += cancelled.eq((cancelled | block.intervention.cancel & busy) & ~result.valid)
+        self.given(m, it_stays_cancelled=~cancelled | block.intervention.cancel | result.valid,
+                   nothing_is_cancelled_at_rest=~block.intervention.cancel | busy,
+                   only_a_save_drains=~block.save.draining | block.state.saving,
+                   a_write_error_stays_until_the_next_command=~was | block.save.write_error)
         self.claim(
             m, it_has_a_result_soon=~busy | (since < self.LIMIT), one_for_each_command=~result.valid | busy,
             it_takes_one_at_a_time=~block.command.ready | ~busy,
             a_failure_of_the_record_is_said=~(result.valid & failed) | cancelled | (
                 result.error == CommandError.BUS_ERROR),
-            it_resumes_when_the_record_is_void=~block.begin_resume | ~(void | block.void) | block.voided,
-            warps_go_on_afterwards=~block.command.ready | ~(block.pending | block.stop_now),
-            it_flushes_only_what_is_cancelled=~block.flush | cancelled)
+            it_resumes_when_the_record_is_void=(
+                ~block.restore.resume.begin | ~(void | block.save.record_void) | block.book.record_voided),
+            warps_go_on_afterwards=~block.command.ready | ~(block.save.stop_pending | block.save.stop_now),
+            it_flushes_only_what_is_cancelled=~block.state.flush | cancelled)
 
     def _answers(self, m: Module, dut: Opened, takes: Value) -> None:
         """What the sequencer waits for comes soon."""
-        block = dut.component
-        for name, done in (("SAVE", block.save_done.valid), ("RESUME", block.resume_done.valid),
-                           ("ADOPT", block.adopt_done.valid), ("EVICT", block.evict_done.valid),
-                           ("LEAVING", block.gone | block.released), ("SUM", block.checked),
-                           ("RECORD", ~block.busy & block.settled), ("VOID", ~block.busy & block.settled)):
+        save, restore, book = dut.component.save, dut.component.restore, dut.component.book
+        settled = save.settled & restore.settled
+        for name, done in (("SAVE", save.preempt.done.valid), ("RESUME", restore.resume.done.valid),
+                           ("ADOPT", restore.adopt.done.valid), ("EVICT", save.evict.done.valid),
+                           ("LEAVING", save.kernel_left | save.unspared_left), ("SUM", book.check_done),
+                           ("RECORD", ~save.record_busy & settled), ("VOID", ~save.record_busy & settled)):
             self._soon(m, dut.at(name), done, name)
-        m.d.comb += assume(~dut.at("FLUSH") | block.settled)
+        m.d.comb += assume(~dut.at("FLUSH") | settled)
         evictions = Signal(2)
         with m.If(takes):
             m.d.sync += evictions.eq(0)
         with m.Elif(dut.at("EVICTED") & (evictions != 3)):
             m.d.sync += evictions.eq(evictions + 1)
-        m.d.comb += assume(~dut.at("EVICTED") | ~block.stays | (evictions == 0))
+        m.d.comb += assume(~dut.at("EVICTED") | ~book.rows_stay | (evictions == 0))
 
     @staticmethod
     def _soon(m: Module, waits: Value, done: Value, name: str) -> None:
@@ -94,14 +97,15 @@ class EveryCommandEnds(Harness):
 _CLAIM = ("Each command has one result, within 32 cycles if what it waits for answers within 2; an error of the "
           "kernel's record is said; warps are let go; a resume does not begin before the record is void")
 _FAULTS = (
-    Fault(sequencer, "with m.If(self.write_error):\n                m.d.sync += error.eq(CommandError.BUS_ERROR)",
+    Fault(sequencer, "with m.If(save.write_error):\n                m.d.sync += error.eq(CommandError.BUS_ERROR)",
           "with m.If(0):\n                m.d.sync += error.eq(CommandError.BUS_ERROR)"),
-    Fault(sequencer, "with m.Elif(self.released):\n                m.next = \"END\"",
+    Fault(sequencer, "with m.Elif(save.unspared_left):\n                m.next = \"END\"",
           "with m.Elif(0):\n                m.next = \"END\""),
-    Fault(sequencer, "with m.Elif(self.resume & self.stands & ~self.saved):\n                    m.d.comb += "
-          "self.void.eq(1)\n                    m.next = \"VOID\"",
-          "with m.Elif(self.resume & self.stands & ~self.saved):\n                    m.d.comb += "
-          "[self.void.eq(1), self.begin_resume.eq(1)]\n                    m.next = \"RESUME\""),
+    Fault(sequencer,
+          "with m.Elif(self.state.resume & book.record_stands & ~book.any_saved):\n                m.d.comb += "
+          "save.record_void.eq(1)\n                m.next = \"VOID\"",
+          "with m.Elif(self.state.resume & book.record_stands & ~book.any_saved):\n                m.d.comb += "
+          "[save.record_void.eq(1), restore.resume.begin.eq(1)]\n                m.next = \"RESUME\""),
 )
 
 PROPERTIES = (

@@ -420,31 +420,32 @@ _DISPATCH = {
 }
 
 _ENGINE = {
-    "control.engine": (_bookkeeping("asked", "an admission is not answered yet"),),
+    "control.engine.restore": (_bookkeeping("admission_pending", "an admission is not answered yet"),),
     "control.engine.sequencer": (
-        _bookkeeping("fsm_state bound error left resume pending stop_now patience flushed staying", _COMMAND),
-        _bookkeeping("accepted",
+        _bookkeeping("fsm_state bound error tbs_left state__resume save__stop_pending save__stop_now patience "
+                     "flush_cycles book__row_select", _COMMAND),
+        _bookkeeping("state__accepted",
                      "of the command in hand, but for `generation`, "
                      "which counts preempts since reset"),
     ),
-    "control.engine.counts": (
+    "control.engine.counters.counts": (
         _bookkeeping("counters saved_for restored_for unresumed running", "read by the driver"),
     ),
-    "control.engine.preempt": (
+    "control.engine.save.preempt": (
         _bookkeeping("active claim begun finished chosen tb", _COMMAND),
     ),
-    "control.engine.resume": (
+    "control.engine.restore.resume": (
         _bookkeeping("fsm_state waiting placed parked parsed recalled offered entry demoted of_base "
                      "running tb_of broken full judged current place row table words", _COMMAND),
     ),
-    "control.engine.entries": (
+    "control.engine.restore.entries": (
         _bookkeeping("memory[] shown count bad judging length area expected warps "
                      "names says of_base", _COMMAND),
     ),
-    "control.engine.commit": (
+    "control.engine.save.commit": (
         _bookkeeping("complete completes valid request issued count number error", _COMMAND),
     ),
-    "control.engine.saved": (
+    "control.engine.book.saved": (
         _descriptor("saved_# generations[] extents[] records recorded",
                     "which entries can be resumed, and whether the record may be believed; set by a commit or an "
                     "adoption, ended by a demotion or a start"),
@@ -453,93 +454,95 @@ _ENGINE = {
                     "a start"),
         _bookkeeping("later base base_crc", "of the entry that is being committed, demoted or read"),
     ),
-    "control.engine.read_ahead": (
+    "control.engine.restore.read_ahead": (
         _bookkeeping("fsm_state entry left select area before of_base select_base", _COMMAND),
     ),
-    "control.engine.adopt": (_bookkeeping("fsm_state requested error of_base", _COMMAND),),
-    "control.engine.record_reader": (_bookkeeping("record row wrong", _COMMAND),),
-    "control.engine.record_writer": (_bookkeeping("fsm_state row voids beat", _COMMAND),),
-    "control.engine.generations": (_bookkeeping("count", _COMMAND),),
-    "control.engine.save.sealer": (
+    "control.engine.restore.adopt": (_bookkeeping("fsm_state requested error of_base", _COMMAND),),
+    "control.engine.restore.record_reader": (_bookkeeping("record row wrong", _COMMAND),),
+    "control.engine.save.record_writer": (_bookkeeping("fsm_state row voids beat", _COMMAND),),
+    "control.engine.book.generations": (_bookkeeping("count", _COMMAND),),
+    "control.engine.save.pipeline.sealer": (
         _bookkeeping("body first passed crc held output__payload output__valid", _STREAM),
     ),
-    "control.engine.checker": (_bookkeeping("first over", _STREAM),),
-    "control.engine.save.sealer.of_stream control.engine.checksum "
-    "control.engine.checker.checksum control.engine.generations.checksum": (
+    "control.engine.restore.checker": (_bookkeeping("first over", _STREAM),),
+    "control.engine.save.pipeline.sealer.of_stream control.engine.checksum "
+    "control.engine.restore.checker.checksum control.engine.book.generations.checksum": (
         _bookkeeping("state", _STREAM),
     ),
-    "control.engine.save.records": (
+    "control.engine.save.pipeline.records": (
         _bookkeeping("fsm_state tb row warp area saved live_warps mask valid count predicates "
                      "uniforms headed exited before repeats all_uniforms compared entry below group lines "
                      "metadata_words registers ended bank items listed records side increment "
                      "base_crc",
                      _COMMAND),
     ),
-    "control.engine.save.records.kept_uniforms control.engine.restore.state.kept_uniforms": (
+    "control.engine.save.pipeline.records.kept_uniforms control.engine.restore.pipeline.state.kept_uniforms": (
         _bookkeeping("rows[]", _STREAM),
     ),
-    "control.engine.save.tb_compressor control.engine.restore.expander.tb_decompressor": (
+    "control.engine.save.pipeline.tb_compressor control.engine.restore.pipeline.expander.tb_decompressor": (
         _bookkeeping("held valid", _STREAM),
     ),
-    "control.engine.save.tb_compressor.history "
-    "control.engine.restore.expander.tb_decompressor.history": (
+    "control.engine.save.pipeline.tb_compressor.history "
+    "control.engine.restore.pipeline.expander.tb_decompressor.history": (
         _bookkeeping("rows[] rows[].read0 shown known", _STREAM),
     ),
-    "control.engine.save.registers": (_bookkeeping("mask opens credits beat row zero scramble", _STREAM),),
-    "control.engine.save.lines": (_bookkeeping("mask credits part zero", _STREAM),),
-    "control.engine.save.encoder": (
+    "control.engine.save.pipeline.registers": (_bookkeeping("mask opens credits beat row zero scramble", _STREAM),),
+    "control.engine.save.pipeline.lines": (_bookkeeping("mask credits part zero", _STREAM),),
+    "control.engine.save.pipeline.encoder": (
         _bookkeeping("stage beat part kept_#", _STREAM),
     ),
-    "control.engine.save.collector": (
+    "control.engine.save.pipeline.collector": (
         _bookkeeping("collected count second listed vectors[] masks[]", _STREAM),
     ),
-    "control.engine.save.closer": (
+    "control.engine.save.pipeline.closer": (
         _bookkeeping("fsm_state job origins[] number part data_words metadata_words", _STREAM),
     ),
-    "control.engine.save.metadata control.engine.save.packer "
-    "control.engine.save.collector.packer": (
+    "control.engine.save.pipeline.metadata control.engine.save.pipeline.packer "
+    "control.engine.save.pipeline.collector.packer": (
         _bookkeeping("words strobe level flushing tag", _STREAM),
     ),
-    "control.engine.save.merge": (_bookkeeping("left part in_item taken closes", _STREAM),),
-    "control.engine.save.writer": (_bookkeeping("opened address first count entry side", _STREAM),),
-    "control.engine.reader": (_bookkeeping("address beats_left reserved owed taken error", _STREAM),),
-    "control.engine.unpacker control.engine.restore.expander.unpacker "
-    "control.engine.restore.state.unpacker": (
+    "control.engine.save.pipeline.merge": (_bookkeeping("left part in_item taken closes", _STREAM),),
+    "control.engine.save.pipeline.writer": (_bookkeeping("opened address first count entry side", _STREAM),),
+    "control.engine.restore.reader": (_bookkeeping("address beats_left reserved owed taken error", _STREAM),),
+    "control.engine.restore.unpacker control.engine.restore.pipeline.expander.unpacker "
+    "control.engine.restore.pipeline.state.unpacker": (
         _bookkeeping("words level", _STREAM),
     ),
-    "control.engine.restore.expander": (_bookkeeping("job some bit code rest held second", _STREAM),),
-    "control.engine.restore.expander.decoder": (
+    "control.engine.restore.pipeline.expander": (_bookkeeping("job some bit code rest held second", _STREAM),),
+    "control.engine.restore.pipeline.expander.decoder": (
         _bookkeeping("beat output__payload output__valid", _STREAM),
     ),
-    "control.engine.restore.expander.under_way control.engine.restore.state.under_way": (
+    "control.engine.restore.pipeline.expander.under_way control.engine.restore.pipeline.state.under_way": (
         _bookkeeping("count_#", _STREAM),
     ),
-    "control.engine.restore.parser": (
+    "control.engine.restore.pipeline.parser": (
         _bookkeeping("fsm_state stream bank words_left skip todo vacant record header warp base "
                      "live uniforms repeated before kept expanded scalars entries "
                      "group_words wrong expands targets bit shared group unit code part bitmap[] "
                      "of_base", _STREAM),
     ),
-    "control.engine.restore.parser.table": (_bookkeeping("rows[] counts[] before", _STREAM),),
-    "control.engine.restore.state": (_bookkeeping("job under", _STREAM),),
-    "control.engine.restore.rows": (
+    "control.engine.restore.pipeline.parser.table": (_bookkeeping("rows[] counts[] before", _STREAM),),
+    "control.engine.restore.pipeline.state": (_bookkeeping("job under", _STREAM),),
+    "control.engine.restore.pipeline.rows": (
         _bookkeeping("part_# kept words held place pinned", _STREAM),
         _bookkeeping("noise_#", "random bits for `scramble`"),
     ),
-    "control.engine.restore.completion": (_bookkeeping("held tb", _STREAM),),
-    "control.engine.commit.grants control.engine.commit.marks control.engine.restore_jobs "
-    "control.engine.save.jobs control.engine.save.pieces control.engine.save.registers.items "
-    "control.engine.save.registers.rows control.engine.save.lines.items control.engine.save.lines.rows "
-    "control.engine.save.writer.bursts "
-    "control.engine.reader.lengths control.engine.save.encoder.rows "
-    "control.engine.save.encoder.verdicts control.engine.save.collector.items "
-    "control.engine.restore.expander.jobs control.engine.restore.state.jobs "
-    "control.engine.checker.results": (
+    "control.engine.restore.pipeline.completion": (_bookkeeping("held tb", _STREAM),),
+    "control.engine.save.commit.grants control.engine.save.commit.marks control.engine.restore.jobs "
+    "control.engine.save.pipeline.jobs control.engine.save.pipeline.pieces "
+    "control.engine.save.pipeline.registers.items "
+    "control.engine.save.pipeline.registers.rows control.engine.save.pipeline.lines.items "
+    "control.engine.save.pipeline.lines.rows "
+    "control.engine.save.pipeline.writer.bursts "
+    "control.engine.restore.reader.lengths control.engine.save.pipeline.encoder.rows "
+    "control.engine.save.pipeline.encoder.verdicts control.engine.save.pipeline.collector.items "
+    "control.engine.restore.pipeline.expander.jobs control.engine.restore.pipeline.state.jobs "
+    "control.engine.restore.checker.results": (
         _bookkeeping(" ".join(f"fifo.{name}" for name in _FIFO.split()), _STREAM),
     ),
-    "control.engine.save.writer.beats control.engine.reader.beats "
-    "control.engine.save.collector.rows control.engine.save.collector.words "
-    "control.engine.restore.expander.chunks control.engine.restore.state.chunks": (
+    "control.engine.save.pipeline.writer.beats control.engine.restore.reader.beats "
+    "control.engine.save.pipeline.collector.rows control.engine.save.pipeline.collector.words "
+    "control.engine.restore.pipeline.expander.chunks control.engine.restore.pipeline.state.chunks": (
         _bookkeeping(" ".join(f"fifo.{name}" for name in _BUFFERED_FIFO.split()), _STREAM),
     ),
 }
@@ -579,17 +582,17 @@ _IN_PLACE = {
     "control.dispatcher.planner.registers control.dispatcher.planner.lines": (
         _bookkeeping("size count placed leave done rows owner_# fsm_state", "of the plan in hand; set by its request"),
     ),
-    "control.engine.save.records": (_bookkeeping("registers_stay lines_stay staying evict", _COMMAND),),
-    "control.engine.entries": (_bookkeeping("leaves", _COMMAND),),
-    "control.engine.restore.parser": (_bookkeeping("over", _COMMAND),),
-    "control.engine.saved": (
+    "control.engine.save.pipeline.records": (_bookkeeping("registers_stay lines_stay staying evict", _COMMAND),),
+    "control.engine.restore.entries": (_bookkeeping("leaves", _COMMAND),),
+    "control.engine.restore.pipeline.parser": (_bookkeeping("over", _COMMAND),),
+    "control.engine.book.saved": (
         _descriptor("without_registers_# without_lines_# completed_#",
                     "of saved entries; set when one is committed or adopted"),
     ),
-    "control.engine.counts": (_bookkeeping("evicted", "bytes of the eviction in hand"),),
-    "control.engine.staying": (_descriptor("report", _STAYS),),
-    "control.engine.masks": (_descriptor("masks[]", _STAYS),),
-    "control.engine.evict": (_bookkeeping("written fsm_state", _COMMAND),),
+    "control.engine.counters.counts": (_bookkeeping("evicted", "bytes of the eviction in hand"),),
+    "control.engine.book.staying": (_descriptor("report", _STAYS),),
+    "control.engine.book.masks": (_descriptor("masks[]", _STAYS),),
+    "control.engine.save.evict": (_bookkeeping("written fsm_state", _COMMAND),),
 }
 
 _PLAIN = "a warp that comes back waits at a plain barrier, so its TB goes on"
@@ -616,7 +619,7 @@ STATE: dict[str, tuple[Elements, ...]] = _FRONT | _EXECUTE | _MEMORY | _DISPATCH
 """By block (several, separated by blanks, if they have the same elements;
 the SM itself is ``""``)."""
 
-OF_SEVERAL_BEATS = frozenset(["control.engine.save.encoder.kept_#"])
+OF_SEVERAL_BEATS = frozenset(["control.engine.save.pipeline.encoder.kept_#"])
 """What an SM has only if a warp takes several beats."""
 
 ABOUT_THE_IMAGE = frozenset(["WARP_HEADER.repeats", "STACK_ENTRY.none"]) | frozenset(f"CCB_ENTRY.{name}" for name in (

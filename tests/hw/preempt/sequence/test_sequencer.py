@@ -37,6 +37,12 @@ def accepted_of(g, kernel, command):
             "lines": -(-kernel["shared_bytes"] // 128), "row_words": row_words(kernel["registers"])}
 
 
+def settle(ctx, dut, settled):
+    """Say whether nothing is outstanding in memory, and no admission."""
+    ctx.set(dut.save.settled, settled)
+    ctx.set(dut.restore.settled, settled)
+
+
 @pytest.mark.parametrize("name", GEOMETRIES)
 def test_commands_one_after_the_other(name):
     g, rng = GEOMETRIES[name], random.Random(name)
@@ -58,73 +64,75 @@ def test_commands_one_after_the_other(name):
                   "trap": rng.getrandbits(1) * g.traps}
         if g.in_place:
             wanted |= {"newcomer": rng.getrandbits(4), "newcomer_tbs": rng.getrandbits(6)}
-            ctx.set(dut.stays, wanted["in_place"])  # nothing of it is to be evicted
+            ctx.set(dut.book.rows_stay, wanted["in_place"])  # nothing of it is to be evicted
         resume = wanted["resume"]
         small = not resume and spare < 0
         assert ctx.get(dut.command.ready) and not ctx.get(dut.result.valid)
         await put(ctx, dut.command, nested(dut.command.payload.shape(), wanted))
         # The cycle after the command was taken.
-        accepted = flat(value(ctx.get(dut.accepted)))
+        accepted = flat(value(ctx.get(dut.state.accepted)))
         assert {name: accepted[name] for name in accepted if name not in ("generation", "allocated")} == (
             accepted_of(g, kernel, wanted))
-        assert ctx.get(dut.clear) and ctx.get(dut.begin_resume) == resume == ctx.get(dut.resume)
+        assert ctx.get(dut.state.clear) and ctx.get(dut.restore.resume.begin) == resume == ctx.get(dut.state.resume)
         stops = not resume and (wanted["mechanism"] == Mechanism.OCCUPIED or not wanted["patience"]
                                 or wanted["restart"])
         for cycle in range(1 if resume else 2):
             if cycle:
                 await ctx.tick()
             assert not ctx.get(dut.command.ready) and not ctx.get(dut.result.valid)
-            assert ctx.get(dut.pending) == (not resume)
-            assert ctx.get(dut.stop_now) == stops
-            assert not ctx.get(dut.saving)
-        assert ctx.get(dut.begin_save) == (not resume and not small)
+            assert ctx.get(dut.save.stop_pending) == (not resume)
+            assert ctx.get(dut.save.stop_now) == stops
+            assert not ctx.get(dut.state.saving)
+        assert ctx.get(dut.save.preempt.begin) == (not resume and not small)
         await ctx.tick()
         generation = (generation + (not resume and not small)) & 0xFFFF
         if not small:
-            assert ctx.get(dut.accepted.generation) == generation
-            assert ctx.get(dut.accepted.allocated) == (1 << kernel["registers"]) - 1
-            done, other = (dut.resume_done, dut.save_done) if resume else (dut.save_done, dut.resume_done)
+            assert ctx.get(dut.state.accepted.generation) == generation
+            assert ctx.get(dut.state.accepted.allocated) == (1 << kernel["registers"]) - 1
+            steps = dut.save.preempt, dut.restore.resume
+            other, done = (step.done for step in (steps if resume else steps[::-1]))
             ctx.set(other, {"valid": 1, "error": CommandError.BAD_IMAGE})  # not at work: it is not heard
             for _ in range(rng.randint(0, 4)):
-                assert (ctx.get(dut.saving), ctx.get(dut.resuming)) == (not resume, resume)
-                assert not (ctx.get(dut.clear) or ctx.get(dut.begin_save) or ctx.get(dut.begin_resume))
+                assert (ctx.get(dut.state.saving), ctx.get(dut.state.resuming)) == (not resume, resume)
+                assert not ctx.get(dut.state.clear) and not any(ctx.get(step.begin) for step in steps)
                 await ctx.tick()
             ctx.set(other.valid, 0)
             ctx.set(done, {"valid": 1, "error": error, "left": left and resume})
-            ctx.set(dut.cancel, cancelled)  # it may come with the end
+            ctx.set(dut.intervention.cancel, cancelled)  # it may come with the end
             await ctx.tick()
             ctx.set(done.valid, 0)
             if cancelled:
                 await flush(ctx)
             elif not resume and error == CommandError.NONE and not wanted["checkpoint"]:
                 error = await (record if rng.random() < 0.7 else spared)(ctx)
-        assert not ctx.get(dut.saving) and not ctx.get(dut.resuming)
-        assert not ctx.get(dut.check) and not ctx.get(dut.write)
+        assert not ctx.get(dut.state.saving) and not ctx.get(dut.state.resuming)
+        assert not ctx.get(dut.book.check_begin) and not ctx.get(dut.save.record_write)
         result = ctx.get(dut.result)
         assert result.valid
         if small or not cancelled:
             assert result.error == (CommandError.AREA_TOO_SMALL if small else error)
             assert result.left == (left and resume and not small)
         await ctx.tick()
-        assert ctx.get(dut.pending) == ctx.get(dut.stop_now) == ctx.get(dut.result.valid) == 0
+        assert ctx.get(dut.save.stop_pending) == ctx.get(dut.save.stop_now) == ctx.get(dut.result.valid) == 0
         return generation
 
     async def spared(ctx):
         """A preempt that ended well, but others of the kernel are on the SM: there is no record."""
         for _ in range(rng.randint(0, 3)):
-            assert not ctx.get(dut.check) and not ctx.get(dut.result.valid)
+            assert not ctx.get(dut.book.check_begin) and not ctx.get(dut.result.valid)
             await ctx.tick()
-        ctx.set(dut.released, 1)
-        assert not ctx.get(dut.check)
+        ctx.set(dut.save.unspared_left, 1)
+        assert not ctx.get(dut.book.check_begin)
         await ctx.tick()
-        ctx.set(dut.released, 0)
-        assert not ctx.get(dut.write)
+        ctx.set(dut.save.unspared_left, 0)
+        assert not ctx.get(dut.save.record_write)
         return CommandError.NONE
 
     async def record(ctx):
         """A preempt that ended well: once its TBs have left the record is written; return how that ends."""
-        ctx.set(dut.gone, 0)
-        for wait, signal in ((dut.gone, dut.check), (dut.checked, dut.write)):
+        ctx.set(dut.save.kernel_left, 0)
+        for wait, signal in ((dut.save.kernel_left, dut.book.check_begin),
+                             (dut.book.check_done, dut.save.record_write)):
             for _ in range(rng.randint(0, 3)):
                 assert not ctx.get(signal) and not ctx.get(dut.result.valid)
                 await ctx.tick()
@@ -132,37 +140,37 @@ def test_commands_one_after_the_other(name):
             assert ctx.get(signal)
             await ctx.tick()
             ctx.set(wait, 0)
-        ctx.set(dut.busy, 1)
-        ctx.set(dut.settled, 1)
+        ctx.set(dut.save.record_busy, 1)
+        settle(ctx, dut, 1)
         await ctx.tick().repeat(rng.randint(1, 4))
-        ctx.set(dut.busy, 0)
-        ctx.set(dut.settled, 0)
+        ctx.set(dut.save.record_busy, 0)
+        settle(ctx, dut, 0)
         await ctx.tick().repeat(rng.randint(1, 4))
-        assert not ctx.get(dut.result.valid) and not ctx.get(dut.write)
+        assert not ctx.get(dut.result.valid) and not ctx.get(dut.save.record_write)
         failed = rng.random() < 0.3
-        ctx.set(dut.write_error, failed)
-        assert not ctx.get(dut.written)
-        ctx.set(dut.settled, 1)
-        assert ctx.get(dut.written) == (not failed)
+        ctx.set(dut.save.write_error, failed)
+        assert not ctx.get(dut.book.record_written)
+        settle(ctx, dut, 1)
+        assert ctx.get(dut.book.record_written) == (not failed)
         await ctx.tick()
-        ctx.set(dut.write_error, 0)
-        ctx.set(dut.settled, 0)
+        ctx.set(dut.save.write_error, 0)
+        settle(ctx, dut, 0)
         return CommandError.BUS_ERROR if failed else CommandError.NONE
 
     async def flush(ctx):
         """What was begun is held in reset until memory has answered, and the core."""
         settled = rng.choice((1, 5, FLUSH_CYCLES, 2 * FLUSH_CYCLES))
         for cycle in range(1, max(settled, FLUSH_CYCLES) + 1):
-            ctx.set(dut.settled, cycle >= settled)
-            assert ctx.get(dut.flush) and not ctx.get(dut.result.valid)
+            settle(ctx, dut, cycle >= settled)
+            assert ctx.get(dut.state.flush) and not ctx.get(dut.result.valid)
             await ctx.tick()
-            assert not ctx.get(dut.pending) and not ctx.get(dut.stop_now)
-        ctx.set(dut.settled, 0)
-        ctx.set(dut.cancel, 0)
-        assert not ctx.get(dut.flush)
+            assert not ctx.get(dut.save.stop_pending) and not ctx.get(dut.save.stop_now)
+        settle(ctx, dut, 0)
+        ctx.set(dut.intervention.cancel, 0)
+        assert not ctx.get(dut.state.flush)
 
     async def bench(ctx):
-        generation = ctx.get(dut.accepted.generation)
+        generation = ctx.get(dut.state.accepted.generation)
         for _ in range(60):
             generation = await command(ctx, generation)
 
@@ -185,12 +193,12 @@ def test_a_save_area_of_one_byte_too_few_is_refused():
                                          "area_bytes": area, "block_x": 8})
                 await put(ctx, dut.command, {"options": {"mechanism": Mechanism.LIVE}})
                 await ctx.tick()
-                assert ctx.get(dut.begin_save) == (area == bound)
+                assert ctx.get(dut.save.preempt.begin) == (area == bound)
                 await ctx.tick()
                 if area == bound:
-                    ctx.set(dut.save_done, {"valid": 1, "error": CommandError.BUS_ERROR})
+                    ctx.set(dut.save.preempt.done, {"valid": 1, "error": CommandError.BUS_ERROR})
                     await ctx.tick()
-                    ctx.set(dut.save_done.valid, 0)
+                    ctx.set(dut.save.preempt.done.valid, 0)
                 assert ctx.get(dut.result.valid)
                 await ctx.tick()
 
@@ -205,14 +213,14 @@ async def preempt(ctx, dut, **wanted):
 
 async def end(ctx, dut):
     """Let the command end, and see that nothing is left of it."""
-    while not ctx.get(dut.saving) and not ctx.get(dut.resuming):
+    while not ctx.get(dut.state.saving) and not ctx.get(dut.state.resuming):
         await ctx.tick()
-    done = dut.save_done if ctx.get(dut.saving) else dut.resume_done
+    done = dut.save.preempt.done if ctx.get(dut.state.saving) else dut.restore.resume.done
     ctx.set(done, {"valid": 1, "error": CommandError.BUS_ERROR})
     await ctx.tick()
     ctx.set(done.valid, 0)
     await ctx.tick()
-    assert ctx.get(dut.pending) == ctx.get(dut.stop_now) == 0
+    assert ctx.get(dut.save.stop_pending) == ctx.get(dut.save.stop_now) == 0
 
 
 @pytest.mark.parametrize("mechanism", [Mechanism.LIVE, Mechanism.LIVE_CP], ids=lambda m: m.name)
@@ -225,12 +233,12 @@ def test_stop_now_rises_after_as_many_cycles_of_draining_as_the_patience_has(mec
             await preempt(ctx, dut, mechanism=mechanism, patience=patience)
             drained = 0
             for _ in range(200):
-                assert ctx.get(dut.pending) and ctx.get(dut.stop_now) == (drained >= patience)
+                assert ctx.get(dut.save.stop_pending) and ctx.get(dut.save.stop_now) == (drained >= patience)
                 draining = rng.getrandbits(1)
-                ctx.set(dut.draining, draining)
+                ctx.set(dut.save.draining, draining)
                 await ctx.tick()
                 drained += draining
-            ctx.set(dut.draining, 0)
+            ctx.set(dut.save.draining, 0)
             await end(ctx, dut)
 
     simulate(dut, bench)
@@ -240,36 +248,36 @@ def test_an_upgrade_takes_the_patience_of_the_preempt_in_hand_and_of_no_other_co
     dut, rng = component(Sequencer, GEOMETRIES["tiny"]), random.Random(5)
 
     async def hasten(ctx):
-        ctx.set(dut.hasten, 1)
+        ctx.set(dut.intervention.hasten, 1)
         await ctx.tick()
-        ctx.set(dut.hasten, 0)
+        ctx.set(dut.intervention.hasten, 0)
 
     async def bench(ctx):
         await hasten(ctx)
-        assert not ctx.get(dut.stop_now)
+        assert not ctx.get(dut.save.stop_now)
         for _ in range(6):
             await preempt(ctx, dut, mechanism=Mechanism.LIVE, patience=UNLIMITED_PATIENCE)
             for _ in range(rng.randrange(4)):
-                assert not ctx.get(dut.stop_now)
+                assert not ctx.get(dut.save.stop_now)
                 await ctx.tick()
             await hasten(ctx)
             for _ in range(5):
-                assert ctx.get(dut.pending) and ctx.get(dut.stop_now)
+                assert ctx.get(dut.save.stop_pending) and ctx.get(dut.save.stop_now)
                 await ctx.tick()
             await end(ctx, dut)
             await preempt(ctx, dut, resume=1)
             await hasten(ctx)
-            assert not ctx.get(dut.pending) and not ctx.get(dut.stop_now)
+            assert not ctx.get(dut.save.stop_pending) and not ctx.get(dut.save.stop_now)
             await end(ctx, dut)
         await preempt(ctx, dut, mechanism=Mechanism.LIVE, patience=UNLIMITED_PATIENCE)
-        while not ctx.get(dut.saving):
+        while not ctx.get(dut.state.saving):
             await ctx.tick()
-        ctx.set(dut.save_done.valid, 1)
+        ctx.set(dut.save.preempt.done.valid, 1)
         await ctx.tick()
-        ctx.set(dut.save_done.valid, 0)
+        ctx.set(dut.save.preempt.done.valid, 0)
         assert ctx.get(dut.result.valid)
         await hasten(ctx)  # in its last cycle
-        assert not ctx.get(dut.stop_now)
+        assert not ctx.get(dut.save.stop_now)
 
     simulate(dut, bench)
 
@@ -280,28 +288,28 @@ def test_the_record_of_a_kernel_that_has_no_entry_is_void_before_it_is_resumed(f
 
     async def bench(ctx):
         for saved, stands in ((1, 1), (1, 0), (0, 0), (0, 1)):
-            ctx.set(dut.saved, saved)
-            ctx.set(dut.stands, stands)
+            ctx.set(dut.book.any_saved, saved)
+            ctx.set(dut.book.record_stands, stands)
             await put(ctx, dut.command, {"resume": 1})
             first = stands and not saved
-            assert (ctx.get(dut.void), ctx.get(dut.begin_resume)) == (first, not first)
+            assert (ctx.get(dut.save.record_void), ctx.get(dut.restore.resume.begin)) == (first, not first)
             await ctx.tick()
             if first:
-                assert not ctx.get(dut.resuming)
-                ctx.set(dut.busy, 1)
+                assert not ctx.get(dut.state.resuming)
+                ctx.set(dut.save.record_busy, 1)
                 await ctx.tick().repeat(3)
-                ctx.set(dut.busy, 0)
+                ctx.set(dut.save.record_busy, 0)
                 await ctx.tick().repeat(3)
-                assert not ctx.get(dut.voided)
-                ctx.set(dut.settled, 1)
-                ctx.set(dut.write_error, failed)
-                assert ctx.get(dut.voided) == ctx.get(dut.begin_resume) == (not failed)
+                assert not ctx.get(dut.book.record_voided)
+                settle(ctx, dut, 1)
+                ctx.set(dut.save.write_error, failed)
+                assert ctx.get(dut.book.record_voided) == ctx.get(dut.restore.resume.begin) == (not failed)
                 await ctx.tick()
             if first and failed:
                 assert ctx.get(dut.result.valid) and ctx.get(dut.result.error) == CommandError.BUS_ERROR
                 assert not ctx.get(dut.result.left)
                 return
-            assert ctx.get(dut.resuming)
+            assert ctx.get(dut.state.resuming)
             await end(ctx, dut)
 
     simulate(dut, bench)
@@ -317,40 +325,40 @@ def test_generations_go_on_above_that_of_an_adopted_record(error, generation):
             await preempt(ctx, dut)
             await end(ctx, dut)
         await put(ctx, dut.command, {"adopt": 1})
-        assert ctx.get(dut.begin_adopt) and not ctx.get(dut.pending)
+        assert ctx.get(dut.restore.adopt.begin) and not ctx.get(dut.save.stop_pending)
         await ctx.tick()
-        assert ctx.get(dut.adopting) and not ctx.get(dut.begin_adopt)
-        ctx.set(dut.record_generation, generation)
+        assert ctx.get(dut.state.adopting) and not ctx.get(dut.restore.adopt.begin)
+        ctx.set(dut.restore.record_generation, generation)
         await ctx.tick().repeat(3)
-        ctx.set(dut.adopted.valid, error == CommandError.NONE)
-        ctx.set(dut.adopt_done, {"valid": 1, "error": error})
+        ctx.set(dut.restore.adopted.valid, error == CommandError.NONE)
+        ctx.set(dut.restore.adopt.done, {"valid": 1, "error": error})
         await ctx.tick()
-        ctx.set(dut.adopted.valid, 0)
-        ctx.set(dut.adopt_done.valid, 0)
+        ctx.set(dut.restore.adopted.valid, 0)
+        ctx.set(dut.restore.adopt.done.valid, 0)
         assert ctx.get(dut.result.valid) and ctx.get(dut.result.error) == error
-        assert ctx.get(dut.accepted.generation) == max(3, generation if error == CommandError.NONE else 0)
+        assert ctx.get(dut.state.accepted.generation) == max(3, generation if error == CommandError.NONE else 0)
 
     simulate(dut, bench)
 
 
 async def evicts(ctx, dut, row, rng, error=CommandError.NONE):
     """See that a row of the staying table is evicted as it says itself, beginning in this cycle; let it end."""
-    assert ctx.get(dut.staying) == row
+    assert ctx.get(dut.book.row_select) == row
     what = {"mechanism": rng.choice([Mechanism.LIVE, Mechanism.LIVE_CP]), "scramble": rng.getrandbits(1)}
-    ctx.set(dut.row.what, what)
+    ctx.set(dut.book.row.what, what)
     await ctx.tick()
-    accepted = flat(value(ctx.get(dut.accepted)))
+    accepted = flat(value(ctx.get(dut.state.accepted)))
     assert {name: accepted[name] for name in what} == what and accepted["evict"]
     assert not (accepted["restart"] or accepted["checkpoint"] or accepted["incremental"])
-    assert ctx.get(dut.begin_evict) and not ctx.get(dut.evicting)
+    assert ctx.get(dut.save.evict.begin) and not ctx.get(dut.state.evicting)
     await ctx.tick()
     for _ in range(rng.randint(0, 3)):
-        assert ctx.get(dut.evicting) and not ctx.get(dut.begin_evict) and not ctx.get(dut.result.valid)
+        assert ctx.get(dut.state.evicting) and not ctx.get(dut.save.evict.begin) and not ctx.get(dut.result.valid)
         await ctx.tick()
-    ctx.set(dut.evict_done, {"valid": 1, "error": error})
+    ctx.set(dut.save.evict.done, {"valid": 1, "error": error})
     await ctx.tick()
-    ctx.set(dut.evict_done.valid, 0)
-    assert not ctx.get(dut.evicting)
+    ctx.set(dut.save.evict.done.valid, 0)
+    assert not ctx.get(dut.state.evicting)
 
 
 @pytest.mark.parametrize("error", (CommandError.NONE, CommandError.BUS_ERROR))
@@ -358,11 +366,11 @@ def test_a_row_is_evicted_when_that_is_commanded(error):
     dut, rng = component(Sequencer, GEOMETRIES["tiny"]), random.Random(error)
 
     async def bench(ctx):
-        ctx.set(dut.stays, 1)  # others do: the command is about this one
-        ctx.set(dut.first_staying, 1)
+        ctx.set(dut.book.rows_stay, 1)  # others do: the command is about this one
+        ctx.set(dut.book.first_row, 1)
         for _ in range(4):
             await preempt(ctx, dut, evict=1, staying=1, restart=1, incremental=1)
-            assert ctx.get(dut.clear) and not ctx.get(dut.pending) and not ctx.get(dut.stop_now)
+            assert ctx.get(dut.state.clear) and not ctx.get(dut.save.stop_pending) and not ctx.get(dut.save.stop_now)
             await ctx.tick()
             await evicts(ctx, dut, 1, rng, error)
             if error == CommandError.NONE:  # its kernel has others on the SM: there is no record
@@ -380,27 +388,27 @@ def test_a_preempt_that_leaves_nothing_in_place_evicts_all_that_stays(stop):
 
     async def bench(ctx):
         await preempt(ctx, dut, mechanism=Mechanism.LIVE, patience=UNLIMITED_PATIENCE)
-        ctx.set(dut.stays, 1)
-        ctx.set(dut.first_staying, 1)
-        while not ctx.get(dut.saving):
+        ctx.set(dut.book.rows_stay, 1)
+        ctx.set(dut.book.first_row, 1)
+        while not ctx.get(dut.state.saving):
             await ctx.tick()
-        ctx.set(dut.save_done.valid, 1)
+        ctx.set(dut.save.preempt.done.valid, 1)
         await ctx.tick()
-        ctx.set(dut.save_done.valid, 0)
+        ctx.set(dut.save.preempt.done.valid, 0)
         await evicts(ctx, dut, 1, rng)
-        ctx.set(dut.first_staying, 0)
+        ctx.set(dut.book.first_row, 0)
         await ctx.tick()
         await evicts(ctx, dut, 0, rng)
-        ctx.set(dut.stays, 0)
+        ctx.set(dut.book.rows_stay, 0)
         if stop != "none":
-            ctx.set(getattr(dut, stop), 1)
+            ctx.set(getattr(dut.intervention, stop), 1)
         await ctx.tick()
         if stop == "none":
-            assert not ctx.get(dut.check)
-            ctx.set(dut.gone, 1)  # it waits for its record
-            assert ctx.get(dut.check) and ctx.get(dut.pending)
+            assert not ctx.get(dut.book.check_begin)
+            ctx.set(dut.save.kernel_left, 1)  # it waits for its record
+            assert ctx.get(dut.book.check_begin) and ctx.get(dut.save.stop_pending)
         else:
-            assert ctx.get(dut.flush) == (stop == "cancel") and ctx.get(dut.result.valid) == (stop == "withdraw")
+            assert ctx.get(dut.state.flush) == (stop == "cancel") and ctx.get(dut.result.valid) == (stop == "withdraw")
 
     simulate(dut, bench)
 
@@ -410,10 +418,10 @@ def test_an_eviction_can_be_cancelled():
 
     async def bench(ctx):
         await preempt(ctx, dut, evict=1)
-        while not ctx.get(dut.evicting):
+        while not ctx.get(dut.state.evicting):
             await ctx.tick()
-        ctx.set(dut.cancel, 1)
+        ctx.set(dut.intervention.cancel, 1)
         await ctx.tick()
-        assert ctx.get(dut.flush) and not ctx.get(dut.evicting) and not ctx.get(dut.result.valid)
+        assert ctx.get(dut.state.flush) and not ctx.get(dut.state.evicting) and not ctx.get(dut.result.valid)
 
     simulate(dut, bench)

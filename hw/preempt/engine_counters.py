@@ -1,0 +1,79 @@
+"""The counters of the preemption engine: what of its two sides' progress they count."""
+
+from typing import Any
+
+from amaranth.hdl import Module, Signal
+from amaranth.lib import data, wiring
+from amaranth.lib.wiring import In, Out
+
+from ..arch.geometry import Geometry
+from ..interfaces.port import Port
+from ..interfaces.preemption import counters
+from .sequence.counters import PreemptCounters
+from .sequence.ports import CommandState, RestoreProgress, SaveProgress
+
+__all__ = ["EngineCounters"]
+
+
+class EngineCounters(wiring.Component):
+    """Counts preempts, resumes and evictions that are commanded, not TBs that yield.
+
+    Parameters
+    ----------
+    g : Geometry
+
+    Attributes
+    ----------
+    command : CommandState, in
+        The command in hand.
+    save : SaveProgress, in; restore : RestoreProgress, in
+        What the two sides have got done.
+    stop_pending : Signal, in
+        The TBs of a kernel stop.
+    issued : Signal, in
+        An instruction retires in this cycle.
+    counters : preemption.counters, out
+        As in the register map.
+    """
+
+    command: Port
+    save: Port
+    restore: Port
+    stop_pending: Signal
+    issued: Signal
+    counters: data.View
+
+    def __init__(self, g: Geometry):
+        self.geometry = g
+        super().__init__({
+            "command": In(CommandState(g)), "save": In(SaveProgress(g)),
+            "restore": In(RestoreProgress()), "stop_pending": In(1), "issued": In(1),
+            "counters": Out(counters()),
+        })
+
+    def elaborate(self, platform: Any):
+        m = Module()
+        command, save, restore = self.command, self.save, self.restore
+        accepted = command.accepted
+        m.submodules.counts = counts = PreemptCounters(self.geometry)
+        m.d.comb += [
+            counts.begin_save.eq(
+                command.clear & ~command.resume & ~accepted.adopt & ~accepted.evict),
+            counts.begin_restore.eq(command.clear & command.resume & ~accepted.again),
+            counts.grace_used.eq(accepted.grace_used),
+            counts.saving.eq(command.saving), counts.evicting.eq(command.evicting),
+            counts.evicted.eq(save.evicted), counts.tally.eq(save.tally),
+            counts.head_event.eq(save.head_event),
+            counts.dropped.eq(save.claim_dropped | save.evicted & self.stop_pending),
+            counts.released.eq(save.committed), counts.draining.eq(save.draining),
+            counts.started.eq(restore.started), counts.issued.eq(self.issued),
+            counts.read_valid.eq(restore.read_valid), counts.read_words.eq(restore.read_words),
+            self.counters.eq(counts.counters),
+        ]
+        if self.geometry.watches:
+            with m.If(accepted.yields):
+                m.d.comb += [getattr(counts, name).eq(0) for name in (
+                    "begin_save", "saving", "begin_restore", "dropped", "draining", "started",
+                    "read_valid")]
+                m.d.comb += counts.tally.valid.eq(0)
+        return m
