@@ -337,5 +337,5 @@ class RestoreSide(wiring.Component):
             resume.registers_stay.eq(book.registers_stay), resume.lines_stay.eq(book.lines_stay),
             book.row_lend.valid.eq(resume.returns), book.row_lend.tb.eq(self.admitted.tb),
             book.started.eq(self.launch.start), book.given_back.eq(resume.release),
-            book.mask_select.eq(pipeline.kept), pipeline.mask.eq(book.mask),
+            book.mask_select.eq(pipeline.mask_select), pipeline.mask.eq(book.mask),
         ]

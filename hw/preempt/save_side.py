@@ -183,8 +183,8 @@ class SaveSide(wiring.Component):
             self.clean.eq(preempt.clean),
             preempt.bases.eq(self.sets.bases), preempt.base_sides.eq(self.sets.base_sides),
             preempt.base_crc.eq(self.book.base_crc),
-            preempt.tally.eq(pipeline.done), preempt.waiting.eq(pipeline.waiting),
-            preempt.flowing.eq(pipeline.flowing), preempt.save_idle.eq(pipeline.idle),
+            preempt.tally.eq(pipeline.done), preempt.warps_awaited.eq(pipeline.warps_awaited),
+            preempt.data_flowing.eq(pipeline.data_flowing), preempt.save_idle.eq(pipeline.idle),
             preempt.sending.eq(commit.sending), preempt.head_event.eq(commit.event),
             preempt.write_error.eq(commit.error), preempt.commit_idle.eq(commit.idle),
         ]
@@ -287,7 +287,7 @@ class SaveSide(wiring.Component):
               for name in ("kernel", "entry", "base", "first_line")),
             *(what[name].eq(accepted.options[name]) for name in ("mechanism", "scramble")),
             book.released.eq(preempt.release),
-            book.mask_write.eq(pipeline.keep), book.mask_select.eq(pipeline.kept),
+            book.mask_write.eq(pipeline.mask_write), book.mask_select.eq(pipeline.mask_select),
             pipeline.mask.eq(book.mask),
         ]
 

@@ -1,5 +1,7 @@
 """Entry buffer: the first 64 bytes of every CCB entry, and what is wrong with them."""
 
+from functools import reduce
+from operator import or_
 from typing import Any
 
 from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
@@ -33,6 +35,33 @@ ENTRY_ROWS = ENTRY_WORDS // CHUNK_WORDS
 """Rows of four words of an entry."""
 _HEAD, _IMAGE, _SIZES, _ORIGIN = range(ENTRY_ROWS)
 _CRC_WORD = CCB_ENTRY["crc"].offset // 32
+
+
+def _any(checks: dict[str, Any]) -> Value:
+    """Return whether a check, of those in a table by their reasons, finds something wrong."""
+    return reduce(or_, checks.values())
+
+
+class _Expected:
+    """What the entry in hand is to be."""
+
+    def __init__(self):
+        self.increment = Signal()
+        self.second_image = Signal()  # it completes another
+        self.absent = Signal(2)  # registers, lines that it is to be without
+
+
+class _Claims:
+    """What the entry in hand has said of itself so far."""
+
+    def __init__(self, g: Geometry):
+        self.area = Signal(ADDRESS_BITS, name="claimed_area")  # its save area on side 0
+        self.crc = Signal(32, name="claimed_crc")
+        self.base_crc = Signal(32, name="claimed_base_crc")
+        self.increment = Signal(name="claimed_increment")
+        self.absent = Signal(2, name="claimed_absent")  # registers, lines that it is without
+        self.length = Signal(32, name="claimed_length")
+        self.warps = Signal(stream_extent(g).members["warps"], name="claimed_warps")
 
 
 class EntryBuffer(wiring.Component):
@@ -164,126 +193,190 @@ class EntryBuffer(wiring.Component):
         shown = Signal.like(read.addr)  # the entry is held by its number
         row = Signal(range(ENTRY_ROWS))
         count = Signal(range(rows + 1), init=rows)
-        more = Signal()  # bases follow
-        go = Signal()
+        bases_pending = Signal()  # bases follow
+        row_taken = Signal()
         judging = Signal()  # the checksum of the last entry is there in this cycle
         m.d.comb += [
             self.first_full.eq(self.of_base | (count == rows) & ~judging),
-            more.eq((self.pairs & self.saved).any() if g.checkpoints else 0),
-            self.full.eq((count == rows) & ~judging & (self.of_base | ~more)),
-            go.eq((count != rows) & (self.level >= CHUNK_WORDS)),
+            bases_pending.eq((self.pairs & self.saved).any() if g.checkpoints else 0),
+            self.full.eq((count == rows) & ~judging & (self.of_base | ~bases_pending)),
+            row_taken.eq((count != rows) & (self.level >= CHUNK_WORDS)),
             self.number.eq(count >> ENTRY_ROWS.bit_length() - 1),
-            row.eq(count), write.addr.eq(Cat(self.number, self.of_base)), write.en.eq(go << row),
+            row.eq(count), write.addr.eq(Cat(self.number, self.of_base)),
+            write.en.eq(row_taken << row),
             Value.cast(write.data).eq(
                 Value.cast(self.words)[:32 * CHUNK_WORDS].replicate(ENTRY_ROWS)),
             read.addr.eq(shown),
             Value.cast(self.entry).eq(Value.cast(read.data)),
         ]
-        self._check(m, go, row, judging)
+        expected = self._expect(m)
+        claimed = _Claims(self.geometry)
+        checked = Signal()  # the entry in hand is a saved one, or the base of one
+        m.d.comb += checked.eq(self.saved.bit_select(self.number, 1)
+                               & (~self.of_base | self.pairs.bit_select(self.number, 1)))
+        last_row = row_taken & checked & (row == _ORIGIN)
+        m.d.sync += judging.eq(last_row)
+        crc = self._checksum(m, expected, row, row_taken)
+        wrong = self._judge(m, expected, claimed, row)
+        self._claim(m, claimed, row, row_taken)
+        self._report(m, claimed, last_row)
+        with m.If(row_taken & checked & wrong | judging & (crc != claimed.crc)):
+            m.d.sync += self.bad.eq(1)
+        with m.If(self.clear | self.first_full & ~self.of_base):
+            m.d.sync += claimed.area.eq(self.accepted.ccb_base + ENTRY_BYTES * (places(g) + 1))
         with m.If(self.load):
             m.d.sync += shown.eq(Cat(self.select, self.select_base))
-        with m.If(go):
+        with m.If(row_taken):
             m.d.comb += self.take.eq(CHUNK_WORDS)
             m.d.sync += count.eq(count + 1)
-        with m.If(self.first_full & ~self.of_base & more):
+        with m.If(self.first_full & ~self.of_base & bases_pending):
             m.d.sync += [count.eq(0), self.of_base.eq(1)]
         with m.If(self.clear):
             m.d.sync += [count.eq(0), self.of_base.eq(0), self.bad.eq(0)]
         return m
 
-    def _check(self, m: Module, go: Value, row: Value, judging: Signal):
-        """Judge the row that arrives; rows of an entry that is not saved do not matter."""
-        g, s, words = self.geometry, self.accepted, Value.cast(self.words)[:32 * CHUNK_WORDS]
-        of_entry = checksum_of(m, self, CHUNK_WORDS)
-        counts = Signal()  # the entry in hand is a saved one, or the base of one
-        increment = Signal()  # it is expected to be one
-        second = Signal()  # it completes another
-        without = Signal(2)  # registers, lines that it is expected to be without
-        if g.in_place:
+    def _row(self, number: int) -> Any:
+        """Return the row that arrives, as the one with a number of an entry."""
+        size = 32 * CHUNK_WORDS
+        return data.View(CCB_ENTRY, Cat(
+            Const(0, size * number), Value.cast(self.words)[:size],
+            Const(0, CCB_ENTRY.size - size * (number + 1))))
+
+    def _expect(self, m: Module) -> "_Expected":
+        """Return what the entry in hand is to be, as the machine remembers it."""
+        expected = _Expected()
+        m.d.comb += expected.increment.eq(
+            self.increments.bit_select(self.number, 1) & ~self.of_base)
+        if self.geometry.in_place:
             m.d.comb += [
-                second.eq(self.of_base & self.completed.bit_select(self.number, 1)),
-                without.eq(Cat(vector.bit_select(self.number, 1) for vector in (
+                expected.second_image.eq(
+                    self.of_base & self.completed.bit_select(self.number, 1)),
+                expected.absent.eq(Cat(vector.bit_select(self.number, 1) for vector in (
                     self.without_registers, self.without_lines)))]
-        wrong = Signal()
-        area = Signal(ADDRESS_BITS)  # save area of the entry in hand on side 0
-        first_area = s.ccb_base + ENTRY_BYTES * (places(g) + 1)
-        step, to_side = area_steps(g, s.area_bytes)
-        other_side = self.sides.bit_select(self.number, 1) ^ self.of_base
-        names = Signal(32)  # the base that the entry in hand names
-        says = Signal()  # it says that it is an increment
-        leaves = Signal(2)  # or without registers, lines
-        length = Signal(32)
-        expected = Signal(32)
-        warps = Signal.like(self.extent.warps)  # of the entry in hand
-        part = 32 * CHUNK_WORDS
-        head, image, sizes, origin = (data.View(
-            CCB_ENTRY, Cat(Const(0, part * k), words, Const(0, CCB_ENTRY.size - part * (k + 1))))
-                  for k in range(ENTRY_ROWS))
-        state = Mux(self.of_base & ~second & (head.state == State.DEMOTED), State.COMPLETE,
-                    head.state)
+        return expected
+
+    def _checksum(self, m: Module, expected: "_Expected", row: Value, row_taken: Value) -> Value:
+        """Return the checksum of the entry in hand, of its head with the state that it was written
+        with, and without the checksum itself."""
+        head, words = self._row(_HEAD), Value.cast(self.words)[:32 * CHUNK_WORDS]
+        of_entry = checksum_of(m, self, CHUNK_WORDS)
+        demoted_base = self.of_base & ~expected.second_image & (head.state == State.DEMOTED)
         m.d.comb += [
-            increment.eq(self.increments.bit_select(self.number, 1) & ~self.of_base),
-            counts.eq(self.saved.bit_select(self.number, 1)
-                      & (~self.of_base | self.pairs.bit_select(self.number, 1))),
             of_entry.data.eq(Mux(row == _HEAD, Cat(
-                state, words[8:32], *(Mux(k == _CRC_WORD, 0, self.words[k])
-                                      for k in range(1, CHUNK_WORDS))), words)),
-            of_entry.start.eq(go & (row == _HEAD)), of_entry.valid.eq(go),
+                Mux(demoted_base, State.COMPLETE, head.state), words[8:32],
+                *(Mux(k == _CRC_WORD, 0, self.words[k]) for k in range(1, CHUNK_WORDS))), words)),
+            of_entry.start.eq(row_taken & (row == _HEAD)), of_entry.valid.eq(row_taken),
         ]
+        return of_entry.crc
+
+    def _judge(self, m: Module, expected: "_Expected", claimed: "_Claims", row: Value) -> Signal:
+        """Return whether the row that arrives is wrong."""
+        wrong = Signal()
+        checks = {_HEAD: self._head_checks(expected, claimed), _IMAGE: self._image_checks(),
+                  _SIZES: self._sizes_checks(expected, claimed), _ORIGIN: self._origin_checks()}
         with m.Switch(row):
-            with m.Case(_HEAD):
-                m.d.comb += wrong.eq(
-                    Mux(self.of_base, (head.state != State.BASE)
-                        & (second | (head.state != State.DEMOTED))
-                        | ~second & (head.crc != self.crc), head.state != State.COMPLETE)
-                    | (head.version != VERSION) | (head.zero != 0)
-                    | (head.register_image != area + Mux(other_side, to_side, 0))
-                    | Mux(self.of_base, head.base_crc != Mux(second, self.crc, 0), ~s.adopt & (
-                        head.base_crc != Mux(increment, self.crc, 0))))
-            with m.Case(_IMAGE):
-                m.d.comb += wrong.eq((image.length > s.area_bytes)
-                                     | (image.length % WORD_BYTES != 0)
-                                     | (image.data_bytes > image.length)
-                                     | ~s.adopt & (image.length // WORD_BYTES
-                                                   != self.extent.words))
-            with m.Case(_SIZES):
-                m.d.comb += wrong.eq(
-                    (sizes.registers != s.registers) | (sizes.warps != s.warps)
-                    | Mux(self.of_base, sizes.incremental != 0, Mux(
-                        s.adopt, (sizes.incremental > g.checkpoints)
-                        | names.any() & (sizes.incremental == 0)
-                        | sizes.incremental & (sizes.registers_stay | sizes.lines_stay),
-                        sizes.incremental != increment))
-                    | (sizes.none != 0) | (~s.adopt | self.of_base | (not g.in_place))
-                    & (Cat(sizes.registers_stay, sizes.lines_stay) != without)
-                    | (sizes.mechanism > max(mechanisms_of(g)))
-                    | (sizes.live_warps >> s.warps).any() | ~sizes.live_warps.any()
-                    | (length <= popcount(sizes.live_warps) * s.row_words * WORD_BYTES)
-                    | ~s.adopt & (popcount(sizes.live_warps) != self.extent.warps))
-            with m.Case(_ORIGIN):
-                m.d.comb += wrong.eq((origin.geometry_hash != g.hash)
-                                     | ~s.adopt & ~self.of_base
-                                     & (origin.generation != self.generation))
-        last = go & counts & (row == _ORIGIN)
-        m.d.comb += [self.arrived.eq(last & ~self.of_base),
-                     self.arrived_base.eq(last & self.of_base),
-                     self.found.generation.eq(origin.generation), self.found.crc.eq(expected),
-                     self.found.increment.eq(says), self.found.base_crc.eq(names),
-                     self.found.registers_stay.eq(leaves[0]), self.found.lines_stay.eq(leaves[1]),
-                     self.found.extent.words.eq(length // WORD_BYTES),
-                     self.found.extent.warps.eq(warps)]
-        m.d.sync += judging.eq(last)
-        with m.If(go):
-            m.d.sync += [expected.eq(Mux(row == _HEAD, head.crc, expected)),
-                         names.eq(Mux(row == _HEAD, head.base_crc, names)),
-                         says.eq(Mux(row == _SIZES, sizes.incremental, says)),
-                         length.eq(Mux(row == _IMAGE, image.length, length)),
-                         warps.eq(Mux(row == _SIZES, popcount(sizes.live_warps), warps)),
-                         area.eq(area + Mux(row == _ORIGIN, step, 0))]
-            if g.in_place:
-                m.d.sync += leaves.eq(Mux(
-                    row == _SIZES, Cat(sizes.registers_stay, sizes.lines_stay), leaves))
-        with m.If(go & counts & wrong | judging & (of_entry.crc != expected)):
-            m.d.sync += self.bad.eq(1)
-        with m.If(self.clear | self.first_full & ~self.of_base):
-            m.d.sync += area.eq(first_area)
+            for number, named in checks.items():
+                with m.Case(number):
+                    m.d.comb += wrong.eq(_any(named))
+        return wrong
+
+    def _head_checks(self, expected: "_Expected", claimed: "_Claims") -> dict[str, Any]:
+        """Return what is wrong with the first row, by the reason."""
+        base, head, second = self.of_base, self._row(_HEAD), expected.second_image
+        _, to_side = area_steps(self.geometry, self.accepted.area_bytes)
+        other_side = self.sides.bit_select(self.number, 1) ^ base
+        return {
+            "its state": Mux(base, _any({
+                "it is neither a base nor demoted":
+                    (head.state != State.BASE) & (second | (head.state != State.DEMOTED)),
+                "it is another base than the one expected": ~second & (head.crc != self.crc),
+            }), _any({
+                "it is not complete": head.state != State.COMPLETE,
+            })),
+            "it has another format": head.version != VERSION,
+            "bits that mean nothing are set": head.zero != 0,
+            "its stream is not at the begin of its save area":
+                head.register_image != claimed.area + Mux(other_side, to_side, 0),
+            "its base": Mux(base, _any({
+                "it names an image, or another one than it completes":
+                    head.base_crc != Mux(second, self.crc, 0),
+            }), _any({
+                "it names another base than the one expected": ~self.accepted.adopt & (
+                    head.base_crc != Mux(expected.increment, self.crc, 0)),
+            })),
+        }
+
+    def _image_checks(self) -> dict[str, Any]:
+        """Return what is wrong with the second row, by the reason."""
+        accepted, image = self.accepted, self._row(_IMAGE)
+        return {
+            "its stream is longer than its save area": image.length > accepted.area_bytes,
+            "its stream does not end with a word": image.length % WORD_BYTES != 0,
+            "it has more data than its stream": image.data_bytes > image.length,
+            "its stream is not as long as the one that was saved":
+                ~accepted.adopt & (image.length // WORD_BYTES != self.extent.words),
+        }
+
+    def _sizes_checks(self, expected: "_Expected", claimed: "_Claims") -> dict[str, Any]:
+        """Return what is wrong with the third row, by the reason."""
+        g, s, base, sizes = self.geometry, self.accepted, self.of_base, self._row(_SIZES)
+        warps, absent = popcount(sizes.live_warps), Cat(sizes.registers_stay, sizes.lines_stay)
+        return {
+            "its registers differ from the kernel's": sizes.registers != s.registers,
+            "its warps differ from the kernel's": sizes.warps != s.warps,
+            "it is an increment": Mux(base, _any({
+                "though it is a base": sizes.incremental != 0,
+            }), Mux(s.adopt, _any({
+                "though this machine has none": sizes.incremental > g.checkpoints,
+                "or is none, though it names a base":
+                    claimed.base_crc.any() & (sizes.incremental == 0),
+                "though something of it has stayed": sizes.incremental & absent.any(),
+            }), _any({
+                "and should not be, or the reverse": sizes.incremental != expected.increment,
+            }))),
+            "bits that mean nothing are set": sizes.none != 0,
+            "it has not just the parts that it should have":
+                (~s.adopt | base | (not g.in_place)) & (absent != expected.absent),
+            "its mechanism is not one of this machine": sizes.mechanism > max(mechanisms_of(g)),
+            "it names a warp that the kernel has not": (sizes.live_warps >> s.warps).any(),
+            "it names no warp": ~sizes.live_warps.any(),
+            "its stream is no longer than its encoding table":
+                claimed.length <= warps * s.row_words * WORD_BYTES,
+            "it has not as many warps as were saved": ~s.adopt & (warps != self.extent.warps),
+        }
+
+    def _origin_checks(self) -> dict[str, Any]:
+        """Return what is wrong with the fourth row, by the reason."""
+        origin = self._row(_ORIGIN)
+        return {
+            "it is of another machine": origin.geometry_hash != self.geometry.hash,
+            "it is of another preempt than the one expected":
+                ~self.accepted.adopt & ~self.of_base & (origin.generation != self.generation),
+        }
+
+    def _claim(self, m: Module, claimed: "_Claims", row: Value, row_taken: Value):
+        """Keep what later rows are judged by, and what the context book is told."""
+        head, image, sizes = self._row(_HEAD), self._row(_IMAGE), self._row(_SIZES)
+        step, _ = area_steps(self.geometry, self.accepted.area_bytes)
+        kept = [(claimed.crc, _HEAD, head.crc), (claimed.base_crc, _HEAD, head.base_crc),
+                (claimed.increment, _SIZES, sizes.incremental),
+                (claimed.length, _IMAGE, image.length),
+                (claimed.warps, _SIZES, popcount(sizes.live_warps))]
+        if self.geometry.in_place:
+            kept.append((claimed.absent, _SIZES, Cat(sizes.registers_stay, sizes.lines_stay)))
+        with m.If(row_taken):
+            m.d.sync += [register.eq(Mux(row == number, value, register))
+                         for register, number, value in kept]
+            m.d.sync += claimed.area.eq(claimed.area + Mux(row == _ORIGIN, step, 0))
+
+    def _report(self, m: Module, claimed: "_Claims", last_row: Value):
+        """Say what an entry that has come says of itself."""
+        found, origin = self.found, self._row(_ORIGIN)
+        m.d.comb += [
+            self.arrived.eq(last_row & ~self.of_base),
+            self.arrived_base.eq(last_row & self.of_base),
+            found.generation.eq(origin.generation), found.crc.eq(claimed.crc),
+            found.increment.eq(claimed.increment), found.base_crc.eq(claimed.base_crc),
+            found.registers_stay.eq(claimed.absent[0]), found.lines_stay.eq(claimed.absent[1]),
+            found.extent.words.eq(claimed.length // WORD_BYTES),
+            found.extent.warps.eq(claimed.warps)]

@@ -73,7 +73,7 @@ class RestorePipeline(wiring.Component):
         Of each stream the checksum up to its table, from a `StreamChecker`.
     warp_init, load, stack_push, restore_predicate, restore_uniform, restore_write, row
         To the core.
-    kept : staying_warp, out; mask : Signal(MAX_REGISTERS), in
+    mask_select : staying_warp, out; mask : Signal(MAX_REGISTERS), in
         The `StayingMasks`.
     done : out
     idle : Signal, out
@@ -90,7 +90,7 @@ class RestorePipeline(wiring.Component):
     crc: stream.Interface
     warp_init: stream.Interface
     load: stream.Interface
-    kept: data.View
+    mask_select: data.View
     mask: Signal
     stack_push: stream.Interface
     restore_predicate: stream.Interface
@@ -112,7 +112,7 @@ class RestorePipeline(wiring.Component):
             "crc": In(stream.Signature(32)),
             "warp_init": Out(stream.Signature(warp_init(g))),
             "load": Out(stream.Signature(register_flags(g))),
-            "kept": Out(staying_warp(g)), "mask": In(MAX_REGISTERS),
+            "mask_select": Out(staying_warp(g)), "mask": In(MAX_REGISTERS),
             "stack_push": Out(stream.Signature(stack_push(g))),
             "restore_predicate": Out(stream.Signature(predicate_restore(g))),
             "restore_uniform": Out(uniform_restore(g)),
@@ -151,10 +151,10 @@ class RestorePipeline(wiring.Component):
                                    state.restore_predicate))
         m.d.comb += [
             parser.accepted.eq(self.accepted), parser.words.eq(self.words),
-            self.kept.eq(parser.kept), parser.mask.eq(self.mask),
+            self.mask_select.eq(parser.mask_select), parser.mask.eq(self.mask),
             parser.level.eq(self.level), self.take.eq(parser.take), parser.failed.eq(self.failed),
-            parser.quiet.eq(~waiting.any() & ~rows.pending.any()),
-            parser.settled.eq(completion.parsed.ready & ~completion.pending.any()),
+            parser.writers_quiet.eq(~waiting.any() & ~rows.pending.any()),
+            parser.writes_done.eq(completion.parsed.ready & ~completion.pending.any()),
             self.restore_uniform.eq(state.restore_uniform),
             completion.pending.eq(state.pending | expander.pending | rows.pending),
             completion.failed.eq(self.failed), self.done.eq(completion.done),

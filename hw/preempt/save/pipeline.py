@@ -71,16 +71,16 @@ class SavePipeline(wiring.Component):
     done : closing.save_tally, out
         A TB's stream has been closed, and what was saved of it; `valid` for one cycle.
     stopped, exited, lines_valid, lines_dirty : Signal, in; warps : WarpSavePort, out
-    flags : RegisterFlagsPort, out; keep, kept, mask
+    flags : RegisterFlagsPort, out; mask_write, mask_select, mask
         As in `RecordWriter`.
     save_read, row : stream, out; save_data, row_data : in
         Read ports of the register file and of shared memory, as in `RegisterFetch` and
         `LineFetch`.
     burst, data : stream, out
         As in `SegmentWriter`.
-    waiting : Signal, out
+    warps_awaited : Signal, out
         The TB in hand has only running warps left.
-    flowing : Signal, out
+    data_flowing : Signal, out
         Data is on its way to the bus, as opposed to waiting for warps to stop.
     idle : Signal, out
         Nothing is in hand.
@@ -95,8 +95,8 @@ class SavePipeline(wiring.Component):
     exited: Signal
     warps: Port
     flags: Port
-    keep: data.View
-    kept: data.View
+    mask_write: data.View
+    mask_select: data.View
     mask: Signal
     lines_valid: Signal
     lines_dirty: Signal
@@ -106,8 +106,8 @@ class SavePipeline(wiring.Component):
     row_data: data.View
     burst: stream.Interface
     data: stream.Interface
-    waiting: Signal
-    flowing: Signal
+    warps_awaited: Signal
+    data_flowing: Signal
     idle: Signal
     checksum: Port
 
@@ -117,7 +117,8 @@ class SavePipeline(wiring.Component):
             **({"checksum": Out(ChecksumPort(CHUNK_WORDS))} if shared else {}),
             "accepted": In(accepted_command(g)), "target": In(stream.Signature(save_target(g))),
             "done": Out(save_tally(g)),
-            "keep": Out(staying_mask(g)), "kept": Out(staying_warp(g)), "mask": In(MAX_REGISTERS),
+            "mask_write": Out(staying_mask(g)), "mask_select": Out(staying_warp(g)),
+            "mask": In(MAX_REGISTERS),
             "stopped": In(g.warps), "exited": In(g.warps),
             "warps": Out(WarpSavePort(g)), "flags": Out(RegisterFlagsPort(g)),
             "lines_valid": In(g.shared_lines), "lines_dirty": In(g.shared_lines),
@@ -125,7 +126,7 @@ class SavePipeline(wiring.Component):
             "row": Out(stream.Signature(row_access(g))), "row_data": In(row_data(g)),
             "burst": Out(stream.Signature(data_burst(g))),
             "data": Out(stream.Signature(write_data(g))),
-            "waiting": Out(1), "flowing": Out(1), "idle": Out(1),
+            "warps_awaited": Out(1), "data_flowing": Out(1), "idle": Out(1),
         })
 
     def elaborate(self, platform: Any):
@@ -173,13 +174,14 @@ class SavePipeline(wiring.Component):
         m.d.comb += [
             registers.save_data.eq(self.save_data),
             lines.row_data.eq(self.row_data), records.accepted.eq(self.accepted),
-            self.keep.eq(records.keep), self.kept.eq(records.kept), records.mask.eq(self.mask),
+            self.mask_write.eq(records.mask_write), self.mask_select.eq(records.mask_select),
+            records.mask.eq(self.mask),
             closer.accepted.eq(self.accepted), closer.origin.eq(records.origin),
             collector.select.eq(closer.select), closer.vector.eq(collector.vector),
             closer.collected.eq(collector.collected), collector.clear.eq(closer.clear),
             sealer.bounded.eq(closer.bounded), sealer.stream_words.eq(closer.stream_words),
             closer.stream_crc.eq(sealer.stream_crc), writer.crc.eq(sealer.entry_crc),
-            self.done.eq(closer.done), self.waiting.eq(records.waiting),
+            self.done.eq(closer.done), self.warps_awaited.eq(records.warps_awaited),
             records.stopped.eq(self.stopped), records.exited.eq(self.exited),
             records.lines_valid.eq(self.lines_valid), records.lines_dirty.eq(self.lines_dirty),
         ]
@@ -188,7 +190,7 @@ class SavePipeline(wiring.Component):
         moving = (metadata.beat.valid | pieces.output.valid | registers.busy | lines.busy
                   | encoder.busy | collector.busy | following
                   | closer.busy | packer.beat.valid | sealer.output.valid | writer.burst.valid)
-        m.d.comb += [self.flowing.eq(moving | ~(records.idle | records.waiting)),
+        m.d.comb += [self.data_flowing.eq(moving | ~(records.idle | records.warps_awaited)),
                      self.idle.eq(records.idle & ~moving)]
         return m
 

@@ -94,7 +94,7 @@ class PreemptSequencer(wiring.Component):
         TBs whose registers, whose shared memory may stay; they are not saved before it is done.
     staying_room : Signal, in; staying : Signal, in; reserve : Signal, out
         The `StayingTable`: a row is free; it; the TB that is handed over in this cycle has it.
-    target, tally, waiting, flowing, save_idle
+    target, tally, warps_awaited, data_flowing, save_idle
         The `SavePipeline`.
     head_event, write_error, sending, commit_idle
         The `Committer`.
@@ -125,8 +125,8 @@ class PreemptSequencer(wiring.Component):
     reserve: Signal
     target: stream.Interface
     tally: data.View
-    waiting: Signal
-    flowing: Signal
+    warps_awaited: Signal
+    data_flowing: Signal
     save_idle: Signal
     head_event: data.View
     write_error: Signal
@@ -147,7 +147,7 @@ class PreemptSequencer(wiring.Component):
             "plan": In(plan(g)),
             "staying_room": In(1), "staying": In(below(g.tb_slots)), "reserve": Out(1),
             "target": Out(stream.Signature(save_target(g))), "tally": In(save_tally(g)),
-            "waiting": In(1), "flowing": In(1), "save_idle": In(1),
+            "warps_awaited": In(1), "data_flowing": In(1), "save_idle": In(1),
             "head_event": In(head_event(g)), "write_error": In(1),
             "sending": In(1), "commit_idle": In(1),
         })
@@ -186,7 +186,7 @@ class PreemptSequencer(wiring.Component):
 
         remaining = self.ours & ~tbs.finished & ~tbs.begun
         m.d.comb += self.draining.eq(
-            active & ~self.flowing & ~self.sending & (self.waiting | (
+            active & ~self.data_flowing & ~self.sending & (self.warps_awaited | (
                 ~chosen & remaining.any() & ~(remaining & (tbs.some | tbs.still)).any())))
         settled = self.save_idle & self.commit_idle & ~chosen
         finished = Mux(stops, settled,

@@ -106,7 +106,7 @@ class Moods:
         bench, waits = self._bench, 0
         while True:
             await RisingEdge(bench.clock)
-            waiting, flowing, idle = bench.waiting.bits, bench.flowing.bits, bench.idle.bits
+            waiting, flowing, idle = bench.warps_awaited.bits, bench.data_flowing.bits, bench.idle.bits
             stopped = bench.stopped.bits | bench.exited.bits
             running = any(not stopped >> slot & 1 for slot in self._state.warps)
             assert running or not waiting, "it waits for warps, and all have stopped"

@@ -439,8 +439,8 @@ _ENGINE = {
                      "running tb_of broken full judged current place row table words", _COMMAND),
     ),
     "control.engine.restore.entries": (
-        _bookkeeping("memory[] shown count bad judging length area expected warps "
-                     "names says of_base", _COMMAND),
+        _bookkeeping("memory[] shown count bad judging of_base claimed_area claimed_crc claimed_base_crc "
+                     "claimed_increment claimed_length claimed_warps", _COMMAND),
     ),
     "control.engine.save.commit": (
         _bookkeeping("complete completes valid request issued count number error", _COMMAND),
@@ -470,10 +470,10 @@ _ENGINE = {
         _bookkeeping("state", _STREAM),
     ),
     "control.engine.save.pipeline.records": (
-        _bookkeeping("fsm_state tb row warp area saved live_warps mask valid count predicates "
-                     "uniforms headed exited before repeats all_uniforms compared entry below group lines "
-                     "metadata_words registers ended bank items listed records side increment "
-                     "base_crc",
+        _bookkeeping("fsm_state tb row warp area warps_saved live_warps saved_registers valid_registers "
+                     "register_count predicates uniforms header_written lanes_exited last_uniforms uniforms_repeat "
+                     "all_uniforms compare_pending stack_entry entry_below group lines_listed metadata_words "
+                     "registers_listed tb_ended bank items records_with_item records side increment base_crc",
                      _COMMAND),
     ),
     "control.engine.save.pipeline.records.kept_uniforms control.engine.restore.pipeline.state.kept_uniforms": (
@@ -516,10 +516,10 @@ _ENGINE = {
         _bookkeeping("count_#", _STREAM),
     ),
     "control.engine.restore.pipeline.parser": (
-        _bookkeeping("fsm_state stream bank words_left skip todo vacant record header warp base "
-                     "live uniforms repeated before kept expanded scalars entries "
-                     "group_words wrong expands targets bit shared group unit code part bitmap[] "
-                     "of_base", _STREAM),
+        _bookkeeping("fsm_state stream bank words_left skip_words record_pending init_pending record header warp "
+                     "base live_lanes uniforms repeated_uniforms last_uniforms followed_registers expander_opened "
+                     "scalars_left entries_left group_words codes_wrong expander_needed targets target shared "
+                     "group unit code part bitmap[] base_records", _STREAM),
     ),
     "control.engine.restore.pipeline.parser.table": (_bookkeeping("rows[] counts[] before", _STREAM),),
     "control.engine.restore.pipeline.state": (_bookkeeping("job under", _STREAM),),
@@ -582,9 +582,9 @@ _IN_PLACE = {
     "control.dispatcher.planner.registers control.dispatcher.planner.lines": (
         _bookkeeping("size count placed leave done rows owner_# fsm_state", "of the plan in hand; set by its request"),
     ),
-    "control.engine.save.pipeline.records": (_bookkeeping("registers_stay lines_stay staying evict", _COMMAND),),
-    "control.engine.restore.entries": (_bookkeeping("leaves", _COMMAND),),
-    "control.engine.restore.pipeline.parser": (_bookkeeping("over", _COMMAND),),
+    "control.engine.save.pipeline.records": (_bookkeeping("registers_stay lines_stay staying_row evict", _COMMAND),),
+    "control.engine.restore.entries": (_bookkeeping("claimed_absent", _COMMAND),),
+    "control.engine.restore.pipeline.parser": (_bookkeeping("state_parsed", _COMMAND),),
     "control.engine.book.saved": (
         _descriptor("without_registers_# without_lines_# completed_#",
                     "of saved entries; set when one is committed or adopted"),

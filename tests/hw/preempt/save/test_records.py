@@ -174,9 +174,9 @@ class Bench:
             ctx.set(flags.predicate_value, flagged.predicates.get(ctx.get(flags.predicate_select), 0))
             ctx.set(dut.warps.uniforms_written, sum(1 << u for u in warp.uniforms))
             ctx.set(dut.warps.uniform_values, pair_values(warp.uniforms, ctx.get(dut.warps.uniform_select)))
-            kept = ctx.get(dut.kept)
+            kept = ctx.get(dut.mask_select)
             ctx.set(dut.mask, self.masks.get((kept.row, kept.warp), 0))
-            _, _, keep = await ctx.tick().sample(dut.keep)
+            _, _, keep = await ctx.tick().sample(dut.mask_write)
             if keep.valid:
                 self.kept.append((keep.of.row, keep.of.warp, keep.mask))
 
@@ -425,18 +425,18 @@ def test_a_tb_of_which_nothing_is_left_is_closed_without_an_entry():
         dut = bench.dut
         bench.state(ctx, 0b0100, 0)
         await put(ctx, dut.target, targets[0])
-        await ctx.tick().until(dut.waiting)
+        await ctx.tick().until(dut.warps_awaited)
         while not bench.pieces:
             await ctx.tick()
-        assert ctx.get(dut.waiting) and not ctx.get(dut.idle)
+        assert ctx.get(dut.warps_awaited) and not ctx.get(dut.idle)
         bench.state(ctx, 0b0100, 0b0101)
         await put(ctx, dut.target, targets[1])
         assert len(bench.closes) == 1
         await ctx.tick().repeat(4)
-        assert ctx.get(dut.waiting)
+        assert ctx.get(dut.warps_awaited)
         bench.state(ctx, 0b0100, 0b1111)
         await ctx.tick().until(dut.idle)
-        assert not ctx.get(dut.waiting)
+        assert not ctx.get(dut.warps_awaited)
         await ctx.tick().repeat(20)
 
     bench.run(end)

@@ -117,8 +117,8 @@ class Bench:
         if self.heads and rng.random() < 0.3:
             event = {"valid": 1, **self.heads.pop(0)}
         ctx.set(dut.tally, tally)
-        ctx.set(dut.waiting, waits)
-        ctx.set(dut.flowing, pipeline is not None and not waits)
+        ctx.set(dut.warps_awaited, waits)
+        ctx.set(dut.data_flowing, pipeline is not None and not waits)
         ctx.set(dut.save_idle, pipeline is None)
         ctx.set(dut.target.ready, pipeline is None)
         ctx.set(dut.head_event, event)
@@ -254,9 +254,9 @@ class Bench:
         todo = [tb for tb in self.ours if tb not in self.begun and tb not in self.dropped]
         over = [tb for tb in todo if not self.left(tb)]
         ready = [tb for tb in todo if tb not in over and self.rows[tb]["warps"] & self.stopped]
-        busy = ctx.get(dut.flowing) or ctx.get(dut.sending)
+        busy = ctx.get(dut.data_flowing) or ctx.get(dut.sending)
         if ctx.get(dut.draining):
-            assert not busy and (ctx.get(dut.waiting) or set(todo) - set(over) and not ready)
+            assert not busy and (ctx.get(dut.warps_awaited) or set(todo) - set(over) and not ready)
         elif claim and not busy and not self.pipeline and not ctx.get(dut.target.valid) and not self.withdrawn:
             assert ready or over or not todo, "nothing can be saved"
 
