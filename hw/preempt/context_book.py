@@ -50,9 +50,9 @@ class ContextBook(wiring.Component):
         A TB has ended: its base is none any more.
     away : array of Signal(context_entries), in
         With `Geometry.watches`. Vector a kernel: entries of TBs that have left by themselves.
-    any_kept : Signal(kernel_slots), out
+    contexts_kept : Signal(kernel_slots), out
         Vector: a TB of the kernel that is not `away` is saved, or its record stands in memory.
-    recorded : Signal(kernel_slots), out
+    record_in_memory : Signal(kernel_slots), out
         Vector: kernels whose record is in memory, and nothing of which has run since.
     staying : staying_report, out
         What stays on the SM of preempted TBs.
@@ -67,8 +67,8 @@ class ContextBook(wiring.Component):
     discard: Signal
     ended: data.View
     away: data.View
-    any_kept: Signal
-    recorded: Signal
+    contexts_kept: Signal
+    record_in_memory: Signal
     staying: data.View
 
     def __init__(self, g: Geometry):
@@ -81,7 +81,7 @@ class ContextBook(wiring.Component):
             "ended": In(entry_event(g)),
             **({"away": In(data.ArrayLayout(g.context_entries, g.kernel_slots))} if g.watches
                else {}),
-            "any_kept": Out(g.kernel_slots), "recorded": Out(g.kernel_slots),
+            "contexts_kept": Out(g.kernel_slots), "record_in_memory": Out(g.kernel_slots),
             "staying": Out(staying_report(g)),
         })
 
@@ -110,7 +110,8 @@ class ContextBook(wiring.Component):
             saved.incremental.eq(options.incremental & ~options.checkpoint & ~options.restart),
             saved.event.eq(self.save.head_event), saved.tally.eq(self.save.tally),
             saved.ended.eq(self.ended), saved.start.eq(self.start),
-            self.any_kept.eq(saved.kept), self.recorded.eq(saved.recorded),
+            self.contexts_kept.eq(saved.contexts_kept),
+            self.record_in_memory.eq(saved.record_in_memory),
             *(getattr(self.sets, name).eq(getattr(saved, name)) for name in EntrySets.NAMES),
         ]
         if self.geometry.watches:
@@ -122,26 +123,28 @@ class ContextBook(wiring.Component):
         save, restore = self.save, self.restore
         m.d.comb += [
             # The checksum of the generations steps over the entries before any of them arrives.
-            saved.select.eq(Mux(generations.done, restore.select, generations.number)),
-            saved.select_base.eq(restore.select_base),
-            restore.generation.eq(saved.listed), restore.crc.eq(saved.listed_crc),
-            restore.extent.eq(saved.listed_extent),
-            saved.ahead.eq(restore.read_select), saved.ahead_base.eq(restore.read_select_base),
-            restore.read_extent.eq(saved.extent),
-            saved.chosen.eq(save.base_select), save.base_crc.eq(saved.chosen_crc),
+            saved.entry_select.eq(Mux(generations.done, restore.select, generations.number)),
+            saved.entry_select_base.eq(restore.select_base),
+            restore.generation.eq(saved.entry_generation), restore.crc.eq(saved.entry_crc),
+            restore.extent.eq(saved.entry_extent),
+            saved.read_select.eq(restore.read_select),
+            saved.read_select_base.eq(restore.read_select_base),
+            restore.read_extent.eq(saved.read_extent),
+            saved.base_select.eq(save.base_select), save.base_crc.eq(saved.base_crc),
         ]
 
     def _adopt(self, m: Module, saved: SavedEntries, generations: GenerationsChecksum):
         """A kernel whose entries stand in memory is taken over."""
         restore = self.restore
         m.d.comb += [
-            saved.adopts.eq(restore.adopt_begin), saved.record_sides.eq(restore.record_sides),
-            saved.arrived.eq(restore.arrived), saved.arrived_base.eq(restore.arrived_base),
+            saved.adopt_begin.eq(restore.adopt_begin), saved.record_sides.eq(restore.record_sides),
+            saved.image_arrived.eq(restore.image_arrived),
+            saved.base_arrived.eq(restore.base_arrived),
             saved.found.eq(restore.found), saved.adopted.eq(restore.adopted),
             generations.start.eq(self.sequencer.check_begin | restore.check_begin),
             generations.saved.eq(
                 Mux(self.command.adopting, restore.adopted.saved, saved.saved)),
-            generations.generation.eq(saved.listed),
+            generations.generation.eq(saved.entry_generation),
             restore.check_done.eq(generations.done), restore.generations_crc.eq(generations.crc),
         ]
 
@@ -149,10 +152,12 @@ class ContextBook(wiring.Component):
         """The kernel's record."""
         sequencer = self.sequencer
         m.d.comb += [
-            saved.recording.eq(sequencer.record_writing),
-            saved.written.eq(sequencer.record_written),
-            saved.voiding.eq(sequencer.record_voiding), saved.voided.eq(sequencer.record_voided),
-            sequencer.any_saved.eq(saved.saved.any()), sequencer.record_stands.eq(saved.stands),
+            saved.record_writing.eq(sequencer.record_writing),
+            saved.record_written.eq(sequencer.record_written),
+            saved.record_voiding.eq(sequencer.record_voiding),
+            saved.record_voided.eq(sequencer.record_voided),
+            sequencer.any_saved.eq(saved.saved.any()),
+            sequencer.record_stands.eq(saved.record_stands),
             sequencer.check_done.eq(generations.done),
             self.save.generations_crc.eq(generations.crc),
         ]
@@ -164,25 +169,26 @@ class ContextBook(wiring.Component):
         m.submodules.staying = table = StayingTable(self.geometry)
         m.submodules.masks = masks = StayingMasks(self.geometry)
         m.d.comb += [
-            table.kernel.eq(kernel), table.drop.eq(self.discard),
-            table.settle.eq(sequencer.command_done), self.staying.eq(table.report),
-            table.select.eq(sequencer.row_select), sequencer.row.eq(table.shown),
-            sequencer.rows_stay.eq(table.stays), sequencer.first_row.eq(table.first),
-            table.reserve.eq(save.row_reserve),
-            save.row_free.eq(table.room), save.free_row.eq(table.next),
-            save.row.eq(table.shown), save.rows_stay.eq(table.stays),
-            table.leaves.eq(save.released), table.evicted.eq(save.evicted),
-            table.entry.eq(restore.place_select), table.admitted.eq(restore.row_lend),
-            table.starts.eq(restore.started), table.returns.eq(restore.given_back),
-            restore.row.eq(table.report.rows[table.found]), restore.row_number.eq(table.found),
+            table.kernel.eq(kernel), table.kernel_discarded.eq(self.discard),
+            table.command_done.eq(sequencer.command_done), self.staying.eq(table.report),
+            table.row_select.eq(sequencer.row_select), sequencer.row.eq(table.row),
+            sequencer.rows_stay.eq(table.rows_stay), sequencer.first_row.eq(table.first_row),
+            table.row_reserve.eq(save.row_reserve),
+            save.row_free.eq(table.row_free), save.free_row.eq(table.free_row),
+            save.row.eq(table.row), save.rows_stay.eq(table.rows_stay),
+            table.tb_released.eq(save.tb_released), table.row_evicted.eq(save.row_evicted),
+            table.entry.eq(restore.place_select), table.row_lent.eq(restore.row_lent),
+            table.tb_started.eq(restore.tb_started), table.tb_returned.eq(restore.tb_returned),
+            restore.row.eq(table.report.rows[table.row_found]),
+            restore.row_number.eq(table.row_found),
             restore.registers_stay.eq(table.report.registers[kernel]),
             restore.lines_stay.eq(table.report.lines[kernel]),
             saved.keeps_registers.eq(table.reserved_registers),
             saved.keeps_lines.eq(table.reserved_lines), saved.evicting.eq(command.evicting),
             masks.write.eq(save.mask_write),
-            table.warp.valid.eq(save.mask_write.valid),
-            table.warp.row.eq(save.mask_write.of.row),
-            table.warp.warp.eq(save.mask_write.of.warp),
+            table.warp_remembered.valid.eq(save.mask_write.valid),
+            table.warp_remembered.row.eq(save.mask_write.of.row),
+            table.warp_remembered.warp.eq(save.mask_write.of.warp),
             masks.select.eq(Mux(command.resuming, restore.mask_select, save.mask_select)),
             save.mask.eq(masks.mask), restore.mask.eq(masks.mask),
         ]

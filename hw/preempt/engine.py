@@ -239,7 +239,7 @@ class PreemptEngine(wiring.Component):
             restore.admitted.eq(self.admitted), self.adopted.eq(restore.order.adopted),
             self.plan_request.eq(save.plan_request), save.plan.eq(self.plan),
             book.start.eq(self.start), book.discard.eq(self.discard), book.ended.eq(self.ended),
-            self.kept.eq(book.any_kept), self.recorded.eq(book.recorded),
+            self.kept.eq(book.contexts_kept), self.recorded.eq(book.record_in_memory),
             self.staying.eq(book.staying),
         ]
         if self.geometry.watches:

@@ -62,18 +62,18 @@ class EngineCounters(wiring.Component):
             counts.begin_restore.eq(command.clear & command.resume & ~accepted.again),
             counts.grace_used.eq(accepted.grace_used),
             counts.saving.eq(command.saving), counts.evicting.eq(command.evicting),
-            counts.evicted.eq(save.evicted), counts.tally.eq(save.tally),
+            counts.row_evicted.eq(save.evicted), counts.tally.eq(save.tally),
             counts.head_event.eq(save.head_event),
-            counts.dropped.eq(save.claim_dropped | save.evicted & self.stop_pending),
-            counts.released.eq(save.committed), counts.draining.eq(save.draining),
-            counts.started.eq(restore.started), counts.issued.eq(self.issued),
+            counts.claim_dropped.eq(save.claim_dropped | save.evicted & self.stop_pending),
+            counts.tb_committed.eq(save.committed), counts.draining.eq(save.draining),
+            counts.tb_started.eq(restore.started), counts.instruction_issued.eq(self.issued),
             counts.read_valid.eq(restore.read_valid), counts.read_words.eq(restore.read_words),
             self.counters.eq(counts.counters),
         ]
         if self.geometry.watches:
             with m.If(accepted.yields):
                 m.d.comb += [getattr(counts, name).eq(0) for name in (
-                    "begin_save", "saving", "begin_restore", "dropped", "draining", "started",
-                    "read_valid")]
+                    "begin_save", "saving", "begin_restore", "claim_dropped", "draining",
+                    "tb_started", "read_valid")]
                 m.d.comb += counts.tally.valid.eq(0)
         return m

@@ -187,8 +187,8 @@ class RestoreSide(wiring.Component):
                 "saved", "sides", "increments", "completed", "without_registers")),
             resume.head_event.eq(heads.event), resume.write_error.eq(heads.write_error),
             resume.commit_idle.eq(heads.settled),
-            resume.entries_full.eq(entries.full), resume.bad.eq(entries.bad),
-            resume.entry.eq(entries.entry), resume.requested.eq(ahead.requested),
+            resume.entries_full.eq(entries.full), resume.entries_bad.eq(entries.bad),
+            resume.entry.eq(entries.entry), resume.entries_requested.eq(ahead.entries_requested),
             resume.read_error.eq(reader.error), resume.reads_idle.eq(ahead.idle & reader.idle),
         ]
 
@@ -212,7 +212,7 @@ class RestoreSide(wiring.Component):
             with m.If(at_work):
                 m.d.comb += [job.valid.eq(part.read_job.valid),
                              job.payload.eq(part.read_job.payload)]
-        entry_asked = ahead.read_job.valid & ahead.read_job.ready & ~ahead.requested
+        entry_asked = ahead.read_job.valid & ahead.read_job.ready & ~ahead.entries_requested
         stream_job = resume.restore_job
         wiring.connect(m, reader.port, wiring.flipped(self.read_port))
         m.d.comb += [
@@ -237,12 +237,15 @@ class RestoreSide(wiring.Component):
         """What a resume reads: the entries, and the streams of those that are saved."""
         book = self.book
         m.d.comb += [
-            ahead.begin.eq(self.order.resume.begin), ahead.look.eq(resume.look),
-            ahead.placed.eq(resume.placed), ahead.closed.eq(resume.closed),
-            ahead.over.eq(resume.discard),
+            ahead.begin.eq(self.order.resume.begin),
+            ahead.restore_pending.eq(resume.restore_pending),
+            ahead.tbs_placed.eq(resume.tbs_placed),
+            ahead.admission_closed.eq(resume.admission_closed),
+            ahead.discard.eq(resume.discard),
             *(getattr(ahead, name).eq(getattr(self.sets, name))
               for name in ("sides", "increments", "completed")),
-            book.read_select.eq(ahead.select), book.read_select_base.eq(ahead.select_base),
+            book.read_select.eq(ahead.entry_select),
+            book.read_select_base.eq(ahead.entry_select_base),
             ahead.extent.eq(book.read_extent),
         ]
 
@@ -255,10 +258,10 @@ class RestoreSide(wiring.Component):
         wiring.connect(m, reader.beat, unpacker.beat)
         m.d.comb += [part.words.eq(unpacker.words) for part in (record, entries, pipeline)]
         m.d.comb += [
-            record.level.eq(Mux(adopt.reading, unpacker.level, 0)),
-            entries.level.eq(Mux(adopt.reading, 0, unpacker.level)),
+            record.level.eq(Mux(adopt.record_reading, unpacker.level, 0)),
+            entries.level.eq(Mux(adopt.record_reading, 0, unpacker.level)),
             pipeline.level.eq(unpacker.level),
-            unpacker.take.eq(Mux(adopt.reading, record.take,
+            unpacker.take.eq(Mux(adopt.record_reading, record.take,
                                  Mux(entries.full, pipeline.take, entries.take))),
         ]
 
@@ -268,16 +271,18 @@ class RestoreSide(wiring.Component):
         book, adopting = self.book, self.command.adopting
         wiring.connect(m, entries.checksum, wiring.flipped(self.checksums[1]))
         m.d.comb += [
-            entries.select.eq(resume.select), entries.select_base.eq(resume.select_base),
-            entries.load.eq(resume.load), entries.clear.eq(resume.begin | adopt.clear),
-            entries.saved.eq(Mux(adopting, adopt.adopted.saved, resume.look)),
+            entries.select.eq(resume.entry_select),
+            entries.select_base.eq(resume.entry_select_base),
+            entries.load.eq(resume.entry_load),
+            entries.clear.eq(resume.begin | adopt.entries_clear),
+            entries.saved.eq(Mux(adopting, adopt.adopted.saved, resume.restore_pending)),
             *(getattr(entries, name).eq(getattr(self.sets, name)) for name in (
                 "sides", "increments", "without_registers", "without_lines", "completed")),
             book.select.eq(entries.number), book.select_base.eq(entries.of_base),
             entries.generation.eq(book.generation), entries.crc.eq(book.crc),
             entries.extent.eq(book.extent), book.found.eq(entries.found),
-            book.arrived.eq(adopting & entries.arrived),
-            book.arrived_base.eq(adopting & entries.arrived_base),
+            book.image_arrived.eq(adopting & entries.image_arrived),
+            book.base_arrived.eq(adopting & entries.base_arrived),
         ]
 
     def _adopt(self, m: Module, adopt: AdoptSequencer, reader: SegmentReader,
@@ -293,12 +298,12 @@ class RestoreSide(wiring.Component):
             adopt.record_full.eq(record.full), adopt.record_bad.eq(record.bad),
             adopt.record.eq(record.record),
             order.record_generation.eq(record.record.generation),
-            adopt.first_full.eq(entries.first_full), adopt.entries_full.eq(entries.full),
+            adopt.images_full.eq(entries.images_full), adopt.entries_full.eq(entries.full),
             adopt.entries_bad.eq(entries.bad),
-            adopt.increments.eq((entries.pairs & record.record.saved).any()),
-            adopt.read_error.eq(reader.error), adopt.idle.eq(reader.idle),
-            book.adopt_begin.eq(adopt.clear), book.record_sides.eq(record.record.sides),
-            book.check_begin.eq(adopt.check), adopt.checked.eq(book.check_done),
+            adopt.bases_pending.eq((entries.pairs & record.record.saved).any()),
+            adopt.read_error.eq(reader.error), adopt.reads_idle.eq(reader.idle),
+            book.adopt_begin.eq(adopt.entries_clear), book.record_sides.eq(record.record.sides),
+            book.check_begin.eq(adopt.check_begin), adopt.check_done.eq(book.check_done),
             adopt.generations.eq(book.generations_crc),
         ]
 
@@ -321,8 +326,8 @@ class RestoreSide(wiring.Component):
             wiring.connect(m, one, other)
         m.d.comb += [
             checker.beat.eq(reader.beat.payload),
-            checker.taken.eq(reader.beat.valid & reader.beat.ready),
-            pipeline.failed.eq(resume.failed),
+            checker.beat_taken.eq(reader.beat.valid & reader.beat.ready),
+            pipeline.failed.eq(resume.restore_failed),
             self.restore_uniform.eq(pipeline.restore_uniform),
             resume.restored.eq(pipeline.done),
             resume.restore_idle.eq(pipeline.idle & ~jobs.output.valid),
@@ -333,9 +338,9 @@ class RestoreSide(wiring.Component):
         book = self.book
         m.d.comb += [
             book.place_select.eq(resume.admit.payload.entry),
-            resume.staying.eq(book.row), resume.staying_number.eq(book.row_number),
+            resume.row.eq(book.row), resume.row_number.eq(book.row_number),
             resume.registers_stay.eq(book.registers_stay), resume.lines_stay.eq(book.lines_stay),
-            book.row_lend.valid.eq(resume.returns), book.row_lend.tb.eq(self.admitted.tb),
-            book.started.eq(self.launch.start), book.given_back.eq(resume.release),
+            book.row_lent.valid.eq(resume.row_lent), book.row_lent.tb.eq(self.admitted.tb),
+            book.tb_started.eq(self.launch.start), book.tb_returned.eq(resume.release),
             book.mask_select.eq(pipeline.mask_select), pipeline.mask.eq(book.mask),
         ]

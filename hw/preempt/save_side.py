@@ -163,7 +163,7 @@ class SaveSide(wiring.Component):
             self._evict(m, forgets, preempt, pipeline, commit)
         else:
             wiring.connect(m, preempt.target, pipeline.target)
-            m.d.comb += self.book.base_select.eq(preempt.select)
+            m.d.comb += self.book.base_select.eq(preempt.base_select)
         return m
 
     def _preempt(self, m: Module, preempt: PreemptSequencer, pipeline: SavePipeline,
@@ -174,9 +174,9 @@ class SaveSide(wiring.Component):
             preempt.accepted.eq(command.accepted), preempt.withdraw.eq(command.withdraw),
             preempt.begin.eq(order.preempt.begin), order.preempt.done.eq(preempt.done),
             order.draining.eq(preempt.draining),
-            stop.pending.eq(Mux(order.stop_pending, preempt.wanted, 0)),
+            stop.pending.eq(Mux(order.stop_pending, preempt.stop_pending, 0)),
             stop.stop_now.eq(Mux(order.stop_pending, Mux(
-                order.stop_now, preempt.wanted, preempt.urgent), 0)),
+                order.stop_now, preempt.stop_pending, preempt.stop_now), 0)),
             preempt.stopped.eq(stop.stopped), preempt.exited.eq(stop.exited),
             preempt.resident.eq(self.resident),
             self.claim.eq(preempt.claim), self.release.eq(preempt.release),
@@ -185,12 +185,12 @@ class SaveSide(wiring.Component):
             preempt.base_crc.eq(self.book.base_crc),
             preempt.tally.eq(pipeline.done), preempt.warps_awaited.eq(pipeline.warps_awaited),
             preempt.data_flowing.eq(pipeline.data_flowing), preempt.save_idle.eq(pipeline.idle),
-            preempt.sending.eq(commit.sending), preempt.head_event.eq(commit.event),
+            preempt.beats_pending.eq(commit.beats_pending), preempt.head_event.eq(commit.event),
             preempt.write_error.eq(commit.error), preempt.commit_idle.eq(commit.idle),
         ]
         if self.geometry.traps:
             m.d.comb += stop.trap.eq(
-                Mux(order.stop_pending & command.accepted.options.trap, preempt.wanted, 0))
+                Mux(order.stop_pending & command.accepted.options.trap, preempt.stop_pending, 0))
 
     def _pipeline(self, m: Module, pipeline: SavePipeline):
         """The save pipeline, between the core and the context book."""
@@ -266,7 +266,8 @@ class SaveSide(wiring.Component):
         progress = self.progress
         m.d.comb += [
             progress.tally.eq(pipeline.done), progress.head_event.eq(commit.event),
-            progress.claim_dropped.eq(preempt.dropped), progress.draining.eq(preempt.draining),
+            progress.claim_dropped.eq(preempt.claim_dropped),
+            progress.draining.eq(preempt.draining),
             progress.committed.eq(preempt.release.valid | preempt.clean.valid),
         ]
 
@@ -276,17 +277,17 @@ class SaveSide(wiring.Component):
         what = book.row_reserve.what
         m.d.comb += [
             self.plan_request.valid.eq(preempt.begin & accepted.options.in_place),
-            self.plan_request.chosen.eq(preempt.ours),
+            self.plan_request.chosen.eq(preempt.kernel_tbs),
             self.plan_request.newcomer.eq(accepted.options.newcomer),
             self.plan_request.tbs.eq(accepted.options.newcomer_tbs),
             preempt.plan.eq(self.plan),
-            preempt.staying_room.eq(book.row_free), preempt.staying.eq(book.free_row),
-            book.row_reserve.valid.eq(preempt.reserve), book.row_reserve.tb.eq(target.tb),
+            preempt.row_free.eq(book.row_free), preempt.free_row.eq(book.free_row),
+            book.row_reserve.valid.eq(preempt.row_reserve), book.row_reserve.tb.eq(target.tb),
             *(what[name].eq(target[name]) for name in ("registers", "lines")),
             *(what[name].eq(target.row[name])
               for name in ("kernel", "entry", "base", "first_line")),
             *(what[name].eq(accepted.options[name]) for name in ("mechanism", "scramble")),
-            book.released.eq(preempt.release),
+            book.tb_released.eq(preempt.release),
             book.mask_write.eq(pipeline.mask_write), book.mask_select.eq(pipeline.mask_select),
             pipeline.mask.eq(book.mask),
         ]
@@ -304,10 +305,10 @@ class SaveSide(wiring.Component):
             preempt.target.ready.eq(~evicting & target.ready),
             evict.begin.eq(order.evict.begin), order.evict.done.eq(evict.done),
             evict.number.eq(order.evict_row), evict.row.eq(book.row),
-            book.base_select.eq(Mux(evicting, book.row.what.entry, preempt.select)),
+            book.base_select.eq(Mux(evicting, book.row.what.entry, preempt.base_select)),
             evict.crc.eq(book.base_crc),
             evict.side.eq(self.sets.sides.bit_select(book.row.what.entry, 1)),
             evict.save_idle.eq(pipeline.idle), evict.commit_idle.eq(commit.idle),
             evict.head_event.eq(commit.event), evict.write_error.eq(commit.error),
-            book.evicted.eq(evict.evicted), self.progress.evicted.eq(evict.evicted),
+            book.row_evicted.eq(evict.row_evicted), self.progress.evicted.eq(evict.row_evicted),
         ]

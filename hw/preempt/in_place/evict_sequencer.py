@@ -44,7 +44,7 @@ class EvictSequencer(wiring.Component):
         The `Committer`.
     done : engine_result, out
         `valid` for one cycle.
-    evicted : Signal, out
+    row_evicted : Signal, out
         With `done`: it is in memory.
     """
 
@@ -59,7 +59,7 @@ class EvictSequencer(wiring.Component):
     head_event: data.View
     write_error: Signal
     done: data.View
-    evicted: Signal
+    row_evicted: Signal
 
     def __init__(self, g: Geometry):
         self.geometry = g
@@ -68,7 +68,7 @@ class EvictSequencer(wiring.Component):
             "side": In(1), "crc": In(32),
             "target": Out(stream.Signature(save_target(g))), "save_idle": In(1),
             "commit_idle": In(1), "head_event": In(head_event(g)), "write_error": In(1),
-            "done": Out(engine_result()), "evicted": Out(1),
+            "done": Out(engine_result()), "row_evicted": Out(1),
         })
 
     def elaborate(self, platform: Any):
@@ -81,8 +81,8 @@ class EvictSequencer(wiring.Component):
             target.row.warps.eq(self.row.live_warps), target.side.eq(~self.side),
             target.base_crc.eq(self.crc), target.registers.eq(what.registers),
             target.lines.eq(what.lines), target.staying.eq(self.number), target.evict.eq(1),
-            self.done.error.eq(Mux(self.evicted, CommandError.NONE, CommandError.BUS_ERROR)),
-            self.evicted.eq(self.done.valid & written & ~self.write_error),
+            self.done.error.eq(Mux(self.row_evicted, CommandError.NONE, CommandError.BUS_ERROR)),
+            self.row_evicted.eq(self.done.valid & written & ~self.write_error),
         ]
         with m.FSM():
             with m.State("IDLE"):

@@ -99,7 +99,8 @@ class EntryBuffer(wiring.Component):
     saved, sides : Signal(context_entries), in
         Vectors: entries that are looked at, and on which sides they are. Constant from `clear` on.
     increments : Signal(context_entries), in
-        Vector: those that are increments; with `accepted.adopt` from the cycle after `arrived` on.
+        Vector: those that are increments; with `accepted.adopt` from the cycle after
+        `image_arrived` on.
     without_registers, without_lines, completed : Signal(context_entries), in
         Vectors: those without registers, without lines; those that a second image completes.
         Likewise.
@@ -108,9 +109,9 @@ class EntryBuffer(wiring.Component):
         The entry that arrives, or it is that on the other side; the generation that an entry has to
         have, the checksum of its base's or, if it is completed, its own, and the length of its
         stream. With `accepted.adopt` only `crc` counts, for what is on the other side.
-    arrived, arrived_base : Signal, out; found : out
+    image_arrived, base_arrived : Signal, out; found : out
         The last of a saved entry, or of a base, is taken in this cycle; what it says.
-    first_full : Signal, out
+    images_full : Signal, out
         All entries that are no bases are in.
     words, level : in
     take : Signal, out
@@ -142,10 +143,10 @@ class EntryBuffer(wiring.Component):
     generation: Signal
     crc: Signal
     extent: data.View
-    arrived: Signal
-    arrived_base: Signal
+    image_arrived: Signal
+    base_arrived: Signal
     found: data.View
-    first_full: Signal
+    images_full: Signal
     words: data.View
     level: Signal
     take: Signal
@@ -167,8 +168,8 @@ class EntryBuffer(wiring.Component):
                for name in ("without_registers", "without_lines", "completed")},
             "number": Out(below(g.context_entries)), "of_base": Out(1), "generation": In(32),
             "crc": In(32), "extent": In(stream_extent(g)),
-            "arrived": Out(1), "arrived_base": Out(1), "found": Out(found_entry(g)),
-            "first_full": Out(1),
+            "image_arrived": Out(1), "base_arrived": Out(1), "found": Out(found_entry(g)),
+            "images_full": Out(1),
             "words": In(data.ArrayLayout(32, g.window_words)),
             "level": In(range(g.window_words + 1)),
             "take": Out(range(CHUNK_WORDS + 1)), "full": Out(1), "bad": Out(1),
@@ -197,7 +198,7 @@ class EntryBuffer(wiring.Component):
         row_taken = Signal()
         judging = Signal()  # the checksum of the last entry is there in this cycle
         m.d.comb += [
-            self.first_full.eq(self.of_base | (count == rows) & ~judging),
+            self.images_full.eq(self.of_base | (count == rows) & ~judging),
             bases_pending.eq((self.pairs & self.saved).any() if g.checkpoints else 0),
             self.full.eq((count == rows) & ~judging & (self.of_base | ~bases_pending)),
             row_taken.eq((count != rows) & (self.level >= CHUNK_WORDS)),
@@ -222,14 +223,14 @@ class EntryBuffer(wiring.Component):
         self._report(m, claimed, last_row)
         with m.If(row_taken & checked & wrong | judging & (crc != claimed.crc)):
             m.d.sync += self.bad.eq(1)
-        with m.If(self.clear | self.first_full & ~self.of_base):
+        with m.If(self.clear | self.images_full & ~self.of_base):
             m.d.sync += claimed.area.eq(self.accepted.ccb_base + ENTRY_BYTES * (places(g) + 1))
         with m.If(self.load):
             m.d.sync += shown.eq(Cat(self.select, self.select_base))
         with m.If(row_taken):
             m.d.comb += self.take.eq(CHUNK_WORDS)
             m.d.sync += count.eq(count + 1)
-        with m.If(self.first_full & ~self.of_base & bases_pending):
+        with m.If(self.images_full & ~self.of_base & bases_pending):
             m.d.sync += [count.eq(0), self.of_base.eq(1)]
         with m.If(self.clear):
             m.d.sync += [count.eq(0), self.of_base.eq(0), self.bad.eq(0)]
@@ -373,8 +374,8 @@ class EntryBuffer(wiring.Component):
         """Say what an entry that has come says of itself."""
         found, origin = self.found, self._row(_ORIGIN)
         m.d.comb += [
-            self.arrived.eq(last_row & ~self.of_base),
-            self.arrived_base.eq(last_row & self.of_base),
+            self.image_arrived.eq(last_row & ~self.of_base),
+            self.base_arrived.eq(last_row & self.of_base),
             found.generation.eq(origin.generation), found.crc.eq(claimed.crc),
             found.increment.eq(claimed.increment), found.base_crc.eq(claimed.base_crc),
             found.registers_stay.eq(claimed.absent[0]), found.lines_stay.eq(claimed.absent[1]),

@@ -5,7 +5,7 @@ from amaranth.lib import data, stream
 
 from ...arch.geometry import MAX_REGISTERS, UNIFORMS
 from ...arch.image.context import WARP_HEADER
-from ...arch.isa.opcodes import LIVE_BITS, LIVE_REST
+from ...arch.isa.liveness import LIVE_BITS, LIVE_REST
 from ...interfaces.payloads import below
 from ...lib.bits import popcount, spread
 from .encoding_table import EncodingTable

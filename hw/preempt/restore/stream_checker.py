@@ -36,19 +36,19 @@ class StreamChecker(wiring.Component):
 
     Attributes
     ----------
-    taken : Signal, in; beat : unpacker.word_beat, in
+    beat_taken : Signal, in; beat : unpacker.word_beat, in
         A beat of the reader passes.
     crc : stream, out
         The checksums, in the order of the jobs; the first offered two cycles after its last beat.
     """
 
-    taken: Signal
+    beat_taken: Signal
     beat: data.View
     crc: stream.Interface
 
     def __init__(self, g: Geometry):
         self.geometry = g
-        super().__init__({"taken": In(1), "beat": In(word_beat(g.bus_words)),
+        super().__init__({"beat_taken": In(1), "beat": In(word_beat(g.bus_words)),
                           "crc": Out(stream.Signature(32))})
 
     def elaborate(self, platform: Any):
@@ -61,7 +61,7 @@ class StreamChecker(wiring.Component):
         first = Signal(init=1)  # the next beat begins a stream
         over = Signal()  # the last beat was one cycle ago
         m.d.comb += [
-            counts.eq(self.taken & beat.checked), of_stream.start.eq(first),
+            counts.eq(self.beat_taken & beat.checked), of_stream.start.eq(first),
             of_stream.valid.eq(counts),
             of_stream.data.eq(Cat(Mux(k < beat.count, beat.words[k], 0) for k in range(n))),
             results.input.valid.eq(over), results.input.payload.eq(of_stream.crc),

@@ -88,7 +88,7 @@ class Committer(wiring.Component):
         Each head's acknowledgement.
     error : Signal, out
         Set with any failed acknowledgement, from the next cycle, until `clear`.
-    sending : Signal, out
+    beats_pending : Signal, out
         Beats are being, or can be, written.
     idle : Signal, out
         Nothing offered, to be completed or unacknowledged.
@@ -104,7 +104,7 @@ class Committer(wiring.Component):
     head: stream.Interface
     event: View
     error: Signal
-    sending: Signal
+    beats_pending: Signal
     idle: Signal
     port: WriteInterface
 
@@ -115,7 +115,7 @@ class Committer(wiring.Component):
             "burst": In(stream.Signature(data_burst(g))),
             "data": In(stream.Signature(write_data(g))),
             "head": In(stream.Signature(head(g))), "event": Out(head_event(g)),
-            "error": Out(1), "sending": Out(1), "idle": Out(1), "port": Out(WritePort(g)),
+            "error": Out(1), "beats_pending": Out(1), "idle": Out(1), "port": Out(WritePort(g)),
         })
         self._request = data.StructLayout({
             "address": ADDRESS_BITS, "extra_beats": range(g.burst_beats), "head": 1, "saved": 1,
@@ -152,7 +152,7 @@ class Committer(wiring.Component):
         self._beats(m, grants.output)
         acknowledged = self._acknowledge(m, marks.output)
         m.d.comb += [
-            self.sending.eq(valid | grants.output.valid),
+            self.beats_pending.eq(valid | grants.output.valid),
             self.idle.eq(~valid & (self.cancel | ~offered) & (issued == acknowledged)),
         ]
         return m

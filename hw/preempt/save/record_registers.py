@@ -6,7 +6,7 @@ from amaranth.lib import data, stream
 
 from ...arch.geometry import MAX_REGISTERS, PC_NONE, PREDICATES, UNIFORMS
 from ...arch.image.context import Capability, lacks
-from ...arch.isa.opcodes import LIVE_BITS, LIVE_REST
+from ...arch.isa.liveness import LIVE_BITS, LIVE_REST
 from ...interfaces.port import Port
 from ...lib.bits import popcount, spread
 from .record import Record

@@ -34,19 +34,19 @@ class AdoptSequencer(wiring.Component):
     accepted : in
     begin : Signal, in
         Start, with `accepted` set from this cycle on.
-    reading : Signal, out
+    record_reading : Signal, out
         What memory answers is the record.
     record_full, record_bad : Signal, in; record : in
         The `RecordReader`.
-    clear : Signal, out; first_full, entries_full, entries_bad : Signal, in
+    entries_clear : Signal, out; images_full, entries_full, entries_bad : Signal, in
         The `EntryBuffer`.
-    increments : Signal, in
+    bases_pending : Signal, in
         Some of its entries are increments, once they are all in: their bases are read as well.
-    check : Signal, out; checked : Signal, in; generations : Signal(32), in
+    check_begin : Signal, out; check_done : Signal, in; generations : Signal(32), in
         The `GenerationsChecksum`.
     read_error : Signal, in
         An access failed.
-    idle : Signal, in
+    reads_idle : Signal, in
         Nothing is outstanding in memory.
     read_job : stream, out
     done : out
@@ -57,20 +57,20 @@ class AdoptSequencer(wiring.Component):
 
     accepted: data.View
     begin: Signal
-    reading: Signal
+    record_reading: Signal
     record_full: Signal
     record_bad: Signal
     record: data.View
-    clear: Signal
-    first_full: Signal
-    increments: Signal
+    entries_clear: Signal
+    images_full: Signal
+    bases_pending: Signal
     entries_full: Signal
     entries_bad: Signal
-    check: Signal
-    checked: Signal
+    check_begin: Signal
+    check_done: Signal
     generations: Signal
     read_error: Signal
-    idle: Signal
+    reads_idle: Signal
     read_job: stream.Interface
     done: data.View
     adopted: data.View
@@ -78,12 +78,14 @@ class AdoptSequencer(wiring.Component):
     def __init__(self, g: Geometry):
         self.geometry = g
         super().__init__({
-            "accepted": In(accepted_command(g)), "begin": In(1), "reading": Out(1),
+            "accepted": In(accepted_command(g)), "begin": In(1), "record_reading": Out(1),
             "record_full": In(1), "record_bad": In(1), "record": In(CCB_RECORD),
-            "clear": Out(1), "entries_full": In(1), "entries_bad": In(1), "first_full": In(1),
-            "increments": In(1),
-            "check": Out(1), "checked": In(1), "generations": In(32),
-            "read_error": In(1), "idle": In(1), "read_job": Out(stream.Signature(read_job(g))),
+            "entries_clear": Out(1), "entries_full": In(1), "entries_bad": In(1),
+            "images_full": In(1),
+            "bases_pending": In(1),
+            "check_begin": Out(1), "check_done": In(1), "generations": In(32),
+            "read_error": In(1), "reads_idle": In(1),
+            "read_job": Out(stream.Signature(read_job(g))),
             "done": Out(engine_result()), "adopted": Out(adoption(g)),
         })
 
@@ -96,22 +98,22 @@ class AdoptSequencer(wiring.Component):
         place = place_of(g, requested, side) if g.checkpoints else requested
         error = Signal(CommandError)
         m.d.comb += [job.payload.words.eq(ENTRY_WORDS), job.payload.address.eq(
-            self.accepted.ccb_base + ENTRY_BYTES * Mux(self.reading, places(g), place))]
+            self.accepted.ccb_base + ENTRY_BYTES * Mux(self.record_reading, places(g), place))]
         with m.FSM():
             with m.State("IDLE"):
                 with m.If(self.begin):
                     m.next = "ASK"
             with m.State("ASK"):
-                m.d.comb += [self.reading.eq(1), job.valid.eq(1)]
+                m.d.comb += [self.record_reading.eq(1), job.valid.eq(1)]
                 m.d.sync += [requested.eq(0), of_base.eq(0)]
                 with m.If(job.ready):
                     m.next = "RECORD"
             with m.State("RECORD"):
-                m.d.comb += self.reading.eq(1)
+                m.d.comb += self.record_reading.eq(1)
                 m.d.sync += error.eq(Mux(self.read_error, CommandError.BUS_ERROR,
                                          CommandError.BAD_IMAGE))
                 with m.If(self.record_full):
-                    m.d.comb += self.clear.eq(1)
+                    m.d.comb += self.entries_clear.eq(1)
                     m.next = "ENTRIES"
                     with m.If(self.read_error | self.record_bad):
                         m.next = "SETTLE"
@@ -121,20 +123,20 @@ class AdoptSequencer(wiring.Component):
                     m.d.sync += requested.eq(requested + 1)
                 m.d.sync += error.eq(Mux(self.read_error, CommandError.BUS_ERROR,
                                          CommandError.BAD_IMAGE))
-                with m.If(self.first_full & ~job.valid & ~of_base & self.increments):
+                with m.If(self.images_full & ~job.valid & ~of_base & self.bases_pending):
                     m.d.sync += [requested.eq(0), of_base.eq(1)]
                 with m.Elif(self.entries_full & ~job.valid):
-                    m.d.comb += self.check.eq(1)
+                    m.d.comb += self.check_begin.eq(1)
                     m.next = "GENERATIONS"
                     with m.If(self.read_error | self.entries_bad):
                         m.next = "SETTLE"
             with m.State("GENERATIONS"):
-                with m.If(self.checked):
+                with m.If(self.check_done):
                     m.next = "SETTLE"
                     with m.If(self.generations == record.generations):
                         m.d.sync += error.eq(CommandError.NONE)
             with m.State("SETTLE"):
-                with m.If(self.idle):
+                with m.If(self.reads_idle):
                     m.next = "FINISH"
             with m.State("FINISH"):
                 m.d.comb += [self.done.valid.eq(1), self.done.error.eq(error),

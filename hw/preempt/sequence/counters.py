@@ -21,8 +21,9 @@ class PreemptCounters(wiring.Component):
     """Counts, from `begin_save` or `begin_restore` on, in cycles since the command was taken. Later
     passes of a resume count on.
 
-    ``save_cycles`` is the time of the last `dropped` claim, ``restore_cycles`` that of the last
-    `started` TB, ``resume_cycles`` that of the first instruction issued after a TB has started.
+    ``save_cycles`` is the time of the last `claim_dropped` claim,
+    ``restore_cycles`` that of the last
+    `tb_started` TB, ``resume_cycles`` that of the first instruction issued after a TB has started.
     Bytes of metadata include the heads and bodies of CCB entries.
 
     Parameters
@@ -37,11 +38,11 @@ class PreemptCounters(wiring.Component):
         Of the preempt, in the cycle of `begin_save`.
     saving, evicting : Signal, in
         A preempt is under way; what has stayed on the SM is being saved.
-    evicted : Signal, in
+    row_evicted : Signal, in
         It has been.
-    tally, head_event, dropped, released, draining : in
+    tally, head_event, claim_dropped, tb_committed, draining : in
         Progress of a preempt.
-    started, issued, read_valid, read_words : in
+    tb_started, instruction_issued, read_valid, read_words : in
         Progress of a resume.
     counters : out
     """
@@ -51,14 +52,14 @@ class PreemptCounters(wiring.Component):
     grace_used: Signal
     saving: Signal
     evicting: Signal
-    evicted: Signal
+    row_evicted: Signal
     tally: data.View
     head_event: data.View
-    dropped: Signal
-    released: Signal
+    claim_dropped: Signal
+    tb_committed: Signal
     draining: Signal
-    started: Signal
-    issued: Signal
+    tb_started: Signal
+    instruction_issued: Signal
     read_valid: Signal
     read_words: Signal
     counters: data.View
@@ -67,9 +68,10 @@ class PreemptCounters(wiring.Component):
         self.geometry = g
         super().__init__({
             "begin_save": In(1), "begin_restore": In(1), "grace_used": In(32),
-            "saving": In(1), "evicting": In(1), "evicted": In(1), "tally": In(save_tally(g)),
-            "head_event": In(head_event(g)), "dropped": In(1), "released": In(1), "draining": In(1),
-            "started": In(1), "issued": In(1), "read_valid": In(1),
+            "saving": In(1), "evicting": In(1), "row_evicted": In(1), "tally": In(save_tally(g)),
+            "head_event": In(head_event(g)), "claim_dropped": In(1), "tb_committed": In(1),
+            "draining": In(1),
+            "tb_started": In(1), "instruction_issued": In(1), "read_valid": In(1),
             "read_words": In(WORD_COUNT_BITS), "counters": Out(counters()),
         })
 
@@ -92,7 +94,7 @@ class PreemptCounters(wiring.Component):
                 with m.If(self.tally.valid):
                     m.d.sync += evicted.eq(self.tally.data_bytes + self.tally.metadata_bytes
                                            + HEAD_BYTES + ENTRY_BODY_BYTES)
-            with m.If(self.evicted):
+            with m.If(self.row_evicted):
                 m.d.sync += [c.evicted_tbs.eq(c.evicted_tbs + 1),
                              c.evicted_bytes.eq(c.evicted_bytes + evicted)]
         head = self.saving & self.head_event.valid & (self.head_event.state != State.DEMOTED)
@@ -104,21 +106,22 @@ class PreemptCounters(wiring.Component):
                                    + Mux(head, HEAD_BYTES, 0),
             "save_registers": Mux(tally.valid, tally.registers, 0),
             "save_lines": Mux(tally.valid, tally.lines, 0),
-            "save_tbs": self.released & self.saving, "save_warps": Mux(tally.valid, tally.warps, 0),
+            "save_tbs": self.tb_committed & self.saving,
+            "save_warps": Mux(tally.valid, tally.warps, 0),
         }
         m.d.sync += [c[name].eq(c[name] + gain) for name, gain in gains.items()]
-        with m.If(self.dropped):
+        with m.If(self.claim_dropped):
             m.d.sync += c.save_cycles.eq(saved_for)
         with m.If(self.begin_save):
             m.d.sync += [c[name].eq(0) for name in ("save_cycles", *gains)]
             m.d.sync += c.grace_cycles.eq(self.grace_used)
 
-        with m.If(self.started):
+        with m.If(self.tb_started):
             m.d.sync += [c.restore_cycles.eq(restored_for), running.eq(1)]
         with m.If(self.read_valid):
             m.d.sync += c.restore_bytes.eq(c.restore_bytes + self.read_words * WORD_BYTES)
         with m.If(unresumed):
-            with m.If(running & self.issued):
+            with m.If(running & self.instruction_issued):
                 m.d.sync += unresumed.eq(0)
             with m.Else():
                 m.d.sync += c.resume_cycles.eq(c.resume_cycles + 1)

@@ -249,9 +249,9 @@ class SaveBookPort(wiring.Signature):
         A warp of a TB of which something stays, and its registers.
     mask_select : staying_warp, out; mask : Signal(MAX_REGISTERS), in
         The registers of such a warp. Combinational.
-    released : payloads.tb_event, out
+    tb_released : payloads.tb_event, out
         A TB was saved, and leaves.
-    evicted : Signal, out
+    row_evicted : Signal, out
         All of `row` is in memory; for one cycle.
     """
 
@@ -263,7 +263,7 @@ class SaveBookPort(wiring.Signature):
             "row_free": In(1), "free_row": In(below(g.tb_slots)), "row": In(staying_row(g)),
             "rows_stay": In(1),
             "mask_write": Out(staying_mask(g)), "mask_select": Out(staying_warp(g)),
-            "mask": In(MAX_REGISTERS), "released": Out(tb_event(g)), "evicted": Out(1)})
+            "mask": In(MAX_REGISTERS), "tb_released": Out(tb_event(g)), "row_evicted": Out(1)})
 
 
 class RestoreBookPort(wiring.Signature):
@@ -277,7 +277,7 @@ class RestoreBookPort(wiring.Signature):
         What is known of it (`SavedEntries`). Combinational.
     read_select, read_select_base : Signal, out; read_extent : stream_extent, in
         The length of the stream of another. Combinational.
-    arrived, arrived_base : Signal, out; found : found_entry, out
+    image_arrived, base_arrived : Signal, out; found : found_entry, out
         The entry, or that of its base, says this; the kernel is being adopted.
     adopt_begin : Signal, out; record_sides : Signal(context_entries), out
         Entries of a kernel that is being adopted will be read, on these sides.
@@ -291,9 +291,9 @@ class RestoreBookPort(wiring.Signature):
         Vectors: entries of the kernel whose registers, whose lines are on the SM.
     row : staying_row, in; row_number : Signal, in
         The row of `place_select`.
-    row_lend : payloads.tb_event, out
+    row_lent : payloads.tb_event, out
         The TB of that row is in a TB slot again.
-    started, given_back : payloads.tb_event, out
+    tb_started, tb_returned : payloads.tb_event, out
         A TB that was brought back starts; is given back.
     mask_select : staying_warp, out; mask : Signal(MAX_REGISTERS), in
         The registers that have stayed of a warp. Combinational.
@@ -306,13 +306,13 @@ class RestoreBookPort(wiring.Signature):
             "extent": In(stream_extent(g)),
             "read_select": Out(entry), "read_select_base": Out(1),
             "read_extent": In(stream_extent(g)),
-            "arrived": Out(1), "arrived_base": Out(1), "found": Out(found_entry(g)),
+            "image_arrived": Out(1), "base_arrived": Out(1), "found": Out(found_entry(g)),
             "adopt_begin": Out(1), "record_sides": Out(entries), "adopted": Out(adoption(g)),
             "check_begin": Out(1), "check_done": In(1), "generations_crc": In(32),
             "place_select": Out(entry), "registers_stay": In(entries), "lines_stay": In(entries),
             "row": In(staying_row(g)), "row_number": In(below(g.tb_slots)),
-            "row_lend": Out(tb_event(g)), "started": Out(tb_event(g)),
-            "given_back": Out(tb_event(g)),
+            "row_lent": Out(tb_event(g)), "tb_started": Out(tb_event(g)),
+            "tb_returned": Out(tb_event(g)),
             "mask_select": Out(staying_warp(g)), "mask": In(MAX_REGISTERS)})
 
 

@@ -48,50 +48,52 @@ class ReadAhead(wiring.Component):
         The command; constant from `begin` on.
     begin : Signal, in
         A pass begins, with `accepted` set from this cycle on.
-    look, placed : Signal(context_entries), in
+    restore_pending, tbs_placed : Signal(context_entries), in
         Vectors: entries that are to come back, from the cycle after `begin` on; those whose TB has
         room.
     sides, increments, completed : Signal(context_entries), in
         Vectors: entries that are on side 1, that are increments, that a second image completes.
-    closed : Signal, in
+    admission_closed : Signal, in
         No further TB gets room.
-    over : Signal, in
+    discard : Signal, in
         Nothing more is needed; high until `idle`.
-    select, select_base : Signal, out; extent : in
-        The length of the stream of entry `select`, or of that of its base. Combinational.
+    entry_select, entry_select_base : Signal, out; extent : in
+        The length of the stream of entry `entry_select`, or of that of its base. Combinational.
     read_job : stream, out
         To a `SegmentReader`.
-    requested : Signal, out
+    entries_requested : Signal, out
         All entries have been asked for.
     idle : Signal, out
     """
 
     accepted: data.View
     begin: Signal
-    look: Signal
-    placed: Signal
+    restore_pending: Signal
+    tbs_placed: Signal
     sides: Signal
     increments: Signal
     completed: Signal
-    closed: Signal
-    over: Signal
-    select: Signal
-    select_base: Signal
+    admission_closed: Signal
+    discard: Signal
+    entry_select: Signal
+    entry_select_base: Signal
     extent: data.View
     read_job: stream.Interface
-    requested: Signal
+    entries_requested: Signal
     idle: Signal
 
     def __init__(self, g: Geometry):
         self.geometry = g
         super().__init__({
-            "accepted": In(accepted_command(g)), "begin": In(1), "look": In(g.context_entries),
-            "placed": In(g.context_entries), "sides": In(g.context_entries),
-            "increments": In(g.context_entries), "closed": In(1), "over": In(1),
+            "accepted": In(accepted_command(g)), "begin": In(1),
+            "restore_pending": In(g.context_entries),
+            "tbs_placed": In(g.context_entries), "sides": In(g.context_entries),
+            "increments": In(g.context_entries), "admission_closed": In(1), "discard": In(1),
             "completed": In(g.context_entries),
-            "select": Out(below(g.context_entries)), "select_base": Out(1),
+            "entry_select": Out(below(g.context_entries)), "entry_select_base": Out(1),
             "extent": In(stream_extent(g)),
-            "read_job": Out(stream.Signature(read_job(g))), "requested": Out(1), "idle": Out(1),
+            "read_job": Out(stream.Signature(read_job(g))), "entries_requested": Out(1),
+            "idle": Out(1),
         })
 
     def elaborate(self, platform: Any):
@@ -100,21 +102,22 @@ class ReadAhead(wiring.Component):
         entry = Signal(range(g.context_entries + 1))  # the one to be asked for
         of_base = Signal()  # or that on the other side
         pairs = self.increments | (self.completed if g.in_place else 0)
-        others = (self.look & pairs).any() if g.checkpoints else 0
-        left = Signal(g.context_entries)  # entries whose stream has not been asked for
+        others = (self.restore_pending & pairs).any() if g.checkpoints else 0
+        streams_left = Signal(g.context_entries)  # entries whose stream has not been asked for
         chosen = Signal(below(g.context_entries))
-        wanted = Signal()  # its stream is
+        stream_wanted = Signal()  # its stream is
         area = Signal(ADDRESS_BITS)  # of the entry selected
         table = Signal(range(MAX_ROW_WORDS * g.max_block_warps + 1))  # words of its encoding table
-        before = Signal(WORD_COUNT_BITS)  # and of what precedes it
+        words_before = Signal(WORD_COUNT_BITS)  # and of what precedes it
         at = Signal(ADDRESS_BITS)  # address of the table
         skip = Signal(range(g.chunk_words))  # words of the bus beat before it
         m.d.comb += [
-            self.requested.eq((entry == g.context_entries) & (of_base | ~others)),
-            chosen.eq(lowest_number(left)),
-            wanted.eq(left.any() & (self.placed.bit_select(chosen, 1) | ~self.closed & (
-                ~s.again | ~(self.look & ~left & ~self.placed).any()))),
-            table.eq(self.extent.warps * s.row_words), at.eq(area + before * WORD_BYTES),
+            self.entries_requested.eq((entry == g.context_entries) & (of_base | ~others)),
+            chosen.eq(lowest_number(streams_left)),
+            stream_wanted.eq(streams_left.any()
+                             & (self.tbs_placed.bit_select(chosen, 1) | ~self.admission_closed & (
+                ~s.again | ~(self.restore_pending & ~streams_left & ~self.tbs_placed).any()))),
+            table.eq(self.extent.warps * s.row_words), at.eq(area + words_before * WORD_BYTES),
             skip.eq(at % g.bus_bytes // WORD_BYTES),
         ]
         with m.FSM():
@@ -128,25 +131,25 @@ class ReadAhead(wiring.Component):
                              job.payload.words.eq(ENTRY_WORDS),
                              job.payload.address.eq(s.ccb_base + ENTRY_BYTES * self._place(
                                  entry, of_base))]
-                m.d.sync += left.eq(self.look)
+                m.d.sync += streams_left.eq(self.restore_pending)
                 with m.If(job.valid & job.ready):
                     m.d.sync += entry.eq(entry + 1)
                 with m.Elif((entry == g.context_entries) & ~of_base & others):
                     m.d.sync += [entry.eq(0), of_base.eq(1)]
-                with m.If(self.requested):
+                with m.If(self.entries_requested):
                     m.next = "CHOOSE"
             with m.State("CHOOSE"):
-                m.d.sync += [self.select.eq(chosen), self.select_base.eq(
+                m.d.sync += [self.entry_select.eq(chosen), self.entry_select_base.eq(
                     pairs.bit_select(chosen, 1) if g.checkpoints else 0)]
-                with m.If(wanted & ~self.over):
-                    m.d.sync += left.eq(without_lowest(left))
+                with m.If(stream_wanted & ~self.discard):
+                    m.d.sync += streams_left.eq(without_lowest(streams_left))
                     m.next = "FIND"
-                with m.Elif(self.over):
+                with m.Elif(self.discard):
                     m.next = "IDLE"
             with m.State("FIND"):
                 m.d.sync += [area.eq(area_address(g, s.ccb_base, s.area_bytes, self._place(
-                                 self.select, self.select_base))),
-                             before.eq(self.extent.words - table)]
+                                 self.entry_select, self.entry_select_base))),
+                             words_before.eq(self.extent.words - table)]
                 m.next = "TABLE"
             with m.State("TABLE"):
                 m.d.comb += [job.valid.eq(1), job.payload.address.eq(at - skip * WORD_BYTES),
@@ -155,11 +158,11 @@ class ReadAhead(wiring.Component):
                     m.next = "STREAM"
             with m.State("STREAM"):
                 m.d.comb += [job.valid.eq(1), job.payload.address.eq(area),
-                             job.payload.words.eq(before), job.payload.checked.eq(1)]
+                             job.payload.words.eq(words_before), job.payload.checked.eq(1)]
                 with m.If(job.ready):
-                    m.d.sync += self.select_base.eq(0)
+                    m.d.sync += self.entry_select_base.eq(0)
                     m.next = "CHOOSE"
-                    with m.If(self.select_base):
+                    with m.If(self.entry_select_base):
                         m.next = "FIND"
         return m
 

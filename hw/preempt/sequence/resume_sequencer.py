@@ -1,6 +1,6 @@
 """Resume sequencer: entries in, checks, then a TB at a time: room, stream, demotion, start.
 
-Every TB passes ``placed`` (it has room), ``parsed`` (all of it is in place, and right) and
+Every TB passes ``tbs_placed`` (it has room), ``parsed`` (all of it is in place, and right) and
 ``demoted`` (its entry is no longer resumable, acknowledged), and then starts: at once, or with
 ``options.gang`` when all have got there that have room. What is read is asked for by `ReadAhead`,
 entries and streams back to back; TBs are admitted while earlier ones are still being read.
@@ -86,9 +86,9 @@ class ResumeSequencer(wiring.Component):
         that a second image completes.
     without_registers, registers_stay, lines_stay : Signal(context_entries), in
         Vectors: entries without registers; those whose registers, whose lines are on the SM.
-    staying : staying_row, in; staying_number : Signal, in
+    row : staying_row, in; row_number : Signal, in
         The row of ``admit.payload.entry`` of the `StayingTable`.
-    returns : Signal, out
+    row_lent : Signal, out
         The TB that is `admitted` in this cycle has that row.
     resident : in
         The TB table. Parked are TBs of the kernel that have not been started.
@@ -96,13 +96,14 @@ class ResumeSequencer(wiring.Component):
         No further TB is to be admitted; high until `done`.
     done : engine_result, out
         `valid` for one cycle.
-    failed : Signal, out
+    restore_failed : Signal, out
         Something went wrong since `begin`.
     read_error, write_error : Signal, in
         From the reader and the committer, set since `begin`.
-    entries_full, bad, look, select, select_base, load, entry
-        The `EntryBuffer`; `look` is the vector of the entries it is to look at.
-    placed : Signal(context_entries), out; closed : Signal, out; requested : Signal, in
+    entries_full, entries_bad, restore_pending, entry_select, entry_select_base, entry_load, entry
+        The `EntryBuffer`; `restore_pending` is the vector of the entries it is to look at.
+    tbs_placed : Signal(context_entries), out; admission_closed : Signal,
+    out; entries_requested : Signal, in
         `ReadAhead`: entries whose TB is in a slot; no further one gets room; all entries have been
         asked for.
     discard : Signal, out; reads_idle : Signal, in
@@ -127,25 +128,25 @@ class ResumeSequencer(wiring.Component):
     without_registers: Signal
     registers_stay: Signal
     lines_stay: Signal
-    staying: data.View
-    staying_number: Signal
-    returns: Signal
+    row: data.View
+    row_number: Signal
+    row_lent: Signal
     resident: data.View
     withdraw: Signal
     done: data.View
-    failed: Signal
+    restore_failed: Signal
     read_error: Signal
     write_error: Signal
     entries_full: Signal
-    bad: Signal
-    look: Signal
-    select: Signal
-    select_base: Signal
-    load: Signal
+    entries_bad: Signal
+    restore_pending: Signal
+    entry_select: Signal
+    entry_select_base: Signal
+    entry_load: Signal
     entry: data.View
-    placed: Signal
-    closed: Signal
-    requested: Signal
+    tbs_placed: Signal
+    admission_closed: Signal
+    entries_requested: Signal
     discard: Signal
     reads_idle: Signal
     restore_job: stream.Interface
@@ -168,15 +169,17 @@ class ResumeSequencer(wiring.Component):
             "increments": In(g.context_entries),
             **{name: In(g.context_entries) for name in ("completed", "without_registers",
                                                         "registers_stay", "lines_stay")},
-            "staying": In(staying_row(g)), "staying_number": In(below(g.tb_slots)),
-            "returns": Out(1),
+            "row": In(staying_row(g)), "row_number": In(below(g.tb_slots)),
+            "row_lent": Out(1),
             "resident": In(data.ArrayLayout(resident_tb(g), g.tb_slots)),
-            "withdraw": In(1), "done": Out(engine_result()), "failed": Out(1),
+            "withdraw": In(1), "done": Out(engine_result()), "restore_failed": Out(1),
             "read_error": In(1), "write_error": In(1),
-            "entries_full": In(1), "bad": In(1), "look": Out(g.context_entries),
-            "select": Out(below(g.context_entries)), "select_base": Out(1), "load": Out(1),
+            "entries_full": In(1), "entries_bad": In(1), "restore_pending": Out(g.context_entries),
+            "entry_select": Out(below(g.context_entries)), "entry_select_base": Out(1),
+            "entry_load": Out(1),
             "entry": In(CCB_ENTRY),
-            "placed": Out(g.context_entries), "closed": Out(1), "requested": In(1),
+            "tbs_placed": Out(g.context_entries), "admission_closed": Out(1),
+            "entries_requested": In(1),
             "discard": Out(1), "reads_idle": In(1),
             "restore_job": Out(stream.Signature(restore_job(g))), "restored": In(restored(g)),
             "restore_idle": In(1),
@@ -193,9 +196,10 @@ class ResumeSequencer(wiring.Component):
         wanted = self.saved
         if g.watches:
             wanted = wanted & ~self.accepted.options.spared
-        m.d.comb += [self.failed.eq(regs.broken | self.read_error | self.write_error),
-                     self.select.eq(regs.current), self.look.eq(wanted & ~regs.parked),
-                     self.closed.eq(regs.full | self.withdraw | self.failed)]
+        m.d.comb += [self.restore_failed.eq(regs.broken | self.read_error | self.write_error),
+                     self.entry_select.eq(regs.current),
+                     self.restore_pending.eq(wanted & ~regs.parked),
+                     self.admission_closed.eq(regs.full | self.withdraw | self.restore_failed)]
         self._track(m, regs)
         demoting = self._demote(m, regs)
         with m.FSM():
@@ -210,9 +214,9 @@ class ResumeSequencer(wiring.Component):
         started = Signal(below(self.geometry.context_entries))
         ready = Signal.like(regs.running)
         hold = Signal()
-        coming = (regs.waiting.any() & ~self.closed
-                  | (self.placed & ~(regs.parsed & regs.demoted)).any())
-        m.d.comb += [hold.eq(self.accepted.options.gang & coming & ~self.failed),
+        coming = (regs.waiting.any() & ~self.admission_closed
+                  | (self.tbs_placed & ~(regs.parsed & regs.demoted)).any())
+        m.d.comb += [hold.eq(self.accepted.options.gang & coming & ~self.restore_failed),
                      ready.eq(Mux(hold, 0, regs.demoted & ~regs.running)),
                      started.eq(lowest_number(ready)),
                      self.start.valid.eq(ready.any()), self.start.tb.eq(regs.tb_of[started])]
@@ -222,9 +226,9 @@ class ResumeSequencer(wiring.Component):
         with m.Elif(self.admitted.valid & self.admitted.full):
             m.d.sync += regs.full.eq(1)
         with m.Elif(self.admitted.valid):
-            m.d.sync += [regs.place.eq(self.admitted), regs.row.eq(self.staying_number),
+            m.d.sync += [regs.place.eq(self.admitted), regs.row.eq(self.row_number),
                          regs.tb_of[regs.current].eq(self.admitted.tb),
-                         self.placed.eq(self.placed | (1 << regs.current)),
+                         self.tbs_placed.eq(self.tbs_placed | (1 << regs.current)),
                          regs.waiting.eq(regs.waiting & ~(1 << regs.current))]
         with m.If(self.restored.valid & self.restored.bad):
             m.d.sync += regs.broken.eq(1)
@@ -240,10 +244,10 @@ class ResumeSequencer(wiring.Component):
             rows = [self.resident[t] for t in range(self.geometry.tb_slots)]
             parked = [Mux(row.valid & (row.kernel == self.accepted.kernel)
                           & ~row.started, 1 << row.entry, 0) for row in rows]
-            here = Signal.like(self.placed)
+            here = Signal.like(self.tbs_placed)
             for each in parked:
                 here = here | each
-            m.d.sync += [self.placed.eq(here), regs.parked.eq(here), regs.parsed.eq(here),
+            m.d.sync += [self.tbs_placed.eq(here), regs.parked.eq(here), regs.parsed.eq(here),
                          regs.recalled.eq(0), regs.demoted.eq(0), regs.running.eq(0),
                          regs.broken.eq(0), regs.full.eq(0)]
             for t, row in enumerate(rows):
@@ -257,10 +261,11 @@ class ResumeSequencer(wiring.Component):
         allowed = Signal()
         offered = Signal()
         entry = Signal.like(regs.current)
-        coming = regs.waiting.any() & ~self.closed | (self.placed & ~regs.parsed).any()
+        coming = (regs.waiting.any() & ~self.admission_closed
+                  | (self.tbs_placed & ~regs.parsed).any())
         m.d.comb += [
             next_ones.eq(regs.parsed & ~regs.recalled),
-            allowed.eq(regs.judged & ~self.failed
+            allowed.eq(regs.judged & ~self.restore_failed
                        & ~(self.accepted.options.gang & coming)),
             self.head.valid.eq(offered), self.head.payload.entry.eq(entry),
             self.head.payload.state.eq(State.DEMOTED),
@@ -279,11 +284,11 @@ class ResumeSequencer(wiring.Component):
             with m.If(self.begin):
                 m.next = "ENTRIES"
         with m.State("ENTRIES"):
-            m.d.sync += regs.waiting.eq(self.look)
-            with m.If(self.entries_full & self.requested):
+            m.d.sync += regs.waiting.eq(self.restore_pending)
+            with m.If(self.entries_full & self.entries_requested):
                 m.next = "NEXT"
-                with m.If(self.read_error | self.bad):
-                    m.d.sync += regs.broken.eq(self.bad)
+                with m.If(self.read_error | self.entries_bad):
+                    m.d.sync += regs.broken.eq(self.entries_bad)
                     m.next = "DISCARD"
                 with m.Else():
                     m.d.sync += regs.judged.eq(1)
@@ -299,12 +304,12 @@ class ResumeSequencer(wiring.Component):
         with m.State("NEXT"):
             m.d.sync += regs.current.eq(lowest_number(regs.waiting))
             m.next = "SETTLE"
-            with m.If(regs.waiting.any() & ~self.closed):
+            with m.If(regs.waiting.any() & ~self.admission_closed):
                 m.next = "LOAD"
         with m.State("LOAD"):
-            m.d.comb += self.load.eq(1)
+            m.d.comb += self.entry_load.eq(1)
             m.next = "ADMIT"
-            with m.If(self.closed):
+            with m.If(self.admission_closed):
                 m.next = "NEXT"
         m.d.comb += admit.payload.kernel.eq(self.accepted.kernel)
         m.d.comb += [admit.payload[name].eq(entry[name])
@@ -319,9 +324,9 @@ class ResumeSequencer(wiring.Component):
                        self.lines_stay.bit_select(regs.current, 1))
             m.d.comb += [
                 Cat(admit.payload.registers, admit.payload.lines).eq(here),
-                admit.payload.base.eq(self.staying.what.base),
-                admit.payload.first_line.eq(self.staying.what.first_line),
-                self.returns.eq(here.any() & self.admitted.valid & ~self.admitted.full
+                admit.payload.base.eq(self.row.what.base),
+                admit.payload.first_line.eq(self.row.what.first_line),
+                self.row_lent.eq(here.any() & self.admitted.valid & ~self.admitted.full
                                 & ~self.admitted.bad),
                 job.elsewhere.eq(self.without_registers.bit_select(regs.current, 1)
                                  & ~regs.of_base),
@@ -339,7 +344,7 @@ class ResumeSequencer(wiring.Component):
                 with m.If(self.admitted.bad | self.admitted.full):
                     m.next = "NEXT"
         with m.State("SHOW"):  # the entry of the base, or after it the increment's again
-            m.d.comb += [self.select_base.eq(regs.of_base), self.load.eq(1)]
+            m.d.comb += [self.entry_select_base.eq(regs.of_base), self.entry_load.eq(1)]
             m.next = "SHOWN"
         with m.State("SHOWN"):
             m.next = "PARSE"
@@ -369,21 +374,21 @@ class ResumeSequencer(wiring.Component):
 
     def _settle(self, m: Module, regs: _Registers, demoting: Value):
         """Wait until all have started; after a failure give back those that cannot."""
-        left = Signal.like(self.placed)  # to be given back
+        left = Signal.like(self.tbs_placed)  # to be given back
         quiet = Signal()  # nothing is under way
         head, event = self.head, self.head_event
         chosen = lowest_number(left)
         m.d.comb += [
-            left.eq(self.placed & ~regs.running & ~regs.parked),
+            left.eq(self.tbs_placed & ~regs.running & ~regs.parked),
             quiet.eq(self.restore_idle & self.commit_idle & ~demoting
                      & ~(regs.demoted & ~regs.running).any()),
             self.release.tb.eq(regs.tb_of[regs.current]),
         ]
         with m.State("SETTLE"):
             m.d.sync += regs.current.eq(chosen)
-            with m.If(quiet & ~(self.placed & ~regs.running).any()):
+            with m.If(quiet & ~(self.tbs_placed & ~regs.running).any()):
                 m.next = "DISCARD"
-            with m.Elif(quiet & self.failed):
+            with m.Elif(quiet & self.restore_failed):
                 m.next = "DISCARD"
                 with m.If(left.any()):
                     m.next = "RETURN"
@@ -391,10 +396,10 @@ class ResumeSequencer(wiring.Component):
                         m.next = "RELOAD"
         with m.State("RETURN"):
             m.d.comb += self.release.valid.eq(1)
-            m.d.sync += self.placed.eq(self.placed & ~(1 << regs.current))
+            m.d.sync += self.tbs_placed.eq(self.tbs_placed & ~(1 << regs.current))
             m.next = "SETTLE"
         with m.State("RELOAD"):
-            m.d.comb += self.load.eq(1)
+            m.d.comb += self.entry_load.eq(1)
             m.next = "RELOADING"
         with m.State("RELOADING"):
             m.d.comb += [head.valid.eq(1), head.payload.entry.eq(regs.current),
@@ -409,7 +414,7 @@ class ResumeSequencer(wiring.Component):
                 with m.If(event.error):
                     m.d.sync += regs.parked.eq(regs.parked | (1 << regs.current))
                 with m.Else():
-                    m.d.sync += self.placed.eq(self.placed & ~(1 << regs.current))
+                    m.d.sync += self.tbs_placed.eq(self.tbs_placed & ~(1 << regs.current))
                 m.next = "SETTLE"
         with m.State("DISCARD"):
             m.d.comb += self.discard.eq(1)
@@ -417,7 +422,7 @@ class ResumeSequencer(wiring.Component):
                 m.next = "FINISH"
         with m.State("FINISH"):
             m.d.sync += regs.judged.eq(0)
-            m.d.comb += [self.done.valid.eq(1), self.done.left.eq(self.look.any()),
+            m.d.comb += [self.done.valid.eq(1), self.done.left.eq(self.restore_pending.any()),
                          self.done.error.eq(Mux(
                 self.read_error | self.write_error, CommandError.BUS_ERROR,
                 Mux(regs.broken, CommandError.BAD_IMAGE, CommandError.NONE)))]

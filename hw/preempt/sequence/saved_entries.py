@@ -66,13 +66,13 @@ class SavedEntries(wiring.Component):
         Heads that are acknowledged.
     tally : in
         Of each stream that is saved.
-    adopts : Signal, in; record_sides : Signal(context_entries), in
+    adopt_begin : Signal, in; record_sides : Signal(context_entries), in
         The entries of a kernel that is being adopted will be read, on these sides.
-    arrived, arrived_base : Signal, in; found : in
-        Entry `select` of such a kernel, or that of its base, says this.
+    image_arrived, base_arrived : Signal, in; found : in
+        Entry `entry_select` of such a kernel, or that of its base, says this.
     adopted : in
         Its entries count from now on.
-    recording, written, voiding, voided : Signal, in
+    record_writing, record_written, record_voiding, record_voided : Signal, in
         The kernel's record begins to be written; it is acknowledged; it begins to be made void; it
         is acknowledged that it is.
     start : Signal(kernel_slots), in
@@ -85,23 +85,23 @@ class SavedEntries(wiring.Component):
     without_registers, without_lines, completed : Signal(context_entries), out
         Vectors of the kernel: of the saved entries those without registers, without lines, and
         those of them to which there is a second image on the other side.
-    stands : Signal, out
+    record_stands : Signal, out
         The record of the kernel may be believed.
-    recorded : Signal(kernel_slots), out
+    record_in_memory : Signal(kernel_slots), out
         Vector: kernels whose record is in memory, whole, and nothing of which has been asked to
         run since.
     away : array of Signal(context_entries), in
         With `Geometry.watches`. Vector a kernel: entries of TBs that have left by themselves.
-    kept : Signal(kernel_slots), out
+    contexts_kept : Signal(kernel_slots), out
         Vector: kernels of which any entry is saved that is not one of these, or the record may be
         believed.
-    select, select_base : Signal, in
-    listed, listed_crc : Signal(32), out; listed_extent : out
+    entry_select, entry_select_base : Signal, in
+    entry_generation, entry_crc : Signal(32), out; entry_extent : out
         The generation of an entry, the checksum of its base's, or of itself if it is completed, and
         the length of its stream or of that on the other side. Combinational.
-    ahead, ahead_base : Signal, in; extent : out
+    read_select, read_select_base : Signal, in; read_extent : out
         The length of the stream of another. Combinational.
-    chosen : Signal, in; chosen_crc : Signal(32), out
+    base_select : Signal, in; base_crc : Signal(32), out
         The checksum of the entry of the base of another, or when `evicting` of itself.
         Combinational.
     """
@@ -115,16 +115,16 @@ class SavedEntries(wiring.Component):
     keeps_lines: Signal
     event: data.View
     tally: data.View
-    adopts: Signal
+    adopt_begin: Signal
     record_sides: Signal
-    arrived: Signal
-    arrived_base: Signal
+    image_arrived: Signal
+    base_arrived: Signal
     found: data.View
     adopted: data.View
-    recording: Signal
-    written: Signal
-    voiding: Signal
-    voided: Signal
+    record_writing: Signal
+    record_written: Signal
+    record_voiding: Signal
+    record_voided: Signal
     start: Signal
     ended: data.View
     saved: Signal
@@ -135,20 +135,20 @@ class SavedEntries(wiring.Component):
     without_registers: Signal
     without_lines: Signal
     completed: Signal
-    stands: Signal
-    recorded: Signal
+    record_stands: Signal
+    record_in_memory: Signal
     away: data.View
-    kept: Signal
-    select: Signal
-    select_base: Signal
-    listed: Signal
-    listed_crc: Signal
-    listed_extent: data.View
-    ahead: Signal
-    ahead_base: Signal
-    extent: data.View
-    chosen: Signal
-    chosen_crc: Signal
+    contexts_kept: Signal
+    entry_select: Signal
+    entry_select_base: Signal
+    entry_generation: Signal
+    entry_crc: Signal
+    entry_extent: data.View
+    read_select: Signal
+    read_select_base: Signal
+    read_extent: data.View
+    base_select: Signal
+    base_crc: Signal
 
     def __init__(self, g: Geometry):
         self.geometry = g
@@ -158,19 +158,20 @@ class SavedEntries(wiring.Component):
             "incremental": In(1), "evicting": In(1),
             "keeps_registers": In(g.context_entries), "keeps_lines": In(g.context_entries),
             "event": In(head_event(g)), "tally": In(save_tally(g)),
-            "adopts": In(1), "record_sides": In(g.context_entries),
-            "arrived": In(1), "arrived_base": In(1), "found": In(found_entry(g)),
-            "adopted": In(adoption(g)), "recording": In(1), "written": In(1),
-            "voiding": In(1), "voided": In(1),
+            "adopt_begin": In(1), "record_sides": In(g.context_entries),
+            "image_arrived": In(1), "base_arrived": In(1), "found": In(found_entry(g)),
+            "adopted": In(adoption(g)), "record_writing": In(1), "record_written": In(1),
+            "record_voiding": In(1), "record_voided": In(1),
             "start": In(g.kernel_slots), "ended": In(entry_event(g)),
-            **{name: Out(g.context_entries) for name in _Sets.NAMES}, "stands": Out(1),
-            "kept": Out(g.kernel_slots), "recorded": Out(g.kernel_slots),
+            **{name: Out(g.context_entries) for name in _Sets.NAMES}, "record_stands": Out(1),
+            "contexts_kept": Out(g.kernel_slots), "record_in_memory": Out(g.kernel_slots),
             **({"away": In(data.ArrayLayout(g.context_entries, g.kernel_slots))} if g.watches
                else {}),
-            "select": In(tb), "select_base": In(1), "listed": Out(32), "listed_crc": Out(32),
-            "listed_extent": Out(stream_extent(g)),
-            "ahead": In(tb), "ahead_base": In(1), "extent": Out(stream_extent(g)),
-            "chosen": In(tb), "chosen_crc": Out(32),
+            "entry_select": In(tb), "entry_select_base": In(1), "entry_generation": Out(32),
+            "entry_crc": Out(32),
+            "entry_extent": Out(stream_extent(g)),
+            "read_select": In(tb), "read_select_base": In(1), "read_extent": Out(stream_extent(g)),
+            "base_select": In(tb), "base_crc": Out(32),
         })
 
     def elaborate(self, platform: Any):
@@ -190,22 +191,22 @@ class SavedEntries(wiring.Component):
         sets = [_Sets(g, k) for k in range(g.kernel_slots)]
         records = Signal(g.kernel_slots)
         this = Const(1) << self.kernel
-        m.d.comb += self.stands.eq(records.bit_select(self.kernel, 1))
+        m.d.comb += self.record_stands.eq(records.bit_select(self.kernel, 1))
         # Whatever becomes of the write of a head, memory may hold it.
-        ends = (self.recording | self.voiding
+        ends = (self.record_writing | self.record_voiding
                 | event.valid & (event.state == State.DEMOTED))
-        m.d.sync += self.recorded.eq((self.recorded & ~Mux(ends, this, 0)
-                                      | Mux(self.written | self.adopted.valid, this, 0))
+        m.d.sync += self.record_in_memory.eq((self.record_in_memory & ~Mux(ends, this, 0)
+                                      | Mux(self.record_written | self.adopted.valid, this, 0))
                                      & ~self.start)
-        with m.If(self.recording | self.adopted.valid):
+        with m.If(self.record_writing | self.adopted.valid):
             m.d.sync += records.eq((records | this) & ~self.start)
-        with m.Elif(self.voided | demoted):
+        with m.Elif(self.record_voided | demoted):
             m.d.sync += records.eq(records & ~this & ~self.start)
         with m.Else():
             m.d.sync += records.eq(records & ~self.start)
         counts = [each.saved & ~self.away[k] if g.watches else each.saved
                   for k, each in enumerate(sets)]
-        m.d.comb += self.kept.eq(records | Cat(each.any() for each in counts))
+        m.d.comb += self.contexts_kept.eq(records | Cat(each.any() for each in counts))
         for k, each in enumerate(sets):
             if g.checkpoints:
                 with m.If(self.ended.valid & (self.ended.kernel == k)):
@@ -247,12 +248,13 @@ class SavedEntries(wiring.Component):
         with m.If(based | demoted & ~bit(sets.increments) & ~partial):
             m.d.sync += [bit(sets.bases).eq(1),
                          bit(sets.base_sides).eq(Mux(based, self.event.side, bit(sets.sides)))]
-        with m.If(self.adopts):
+        with m.If(self.adopt_begin):
             m.d.sync += sets.sides.eq(self.record_sides)
-        with m.If(self.arrived):
-            m.d.sync += [bit(sets.increments, self.select).eq(self.found.increment),
-                         bit(sets.bases, self.select).eq(self.found.increment),
-                         bit(sets.base_sides, self.select).eq(~bit(sets.sides, self.select))]
+        with m.If(self.image_arrived):
+            m.d.sync += [bit(sets.increments, self.entry_select).eq(self.found.increment),
+                         bit(sets.bases, self.entry_select).eq(self.found.increment),
+                         bit(sets.base_sides,
+                             self.entry_select).eq(~bit(sets.sides, self.entry_select))]
 
     def _stay(self, m: Module, sets: _Sets, saved: Value, demoted: Value, completes: Value):
         """Keep what is not in an image, and whether there is a second one."""
@@ -266,43 +268,45 @@ class SavedEntries(wiring.Component):
                 m.d.sync += sets.bases.bit_select(entry, 1).eq(0)
         with m.If(saved | demoted | completes):
             m.d.sync += sets.completed.bit_select(entry, 1).eq(completes)
-        with m.If(self.arrived):
+        with m.If(self.image_arrived):
             m.d.sync += [
-                sets.without_registers.bit_select(self.select, 1).eq(found.registers_stay),
-                sets.without_lines.bit_select(self.select, 1).eq(found.lines_stay),
-                sets.completed.bit_select(self.select, 1).eq(
+                sets.without_registers.bit_select(self.entry_select, 1).eq(found.registers_stay),
+                sets.without_lines.bit_select(self.entry_select, 1).eq(found.lines_stay),
+                sets.completed.bit_select(self.entry_select, 1).eq(
                     found.registers_stay | found.lines_stay)]
 
     def _place(self, entry: Value, side: Value):
         """Return where something of an entry on a side of the kernel in hand stands."""
-        bits = len(self.select)
+        bits = len(self.entry_select)
         if not self.geometry.checkpoints:
             return self.kernel << bits | entry
         return (self.kernel << 1 | side) << bits | entry
 
     def _generations(self, m: Module, saved: Value):
         """Remember the generation of each entry that is saved."""
-        g, event, bits = self.geometry, self.event, len(self.select)
+        g, event, bits = self.geometry, self.event, len(self.entry_select)
         m.submodules.generations = generations = Memory(
             shape=32, depth=g.kernel_slots << bits, init=[])
         write = generations.write_port()
         read = generations.read_port(domain="comb")
         m.d.comb += [
-            write.addr.eq(self.kernel << bits | Mux(self.arrived, self.select, event.entry)),
-            write.data.eq(Mux(self.arrived, self.found.generation, self.generation)),
-            write.en.eq(saved | self.arrived),
-            read.addr.eq(self.kernel << bits | self.select), self.listed.eq(read.data),
+            write.addr.eq(self.kernel << bits
+                          | Mux(self.image_arrived, self.entry_select, event.entry)),
+            write.data.eq(Mux(self.image_arrived, self.found.generation, self.generation)),
+            write.en.eq(saved | self.image_arrived),
+            read.addr.eq(self.kernel << bits | self.entry_select),
+            self.entry_generation.eq(read.data),
         ]
 
     def _extents(self, m: Module):
         """Remember the checksum of each entry and how long each stream is; of one that is not
         saved, and no base, it does not matter."""
         g, tally, event = self.geometry, self.tally, self.event
-        depth = g.kernel_slots << len(self.select) + g.checkpoints
+        depth = g.kernel_slots << len(self.entry_select) + g.checkpoints
         m.submodules.extents = extents = Memory(shape=stream_extent(g), depth=depth, init=[])
         write = extents.write_port()
         of_tally = Signal(stream_extent(g))
-        arrives = self.arrived | self.arrived_base
+        arrives = self.image_arrived | self.base_arrived
 
         def on_side(of_base: ValueLike, entry: Value):
             return of_base ^ self.sides.bit_select(entry, 1)
@@ -310,15 +314,16 @@ class SavedEntries(wiring.Component):
         m.d.comb += [
             of_tally.words.eq((tally.data_bytes + tally.metadata_bytes) // WORD_BYTES),
             of_tally.warps.eq(tally.warps),
-            write.addr.eq(Mux(arrives, self._place(self.select, on_side(self.arrived_base,
-                                                                        self.select)),
+            write.addr.eq(Mux(arrives, self._place(self.entry_select, on_side(self.base_arrived,
+                                                                        self.entry_select)),
                               self._place(tally.entry, tally.side))),
             Value.cast(write.data).eq(Mux(arrives, Value.cast(self.found.extent),
                                           Value.cast(of_tally))),
             write.en.eq(arrives | (self.saving | self.evicting) & tally.valid & ~tally.ended),
         ]
-        for entry, of_base, shown in ((self.select, self.select_base, self.listed_extent),
-                                      (self.ahead, self.ahead_base, self.extent)):
+        for entry, of_base, shown in (
+                (self.entry_select, self.entry_select_base, self.entry_extent),
+                (self.read_select, self.read_select_base, self.read_extent)):
             read = extents.read_port(domain="comb")
             m.d.comb += [read.addr.eq(self._place(entry, on_side(of_base, entry))),
                          shown.eq(read.data)]
@@ -331,18 +336,20 @@ class SavedEntries(wiring.Component):
         later = Signal()
         base = Signal.like(port.addr)
         base_crc = Signal(32)
-        m.d.sync += [later.eq(self.arrived), base_crc.eq(self.found.base_crc),
-                     base.eq(self._place(self.select, on_side(1, self.select)))]
+        m.d.sync += [later.eq(self.image_arrived), base_crc.eq(self.found.base_crc),
+                     base.eq(self._place(self.entry_select, on_side(1, self.entry_select)))]
         m.d.comb += [port.addr.eq(self._place(event.entry, event.side)), port.data.eq(event.crc),
                      port.en.eq(self.saving & event.valid & ~event.error)]
-        with m.If(self.arrived):
-            m.d.comb += [port.addr.eq(self._place(self.select, on_side(0, self.select))),
+        with m.If(self.image_arrived):
+            m.d.comb += [port.addr.eq(self._place(self.entry_select,
+                                                  on_side(0, self.entry_select))),
                          port.data.eq(self.found.crc), port.en.eq(1)]
         with m.Elif(later):
             m.d.comb += [port.addr.eq(base), port.data.eq(base_crc), port.en.eq(1)]
         for entry, itself, shown in (
-                (self.select, self.completed.bit_select(self.select, 1), self.listed_crc),
-                (self.chosen, self.evicting, self.chosen_crc)):
+                (self.entry_select, self.completed.bit_select(self.entry_select, 1),
+                 self.entry_crc),
+                (self.base_select, self.evicting, self.base_crc)):
             read = checksums.read_port(domain="comb")
             side = Mux(itself, self.sides.bit_select(entry, 1), self.base_sides.bit_select(entry, 1)
                        ) if g.in_place else self.base_sides.bit_select(entry, 1)

@@ -162,19 +162,19 @@ class FreesWhatIsAcknowledged(Harness):
         gone = Signal(g.tb_slots)  # freed, made clean, or ended by themselves, since the beginning
         for k in range(g.tb_slots):
             freed = Cat(of.valid & (of.tb == k) for of in (block.release, block.clean)).any()
-            left = block.tally.valid & block.tally.ended & (block.tally.tb == k) | dut.signal("early")[k]
+            left = block.tally.valid & block.tally.ended & (block.tally.tb == k) | dut.signal("ended_early")[k]
             with m.If(freed | left):
                 m.d.sync += gone[k].eq(1)
         with m.If(block.begin):
             m.d.sync += gone.eq(0)
         active = dut.signal("active")
-        left_behind = block.ours & ~gone
+        left_behind = block.kernel_tbs & ~gone
         self.claim(
             m, **claims, nothing_more_is_begun_after_a_failure=~(stops & ~offered) | ~block.target.valid,
             it_ends_when_nothing_is_under_way=~block.done.valid | active & block.save_idle & block.commit_idle,
             a_failure_is_said=~(block.done.valid & block.write_error) | (block.done.error == CommandError.BUS_ERROR),
             nobody_is_left_behind=~(block.done.valid & ~block.write_error & ~block.withdraw) | ~left_behind.any(),
-            it_remembers_who_is_gone=dut.signal("finished") == gone)
+            it_remembers_who_is_gone=dut.signal("save_finished") == gone)
 
 
 class PreemptEnds(Harness):
@@ -350,13 +350,14 @@ _HEAD_FAULTS = (
 _FREE_FAULTS = (
     Fault(preempt_sequencer, "(event.state != State.DEMOTED) & ~event.error", "(event.state != State.DEMOTED)"),
     Fault(preempt_sequencer, "& (row.entry == event.entry) for row in rows)", "for row in rows)"),
-    Fault(preempt_sequencer, "self.target.ready & ~stops & planned", "self.target.ready & planned"),
+    Fault(preempt_sequencer, "self.target.ready & ~begin_barred & planned", "self.target.ready & planned"),
     Fault(preempt_sequencer, "Mux(self.write_error | parked, CommandError", "Mux(parked, CommandError"),
 )
 _END_FAULTS = (
-    Fault(preempt_sequencer, "ended.eq(tbs.early | Mux(self.tally.valid & self.tally.ended, 1 << self.tally.tb, 0))",
-          "ended.eq(tbs.early)"),
-    Fault(preempt_sequencer, "finished = Mux(stops, settled,", "finished = Mux(self.write_error, settled,"),
+    Fault(preempt_sequencer, "ended.eq(tbs.ended_early\n                     "
+          "| Mux(self.tally.valid & self.tally.ended, 1 << self.tally.tb, 0))",
+          "ended.eq(tbs.ended_early)"),
+    Fault(preempt_sequencer, "finished = Mux(begin_barred, settled,", "finished = Mux(self.write_error, settled,"),
 )
 _START_FAULTS = (
     Fault(resume_sequencer, "ready.eq(Mux(hold, 0, regs.demoted & ~regs.running))",
@@ -366,9 +367,9 @@ _START_FAULTS = (
           "with m.If(self.admitted.valid):"),
     Fault(resume_sequencer, "self.read_error | self.write_error, CommandError.BUS_ERROR",
           "self.write_error, CommandError.BUS_ERROR"),
-    Fault(resume_sequencer, "with m.If(self.read_error | self.bad):", "with m.If(self.read_error):"),
-    Fault(resume_sequencer, "regs.broken.eq(self.bad)", "regs.broken.eq(0)"),
-    Fault(resume_sequencer, "allowed.eq(regs.judged & ~self.failed", "allowed.eq(regs.judged"),
+    Fault(resume_sequencer, "with m.If(self.read_error | self.entries_bad):", "with m.If(self.read_error):"),
+    Fault(resume_sequencer, "regs.broken.eq(self.entries_bad)", "regs.broken.eq(0)"),
+    Fault(resume_sequencer, "allowed.eq(regs.judged & ~self.restore_failed", "allowed.eq(regs.judged"),
 )
 TINY = preset("tiny")
 PROPERTIES = (

@@ -432,10 +432,10 @@ _ENGINE = {
         _bookkeeping("counters saved_for restored_for unresumed running", "read by the driver"),
     ),
     "control.engine.save.preempt": (
-        _bookkeeping("active claim begun finished chosen tb", _COMMAND),
+        _bookkeeping("active claim save_begun save_finished chosen tb", _COMMAND),
     ),
     "control.engine.restore.resume": (
-        _bookkeeping("fsm_state waiting placed parked parsed recalled offered entry demoted of_base "
+        _bookkeeping("fsm_state waiting tbs_placed parked parsed recalled offered entry demoted of_base "
                      "running tb_of broken full judged current place row table words", _COMMAND),
     ),
     "control.engine.restore.entries": (
@@ -446,7 +446,7 @@ _ENGINE = {
         _bookkeeping("complete completes valid request issued count number error", _COMMAND),
     ),
     "control.engine.book.saved": (
-        _descriptor("saved_# generations[] extents[] records recorded",
+        _descriptor("saved_# generations[] extents[] records record_in_memory",
                     "which entries can be resumed, and whether the record may be believed; set by a commit or an "
                     "adoption, ended by a demotion or a start"),
         _descriptor("bases_# sides_# base_sides_# increments_# checksums[]",
@@ -455,7 +455,7 @@ _ENGINE = {
         _bookkeeping("later base base_crc", "of the entry that is being committed, demoted or read"),
     ),
     "control.engine.restore.read_ahead": (
-        _bookkeeping("fsm_state entry left select area before of_base select_base", _COMMAND),
+        _bookkeeping("fsm_state entry streams_left entry_select area words_before of_base entry_select_base", _COMMAND),
     ),
     "control.engine.restore.adopt": (_bookkeeping("fsm_state requested error of_base", _COMMAND),),
     "control.engine.restore.record_reader": (_bookkeeping("record row wrong", _COMMAND),),

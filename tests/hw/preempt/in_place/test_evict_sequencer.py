@@ -50,7 +50,7 @@ def test_how_an_eviction_ends(name):
         ctx.set(dut.head_event, {})
         ctx.set(dut.write_error, write_error)
         ctx.set(dut.save_idle, 1)
-        assert ctx.get(dut.done.valid) and ctx.get(dut.evicted) == evicted
+        assert ctx.get(dut.done.valid) and ctx.get(dut.row_evicted) == evicted
         assert ctx.get(dut.done.error) == (CommandError.NONE if evicted else CommandError.BUS_ERROR)
         await ctx.tick()
         assert not ctx.get(dut.done.valid) and not ctx.get(dut.target.valid)

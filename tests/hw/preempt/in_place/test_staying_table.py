@@ -44,8 +44,8 @@ class Rows:
     def check(self, ctx, dut):
         """What it says of itself."""
         g, report = self.g, dut.report
-        assert ctx.get(dut.room) == (len(self.rows) < g.tb_slots) and (
-            not ctx.get(dut.room) or ctx.get(dut.next) == self.next())
+        assert ctx.get(dut.row_free) == (len(self.rows) < g.tb_slots) and (
+            not ctx.get(dut.row_free) or ctx.get(dut.free_row) == self.next())
         assert ctx.get(report.evictable) == sum(1 << s for s in self.of(Phase.STAYS))
         for name, reserved in (("registers", dut.reserved_registers), ("lines", dut.reserved_lines)):
             assert ctx.get(reserved) == self.entries(name, None, Phase.RESERVED)
@@ -55,51 +55,54 @@ class Rows:
             row = self.rows.get(s)
             assert ctx.get(report.rows[s].phase) == (row["phase"] if row else Phase.FREE)
             if row:
-                ctx.set(dut.select, s)
-                shown = value(ctx.get(dut.shown))
+                ctx.set(dut.row_select, s)
+                shown = value(ctx.get(dut.row))
                 assert shown == row
         for k in range(g.kernel_slots):
             mine = [s for s in self.of(Phase.STAYS) if self.rows[s]["what"]["kernel"] == k]
             ctx.set(dut.kernel, k)
-            assert ctx.get(dut.stays) == bool(mine) and (not mine or ctx.get(dut.first) == min(mine))
+            assert ctx.get(dut.rows_stay) == bool(mine) and (not mine or ctx.get(dut.first_row) == min(mine))
             for s in mine:
                 ctx.set(dut.entry, self.rows[s]["what"]["entry"])
-                assert ctx.get(dut.found) == s
+                assert ctx.get(dut.row_found) == s
 
 
 @pytest.mark.parametrize("seed", quick(range(3), [1]))
 def test_rows_follow_their_tbs_and_ranges_their_rows(seed):
     dut, rng = component(StayingTable, G), random.Random(seed)
     slots = G.tb_slots
-    events = (dut.reserve.valid, dut.warp.valid, dut.leaves.valid, dut.settle, dut.admitted.valid, dut.starts.valid,
-              dut.returns.valid, dut.evicted, dut.drop)
+    events = (dut.row_reserve.valid, dut.warp_remembered.valid, dut.tb_released.valid, dut.command_done,
+              dut.row_lent.valid, dut.tb_started.valid,
+              dut.tb_returned.valid, dut.row_evicted, dut.kernel_discarded)
 
     async def bench(ctx):
-        model, done = Rows(G, rng), dict.fromkeys(("leaves", "starts", "returns", "evicted", "drop", "settle"), 0)
+        model, done = Rows(G, rng), dict.fromkeys(("tb_released", "tb_started", "tb_returned", "evicted", "drop",
+                                                   "settle"), 0)
         rows = model.rows
         for _ in range(500):
             tb, ops = rng.randrange(slots), rng.sample(
-                ("reserve", "warp", "leaves", "settle", "admitted", "starts", "returns", "evicted", "drop"), 9)
+                ("reserve", "warp", "tb_released", "settle", "admitted", "tb_started", "tb_returned", "evicted",
+                 "drop"), 9)
             moves, released = [], 0
             for op in ops:  # the first that can be
                 under_way = [rows[s]["tb"] for s in model.of(Phase.RESERVED)]
                 if op == "reserve" and len(rows) < slots and tb not in under_way:
                     what = model.what()
-                    ctx.set(dut.reserve, {"valid": 1, "tb": tb, "what": what})
+                    ctx.set(dut.row_reserve, {"valid": 1, "tb": tb, "what": what})
                     rows[model.next()] = {"phase": Phase.RESERVED, "tb": tb, "live_warps": 0, "what": what}
                 elif op == "warp" and model.of(Phase.RESERVED):
                     s, warp = rng.choice(model.of(Phase.RESERVED)), rng.randrange(G.max_block_warps)
-                    ctx.set(dut.warp, {"valid": 1, "row": s, "warp": warp})
+                    ctx.set(dut.warp_remembered, {"valid": 1, "row": s, "warp": warp})
                     rows[s]["live_warps"] |= 1 << warp
-                elif op == "leaves" and rng.random() < 0.7:
-                    ctx.set(dut.leaves, {"valid": 1, "tb": tb})
+                elif op == "tb_released" and rng.random() < 0.7:
+                    ctx.set(dut.tb_released, {"valid": 1, "tb": tb})
                     for s in model.of(Phase.RESERVED):
                         if rows[s]["tb"] == tb:
                             moves.append((rows[s]["what"], tb, slots + s))
                             rows[s]["phase"] = Phase.STAYS
                             done[op] += 1
                 elif op == "settle" and rng.random() < 0.2:
-                    ctx.set(dut.settle, 1)
+                    ctx.set(dut.command_done, 1)
                     for s in model.of(Phase.RESERVED):
                         del rows[s]
                         done[op] += 1
@@ -108,27 +111,27 @@ def test_rows_follow_their_tbs_and_ranges_their_rows(seed):
                     s = rng.choice(model.of(Phase.STAYS))
                     ctx.set(dut.kernel, rows[s]["what"]["kernel"])
                     ctx.set(dut.entry, rows[s]["what"]["entry"])
-                    ctx.set(dut.admitted, {"valid": 1, "tb": tb})
+                    ctx.set(dut.row_lent, {"valid": 1, "tb": tb})
                     rows[s] |= {"phase": Phase.LENT, "tb": tb}
-                elif op in ("starts", "returns") and rng.random() < 0.5:
+                elif op in ("tb_started", "tb_returned") and rng.random() < 0.5:
                     ctx.set(getattr(dut, op), {"valid": 1, "tb": tb})
                     for s in model.of(Phase.LENT):
                         if rows[s]["tb"] != tb:
                             continue
                         done[op] += 1
-                        if op == "returns":
+                        if op == "tb_returned":
                             rows[s]["phase"] = Phase.STAYS
                         else:
                             moves.append((rows.pop(s)["what"], slots + s, tb))
                 elif op == "evicted" and model.of(Phase.STAYS) and rng.random() < 0.4:
                     s = rng.choice(model.of(Phase.STAYS))
-                    ctx.set(dut.select, s)
-                    ctx.set(dut.evicted, 1)
+                    ctx.set(dut.row_select, s)
+                    ctx.set(dut.row_evicted, 1)
                     del rows[s]
                     released, done[op] = 1 << slots + s, done[op] + 1
                 elif op == "drop" and rng.random() < 0.05:
                     kernel = rng.randrange(G.kernel_slots)
-                    ctx.set(dut.drop, 1 << kernel)
+                    ctx.set(dut.kernel_discarded, 1 << kernel)
                     for s in [s for s in rows if rows[s]["what"]["kernel"] == kernel]:
                         del rows[s]
                         released, done[op] = released | 1 << slots + s, done[op] + 1

@@ -200,7 +200,7 @@ async def fill(ctx, dut, rng, ccb, bases):
     at, first = 0, ENTRY_WORDS * len(ccb.entries)
     while at < ENTRY_WORDS * len(entries):
         assert not ctx.get(dut.full)
-        assert at >= first or not ctx.get(dut.first_full) | ctx.get(dut.of_base)
+        assert at >= first or not ctx.get(dut.images_full) | ctx.get(dut.of_base)
         level = rng.choice([0, 1, 3, 4, 4, 4])
         ctx.set(dut.words, words[at:at + level] + [rng.getrandbits(32)] * (4 - level))
         ctx.set(dut.level, level)
@@ -210,7 +210,7 @@ async def fill(ctx, dut, rng, ccb, bases):
     ctx.set(dut.level, 4)
     for late in (0, 1, 2):
         assert (ctx.get(dut.full) or not late) and ctx.get(dut.take) == 0, "more was taken than the entries"
-        assert ctx.get(dut.first_full) or not ctx.get(dut.full)
+        assert ctx.get(dut.images_full) or not ctx.get(dut.full)
         await ctx.tick()
 
 
@@ -232,7 +232,7 @@ def run(*scenarios, adopt=0, g=G):
                 ctx.set(dut.crc, (known if of_base else nothing) if adopt else ccb.crcs[number])
                 ctx.set(dut.extent, {} if adopt else ccb.extent(number, of_base))
             _, _, arrived, base, number, found = await ctx.tick().sample(
-                dut.arrived, dut.arrived_base, dut.number, dut.found)
+                dut.image_arrived, dut.base_arrived, dut.number, dut.found)
             if arrived or base:
                 told.append((number, base, value(found)))
             if arrived and adopt:

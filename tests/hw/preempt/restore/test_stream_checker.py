@@ -33,9 +33,9 @@ def test_each_checked_stream_has_its_checksum(bus):
                                    "last": k + n >= len(words), "checked": checked})
                 while rng.random() < 0.3:
                     await ctx.tick()
-                ctx.set(dut.taken, 1)
+                ctx.set(dut.beat_taken, 1)
                 await ctx.tick()
-                ctx.set(dut.taken, 0)
+                ctx.set(dut.beat_taken, 0)
             done += checked
 
     async def sink(ctx):

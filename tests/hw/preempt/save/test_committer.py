@@ -145,7 +145,7 @@ def test_every_entry_is_complete_or_a_base_once_its_data_is_acknowledged(name, s
             assert not ctx.get(dut.idle) or ctx.get(dut.head.valid) == 0 and not memory.acks
             await ctx.tick()
         await ctx.tick()
-        assert ctx.get(dut.idle) and not ctx.get(dut.sending) and not ctx.get(dut.error)
+        assert ctx.get(dut.idle) and not ctx.get(dut.beats_pending) and not ctx.get(dut.error)
 
     simulate(dut, *source(dut, entries, rng), bench,
              watches=[memory.watch, steady(dut.port.request), steady(dut.port.beat)])
@@ -271,7 +271,7 @@ def test_the_beats_of_waiting_bursts_follow_each_other():
             ctx.set(signal, 1)
         await ctx.tick().until(dut.port.beat.valid)
         for _ in range(6 * g.burst_beats - 1):
-            assert ctx.get(dut.port.beat.valid) and ctx.get(dut.sending)
+            assert ctx.get(dut.port.beat.valid) and ctx.get(dut.beats_pending)
             await ctx.tick()
         assert not ctx.get(dut.port.beat.valid)
 

@@ -37,7 +37,7 @@ def test_how_it_ends(how, name):
             job = await get(ctx, dut.read_job, rng, 0.5)
             place = place_of(g, number, sides >> number & 1)
             assert (job.address, job.words, job.checked) == (entry_address(ccb, place), 16, 0)
-        assert not ctx.get(dut.reading)
+        assert not ctx.get(dut.record_reading)
         await wait(ctx)
         assert not ctx.get(dut.read_job.valid)
 
@@ -46,8 +46,9 @@ def test_how_it_ends(how, name):
         sides, increments = (record["sides"], rng.getrandbits(1)) if checkpoints else (0, 0)
         ccb, kernel = rng.randrange(1 << 24) * 128, rng.randrange(g.kernel_slots)
         ctx.set(dut.accepted, {"ccb_base": ccb, "kernel": kernel})
-        for signal in (dut.record_full, dut.first_full, dut.increments, dut.entries_full, dut.checked, dut.read_error,
-                       dut.idle):
+        for signal in (dut.record_full, dut.images_full, dut.bases_pending, dut.entries_full, dut.check_done,
+                       dut.read_error,
+                       dut.reads_idle):
             ctx.set(signal, 0)
         for _ in range(3):
             assert not ctx.get(dut.read_job.valid), "it was not begun"
@@ -58,41 +59,41 @@ def test_how_it_ends(how, name):
         job = await get(ctx, dut.read_job, rng, 0.5)
         assert (job.address, job.words, job.checked) == (record_address(g, ccb), 16, 0)
         await wait(ctx)
-        assert ctx.get(dut.reading)
+        assert ctx.get(dut.record_reading)
         ctx.set(dut.record, record)
         ctx.set(dut.record_bad, how.startswith("record"))
         ctx.set(dut.read_error, how == "record cannot be read")
         await ctx.tick()
         ctx.set(dut.record_full, 1)
-        assert ctx.get(dut.clear)
+        assert ctx.get(dut.entries_clear)
         await ctx.tick()
         if how.startswith("record"):
             return await end(ctx, kernel, record)
-        ctx.set(dut.increments, increments)
+        ctx.set(dut.bases_pending, increments)
         await entries(ctx, ccb, sides)
         if increments:
-            ctx.set(dut.first_full, 1)
+            ctx.set(dut.images_full, 1)
             await entries(ctx, ccb, ~sides)
         ctx.set(dut.entries_bad, how.startswith("entries"))
         ctx.set(dut.read_error, how == "entries cannot be read")
         await ctx.tick()
-        ctx.set(dut.first_full, 1)
+        ctx.set(dut.images_full, 1)
         ctx.set(dut.entries_full, 1)
-        assert ctx.get(dut.check)
+        assert ctx.get(dut.check_begin)
         await ctx.tick()
         ctx.set(dut.entries_bad, 0)
         if how.startswith("entries"):
             return await end(ctx, kernel, record)
         await wait(ctx)
         ctx.set(dut.generations, record["generations"] ^ (how == "generations"))
-        ctx.set(dut.checked, 1)
+        ctx.set(dut.check_done, 1)
         await ctx.tick()
         return await end(ctx, kernel, record)
 
     async def end(ctx, kernel, record):
         assert not ctx.get(dut.read_job.valid)
         await wait(ctx)
-        ctx.set(dut.idle, 1)
+        ctx.set(dut.reads_idle, 1)
         await ctx.tick()
         assert ctx.get(dut.done.valid) and ctx.get(dut.done.error) == ENDS[how] and not ctx.get(dut.done.left)
         adopted = value(ctx.get(dut.adopted))

@@ -25,7 +25,8 @@ def some_cycle(rng):
         name: rng.getrandbits(WIDTHS[name]) for name in SAVED}}
     event = {"valid": rng.random() < 0.2, "state": rng.choice(list(State)[:4]), "error": rng.getrandbits(1)}
     return {"tally": tally, "head_event": event, **{name: rng.random() < 0.2 for name in (
-        "dropped", "released", "draining", "started", "issued", "read_valid")}, "read_words": rng.getrandbits(20)}
+        "claim_dropped", "tb_committed", "draining", "tb_started", "instruction_issued", "read_valid")},
+            "read_words": rng.getrandbits(20)}
 
 
 def saved(cycles):
@@ -36,14 +37,14 @@ def saved(cycles):
     totals["save_metadata_bytes"] += (BODY_BYTES * sum(not tally["ended"] for tally in tallies)
                                       + HEAD_BYTES * len(heads))
     totals = {name: total % WORD for name, total in totals.items()}
-    return {**totals, "save_tbs": sum(c["released"] for _, c in cycles),
+    return {**totals, "save_tbs": sum(c["tb_committed"] for _, c in cycles),
             "drain_cycles": sum(c["draining"] for _, c in cycles),
-            "save_cycles": max((at for at, c in cycles if c["dropped"]), default=0)}
+            "save_cycles": max((at for at, c in cycles if c["claim_dropped"]), default=0)}
 
 
 def resumed(cycles):
-    starts = [at for at, c in cycles if c["started"]]
-    issued = [at for at, c in cycles if c["issued"] and starts and at > starts[0]]
+    starts = [at for at, c in cycles if c["tb_started"]]
+    issued = [at for at, c in cycles if c["instruction_issued"] and starts and at > starts[0]]
     return {"restore_cycles": max(starts, default=0), "restore_bytes": 4 * sum(
         c["read_words"] for _, c in cycles if c["read_valid"]) % WORD,
         "resume_cycles": issued[0] if issued else cycles[-1][0] + 1}
@@ -64,10 +65,10 @@ def run(resume, lengths, quiet=()):
         begin = dut.begin_restore if resume else dut.begin_save
         for length in lengths:
             ctx.set(dut.saving, 0)
-            await cycle(ctx, some_cycle(rng) | {"released": 0})  # the command is taken
+            await cycle(ctx, some_cycle(rng) | {"tb_committed": 0})  # the command is taken
             ctx.set(begin, 1)
             grace = rng.getrandbits(32)
-            await cycle(ctx, some_cycle(rng) | {"released": 0, "grace_used": grace})
+            await cycle(ctx, some_cycle(rng) | {"tb_committed": 0, "grace_used": grace})
             ctx.set(dut.grace_used, ~grace)
             ctx.set(begin, 0)
             ctx.set(dut.saving, not resume)
@@ -88,7 +89,7 @@ def test_a_preempt_counts_from_its_command_on():
 
 
 def test_a_preempt_that_drops_nothing_took_no_time():
-    run(False, [20, 5], quiet=("dropped", "released"))
+    run(False, [20, 5], quiet=("claim_dropped", "tb_committed"))
 
 
 def test_a_resume_counts_until_the_first_instruction_after_a_start():
@@ -96,7 +97,7 @@ def test_a_resume_counts_until_the_first_instruction_after_a_start():
 
 
 def test_a_resume_that_never_issues_counts_on():
-    run(True, [20], quiet=("issued",))
+    run(True, [20], quiet=("instruction_issued",))
 
 
 def test_a_resume_leaves_the_counters_of_the_preempt_alone():
@@ -108,10 +109,10 @@ def test_a_resume_leaves_the_counters_of_the_preempt_alone():
         ctx.set(dut.begin_save, 0)
         ctx.set(dut.saving, 1)
         ctx.set(dut.tally, {"valid": 1, "data_bytes": 11, "metadata_bytes": 22, "registers": 3, "lines": 4, "warps": 5})
-        ctx.set(dut.dropped, 1)
-        ctx.set(dut.released, 1)
+        ctx.set(dut.claim_dropped, 1)
+        ctx.set(dut.tb_committed, 1)
         await ctx.tick()
-        for signal in (dut.tally.valid, dut.dropped, dut.saving):
+        for signal in (dut.tally.valid, dut.claim_dropped, dut.saving):
             ctx.set(signal, 0)
         before = value(ctx.get(dut.counters))
         ctx.set(dut.begin_restore, 1)
@@ -140,9 +141,9 @@ def test_evictions_are_counted_apart_from_the_preempt():
             ctx.set(dut.tally, tally)
             await ctx.tick()
             ctx.set(dut.tally.valid, 0)
-            ctx.set(dut.evicted, succeeds and evicts)
+            ctx.set(dut.row_evicted, succeeds and evicts)
             await ctx.tick()
-            ctx.set(dut.evicted, 0)
+            ctx.set(dut.row_evicted, 0)
             ctx.set(dut.evicting, 0)
             after = value(ctx.get(dut.counters))
             if succeeds and evicts:

@@ -122,17 +122,17 @@ class Bench:
         ctx.set(dut.save_idle, pipeline is None)
         ctx.set(dut.target.ready, pipeline is None)
         ctx.set(dut.head_event, event)
-        ctx.set(dut.sending, bool(self.committing))
+        ctx.set(dut.beats_pending, bool(self.committing))
         ctx.set(dut.commit_idle, not self.heads and not event["valid"] and not self.committing)
         ctx.set(dut.write_error, self.write_error)
-        ctx.set(dut.base_crc, self.crcs[ctx.get(dut.select)])
+        ctx.set(dut.base_crc, self.crcs[ctx.get(dut.base_select)])
         self.withdrawn |= rng.random() < self.withdraws
         ctx.set(dut.withdraw, self.withdrawn)
         self.planned -= 1
         ctx.set(dut.plan, {"done": self.planned <= 0, "keep_registers": self.plan[0], "keep_lines": self.plan[1]})
         self.room, self.row = rng.getrandbits(1), rng.randrange(g.tb_slots)
-        ctx.set(dut.staying_room, self.room)
-        ctx.set(dut.staying, self.row)
+        ctx.set(dut.row_free, self.room)
+        ctx.set(dut.free_row, self.row)
         return tally, event
 
     def acknowledge(self, event):
@@ -170,16 +170,16 @@ class Bench:
         if target is not None and target.tb not in self.begun:
             self.check_choice(target)
         ours = [tb for tb in self.ours if self.rows[tb]["valid"]]
-        assert ctx.get(dut.ours) == sum(1 << tb for tb in ours)
+        assert ctx.get(dut.kernel_tbs) == sum(1 << tb for tb in ours)
         wanted = sum(1 << tb for tb in ours if tb not in self.committed and (tb in self.begun or not self.withdrawn))
         gone_early = sum(1 << tb for tb in ours if not self.left(tb))  # begun, and ended, at once
-        assert ctx.get(dut.wanted) & ~gone_early == wanted & ~gone_early
-        assert ctx.get(dut.urgent) == (ctx.get(dut.wanted) if self.withdrawn else 0)
+        assert ctx.get(dut.stop_pending) & ~gone_early == wanted & ~gone_early
+        assert ctx.get(dut.stop_now) == (ctx.get(dut.stop_pending) if self.withdrawn else 0)
         stays = self.check_staying(ctx, target)
         state = (self.stopped, self.exited, {tb for tb in range(self.g.tb_slots) if claim >> tb & 1},
                  self.write_error or self.withdrawn or (bool(self.says.get("in_place")) and self.planned > 0))
         _, _, taken, release, clean, dropped, done = await ctx.tick().sample(
-            dut.target.valid & dut.target.ready, dut.release, dut.clean, dut.dropped, dut.done)
+            dut.target.valid & dut.target.ready, dut.release, dut.clean, dut.claim_dropped, dut.done)
         self.before = state
         if event["valid"]:
             self.acknowledge(event)
@@ -240,13 +240,13 @@ class Bench:
     def check_staying(self, ctx, target):
         """What of the TB that is offered stays on the SM is what the plan says, if there is a row for it; return it."""
         if not self.g.in_place or target is None:
-            assert not ctx.get(self.dut.reserve)
+            assert not ctx.get(self.dut.row_reserve)
             return 0, 0
         keeps = bool(self.says.get("in_place")) and self.room
         stays = tuple(int(keeps and vector >> target.tb & 1) for vector in self.plan)
         stays = stays[0], int(stays[1] and self.rows[target.tb]["lines"] != 0)
         assert (target.registers, target.lines, target.staying, target.evict) == (*stays, self.row, 0)
-        assert ctx.get(self.dut.reserve) == (ctx.get(self.dut.target.ready) and any(stays))
+        assert ctx.get(self.dut.row_reserve) == (ctx.get(self.dut.target.ready) and any(stays))
         return stays
 
     def check_draining(self, ctx, claim):
@@ -254,7 +254,7 @@ class Bench:
         todo = [tb for tb in self.ours if tb not in self.begun and tb not in self.dropped]
         over = [tb for tb in todo if not self.left(tb)]
         ready = [tb for tb in todo if tb not in over and self.rows[tb]["warps"] & self.stopped]
-        busy = ctx.get(dut.data_flowing) or ctx.get(dut.sending)
+        busy = ctx.get(dut.data_flowing) or ctx.get(dut.beats_pending)
         if ctx.get(dut.draining):
             assert not busy and (ctx.get(dut.warps_awaited) or set(todo) - set(over) and not ready)
         elif claim and not busy and not self.pipeline and not ctx.get(dut.target.valid) and not self.withdrawn:

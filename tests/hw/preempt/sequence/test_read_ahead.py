@@ -80,11 +80,11 @@ class Bench:
         async def one_pass(ctx):
             asked.clear()
             placed.clear()
-            for signal in (dut.placed, dut.closed, dut.over):
+            for signal in (dut.tbs_placed, dut.admission_closed, dut.discard):
                 ctx.set(signal, 0)
             ctx.set(dut.accepted, {"ccb_base": self.ccb_base, "area_bytes": self.area_bytes, "again": self.again,
                                    "row_words": self.row_words})
-            ctx.set(dut.look, self.look)
+            ctx.set(dut.restore_pending, self.look)
             ctx.set(dut.sides, self.sides)
             ctx.set(dut.increments, self.increments)
             ctx.set(dut.completed, self.completed)
@@ -96,11 +96,11 @@ class Bench:
             ctx.set(dut.begin, 0)
             closed, since = False, 0
             for _ in range(LIMIT):
-                entry = min(ctx.get(dut.select), g.context_entries - 1)
-                ctx.set(dut.extent, self.extents[entry][ctx.get(dut.select_base)])
+                entry = min(ctx.get(dut.entry_select), g.context_entries - 1)
+                ctx.set(dut.extent, self.extents[entry][ctx.get(dut.entry_select_base)])
                 ctx.set(dut.read_job.ready, rng.random() < self.pace)
                 _, _, job, taken, requested = await ctx.tick().sample(
-                    dut.read_job.payload, dut.read_job.valid & dut.read_job.ready, dut.requested)
+                    dut.read_job.payload, dut.read_job.valid & dut.read_job.ready, dut.entries_requested)
                 assert requested == (len(asked) >= entries)
                 if taken:
                     asked.append(value(job))
@@ -108,13 +108,13 @@ class Bench:
                 assert not taken or not closed or begun() <= max(len(placed), since), "not needed"
                 if len(placed) < min(self.room, len(self.wanted)) and requested and rng.random() < 0.1:
                     placed.append(self.wanted[len(placed)])
-                    ctx.set(dut.placed, sum(1 << k for k in placed))
+                    ctx.set(dut.tbs_placed, sum(1 << k for k in placed))
                 elif len(placed) == self.room and rng.random() < 0.1:
                     since = since if closed else begun() + 1  # the one begun ends
                     closed = True
-                    ctx.set(dut.closed, 1)
+                    ctx.set(dut.admission_closed, 1)
                 assert not ctx.get(dut.idle)
-            ctx.set(dut.over, 1)
+            ctx.set(dut.discard, 1)
             for _ in range(4):
                 await ctx.tick()
             assert ctx.get(dut.idle)

@@ -118,11 +118,11 @@ class Bench:
                           "base": 4 * rng.randrange(g.registers // 4), "first_line": rng.randrange(g.shared_lines),
                           "slots": [rng.randrange(g.warps) for _ in range(g.max_block_warps)]}
         what, row = self.staying.get(ctx.get(self.dut.admit.payload.entry), ({"base": 0, "first_line": 0}, 0))
-        ctx.set(self.dut.staying.what, what)
-        ctx.set(self.dut.staying_number, row)
+        ctx.set(self.dut.row.what, what)
+        ctx.set(self.dut.row_number, row)
         ctx.set(self.dut.admitted, answer)
         room = bool(answer["valid"] and not answer.get("full") and not answer.get("bad"))
-        assert ctx.get(self.dut.returns) == (room and self.admitting in self.staying)
+        assert ctx.get(self.dut.row_lent) == (room and self.admitting in self.staying)
         ctx.set(self.dut.admit.ready, self.admitting is None and self.rng.random() < 0.5)
         return answer
 
@@ -131,11 +131,11 @@ class Bench:
         dut = self.dut
         ctx.set(dut.saved, sum(1 << k for k in {*self.complete, *self.parked} - self.demoted))
         full = self.time >= self.full_at
-        ctx.set(dut.requested, self.time >= self.requested_at)
+        ctx.set(dut.entries_requested, self.time >= self.requested_at)
         ctx.set(dut.entries_full, full)
-        assert self.judged or ctx.get(dut.look) == sum(1 << k for k in self.complete)
+        assert self.judged or ctx.get(dut.restore_pending) == sum(1 << k for k in self.complete)
         self.judged |= full
-        ctx.set(dut.bad, full and self.fault == "entry")
+        ctx.set(dut.entries_bad, full and self.fault == "entry")
         if self.load:
             number, of_base = self.selected
             ctx.set(dut.entry, self.entries[number][of_base])
@@ -147,7 +147,7 @@ class Bench:
             self.restores[0][-1] -= 1
             if self.restores[0][-1] < 0:
                 entry, of_base, _ = self.restores.pop(0)
-                failed = ctx.get(self.dut.failed) or (
+                failed = ctx.get(self.dut.restore_failed) or (
                     self.fault == "stream" and (entry, of_base) == (self.victim, self.bad_base))
                 restored = {"valid": 1, "entry": entry, "bad": failed, "base": of_base,
                             "clean": of_base or entry not in self.pairs}
@@ -179,11 +179,11 @@ class Bench:
         ctx.set(dut.write_error, self.write_error)
         self.withdrawn |= self.time == self.withdraw_at
         ctx.set(dut.withdraw, self.withdrawn)
-        failed = ctx.get(dut.failed)
+        failed = ctx.get(dut.restore_failed)
         self.closed |= failed or self.withdrawn or bool(answer.get("full"))
         _, _, load, selected, of_base, admission, admitted, restore, queued, head, sent, start, release, clean, done = (
             await ctx.tick().sample(
-                dut.load, dut.select, dut.select_base, dut.admit.payload,
+                dut.entry_load, dut.entry_select, dut.entry_select_base, dut.admit.payload,
                 dut.admit.valid & dut.admit.ready, dut.restore_job.payload,
                 dut.restore_job.valid & dut.restore_job.ready, dut.head.payload, dut.head.valid & dut.head.ready,
                 dut.start, dut.release, dut.clean, dut.done))
@@ -238,8 +238,8 @@ class Bench:
         self.discarding = self.discarding + 1 if discard else 0
         self.idle_after = self.rng.randint(1, 5) if self.discarding <= 1 else self.idle_after
         ctx.set(dut.reads_idle, self.discarding >= self.idle_after)
-        assert ctx.get(dut.placed) == sum(1 << k for k in set(self.places) - set(self.released))
-        assert ctx.get(dut.closed) or not self.closed
+        assert ctx.get(dut.tbs_placed) == sum(1 << k for k in set(self.places) - set(self.released))
+        assert ctx.get(dut.admission_closed) or not self.closed
 
     def admit(self, admission, failed):
         number = next(k for k in self.complete if self.entries[k][0]["launch_id"] == admission["launch_id"])
@@ -329,7 +329,7 @@ class Bench:
                 {"valid": 1, "kernel": self.rng.choice(others), "started": 0},
                 {"valid": 1, "kernel": self.kernel, "started": 1}))  # free, of another kernel, or running
             ctx.set(dut.resident[tb], {**row, "entry": entry})
-        for signal in (dut.read_error, dut.write_error, dut.entries_full, dut.bad):
+        for signal in (dut.read_error, dut.write_error, dut.entries_full, dut.entries_bad):
             ctx.set(signal, 0)
         ctx.set(dut.begin, 1)
         await ctx.tick()

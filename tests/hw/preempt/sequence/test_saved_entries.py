@@ -39,9 +39,9 @@ def test_an_entry_is_saved_from_complete_to_demoted():
             voiding = not recording and (voided or rng.random() < 0.1)
             written = not recording and not voiding and kernel in records and rng.random() < 0.3
             valid = valid and not written
-            for signal, what in ((dut.kernel, kernel), (dut.generation, generation), (dut.recording, recording),
-                                 (dut.written, written), (dut.voiding, voiding),
-                                 (dut.voided, voided and not recording), (dut.saving, saving),
+            for signal, what in ((dut.kernel, kernel), (dut.generation, generation), (dut.record_writing, recording),
+                                 (dut.record_written, written), (dut.record_voiding, voiding),
+                                 (dut.record_voided, voided and not recording), (dut.saving, saving),
                                  (dut.start, start), (dut.event, {"valid": valid, "entry": entry, "state": state,
                                                                   "error": error})):
                 ctx.set(signal, what)
@@ -63,17 +63,18 @@ def test_an_entry_is_saved_from_complete_to_demoted():
                     saved[k].clear()
                     records.discard(k)
                     in_memory.discard(k)
-            for signal in (dut.event.valid, dut.start, dut.recording, dut.written, dut.voiding, dut.voided):
+            for signal in (dut.event.valid, dut.start, dut.record_writing, dut.record_written, dut.record_voiding,
+                           dut.record_voided):
                 ctx.set(signal, 0)
-            assert ctx.get(dut.recorded) == vector(in_memory)
-            assert ctx.get(dut.kept) == vector(k for k in saved if saved[k] or k in records)
+            assert ctx.get(dut.record_in_memory) == vector(in_memory)
+            assert ctx.get(dut.contexts_kept) == vector(k for k in saved if saved[k] or k in records)
             for k in range(G.kernel_slots):
                 ctx.set(dut.kernel, k)
-                assert ctx.get(dut.stands) == (k in records)
+                assert ctx.get(dut.record_stands) == (k in records)
                 assert ctx.get(dut.saved) == vector(saved[k])
                 for n, expected in saved[k].items():
-                    ctx.set(dut.select, n)
-                    assert ctx.get(dut.listed) == expected
+                    ctx.set(dut.entry_select, n)
+                    assert ctx.get(dut.entry_generation) == expected
 
     simulate(dut, bench)
 
@@ -95,14 +96,14 @@ def test_the_length_of_a_stream_is_that_of_the_last_save_or_of_its_adoption(name
             ctx.set(dut.saving, saving)
             if rng.random() < 0.1:
                 sides[kernel] = rng.getrandbits(g.context_entries) * g.checkpoints
-                ctx.set(dut.adopts, 1)
+                ctx.set(dut.adopt_begin, 1)
                 ctx.set(dut.record_sides, sides[kernel])
                 await ctx.tick()
-                ctx.set(dut.adopts, 0)
+                ctx.set(dut.adopt_begin, 0)
             ctx.set(dut.tally, {"valid": valid, "ended": ended, "tb": rng.randrange(g.tb_slots), "entry": entry,
                                 "side": side, "data_bytes": data, "metadata_bytes": metadata, "warps": warps})
-            ctx.set(dut.arrived_base if of_base else dut.arrived, arrived)
-            ctx.set(dut.select, found := rng.randrange(g.context_entries))
+            ctx.set(dut.base_arrived if of_base else dut.image_arrived, arrived)
+            ctx.set(dut.entry_select, found := rng.randrange(g.context_entries))
             read = {"words": rng.getrandbits(WORD_COUNT_BITS), "warps": rng.randint(1, g.max_block_warps)}
             ctx.set(dut.found, {"extent": read})
             await ctx.tick()
@@ -111,14 +112,14 @@ def test_the_length_of_a_stream_is_that_of_the_last_save_or_of_its_adoption(name
             elif saving and valid and not ended:
                 known[kernel, entry, side] = extent.const({"words": (data + metadata) // 4, "warps": warps})
             ctx.set(dut.tally.valid, 0)
-            ctx.set(dut.arrived, 0)
-            ctx.set(dut.arrived_base, 0)
+            ctx.set(dut.image_arrived, 0)
+            ctx.set(dut.base_arrived, 0)
             shown = [(n, side ^ sides[kernel] >> n & 1, known[k, n, side]) for k, n, side in known if k == kernel]
             for (n, of_base, expected), (ahead, ahead_base, other) in zip(shown, shown[1:] + shown[:1], strict=True):
-                for signal, what in ((dut.select, n), (dut.select_base, of_base),
-                                     (dut.ahead, ahead), (dut.ahead_base, ahead_base)):
+                for signal, what in ((dut.entry_select, n), (dut.entry_select_base, of_base),
+                                     (dut.read_select, ahead), (dut.read_select_base, ahead_base)):
                     ctx.set(signal, what)
-                assert ctx.get(dut.listed_extent) == expected and ctx.get(dut.extent) == other
+                assert ctx.get(dut.entry_extent) == expected and ctx.get(dut.read_extent) == other
 
     simulate(dut, bench)
 
@@ -177,20 +178,20 @@ class Kernel:
             assert ctx.get(getattr(dut, name)) & saved == without
         assert ctx.get(dut.completed) & saved == vector(self.completed)
         for n in self.completed:  # shown by the checksum of the image that is completed
-            ctx.set(dut.select, n)
-            assert ctx.get(dut.listed_crc) == self.crcs[n, self.saved[n][0]]
+            ctx.set(dut.entry_select, n)
+            assert ctx.get(dut.entry_crc) == self.crcs[n, self.saved[n][0]]
         for n, keeps in self.without.items():
             if n in self.saved and any(keeps):
                 ctx.set(dut.evicting, 1)
-                ctx.set(dut.chosen, n)
-                assert ctx.get(dut.chosen_crc) == self.crcs[n, self.saved[n][0]]
+                ctx.set(dut.base_select, n)
+                assert ctx.get(dut.base_crc) == self.crcs[n, self.saved[n][0]]
         ctx.set(dut.evicting, 0)
         assert ctx.get(dut.base_sides) & vector(bases) == vector(n for n, (side, _) in bases.items() if side)
         crcs = [(n, crc) for n, (_, crc) in bases.items()]
         for (n, crc), (chosen, other) in zip(crcs, crcs[1:] + crcs[:1], strict=True):
-            ctx.set(dut.select, n)
-            ctx.set(dut.chosen, chosen)
-            assert ctx.get(dut.listed_crc) == crc and ctx.get(dut.chosen_crc) == other
+            ctx.set(dut.entry_select, n)
+            ctx.set(dut.base_select, chosen)
+            assert ctx.get(dut.entry_crc) == crc and ctx.get(dut.base_crc) == other
 
 
 @pytest.mark.parametrize("name", GEOMETRIES)
@@ -273,7 +274,7 @@ def test_what_is_adopted_stands_on_the_sides_of_the_record_and_has_the_bases_tha
         kernel, generations = Kernel(), {}
         ctx.set(dut.kernel, number)
         await pulse(ctx, dut.start[number])
-        await pulse(ctx, dut.adopts, record_sides=sides & saved)
+        await pulse(ctx, dut.adopt_begin, record_sides=sides & saved)
         for n in range(g.context_entries):
             if saved >> n & 1:
                 side, increment = sides >> n & 1, incremental >> n & 1
@@ -287,24 +288,24 @@ def test_what_is_adopted_stands_on_the_sides_of_the_record_and_has_the_bases_tha
                 kernel.without[n] = stays
                 if any(stays):
                     kernel.completed.add(n)
-                await pulse(ctx, dut.arrived, select=n, found={
+                await pulse(ctx, dut.image_arrived, entry_select=n, found={
                     "generation": generations[n], "crc": crc, "increment": increment,
                     "base_crc": increment and base_crc, "registers_stay": stays[0], "lines_stay": stays[1],
                     "extent": {"words": n + 1, "warps": 1}})
         for n in kernel.bases:
-            ctx.set(dut.select, n)
-            assert ctx.get(dut.listed_crc) == kernel.bases[n][1]
-            await pulse(ctx, dut.arrived_base, found={"generation": 1, "crc": 2, "increment": 0, "base_crc": 3,
+            ctx.set(dut.entry_select, n)
+            assert ctx.get(dut.entry_crc) == kernel.bases[n][1]
+            await pulse(ctx, dut.base_arrived, found={"generation": 1, "crc": 2, "increment": 0, "base_crc": 3,
                                                       "extent": {"words": n + 99, "warps": 1}})
         assert not ctx.get(dut.saved)
         await pulse(ctx, dut.adopted.valid, adopted={"saved": saved, "kernel": number})
         kernel.check(ctx, dut, g)
         for n in kernel.saved:
-            ctx.set(dut.select, n)
-            assert ctx.get(dut.listed) == generations[n]
+            ctx.set(dut.entry_select, n)
+            assert ctx.get(dut.entry_generation) == generations[n]
             for of_base, words in ((0, n + 1), *([(1, n + 99)] if n in kernel.bases else [])):
-                ctx.set(dut.select_base, of_base)
-                assert ctx.get(dut.listed_extent.words) == words
+                ctx.set(dut.entry_select_base, of_base)
+                assert ctx.get(dut.entry_extent.words) == words
         for n in list(kernel.saved):
             kernel.commits(n, State.DEMOTED, kernel.saved[n][0], 0, 0)
             await pulse(ctx, dut.event.valid, event={"entry": n, "side": sides >> n & 1, "state": State.DEMOTED})

@@ -14,8 +14,8 @@ from support.hw.simulation import component
 G = preset("tiny").replace(warps=12, tb_slots=6, kernel_slots=3)
 GEOMETRIES = {"in place": G, "checkpoints": G.replace(in_place=False),
               "no checkpoints": G.replace(checkpoints=False, in_place=False)}
-PULSES = {"adopts": 0.05, "arrived": 0.2, "arrived_base": 0.1, "recording": 0.05, "written": 0.1, "voiding": 0.05,
-          "voided": 0.05}
+PULSES = {"adopt_begin": 0.05, "image_arrived": 0.2, "base_arrived": 0.1, "record_writing": 0.05, "record_written": 0.1,
+          "record_voiding": 0.05, "record_voided": 0.05}
 """What lasts a cycle, and how often it comes."""
 FLAGS = ("saving", "incremental", "evicting")
 
@@ -37,7 +37,7 @@ class Kernel:
         before = {name: list(bits) for name, bits in self.sets.items()}
         if ended is not None:
             self.sets["bases"][ended] = 0
-        sets, found, select = self.sets, given["found"], given["select"]
+        sets, found, select = self.sets, given["found"], given["entry_select"]
         entry, side = given["event"]["entry"], given["event"]["side"]
         saved, based = (given["saving"] and event == state for state in (State.COMPLETE, State.BASE))
         demoted = event == State.DEMOTED
@@ -52,16 +52,16 @@ class Kernel:
             partial = before["without_registers"][entry] | before["without_lines"][entry]
             if based or demoted and not before["increments"][entry] and not partial:
                 sets["bases"][entry], sets["base_sides"][entry] = 1, side if based else before["sides"][entry]
-            if given["adopts"]:
+            if given["adopt_begin"]:
                 sets["sides"] = [given["record_sides"] >> k & 1 for k in range(g.context_entries)]
-            if given["arrived"]:
+            if given["image_arrived"]:
                 sets["increments"][select] = sets["bases"][select] = found["increment"]
                 sets["base_sides"][select] = 1 - before["sides"][select]
         if g.in_place:
             self._stay(given, entry, saved, demoted, given["evicting"] and event == State.BASE)
 
     def _stay(self, given, entry, saved, demoted, completes):
-        sets, select = self.sets, given["select"]
+        sets, select = self.sets, given["entry_select"]
         if saved:
             keeps = {f"without_{name}": given[f"keeps_{name}"] >> entry & 1 for name in ("registers", "lines")}
             for name, bit in keeps.items():
@@ -70,7 +70,7 @@ class Kernel:
                 sets["bases"][entry] = 0
         if saved or demoted or completes:
             sets["completed"][entry] = int(completes)
-        if given["arrived"]:
+        if given["image_arrived"]:
             stays = [given["found"][f"{name}_stay"] for name in ("registers", "lines")]
             sets["without_registers"][select], sets["without_lines"][select] = stays
             sets["completed"][select] = int(any(stays))
@@ -93,18 +93,20 @@ class Model:
         return self.place(given, entry, of_base ^ self.kernels[given["kernel"]].sets["sides"][entry])
 
     def outputs(self, given):
-        g, sets, select, chosen = self.g, self.kernels[given["kernel"]].sets, given["select"], given["chosen"]
+        g, sets = self.g, self.kernels[given["kernel"]].sets
+        select, chosen = given["entry_select"], given["base_select"]
         told = {name: vector(bits) for name, bits in sets.items()}
         kept = [k in self.records or any(each.sets["saved"]) for k, each in enumerate(self.kernels)]
         nothing = {"words": 0, "warps": 0}
         told |= {
-            "stands": given["kernel"] in self.records, "kept": vector(kept),
-            "recorded": vector([k in self.recorded for k in range(g.kernel_slots)]),
-            "listed": self.generations.get((given["kernel"], select), 0),
-            "listed_extent": self.extents.get(self.on_side(given, given["select_base"], select), nothing),
-            "extent": self.extents.get(self.on_side(given, given["ahead_base"], given["ahead"]), nothing)}
-        for name, entry, itself in (("listed_crc", select, sets["completed"][select]),
-                                    ("chosen_crc", chosen, g.in_place and given["evicting"])):
+            "record_stands": given["kernel"] in self.records, "contexts_kept": vector(kept),
+            "record_in_memory": vector([k in self.recorded for k in range(g.kernel_slots)]),
+            "entry_generation": self.generations.get((given["kernel"], select), 0),
+            "entry_extent": self.extents.get(self.on_side(given, given["entry_select_base"], select), nothing),
+            "read_extent": self.extents.get(self.on_side(given, given["read_select_base"], given["read_select"]),
+                                            nothing)}
+        for name, entry, itself in (("entry_crc", select, sets["completed"][select]),
+                                    ("base_crc", chosen, g.in_place and given["evicting"])):
             side = sets["sides" if itself else "base_sides"][entry]
             told[name] = self.crcs.get(self.place(given, entry, side), 0) if g.checkpoints else 0
         return told
@@ -128,23 +130,24 @@ class Model:
 
     def _records(self, given, state):
         kernel, event = given["kernel"], given["event"]
-        if given["recording"] or given["voiding"] or event["valid"] and event["state"] == State.DEMOTED:
+        if given["record_writing"] or given["record_voiding"] or event["valid"] and event["state"] == State.DEMOTED:
             self.recorded.discard(kernel)
-        if given["written"] or given["adopted"]["valid"]:
+        if given["record_written"] or given["adopted"]["valid"]:
             self.recorded.add(kernel)
-        if given["recording"] or given["adopted"]["valid"]:
+        if given["record_writing"] or given["adopted"]["valid"]:
             self.records.add(kernel)
-        elif given["voided"] or state == State.DEMOTED:
+        elif given["record_voided"] or state == State.DEMOTED:
             self.records.discard(kernel)
 
     def _remember(self, given, good, saved):
-        g, event, tally, found, select = (self.g, *(given[name] for name in ("event", "tally", "found", "select")))
-        kernel, arrived = given["kernel"], given["arrived"]
+        g, event, tally, found, select = (self.g,
+                                          *(given[name] for name in ("event", "tally", "found", "entry_select")))
+        kernel, arrived = given["kernel"], given["image_arrived"]
         if saved or arrived:
             self.generations[kernel, select if arrived else event["entry"]] = (
                 found["generation"] if arrived else given["generation"])
-        if arrived or given["arrived_base"]:
-            self.extents[self.on_side(given, given["arrived_base"], select)] = found["extent"]
+        if arrived or given["base_arrived"]:
+            self.extents[self.on_side(given, given["base_arrived"], select)] = found["extent"]
         elif (given["saving"] or given["evicting"]) and tally["valid"] and not tally["ended"]:
             words = (tally["data_bytes"] + tally["metadata_bytes"]) // 4 % (1 << WORD_COUNT_BITS)
             self.extents[self.place(given, tally["entry"], tally["side"])] = {
@@ -170,9 +173,9 @@ def anything(dut, rng, cycles, model):
         kernel = rng.choice(kernels) if rng.random() < 0.1 else kernel
         given = {name: noise(rng, getattr(dut, name).shape()) for name in (
             "generation", "keeps_registers", "keeps_lines", "event", "tally", "found", "adopted", "record_sides",
-            "ended", "select_base", "ahead_base", *FLAGS)}
+            "ended", "entry_select_base", "read_select_base", *FLAGS)}
         given |= {name: int(rng.random() < often) for name, often in PULSES.items()}
-        given |= {name: rng.choice(entries) for name in ("select", "ahead", "chosen")} | {
+        given |= {name: rng.choice(entries) for name in ("entry_select", "read_select", "base_select")} | {
             "kernel": kernel, "start": rng.getrandbits(g.kernel_slots) if rng.random() < 0.03 else 0}
         given["event"] |= {"valid": int(rng.random() < 0.6), "error": int(rng.random() < 0.2),
                            "entry": rng.choice(entries),
