@@ -197,7 +197,7 @@ class Compressor(wiring.Component):
         """Second stage: compare the steps, take bases and steps of the groups;
         return the register's verdict."""
         g, count = self.geometry, group_count(self.geometry)
-        go, first = stage.valid & advances, stage.beat == 0
+        row_leaves, first = stage.valid & advances, stage.beat == 0
         step_before = Signal(32)
         pair_before = Signal()
         uniform = Signal()
@@ -211,7 +211,7 @@ class Compressor(wiring.Component):
             uniform.eq((so_uniform | first)
                        & ~(stage.pairs & Cat(step != 0 for step in stage.steps)).any()),
             strided.eq((so_strided | first) & ~(stage.pairs & pairs[:g.lanes] & changes).any())]
-        with m.If(go):
+        with m.If(row_leaves):
             m.d.sync += [step_before.eq(stage.steps[g.lanes - 1]),
                          pair_before.eq(stage.pairs[g.lanes - 1]),
                          so_uniform.eq(uniform), so_strided.eq(strided)]
@@ -225,7 +225,7 @@ class Compressor(wiring.Component):
                 ("stride", strides[k], Mux(stage.launched[lane + 1], stage.steps[lane + 1], 0))):
                 kept = Signal(32, name=f"{what}_{k}")
                 m.d.comb += held.eq(Mux(stage.beat == beat, taken, kept))
-                with m.If(go):
+                with m.If(row_leaves):
                     m.d.sync += kept.eq(held)
 
         def group(values: data.View, k: int):

@@ -59,15 +59,15 @@ class Decompressor(wiring.Component):
         beat = Signal(range(max(2, beats)))
         final = Signal()
         free = Signal()
-        go = Signal()
+        input_taken = Signal()
         random = entering.code == Pattern.RANDOM
         m.d.comb += [free.eq(~self.output.valid | self.output.ready),
-                     go.eq(self.input.valid & free),
+                     input_taken.eq(self.input.valid & free),
                      final.eq(beat == beats - 1), self.input.ready.eq(free & (random | final))]
         values = Mux(random, Value.cast(entering.words)[:32 * g.lanes], Cat(self._lanes(m, beat)))
         with m.If(free):
             m.d.sync += self.output.valid.eq(self.input.valid)
-        with m.If(go):
+        with m.If(input_taken):
             m.d.sync += [Value.cast(out.words).eq(values), out.beat.eq(beat), out.last.eq(final),
                          out.dead.eq(entering.code == Pattern.DEAD),
                          beat.eq(Mux(final, 0, beat + 1))]

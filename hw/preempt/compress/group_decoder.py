@@ -93,13 +93,13 @@ class GroupDecoder(wiring.Component):
         beat = Signal(range(max(2, beats)))
         final = Signal()
         free = Signal()
-        go = Signal()
+        input_taken = Signal()
         m.d.comb += [free.eq(~self.output.valid | self.output.ready),
-                     go.eq(self.input.valid & free), final.eq(beat == beats - 1),
+                     input_taken.eq(self.input.valid & free), final.eq(beat == beats - 1),
                      self.input.ready.eq(free & final)]
         with m.If(free):
             m.d.sync += self.output.valid.eq(self.input.valid)
-        with m.If(go):
+        with m.If(input_taken):
             m.d.sync += [
                 Value.cast(out.words).eq(Cat(self._lanes(m, beat))), out.beat.eq(beat),
                 out.last.eq(final), out.dead.eq(entering.code == Encoding.DEAD),

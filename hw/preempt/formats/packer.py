@@ -101,7 +101,7 @@ class Packer(wiring.Component):
         words = Signal(32 * capacity)  # collected
         strobe = Signal(capacity)  # which of them count
         level = Signal(range(capacity + 1))  # words there
-        left = Signal(range(capacity + 1))  # and after a group has left
+        words_left = Signal(range(capacity + 1))  # and after a group has left
         flushing = Signal()  # the rest of a piece leaves, even if not full
         tag = Signal(self.tag)
         entering, group = self.chunk.payload, self.beat.payload
@@ -114,23 +114,23 @@ class Packer(wiring.Component):
             self.beat.valid.eq(full | flushing), leave.eq(self.beat.valid & self.beat.ready),
             Value.cast(group.words).eq(words[:32 * n]), group.strobe.eq(strobe[:n]),
             group.flush.eq(ends), Value.cast(group.tag).eq(Value.cast(tag)),
-            left.eq(Mux(leave, Mux(full, level - n, 0), level)),
-            self.chunk.ready.eq(Mux(flushing, leave & ends, left < n)),
+            words_left.eq(Mux(leave, Mux(full, level - n, 0), level)),
+            self.chunk.ready.eq(Mux(flushing, leave & ends, words_left < n)),
             enter.eq(self.chunk.valid & self.chunk.ready),
         ]
         after = Signal(range(capacity + 1))  # and when a chunk has come
-        m.d.comb += after.eq(left + Mux(enter, entering.count, 0))
+        m.d.comb += after.eq(words_left + Mux(enter, entering.count, 0))
         m.d.sync += [level.eq(after), strobe.eq(Cat(
-            Mux(place < left, Mux(leave, strobe[place + n:place + n + 1], strobe[place]),
+            Mux(place < words_left, Mux(leave, strobe[place + n:place + n + 1], strobe[place]),
                 (place < after) & ~entering.skip) for place in range(capacity)))]
         for place in range(capacity):
             word = words[32 * place:][:32]
             moved = words[32 * (place + n):][:32]  # it comes here when a group leaves
             fresh = {at: entering.words[place - at] for at in range(n) if 0 <= place - at < most}
             coming = chosen(fresh if place + n >= capacity else {
-                at: fresh.get(at, moved) for at in range(n)}, left)
+                at: fresh.get(at, moved) for at in range(n)}, words_left)
             with m.If(leave | (place >= level)):
-                m.d.sync += word.eq(Mux(left >= n, moved, coming) if most > n and len(moved)
+                m.d.sync += word.eq(Mux(words_left >= n, moved, coming) if most > n and len(moved)
                                     else coming)
             with m.If(place >= after):
                 m.d.sync += word.eq(0)

@@ -76,23 +76,23 @@ class Unpacker(wiring.Component):
         capacity = room + n - 1
         words = Signal(32 * capacity)
         level = Signal(range(capacity + 1))
-        left = Signal(range(capacity + 1))
+        words_left = Signal(range(capacity + 1))
         beat = self.beat.payload
         enter = Signal()
         m.d.comb += [
             Value.cast(self.words).eq(words[:32 * most]),
             self.level.eq(Mux(level < most, level, most)),
-            left.eq(level - self.take),
-            self.beat.ready.eq((level if self.ahead else left) < room),
+            words_left.eq(level - self.take),
+            self.beat.ready.eq((level if self.ahead else words_left) < room),
             enter.eq(self.beat.valid & self.beat.ready),
         ]
-        m.d.sync += level.eq(left + Mux(enter, beat.count, 0))
+        m.d.sync += level.eq(words_left + Mux(enter, beat.count, 0))
         for place in range(capacity):
             word = words[32 * place:][:32]
             moved = chosen({by: words[32 * (place + by):][:32] for by in self.takes
                             if place + by < capacity} or {0: word}, self.take)
             fresh = chosen({at: beat.words[place - at] for at in range(room)
-                            if 0 <= place - at < n}, left)
+                            if 0 <= place - at < n}, words_left)
             with m.If((place >= level) | self.take.any()):
-                m.d.sync += word.eq(Mux(place < left, moved, fresh))
+                m.d.sync += word.eq(Mux(place < words_left, moved, fresh))
         return m

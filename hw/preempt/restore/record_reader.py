@@ -81,16 +81,17 @@ class RecordReader(wiring.Component):
         m = Module()
         checksum = checksum_of(m, self, CHUNK_WORDS)
         row = Signal(range(RECORD_ROWS + 1), init=RECORD_ROWS)
-        go = Signal()
+        row_taken = Signal()
         wrong = Signal()  # a row that has come says something else than it should
         m.d.comb += [
-            self.full.eq(row == RECORD_ROWS), go.eq(~self.full & (self.level >= CHUNK_WORDS)),
-            checksum.start.eq(self.clear), checksum.valid.eq(go),
+            self.full.eq(row == RECORD_ROWS),
+            row_taken.eq(~self.full & (self.level >= CHUNK_WORDS)),
+            checksum.start.eq(self.clear), checksum.valid.eq(row_taken),
             checksum.data.eq(Cat(Mux((row == 0) & (k == _CRC_WORD), 0, self.words[k])
                                  for k in range(CHUNK_WORDS))),
             self.bad.eq(wrong | self._wrong(m) | (checksum.crc != self.record.crc)),
         ]
-        with m.If(go):
+        with m.If(row_taken):
             m.d.comb += self.take.eq(CHUNK_WORDS)
             m.d.sync += wrong.eq(self._wrong_row(row) | (row != 0) & wrong)
             m.d.sync += [row.eq(row + 1), Value.cast(self.record).word_select(

@@ -90,33 +90,33 @@ class RowWriter(wiring.Component):
         words = Signal(32 * g.lanes)  # of the row that is whole
         held = Signal()  # there is one
         place = Signal(row_place(g))  # and belongs there
-        gone = Signal()  # it is taken
-        go = Signal()
+        row_written = Signal()  # it is taken
+        chunk_taken = Signal()
         entering = self.chunk.payload
         shared = Signal(32)  # the word of the row
-        kept = Signal(32)  # that of the rows before
+        last_shared_word = Signal(32)  # that of the rows before
         coming = Value.cast(entering.words)
         low = Signal(32 * g.lanes)
         m.d.comb += [low.eq(Cat(*(Mux(entering.part == k, coming, each)
                                   for k, each in enumerate(parts)), coming)),
-                     self.chunk.ready.eq(~entering.completes | ~held | gone),
-                     go.eq(self.chunk.valid & self.chunk.ready),
+                     self.chunk.ready.eq(~entering.completes | ~held | row_written),
+                     chunk_taken.eq(self.chunk.valid & self.chunk.ready),
                      self.pending.eq(Mux(held, 1 << place.bank, 0)),
-                     shared.eq(Mux(entering.headed, entering.shared, kept))]
-        with m.If(gone):
+                     shared.eq(Mux(entering.headed, entering.shared, last_shared_word))]
+        with m.If(row_written):
             m.d.sync += held.eq(0)
-        with m.If(go):
-            m.d.sync += kept.eq(shared)
+        with m.If(chunk_taken):
+            m.d.sync += last_shared_word.eq(shared)
             with m.If(entering.completes):
                 m.d.sync += [held.eq(1), place.eq(entering.place),
                              words.eq(lane_values(m, g, entering.code, shared, low))]
         for k, each in enumerate(parts):
-            with m.If(go & (entering.part == k)):
+            with m.If(chunk_taken & (entering.part == k)):
                 m.d.sync += each.eq(coming)
-        self._offer(m, words, held, place, gone)
+        self._offer(m, words, held, place, row_written)
         return m
 
-    def _offer(self, m: Module, words: Value, held: Value, place: data.View, gone: Signal):
+    def _offer(self, m: Module, words: Value, held: Value, place: data.View, row_written: Signal):
         """Share the write port of the register file between gathered rows and the expander."""
         g, write, row, extra = self.geometry, self.restore_write, self.row, self.extra
         gathered = Signal()  # the row is the one offered to the register file
@@ -125,7 +125,7 @@ class RowWriter(wiring.Component):
         m.d.comb += [
             gathered.eq(held & ~place.shared & ~pinned), write.valid.eq(gathered | extra.valid),
             row.valid.eq(held & place.shared), extra.ready.eq(write.ready & ~gathered),
-            gone.eq(held & Mux(place.shared, row.ready, gathered & write.ready)),
+            row_written.eq(held & Mux(place.shared, row.ready, gathered & write.ready)),
             write.payload.mask.eq(~Const(0, g.lanes)),
             row.payload.row.eq(place.row), row.payload.write.eq(1),
             Value.cast(row.payload.data).eq(words),

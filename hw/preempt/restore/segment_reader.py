@@ -95,23 +95,23 @@ class SegmentReader(wiring.Component):
                     & ~self.cancel):
             m.d.sync += self.error.eq(1)
 
-        taken = Signal(WORD_COUNT_BITS)
-        left = Signal(WORD_COUNT_BITS)
+        words_passed = Signal(WORD_COUNT_BITS)
+        words_left = Signal(WORD_COUNT_BITS)
         last = Signal()
-        go = Signal()
+        beat_taken = Signal()
         m.d.comb += [
-            left.eq(lengths.output.payload.words - taken), last.eq(left <= n),
+            words_left.eq(lengths.output.payload.words - words_passed), last.eq(words_left <= n),
             self.beat.valid.eq(beats.output.valid & lengths.output.valid),
-            go.eq(self.beat.valid & self.beat.ready),
-            beats.output.ready.eq(go), lengths.output.ready.eq(go & last),
+            beat_taken.eq(self.beat.valid & self.beat.ready),
+            beats.output.ready.eq(beat_taken), lengths.output.ready.eq(beat_taken & last),
             Value.cast(self.beat.payload.words).eq(beats.output.payload),
-            self.beat.payload.count.eq(Mux(last, left, n)), self.beat.payload.last.eq(last),
+            self.beat.payload.count.eq(Mux(last, words_left, n)), self.beat.payload.last.eq(last),
             self.beat.payload.checked.eq(lengths.output.payload.checked),
         ]
-        with m.If(go):
-            m.d.sync += taken.eq(Mux(last, 0, taken + n))
+        with m.If(beat_taken):
+            m.d.sync += words_passed.eq(Mux(last, 0, words_passed + n))
         with m.If(self.cancel):
-            m.d.sync += taken.eq(0)
+            m.d.sync += words_passed.eq(0)
         return m
 
     def _request(self, m: Module, lengths: StreamQueue, beats: StreamQueue):

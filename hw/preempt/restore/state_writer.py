@@ -174,15 +174,16 @@ class StateWriter(wiring.Component):
         one of those repeated; return the vector of the repeated ones left."""
         uniform = self.restore_uniform
         m.d.comb += uniform.warp.eq(job.warp)
-        left = Signal(UNIFORMS)
+        repeats_left = Signal(UNIFORMS)
         with m.If(own):
             m.d.comb += [uniform.pair.eq(lowest), uniform.valid.eq(pair),
                          Value.cast(uniform.values).eq(values)]
         if not self.geometry.tb_compressor:
-            return left
+            return repeats_left
         m.submodules.kept_uniforms = kept = KeptUniforms()
         m.d.comb += [
-            kept.select.eq(lowest_number(uniform_pairs(job.repeated))), left.eq(job.repeated),
+            kept.select.eq(lowest_number(uniform_pairs(job.repeated))),
+            repeats_left.eq(job.repeated),
             kept.pair.eq(lowest), kept.write.eq(Mux(own, pair, 0)),
             Value.cast(kept.new).eq(values),
         ]
@@ -190,5 +191,5 @@ class StateWriter(wiring.Component):
             m.d.comb += [uniform.pair.eq(kept.select),
                          Value.cast(uniform.values).eq(Value.cast(kept.values)),
                          uniform.valid.eq(job.repeated.word_select(kept.select, 2)),
-                         left.eq(without_lowest_pair(job.repeated))]
-        return left
+                         repeats_left.eq(without_lowest_pair(job.repeated))]
+        return repeats_left

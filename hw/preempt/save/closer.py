@@ -182,16 +182,16 @@ class Closer(wiring.Component):
                 with m.Elif(collected.items == job.items):
                     m.next = "TABLE"
             with m.State("TABLE"):
-                left = Signal.like(self.accepted.row_words)  # words of the row
+                row_words_left = Signal.like(self.accepted.row_words)  # words of the row
                 over = Signal()  # none are left after these
                 last = over & (number + 1 == job.records)
                 listed = job.listed.bit_select(number, 1)
                 m.d.comb += [
-                    left.eq(self.accepted.row_words - CHUNK_WORDS * part),
-                    over.eq(left <= CHUNK_WORDS), self.chunk.valid.eq(1),
+                    row_words_left.eq(self.accepted.row_words - CHUNK_WORDS * part),
+                    over.eq(row_words_left <= CHUNK_WORDS), self.chunk.valid.eq(1),
                     Value.cast(out.words).eq(Mux(
                         listed, self.vector.word_select(part[:1], 32 * CHUNK_WORDS), 0)),
-                    out.count.eq(Mux(over, left, CHUNK_WORDS)),
+                    out.count.eq(Mux(over, row_words_left, CHUNK_WORDS)),
                     out.flush.eq(last), out.tag.closed.eq(job.ended),
                     self.bounded.eq(1), table.valid.eq(self.chunk.ready)]
                 with m.If(self.chunk.ready):

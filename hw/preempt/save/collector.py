@@ -125,7 +125,7 @@ class Collector(wiring.Component):
         row_goes = Signal()
         chunk_goes = Signal()
         item_goes = Signal()
-        go = Signal()  # the register is taken
+        register_taken = Signal()  # the register is taken
         small = Value.cast(entering.words)[:32 * longest]
         row = rows.input.payload
         count = Signal(item_rows(g))
@@ -137,12 +137,12 @@ class Collector(wiring.Component):
             chunk_goes.eq((lanewise & ~ends) | packer.chunk.ready),
             item_goes.eq(~ends | items.input.ready),
             self.input.ready.eq(row_goes & chunk_goes & item_goes & ~more),
-            go.eq(self.input.valid & self.input.ready),
-            rows.input.valid.eq(go & lanewise),
+            register_taken.eq(self.input.valid & self.input.ready),
+            rows.input.valid.eq(register_taken & lanewise),
             Value.cast(row.words).eq(Value.cast(entering.words)[:32 * g.lanes]),
             row.shared.eq(entering.shared), row.code.eq(entering.code),
             row.first.eq(entering.first),
-            items.input.valid.eq(go & ends), items.input.payload.eq(count + lanewise),
+            items.input.valid.eq(register_taken & ends), items.input.payload.eq(count + lanewise),
             packer.chunk.valid.eq(self.input.valid & (~lanewise | ends) & row_goes & item_goes),
             Value.cast(packer.chunk.payload.words).eq(small.word_select(second, 32 * most)),
             packer.chunk.payload.count.eq(Mux(
@@ -153,12 +153,12 @@ class Collector(wiring.Component):
         ]
         with m.If(packer.chunk.valid & packer.chunk.ready):
             m.d.sync += second.eq(more)
-        with m.If(go):
+        with m.If(register_taken):
             m.d.sync += count.eq(Mux(ends, 0, count + lanewise))
-        self._note(m, go, ends)
+        self._note(m, register_taken, ends)
         return m
 
-    def _note(self, m: Module, go: Value, ends: Value):
+    def _note(self, m: Module, register_taken: Value, ends: Value):
         """Keep the rows of the encoding table; count words and items of both banks."""
         g, entering = self.geometry, self.input.payload
         rows = 1 << record_number(g).size
@@ -179,13 +179,13 @@ class Collector(wiring.Component):
             updated.eq(listed | arrives),
             words.eq(entering.count + (entering.first & by_lane(entering.code)
                                        & shares(entering.code))),
-            write.addr.eq(of), write.en.eq(Mux(go, arrives, 0)),
+            write.addr.eq(of), write.en.eq(Mux(register_taken, arrives, 0)),
             Value.cast(write.data).eq(Value.cast(entering.code).replicate(MAX_REGISTERS)),
-            last.addr.eq(of), last.data.eq(updated), last.en.eq(go & ends),
+            last.addr.eq(of), last.data.eq(updated), last.en.eq(register_taken & ends),
             read.addr.eq(self.select), mask.addr.eq(self.select),
             self.vector.eq(Value.cast(read.data) & spread_each(mask.data, CODE_BITS)),
         ]
-        with m.If(go):
+        with m.If(register_taken):
             m.d.sync += listed.eq(Mux(ends, 0, updated))
             for bank in range(2):
                 with m.If(of.bank == bank):

@@ -202,13 +202,14 @@ class Committer(wiring.Component):
         count = Signal(range(g.burst_beats))
         of = grant.payload
         words = Cat(of.state, Const(VERSION, 8), Const(0, 16), of.crc)
-        go = Signal()
+        beat_taken = Signal()
         last = Signal()
         m.d.comb += [
             last.eq(count == of.extra_beats), beat.payload.last.eq(last),
             beat.valid.eq(grant.valid & (of.head | self.data.valid | self.cancel)),
-            go.eq(beat.valid & beat.ready),
-            self.data.ready.eq(grant.valid & ~of.head & beat.ready), grant.ready.eq(go & last),
+            beat_taken.eq(beat.valid & beat.ready),
+            self.data.ready.eq(grant.valid & ~of.head & beat.ready),
+            grant.ready.eq(beat_taken & last),
         ]
         with m.If(of.head):
             m.d.comb += [beat.payload.data.eq(words >> 8 * g.bus_bytes * count
@@ -220,7 +221,7 @@ class Committer(wiring.Component):
                          beat.payload.strobe.eq(self.data.payload.strobe)]
         with m.If(self.cancel):
             m.d.comb += beat.payload.strobe.eq(0)
-        with m.If(go):
+        with m.If(beat_taken):
             m.d.sync += count.eq(Mux(last, 0, count + 1))
 
     def _acknowledge(self, m: Module, marks: stream.Interface):

@@ -81,28 +81,29 @@ class LineFetch(wiring.Component):
         part = Signal(range(rows_per_line(g)))
         line = Signal(range(GROUP))  # counted from the item's first
         zero = Signal()  # so is the row that was asked for
-        go = Signal()
+        row_taken = Signal()
         last = Signal()  # the last row of the line
         m.d.comb += [
             line.eq(lowest_number(mask)), rest.eq(without_lowest(mask)),
             last.eq(part == rows_per_line(g) - 1),
             self.row.valid.eq(mask.any() & (credits != 0)),
             self.row.payload.row.eq(((item.line + line) << exact_log2(rows_per_line(g))) + part),
-            go.eq(self.row.valid & self.row.ready),
+            row_taken.eq(self.row.valid & self.row.ready),
             # Two wait besides the one in hand.
             free.eq((items.level < 2) | mask.any() & items.input.ready),
             self.item.ready.eq(free), items.input.valid.eq(self.item.valid & free),
             items.input.payload.eq(self.item.payload),
-            items.output.ready.eq(Mux(mask.any(), go & last & ~rest.any(), ~item.mask.any())),
+            items.output.ready.eq(
+                Mux(mask.any(), row_taken & last & ~rest.any(), ~item.mask.any())),
             rows.input.valid.eq(self.row_data.valid),
             Value.cast(rows.input.payload).eq(Mux(zero, 0, Value.cast(self.row_data.data))),
             self.busy.eq(items.output.valid | (credits != LINE_CREDITS)),
         ]
-        with m.If(go):
+        with m.If(row_taken):
             m.d.sync += [part.eq(Mux(last, 0, part + 1)), zero.eq(~item.valid.bit_select(line, 1))]
             with m.If(last):
                 m.d.sync += mask.eq(rest)
         with m.If(items.output.valid & ~mask.any()):
             m.d.sync += mask.eq(item.mask)
-        m.d.sync += credits.eq(credits - go + (rows.output.valid & rows.output.ready))
+        m.d.sync += credits.eq(credits - row_taken + (rows.output.valid & rows.output.ready))
         return m

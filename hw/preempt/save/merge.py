@@ -65,33 +65,36 @@ class Merge(wiring.Component):
     def elaborate(self, platform: Any):
         m = Module()
         pieces, words, closing = self.pieces, self.words, self.closing
-        left = Signal.like(pieces.payload.tag.rows)  # rows of lines left
-        taken = Signal.like(self.items.payload)  # rows of registers taken of an item
+        rows_left = Signal.like(pieces.payload.tag.rows)  # rows of lines left
+        item_rows_taken = Signal.like(self.items.payload)  # rows of registers taken of an item
         in_item = Signal()  # an item follows its record
         closes = Signal()  # what closes the TB comes next
-        go = Signal()
-        lines, rows = left != 0, in_item & ~(self.items.valid & (taken == self.items.payload))
-        m.d.comb += go.eq(self.chunk.valid & self.chunk.ready)
+        chunk_taken = Signal()
+        lines = rows_left != 0
+        rows = in_item & ~(self.items.valid & (item_rows_taken == self.items.payload))
+        m.d.comb += chunk_taken.eq(self.chunk.valid & self.chunk.ready)
         with m.If(lines | rows):
-            row = self._row(m, go, lines)
-            m.d.sync += [left.eq(left - (row & lines)), taken.eq(taken + (row & ~lines))]
+            row = self._row(m, chunk_taken, lines)
+            m.d.sync += [rows_left.eq(rows_left - (row & lines)),
+                         item_rows_taken.eq(item_rows_taken + (row & ~lines))]
         with m.Elif(in_item):
             self._group(m, words)
-            with m.If(go & words.payload.flush):
+            with m.If(chunk_taken & words.payload.flush):
                 m.d.comb += self.items.ready.eq(1)
-                m.d.sync += [in_item.eq(0), taken.eq(0)]
+                m.d.sync += [in_item.eq(0), item_rows_taken.eq(0)]
         with m.Elif(closes):
             m.d.comb += [self.chunk.valid.eq(closing.valid), closing.ready.eq(self.chunk.ready)]
             m.d.comb += [Value.cast(self.chunk.payload[name]).eq(Value.cast(closing.payload[name]))
                          for name in ("words", "count", "skip", "flush")]
             m.d.comb += self.chunk.payload.tag.eq(closing.payload.tag)
-            with m.If(go & closing.payload.flush & closing.payload.tag.closed):
+            with m.If(chunk_taken & closing.payload.flush & closing.payload.tag.closed):
                 m.d.sync += closes.eq(0)
         with m.Else():
             self._group(m, pieces)
             tag = pieces.payload.tag
-            with m.If(go & pieces.payload.flush):
-                m.d.sync += [left.eq(tag.rows), in_item.eq(tag.registers), closes.eq(tag.closes)]
+            with m.If(chunk_taken & pieces.payload.flush):
+                m.d.sync += [rows_left.eq(tag.rows), in_item.eq(tag.registers),
+                             closes.eq(tag.closes)]
         return m
 
     def _group(self, m: Module, source: stream.Interface):
@@ -101,27 +104,27 @@ class Merge(wiring.Component):
                      Value.cast(out.words).eq(Value.cast(group.words)),
                      out.count.eq(sum(group.strobe[k] for k in range(self.geometry.chunk_words)))]
 
-    def _row(self, m: Module, go: Value, shared: Value):
+    def _row(self, m: Module, chunk_taken: Value, shared: Value):
         """Pass on a chunk of a row, of shared memory or of a register; return whether it is its
         last."""
         g, out, row = self.geometry, self.chunk.payload, self.rows.payload
         most = g.chunk_words
         part = Signal(range(max(2, g.lanes // most)))
-        left = Signal(range(g.lanes + 1))  # words of the row from this part on
+        words_left = Signal(range(g.lanes + 1))  # words of the row from this part on
         headed = Signal()  # the word that all lanes share comes first
         last = Signal()
         words = Mux(shared, Value.cast(self.lines.payload),
                     Value.cast(row.words)).word_select(part, 32 * most)
         m.d.comb += [
-            left.eq(Mux(shared, g.lanes, lane_words(g, row.code)) - part * most),
-            last.eq(left <= most),
+            words_left.eq(Mux(shared, g.lanes, lane_words(g, row.code)) - part * most),
+            last.eq(words_left <= most),
             headed.eq(~shared & row.first & shares(row.code) & (part == 0)),
             self.chunk.valid.eq(Mux(shared, self.lines.valid, self.rows.valid)),
             self.lines.ready.eq(self.chunk.ready & last & shared),
             self.rows.ready.eq(self.chunk.ready & last & ~shared),
-            out.count.eq(Mux(last, left, most) + headed),
+            out.count.eq(Mux(last, words_left, most) + headed),
             Value.cast(out.words).eq(Mux(headed, Cat(row.shared, words), words)),
         ]
-        with m.If(go):
+        with m.If(chunk_taken):
             m.d.sync += part.eq(Mux(last, 0, part + 1))
-        return go & last
+        return chunk_taken & last

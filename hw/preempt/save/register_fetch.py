@@ -94,7 +94,7 @@ class RegisterFetch(wiring.Component):
         beat = Signal(range(g.beats))
         register = Signal(range(MAX_REGISTERS))
         read = self.save_read
-        go = Signal()
+        read_taken = Signal()
         last = Signal()  # the last beat
         m.d.comb += [
             register.eq(lowest_number(mask)), rest.eq(without_lowest(mask)),
@@ -102,19 +102,20 @@ class RegisterFetch(wiring.Component):
             read.valid.eq(mask.any() & (credits != 0)), read.payload.warp.eq(item.warp),
             read.payload.base.eq(item.base), read.payload.register.eq(register),
             read.payload.beat.eq(beat), read.payload.stays.eq(item.stays),
-            go.eq(read.valid & read.ready),
+            read_taken.eq(read.valid & read.ready),
             # Two wait besides the one in hand.
             free.eq((items.level < 2) | mask.any() & items.input.ready),
             self.item.ready.eq(free), items.input.valid.eq(self.item.valid & free),
             items.input.payload.eq(self.item.payload),
-            items.output.ready.eq(Mux(mask.any(), go & last & ~rest.any(), ~item.mask.any())),
+            items.output.ready.eq(
+                Mux(mask.any(), read_taken & last & ~rest.any(), ~item.mask.any())),
             self.busy.eq(items.output.valid | (credits != ROW_CREDITS)),
         ]
         # Of the row that was asked for, but its words.
         zero = Signal()
         scramble = Signal()
         row = Signal(lane_beat(g, register_tag(g)))
-        with m.If(go):
+        with m.If(read_taken):
             m.d.sync += [
                 beat.eq(Mux(last, 0, beat + 1)), zero.eq(~item.valid.bit_select(register, 1)),
                 scramble.eq(item.scramble), row.raw.eq(item.raw), row.tag.register.eq(register),
@@ -134,5 +135,5 @@ class RegisterFetch(wiring.Component):
                 Mux(zero, Const(0), Value.cast(self.save_data.data)) ^ lost),
             given.eq(rows.output.valid & rows.output.ready),
         ]
-        m.d.sync += credits.eq(credits - go + given)
+        m.d.sync += credits.eq(credits - read_taken + given)
         return m

@@ -64,31 +64,34 @@ class Sealer(wiring.Component):
         of_entry = of_stream  # the one after the other, but for a beat longer than an entry
         if n > ENTRY_WORDS:
             m.submodules.of_entry = of_entry = Checksum(ENTRY_WORDS)
-        go = Signal()
+        beat_taken = Signal()
         body = Signal()  # the unit in hand is an entry
         first = Signal(init=1)  # the next beat begins a unit
         passed = Signal(stream_words(self.geometry))  # words of the stream that have come
-        left = Signal.like(passed)  # words to the table
+        table_words_left = Signal.like(passed)  # words to the table
         counts = Signal(n)  # words of the beat that count
         shared = n <= ENTRY_WORDS
         crc = Signal(32)  # of the stream before the entry in hand,
         held = Signal()  # if that has begun
         m.d.comb += [
-            self.input.ready.eq(~out.valid | out.ready), go.eq(self.input.valid & self.input.ready),
-            left.eq(self.stream_words - passed),
-            counts.eq(Cat(beat.strobe[k] & (~self.bounded | (k < left)) for k in range(n))),
+            self.input.ready.eq(~out.valid | out.ready),
+            beat_taken.eq(self.input.valid & self.input.ready),
+            table_words_left.eq(self.stream_words - passed),
+            counts.eq(Cat(beat.strobe[k] & (~self.bounded | (k < table_words_left))
+                          for k in range(n))),
             of_stream.data.eq(Cat(Mux(counts[k] | (body & shared), beat.words[k], 0)
                                   for k in range(n))),
-            of_stream.start.eq(go & first & (shared | ~body)),
-            of_stream.valid.eq(go & Mux(body, shared, counts.any())),
+            of_stream.start.eq(beat_taken & first & (shared | ~body)),
+            of_stream.valid.eq(beat_taken & Mux(body, shared, counts.any())),
             self.stream_crc.eq(Mux(held, crc, of_stream.crc)), self.entry_crc.eq(of_entry.crc),
         ]
         if not shared:
             m.d.comb += [of_entry.data.eq(Value.cast(beat.words)[:len(of_entry.data)]),
-                         of_entry.start.eq(go & first), of_entry.valid.eq(go & body)]
-        with m.If(go & first):
+                         of_entry.start.eq(beat_taken & first),
+                         of_entry.valid.eq(beat_taken & body)]
+        with m.If(beat_taken & first):
             m.d.sync += [held.eq(body), crc.eq(of_stream.crc)]
-        with m.If(go):
+        with m.If(beat_taken):
             m.d.sync += [first.eq(beat.flush), passed.eq(passed + popcount(counts))]
             with m.If(beat.flush):
                 m.d.sync += [passed.eq(0), body.eq(~beat.tag.final & ~beat.tag.closed)]

@@ -93,7 +93,7 @@ class SegmentWriter(wiring.Component):
         beat = self.beat.payload
         stored = Signal()
         closes = Signal()
-        go = Signal()
+        beat_taken = Signal()
         total = Signal.like(count)
         at_end = (address[:SEGMENT_BYTES.bit_length() - 1] == SEGMENT_BYTES - g.bus_bytes)
         m.d.comb += [
@@ -101,8 +101,8 @@ class SegmentWriter(wiring.Component):
             closes.eq((total != 0) & (beat.flush | (stored & at_end))),
             self.job.ready.eq(~opened),
             self.beat.ready.eq(opened & beats.input.ready & bursts.input.ready),
-            go.eq(self.beat.valid & self.beat.ready),
-            beats.input.valid.eq(go & stored), bursts.input.valid.eq(go & closes),
+            beat_taken.eq(self.beat.valid & self.beat.ready),
+            beats.input.valid.eq(beat_taken & stored), bursts.input.valid.eq(beat_taken & closes),
             beats.input.payload.data.eq(Value.cast(beat.words)),
             beats.input.payload.strobe.eq(Cat(bit.replicate(WORD_BYTES) for bit in beat.strobe)),
             bursts.input.payload.address.eq(Mux(count == 0, address, first)),
@@ -115,7 +115,7 @@ class SegmentWriter(wiring.Component):
             m.d.sync += [opened.eq(1), address.eq(self.job.payload.address),
                          entry.eq(self.job.payload.entry), side.eq(self.job.payload.side),
                          count.eq(0)]
-        with m.If(go):
+        with m.If(beat_taken):
             m.d.sync += count.eq(Mux(closes, 0, total))
             with m.If(stored):
                 m.d.sync += address.eq(address + g.bus_bytes)

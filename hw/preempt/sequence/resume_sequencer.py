@@ -193,12 +193,12 @@ class ResumeSequencer(wiring.Component):
         m = Module()
         g = self.geometry
         regs = _Registers(g)
-        wanted = self.saved
+        unspared = self.saved
         if g.watches:
-            wanted = wanted & ~self.accepted.options.spared
+            unspared = unspared & ~self.accepted.options.spared
         m.d.comb += [self.restore_failed.eq(regs.broken | self.read_error | self.write_error),
                      self.entry_select.eq(regs.current),
-                     self.restore_pending.eq(wanted & ~regs.parked),
+                     self.restore_pending.eq(unspared & ~regs.parked),
                      self.admission_closed.eq(regs.full | self.withdraw | self.restore_failed)]
         self._track(m, regs)
         demoting = self._demote(m, regs)
@@ -374,12 +374,12 @@ class ResumeSequencer(wiring.Component):
 
     def _settle(self, m: Module, regs: _Registers, demoting: Value):
         """Wait until all have started; after a failure give back those that cannot."""
-        left = Signal.like(self.tbs_placed)  # to be given back
+        return_pending = Signal.like(self.tbs_placed)  # to be given back
         quiet = Signal()  # nothing is under way
         head, event = self.head, self.head_event
-        chosen = lowest_number(left)
+        chosen = lowest_number(return_pending)
         m.d.comb += [
-            left.eq(self.tbs_placed & ~regs.running & ~regs.parked),
+            return_pending.eq(self.tbs_placed & ~regs.running & ~regs.parked),
             quiet.eq(self.restore_idle & self.commit_idle & ~demoting
                      & ~(regs.demoted & ~regs.running).any()),
             self.release.tb.eq(regs.tb_of[regs.current]),
@@ -390,7 +390,7 @@ class ResumeSequencer(wiring.Component):
                 m.next = "DISCARD"
             with m.Elif(quiet & self.restore_failed):
                 m.next = "DISCARD"
-                with m.If(left.any()):
+                with m.If(return_pending.any()):
                     m.next = "RETURN"
                     with m.If(regs.recalled.bit_select(chosen, 1)):
                         m.next = "RELOAD"

@@ -154,15 +154,17 @@ _PACKED = ("No word of a chunk is lost, made up, changed or put in another place
 _PACKER_FAULTS = (
     Fault(packer, "left.eq(Mux(leave, Mux(full, level - n, 0), level))", "left.eq(Mux(leave, 0, level))"),
     Fault(packer, "Mux(leave, strobe[place + n:place + n + 1], strobe[place])", "strobe[place]"),
-    Fault(packer, "self.chunk.ready.eq(Mux(flushing, leave & ends, left < n))", "self.chunk.ready.eq(left < n)"),
+    Fault(packer, "self.chunk.ready.eq(Mux(flushing, leave & ends, words_left < n))",
+          "self.chunk.ready.eq(words_left < n)"),
     Fault(packer, "with m.Elif(leave & ends):", "with m.Elif(leave):"),
 )
 _UNPACKED = "No wanted word of a beat is lost, made up, changed or given out of order, for any beats and takers"
 _UNPACKER_FAULTS = (
-    Fault(unpacker, "(level if self.ahead else left) < room", "left < room"),
-    Fault(unpacker, "(level if self.ahead else left) < room", "(level if self.ahead else left) <= room"),
+    Fault(unpacker, "(level if self.ahead else words_left) < room", "words_left < room"),
+    Fault(unpacker, "(level if self.ahead else words_left) < room", "(level if self.ahead else words_left) <= room"),
     Fault(unpacker, "left + Mux(enter, beat.count, 0)", "left + beat.count"),
-    Fault(unpacker, "word.eq(Mux(place < left, moved, fresh))", "word.eq(Mux(place <= left, moved, fresh))"),
+    Fault(unpacker, "word.eq(Mux(place < words_left, moved, fresh))",
+          "word.eq(Mux(place <= words_left, moved, fresh))"),
 )
 
 

@@ -154,9 +154,9 @@ _COUNT_FAULTS = (
     Fault(segment_reader, "Mux(beats_left < in_segment, beats_left, in_segment)", "beats_left"),
 )
 _CAME_FAULTS = (
-    Fault(segment_reader, "lengths.output.ready.eq(go & last)", "lengths.output.ready.eq(go)"),
-    Fault(segment_reader, "last.eq(left <= n)", "last.eq(left < n)"),
-    Fault(segment_reader, "m.d.sync += taken.eq(0)", "pass"),
+    Fault(segment_reader, "lengths.output.ready.eq(beat_taken & last)", "lengths.output.ready.eq(beat_taken)"),
+    Fault(segment_reader, "last.eq(words_left <= n)", "last.eq(words_left < n)"),
+    Fault(segment_reader, "m.d.sync += words_passed.eq(0)", "pass"),
 )
 NARROW, WIDE = (preset("gtx480").replace(bus_bytes=size, bytes_per_cycle=float(size), memory_latency=2)
                 for size in (16, 64))

@@ -501,9 +501,9 @@ _ENGINE = {
     "control.engine.save.pipeline.collector.packer": (
         _bookkeeping("words strobe level flushing tag", _STREAM),
     ),
-    "control.engine.save.pipeline.merge": (_bookkeeping("left part in_item taken closes", _STREAM),),
+    "control.engine.save.pipeline.merge": (_bookkeeping("rows_left part in_item item_rows_taken closes", _STREAM),),
     "control.engine.save.pipeline.writer": (_bookkeeping("opened address first count entry side", _STREAM),),
-    "control.engine.restore.reader": (_bookkeeping("address beats_left reserved owed taken error", _STREAM),),
+    "control.engine.restore.reader": (_bookkeeping("address beats_left reserved owed words_passed error", _STREAM),),
     "control.engine.restore.unpacker control.engine.restore.pipeline.expander.unpacker "
     "control.engine.restore.pipeline.state.unpacker": (
         _bookkeeping("words level", _STREAM),
@@ -524,7 +524,7 @@ _ENGINE = {
     "control.engine.restore.pipeline.parser.table": (_bookkeeping("rows[] counts[] before", _STREAM),),
     "control.engine.restore.pipeline.state": (_bookkeeping("job under", _STREAM),),
     "control.engine.restore.pipeline.rows": (
-        _bookkeeping("part_# kept words held place pinned", _STREAM),
+        _bookkeeping("part_# last_shared_word words held place pinned", _STREAM),
         _bookkeeping("noise_#", "random bits for `scramble`"),
     ),
     "control.engine.restore.pipeline.completion": (_bookkeeping("held tb", _STREAM),),
