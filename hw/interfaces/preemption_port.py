@@ -148,10 +148,10 @@ class RegisterStatePort(wiring.Signature):
     restore_predicate : stream of payloads.predicate_restore, out
         Writes all lanes of a predicate; transferred when no instruction writes one.
     restore_write : stream of payloads.register_write, out
-        Beats of registers, in ascending order; transferred when nobody else writes.
+        Beats of registers, in ascending order; transferred when nothing else writes.
     load : stream of payloads.register_flags, out
         Which registers of a warp that has been initialised hold something, since they have stayed
-        where they are; transferred when nobody writes. Only with `Geometry.in_place`.
+        where they are; transferred when nothing writes. Only with `Geometry.in_place`.
     clean : Signal(warps), out
         Vector: all registers of warps that do not run become clean from the next cycle on; none of
         theirs is written in this one.

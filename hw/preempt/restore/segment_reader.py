@@ -19,7 +19,7 @@ __all__ = ["read_job", "SegmentReader"]
 def read_job(g: Geometry) -> data.StructLayout:
     """Words to be read from `address` on, a multiple of `bus_bytes`.
 
-    The first `skip` of them only share a beat with what is wanted; whoever takes the words drops
+    The first `skip` of them only share a beat with what is wanted; the taker of the words drops
     them. `checked` goes with the beats.
     """
     return data.StructLayout({"address": ADDRESS_BITS, "words": WORD_COUNT_BITS,

@@ -1,4 +1,4 @@
-"""Read ahead: what a resume reads, asked for before it is known who gets room.
+"""Read ahead: what a resume reads, asked for before it is known which TBs get room.
 
 All entries are read, and right behind them the streams of the saved ones, whose length the machine
 remembers (`SavedEntries`): so that a resume waits for memory once, not first for the entries and
@@ -31,7 +31,7 @@ class ReadAhead(wiring.Component):
 
     A stream is asked for if its TB has room, or may still get it: in the first pass of a resume all
     of them, in a later one, when room has become free for a TB or two, one more than have been
-    given room. What is asked for and not needed has to be dropped by whoever takes the words.
+    given room. What is asked for and not needed has to be dropped by the taker of the words.
 
     Timing
     ------

@@ -57,7 +57,7 @@ class ResumeSequencer(wiring.Component):
     later (bus, or a stream that makes no sense) no more TBs are admitted but the one offered, and
     no more entries are demoted: TBs whose demotion is acknowledged start, every other one is given
     back through `release`, its entry still complete. What became of a demotion that was answered
-    with an error nobody knows: the TB is given back only once its entry has been written
+    with an error is not known: the TB is given back only once its entry has been written
     `State.COMPLETE` again and that is acknowledged. If that fails too it is *parked*: it keeps its
     room, with all its state, and does not run; the next resume begins with its demotion.
 
