@@ -22,7 +22,7 @@ def run(g: Geometry, kernels: Sequence[str], moments: int, seed: int, file: Path
     Parameters
     ----------
     g : Geometry
-        Of one SM.
+        A geometry of one SM.
     kernels : sequence of str
         All that fit unless given.
     moments, seed : int
@@ -68,6 +68,6 @@ def tables(result: dict) -> list[TitledTable]:
 
 
 def print_report(result: dict) -> None:
-    """Print what `run` returned."""
+    """Print the result of `run`."""
     heading = f"{result['preset']}, {result['moments']} moments of each way, drawn with seed {result['seed']}"
     print_tables(heading + (f"; written to {result['file']}" if result["file"] else ""), tables(result), 140, 2)

@@ -40,7 +40,7 @@ MAX_CYCLES = 5_000_000
 
 @dataclass(frozen=True)
 class Task(KernelTask):
-    """A kernel to be measured.
+    """A kernel to measure.
 
     Attributes
     ----------
@@ -208,7 +208,7 @@ def summary(rows: Sequence[dict]) -> dict[str, dict[str, dict]]:
 
 
 def read_result(path: Path) -> dict | None:
-    """Return what an earlier run wrote with `run(json_file=...)`; as `sim.bench.resumable.read_result`."""
+    """Return the result that an earlier run wrote (`sim.bench.resumable.read_result`)."""
     return resumable.read_result(path, "caesura bench checkpoints", ("mechanisms", "summary"), ("restored",))
 
 
@@ -221,14 +221,14 @@ def run(g: Geometry, size: str = "small", kernels: Sequence[str] = (), mechanism
     ----------
     g : Geometry
     size : str
-        Of the jobs.
+        Size of the jobs.
     kernels, mechanisms : sequence
-        All there are unless given.
+        By default all.
     jobs : int
-        Processes.
+        Number of processes.
     progress : callable
     json_file, resume
-        As in `sim.bench.resumable.measure_kernels`.
+        See `sim.bench.resumable.measure_kernels`.
     """
     check_counts(jobs=jobs)
     if not g.checkpoints:
@@ -240,5 +240,5 @@ def run(g: Geometry, size: str = "small", kernels: Sequence[str] = (), mechanism
 
 
 def _outcome(rows: list[dict]) -> dict:
-    """Return what follows from all rows."""
+    """Return the summary of all rows."""
     return {"met": all(row["correct"] for row in rows), "summary": summary(rows)}

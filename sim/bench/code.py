@@ -33,7 +33,7 @@ __all__ = ["LIMIT", "BEGIN", "END", "measure", "judged", "run", "print_report", 
 
 BEGIN = "<!-- begin: caesura bench code -->"
 END = "<!-- end: caesura bench code -->"
-"""Marks in a Markdown file: what is between them is replaced."""
+"""Marks in a Markdown file; the text between them is replaced."""
 LIMIT = 1.4
 """Most instructions of ours to one of ptxas: geometric mean over the shipped kernels, and each f64-heavy one."""
 COLUMNS = ("kernel", "registers", "live", "ptxas", "instructions", "pp words", "ptxas", "ratio", "ptxas rolled",
@@ -75,7 +75,7 @@ def run(kernels: Sequence[str] = (), ptxas: Path | None = None,
     ptxas : Path, optional
         See `Assembler`.
     progress : callable
-        Told what goes on.
+        Called with each step.
     """
     assembler, missing = assembler_of(ptxas)
     rows = []
@@ -139,7 +139,7 @@ def _met(ratio: float, limit: float) -> str:
 
 
 def print_report(result: dict) -> None:
-    """Print what `run` returned."""
+    """Print the result of `run`."""
     table = Table(COLUMNS[0], *(Column(name, justify="right") for name in COLUMNS[1:]), box=None)
     for row in result["kernels"]:
         table.add_row(*_cells(row))
@@ -157,5 +157,5 @@ def markdown(result: dict) -> str:
 
 
 def update_markdown(path: Path, result: dict) -> None:
-    """Replace what stands in a file between the marks; raises as `sim.report.markdown.split_markdown`."""
+    """Replace the text between the marks of a file; errors as in `sim.report.markdown.split_markdown`."""
     replace_markdown(path, BEGIN, END, lambda: markdown(result))

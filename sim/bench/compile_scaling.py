@@ -113,7 +113,7 @@ def run(sizes: Sequence[int] = (), seed: int = 0, registers: int | None = None, 
     kernels : sequence of str
         Names of `DOUBLES`.
     progress : callable
-        Told what goes on.
+        Called with each step.
     """
     if not sizes and not kernels:
         sizes, kernels = SIZES, tuple(DOUBLES)

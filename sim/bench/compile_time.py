@@ -32,7 +32,7 @@ __all__ = ["BEGIN", "END", "LIMIT", "judge", "run", "print_report", "markdown", 
 
 BEGIN = "<!-- begin: caesura bench compile -->"
 END = "<!-- end: caesura bench compile -->"
-"""Marks in a Markdown file: what is between them is replaced."""
+"""Marks in a Markdown file; the text between them is replaced."""
 LIMIT = 2.5
 """Most time of ours to that of ptxas, geometric mean of all kernels."""
 LARGEST, LARGEST_LIMIT = 3, 3.5
@@ -139,7 +139,7 @@ def run(kernels: Sequence[str] = (), ptxas: Path | None = None, sizes: Sequence[
     sizes, seed, registers
         Of large kernels, see `compile_scaling.run`.
     progress : callable
-        Told what goes on.
+        Called with each step.
     """
     if not kernels and not sizes:
         kernels, sizes = (*KERNELS, *DOUBLES), compile_scaling.SIZES
@@ -194,7 +194,7 @@ def _parts(result: dict) -> Iterator[tuple[list[Sequence[str]], list[str]]]:
 
 
 def print_report(result: dict) -> None:
-    """Print what `run` returned."""
+    """Print the result of `run`."""
     console = report_console(130, markup=False, soft_wrap=True)
     for (columns, *rows), texts in _parts(result):
         table = Table(*(Column(name, justify="right" if k else "left") for k, name in enumerate(columns)), box=None)
@@ -216,5 +216,5 @@ def markdown(result: dict) -> str:
 
 
 def update_markdown(path: Path, result: dict) -> None:
-    """Replace what stands in a file between the marks; raises as `sim.report.markdown.split_markdown`."""
+    """Replace the text between the marks of a file; errors as in `sim.report.markdown.split_markdown`."""
     replace_markdown(path, BEGIN, END, lambda: markdown(result))

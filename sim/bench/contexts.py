@@ -289,18 +289,18 @@ def run(geometry: Geometry | str, size: str = "small", kernels: Sequence[str] = 
     geometry : Geometry or str
         Or the name of a preset.
     size : str
-        Of the jobs.
+        Size of the jobs.
     kernels : sequence of str
-        All there are unless given.
+        By default all.
     samples : int
         Of each kernel, 1 or more.
     seed : int
-        Of the moments.
+        Seed of the moments.
     jobs : int
-        Processes.
+        Number of processes.
     progress : callable
     json_file : Path, optional
-        Written after each kernel.
+        File that is written after each kernel.
     resume : dict, optional
         Result of an earlier run: its rows are taken over where the kernel's code is the same, and kept for kernels that
         are not among `kernels`.

@@ -239,7 +239,7 @@ def run(folder: Path, presets: Sequence[str] = (), kernels: Sequence[str] = (), 
     record : bool
         Replace the rows measured in the folder, instead of comparing; of an empty one the neighbour is made.
     jobs : int
-        Processes.
+        Number of processes.
     progress : callable
 
     Raises

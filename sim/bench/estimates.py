@@ -31,7 +31,7 @@ from .resumable import KernelTask, check_counts, geometry_settings, measure_kern
 __all__ = ["MOMENTS", "Moment", "Task", "measure", "verdict", "summary", "read_result", "run", "print_report"]
 
 MOMENTS = 30
-"""Moments of each kernel unless given."""
+"""Default number of moments per kernel."""
 MAX_CYCLES = 5_000_000
 
 
@@ -57,7 +57,7 @@ class Moment(NamedTuple):
 
 @dataclass(frozen=True)
 class Task(KernelTask):
-    """A kernel to be measured.
+    """A kernel to measure.
 
     Attributes
     ----------
@@ -128,7 +128,7 @@ def summary(rows: Sequence[dict]) -> dict[str, dict]:
 
 
 def read_result(path: Path) -> dict | None:
-    """Return what an earlier run wrote with `run(json_file=...)`; as `sim.bench.resumable.read_result`."""
+    """Return the result that an earlier run wrote (`sim.bench.resumable.read_result`)."""
     return resumable.read_result(path, "caesura bench estimates", ("moments", "summary"))
 
 
@@ -141,18 +141,18 @@ def run(g: Geometry, size: str = "small", kernels: Sequence[str] = (), moments: 
     ----------
     g : Geometry
     size : str
-        Of the jobs.
+        Size of the jobs.
     kernels : sequence
-        All there are unless given.
+        By default all.
     moments : int
         Of each kernel, 1 or more; those at which it had ended do not count.
     seed : int
-        Of the moments.
+        Seed of the moments.
     jobs : int
-        Processes.
+        Number of processes.
     progress : callable
     json_file, resume
-        As in `sim.bench.resumable.measure_kernels`.
+        See `sim.bench.resumable.measure_kernels`.
     """
     check_counts(moments=moments, jobs=jobs)
     if not (g.profile and g.grace):

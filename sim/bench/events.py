@@ -86,7 +86,7 @@ def run(g: Geometry, progress: Progress = report) -> dict:
 
 
 def print_report(result: dict) -> None:
-    """Print what `run` returned."""
+    """Print the result of `run`."""
     table = Table("engine", "s until the first cycle", "cycles", "cycles a second", box=None,
                   title=f"a thread block of {result['kernel']} on the SM of {result['preset']}")
     for name, row in result["engines"].items():

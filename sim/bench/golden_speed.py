@@ -101,7 +101,7 @@ def run(g: Geometry, size: str = "medium", kernels: Sequence[str] = KERNELS) -> 
 
 
 def print_report(result: dict) -> None:
-    """Print what `run` returned."""
+    """Print the result of `run`."""
     table = Table("kernel", "warp instructions", "numpy", "compiled", "ratio", "with g++", "of GPGPU-Sim", "result",
                   title=f"golden model, {result['preset']}, size {result['size']}: warp instructions/s", box=None)
     slowest, fastest = result["gpgpu_sim"]

@@ -28,7 +28,7 @@ __all__ = ["BEGIN", "END", "GOLDEN_CYCLES", "judge", "run", "print_report", "mar
 
 BEGIN = "<!-- begin: caesura bench gpu -->"
 END = "<!-- end: caesura bench gpu -->"
-"""Marks in a Markdown file: what is between them is replaced."""
+"""Marks in a Markdown file; the text between them is replaced."""
 GOLDEN_CYCLES = 1 << 31
 """Cycle limit of a kernel on the golden model."""
 NAMED = 5
@@ -175,7 +175,7 @@ def _random_verdict(result: dict) -> str:
 
 
 def print_report(result: dict) -> None:
-    """Print what `run` returned."""
+    """Print the result of `run`."""
     console = report_console(120)
     if result["runs"]:
         table = Table(*(Column(name, justify="left" if name == "kernel" else "right") for name in COLUMNS), box=None)
@@ -193,5 +193,5 @@ def markdown(result: dict) -> str:
 
 
 def update_markdown(path: Path, result: dict) -> None:
-    """Replace what stands in a file between the marks; raises as `sim.report.markdown.split_markdown`."""
+    """Replace the text between the marks of a file; errors as in `sim.report.markdown.split_markdown`."""
     replace_markdown(path, BEGIN, END, lambda: markdown(result))

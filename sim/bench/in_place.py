@@ -144,7 +144,7 @@ def _mean(values: Sequence[float | None]) -> float | None:
 
 
 def read_result(path: Path) -> dict | None:
-    """Return what an earlier run wrote with `run(json_file=...)`; as `sim.bench.resumable.read_result`."""
+    """Return the result that an earlier run wrote (`sim.bench.resumable.read_result`)."""
     return resumable.read_result(path, "caesura bench in-place", ("paper", "summary"))
 
 
@@ -164,14 +164,14 @@ def run(g: Geometry, size: str = "small", pairs: Sequence[Pair] = (), jobs: int 
     ----------
     g : Geometry
     size : str
-        Of the jobs.
+        Size of the jobs.
     pairs : sequence of tuple of str
         `PAIRS` unless given.
     jobs : int
-        Processes.
+        Number of processes.
     progress : callable
     json_file, resume
-        As in `sim.bench.resumable.measure_kernels`.
+        See `sim.bench.resumable.measure_kernels`.
     """
     check_counts(jobs=jobs)
     check(g)
@@ -186,5 +186,5 @@ def run(g: Geometry, size: str = "small", pairs: Sequence[Pair] = (), jobs: int 
 
 
 def _outcome(rows: list[dict]) -> dict:
-    """Return what follows from all rows."""
+    """Return the summary of all rows."""
     return {"met": all(row["correct"] for row in rows), "summary": summary(rows)}

@@ -149,9 +149,9 @@ def run(g: Geometry, size: str = "small", kernels: Sequence[str] = DEFAULT, mome
     Parameters
     ----------
     g : Geometry
-        Of one SM.
+        A geometry of one SM.
     size : str
-        Of the jobs.
+        Size of the jobs.
     kernels : sequence of str
     moments : int
         Of each kernel.

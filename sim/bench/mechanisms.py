@@ -278,15 +278,15 @@ def run(g: Geometry, size: str = "small", kernels: Sequence[str] = (), mechanism
     ----------
     g : Geometry
     size : str
-        Of the jobs.
+        Size of the jobs.
     kernels, mechanisms : sequence
-        All there are unless given.
+        By default all.
     preemptions : int
         Of each kernel with each mechanism, 1 or more.
     seed : int
         Of the moments; they are the same for each mechanism as long as there is something to save.
     jobs : int
-        Processes.
+        Number of processes.
     progress : callable
     json_file : Path, optional
         Written after each kernel and mechanism.

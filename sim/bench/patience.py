@@ -33,7 +33,7 @@ __all__ = ["MOMENTS", "PATIENCES", "WAITING", "WORST_LIMIT", "MEAN_LIMIT", "Task
            "summary", "read_result", "run", "print_report", "ways_to_preempt"]
 
 MOMENTS = 100
-"""Moments of each kernel unless given."""
+"""Default number of moments per kernel."""
 WORST_LIMIT = 1.1
 """Of the worst latency of `occupied`: the worst with the default patience."""
 MEAN_LIMIT = 1.0
@@ -47,7 +47,7 @@ PATIENCES: dict[str, Patience] = {"zero": 0, "default": None, "unlimited": UNLIM
 
 @dataclass(frozen=True)
 class Task(KernelTask):
-    """A kernel to be measured.
+    """A kernel to measure.
 
     Attributes
     ----------
@@ -154,7 +154,7 @@ def summary(rows: Sequence[dict]) -> dict[str, dict[str, dict]]:
 
 
 def read_result(path: Path) -> dict | None:
-    """Return what an earlier run wrote with `run(json_file=...)`; as `sim.bench.resumable.read_result`."""
+    """Return the result that an earlier run wrote (`sim.bench.resumable.read_result`)."""
     return resumable.read_result(path, "caesura bench patience", ("moments", "summary"), ("worst_moment",))
 
 
@@ -168,20 +168,20 @@ def run(g: Geometry, size: str = "small", kernels: Sequence[str] = (), mechanism
     ----------
     g : Geometry
     size : str
-        Of the jobs.
+        Size of the jobs.
     kernels, mechanisms : sequence
-        All there are unless given.
+        By default all.
     moments : int
         Of each kernel, 1 or more; those after which it had ended by itself do not count.
     seed : int
-        Of the moments.
+        Seed of the moments.
     jobs : int
-        Processes.
+        Number of processes.
     progress : callable
     shares : sequence of Fraction
         Patiences to be measured besides, as `software.driver.preemption.patience.SHARE` is one.
     json_file, resume
-        As in `sim.bench.resumable.measure_kernels`.
+        See `sim.bench.resumable.measure_kernels`.
     """
     check_counts(moments=moments, jobs=jobs)
     chosen = tuple(mechanisms) or WAITING
@@ -193,5 +193,5 @@ def run(g: Geometry, size: str = "small", kernels: Sequence[str] = (), mechanism
 
 
 def _outcome(rows: list[dict]) -> dict:
-    """Return what follows from all rows."""
+    """Return the summary of all rows."""
     return {"met": all(row["worst_met"] and row["mean_met"] for row in rows), "summary": summary(rows)}

@@ -39,7 +39,7 @@ INSTRUCTIONS = "instructions"
 
 @dataclass(frozen=True)
 class Task(KernelTask):
-    """A kernel to be measured.
+    """A kernel to measure.
 
     Attributes
     ----------
@@ -107,7 +107,7 @@ def summary(rows: Sequence[dict]) -> list[dict]:
 
 
 def read_result(path: Path) -> dict | None:
-    """Return what an earlier run wrote with `run(json_file=...)`; as `sim.bench.resumable.read_result`."""
+    """Return the result that an earlier run wrote (`sim.bench.resumable.read_result`)."""
     return resumable.read_result(path, "caesura bench points", ("moments", "intervals", "summary"))
 
 
@@ -122,20 +122,20 @@ def run(g: Geometry, size: str = "small", kernels: Sequence[str] = (), mechanism
     g : Geometry
         Whose cycles are estimated, and measured.
     size : str
-        Of the jobs.
+        Size of the jobs.
     kernels, mechanisms : sequence
-        All there are unless given.
+        By default all.
     intervals : sequence of int
         Estimated cycles, 4 or more; `INTERVALS` unless given.
     moments : int
         Of each kernel and placement, 1 or more; those after which it had ended by itself do not count.
     seed : int
-        Of the moments.
+        Seed of the moments.
     jobs : int
-        Processes.
+        Number of processes.
     progress : callable
     json_file, resume
-        As in `sim.bench.resumable.measure_kernels`.
+        See `sim.bench.resumable.measure_kernels`.
     """
     check_counts(moments=moments, jobs=jobs)
     chosen, by_cycles = tuple(mechanisms) or WAITING, tuple(dict.fromkeys(intervals)) or INTERVALS

@@ -147,14 +147,14 @@ def measure_kernels(measure: Callable[[Task, Callable[[str], None]], list[dict]]
         Of a task and the progress: the rows of its kernel.
     tasks : sequence
     jobs : int
-        Processes.
+        Number of processes.
     progress : callable
     settings : dict
         What the rows depend on besides the code, the first keys of the result.
     outcome : callable
         What follows from all rows there are.
     json_file : Path, optional
-        Written after each kernel.
+        File that is written after each kernel.
     resume : dict, optional
         Result of an earlier run: its rows are taken over where the kernel's code is the same, and kept for kernels that
         are not among the tasks.

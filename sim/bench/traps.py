@@ -44,7 +44,7 @@ _MEASURED = [routines for routines in ROUTINES.values()
 
 @dataclass(frozen=True)
 class Task(KernelTask):
-    """A kernel to be measured.
+    """A kernel to measure.
 
     Attributes
     ----------
@@ -132,7 +132,7 @@ def _relative(mine: Sequence[dict], theirs: Sequence[dict], key: str) -> float:
 
 
 def read_result(path: Path) -> dict | None:
-    """Return what an earlier run wrote with `run(json_file=...)`; as `sim.bench.resumable.read_result`."""
+    """Return the result that an earlier run wrote (`sim.bench.resumable.read_result`)."""
     return resumable.read_result(path, "caesura bench traps", ("mechanism", "moments", "summary"))
 
 
@@ -145,18 +145,18 @@ def run(g: Geometry, size: str = "small", kernels: Sequence[str] = (), mechanism
     ----------
     g : Geometry
     size : str
-        Of the jobs.
+        Size of the jobs.
     kernels : sequence of str
-        All there are unless given.
+        By default all.
     mechanism : Mechanism
         Of all ways but the first.
     moments : int
         At which each kernel is preempted.
     jobs : int
-        Processes.
+        Number of processes.
     progress : callable
     json_file, resume
-        As in `sim.bench.resumable.measure_kernels`.
+        See `sim.bench.resumable.measure_kernels`.
     """
     check_counts(jobs=jobs, moments=moments)
     if not g.traps:
@@ -172,5 +172,5 @@ def run(g: Geometry, size: str = "small", kernels: Sequence[str] = (), mechanism
 
 
 def _outcome(rows: list[dict]) -> dict:
-    """Return what follows from all rows."""
+    """Return the summary of all rows."""
     return {"met": all(row["correct"] for row in rows), "summary": summary(rows)}

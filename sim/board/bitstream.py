@@ -1,4 +1,4 @@
-"""A board's bitstream by Yosys, nextpnr and ecppack, all as WebAssembly (YoWASP).
+"""Builds a board's bitstream with Yosys, nextpnr and ecppack, all as WebAssembly (YoWASP).
 
 ::
 
@@ -30,18 +30,18 @@ __all__ = ["AIM_MHZ", "BOARDS", "CLOCK_MHZ", "LEFT_OUT", "MEMORY_BYTES", "build_
 
 BOARDS = ("ulx3s",)
 CLOCK_MHZ = 12.5
-"""What is asked for unless told otherwise."""
+"""Default clock."""
 AIM_MHZ = 50.0
-"""What a board is meant to reach; reports say by how much it is missed."""
+"""Clock that a board should reach. Reports give the distance from it."""
 MEMORY_BYTES = 128 << 10
-"""On the chip unless told otherwise."""
+"""Default memory on the chip."""
 LEFT_OUT = {"preemption": "machine.control.engine", "machine": "machine"}
 """Parts of a board's block that can be left out."""
 _TARGET = TARGETS["ecp5"]
 _OPTIONS = ("--85k", "--package", "CABGA381", "--speed", "6", "--router", "router2")
-"""Of nextpnr: the board's device."""
+"""Options of nextpnr for the board's device."""
 _FORMAT = "1"
-"""Grows when what is kept of a build changes."""
+"""Version of the data that the cache keeps of a build."""
 
 
 def build_bitstream(geometry: Geometry, out: Path, *, clock_mhz: float = CLOCK_MHZ, memory_bytes: int = MEMORY_BYTES,
@@ -49,26 +49,26 @@ def build_bitstream(geometry: Geometry, out: Path, *, clock_mhz: float = CLOCK_M
                     progress: Progress = quiet) -> dict:
     """Build the bitstream of a ULX3S, if the device has room for it.
 
-    Cells, timing and bitstream are kept in ``cache_directory() / "board"`` by what they are made of.
+    ``cache_directory() / "board"`` keeps cells, timing and bitstream, by a hash of their sources.
 
     Parameters
     ----------
     geometry : Geometry
     out : Path
-        Where the bitstream is written.
+        File to which the bitstream is written.
     clock_mhz : float
-        The clock, if the board can make it; else the nearest one below.
+        Clock. If the board cannot make it, the nearest clock below is used.
     memory_bytes : int
-        On the chip; a multiple of 4096.
+        Memory on the chip, a multiple of 4096 bytes.
     baud : int
-        Of the serial line.
+        Rate of the serial line.
     seed : int
-        Of the placer.
+        Seed of the placer.
     left_out : str, optional
-        One of `LEFT_OUT`, in the place of which there is nothing: of a board without ``preemption`` kernels run and
-        cannot be preempted, on one without its ``machine`` there are the line and the memory.
+        Part of `LEFT_OUT` that is left out. Without ``preemption``, kernels run but cannot be preempted. Without
+        ``machine``, only the line and the memory remain.
     place : bool
-        Place and route; without it there are only cells.
+        Place and route; without it, only cells are counted.
     progress : callable
 
     Returns
@@ -121,7 +121,7 @@ def _elaborated(whole: ulx3s.Ulx3s, left_out: str | None) -> tuple[str, str]:
 
 
 def _map(text: str, steps: str, kept: Path, folder: Path, progress: Progress) -> dict:
-    """Return what the design takes, and leave its netlist in the cache."""
+    """Return the cells of the design, and leave its netlist in the cache."""
     row, netlist = kept.with_suffix(".json"), kept.with_suffix(".netlist.gz")
     if row.exists() and netlist.exists():
         return json.loads(row.read_text())

@@ -1,7 +1,8 @@
-"""The shared library of a simulated board: two Verilator models, the shell and the machine, and the harness.
+"""Builds the shared library of a simulated board from two Verilator models, the shell and the machine, and a harness.
 
-The machine is by far the larger one; it is turned into C++ once, whatever the shell is. Its text is found by what it
-derives from, as that of an SM is (`sim.rtl.design`): here it has a reset, and is none of those that are kept there.
+The machine is by far the larger model. It is turned into C++ once for all shells. The cache finds its SystemVerilog by
+a hash of its sources, as it does for an SM (`sim.rtl.design`). The machine here has a reset, so the two caches are
+separate.
 """
 
 from __future__ import annotations
@@ -30,9 +31,9 @@ __all__ = ["board_library"]
 _HARNESS = Path(__file__).with_name("harness.cpp")
 _TO = {"address": "host_address", "write": "host_write", "write_data": "host_write_data"}
 _BACK = {"read_data": "host_read_data", "interrupt": "host_interrupt"}
-"""Ports of a machine, and those of the shell that they belong to; those of the bus have one name."""
+"""Ports of the machine, with the port of the shell that each joins. Ports of the bus have the same name in both."""
 _RESERVED = {"interrupt": "__SYM__interrupt"}
-"""What Verilator calls ports of the machine whose names are words of its own."""
+"""Verilator's names for ports of the machine whose names are reserved words."""
 _HEADER = """// Made by sim/board/build.py: what shell and machine show each other.
 #pragma once
 inline bool to_machine(Vtop& shell, Vmachine& machine) {{
@@ -49,13 +50,13 @@ inline bool from_machine(Vtop& shell, Vmachine& machine) {{
 
 
 def _copies(ports: dict[str, str], line: str) -> str:
-    """Return the copies of ports, by name of the machine's and of the shell's."""
+    """Return the C++ lines that copy ports, given the names in the machine and in the shell."""
     pairs = ((_RESERVED.get(mine, mine), other) for mine, other in ports.items())
     return "\n".join(f"    changed |= differs({line.format(mine=mine, other=other)});" for mine, other in pairs)
 
 
 def _header(g: Geometry) -> str:
-    """Return C++ that copies the ports of shell and machine to and fro."""
+    """Return C++ that copies the ports between shell and machine, in both directions."""
     bus = Axi4(g, machine_id_bits(g)).members
     to = _TO | ({"read": "read"} if g.sms > 1 else {})
     to |= {f"axi_{name}": f"axi_{name}" for name, member in bus.items() if member.flow is wiring.In}
@@ -85,7 +86,7 @@ def board_library(identity: Identity, patience: int, divisor: int, progress: Pro
     ----------
     identity : Identity
     patience, divisor : int
-        As of `SimulatedShell`.
+        Parameters of `SimulatedShell`.
     progress : callable
         Told about each step that takes time.
 

@@ -1,4 +1,4 @@
-"""The line to a simulated board: what of pyserial's ``Serial`` the driver uses."""
+"""The line to a simulated board, with the part of pyserial's ``Serial`` that the driver uses."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from .build import board_library
 __all__ = ["CLOCK_HZ", "DIVISOR", "FRAME_PATIENCE", "MEMORY_BYTES", "SimulatedLine", "simulated_board"]
 
 CLOCK_HZ = 1_000_000
-"""Of a simulated board: a second of its time. Low, so that a board that does not answer is soon known not to."""
+"""Clock of a simulated board. It is low so that a read from a silent board soon times out."""
 MEMORY_BYTES = 256 << 10
-"""Of a simulated board, unless told otherwise."""
+"""Default memory of a simulated board."""
 DIVISOR = 4
-"""Cycles of a bit of its line."""
+"""Cycles per bit on its line."""
 FRAME_PATIENCE = 2000
-"""Cycles without a byte after which it gives a frame up."""
+"""Cycles without a byte after which the board drops a frame."""
 _POINTER, _LONG = ctypes.c_void_p, ctypes.c_uint64
 _FUNCTIONS = {"new": (_POINTER, ctypes.c_int), "delete": (None, _POINTER), "cycle": (_LONG, _POINTER),
               "waiting": (_LONG, _POINTER), "send": (None, _POINTER, ctypes.c_char_p, _LONG),
@@ -31,23 +31,24 @@ _FUNCTIONS = {"new": (_POINTER, ctypes.c_int), "delete": (None, _POINTER), "cycl
 
 
 class SimulatedLine:
-    """A line with a simulated board at its end. The board's time passes while something is read, and stands still
-    otherwise.
+    """A line with a simulated board at its end.
+
+    The board's time passes during reads, and stands still otherwise.
 
     Parameters
     ----------
     library : Path
-        Of a board (`simulated_board`).
+        Shared library of a board (`simulated_board`).
     pins : bool
-        The line is simulated bit by bit, through the board's UART; otherwise byte by byte, around it.
+        Simulate the line bit by bit, through the board's UART; otherwise byte by byte, around the UART.
     clock_hz : int
-        Cycles of a second.
+        Cycles per second.
 
     Attributes
     ----------
     library : Path
     timeout : float or None
-        Seconds of the board's time that `read` waits; None: as long as it takes.
+        Seconds of the board's time that `read` waits; None waits without a limit.
     """
 
     timeout: float | None
@@ -78,11 +79,11 @@ class SimulatedLine:
 
     @property
     def in_waiting(self) -> int:
-        """Bytes that have come and not been read."""
+        """Number of received bytes that were not read yet."""
         return self._call("waiting")
 
     def read(self, size: int = 1) -> bytes:
-        """Return `size` bytes, fewer if the time is over."""
+        """Return `size` bytes, or fewer at a time-out."""
         cycles = (1 << 64) - 1 if self.timeout is None else int(self.timeout * self._clock_hz)
         self._call("run", size, cycles)
         data = ctypes.create_string_buffer(size)
@@ -90,7 +91,7 @@ class SimulatedLine:
         return data.raw[:taken]
 
     def write(self, data: bytes) -> int:
-        """Send bytes; they reach the board while something is read."""
+        """Send bytes; they reach the board during later reads."""
         self._call("send", bytes(data), len(data))
         return len(data)
 
@@ -99,27 +100,27 @@ class SimulatedLine:
         self._call("run", (1 << 64) - 1, cycles)
 
     def reset_input_buffer(self) -> None:
-        """Forget what has come."""
+        """Drop the received bytes."""
         self._call("drop")
 
     def close(self) -> None:
-        """End it; safe to repeat, any other use is an `InputError`. The board goes with the last line to it."""
+        """Close the line; safe to repeat. Any other later use is an `InputError`."""
         self._closed = True
 
 
 def simulated_board(geometry: Geometry, memory_bytes: int = MEMORY_BYTES, *, pins: bool = False,
                     progress: Progress = report) -> SimulatedLine:
-    """Return a line to a simulated board, which is built if it is not there yet.
+    """Return a line to a simulated board; build the board if the cache lacks it.
 
     Parameters
     ----------
     geometry : Geometry
     memory_bytes : int
-        A multiple of 4096.
+        Memory, a multiple of 4096 bytes.
     pins : bool
-        As of `SimulatedLine`.
+        Parameter of `SimulatedLine`.
     progress : callable
-        Told about each step of a build.
+        Called with each step of a build.
 
     Raises
     ------

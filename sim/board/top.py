@@ -1,4 +1,4 @@
-"""What is simulated of a board but for its machine: the shell, the real UART, and a way around it."""
+"""The simulated board without its machine: the shell, the real UART, and a bypass of the UART."""
 
 from __future__ import annotations
 
@@ -24,19 +24,19 @@ class SimulatedShell(wiring.Component):
     ----------
     identity : Identity
     patience : int
-        As of `BoardShell`.
+        Parameters of `BoardShell`.
     divisor : int
-        Cycles of a bit of the line.
+        Cycles per bit on the line.
 
     Attributes
     ----------
     rx : Signal(1), in; tx : Signal(1), out
         The line, bit by bit.
     direct : Signal(1), in
-        Constant: the line is `received` and `sent`, byte by byte; the UART is idle.
+        Constant. If it is 1, `received` and `sent` replace the line, byte by byte, and the UART is idle.
     received : stream of 8, in; sent : stream of 8, out
     host, read, axi, reset
-        As of `BoardShell`.
+        Ports of `BoardShell`.
     """
 
     rx: Signal

@@ -1,10 +1,9 @@
 """Python code of expressions and statements.
 
-As Amaranth's, without the masks that change nothing: most expressions give the number that their shape says. In the
-code, ``s12`` is slot 12 and ``next_12`` the value that it will get.
+The code is Amaranth's without the masks that change nothing, since most expressions give a number in the range of their
+shape. In the code, ``s12`` is slot 12 and ``next_12`` is its next value.
 """
-# What is not public is not in the stubs of Amaranth either.
-# pyright: reportAttributeAccessIssue=false, reportIndexIssue=false
+# The stubs of Amaranth lack its private parts. pyright: reportAttributeAccessIssue=false, reportIndexIssue=false
 
 from collections.abc import Callable
 from contextlib import AbstractContextManager
@@ -21,7 +20,7 @@ __all__ = ["Code", "Names"]
 
 _METHODS = {kind: f"on_{kind.__name__}" for kind in (Const, Signal, Operator, Slice, Part, Concat, SwitchValue)}
 _LONG = 1000
-"""Characters of an expression that gets a variable of its own, lest the parser runs out of stack."""
+"""Length in characters from which an expression gets a variable of its own, so that the parser's stack suffices."""
 
 
 class Names(dict):
@@ -37,7 +36,7 @@ class Names(dict):
                          pending=state.pending)
         self.state = state
         self.shapes: dict[int, tuple[Any, int, bool]] = {}
-        """Width and signedness of expressions, by identity: the object itself is kept, so that no other gets its."""
+        """Width and signedness of expressions, by identity; the kept object stops reuse of its identity."""
 
     def slot(self, signal: Signal) -> str:
         """Return the name of a signal's slot."""
@@ -47,7 +46,7 @@ class Names(dict):
         return name
 
     def shape(self, value: Any) -> tuple[int, bool]:
-        """Return width and signedness of an expression; Amaranth counts them anew every time."""
+        """Return width and signedness of an expression; Amaranth computes them anew at every call."""
         known = self.shapes.get(id(value))
         if known is None:
             shape = value.shape()
@@ -67,19 +66,19 @@ class _Expressions(_pyrtl._RHSValueCompiler):
         return self.emitter.def_var("split", code) if len(code) > _LONG else code
 
     def _exact(self, value: Any) -> bool:
-        """Whether the code of an expression gives the number that its shape says, rather than one equal modulo 2^w."""
+        """Return whether the code of an expression gives its exact number, and not just one equal modulo 2^w."""
         if isinstance(value, Operator) and value.operator in ("~", "u", "s"):
             return value.operator == "~" and self.names.shape(value)[1]
         return True
 
     def bits(self, value: Any) -> str:
-        """Return code of an expression's bits, as a number that is not negative."""
+        """Return code of an expression's bits, as a non-negative number."""
         code = self(value)
         width, signed = self.names.shape(value)
         return code if not signed and self._exact(value) else f"({(1 << width) - 1:#x} & {code})"
 
     def sign(self, value: Any) -> str:
-        """Return code of the number that an expression is."""
+        """Return code of an expression's number, negative if its shape is signed."""
         if self._exact(value):
             return self(value)
         width, signed = self.names.shape(value)
@@ -167,9 +166,9 @@ class Code:
     def __init__(self, names: Names):
         self.names = names
         self.inputs = SignalSet()
-        """Signals that it reads."""
+        """Signals that the process reads."""
         self.masks = LHSMaskCollector()
-        """Signals that it drives, and which of their bits."""
+        """Signals that the process drives, with the driven bits."""
         self._emitter = _pyrtl._PythonEmitter()
         self._emitter._level = 1
         self._statements = _Statements(names, self._emitter, self.inputs)
@@ -181,11 +180,11 @@ class Code:
 
     @property
     def outputs(self) -> list[Signal]:
-        """Signals that it drives."""
+        """Signals that the process drives."""
         return [signal for signal, _ in self.masks.masks()]
 
     def begin(self, *, comb: bool) -> None:
-        """Append that signals to drive keep their values, or if `comb` take their initial ones."""
+        """Append code by which driven signals keep their values or, if `comb`, take their initial values."""
         for signal in self.outputs:
             start = signal.init if comb else f"{self.names.slot(signal)}.next"
             self.append(f"next_{self.names.state.get_signal(signal)} = {start}")
@@ -195,7 +194,7 @@ class Code:
         self._statements.on_statements(statements)
 
     def reset(self, rst: Signal | None) -> None:
-        """Append that a reset gives signals their initial values."""
+        """Append code by which a reset gives signals their initial values."""
         signals = [signal for signal in self.outputs if not signal.reset_less]
         if rst is None or not signals:
             return
@@ -205,7 +204,7 @@ class Code:
                 self.append(f"next_{self.names.state.get_signal(signal)} = {signal.init}")
 
     def finish(self, *, comb: bool) -> str:
-        """Append what hands changed values on, at once if `comb`, and return all."""
+        """Append code that hands changed values on, at once if `comb`; return the whole body."""
         for signal, mask in self.masks.masks():
             name, value = self.names.slot(signal), f"next_{self.names.state.get_signal(signal)}"
             if mask != (1 << len(signal)) - 1:

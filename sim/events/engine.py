@@ -1,6 +1,5 @@
 """`EventEngine`: builds the processes of a design and runs those that are due."""
-# What is not public is not in the stubs of Amaranth either.
-# pyright: reportAttributeAccessIssue=false, reportIndexIssue=false
+# The stubs of Amaranth lack its private parts. pyright: reportAttributeAccessIssue=false, reportIndexIssue=false
 
 from heapq import heappop, heappush
 from typing import Any
@@ -20,17 +19,17 @@ __all__ = ["EventEngine"]
 
 
 class EventEngine(PySimEngine):
-    """As `amaranth.sim.pysim.PySimEngine`, for ``amaranth.sim.Simulator(dut, engine=EventEngine)``.
+    """A substitute of `amaranth.sim.pysim.PySimEngine` for ``amaranth.sim.Simulator(dut, engine=EventEngine)``.
 
     Parameters
     ----------
     design : amaranth.hdl._ir.Design
-        Made by `Simulator`.
+        Design that `Simulator` made.
 
     Raises
     ------
     NotImplementedError
-        For an asynchronous reset, or if a waveform is asked for.
+        If the design has an asynchronous reset, or a waveform is asked for.
     """
 
     def __init__(self, design: Any):
@@ -45,7 +44,7 @@ class EventEngine(PySimEngine):
         self._comb: dict[Process, Code] = {}
         self._sync: dict[Process, Code] = {}
         self._edges: dict[tuple[int, int], set[Process]] = {}
-        """Of each clock and polarity, the processes that run at its next edge."""
+        """Processes that run at the next edge of each clock, by clock and polarity."""
         self._due: list[Process] = []
         """Clocked processes whose edge has come."""
         self._bodies: list[tuple[Process, str]] = []
@@ -70,7 +69,7 @@ class EventEngine(PySimEngine):
             self._add(subfragment)
 
     def _process(self, domain: Any) -> Process:
-        """Return a process of a clock domain; of no domain, a combinational one."""
+        """Return a process of a clock domain, or a combinational process if there is no domain."""
         if domain is None:
             return Process()
         if domain.async_reset and domain.rst is not None:
@@ -139,7 +138,7 @@ class EventEngine(PySimEngine):
         self._finish(process, code, domain)
 
         def wake() -> bool:
-            """The memory has changed."""
+            """Queue the process after a change of the memory."""
             if process.dirty is not None:
                 process.dirty.add(process)
             elif not process.queued:
@@ -151,7 +150,7 @@ class EventEngine(PySimEngine):
 
     @staticmethod
     def _write(code: Code, memory: int, port: Any) -> tuple[str, str, str]:
-        """Append what a write port does; return the names of address, data and mask."""
+        """Append the code of a write port; return the names of address, data and mask."""
         address = code.variable("write_addr", code.bits(port._addr))
         data = code.variable("write_data", code.bits(port._data))
         enable = code.variable("write_en", code.bits(Cat(bit.replicate(port._granularity) for bit in port._en)))
@@ -170,7 +169,7 @@ class EventEngine(PySimEngine):
         self._names.shapes.clear()
 
     def _connect(self) -> None:
-        """Tell each signal who reads it, and rank the combinational processes by their dependencies."""
+        """Tell each signal its readers, and rank the combinational processes by their dependencies."""
         for process, code in self._comb.items():
             for signal in code.inputs:
                 self._state.slot(signal).comb.append(process)
@@ -193,7 +192,7 @@ class EventEngine(PySimEngine):
     # Running
 
     def _begin(self) -> None:
-        """Everything is to be evaluated."""
+        """Queue all processes for evaluation."""
         self._due.clear()
         self._state.queue[:] = range(len(self._ranked))
         for process in self._comb:
@@ -207,7 +206,7 @@ class EventEngine(PySimEngine):
         self._begin()
 
     def step_design(self) -> None:
-        """Run what is due until nothing changes any more: triggers, clocks and registers, then logic in its order."""
+        """Run triggers, clocks and registers, then logic in its order, until nothing changes any more."""
         queue, ranked, pending, due = self._state.queue, self._ranked, self._state.pending, self._due
         busy = True
         while busy:
@@ -231,7 +230,7 @@ class EventEngine(PySimEngine):
             busy = changed or due or pending or self._active_triggers
 
     def get_value(self, expr: Any) -> int:
-        """Return the value of an expression; those of signals and their fields are at hand."""
+        """Return the value of an expression; values of signals and their fields need no evaluation."""
         value = expr if isinstance(expr, Signal) else Value.cast(expr)
         if isinstance(value, Signal):
             return self._state.slot(value).curr

@@ -1,6 +1,5 @@
 """The statements of a module, split by the signals that they drive."""
-# What is not public is not in the stubs of Amaranth either.
-# pyright: reportAttributeAccessIssue=false, reportIndexIssue=false
+# The stubs of Amaranth lack its private parts. pyright: reportAttributeAccessIssue=false, reportIndexIssue=false
 
 from collections.abc import Iterable, Iterator
 from typing import Any
@@ -12,17 +11,17 @@ __all__ = ["leaves", "split"]
 
 
 def split(statements: Iterable[Any]) -> list[list[Any]]:
-    """Return groups of statements that can be executed apart, each with the switches around them.
+    """Return groups of statements that can be executed separately, each with the switches around them.
 
     Parameters
     ----------
     statements : iterable of amaranth.hdl._ast.Statement
-        Of one domain of a module.
+        Statements of one domain of a module.
 
     Returns
     -------
     list of list of amaranth.hdl._ast.Statement
-        No two groups assign to the same signal. Statements that assign to none, e.g. assertions, are a group.
+        No two groups assign to the same signal. Statements that assign to no signal, such as assertions, are a group.
     """
     together = UnionFind()
     driven: list[tuple[Any, int | None]] = []
@@ -39,7 +38,7 @@ def split(statements: Iterable[Any]) -> list[list[Any]]:
 
 
 def leaves(statements: Iterable[Any]) -> Iterator[Any]:
-    """Yield the statements that are not switches, those in the cases of switches included."""
+    """Yield all statements but switches, including the statements in the cases of switches."""
     for statement in statements:
         if isinstance(statement, Switch):
             for _, inner, _ in statement.cases:
@@ -49,7 +48,7 @@ def leaves(statements: Iterable[Any]) -> Iterator[Any]:
 
 
 def _only(statements: Iterable[Any], wanted: set[int]) -> list[Any]:
-    """Return the statements without the assignments that are not wanted; these are given by identity."""
+    """Return the statements without some assignments, which are given by identity."""
     kept = []
     for statement in statements:
         if isinstance(statement, Switch):
@@ -62,7 +61,7 @@ def _only(statements: Iterable[Any], wanted: set[int]) -> list[Any]:
 
 
 def _switch(switch: Switch, cases: list) -> Switch:
-    """Return a switch with other statements in its cases; the constructor would check its patterns once more."""
+    """Return a switch with other statements in its cases. The constructor would check its patterns again."""
     other = object.__new__(Switch)
     other._test, other._cases, other.src_loc = switch.test, tuple(cases), switch.src_loc
     return other

@@ -1,6 +1,5 @@
-"""Signals that tell who reads them of their changes, and the processes that they wake."""
-# What is not public is not in the stubs of Amaranth either.
-# pyright: reportAttributeAccessIssue=false, reportIndexIssue=false
+"""Signals that tell their readers of changes, and the processes that they wake."""
+# The stubs of Amaranth lack its private parts. pyright: reportAttributeAccessIssue=false, reportIndexIssue=false
 
 from __future__ import annotations
 
@@ -21,7 +20,7 @@ class Process:
     Parameters
     ----------
     dirty : set of Process, optional
-        Of a clocked one: those of its clock edge that run when it comes next.
+        Processes that run at the next edge of the clock of a clocked process.
     """
 
     __slots__ = ("dirty", "queued", "rank", "run")
@@ -29,7 +28,7 @@ class Process:
     def __init__(self, dirty: set[Process] | None = None):
         self.dirty: Any = dirty
         self.rank = 0
-        """Of a combinational one: its number, of which the lowest of those that are queued runs first."""
+        """Rank of a combinational process; the queued process with the lowest rank runs first."""
         self.queued = False
         self.run: Callable[[], None]
 
@@ -44,11 +43,11 @@ class Slot(BaseSignalState):
         self.is_comb = False
         self.wakers: list[Callable[[int, int], bool]] = []
         self.comb: list[Process] = []
-        """Combinational processes that read it."""
+        """Combinational processes that read the signal."""
         self.sync: list[Process] = []
-        """Clocked processes that read it."""
+        """Clocked processes that read the signal."""
         self.drivers: list[Process] = []
-        """Clocked processes that drive it."""
+        """Clocked processes that drive the signal."""
         self.reset()
 
     def reset(self) -> None:
@@ -56,11 +55,11 @@ class Slot(BaseSignalState):
         self.curr = self.next = self.signal.init
 
     def add_waker(self, waker: Callable[[int, int], bool]) -> None:
-        """Have a function called with the old and the new value at each change, as long as it returns True."""
+        """Call a function with the old and the new value at each change, as long as it returns True."""
         self.wakers.append(waker)
 
     def update(self, value: int, mask: int = ~0) -> None:
-        """Set it from outside of the design: by a testbench, an asynchronous process or a clock."""
+        """Set the signal from outside the design, from a testbench, an asynchronous process or a clock."""
         value = (self.next & ~mask) | (value & mask)
         if self.next != value:
             self.next = value
@@ -69,14 +68,14 @@ class Slot(BaseSignalState):
                 process.dirty.add(process)
 
     def commit(self) -> bool:
-        """Take the next value; return whether it is another one."""
+        """Take the next value; return whether the value has changed."""
         if self.curr == self.next:
             return False
         self.change(self.next)
         return True
 
     def change(self, value: int) -> None:
-        """Take another value, and wake what depends on it."""
+        """Take another value, and wake the processes that depend on it."""
         if self.wakers:
             _run_wakers(self.wakers, self.curr, value)
         self.curr = self.next = value
@@ -89,14 +88,14 @@ class Slot(BaseSignalState):
 
 
 class State(_PyEngineState):
-    """All signals and memories, those that wait for the end of a step, and the combinational processes to run."""
+    """All signals and memories, the pending changes of a step, and the queue of combinational processes."""
 
     def __init__(self):
         super().__init__()
         self.queue: list[int] = []
         """Ranks of the processes to run, a heap."""
         self._numbers: dict[int, int] = {}
-        """Numbers of slots by the identity of their signals, which `signals` keeps alive."""
+        """Numbers of slots by the identity of their signals; `signals` keeps the signals alive."""
 
     def get_signal(self, signal: Signal) -> int:
         """Return the number of a signal's slot."""

@@ -2,15 +2,11 @@
 
 ::
 
-    traffic    works of any number of TBs that fit a geometry
-    costs      what TBs and switches of each kernel cost: a file, and lines through measurements
-    spans      when TBs were on the SM, from a timeline
-    calibrate  measures costs, through the driver
-    residents  TBs on an SM, the room that they take, and how fast they are side by side
-    flight     a work that has a kernel slot
-    switching  how works are taken off the SMs and brought back
-    model      the machine (`caesura.software.sched.Machine`)
-    opening    machines by name
+    traffic works of any number of TBs that fit a geometry costs the costs of TBs and switches of each kernel, as a file
+    and as lines through measurements spans when TBs were on the SM, from a timeline calibrate measures costs, through
+    the driver residents TBs on an SM, the room that they take, and how fast they are side by side flight a work that
+    has a kernel slot switching how works are taken off the SMs and brought back model the machine
+    (`caesura.software.sched.Machine`) opening machines by name
 """
 
 from .costs import CostError, Costs, KernelCosts, SwitchCosts, read_costs, write_costs

@@ -1,9 +1,9 @@
-"""Measures what thread blocks (TBs) and switches of kernels cost on the RTL, through the machine that schedulers see.
+"""Measures the costs of thread blocks (TBs) and switches of kernels on the RTL, through the machine of schedulers.
 
-Of each kernel, with 1 TB on the SM up to as many as fit (dynamic shared memory keeps others away): how long a TB takes
-in the steady state, from the difference of two launches, one twice as long; what a launch takes besides; how much the
-times of single TBs differ, from a timeline; and what each way of preempting and bringing back takes, at random moments.
-Of each two kernels, how much they slow each other down side by side.
+Each kernel is measured with 1 TB on the SM up to as many as fit. Dynamic shared memory keeps other TBs away. Two
+launches, one twice as long as the other, give the time of a TB in the steady state, and the overhead of a launch. A
+timeline shows how much the times of single TBs differ. Preempts and resumes at random moments give the cost of each way
+to preempt. Pairs of kernels show how much two kernels slow each other down side by side.
 """
 
 from __future__ import annotations
@@ -39,23 +39,23 @@ __all__ = ["SWITCHES", "fitting", "calibrate", "measure_kernel", "measure_pair"]
 
 MEMORY_BYTES = 64 << 20
 ROUNDS = 6
-"""TBs in a row on each place of the SM in the shorter of two launches, fewer where they are long."""
+"""Number of successive TBs per place on the SM in the shorter of two launches; long TBs get fewer."""
 LEAST_ROUNDS = 2
 STRETCH = 40_000
-"""Cycles that such a launch aims at, at most, and twice those between two switches."""
+"""Most cycles that such a launch aims at, and twice the most cycles between two switches."""
 LONG = 24
-"""The same of launches that are preempted."""
+"""Number of successive TBs per place on the SM in a launch that is preempted."""
 CROWDS = 1, 2, 3, 4, 6, 8, 12, 16, 24
-"""TBs on the SM with which is measured, besides as many as fit."""
+"""Numbers of TBs on the SM that are measured, besides the most that fit."""
 PAIR_ROUNDS = 4
-"""Of launches of two kernels side by side."""
+"""Number of successive TBs per place in launches of two kernels side by side."""
 MAX_CYCLES = 20_000_000
-"""Of a launch."""
+"""Limit of a launch."""
 BASE = "base"
 """Name of the costs of a checkpoint."""
 SWITCHES: dict[str, Technique] = {name: each for name, each in TECHNIQUES.items()
                                   if each.preempt is not None and name != "drain"}
-"""Ways with a cost that is measured. What a drain takes follows from the TBs."""
+"""Ways with a measured cost. The cost of a drain follows from the TBs."""
 
 
 @dataclass
@@ -75,7 +75,7 @@ class Bench:
 
     @classmethod
     def open(cls, g: Geometry) -> Bench:
-        """Return a fresh one."""
+        """Return a bench with a fresh machine."""
         transport = RtlTransport(g, MEMORY_BYTES)
         machine = DriverMachine(Device(transport))
         return cls(transport, machine, machine.queue(QueueSpec(capacity=min(2, g.kernel_slots))))
@@ -98,19 +98,21 @@ class Bench:
         return signal.latency
 
     def bytes_moved(self) -> int:
-        """Return what was moved on the bus so far."""
+        """Return the bytes moved on the bus so far."""
         return self.transport.traffic.regular
 
 
 def fitting(g: Geometry, registers: int, warps: int, shared_bytes: int) -> int:
-    """Return how many TBs of a kernel an SM holds."""
+    """Return the number of TBs of a kernel that fit an SM."""
     rows, lines = -(-warps * registers // REGISTER_BANKS), -(-shared_bytes // SEGMENT_BYTES)
     return min(g.tb_slots, g.warps // warps, g.register_rows // rows, g.shared_lines // lines if lines else g.tb_slots)
 
 
 def crowds(g: Geometry, work: KernelRun) -> dict[int, int]:
-    """Return bytes of dynamic shared memory with which an SM holds exactly so many TBs, by their number: of `CROWDS`,
-    and as many as fit."""
+    """Return the dynamic shared memory, in bytes, that limits an SM to a number of TBs, by that number.
+
+    The numbers are those of `CROWDS` that can be had, and the most TBs that fit.
+    """
     static = work.image.shared_bytes
     warps = -(-work.threads // g.warp_size)
     most = fitting(g, work.image.registers, warps, static)
@@ -128,8 +130,8 @@ def _padded(name: str, g: Geometry, tbs: int, seed: int, padding: int) -> Kernel
 
 
 def _steady(bench: Bench, name: str, g: Geometry, count: int, padding: int, seed: int) -> tuple[float, float, float]:
-    """Return cycles of a TB among `count` in the steady state, latency of a launch of `count`, bytes of a TB."""
-    first = bench.run(_padded(name, g, count, seed, padding))  # loads the kernel: nothing in caches is its own yet
+    """Return the cycles of a TB among `count` in the steady state, the latency of such a launch, the bytes of a TB."""
+    first = bench.run(_padded(name, g, count, seed, padding))  # loads the kernel; caches are cold
     rounds = min(ROUNDS, max(LEAST_ROUNDS, STRETCH // first))
     short = bench.run(_padded(name, g, rounds * count, seed, padding))
     moved = bench.bytes_moved()
@@ -139,7 +141,7 @@ def _steady(bench: Bench, name: str, g: Geometry, count: int, padding: int, seed
 
 
 def _spread(bench: Bench, name: str, g: Geometry, count: int, cycles: float, seed: int) -> list[float]:
-    """Return the times of single TBs over their mean, the first ones, with cold caches, left out."""
+    """Return the times of single TBs over their mean, without the first and the last ones."""
     bench.transport.record_timeline(1 << 20)
     bench.transport.take_timeline()
     rounds = min(2 * ROUNDS, max(2 * LEAST_ROUNDS, round(2 * STRETCH / cycles)))
@@ -153,8 +155,10 @@ def _spread(bench: Bench, name: str, g: Geometry, count: int, cycles: float, see
 
 def _switches(bench: Bench, technique: Technique, work: KernelRun, cycles: float, moments: int, rng: np.random.Generator
               ) -> Iterator[tuple[str, int, int, int]]:
-    """Preempt a work at random moments and bring it back; yield name, TBs, and cycles of save and resume. For a way
-    with bases a base is saved before, so long as an announcement is ahead at most."""
+    """Preempt a work at random moments and bring it back; yield name, TBs, and cycles of save and resume.
+
+    A way with bases saves a base before the preempt.
+    """
     machine, cycles = bench.machine, min(cycles, STRETCH / 2)
     assert technique.preempt is not None
     signal: Submission | None = None
@@ -189,7 +193,7 @@ def _switches(bench: Bench, technique: Technique, work: KernelRun, cycles: float
 
 
 def _pass(bench: Bench, cycles: int) -> bool:
-    """Let cycles pass; return whether the work has ended meanwhile."""
+    """Let cycles pass until the work ends at the latest; return whether it has ended."""
     end = bench.machine.cycle + cycles
     while (event := bench.machine.run_until(end)) is not None:
         if event.kind in (Happened.FINISHED, Happened.FAULTED):
@@ -221,7 +225,7 @@ def _cost(samples: Sequence[tuple[int, int, int]], which: str) -> SwitchCosts:
 
 
 def measure_kernel(g: Geometry, name: str, moments: int, seed: int, progress: Callable[[str], None]) -> KernelCosts:
-    """Return the costs of a kernel, measured now; parameters are as of `calibrate`."""
+    """Measure the costs of a kernel and return them; `calibrate` documents the parameters."""
     bench = Bench.open(g)
     work, _ = make_work(name, g, 1, seed)
     start, kill = _commands(bench, _padded(name, g, 4 * g.tb_slots, seed, 0))
@@ -240,8 +244,10 @@ def measure_kernel(g: Geometry, name: str, moments: int, seed: int, progress: Ca
 
 
 def measure_pair(g: Geometry, pair: tuple[KernelCosts, KernelCosts], seed: int) -> tuple[float, float]:
-    """Return how much each TB of the second kernel slows those of the first down, and the other way (`spans`): of two
-    launches of as many TBs, which take turns."""
+    """Return how much each TB of the second kernel slows down a TB of the first, and the reverse (`spans`).
+
+    Two launches of equally many TBs run side by side and take turns.
+    """
     bench = Bench.open(g)
     most = max(costs.tb_cycles[-1][0] for costs in pair)
     longest = max(costs.tb_cycles[-1][1] for costs in pair)
@@ -257,7 +263,7 @@ def measure_pair(g: Geometry, pair: tuple[KernelCosts, KernelCosts], seed: int) 
 
 
 def _commands(bench: Bench, work: KernelRun) -> tuple[float, float]:
-    """Return what it takes to give a start, and to kill a work that has just begun."""
+    """Return the cycles of a start command, and of a kill of a work that has just begun."""
     asked = bench.machine.cycle
     signal = bench.machine.submit(bench.queue, work)
     started = bench.machine.cycle
@@ -273,19 +279,21 @@ def _commands(bench: Bench, work: KernelRun) -> tuple[float, float]:
 
 def calibrate(g: Geometry, kernels: Sequence[str] = (), moments: int = 6, seed: int = 1,
               progress: Callable[[str], None] = lambda text: None) -> Costs:
-    """Return the costs of kernels, measured on the RTL of an SM; what was measured before with the same simulator, code
-    and settings comes from the cache (`costs`), kernel by kernel.
+    """Return the costs of kernels, measured on the RTL of an SM.
+
+    The cache (`costs`) keeps the measurements of each kernel. They are used again with the same simulator, code and
+    settings.
 
     Parameters
     ----------
     g : Geometry
-        Of one SM.
+        A geometry of one SM.
     kernels : sequence of str
-        All that fit unless given (`traffic.KINDS`).
+        Names of `traffic.KINDS`; by default all that fit.
     moments : int
-        Preempts of each kernel in each way, with as many TBs as fit, and as many with one.
+        Number of preempts per kernel, way and number of TBs; both the fewest and the most TBs are measured.
     seed : int
-        Of inputs and moments.
+        Seed of inputs and moments.
     progress : callable
 
     Raises
@@ -322,11 +330,11 @@ def calibrate(g: Geometry, kernels: Sequence[str] = (), moments: int = 6, seed: 
 
 
 def _kept(key: Sequence[str], what: str, measure: Callable[[], Any]) -> Any:
-    """Return what the cache holds under a key; measured, and kept, if there is nothing."""
+    """Return the cached measurement under a key; measure and keep it if there is none."""
     path = cache_directory() / "costs" / f"{digest(key)}.json"
     if whole(path):
         return json.loads(path.read_text())
-    data = json.loads(json.dumps(measure()))  # as it will be read
+    data = json.loads(json.dumps(measure()))  # equal to the data that a later read gives
     write_atomically(path, json.dumps(data) + "\n")
     seal(path, "costs", what)
     return data
@@ -334,7 +342,7 @@ def _kept(key: Sequence[str], what: str, measure: Callable[[], Any]) -> Any:
 
 @functools.cache
 def _sources() -> str:
-    """Return the hash of what measures, and of what it measures through."""
+    """Return the hash of the sources that measure, and of the scheduler and the driver that they use."""
     here, machine = Path(__file__).parent, Path(sched.__file__).parent
     files = [*(here / f"{name}.py" for name in ("calibrate", "costs", "spans", "traffic")),
              *sorted(machine.rglob("*.py")), *sorted(Path(driver.__file__).parent.rglob("*.py"))]

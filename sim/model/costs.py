@@ -1,7 +1,7 @@
-"""What thread blocks (TBs) and switches of kernels cost on a machine: a file that `caesura bench calibrate` writes.
+"""The costs of thread blocks (TBs) and switches of kernels on a machine, in a file of `caesura bench calibrate`.
 
-Times are in cycles. They are of one geometry and of the arguments with which they were measured; the model takes a TB's
-cost to depend on its kernel, on what else is on its SM, and on chance.
+Times are in cycles. They hold for one geometry, and for the arguments of the measurement. In the model, the cost of a
+TB depends on its kernel, on the other TBs on its SM, and on chance.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ __all__ = ["VERSION", "CostError", "SwitchCosts", "KernelCosts", "Costs", "Line"
            "check_geometry", "kernel_data", "kernel_of", "read_costs", "write_costs"]
 
 VERSION = 1
-"""Of the file's form and of what is measured."""
+"""Version of the file's form and of the set of measurements."""
 
 
 class CostError(InputError):
-    """A cost file that cannot be used, or lacks what a model is asked for."""
+    """A cost file cannot be used, or lacks a cost that a model needs."""
 
 
 @dataclass(frozen=True)
@@ -37,7 +37,7 @@ class Line:
     Attributes
     ----------
     base, per_tb : float
-        Cycles.
+        Constant part, and part per TB, in cycles.
     """
 
     base: float
@@ -49,8 +49,10 @@ class Line:
 
 
 def fit_line(tbs: Sequence[int], cycles: Sequence[float]) -> Line:
-    """Return the line of least squares through measurements, its slope at least 0; with one number of TBs only, a
-    constant."""
+    """Return the line of least squares through measurements.
+
+    The slope is at least 0. Measurements with only one number of TBs give a constant.
+    """
     if not tbs:
         raise CostError("no measurement to put a line through")
     if len({*tbs}) == 1:
@@ -64,16 +66,17 @@ def fit_line(tbs: Sequence[int], cycles: Sequence[float]) -> Line:
 
 @dataclass(frozen=True)
 class SwitchCosts:
-    """What one way of preempting a kernel costs.
+    """The costs of one way to preempt a kernel.
 
     Attributes
     ----------
     save : Line
-        From the command until the scheduler is told that the SM's resources are free; of a checkpoint, that all run on.
+        Time from the command until the scheduler learns that the SM's resources are free. A checkpoint ends when the
+        scheduler learns that all TBs run on.
     spread : tuple of float
-        What measurements of it were over the line, as a factor: 1.0 is on the line.
+        Measured saves over the line, as factors; 1.0 is on the line.
     resume : Line or None
-        From the command until the scheduler is told that all TBs run; None of a checkpoint.
+        Time from the command until the scheduler learns that all TBs run; None for a checkpoint.
     samples : tuple of (int, int, int)
         TBs, save cycles and resume cycles of each measurement.
     """
@@ -86,7 +89,7 @@ class SwitchCosts:
 
 @dataclass(frozen=True)
 class KernelCosts:
-    """What a kernel costs.
+    """The costs of a kernel.
 
     Attributes
     ----------
@@ -94,21 +97,22 @@ class KernelCosts:
     code : str
         Hash of its code and its block.
     threads, registers, warps, shared_bytes : int
-        Of a TB; registers of a thread.
+        Resources of a TB; registers per thread.
     tb_cycles : tuple of (int, float)
-        TBs of the kernel on the SM, and mean cycles of one of these in the steady state, the gap to the next included.
+        Number of TBs of the kernel on the SM, and mean cycles of one TB in the steady state. The gap to the next TB is
+        included.
     spread : tuple of float
         Times of single TBs over their mean.
     bytes_per_tb : float
-        Moved on the bus.
+        Bytes that a TB moves on the bus.
     start_cycles, kill_cycles : float
-        What giving a start, and ending a work, takes.
+        Cycles of a start command, and of a kill.
     cold_cycles : float
-        What a launch takes besides its start and its TBs: the first of these find caches cold.
+        Cycles of a launch besides its start and its TBs; the first TBs find caches cold.
     switches : dict of str to SwitchCosts
-        By the name of the way.
+        Costs of each way to preempt, by its name.
     beside : dict of str to float
-        How much longer a TB takes for each TB of another kernel on the SM, as a share, by its name.
+        Slow-down of a TB by each TB of another kernel on the SM, as a share, by the name of the other kernel.
     """
 
     name: str
@@ -127,8 +131,10 @@ class KernelCosts:
     beside: dict[str, float] = field(default_factory=dict)
 
     def cycles_with(self, residents: float) -> float:
-        """Return the mean cycles of a TB with as many like it on the SM, itself included: between measurements and
-        beyond them along straight lines."""
+        """Return the mean cycles of a TB with a number of TBs of its kernel on the SM, itself included.
+
+        Straight lines join the measurements and go beyond them.
+        """
         most, cycles = self.tb_cycles[-1]
         if len(self.tb_cycles) == 1:
             return cycles * max(1.0, residents / most)
@@ -139,8 +145,10 @@ class KernelCosts:
 
     @property
     def share(self) -> float:
-        """Part of what limits an SM full of these TBs that a single one takes while it is alone: its time alone over
-        the time a TB adds there."""
+        """Share of an SM's limiting resource that a single TB uses while it is alone.
+
+        It is the time that a TB adds to a full SM, over the time of a TB alone.
+        """
         most, cycles = self.tb_cycles[-1]
         return min(1.0, max(1e-3, cycles / most / self.tb_cycles[0][1]))
 
@@ -154,7 +162,7 @@ class Costs:
     geometry : Geometry
     kernels : dict of str to KernelCosts
     settings : dict
-        With which they were measured.
+        Settings of the measurement.
     """
 
     geometry: Geometry
@@ -167,7 +175,7 @@ class Costs:
         Raises
         ------
         CostError
-            If they were not measured, or of other code or other TBs.
+            If they were not measured, or were measured with other code or other TBs.
         """
         found = self.kernels.get(name)
         if found is None:
@@ -200,7 +208,7 @@ def read_costs(path: Path) -> Costs:
     Raises
     ------
     CostError
-        If the file is something else, of another version, or was changed.
+        If the file is something else, has another version, or was changed.
     """
     try:
         stored = json.loads(path.read_text())
@@ -225,7 +233,7 @@ def check_geometry(costs: Costs, g: Geometry) -> None:
     Raises
     ------
     CostError
-        If they are.
+        If the geometries differ.
     """
     if geometry_digest(costs.geometry) != geometry_digest(g):
         known = "" if costs.geometry == PRESETS.get(costs.geometry.name) else ", a variant of it"
@@ -238,12 +246,12 @@ def kernel_data(kernel: KernelCosts) -> dict:
 
 
 def kernel_of(value: dict) -> KernelCosts:
-    """Return the costs of a kernel from what `kernel_data` gave.
+    """Return the costs of a kernel from the result of `kernel_data`.
 
     Raises
     ------
     KeyError, TypeError, AttributeError
-        If it is something else.
+        If the data has another form.
     """
     switches = {name: SwitchCosts(Line(**each["save"]), tuple(each["spread"]),
                                   None if each["resume"] is None else Line(**each["resume"]),

@@ -27,25 +27,25 @@ class Flight:
     signal : Submission
     costs : KernelCosts
     footprint : tuple of int
-        Rows and lines of a TB.
+        Register rows and shared-memory lines of a TB.
     total, fresh, ended : int
-        TBs of the grid; that have not begun; that have ended.
+        Number of TBs of the grid, of those that have not begun, and of those that have ended.
     sms : list of Sm
-        On which it may run.
+        SMs on which it may run.
     begun : bool
-        The start was given.
+        The start command was given.
     held : bool
-        No fresh TBs begin: it is preempted, or being so.
+        No fresh TBs begin, because it is preempted or a preempt is under way.
     saved : dict of Tb to Sm
-        TBs that were taken off, by the SM that they come back to.
+        Preempted TBs, with the SM to which each returns.
     warm : set of Sm
-        On which one of its TBs has ended.
+        SMs on which one of its TBs has ended.
     over : bool
         It has finished or was killed.
     number : int
-        In the order in which works are started, which is that of their turns.
+        Position in the order of starts; works take turns in this order.
     process : simpy.Process or None
-        What is done with it.
+        Process of the command that is under way.
     """
 
     signal: Submission
@@ -79,5 +79,5 @@ class Flight:
         return [tb for tb in sm.tbs if tb.launch is self]
 
     def occupied_tb_bytes(self, g: Geometry) -> int:
-        """Registers and shared memory of a TB."""
+        """Bytes of registers and shared memory of a TB."""
         return self.costs.warps * self.costs.registers * g.vector_bytes + self.footprint[1] * SEGMENT_BYTES

@@ -1,12 +1,12 @@
-"""`ModelMachine`: a GPU as schedulers see it, as a discrete-event model (SimPy) with costs measured on the RTL.
+"""`ModelMachine`: a discrete-event model (SimPy) of a GPU for schedulers, with costs measured on the RTL.
 
-Thread blocks (TBs) are single things: they take room as the allocation tables give it, share their SM, and end one by
-one. Commands are processes that take what they took on the RTL. Queues, commands and events are those of
-`caesura.software.sched.Machine`, so a scheduler runs on it as it is. Results are those of the seed: the same calls give
-the same cycles.
+Thread blocks (TBs) are modelled one by one. They take room as the allocation tables give it, share their SM, and end
+separately. Commands are processes that last as long as they did on the RTL. The model implements
+`caesura.software.sched.Machine`, so a scheduler runs on it unchanged. Results depend on the seed alone, so the same
+calls give the same cycles.
 
-What it does not know: what kernels compute, so nothing faults and nobody can ask for results; that a TB which is being
-stopped runs on to its next preemption point; that what a save writes slows down what runs beside it.
+The model does not compute, so nothing faults and there are no results. A TB stops at once, and not at its next
+preemption point. The traffic of a save does not slow down the other TBs.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ from .traffic import work_code
 __all__ = ["ModelMachine"]
 
 _BUS_CHANGE = 0.02
-"""Memory's slow-down is told to the SMs when it has changed by more than this share."""
+"""SMs learn the memory's slow-down when it has changed by more than this share."""
 
 
 class ModelMachine:
@@ -54,11 +54,11 @@ class ModelMachine:
     ----------
     costs : Costs
     sms : int
-        SMs, as many as one likes.
+        Number of SMs, 1 or more.
     bytes_per_cycle : float, optional
-        Of the memory that they share; that of the geometry for each SM unless given.
+        Bandwidth of the memory that they share; by default the bandwidth of the geometry times the number of SMs.
     seed : int
-        Of what differs from TB to TB, and from switch to switch.
+        Seed of the random differences between TBs, and between switches.
 
     Attributes
     ----------
@@ -67,7 +67,7 @@ class ModelMachine:
     sms : int
     env : simpy.Environment
     ended_tbs : int
-        So far, of all works.
+        Number of TBs of all works that have ended.
     """
 
     name = "model"
@@ -121,7 +121,7 @@ class ModelMachine:
         timeout.callbacks.append(lambda event: call())
 
     def _host(self, cycles: float) -> float:
-        """The host is at work for so long, when it has done what came before; return the cycles until then."""
+        """Occupy the host for some cycles after its earlier work; return the cycles until it is done."""
         self._host_free = max(self._host_free, self.cycle) + round(cycles)
         return self._host_free - self.cycle
 
@@ -161,7 +161,7 @@ class ModelMachine:
         return own
 
     def _begin(self) -> None:
-        """Start what there is capacity for."""
+        """Start works while there is capacity."""
         for signal in waiting_works(self._specs, self._signals):
             work = signal.work
             costs = self.costs.of(work.name, work.threads)
@@ -182,8 +182,10 @@ class ModelMachine:
     # TBs
 
     def fill(self, sms: list[Sm]) -> None:
-        """Begin TBs on SMs, on the one with the fewest warps first; works take turns. Where TBs are to be
-        brought back nothing fresh begins."""
+        """Begin TBs on SMs, first on the SM with the fewest warps; works take turns.
+
+        No fresh TB begins on an SM while TBs return to it.
+        """
         able = [sm for sm in sms if not self._switching.brings_back(sm)]
         while able:
             sm = min(able, key=lambda sm: (sm.warps, sm.number)) if len(able) > 1 else able[0]
@@ -193,7 +195,7 @@ class ModelMachine:
             self._plan(sm)
 
     def _launch_on(self, sm: Sm) -> bool:
-        """Begin one TB on an SM; return whether there was one with room."""
+        """Begin one TB on an SM; return whether there was room for one."""
         flights = [flight for flight in self._flights.values() if flight.launches and sm in flight.sms]
         if not flights:
             return False
@@ -212,7 +214,7 @@ class ModelMachine:
         return False
 
     def _draw(self, tb: Tb, flight: Flight, sm: Sm) -> None:
-        """Draw how long a TB takes; the first ones of a work on an SM find caches cold."""
+        """Draw the duration of a TB; the first TBs of a work on an SM find caches cold."""
         costs = flight.costs
         if costs.spread:
             tb.factor = costs.spread[int(self._random.integers(len(costs.spread)))]
@@ -220,7 +222,7 @@ class ModelMachine:
             tb.left += costs.cold_cycles / costs.cycles_with(1)
 
     def _plan(self, sm: Sm) -> None:
-        """Wake when the next TB of an SM ends, as things are."""
+        """Plan to wake when the next TB of an SM ends, by the present state."""
         self._share_bus(sm)
         sm.advance(self.cycle)
         cycles, generation = sm.next_end(self.cycle), sm.generation
@@ -228,7 +230,7 @@ class ModelMachine:
             self._after(cycles, lambda: self._wake(sm, generation))
 
     def _share_bus(self, changed: Sm) -> None:
-        """Tell SMs how much slower memory is that they share."""
+        """Tell SMs the slow-down of the memory that they share."""
         if self.sms == 1:
             return
         demand = changed.demand
@@ -244,7 +246,7 @@ class ModelMachine:
 
     def _wake(self, sm: Sm, generation: int) -> None:
         if generation != sm.generation:
-            return  # something has changed since, and was planned for
+            return  # a later change has made a plan of its own
         sm.advance(self.cycle)
         for tb in sm.ended():
             flight = tb.launch
@@ -272,9 +274,9 @@ class ModelMachine:
         Raises
         ------
         MachineError
-            If it neither runs nor is being resumed, or only on some SMs: the model takes works off all.
+            If the work neither runs nor is being resumed, or if some SMs are chosen: the model takes works off all SMs.
         CostError
-            If it is not known what that costs.
+            If the cost of this way is not known.
         """
         check_preempt(signal)
         if sms is not None and len(sms) < self.sms:
@@ -286,7 +288,7 @@ class ModelMachine:
         self._switching.preempt(flight, way, other, self._host(0))
 
     def checkpoint(self, signal: Submission, mechanism: Mechanism) -> None:
-        """Ask for bases; see `Machine.checkpoint`. Costs are those that were measured, of one mechanism."""
+        """Ask for bases; see `Machine.checkpoint`. All mechanisms have the costs that were measured with one."""
         if signal.state is not RunState.RUNNING:
             raise MachineError(f"work {signal.work.name!r} is {signal.state.value}: only one that runs can have bases")
         flight = self._flights[signal]
@@ -318,7 +320,7 @@ class ModelMachine:
                 self._switching.freed(sm)
             self.fill(flight.sms)
 
-    # What has happened
+    # Events
 
     def _note(self, kind: EventKind, signal: Submission, cost: SwitchCost | None = None) -> None:
         self._events.append(Event(self.cycle, kind, signal, cost))
@@ -333,7 +335,7 @@ class ModelMachine:
         self._note(kind, signal)
 
     def _settled(self, flight: Flight, kind: EventKind, state: RunState, cost: SwitchCost) -> None:
-        """A command of the scheduler has been carried out."""
+        """Report that a command of the scheduler has been carried out."""
         flight.signal.state = state
         flight.signal.counts.add(kind, cost)
         self._note(kind, flight.signal, cost)
@@ -341,12 +343,12 @@ class ModelMachine:
     # Counters and estimates
 
     def progress(self, signal: Submission) -> tuple[int, int]:
-        """Return TBs that have ended, and TBs of a work; of one that was killed none has."""
+        """Return the TBs that have ended, and all TBs of a work; a killed work counts none as ended."""
         flight = self._flights.get(signal)
         return (flight.ended if flight else self._done.get(signal, 0)), signal.work.tbs
 
     def estimate(self, signal: Submission) -> Left:
-        """Estimate how long a work would hold its SMs: by the mean time of TBs, as the driver does."""
+        """Estimate how long a work would hold its SMs, from the mean time of TBs, as the driver does."""
         flight = self._flights.get(signal)
         if flight is None or signal.state not in IN_FLIGHT:
             raise MachineError(f"work {signal.work.name!r} is {signal.state.value} and holds no SM")

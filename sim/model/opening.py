@@ -13,13 +13,13 @@ from .model import ModelMachine
 __all__ = ["MACHINES", "MEMORY_BYTES", "of_one_sm", "open_machine", "possible"]
 
 MACHINES = ("rtl", "model")
-"""Machines with time: a cycle of the golden model is an instruction."""
+"""Machines with time. A cycle of the golden model is an instruction."""
 MEMORY_BYTES = 256 << 20
-"""Of a device; pages that nobody writes take no room."""
+"""Memory of a device. Pages that are never written take no room on the host."""
 
 
 def of_one_sm(g: Geometry) -> Geometry:
-    """Return the geometry of which costs are measured: a single SM of a device, with the memory to itself."""
+    """Return the geometry to measure: a single SM of a device, with the memory to itself."""
     return g.replace(sms=1, queues=0) if g.has_uncore else g
 
 
@@ -31,16 +31,16 @@ def open_machine(name: str, g: Geometry, costs: Costs | None = None, seed: int =
     name : str
         ``"rtl"``, ``"golden"`` or ``"model"``.
     g : Geometry
-        Of several SMs, the memory's bandwidth is that of all.
+        Geometry of one or several SMs. Several SMs share the memory's bandwidth.
     costs : Costs, optional
-        Of one SM; a model needs them.
+        Costs of one SM; a model needs them.
     seed : int
-        Of a model.
+        Seed of a model.
 
     Raises
     ------
     InputError
-        If there is no such machine, or a model has no costs, or those of another geometry.
+        If there is no such machine, or a model has no costs or the costs of another geometry.
     """
     if name == "model":
         if costs is None:

@@ -1,9 +1,9 @@
-"""Thread blocks (TBs) on an SM of the model: the room that they take, and how fast they are side by side.
+"""Thread blocks (TBs) on an SM of the model: their room, and their speed side by side.
 
-Room is given as the hardware's allocation tables give it: the lowest place for a row of registers and of shared-memory
-lines, a TB slot, any warp slots. TBs share the SM: of like ones it was measured how long they take when there are so
-many, and how much longer beside others (`KernelCosts.beside`). Where the latter was not, one of another kernel counts
-for as many as it takes of what limits the SM (`KernelCosts.share`).
+Room is given as in the hardware's allocation tables. A TB takes the lowest range of register rows and of shared-memory
+lines, a TB slot and any warp slots. TBs share the SM. Measurements give the time of a TB among TBs of its own kernel,
+and its slow-down by other kernels (`KernelCosts.beside`). Where no slow-down was measured, a TB of another kernel
+counts by its share of the SM (`KernelCosts.share`).
 """
 
 from __future__ import annotations
@@ -27,20 +27,20 @@ class Tb:
     Attributes
     ----------
     launch : object
-        To which it belongs.
+        Launch to which it belongs.
     costs : KernelCosts
     rows, lines : int
-        Of registers and shared memory that it takes.
+        Register rows and shared-memory lines that it takes.
     factor : float
-        Its time over the mean of its kernel.
+        Duration over the mean of its kernel.
     left : float
-        Part of its work that is left; more than 1 while it finds caches cold.
+        Part of its work that is left; more than 1 at first if caches are cold.
     stopped : bool
-        It is on the SM and does not run.
+        It is on the SM but does not run.
     base : bool
-        It has a base, for an increment.
+        It has a base for an incremental save.
     saved_as : str
-        In which way it was taken off, for what it costs to bring it back.
+        Name of the way by which it was preempted; the cost of its return depends on it.
     """
 
     launch: object
@@ -54,12 +54,12 @@ class Tb:
     saved_as: str = ""
 
     def begin_anew(self) -> None:
-        """All it has done is lost."""
+        """Lose all its work."""
         self.left, self.base = 1.0, False
 
 
 def footprint_of(costs: KernelCosts, shared_bytes: int) -> tuple[int, int]:
-    """Return rows of registers and lines of shared memory of a TB with so much shared memory."""
+    """Return the register rows and shared-memory lines of a TB with some bytes of shared memory."""
     return -(-costs.warps * costs.registers // REGISTER_BANKS), -(-shared_bytes // SEGMENT_BYTES)
 
 
@@ -75,15 +75,15 @@ class Sm:
     ----------
     number : int
     tbs : list of Tb
-        With a TB slot, the oldest first.
+        TBs with a TB slot, the oldest first.
     staying : list of Tb
-        Preempted in place: they have registers and shared memory here, and no slots.
+        TBs preempted in place. They keep registers and shared memory here, and have no slots.
     bus : float
-        Times as long as alone that memory makes everything last.
+        Factor by which memory slows everything down.
     counted : float
-        What its `demand` was when the memory's share was last worked out.
+        `demand` at the last update of the memory's slow-down.
     generation : int
-        Counts changes, for who has planned ahead.
+        Number of changes; a plan with an older number is void.
     """
 
     def __init__(self, g: Geometry, number: int):
@@ -102,7 +102,7 @@ class Sm:
 
     @property
     def warps(self) -> int:
-        """Warp slots taken."""
+        """Number of occupied warp slots."""
         return sum(tb.costs.warps for tb in self.tbs)
 
     def has_slots(self, costs: KernelCosts) -> bool:
@@ -110,7 +110,7 @@ class Sm:
         return len(self.tbs) < self.geometry.tb_slots and self.warps + costs.warps <= self.geometry.warps
 
     def has_room(self, tb: Tb) -> bool:
-        """Return whether there is room for a TB. What stays here of it is its own."""
+        """Return whether there is room for a TB. A TB that stays here already has its registers and shared memory."""
         return self.has_slots(tb.costs) and (tb in self.staying or None not in self._places(tb))
 
     def _places(self, tb: Tb) -> tuple[int | None, int | None]:
@@ -118,7 +118,7 @@ class Sm:
                 first_fit(self.geometry.shared_lines, self._ranges(self._lines, "lines"), tb.lines))
 
     def enter(self, tb: Tb, now: int) -> bool:
-        """Give a TB room; return whether there was any."""
+        """Give a TB its room; return whether there was any."""
         if not self.has_slots(tb.costs):
             return False
         if tb in self.staying:
@@ -148,8 +148,10 @@ class Sm:
         self._lines.pop(tb, None)
 
     def in_the_way(self, rows: int, lines: int, candidates: Iterable[Tb]) -> list[Tb] | None:
-        """Return which of some TBs have to give up their room for one more of such a size; None if that does not help.
-        The fewest (`hw.arch.room`)."""
+        """Return the fewest of some TBs that must give up their room for one more TB of a size (`hw.arch.room`).
+
+        The result is None if that does not help.
+        """
         able = [*candidates]
         gone: set[int] = set()
         for places, name, capacity, size in ((self._rows, "rows", self.geometry.register_rows, rows),
@@ -171,19 +173,19 @@ class Sm:
     # Time
 
     def stop(self, tb: Tb, now: int, stopped: bool = True) -> None:
-        """Stop a TB, or let it run on."""
+        """Stop a TB or let it run on."""
         self.advance(now)
         tb.stopped = stopped
         self._changed()
 
     def slow(self, bus: float, now: int) -> None:
-        """Memory makes everything last so many times as long from now on."""
+        """Set the factor by which memory slows everything down from now on."""
         self.advance(now)
         self.bus = bus
         self._changed()
 
     def advance(self, now: int) -> None:
-        """Do the work of the time until now."""
+        """Advance the work of all TBs to the present cycle."""
         passed, self._since = now - self._since, now
         if passed:
             for tb in self.tbs:
@@ -191,7 +193,7 @@ class Sm:
                     tb.left -= passed / self.cycles(tb)
 
     def cycles(self, tb: Tb) -> float:
-        """Return the cycles that a whole TB takes as things are."""
+        """Return the cycles of a whole TB in the present state of the SM."""
         if self._cycles is None:
             self._cycles = {}
         key = id(tb.costs)
@@ -201,8 +203,10 @@ class Sm:
         return self._cycles[key] * tb.factor * self.bus
 
     def _company(self, costs: KernelCosts) -> tuple[float, float]:
-        """Return how many TBs of a kernel run, with others that count as such, and how many times as long they take for
-        others of which that was measured."""
+        """Return the number of TBs of a kernel that run, and their slow-down by TBs of other kernels.
+
+        TBs of kernels without a measured slow-down count in the number, by their share.
+        """
         crowd, slower = 0.0, 1.0
         for tb in self.tbs:
             if tb.stopped:
@@ -217,11 +221,11 @@ class Sm:
 
     @property
     def demand(self) -> float:
-        """Bytes a cycle that its TBs ask of memory, were it theirs alone."""
+        """Bytes per cycle that its TBs would move if they had the memory to themselves."""
         return sum(tb.costs.bytes_per_tb * self.bus / self.cycles(tb) for tb in self.tbs if not tb.stopped)
 
     def next_end(self, now: int) -> int | None:
-        """Return the cycles until the first TB has ended, None if none runs; `advance` before."""
+        """Return the cycles until the first TB ends, None if none runs; call `advance` first."""
         left = [tb.left * self.cycles(tb) for tb in self.tbs if not tb.stopped]
         return max(0, math.ceil(min(left) - 1e-6)) if left else None
 

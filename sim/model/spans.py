@@ -1,4 +1,4 @@
-"""When thread blocks (TBs) were on an SM, from a timeline, and how much kernels slow each other down side by side."""
+"""Reads from a timeline when thread blocks (TBs) were on an SM, and how much kernels slow each other down."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from .costs import KernelCosts
 __all__ = ["Span", "tb_spans", "crowding", "slowdown"]
 
 _LEAST, _MOST = -0.5, 60.0
-"""Between which a slow-down is looked for."""
+"""Range in which a slow-down is sought."""
 
 
 class Span(NamedTuple):
@@ -39,7 +39,7 @@ def tb_spans(events: np.ndarray) -> list[Span]:
     Parameters
     ----------
     events : numpy.ndarray
-        Of `sim.trace.changes.EVENT`, of a run without preempts.
+        Records of `sim.trace.changes.EVENT` from a run without preempts.
     """
     owner: dict[int, tuple[int, int]] = {}
     begun: dict[tuple[int, int], int] = {}
@@ -63,7 +63,7 @@ def tb_spans(events: np.ndarray) -> list[Span]:
 
 
 def crowding(spans: Sequence[Span], own: int, other: int) -> Iterator[tuple[int, int, int]]:
-    """Yield stretches of time in which TBs of a kernel were there: cycles, how many of them, how many of another."""
+    """Yield the stretches of time with TBs of a kernel: cycles, number of its TBs, number of TBs of another kernel."""
     changes = sorted((cycle, kernel, step) for kernel, begin, end in spans for cycle, step in ((begin, 1), (end, -1)))
     count = {own: 0, other: 0}
     since = 0
@@ -74,17 +74,18 @@ def crowding(spans: Sequence[Span], own: int, other: int) -> Iterator[tuple[int,
 
 
 def slowdown(spans: Sequence[Span], own: int, other: int, costs: KernelCosts) -> float:
-    """Return how much longer a TB of a kernel takes for each TB of another beside it, as a share of what it takes
-    without: such that the work done in the spans is that of the TBs that ended in them.
+    """Return the slow-down of a kernel's TB by each TB of another kernel beside it, as a share of its time alone.
+
+    With this slow-down, the work done in the spans is equal to the work of the TBs that ended in them.
 
     Parameters
     ----------
     spans : sequence of Span
-        All of a run of two kernels.
+        All spans of a run of two kernels.
     own, other : int
-        Their kernel slots.
+        Kernel slots of the two kernels.
     costs : KernelCosts
-        Of the first.
+        Costs of the first kernel.
     """
     stretches = list(crowding(spans, own, other))
     done = sum(span.kernel == own for span in spans) + costs.cold_cycles / costs.cycles_with(1)

@@ -1,4 +1,4 @@
-"""How works of the model are taken off the SMs and brought back: SimPy processes with the costs of the RTL."""
+"""SimPy processes that take works off the SMs of the model and bring them back, with the costs of the RTL."""
 
 from __future__ import annotations
 
@@ -22,29 +22,29 @@ from .residents import Sm, Tb
 __all__ = ["Switching", "cost_name"]
 
 BASE, WHOLE = "base", "live+cp"
-"""Names of costs: of a checkpoint, and of what is evicted."""
+"""Names of the costs of a checkpoint, and of an eviction."""
 Steps = Generator[simpy.Event, Any, None]
-"""What a process waits for, one after the other."""
+"""Events that a process waits for, one after the other."""
 
 
 def _facts(way: Way) -> tuple[Mechanism, bool, bool, bool]:
-    """Return that of a preempt on which its costs depend."""
+    """Return the parts of a way on which the costs of a preempt depend."""
     return way.mechanism, way.restart, way.incremental, way.in_place
 
 
 _WHOLE = Way(Mechanism.LIVE)
-"""Costs what a base does."""
+"""Costs as much as a base."""
 _NAMES = {_facts(_WHOLE): BASE} | {
     _facts(way.preempt): name for name, way in TECHNIQUES.items() if way.preempt is not None and name != "drain"}
 
 
 def cost_name(way: Way) -> str:
-    """Return under which name the costs of a preempt stand.
+    """Return the name of the costs of a preempt.
 
     Raises
     ------
     CostError
-        If none of the measured ways is like it.
+        If no measured way has the same costs.
     """
     name = _NAMES.get(_facts(way))
     if name is None:
@@ -53,7 +53,7 @@ def cost_name(way: Way) -> str:
 
 
 def _saved_as(way: Way, tb: Tb, gone: list[Tb]) -> str:
-    """Return under which name the costs of bringing a TB back stand."""
+    """Return the name of the costs of a TB's return."""
     if tb in gone or way.incremental and not tb.base:
         return WHOLE
     return WHOLE if cost_name(way) == BASE else cost_name(way)
@@ -66,12 +66,12 @@ class Switching:
     ----------
     env : simpy.Environment
     bus_scale : float
-        Bandwidth of the memory over that with which costs were measured.
+        Bandwidth of the memory over the bandwidth in the measurement.
     random : numpy.random.Generator
     fill, plan : callable
-        Begin fresh TBs on SMs; plan ahead on one.
+        Begin fresh TBs on SMs; plan the next end of a TB on one SM.
     settled : callable
-        Told what a command has come to.
+        Receives the result of a command.
     """
 
     def __init__(self, env: simpy.Environment, bus_scale: float, random: np.random.Generator,
@@ -92,12 +92,12 @@ class Switching:
     # Costs
 
     def check(self, flight: Flight, way: Way) -> None:
-        """Check that costs are known.
+        """Check that the costs are known.
 
         Raises
         ------
         CostError
-            If not.
+            If they are not known.
         """
         if way.grace != UNLIMITED:
             self._switch(flight, cost_name(way))
@@ -111,7 +111,7 @@ class Switching:
         return found
 
     def _cycles(self, line: Line, tbs: int, at_once: int, spread: tuple[float, ...] = ()) -> float:
-        """Return what a number of TBs cost on one of several SMs that use the memory at once."""
+        """Return the cost of a number of TBs on one of several SMs that use the memory at once."""
         slower = max(1.0, at_once / self._bus_scale)
         factor = spread[int(self._random.integers(len(spread)))] if spread else 1.0
         return (line.base + line.per_tb * tbs * slower) * factor
@@ -119,11 +119,11 @@ class Switching:
     # Off the SMs
 
     def preempt(self, flight: Flight, way: Way, newcomer: Flight | None, delay: float) -> None:
-        """Take a work off its SMs after so many cycles; a resume that is under way is withdrawn."""
+        """Take a work off its SMs after some cycles; withdraw a resume that is under way."""
         self._interrupt(flight)
         flight.held = True
         flight.process = self._env.process(self._preempt(flight, way, newcomer, delay))
-        self._fill(flight.sms)  # what was to be brought back is in nobody's way any more
+        self._fill(flight.sms)  # TBs that were to return block fresh ones no longer
 
     def _preempt(self, flight: Flight, way: Way, newcomer: Flight | None, delay: float) -> Steps:
         saved: list[Tb] = []
@@ -151,7 +151,7 @@ class Switching:
         return self._switch(flight, cost_name(way)).save.base
 
     def _grace(self, flight: Flight, grace: int | str) -> Steps:
-        """Wait until none of a work's TBs is on an SM, or the time is over."""
+        """Wait until none of a work's TBs is on an SM, or until the time is over."""
         if not any(flight.on(sm) for sm in flight.sms):
             return
         flight.drained = self._env.event()
@@ -160,7 +160,7 @@ class Switching:
         flight.drained = None
 
     def has_ended(self, flight: Flight) -> None:
-        """A TB of a work has ended."""
+        """Note that a TB of a work has ended."""
         if flight.drained is not None and not flight.drained.triggered and not any(flight.on(sm) for sm in flight.sms):
             flight.drained.succeed()
 
@@ -176,8 +176,10 @@ class Switching:
 
     def _save(self, flight: Flight, sm: Sm, way: Way, newcomer: Flight | None, at_once: int, saved: list[Tb]
               ) -> Steps:
-        """TBs leave an SM, when its preemption engine has done what came before: one after the other, spread over the
-        time of their save."""
+        """Let TBs leave an SM one after the other, spread over the time of their save.
+
+        They wait until the SM's preemption engine has finished its earlier commands.
+        """
         with self._engine(sm).request() as turn:
             yield turn
             tbs = flight.on(sm)
@@ -209,10 +211,10 @@ class Switching:
             self._engines[sm] = simpy.Resource(self._env)
         return self._engines[sm]
 
-    # In place
+    # Preempts in place
 
     def _evicted_for(self, sm: Sm, tbs: list[Tb], newcomer: Flight | None) -> list[Tb]:
-        """Return which of some TBs give up their room for a newcomer's first ones."""
+        """Return the TBs that give up their room for the first TBs of a newcomer."""
         gone: list[Tb] = []
         if newcomer is None or newcomer.over:
             return gone
@@ -229,7 +231,7 @@ class Switching:
         return self._switch(flight, WHOLE).save.per_tb
 
     def make_room(self, sm: Sm, tb: Tb) -> None:
-        """Something fresh finds no room: what stays of preempted TBs is evicted if that helps."""
+        """Evict TBs that were preempted in place if that makes room for a fresh TB."""
         staying = [each for each in sm.staying if each not in self._evicting]
         if not staying or not sm.has_slots(tb.costs):
             return
@@ -252,7 +254,7 @@ class Switching:
     # Bases
 
     def checkpoint(self, flight: Flight, delay: float) -> None:
-        """Save bases of what runs, after so many cycles."""
+        """Save bases of the TBs that run, after some cycles."""
         flight.process = self._env.process(self._checkpoint(flight, delay))
 
     def _checkpoint(self, flight: Flight, delay: float) -> Steps:
@@ -266,7 +268,7 @@ class Switching:
             yield self._env.all_of(saves) if saves else self._env.timeout(round(self._switch(flight, BASE).save.base))
         except simpy.Interrupt:
             return
-        if flight.over:  # it has finished while it waited for its turn
+        if flight.over:  # it finished while it waited for its turn
             return
         flight.process, flight.held = None, False
         cost = SwitchCost(self.now - begun, len(saved))
@@ -274,7 +276,7 @@ class Switching:
         self._fill(flight.sms)
 
     def _save_base(self, flight: Flight, sm: Sm, at_once: int, saved: list[Tb]) -> Steps:
-        """TBs stop, and run on one after the other as each is saved."""
+        """Stop the TBs; each runs on when it has been saved."""
         costs = self._switch(flight, BASE)
         with self._engine(sm).request() as turn:
             yield turn
@@ -296,7 +298,7 @@ class Switching:
     # Back
 
     def resume(self, flight: Flight, delay: float) -> None:
-        """Bring a work back, after so many cycles. Nothing fresh begins before on SMs that it comes back to."""
+        """Bring a work back after some cycles. No fresh TB begins earlier on the SMs to which it returns."""
         flight.commands += 1
         for sm in flight.saved.values():
             self._returning.setdefault(sm, set()).add(flight)
@@ -320,13 +322,15 @@ class Switching:
         self._fill(flight.sms)
 
     def _bare(self, flight: Flight) -> float:
-        """Return what a resume takes that brings nothing back."""
+        """Return the cycles of a resume that brings no TB back."""
         known = [each.resume.base for each in flight.costs.switches.values() if each.resume is not None]
         return min(known, default=0.0)
 
     def _return(self, flight: Flight, sm: Sm, tbs: list[Tb], at_once: int) -> Steps:
-        """TBs come back to an SM one after the other. One that finds no room leaves the engine to others until there
-        may be some."""
+        """Bring TBs back to an SM one after the other.
+
+        A TB without room leaves the engine to other commands until room may be free.
+        """
         command, first = flight.commands, True
         left = [*tbs]
         while left:
@@ -358,7 +362,7 @@ class Switching:
         self._has_returned(flight, sm)
 
     def _has_returned(self, flight: Flight, sm: Sm) -> None:
-        """Nothing of a work is to be brought back to an SM any more: fresh TBs may begin there."""
+        """Note that a work has no more TBs to bring back to an SM, so that fresh TBs may begin there."""
         self._returning.get(sm, set()).discard(flight)
         self._fill([sm])
 
@@ -369,11 +373,11 @@ class Switching:
         return costs.resume
 
     def brings_back(self, sm: Sm) -> bool:
-        """Return whether TBs are to be brought back to an SM that are not there yet: nothing fresh begins before."""
+        """Return whether TBs have still to return to an SM; no fresh TB begins there before that."""
         return bool(self._returning.get(sm))
 
     def freed(self, sm: Sm) -> None:
-        """Room has become free on an SM: who waits for it tries again."""
+        """Wake the TBs that wait for room on an SM."""
         for room in self._wanting.pop(sm, []):
             if not room.triggered:
                 room.succeed()
@@ -381,7 +385,7 @@ class Switching:
     # The end
 
     def _interrupt(self, flight: Flight) -> None:
-        """What is being done with a work is void."""
+        """Interrupt the command on a work that is under way."""
         if flight.process is not None and flight.process.is_alive:
             flight.process.interrupt()
         flight.process = None
@@ -392,7 +396,7 @@ class Switching:
                 self.freed(sm)
 
     def drop(self, flight: Flight) -> None:
-        """A work is no more: its TBs leave at once."""
+        """Remove a work; its TBs leave at once."""
         flight.over = True
         self._interrupt(flight)
         for sm in flight.sms:

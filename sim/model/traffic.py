@@ -1,4 +1,4 @@
-"""Works for measurements of machines: kernels that ship, with as many thread blocks (TBs) as one likes, on any SM."""
+"""Works for measurements of machines, from the kernels of the package, with any number of thread blocks (TBs)."""
 
 from __future__ import annotations
 
@@ -22,23 +22,23 @@ __all__ = ["Kind", "KINDS", "BATCHES", "URGENT", "kinds_for", "make_work", "batc
 
 SIDE = 16
 _FULL = 256
-"""Threads of a TB of the kernels that have no other blocks."""
+"""Threads per TB of the kernels with one size of block."""
 
 
 @dataclass(frozen=True)
 class Kind:
-    """A kernel of which works are made.
+    """A kernel from which works are made.
 
     Attributes
     ----------
     name : str
     job : callable
-        ``job(tbs, threads, seed)`` returns a job of so many TBs, or a few more, all with the same amount of work but
-        for what depends on data.
+        ``job(tbs, threads, seed)`` returns a job of `tbs` TBs or a few more. All TBs have the same amount of work, but
+        for work that depends on data.
     idempotent : bool
-        Its TBs can begin anew, and the launch can.
+        Its TBs and its launch can begin anew.
     threads : int or None
-        Of its TBs; None if it takes any power of two.
+        Threads per TB; None if any power of two will do.
     """
 
     name: str
@@ -67,15 +67,15 @@ KINDS: dict[str, Kind] = {kind.name: kind for kind in (
     Kind("matmul", _matmul, threads=_FULL),
     Kind("hotspot", lambda tbs, threads, seed: hotspot_job(10 * tbs, 10, 3, seed), threads=_FULL),
     Kind("pathfinder", lambda tbs, threads, seed: pathfinder_job(tbs, 8, seed), threads=_FULL))}
-"""By kernel."""
+"""All kinds, by the name of the kernel."""
 BATCHES = ("matmul", "rankfilter")
-"""The batch kernel of the deadline demonstration: the first that fits."""
+"""Candidates for the batch kernel of the deadline demonstration; the first that fits is used."""
 URGENT = "vecadd"
-"""Its small kernel."""
+"""The small kernel of the deadline demonstration."""
 
 
 def block_threads(g: Geometry, kind: Kind) -> int:
-    """Return the threads of a TB: the kernel's own, or a power of two, 256 at most, such that two find warp slots."""
+    """Return the threads of a TB: the kernel's own, or a power of two of at most 256 with warp slots for two TBs."""
     if kind.threads:
         return kind.threads
     most = max(g.warp_size, min(_FULL, g.max_block_threads, g.warps * g.warp_size // 2))
@@ -90,7 +90,7 @@ def kinds_for(g: Geometry) -> tuple[str, ...]:
 
 
 def make_work(name: str, g: Geometry, tbs: int, seed: int = 1) -> tuple[KernelRun, Job]:
-    """Return a work of a kernel with so many TBs, and the job that says what is right.
+    """Return a work of a kernel with a number of TBs, and the job that knows the right result.
 
     Raises
     ------
@@ -111,6 +111,6 @@ def batch_kind(g: Geometry) -> str:
 
 
 def work_code(work: KernelRun) -> str:
-    """Return a hash of a work's code and block, by which costs are told from those of other code."""
+    """Return a hash of a work's code and block, which identifies its costs."""
     words = np.array(work.image.words, np.uint64).tobytes()
     return hashlib.sha256(words + repr(work.block).encode()).hexdigest()[:16]

@@ -1,4 +1,4 @@
-"""A real GPU, to judge what the suite and the golden model say of a kernel's PTX."""
+"""A real GPU, which judges the results of the suite and of the golden model for a kernel's PTX."""
 
 from .cuda import CudaGpu, open_gpu
 from .device import Gpu, GpuError, pinned, run_job

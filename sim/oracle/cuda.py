@@ -13,12 +13,12 @@ __all__ = ["CudaGpu", "open_gpu"]
 
 
 def open_gpu(number: int = 0) -> CudaGpu:
-    """Return the machine's GPU.
+    """Return the host's GPU.
 
     Raises
     ------
     GpuError
-        If there is none, or no way to it; the message says which.
+        If there is no GPU, or no driver or binding; the message says which.
     """
     try:
         cuda = importlib.import_module("cuda.bindings.driver")
@@ -35,7 +35,7 @@ class CudaGpu:
     cuda : module
         ``cuda.bindings.driver``.
     number : int
-        Of the device.
+        Number of the device.
 
     Raises
     ------
@@ -47,7 +47,7 @@ class CudaGpu:
         self._cuda = cuda
         try:
             self._do("cuInit", 0)
-        except RuntimeError as error:  # of cuda-bindings: the driver's library is not there
+        except RuntimeError as error:  # cuda-bindings cannot find the driver's library
             raise GpuError(f"there is no NVIDIA driver: {error}") from None
         if number >= self._do("cuDeviceGetCount"):
             raise GpuError(f"there is no GPU {number}")
@@ -105,13 +105,13 @@ class CudaGpu:
 
     def launch(self, kernel: object, grid: tuple[int, int, int], block: tuple[int, int, int], shared_bytes: int,
                parameters: Sequence[bytes]) -> None:
-        """Run a kernel to its end; parameters are as in memory, one each."""
+        """Run a kernel to its end; each parameter is given by its bytes in memory."""
         buffers = [ctypes.create_string_buffer(data, len(data)) for data in parameters]
         pointers = (ctypes.c_void_p * max(len(buffers), 1))(*(ctypes.addressof(buffer) for buffer in buffers))
         self._do("cuLaunchKernel", kernel, *grid, *block, shared_bytes, 0, ctypes.addressof(pointers), 0)
         self._do("cuCtxSynchronize")
 
     def close(self) -> None:
-        """Let the GPU go: what was allocated and loaded goes with it, also after a fault."""
+        """Release the GPU with all that was allocated and loaded, also after a fault."""
         self._do("cuDevicePrimaryCtxReset", self._device)
         self._do("cuDevicePrimaryCtxRelease", self._device)

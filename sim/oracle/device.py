@@ -1,4 +1,4 @@
-"""What is needed of a GPU, and a job run on one."""
+"""The interface of a GPU, and runs of a job on one."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _FREE = re.compile(r"(?<![.\w])(add|sub|mul)\.((?:ftz\.)?(?:sat\.)?f(?:32|64))\b
 
 
 class GpuError(Exception):
-    """The GPU, its driver or the way to it refused something; the message says what and why."""
+    """The GPU, its driver or its binding refused something; the message says what and why."""
 
 
 class Gpu(Protocol):
@@ -28,7 +28,7 @@ class Gpu(Protocol):
     Attributes
     ----------
     name : str
-        As its maker calls it.
+        The maker's name of the GPU.
     capability : tuple of int
         Compute capability, major and minor.
     driver : str
@@ -61,25 +61,25 @@ class Gpu(Protocol):
 
     def launch(self, kernel: object, grid: tuple[int, int, int], block: tuple[int, int, int], shared_bytes: int,
                parameters: Sequence[bytes]) -> None:
-        """Run a kernel to its end; parameters are as in memory, one each."""
+        """Run a kernel to its end; each parameter is given by its bytes in memory."""
         ...
 
     def close(self) -> None:
-        """Let the GPU go."""
+        """Release the GPU."""
         ...
 
 
 def pinned(ptx: str) -> str:
     """Return PTX in which every floating-point sum and product names its rounding, to nearest even.
 
-    That is what they do without a name, but then a compiler may also fuse a product into a sum; with it, each bit is
+    Without a name they round the same way, but a compiler may fuse a product into a sum. With a name, each bit is
     defined.
     """
     return _FREE.sub(r"\1.rn.\2", ptx)
 
 
 def run_job(gpu: Gpu, ptx: str, entry: str, parameters: Sequence[Parameter], job: Job) -> dict[str, np.ndarray]:
-    """Run a job's launch on a GPU and return every array as it is at the end.
+    """Run a job's launch on a GPU and return every array at the end.
 
     Parameters
     ----------
@@ -87,7 +87,7 @@ def run_job(gpu: Gpu, ptx: str, entry: str, parameters: Sequence[Parameter], job
     ptx, entry : str
         The module and the kernel in it.
     parameters : sequence of Parameter
-        Of the kernel.
+        Parameters of the kernel.
     job : Job
 
     Raises

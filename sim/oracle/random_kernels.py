@@ -1,4 +1,4 @@
-"""Random PTX kernels on a GPU, next to what their interpreter says: only what PTX defines to the bit."""
+"""Compares random PTX kernels on a GPU with their interpreter, in the operations that PTX defines to the bit."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ STYLES: dict[str, dict] = {
     "divisions": {"block": (40,), "divisions": True},
     "nested": {"block": (33,), "nested_leaves": True, "statements": 20},
 }
-"""Options of `RandomKernel` by name: launches with ragged warps; control flow of all kinds; divisions and roots."""
+"""Options of `RandomKernel` by style: launches with ragged warps, control flow of all kinds, divisions and roots."""
 
 
 def random_kernels(count: int, seed: int) -> Iterator[tuple[str, RandomKernel]]:
-    """Yield `count` kernels, each with its style: the styles one after the other, seeds from `seed` on."""
+    """Yield `count` kernels, each with its style. The styles take turns; seeds begin at `seed`."""
     for number in range(count):
         style = list(STYLES)[number % len(STYLES)]
         yield style, RandomKernel(seed + number, portable=True, **STYLES[style])
@@ -36,7 +36,7 @@ def wrong_words(gpu: Gpu, program: RandomKernel, optimise: bool = True) -> int:
     Returns
     -------
     int
-        In how many 32-bit words its output is not what the interpreter says.
+        Number of 32-bit words of the output that differ from the interpreter's.
 
     Raises
     ------
