@@ -1,9 +1,10 @@
-"""Area of an SM on a Lattice ECP5: the sum of its parts, with and without the preemption unit, and what each optional
-mechanism adds to that; and what of the engine is for hasten, abort and kill.
+"""Area of an SM on a Lattice ECP5, with and without the preemption unit.
 
-``caesura bench area`` synthesises each part by itself (`caesura.sim.synth`; nothing is placed) and judges the sum, with
-a tenth of the device to spare: parts that fit one by one are no machine. *Without the preemption unit* is the same SM
-with nothing in the engine's place and nothing that serves it alone.
+Further tables give the area of each optional mechanism, and the parts of the engine for hasten, abort and kill.
+
+``caesura bench area`` synthesises each part by itself (`caesura.sim.synth`; nothing is placed). It judges the sum of
+the parts, which must leave a tenth of the device free. *Without the preemption unit* is the same SM without the engine
+and without the logic that serves only the engine.
 """
 
 from __future__ import annotations
@@ -26,13 +27,13 @@ from caesura.software.report.console import report_console
 __all__ = ["AIMS", "BEGIN", "END", "SECTIONS", "SPARE", "print_report", "run", "update_markdown"]
 
 BEGIN, END = "<!-- caesura bench area -->", "<!-- end of caesura bench area -->"
-"""Between these marks the page's tables stand."""
+"""Marks around the page's tables."""
 SPARE = 0.1
-"""Share of the device that has to be left."""
+"""Share of the device that must stay free."""
 AIMS = {"LUT": 15000, "flip-flops": 7000}
 """Most that the preemption engine should take at 8 lanes, without any optional mechanism."""
 SECTIONS = ("machine", "mechanisms")
-"""What is measured: the SM, and what optional mechanisms add to its preemption engine."""
+"""Sections of the measurement: the SM, and the optional mechanisms of its preemption engine."""
 _TARGET = TARGETS["ecp5"]
 
 
@@ -50,7 +51,7 @@ def _difference(name: str, more: dict, less: dict) -> dict[str, Any]:
 
 
 def _machine(g: Geometry, progress: Progress) -> dict[str, Any]:
-    """Return what the parts of an SM take, with the preemption unit and without it."""
+    """Return the area of the parts of an SM, with the preemption unit and without it."""
     def rows(make: Callable[[str, Geometry], wiring.Component], note: str) -> list[dict]:
         return [_measure(name, make(name, g), lambda text, detail="": progress(f"{text}{note}", detail))
                 for name in SM_PARTS]
@@ -65,7 +66,7 @@ def _machine(g: Geometry, progress: Progress) -> dict[str, Any]:
 
 
 def _mechanisms(g: Geometry, progress: Progress) -> dict[str, Any]:
-    """Return what the engine takes without optional mechanisms, and what each of them adds."""
+    """Return the area of the engine without optional mechanisms, and the area that each mechanism adds."""
     def engine(name: str, made: wiring.Component) -> dict[str, Any]:
         return _measure(name, made, lambda text, detail="": progress(f"{text}, engine", detail))
 
@@ -136,7 +137,7 @@ def _verdicts(result: dict) -> list[str]:
 
 
 def print_report(result: dict) -> None:
-    """Print what `run` returned, and what is met."""
+    """Print the result of `run`, and which aims are met."""
     console = report_console(120)
     for title, rows in _tables(result):
         table = Table("", *COLUMNS, title=title, box=None)
@@ -148,7 +149,7 @@ def print_report(result: dict) -> None:
 
 
 def update_markdown(path, result: dict) -> None:
-    """Write the tables into a page, between its marks; raises as `split_markdown`."""
+    """Write the tables into a page, between its marks; errors as in `split_markdown`."""
     replace_markdown(path, BEGIN, END, lambda: "\n\n".join([
         *(markdown_table(title, ["", *COLUMNS], rows, 1) for title, rows in _tables(result)),
         "\n".join(f"* {sentence}" for sentence in _verdicts(result))]))

@@ -1,4 +1,4 @@
-"""What thread blocks (TBs) and switches cost on the RTL, for the model of a GPU (`caesura.sim.model`)."""
+"""Costs of thread blocks (TBs) and switches on the RTL, for the model of a GPU (`caesura.sim.model`)."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ def run(g: Geometry, kernels: Sequence[str], moments: int, seed: int, file: Path
     g : Geometry
         A geometry of one SM.
     kernels : sequence of str
-        All that fit unless given.
+        Names of kernels; all that fit by default.
     moments, seed : int
-        As of `sim.model.calibrate.calibrate`.
+        See `sim.model.calibrate.calibrate`.
     file : Path or None
-        Cost file to be written.
+        Cost file to write.
     progress : callable
     """
     costs = calibrate(g, kernels, moments, seed, progress)

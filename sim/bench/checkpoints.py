@@ -1,11 +1,11 @@
-"""What an increment saves, by the time since its base (PEP III-C, Fig. 5; V-D, Fig. 12).
+"""Size and time of an incremental save, by the time since its base (PEP III-C, Fig. 5; V-D, Fig. 12).
 
-``caesura bench checkpoints`` saves a base of each kernel when a quarter of its run is over, lets it run on, and
-preempts it: as long after as a launch announces itself before it comes (PEP III-D), and when half and three quarters of
-its run are over. From each of these moments two runs go on, one in which everything is saved, one in which the
-increment is. After the latter another kernel overwrites the SM, the first is resumed from base and increment, and its
-results are compared. In another run it is preempted, and resumed, three times: the image that it is first restored from
-stays its base. All of it forks from one run a mechanism.
+``caesura bench checkpoints`` saves a base of each kernel after a quarter of its run, lets it run on, and preempts it.
+The first preempt comes as long after the base as an announcement precedes its launch (PEP III-D). The others come after
+half and three quarters of the run. Each of these moments forks into two runs: one saves everything, the other saves the
+increment. After the increment, another kernel overwrites the SM, the first is resumed from base and increment, and its
+results are compared. A further run preempts and resumes the kernel three times; the image of its first restore stays
+its base. All these runs fork from one run per mechanism.
 """
 
 from __future__ import annotations
@@ -51,13 +51,13 @@ class Task(KernelTask):
 
 
 class Increment(NamedTuple):
-    """An increment, and what a whole preempt saves in its place.
+    """An increment, and the whole preempt at the same moment.
 
     Attributes
     ----------
     report, whole : PreemptReport
     with_base : list of (int, int)
-        Of each TB that had a base: bytes of its stream, and of that of its base.
+        Bytes of the stream of each TB with a base, and bytes of the base's stream.
     """
 
     report: PreemptReport
@@ -90,8 +90,10 @@ class _Checkpoints(Campaign):
 
     def increments(self, mechanism: Mechanism, cycle: int, gaps: Sequence[int]
                    ) -> Iterator[tuple[PreemptReport, Increment | None, bool] | None]:
-        """Save a base at a cycle and yield it, for each gap after it, with the increment that is saved then and whether
-        the results are right in the end. No increment if the kernel had ended; None for all if no base was saved."""
+        """Save a base at a cycle; yield it for each gap, with the later increment and whether the results are right.
+
+        There is no increment if the kernel had ended. All are None if no base was saved.
+        """
         for _ in self._at_each([cycle]):
             base = self.device.checkpoint(self._launch, mechanism, max_cycles=self.max_cycles)
             fork = self._fork()
@@ -105,12 +107,12 @@ class _Checkpoints(Campaign):
                 yield (base, found, right) if base else None
 
     def restored(self, mechanism: Mechanism, cycles: Sequence[int]) -> tuple[list[Increment | None], bool]:
-        """Preempt at the first of some cycles, and after each resume at the next one, in cycles of running time.
+        """Preempt at the first of some cycles of running time, and after each resume at the next one.
 
         Returns
         -------
         list of Increment or None
-            Of all cycles but the first, none where the kernel had ended.
+            Increments at all cycles but the first; None where the kernel had ended.
         bool
             Whether the results are right in the end.
         """
@@ -137,10 +139,10 @@ def _size(report: PreemptReport) -> int:
 
 
 def moment(found: Increment) -> dict:
-    """Return the figures of an increment, next to what a whole preempt saves at the same moment.
+    """Return the figures of an increment, next to those of a whole preempt at the same moment.
 
-    Bytes are all that is written, `saves` the latencies without the drain, in cycles; `with_base` counts the TBs that
-    had a base, `stream_bytes` and `base_stream_bytes` are what of them was written now and then.
+    Bytes count everything that is written. `saves` are the latencies without the drain, in cycles. `with_base` counts
+    the TBs with a base; `stream_bytes` and `base_stream_bytes` are the bytes of their increments and of their bases.
     """
     increment, whole = found.report, found.whole
     return {"with_base": len(found.with_base), "stream_bytes": sum(now for now, _ in found.with_base),
@@ -152,8 +154,7 @@ def moment(found: Increment) -> dict:
 
 
 def measure(task: Task, progress: Callable[[str], None] = lambda text: None) -> list[dict]:
-    """Save a base and three increments of a kernel with each mechanism, and two of one that was restored; return its
-    rows."""
+    """Save a base and three increments of a kernel with each mechanism, and two after a restore; return its rows."""
     rows = []
     for mechanism in task.mechanisms:
         machine = _Checkpoints(RtlTransport(task.geometry, MEMORY_BYTES), task.work,
@@ -184,10 +185,11 @@ def measure(task: Task, progress: Callable[[str], None] = lambda text: None) -> 
 
 
 def summary(rows: Sequence[dict]) -> dict[str, dict[str, dict]]:
-    """Return means over all kernels, by mechanism and increment; increments to a restored image are called so.
+    """Return means over all kernels, by mechanism and increment; the name of an increment says if its base was
+    restored.
 
-    ``of_base`` is what was written of TBs that had a base over what was written of them then, in the kernels that had
-    such (``with_base``); the others are the bytes, registers and time of an increment over those of a whole preempt.
+    ``of_base`` is the size of increments over the size of their bases, in the kernels with such TBs (``with_base``).
+    The others are the bytes, registers and time of an increment over those of a whole preempt.
     """
     found: dict[str, dict[str, dict]] = {}
     for mechanism in dict.fromkeys(row["mechanism"] for row in rows):
@@ -223,7 +225,7 @@ def run(g: Geometry, size: str = "small", kernels: Sequence[str] = (), mechanism
     size : str
         Size of the jobs.
     kernels, mechanisms : sequence
-        By default all.
+        All by default.
     jobs : int
         Number of processes.
     progress : callable

@@ -1,13 +1,13 @@
 """Code quality: registers, instructions and compile time of kernels, next to ptxas on the same PTX.
 
-The kernels are those that ship, of which the mean counts, and a set of f64-heavy ones (`software.kernels.doubles`), of
-which each does.
+There are two sets of kernels. The mean of the shipped kernels has a limit, and each of the f64-heavy kernels
+(`software.kernels.doubles`) has one.
 
-``caesura bench code`` compiles each kernel here and, where it is installed, with ptxas for sm_75, which is the outside
-judge: its instruction set differs (three-input additions and logic, constants as operands; but 64-bit addresses where
-here are 32-bit ones), so the ratio says whether the code is of the right size, no more. The second comparison forbids
-ptxas to unroll loops, which nobody does here. Instructions are those in the image; ``pp`` and ``pp.div`` words, which
-ptxas does not have, are counted by themselves. Time is processor time of the whole compilation of the module.
+``caesura bench code`` compiles each kernel here and, where it is installed, with ptxas for sm_75 as the outside judge.
+The instruction set of ptxas differs: it has three-input additions and logic and constant operands, but 64-bit addresses
+instead of 32-bit ones. So the ratio only says whether the code has the right size. The second comparison forbids ptxas
+to unroll loops, since this compiler does not unroll. Instructions are those in the image. ``pp`` and ``pp.div`` words,
+which ptxas does not have, are counted separately. Time is processor time of the whole compilation of the module.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ BEGIN = "<!-- begin: caesura bench code -->"
 END = "<!-- end: caesura bench code -->"
 """Marks in a Markdown file; the text between them is replaced."""
 LIMIT = 1.4
-"""Most instructions of ours to one of ptxas: geometric mean over the shipped kernels, and each f64-heavy one."""
+"""Limits of the instructions over those of ptxas: geometric mean of shipped kernels, and each f64-heavy kernel."""
 COLUMNS = ("kernel", "registers", "live", "ptxas", "instructions", "pp words", "ptxas", "ratio", "ptxas rolled",
            "ratio", "ms", "ptxas")
 _POINTS = ("pp", "pp.div")
@@ -79,7 +79,7 @@ def run(kernels: Sequence[str] = (), ptxas: Path | None = None,
     """
     assembler, missing = assembler_of(ptxas)
     rows = []
-    compile_ptx(KERNELS["vecadd"].ptx_path.read_text())  # reads the grammar and the library, once a process
+    compile_ptx(KERNELS["vecadd"].ptx_path.read_text())  # reads the grammar and the library, once per process
     for name in kernels or (*KERNELS, *DOUBLES):
         progress(f"compiling {name}")
         path = KERNELS[name].ptx_path if name in KERNELS else DOUBLES[name]
@@ -88,7 +88,7 @@ def run(kernels: Sequence[str] = (), ptxas: Path | None = None,
 
 
 def judged(rows: Sequence[dict]) -> dict:
-    """Return the means over the shipped kernels, the worst of either set by its ratio, and whether limits are kept."""
+    """Return the means over the shipped kernels, the worst ratio of either set, and whether the limits are kept."""
     compared = [row for row in rows if row["ptxas"] is not None]
     shipped = [row for row in compared if not row["doubles"]]
     mean = {key: _mean([row["ptxas"][key] for row in shipped]) if shipped else None

@@ -1,12 +1,12 @@
-"""Compile time and memory of large kernels: how they grow with the number of instructions.
+"""Growth of compile time and memory of large kernels with the number of instructions.
 
-A part of ``caesura bench compile`` (`compile_time`) compiles kernels of `sim.workloads.large`, each in a process of
-its own, so that the peak of its resident memory is that of this compilation. Time is processor time from PTX text to
-verified image, without reading the grammar, which happens once a process. Beside each time stands its ratio to n log n,
-and that ratio over the one of the smallest kernel: it stays near 1 if time grows no faster than n log n.
+A part of ``caesura bench compile`` (`compile_time`) compiles kernels of `sim.workloads.large`. Each has its own
+process, so the peak of its resident memory belongs to this compilation. Time is processor time from PTX text to
+verified image, without reading the grammar, which happens once per process. Beside each time stands its ratio to n log
+n, and that ratio over the ratio of the smallest kernel. The latter stays near 1 if time grows no faster than n log n.
 
-The f64-heavy kernels (`software.kernels.doubles`) are measured as well; their time has a limit of its own, and no part
-in the growth.
+The f64-heavy kernels (`software.kernels.doubles`) are measured as well. Their time has its own limit, and does not
+count in the growth.
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ from caesura.software.kernels.doubles import DOUBLES
 __all__ = ["SIZES", "SECONDS", "DOUBLES_SECONDS", "PEAK_BYTES", "GROWTH", "measure", "judge", "run", "table", "verdict"]
 
 SIZES = 1_000, 3_000, 10_000, 30_000
-"""Instructions aimed at."""
+"""Aims for the number of instructions."""
 JUDGED = 10_500
-"""Kernels of up to so many instructions must keep `SECONDS` and `PEAK_BYTES`."""
+"""Kernels of at most this number of instructions must keep `SECONDS` and `PEAK_BYTES`."""
 SECONDS = 20.0
 PEAK_BYTES = 1 << 30
 GROWTH = 1.25
-"""Most that time / (n log n) may grow from the smallest kernel to any other; what is above 1 allows for noise."""
+"""Limit of the growth of time / (n log n) from the smallest kernel to any other; the part above 1 is for noise."""
 DOUBLES_SECONDS = 30.0
 """Limit for an f64-heavy kernel."""
 RANDOM = "random"
@@ -41,12 +41,12 @@ COLUMNS = ("kernel", "instructions", "registers", "local bytes", "seconds", "lim
 
 
 def measure(size: int, seed: int = 0, registers: int | None = None, name: str = RANDOM) -> dict:
-    """Compile one kernel in this process; keys are those of a row of `run`, without its judgement.
+    """Compile one kernel in this process; the keys are those of a row of `run`, without the judgement.
 
     Parameters
     ----------
     size, seed : int
-        Of a random kernel.
+        Size and seed of a random kernel.
     registers : int, optional
         Budget of vector registers.
     name : str
@@ -64,8 +64,10 @@ def measure(size: int, seed: int = 0, registers: int | None = None, name: str = 
 
 
 def _peak_bytes() -> int:
-    """Return the most memory that was resident in this process; `resource.getrusage` counts that of the process that
-    started it as well."""
+    """Return the peak of resident memory of this process.
+
+    `resource.getrusage` would include the memory of the parent process.
+    """
     line = next(line for line in Path("/proc/self/status").read_text().splitlines() if line.startswith("VmHWM:"))
     return int(line.split()[1]) * 1024
 
@@ -77,7 +79,7 @@ def _in_child(size: int, seed: int, registers: int | None, name: str = RANDOM) -
 
 
 def judge(rows: Sequence[dict]) -> dict:
-    """Return `rows`, the smallest first, with what they are compared with, and the verdict."""
+    """Return `rows`, the smallest first, with their limits and the verdict."""
     judged: list[dict] = []
     doubles = [row | {"ratio": row["seconds"] / (row["instructions"] * math.log(row["instructions"])), "growth": None,
                       "exponent": None, "met": row["seconds"] <= DOUBLES_SECONDS}
@@ -107,7 +109,7 @@ def run(sizes: Sequence[int] = (), seed: int = 0, registers: int | None = None, 
     sizes : sequence of int
         With no sizes and no kernels given, `SIZES` and all of `DOUBLES` are measured.
     seed : int
-        Of the kernels.
+        Seed of the kernels.
     registers : int, optional
         Budget of vector registers.
     kernels : sequence of str
@@ -139,12 +141,12 @@ def _cells(row: dict, result: dict) -> list[str]:
 
 
 def table(result: dict) -> list[Sequence[str]]:
-    """Return the columns and the rows of what `run` returned."""
+    """Return the columns and the rows of the result of `run`."""
     return [COLUMNS, *(_cells(row, result) for row in result["runs"])]
 
 
 def verdict(result: dict) -> str:
-    """Return in words how what `run` returned stands to its limits."""
+    """Return in words how the result of `run` compares with its limits."""
     growth = [row["growth"] for row in result["runs"] if row["growth"] is not None]
     doubles = [row for row in result["runs"] if row["growth"] is None]
     slowest = max(doubles, key=lambda row: row["seconds"], default=None)

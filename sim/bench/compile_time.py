@@ -1,9 +1,9 @@
-"""Compile time: of the shipped kernels next to ptxas, of a process's start, and of large kernels.
+"""Compile time of the shipped kernels next to ptxas, of a process's start, and of large kernels.
 
-``caesura bench compile`` takes, for each shipped kernel, the processor time from PTX text to verified image in a
-process that has compiled before, and that of ptxas on the same PTX, in turns, the shortest of a few each. The start of
-ptxas, which is what it takes for a kernel that does nothing, is not counted: the start of ours is given by itself, as
-what ``caesura compile`` takes beyond compiling. Large kernels are those of `compile_scaling`.
+``caesura bench compile`` measures the processor time from PTX text to verified image for each shipped kernel, in a
+process that has compiled before. It measures ptxas on the same PTX, in turns, and takes the shortest of a few times of
+each. The start of ptxas, which is its time for an empty kernel, is not counted. The start of this compiler is given
+separately, as the time of ``caesura compile`` beyond compiling. Large kernels are those of `compile_scaling`.
 """
 
 from __future__ import annotations
@@ -34,31 +34,31 @@ BEGIN = "<!-- begin: caesura bench compile -->"
 END = "<!-- end: caesura bench compile -->"
 """Marks in a Markdown file; the text between them is replaced."""
 LIMIT = 2.5
-"""Most time of ours to that of ptxas, geometric mean of all kernels."""
+"""Limit of the compile time over that of ptxas, geometric mean of all kernels."""
 LARGEST, LARGEST_LIMIT = 3, 3.5
-"""So many kernels of the most instructions have a limit of their own, each."""
+"""Number of largest kernels that have a limit each."""
 START_LIMIT = 3.0
-"""Most time of ``caesura compile`` to that of ``import numpy``, both in a process of their own."""
+"""Limit of the start of ``caesura compile`` over the time of ``import numpy``, each in its own process."""
 REPEATS = 5
 COLUMNS = ("kernel", "instructions", "ms", "ptxas", "ratio")
 _LEAST = 1e-3
-"""Seconds below which the time of ptxas for a kernel is not told from its start."""
+"""Least seconds of ptxas for a kernel; below this, the time cannot be separated from the start."""
 _NOTHING = ".version 8.0\n.target sm_75\n.address_size 64\n.visible .entry nothing()\n{\n\tret;\n}\n"
 _STARTED = "vecadd"
-"""Kernel that the start of a process is measured with."""
+"""Kernel with which the start of a process is measured."""
 
 
 def judge(rows: Sequence[dict], start: float | None, missing: str = "") -> dict:
-    """Return the times of kernels with what they are compared with, and the verdict.
+    """Return the times of kernels with their limits, and the verdict.
 
     Parameters
     ----------
     rows : sequence of dict
-        ``kernel``, ``instructions``, ``seconds``, and ``ptxas``: seconds of its process, or None.
+        ``kernel``, ``instructions``, ``seconds``, and ``ptxas``, the seconds of its process or None.
     start : float or None
-        What is its start.
+        Seconds of the start of ptxas.
     missing : str
-        Why there is no ptxas.
+        Reason why there is no ptxas.
     """
     result: dict = {"architecture": ARCHITECTURE, "limit": LIMIT, "largest_limit": LARGEST_LIMIT, "missing": missing,
                     "mean": None, "ratio": None, "worst": None, "largest": [], "start": start,
@@ -82,7 +82,7 @@ def judge(rows: Sequence[dict], start: float | None, missing: str = "") -> dict:
 def _suite(kernels: Sequence[str], ptxas: Path | None, progress: Callable[[str], None]) -> dict:
     """Measure shipped kernels."""
     assembler, missing = assembler_of(ptxas, lists=False)
-    compile_ptx(KERNELS[_STARTED].ptx_path.read_text())  # reads the grammar, once a process
+    compile_ptx(KERNELS[_STARTED].ptx_path.read_text())  # reads the grammar, once per process
     texts = {name: KERNELS[name].ptx_path.read_text() for name in kernels}
     ours, theirs, sizes, starts = {name: [] for name in texts}, {name: [] for name in texts}, {}, []
     for turn in range(REPEATS):
@@ -101,8 +101,10 @@ def _suite(kernels: Sequence[str], ptxas: Path | None, progress: Callable[[str],
 
 
 def _start_up() -> dict:
-    """Measure ``caesura compile`` of what is in no cache, in processes of its own: what of that is the start, and next
-    to a process that imports numpy."""
+    """Measure ``caesura compile`` without a cache, in processes of its own.
+
+    The result gives the share of the start, and the time of a process that imports numpy.
+    """
     path = KERNELS[_STARTED].ptx_path
     whole, compiling, numpy = [], [], []
     for _ in range(REPEATS):
@@ -119,7 +121,7 @@ def _start_up() -> dict:
 
 
 def _process_seconds(*arguments: str | Path, cache: str) -> float:
-    """Return the processor time of a Python process with a cache of its own."""
+    """Return the processor time of a Python process with its own cache."""
     before = children_seconds()
     subprocess.run([sys.executable, *arguments], check=True, stdout=subprocess.DEVNULL,
                    env={**os.environ, "CAESURA_CACHE": cache})
@@ -133,11 +135,12 @@ def run(kernels: Sequence[str] = (), ptxas: Path | None = None, sizes: Sequence[
     Parameters
     ----------
     kernels : sequence of str
-        Shipped ones and f64-heavy ones; with no kernels and no sizes given, all, and large ones of the usual sizes.
+        Shipped and f64-heavy kernels. Without kernels and sizes, all of them are measured, and large kernels of the
+        usual sizes.
     ptxas : Path, optional
         See `Assembler`.
     sizes, seed, registers
-        Of large kernels, see `compile_scaling.run`.
+        Parameters of large kernels; see `compile_scaling.run`.
     progress : callable
         Called with each step.
     """
@@ -186,7 +189,7 @@ def _judged(value: float, limit: float) -> str:
 
 
 def _parts(result: dict) -> Iterator[tuple[list[Sequence[str]], list[str]]]:
-    """Yield each table, its columns first, and what is said below it."""
+    """Yield the columns and rows of each table, and the text below it."""
     if result["suite"] is not None:
         yield [COLUMNS, *map(_cells, result["suite"]["kernels"])], _verdicts(result["suite"], result["start_up"])
     if result["runs"]:

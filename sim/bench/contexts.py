@@ -1,13 +1,13 @@
-"""What is in a warp's registers at random times, for every shipped kernel (Lin et al. Figs. 6 and 8).
+"""Contents of a warp's registers at random times, for every shipped kernel (Lin et al. Figs. 6 and 8).
 
 ``caesura bench contexts`` stops each kernel at cycles drawn at random over its run. Its warps run on to preemption
-points, as with mechanism ``live``, and the contexts that ``live+cp`` and ``live+tb`` save there are read back: how many
-registers are live, and how each of them is encoded. Every stop forks from one undisturbed run, whose results are those
-of the reference. It runs on the golden model, which holds the same register values as the RTL at every preemption point
-and is quicker to stop; a cycle there is a warp instruction, warps take turns.
+points, as with mechanism ``live``. The contexts that ``live+cp`` and ``live+tb`` save there are read back; they show
+the number of live registers, and the encoding of each. Every stop forks from one undisturbed run, whose results are
+checked. The runs use the golden model, which is quicker to stop and has the register values of the RTL at every
+preemption point. A cycle of the golden model is a warp instruction, and warps take turns.
 
-The same registers, as ``live`` saves them, are also encoded in steps that lead from the rule of Lin et al. to what
-``live+cp`` does (`hw.arch.image.encodings`).
+The same registers, as ``live`` saves them, are also encoded in steps that lead from the rule of Lin et al. to the rule
+of ``live+cp`` (`hw.arch.image.encodings`).
 """
 
 from __future__ import annotations
@@ -43,39 +43,43 @@ from .resumable import check_counts, check_settings, code_digest, failure, geome
 __all__ = ["SAMPLES", "STEPS", "PAPER", "Task", "measure", "averages", "run", "read_result"]
 
 SAMPLES = 100
-"""Samples of each kernel unless given."""
+"""Default number of samples per kernel."""
 ROUNDS = 4
-"""Times that moments are drawn, anew for those after which the kernel ended before a preemption point."""
+"""Most draws of moments; a moment is drawn anew if the kernel ended before a preemption point."""
 MAX_CYCLES = 50_000_000
 BYTES = "occupied", "live", "compressed", "metadata", "followed", "followed_metadata"
-"""Bytes of a warp: allocated and live registers, what ``live+cp`` and then ``live+tb`` write of them and besides."""
+"""Kinds of bytes of a warp: allocated and live registers, then register and other bytes of ``live+cp`` and ``live+tb``.
+"""
 AS_VECTORS = "occupied", "live", "compressed"
-"""Bytes of a warp whose uniform registers, those that the kernel names and those that are live, count as vector
-registers with one value in all lanes: what they would be on a machine without uniform registers."""
+"""Kinds of bytes of a warp on a machine without uniform registers. Uniform registers that are named or live count as
+vector registers with one value in all lanes.
+"""
 STEPS = "paper", "lanes", "widths", "low_bits", "follows"
-"""Encodings from that of Lin et al. on, where all launched lanes count and the block says how wide groups are: lanes
-that have exited do not count; the width of the groups is chosen for each register; upper bits that all lanes share are
-kept once, as by ``live+cp``; what follows from the warp before is left out, as by ``live+tb``."""
+"""Encodings, each with one more step. The first is that of Lin et al., where all launched lanes count and the block
+gives the width of groups. Then exited lanes do not count. Then each register chooses the width of its groups. Then
+upper bits that all lanes share are kept once, as in ``live+cp``. Then registers that follow from the warp before are
+left out, as in ``live+tb``.
+"""
 PAPER = PAPER_MEANS | {"occupied": 1664, "live": 656, "compressed": 64}
-"""Lin et al. III: mean saving of register context over their kernels; bytes a warp and patterns of BP (BP_1)."""
+"""Lin et al. III: mean saving of register context over their kernels; bytes per warp and patterns of BP (BP_1)."""
 
 
 @dataclass(frozen=True)
 class Task:
-    """One kernel of the benchmark; can run in a process of its own.
+    """One kernel of the benchmark; it can run in its own process.
 
     Attributes
     ----------
     name : str
-        Of the kernel.
+        Name of the kernel.
     geometry : Geometry
     size : str
-        Of the job.
+        Size of the job.
     samples, seed : int
     work : CompiledJob, optional
-        Instead of the shipped kernel of that name.
+        CompiledJob that replaces the shipped kernel of that name.
     previous : dict, optional
-        Row of an earlier run with the same settings; taken over if the kernel's code is still the same.
+        Row of an earlier run with the same settings; it is used again if the kernel's code is the same.
     """
 
     name: str
@@ -91,8 +95,10 @@ class _Stops(Campaign):
     """Stops of one kernel at chosen cycles."""
 
     def contexts(self, cycles: Iterable[int]) -> Iterator[tuple[list[TbContext], ...]]:
-        """Yield the TBs as ``live``, ``live+cp`` and ``live+tb`` save them at each of ascending cycles; none if the
-        kernel ended before."""
+        """Yield the TBs as ``live``, ``live+cp`` and ``live+tb`` save them, at each of ascending cycles.
+
+        There are no TBs if the kernel ended before the cycle.
+        """
         for _ in self._at_each(cycles):
             fork = self._fork()
             plain = self._saved(Mechanism.LIVE)
@@ -107,8 +113,7 @@ class _Stops(Campaign):
 
 
 def _warp(g: Geometry, tb: TbContext, warp: WarpContext, followed: WarpContext) -> list[int]:
-    """Return `BYTES` of one warp, as ``live+cp`` and as ``live+tb`` save it; its live uniform registers; then its
-    registers by class."""
+    """Return `BYTES` of one warp, the number of its live uniform registers, then its registers by class."""
     found = [class_of(encoding) for encoding in warp.encodings.values()]
     return [tb.allocated_registers * g.vector_bytes, len(warp.registers) * g.vector_bytes, warp.data_bytes,
             warp.metadata_bytes, followed.data_bytes, followed.metadata_bytes, len(warp.uniforms),
@@ -122,9 +127,9 @@ def _steps(g: Geometry, warps: Sequence[WarpContext], width: int) -> np.ndarray:
     ----------
     g : Geometry
     warps : sequence of WarpContext
-        As ``live`` saves them: what lanes hold that have exited is what they had.
+        Warps as ``live`` saves them, with the last values of exited lanes.
     width : int
-        Of a group of lanes by the rule of Lin et al.
+        Lanes per group by the rule of Lin et al.
     """
     owner = np.repeat(np.arange(len(warps)), [len(warp.registers) for warp in warps])
     values = np.array([row for warp in warps for row in warp.registers.values()], np.uint32).reshape(-1, g.warp_size)
@@ -142,16 +147,16 @@ def _steps(g: Geometry, warps: Sequence[WarpContext], width: int) -> np.ndarray:
 
 
 def _named_uniforms(image: KernelImage) -> int:
-    """Return how many uniform registers a kernel and its routines name."""
+    """Return the number of uniform registers that a kernel and its routines name."""
     return len({reg for body in lift(image).kernel.bodies() for op in body.ops() for reg in (*op.read(), *op.written())
                 if reg.kind == "U"})
 
 
 def _row(samples: list[np.ndarray], g: Geometry, named: int) -> dict:
-    """Return the means of samples, each an array of warps by what `_warp` and `_steps` return.
+    """Return the means of samples; each sample is an array with a row per warp and the columns of `_warp` and `_steps`.
 
-    Each warp weighs the same. One without a live register has no classes; it counts in the bytes only. The kernel has
-    so many uniform registers as are `named`.
+    Each warp has the same weight. A warp without a live register has no classes, and counts in the bytes only. `named`
+    is the number of uniform registers of the kernel.
     """
     if not samples:
         return {"warps": 0, "bytes": None, "as_vectors": None, "classes": None, "encodings": None,
@@ -175,7 +180,7 @@ def _row(samples: list[np.ndarray], g: Geometry, named: int) -> dict:
 
 
 def measure(task: Task, progress: Callable[[str], None] = lambda text: None) -> dict:
-    """Stop a kernel at random cycles of its run until `task.samples` of them found a context; return its row.
+    """Stop a kernel at random cycles of its run until `task.samples` stops found a context; return its row.
 
     Raises
     ------
@@ -213,24 +218,24 @@ def measure(task: Task, progress: Callable[[str], None] = lambda text: None) -> 
 
 
 def _attempt(task: Task, progress: Callable[[str], None]) -> dict:
-    """Return a kernel's row, or one that says why there is none."""
+    """Return a kernel's row, or a row with the error of its measurement."""
     progress(task.name)
     try:
         return measure(task, progress)
-    except Exception as error:  # one kernel's trouble must not lose the others' rows
+    except Exception as error:  # a kernel's error must not lose the other rows
         return _died(task, error)
 
 
 def _died(task: Task, error: Exception) -> dict:
-    """Return the row of a kernel that could not be measured, or whose process was killed."""
+    """Return the row of a kernel that could not be measured or whose process was killed."""
     return {"kernel": task.name, "error": failure(error)}
 
 
 def averages(rows: Sequence[dict]) -> dict | None:
     """Return means over kernels: shares of context saved and live registers by class; None without a kernel.
 
-    ``saved_*`` are arithmetic means, ``saved_*_geometric`` come from the geometric mean of what is left,
-    ``saved_*_as_vectors`` are arithmetic ones of `AS_VECTORS`.
+    ``saved_*`` are arithmetic means. ``saved_*_geometric`` come from the geometric mean of the remaining shares.
+    ``saved_*_as_vectors`` are arithmetic means of `AS_VECTORS`.
     """
     rows = [row for row in rows if row.get("bytes")]
     if not rows:
@@ -260,7 +265,7 @@ def _result(settings: dict, names: Sequence[str], rows: dict[str, dict]) -> dict
 
 
 def read_result(path: Path) -> dict | None:
-    """Return what an earlier run wrote with `run(json_file=...)`, None if there is no such file.
+    """Return the result that an earlier run wrote with `run(json_file=...)`, None if there is no such file.
 
     Raises
     ------
@@ -287,13 +292,13 @@ def run(geometry: Geometry | str, size: str = "small", kernels: Sequence[str] = 
     Parameters
     ----------
     geometry : Geometry or str
-        Or the name of a preset.
+        Geometry, or the name of a preset.
     size : str
         Size of the jobs.
     kernels : sequence of str
-        By default all.
+        All by default.
     samples : int
-        Of each kernel, 1 or more.
+        Number of samples per kernel, 1 or more.
     seed : int
         Seed of the moments.
     jobs : int
@@ -302,10 +307,10 @@ def run(geometry: Geometry | str, size: str = "small", kernels: Sequence[str] = 
     json_file : Path, optional
         File that is written after each kernel.
     resume : dict, optional
-        Result of an earlier run: its rows are taken over where the kernel's code is the same, and kept for kernels that
-        are not among `kernels`.
+        Result of an earlier run. Its rows are used again where the kernel's code is the same. Rows of kernels that are
+        not among `kernels` are kept.
     works : sequence of (str, CompiledJob, Geometry)
-        Other kernels instead of shipped ones.
+        Kernels that replace the shipped ones.
 
     Raises
     ------

@@ -1,9 +1,11 @@
-"""Static context size with context flashback, under both objectives (CTXBack Fig. 7): of the shipped kernels on our
-instruction set, or of the OpenCL kernels after CTXBack Table I on AMD's gfx906.
+"""Static context size with context flashback, under both objectives (CTXBack Fig. 7).
+
+The kernels are the shipped ones on Caesura's instruction set, or the OpenCL kernels after CTXBack Table I on AMD's
+gfx906.
 
 Each instruction of a kernel counts once. Bytes are those of one warp: vector registers, predicates and uniform
-registers, backups included, on gfx906 its share of shared memory; what else a warp's record holds is the same for all
-columns and left out.
+registers, with backups. On gfx906 a warp's share of shared memory counts too. The rest of a warp's record is equal in
+all columns, and left out.
 """
 
 from __future__ import annotations
@@ -26,13 +28,13 @@ __all__ = ["GFX906", "OURS", "PAPER", "marks", "programs", "measure", "run", "pr
            "update_markdown"]
 
 GFX906 = "gfx906"
-"""The other instruction set: of AMD's Radeon VII, the machine of the paper."""
+"""The instruction set of AMD's Radeon VII, the machine of the paper."""
 _FIELDS = dict(zip(COLUMNS, ("live_bytes", "strict_bytes", "relaxed_bytes", "reverting_bytes", "bytes",
                               "deferred_bytes", "combined_bytes", "checkpoint_bytes"), strict=True))
 
 
 def programs(isa: str, geometry: Geometry) -> dict[str, Callable[[], Program]]:
-    """Return what makes each kernel of an instruction set, by name."""
+    """Return the function that makes each kernel of an instruction set, by the kernel's name."""
     if isa == GFX906:
         return {one.name: lambda one=one: amdgpu.program(amdgpu.read(one.assembly).kernel(one.name))
                 for one in opencl.KERNELS}
@@ -40,7 +42,7 @@ def programs(isa: str, geometry: Geometry) -> dict[str, Callable[[], Program]]:
 
 
 def measure(kernel: Program, objective: Objective, window: int = WINDOW) -> dict:
-    """Return the row of a kernel: mean bytes of each technique, and of the doubled window."""
+    """Return the row of a kernel, with the mean bytes of each technique and of the doubled window."""
     found, again = flashback(kernel, objective, window), flashback(kernel, objective, 2 * window)
     return {"kernel": kernel.name, "objective": objective.value, "instructions": len(found.instructions),
             "occupied": kernel.occupied_bytes, "copies": len(found.copies), "doubled_window": again.mean("bytes"),
@@ -61,16 +63,16 @@ def run(geometry: Geometry, kernels: Sequence[str] = (), progress: Callable[[str
     Raises
     ------
     InputError
-        If a kernel has no version for it.
+        If a kernel has no version for the instruction set.
 
     Returns
     -------
     dict
-        ``rows``; ``saved``: the mean over the kernels of the share of what is occupied that is not saved, by objective;
-        ``saved_in_loops``: the same with each loop around an instruction counted ten times; ``over_least``: of
-        flashback over CKPT's points, the ratio of the means of normalised sizes, which are shares of what is occupied
-        (CTXBack V-A); ``over_least_bytes``: that of the sums of bytes; ``window``, and ``doubled``: by how much twice
-        of it changes the mean of all sizes.
+        ``rows`` are the rows of all kernels. ``saved`` is the mean share of the occupied bytes that is not saved, by
+        objective. ``saved_in_loops`` is the same with each loop around an instruction counted ten times. ``over_least``
+        is the ratio of flashback to CKPT's points, from the means of sizes as shares of the occupied bytes (CTXBack
+        V-A). ``over_least_bytes`` is the ratio of the sums of bytes. ``window`` is the window, and ``doubled`` the
+        relative change of the mean size with twice the window.
     """
     known = programs(isa, geometry)
     if missing := [name for name in kernels if name not in known]:
@@ -95,8 +97,10 @@ def run(geometry: Geometry, kernels: Sequence[str] = (), progress: Callable[[str
 
 
 def _over_least(rows: Sequence[dict], normalised: bool) -> float | None:
-    """Return flashback over CKPT's points, sizes of a kernel as shares of what it occupies or in bytes; None where
-    nothing is live at these points."""
+    """Return the ratio of flashback to CKPT's points, None where nothing is live at these points.
+
+    Sizes of a kernel are shares of its occupied bytes if `normalised`, else bytes.
+    """
     mine, least = (sum(row[column] / (row["occupied"] if normalised else 1) for row in rows)
                    for column in ("flashback", "checkpoint"))
     return mine / least if least else None

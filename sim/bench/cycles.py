@@ -1,10 +1,11 @@
-"""The regression of cycles: what every shipped kernel does in every cycle, next to what was recorded of it.
+"""The regression of cycles, which compares every shipped kernel in every cycle with a recording.
 
-``caesura bench cycles FOLDER`` runs each kernel on each geometry, undisturbed and preempted with each mechanism at a
-quarter, half and three quarters of its run, and compares cycles, digests of all AXI beats with their cycles, and the
-saved contexts with the recording in a folder. Another kernel runs while it is away: an image that lies in the folder,
-so that a change of the compiler moves no row but those of the kernels that it changes. A change that is not to alter
-what the machine does leaves all rows as they are; one that does records them anew (``--record``).
+``caesura bench cycles FOLDER`` runs each kernel on each geometry, undisturbed, and preempted with each mechanism at a
+quarter, half and three quarters of its run. It compares cycles, digests of all AXI beats with their cycles, and saved
+contexts with the recording in a folder. Another kernel, the neighbour, runs while the first is preempted. Its image
+lies in the folder, so that a change of the compiler only moves the rows of the kernels that it changes. A change
+without effect on the machine's behaviour leaves all rows equal. A change with an effect records them anew
+(``--record``).
 """
 
 from __future__ import annotations
@@ -41,11 +42,11 @@ __all__ = ["GEOMETRIES", "MOMENTS", "measure", "neighbour", "print_report", "rec
 
 GEOMETRIES = "gtx480", "gtx980", "ecp5"
 MOMENTS = "1/4", "1/2", "3/4"
-"""Of the undisturbed run, when a kernel is preempted."""
+"""Moments of preempts, as shares of the undisturbed run."""
 SIZE = "tiny"
 MAX_CYCLES = 5_000_000
 NEIGHBOUR, STATE = "neighbour.elf", "state.tsv"
-"""Files of the folder beside one a geometry."""
+"""Files of the folder besides the file of each geometry."""
 
 
 def _table(folder: Path, geometry: str) -> Path:
@@ -53,22 +54,22 @@ def _table(folder: Path, geometry: str) -> Path:
 
 
 def recorded(folder: Path, geometry: str, kernel: str) -> list[Row]:
-    """Return what is recorded of a kernel on a geometry, in a folder."""
+    """Return the recorded rows of a kernel on a geometry."""
     return [row for row in read_rows(_table(folder, geometry), Row) if row.kernel == kernel]
 
 
 def recorded_state(folder: Path, geometry: str) -> list[StateBits]:
-    """Return what is recorded of a geometry's state."""
+    """Return the recorded state of a geometry."""
     return [row for row in read_rows(folder / STATE, StateBits) if row.preset == geometry]
 
 
 def neighbour(folder: Path) -> CompiledJob:
-    """Return the kernel that runs while another is away, as it lies in a folder.
+    """Return the neighbour, the kernel that runs during a preemption, from a folder.
 
     Raises
     ------
     ValueError
-        If there is none.
+        If the folder has no neighbour.
     """
     path = folder / NEIGHBOUR
     if not path.exists():
@@ -88,7 +89,7 @@ def _hash(data: bytes) -> str:
 
 
 def _saved_bytes(device: Device, launch: Launch) -> bytes:
-    """Return each complete entry of a launch's context with its stream, as they lie in memory."""
+    """Return each complete entry of a launch's context with its stream, as stored in memory."""
     found, read = [], device.transport.read_memory
     for slot in range(device.geometry.context_entries):
         raw = read(entry_address(launch.ccb_base, slot), CCB_ENTRY.size // 8)
@@ -99,7 +100,7 @@ def _saved_bytes(device: Device, launch: Launch) -> bytes:
 
 
 class _Runs(Campaign):
-    """Runs of one kernel, with what they leave on the bus and in memory."""
+    """Runs of one kernel, with their traffic on the bus and their contexts in memory."""
 
     def __init__(self, g: Geometry, work: CompiledJob, other: CompiledJob):
         self.bus = RtlTransport(g, MEMORY_BYTES)
@@ -116,7 +117,7 @@ class _Runs(Campaign):
                    beats=self.bus.beat_digest)
 
     def preempted(self, mechanism: Mechanism, moments: Sequence[str]) -> Iterator[Row]:
-        """Yield the rows of preemptions at some of `MOMENTS`, which ascend.
+        """Yield the rows of preemptions at some of `MOMENTS`, in ascending order.
 
         Raises
         ------
@@ -132,7 +133,7 @@ class _Runs(Campaign):
             self._saved = b""
 
     def _run_other(self, other: Launch) -> int:
-        """Bring the other kernel to its end; what was saved lies in memory meanwhile."""
+        """Run the other kernel to its end while the saved context lies in memory."""
         self._saved = _saved_bytes(self.device, self._launch)
         return self.device.wait(other, self.max_cycles)
 
@@ -148,15 +149,15 @@ class _Runs(Campaign):
 
 def measure(g: Geometry, name: str, other: CompiledJob, mechanisms: Iterable[Mechanism] = tuple(Mechanism),
             moments: Sequence[str] = MOMENTS) -> list[Row]:
-    """Return the rows of a shipped kernel on a geometry; of one that does not fit a single row.
+    """Return the rows of a shipped kernel on a geometry; a kernel that does not fit has a single row.
 
     Parameters
     ----------
     g : Geometry
     name : str
-        Of the kernel.
+        Name of the kernel.
     other : CompiledJob
-        What runs while it is away.
+        CompiledJob that runs during a preemption.
     mechanisms : iterable of Mechanism
     moments : sequence of str
         Some of `MOMENTS`, in their order.
@@ -176,15 +177,15 @@ def measure(g: Geometry, name: str, other: CompiledJob, mechanisms: Iterable[Mec
 
 @dataclass(frozen=True)
 class _Task:
-    """A kernel, or the state of a geometry; can run in a process of its own.
+    """A kernel, or the state of a geometry; it can run in its own process.
 
     Attributes
     ----------
     preset, kernel : str
-        Without a kernel, the state.
+        Names of geometry and kernel. An empty kernel stands for the state of the geometry.
     neighbour : bytes
     sources : str
-        Digest of all sources; what was measured of the same ones is taken from the cache.
+        Digest of all sources; the cache keeps the measurements of each digest.
     """
 
     preset: str
@@ -194,11 +195,11 @@ class _Task:
 
     @property
     def label(self) -> str:
-        """For progress."""
+        """Name in progress messages."""
         return f"{self.preset}, {self.kernel or 'bits of state'}"
 
     def kept(self) -> Path:
-        """Return where its rows are kept."""
+        """Return the path of its cached rows."""
         parts = self.sources, self.preset, self.kernel, self.neighbour.hex()
         return cache_directory() / "cycles" / f"{digest(parts)}.tsv"
 
@@ -215,7 +216,7 @@ def _perform(task: _Task, progress: Callable[[str], None]) -> list:
 
 
 def _sources() -> str:
-    """Return the digest of everything that a row depends on, and of some that it does not."""
+    """Return the digest of all sources that a row depends on, and of some others."""
     found = []
     for name in ("hw", "sim", "software"):
         root = Path(str(importlib.import_module(f"caesura.{name}").__file__)).resolve().parent
@@ -226,18 +227,18 @@ def _sources() -> str:
 
 def run(folder: Path, presets: Sequence[str] = (), kernels: Sequence[str] = (), record: bool = False, jobs: int = 1,
         progress: Callable[[str], None] = lambda text: None) -> dict:
-    """Measure kernels and compare with a recording, or record; keys are documented in `docs/keys.md`.
+    """Measure kernels and compare them with a recording, or record them; `docs/cli.md` documents the keys.
 
-    What was measured of the same sources before is taken from the cache, so an interrupted run goes on.
+    Earlier measurements of the same sources come from the cache, so an interrupted run can go on.
 
     Parameters
     ----------
     folder : Path
-        Of the recording.
+        Folder of the recording.
     presets, kernels : sequence of str
-        All there are unless given. Without kernels, the state of each geometry is counted, too.
+        All by default. Without a choice of kernels, the state of each geometry is counted too.
     record : bool
-        Replace the rows measured in the folder, instead of comparing; of an empty one the neighbour is made.
+        Replace the measured rows in the folder instead of comparing them. An empty folder gets a neighbour.
     jobs : int
         Number of processes.
     progress : callable
@@ -245,7 +246,7 @@ def run(folder: Path, presets: Sequence[str] = (), kernels: Sequence[str] = (), 
     Raises
     ------
     ValueError
-        If nothing is recorded in the folder, or something else is.
+        If the folder has no recording, or something else.
     AssertionError
         If a result is wrong.
     """
@@ -287,7 +288,7 @@ def _record(folder: Path, measured: dict[_Task, list]) -> None:
 
 
 def print_report(result: dict) -> None:
-    """Print what `run` returned: each difference on a line."""
+    """Print the result of `run`, with a line per difference."""
     for difference in result["differences"]:
         print(Difference(**difference))
     verdict = "recorded" if result["recorded"] else f"measured, {len(result['differences'])} differences"

@@ -1,10 +1,10 @@
-"""A small urgent kernel that comes every n cycles, while a kernel of a thousand thread blocks (TBs) runs.
+"""A small urgent kernel arrives every n cycles while a kernel of a thousand thread blocks (TBs) runs.
 
-``caesura bench deadline`` runs the same traffic with each way of making room: none at all; waiting for TBs to end
-(drain); saving contexts, in place, or as increments of a base; and dropping what TBs have done (flush), or all that the
-kernel has (reset). The latency of an urgent kernel is from its arrival to its end. The other one begins again as soon
-as it has ended, so that no urgent kernel finds the machine idle. On the RTL the results of all kernels are compared
-with their references.
+``caesura bench deadline`` runs the same traffic with each way to make room. The ways are: none; waiting for TBs to end
+(drain); saving contexts, also in place or as increments of a base; dropping the work of TBs (flush) or of the kernel
+(reset). The latency of an urgent kernel lasts from its arrival to its end. The long kernel begins again as soon as it
+has ended, so no urgent kernel finds the machine idle. On the RTL the results of all kernels are compared with their
+references.
 """
 
 from __future__ import annotations
@@ -40,40 +40,40 @@ from .resumable import geometry_settings
 __all__ = ["TBS", "ARRIVALS", "EVERY", "URGENT_TBS", "LEAD", "Demonstration", "run", "print_report"]
 
 TBS = 1000
-"""Of the kernel that runs."""
+"""Number of TBs of the long kernel."""
 ARRIVALS = 100
 EVERY = 10_000
 """Cycles between two arrivals."""
 URGENT_TBS = 2
 LEAD = 3_500
-"""Cycles ahead at which an arrival is announced: as `sim.bench.checkpoints.WARNING`."""
+"""Cycles from the announcement of an arrival to the arrival, as in `sim.bench.checkpoints.WARNING`."""
 CAPACITY = {0: 1, 1: 2}
 """Works in flight by priority."""
 PATIENCE, LONG = 50, 20_000
-"""A run ends in any case after so many times the cycles of all arrivals, each taken for so much longer."""
+"""Factor of a run's limit over the cycles of all arrivals, and cycles that are added per arrival."""
 
 
 @dataclass
 class Demonstration:
-    """One way of making room, on one machine.
+    """One way to make room, on one machine.
 
     Parameters
     ----------
     machine : Machine
     way : Way
     batch, urgent : tuple of KernelRun and Job
-        What runs, what comes, and what is right.
+        Works of the long and of the urgent kernel, and jobs that check their results.
     arrivals, every, lead : int
     progress : callable
 
     Attributes
     ----------
     done : list of Request
-        Urgent ones that have ended.
+        Urgent kernels that have ended.
     batches : list of Request
-        Runs of the other that have.
+        Runs of the long kernel that have ended.
     wrong : int
-        Elements of results.
+        Number of wrong elements in the results.
     """
 
     machine: Machine
@@ -89,7 +89,7 @@ class Demonstration:
     wrong: int = 0
 
     def run(self) -> None:
-        """Run until the last urgent kernel has ended, or all too long."""
+        """Run until the last urgent kernel has ended, or until the limit."""
         self._scheduler = PriorityScheduler(self.machine, self.technique, CAPACITY, min(self.lead, self.every - 1),
                                             self._finished)
         self._running = self._scheduler.submit(self.batch[0], 0)
@@ -111,7 +111,7 @@ class Demonstration:
             self._running = self._scheduler.submit(self.batch[0], 0)
 
     def batch_tbs(self) -> int:
-        """Return TBs of the long kernel that have ended, and were not lost."""
+        """Return the number of TBs of the long kernel that have ended and were not lost."""
         now = self._running.signal
         return len(self.batches) * self.batch[0].tbs + (self.machine.progress(now)[0] if now else 0)
 
@@ -128,7 +128,7 @@ def _row(shown: Demonstration, deadline: int, seconds: float) -> dict:
 
 
 def _chosen(g: Geometry, ways: Sequence[str], batch: str) -> list[Technique]:
-    """Return the ways to be shown."""
+    """Return the ways to show."""
     for name in ways:
         if name not in TECHNIQUES:
             raise InputError(f"there is no way {name!r}; there are {', '.join(TECHNIQUES)}")
@@ -142,24 +142,24 @@ def _chosen(g: Geometry, ways: Sequence[str], batch: str) -> list[Technique]:
 def run(g: Geometry, machine: str = "model", ways: Sequence[str] = (), tbs: int = TBS, arrivals: int = ARRIVALS,
         every: int = EVERY, deadline: int | None = None, lead: int = LEAD, seed: int = 1,
         progress: Callable[[str], None] = lambda text: None) -> dict:
-    """Show the ways of making room; keys are documented in `docs/keys.md`.
+    """Show the ways to make room; `docs/schedulers.md` documents the keys.
 
     Parameters
     ----------
     g : Geometry
-        Also of several SMs.
+        Geometry of one or several SMs.
     machine : str
         One of `MACHINES`.
     ways : sequence of str
-        All that the SM can do unless given.
+        All ways of the SM by default.
     tbs, arrivals, every : int
-        TBs of the kernel that runs; how many urgent ones come, and every how many cycles.
+        Number of TBs of the long kernel, number of urgent kernels, and cycles between their arrivals.
     deadline : int, optional
-        Cycles after which an urgent kernel is late: `every` unless given, the next one comes then.
+        Cycles after which an urgent kernel is late; by default `every`, when the next one arrives.
     lead : int
-        Cycles ahead at which an arrival is announced, at most until the one before.
+        Cycles from the announcement of an arrival to the arrival. No announcement comes before the previous arrival.
     seed : int
-        Of inputs, and of a model.
+        Seed of inputs and of a model.
     progress : callable
 
     Raises

@@ -1,9 +1,9 @@
-"""Simulation speed of devices: what a cycle costs with 1, 2, 4, 8 and 16 SMs, measured in turns in one run.
+"""Simulation speed of devices with 1, 2, 4, 8 and 16 SMs, measured in turns in one run.
 
 ``caesura bench devices`` fills each device with thread blocks that compute, load and store for ever, and lets time
-pass. The cost of an SM is the processor time of a cycle over the number of SMs; next to that of a single SM it says how
-the cost grows: 1 is linear. With threads it is the time that passes that counts, and the gain is that over one thread;
-where other work has the processors there is none, and the simulator keeps to one thread by itself.
+pass. The cost of an SM is the processor time of a cycle over the number of SMs. Its ratio to the cost of a single SM
+shows the growth; 1 is linear. Runs with threads are measured in elapsed time, and the gain is the ratio to one thread.
+There is no gain where other work has the processors; then the simulator keeps to one thread by itself.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ __all__ = ["COUNTS", "LIMIT", "measure", "print_report", "run"]
 
 COUNTS = 1, 2, 4, 8, 16
 LIMIT = 1.0
-"""Cost of an SM of a device over that of a single one, at most: it grows no worse than linearly."""
+"""Limit of the cost of an SM in a device over the cost of a single SM; 1 is linear growth."""
 CYCLES = 20_000
-"""Of one SM in a round; a device of n simulates n times fewer."""
+"""Cycles per round of one SM; a device of n SMs simulates n times fewer."""
 WARM_UP = 1_000
 MEMORY_BYTES = 64 << 20
 _BUSY = """
@@ -67,7 +67,7 @@ LOOP:
 
 
 def filled(g: Geometry, sms: int, threads: int, progress: Progress) -> Device:
-    """Return a device with as many SMs that has begun to compute and does not end."""
+    """Return a device with some SMs that computes without an end."""
     device = Device(RtlTransport(g.replace(sms=sms), MEMORY_BYTES, threads=threads, progress=progress))
     block = min(8, g.max_block_warps) * g.warp_size
     blocks = sms * min(g.tb_slots, g.warps * g.warp_size // block)
@@ -78,14 +78,14 @@ def filled(g: Geometry, sms: int, threads: int, progress: Progress) -> Device:
 
 
 def measure(device: Device, cycles: int) -> tuple[float, float]:
-    """Return processor time and time of so many cycles, in seconds."""
+    """Return the processor time and the elapsed time of some cycles, in seconds."""
     busy, passed = time.process_time(), time.perf_counter()
     device.advance(cycles)
     return time.process_time() - busy, time.perf_counter() - passed
 
 
 def run(g: Geometry, counts: Sequence[int] = COUNTS, rounds: int = 3, progress: Progress = report) -> dict:
-    """Measure devices in turn, the fastest round of each; keys are documented in `docs/keys.md`."""
+    """Measure devices in turn and take the fastest round of each; `docs/cli.md` documents the keys."""
     threads = len(os.sched_getaffinity(0))
     ways = [(sms, count) for sms in counts for count in sorted({1, min(threads, sms)})]
     devices = {way: filled(g, *way, progress) for way in ways}
@@ -111,7 +111,7 @@ def run(g: Geometry, counts: Sequence[int] = COUNTS, rounds: int = 3, progress: 
 
 
 def print_report(result: dict) -> None:
-    """Print what `run` returned, the cost of an SM next to the limit."""
+    """Print the result of `run`, with the cost of an SM next to the limit."""
     table = Table("SMs", title=f"{result['preset']} under Verilator, {result['processors']} processors", box=None)
     for column in ("cycles a second", "cost of an SM over that of one", "threads", "times as fast"):
         table.add_column(column, justify="right")

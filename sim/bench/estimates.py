@@ -1,9 +1,9 @@
-"""How right the estimates of a drain and of a switch are (PEP III-B; Chimera).
+"""Accuracy of the estimates of a drain and of a switch (PEP III-B; Chimera).
 
-``caesura bench estimates`` stops each kernel at cycles drawn at random over its run, asks the driver for its estimate,
-and then does both from there: gives all thread blocks on the SM the time to end, and preempts them with `occupied`.
-All of it forks from one run, whose results are those of the reference. The driver has seen an earlier launch of the
-kernel, as it would have where a kernel is launched again and again.
+``caesura bench estimates`` stops each kernel at cycles drawn at random over its run, and asks the driver for its
+estimates. One fork then lets all thread blocks on the SM end; another preempts them with `occupied`. All forks come
+from one run, whose results are checked. The driver has seen an earlier launch of the kernel, as it would if a kernel
+were launched repeatedly.
 """
 
 from __future__ import annotations
@@ -36,14 +36,14 @@ MAX_CYCLES = 5_000_000
 
 
 class Moment(NamedTuple):
-    """Estimates and what came, in cycles; an estimate that there was none of is None.
+    """Estimated and measured cycles; a missing estimate is None.
 
     Attributes
     ----------
     by_time, by_pace : int or None
-        Of the drain: by the mean time of TBs that have ended (PEP), and by the pace of each (Chimera).
+        Estimates of the drain, by the mean time of TBs that have ended (PEP) and by the pace of each TB (Chimera).
     drain, switch : int
-        What they took.
+        Measured cycles of both.
     by_size : int
         Estimate of the switch (PEP).
     """
@@ -69,7 +69,7 @@ class Task(KernelTask):
 
 
 def _errors(estimates: Sequence[int | None], truth: Sequence[int]) -> dict:
-    """Return how many estimates there are, and their mean error and bias, in shares of the mean of the truth."""
+    """Return the number of estimates, and their mean error and bias as shares of the mean measured cycles."""
     known = [(estimate, true) for estimate, true in zip(estimates, truth, strict=True) if estimate is not None]
     if not known:
         return {"known": 0, "error": None, "bias": None}
@@ -80,7 +80,8 @@ def _errors(estimates: Sequence[int | None], truth: Sequence[int]) -> dict:
 
 
 def _choices(estimates: Sequence[int | None], moments: Sequence[Moment]) -> dict:
-    """Return how often the shorter of drain and switch is chosen, and what the choices take over the shorter ones."""
+    """Return how often the shorter of drain and switch is chosen, and the time of the choices over the shortest times.
+    """
     known = [(estimate, each) for estimate, each in zip(estimates, moments, strict=True) if estimate is not None]
     chosen = [each.drain if estimate <= each.by_size else each.switch for estimate, each in known]
     best = [min(each.drain, each.switch) for _, each in known]
@@ -114,7 +115,7 @@ def measure(task: Task, progress: Callable[[str], None] = lambda text: None) -> 
 
 
 def summary(rows: Sequence[dict]) -> dict[str, dict]:
-    """Return, over all kernels, the mean error of each estimate and how often the choice after it is right."""
+    """Return the mean error of each estimate over all kernels, and how often the choice by it is right."""
     found = {}
     for name in ("by_time", "by_pace", "by_size"):
         known = [row for row in rows if row[name]["known"]]
@@ -143,9 +144,9 @@ def run(g: Geometry, size: str = "small", kernels: Sequence[str] = (), moments: 
     size : str
         Size of the jobs.
     kernels : sequence
-        By default all.
+        All by default.
     moments : int
-        Of each kernel, 1 or more; those at which it had ended do not count.
+        Number of moments per kernel, 1 or more; moments after the kernel's end do not count.
     seed : int
         Seed of the moments.
     jobs : int

@@ -1,7 +1,7 @@
 """Speed of the SM under Amaranth's simulator: the event-driven engine next to Amaranth's own.
 
-``caesura bench events`` elaborates the SM for both, runs one thread block of `vecadd` on each, and compares cycles and
-memory. Time is processor time, so that other work on the machine does not count.
+``caesura bench events`` elaborates the SM for both engines, runs one thread block of `vecadd` on each, and compares
+cycles and memory. Time is processor time, so that other work on the machine does not count.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ __all__ = ["ENGINES", "GOAL", "KERNEL", "Speed", "measure", "print_report", "run
 
 KERNEL = "vecadd"
 GOAL = 4.0
-"""Times the cycles a second of Amaranth's engine that the event-driven one should reach."""
+"""Goal for the cycles per second of the event-driven engine over those of Amaranth's engine."""
 ENGINES = {"amaranth": "pysim", "events": EventEngine}
 MEMORY_BYTES = 1 << 20
 
@@ -43,7 +43,7 @@ class Speed:
     seconds : float
         Processor time of the cycles.
     memory : bytes
-        At the end.
+        Memory of the device at the end.
     """
 
     ready: float

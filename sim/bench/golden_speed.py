@@ -1,8 +1,8 @@
-"""Speed of the golden model: warp instructions a second of its two engines, next to GPGPU-Sim's functional mode.
+"""Speed of the golden model's two engines in warp instructions per second, next to GPGPU-Sim's functional mode.
 
-``caesura bench golden`` runs each kernel on numpy and compiled, one after the other, and compares memory. Time is
-processor time, so that other work on the machine does not count. The compiled engine is built anew, in a folder of its
-own, so that its rate can also be given with the compiler's time in it.
+``caesura bench golden`` runs each kernel on the numpy engine, then on the compiled one, and compares memory. Time is
+processor time, so that other work on the machine does not count. The compiled engine is built anew in its own folder,
+so that its rate can also include the compiler's time.
 """
 
 from __future__ import annotations
@@ -28,8 +28,9 @@ __all__ = ["KERNELS", "GPGPU_SIM", "Speed", "build_seconds", "measure", "run", "
 
 KERNELS = "pathfinder", "matmul", "hotspot", "nbody"
 GPGPU_SIM = 179_000, 215_000
-"""Warp instructions a second of GPGPU-Sim 4's functional mode on the PTX of these kernels (one SM of a GTX480), the
-slowest and the fastest; measured once, on another machine, on which the numpy engine did 29,000 to 74,000."""
+"""Slowest and fastest warp instructions per second of GPGPU-Sim 4's functional mode on these kernels' PTX. It simulated
+one SM of a GTX480. It was measured once, on another machine, on which the numpy engine did 29,000 to 74,000.
+"""
 MEMORY_BYTES = 64 << 20
 
 
@@ -41,11 +42,11 @@ class Speed:
     ----------
     name : str
     instructions : int
-        Warp instructions, the same of both.
+        Number of warp instructions, equal on both engines.
     numpy_seconds, compiled_seconds : float
         Processor time from the launch to the end.
     correct : bool
-        Both computed what they should, and left the same memory.
+        Both engines computed the right results, and left the same memory.
     """
 
     name: str

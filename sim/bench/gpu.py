@@ -1,8 +1,8 @@
-"""A real GPU as judge: the PTX of every shipped kernel on it, next to the suite's references and the golden model.
+"""Runs the PTX of every shipped kernel on a real GPU, to judge the suite's references and the golden model.
 
-Where PTX defines every bit, an array must be equal to the bit on all three; where it allows an error (approximate
-functions), within the tolerance that the kernel's job states. Arrays whose content depends on the order of atomics are
-judged by the job's order-free judge. Random kernels are compared with what their interpreter says, to the bit.
+Where PTX defines every bit, all three arrays must be equal to the bit. Where PTX allows an error (approximate
+functions), they must agree within the tolerance of the kernel's job. The job's order-free judge checks arrays that
+depend on the order of atomics. Random kernels must agree with their interpreter to the bit.
 """
 
 from __future__ import annotations
@@ -32,12 +32,12 @@ END = "<!-- end: caesura bench gpu -->"
 GOLDEN_CYCLES = 1 << 31
 """Cycle limit of a kernel on the golden model."""
 NAMED = 5
-"""Random kernels that are named in the text if they are wrong."""
+"""Most wrong random kernels that the text names."""
 COLUMNS = "kernel", "elements", "tolerance", "wrong by reference", "wrong by golden model", "largest error"
 
 
 def _golden(shipped: ShippedKernel, job: Job) -> dict[str, np.ndarray]:
-    """Return the arrays as the golden model leaves them."""
+    """Return the final arrays of the golden model."""
     with open_device("golden", "gtx480", 256 << 20) as device:
         launch, arrays = start_job(device, device.load([shipped.image()])[shipped.name], job)
         device.wait(launch, GOLDEN_CYCLES)
@@ -76,7 +76,7 @@ def _rows(opened: Callable[[], Gpu], kernels: Iterable[ShippedKernel], size: str
     rows = []
     for shipped in kernels:
         progress(f"{shipped.name}: on the GPU and on the golden model")
-        gpu = opened()  # anew for each: after a fault nothing works any more
+        gpu = opened()  # a new one per kernel: no call works after a fault
         try:
             rows.append(judge(gpu, shipped, size, seed))
         except GpuError as error:
@@ -88,8 +88,7 @@ def _rows(opened: Callable[[], Gpu], kernels: Iterable[ShippedKernel], size: str
 
 
 def _random(opened: Callable[[], Gpu], count: int, seed: int, progress: Callable[[str], None]) -> list[dict]:
-    """Return the random kernels that the GPU refused or that came out otherwise there than the interpreter says, as its
-    compiler optimised them or not."""
+    """Return the random kernels that the GPU refused or that differ from the interpreter, optimised there or not."""
     wrong = []
     gpu = opened()
     for number, (style, program) in enumerate(random_kernels(count, seed), 1):
@@ -121,9 +120,9 @@ def run(names: Sequence[str] = (), size: str = "small", seed: int = 1, random: i
         Shipped kernels; all unless given.
     size : str
     seed : int
-        Of the inputs, and of the first random kernel.
+        Seed of the inputs and of the first random kernel.
     random : int
-        Random kernels.
+        Number of random kernels.
     progress : callable
     opened : callable
         Returns a GPU.

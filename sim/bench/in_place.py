@@ -1,10 +1,11 @@
-"""Preemption latency in place, next to that of a complete switch (Lin et al. III-A, V-E, Fig. 17).
+"""Preemption latency in place, next to the latency of a complete switch (Lin et al. III-A, V-E, Fig. 17).
 
-``caesura bench in-place`` takes pairs of kernels. When a quarter, half and three quarters of the run of the first are
-over the second is launched, and the first is preempted for it with ``live+cp``: once all of it is saved, once only
-what is in the way of the newcomer. Warps wait for their preemption points as long as it takes, as in the paper. Both
-times the newcomer runs to its end, the first comes back and runs to its end, and all results are compared. The latency
-alone is also measured with the driver's patience. All of it goes on from one state of the machine.
+``caesura bench in-place`` takes pairs of kernels. It launches the second kernel, the newcomer, after a quarter, half
+and three quarters of the first kernel's run. The first kernel is preempted for it with ``live+cp``. One run saves all
+of the first kernel; another saves only the TBs in the way of the newcomer. Warps wait for their preemption points
+without a limit, as in the paper. In both runs the newcomer runs to its end, the first kernel is resumed and runs to its
+end, and all results are compared. The latency alone is also measured with the driver's patience. All runs of a moment
+fork from one state of the machine.
 """
 
 from __future__ import annotations
@@ -34,11 +35,11 @@ __all__ = ["DRAWN", "CHOSEN", "PAIRS", "MOMENTS", "Pair", "Task", "check", "draw
            "run", "print_report"]
 
 Pair = tuple[str, str]
-"""Who is preempted, and for whom."""
+"""The preempted kernel, and the newcomer."""
 MECHANISM = Mechanism.LIVE_CP
 SEED = 1
 MOMENTS = {"1/4": 0.25, "1/2": 0.5, "3/4": 0.75}
-"""Of the first kernel's run, undisturbed."""
+"""Moments of preempts, as shares of the first kernel's undisturbed run."""
 
 
 def drawn(count: int, seed: int = SEED) -> list[Pair]:
@@ -49,14 +50,15 @@ def drawn(count: int, seed: int = SEED) -> list[Pair]:
 
 
 DRAWN: tuple[Pair, ...] = tuple(drawn(8))
-"""As the paper has it: eight pairs at random."""
+"""Eight random pairs, as in the paper."""
 CHOSEN: tuple[Pair, ...] = (
     ("find_range_k", "histogram1024"),
     *((first, second) for first in ("layerforward", "lud_perimeter", "compute_flux", "fdwt53")
       for second in ("initialize_variable", "heartwall")))
-"""BT_1-HG_1, the one pair that the paper's text names; and of Table II the first kernel of which the SM is full because
-of warp slots, TB slots, registers and shared memory alone, each for the kernel that takes least and the one that takes
-most of the latter two together when the SM is full of it."""
+"""BT_1-HG_1, the one pair that the paper's text names, and eight pairs from Table II. The first kernels are limited by
+warp slots, TB slots, registers and shared memory alone. Each is paired with the kernel that fills the least registers
+and shared memory of a full SM, and with the one that fills the most.
+"""
 PAIRS = DRAWN + CHOSEN
 
 
@@ -68,7 +70,7 @@ class Task(KernelTask):
     ----------
     pair : tuple of str
     newcomer : CompiledJob
-        The second, with its job.
+        Second kernel, with its job.
     """
 
     pair: Pair
@@ -76,7 +78,7 @@ class Task(KernelTask):
 
     @property
     def name(self) -> str:
-        """Of the pair, as the paper writes it."""
+        """Name of the pair in the paper's notation."""
         return "-".join(self.pair)
 
 
@@ -114,7 +116,7 @@ def measure(task: Task, progress: Callable[[str], None] = lambda text: None) -> 
 
 
 def _relative(moments: Sequence[dict], key: str, prefix: str = "") -> float | None:
-    """Return what all moments of a pair come to in place, over what they come to complete; None without any."""
+    """Return the sum over all moments of a pair in place, over the sum with complete switches; None without any."""
     known = [(each[f"{prefix}in_place"][key], each[f"{prefix}complete"][key]) for each in moments]
     known = [(ours, theirs) for ours, theirs in known if None not in (ours, theirs)]
     whole = sum(theirs for _, theirs in known)
@@ -122,8 +124,10 @@ def _relative(moments: Sequence[dict], key: str, prefix: str = "") -> float | No
 
 
 def summary(rows: Sequence[dict]) -> dict[str, dict]:
-    """Return, of the pairs drawn, of those chosen, and of all, the mean over pairs of what in place comes to over
-    complete: of the latency, of the same with the driver's own patience, and of other figures."""
+    """Return the mean ratios of in place to complete over the drawn, the chosen and all pairs.
+
+    There are ratios of the latency, of the latency with the driver's patience, and of other figures.
+    """
     names = {"drawn": {"-".join(pair) for pair in DRAWN}, "chosen": {"-".join(pair) for pair in CHOSEN},
              "all": {row["kernel"] for row in rows}}
     found: dict[str, dict] = {}
@@ -166,7 +170,7 @@ def run(g: Geometry, size: str = "small", pairs: Sequence[Pair] = (), jobs: int 
     size : str
         Size of the jobs.
     pairs : sequence of tuple of str
-        `PAIRS` unless given.
+        `PAIRS` by default.
     jobs : int
         Number of processes.
     progress : callable

@@ -1,11 +1,10 @@
-"""How long a kill takes, next to its bound and to preempts; what the check for an eviction costs (REEF, 4, 7.3).
+"""Time of a kill, next to its bound and to preempts, and cost of the check for an eviction (REEF, 4, 7.3).
 
-``caesura bench kill`` compiles kernels with the check and without, runs each, and forks the run with the check at
-moments spread evenly over it. At each the kernel is killed, and the cycles are counted from the command until its
-thread blocks have left the SM and until its kernel slot and memory are free; then, from the same state, it is preempted
-by each mechanism, and with a restart. With ``--queued`` packets are put into a queue of a device of two SMs, as many as
-REEF lets there be, and the work is reset at such moments: once the packets leave by themselves, once they are
-withdrawn.
+``caesura bench kill`` compiles kernels with the check and without it, and runs each. It forks the run with the check at
+moments spread evenly over it. One fork kills the kernel. It counts the cycles until the kernel's thread blocks have
+left the SM, and until its kernel slot and memory are free. Other forks preempt the kernel by each mechanism, and with a
+restart. With ``--queued``, packets are put into a queue of a device of two SMs, as many as REEF's queue holds. The work
+is reset at such moments; in one run the packets leave by themselves, in another they are withdrawn.
 """
 
 from __future__ import annotations
@@ -31,23 +30,23 @@ __all__ = ["DEFAULT", "MOMENTS", "PAPER", "KillRuns", "judged", "measure", "memo
            "run"]
 
 DEFAULT = "hotspot", "vecadd", "matmul", "bfs", "nbody", "histogram"
-"""Kernels unless some are named: with and without barriers, with few and many loads outstanding, with atomics."""
+"""Default kernels: with and without barriers, with few and many loads outstanding, with atomics."""
 MOMENTS = 10
 MAX_CYCLES = 5_000_000
 RESTART = "restart"
 PAPER = {"reset of the compute units": 3.0, "device queue of 4 packets": 31.0, "packet that leaves": 20.0,
          "preemption": 38.0, "preemption, with queues that can be stopped": 10.0}
-"""Microseconds on a Radeon Instinct MI50, at most (REEF, 4.1, 7.3); the last is what its authors expect (8)."""
+"""Most microseconds on a Radeon Instinct MI50 (REEF, 4.1, 7.3); the last is an expectation of the authors (8)."""
 
 
 def memory_cycles(g: Geometry) -> int:
-    """Return the cycles in which the model of memory answers all that an SM can have asked of it."""
+    """Return the cycles in which the model of memory answers all outstanding requests of an SM."""
     outstanding = g.load_queue + g.atomic_queue + (g.unit_queue + 2) * g.warp_size
     return g.memory_latency + math.ceil(outstanding * SEGMENT_BYTES / g.bytes_per_cycle)
 
 
 class KillRuns:
-    """A kernel on the RTL, to be killed and preempted at moments of its run.
+    """A kernel on the RTL that is killed and preempted at moments of its run.
 
     Parameters
     ----------
@@ -57,7 +56,7 @@ class KillRuns:
     Attributes
     ----------
     cycles : int
-        Of the undisturbed run.
+        Cycles of the undisturbed run.
     """
 
     def __init__(self, g: Geometry, work: CompiledJob):
@@ -80,7 +79,7 @@ class KillRuns:
         self.device.set_host_state(host)
 
     def at_moments(self, moments: int) -> Iterator[dict[str, Any]]:
-        """Yield what a kill and each preempt take at moments spread evenly; cycles, None where nothing was saved."""
+        """Yield the cycles of a kill and of each preempt at moments spread evenly, None where nothing was saved."""
         began = self.device.cycle
         for k in range(moments):
             at = self.cycles * (2 * k + 1) // (2 * moments)
@@ -126,7 +125,7 @@ class KillRuns:
 
 def measure(g: Geometry, plain_work: CompiledJob, work: CompiledJob, moments: int,
             progress: Progress = quiet) -> dict:
-    """Return the figures of a kernel without the check, and with it; of its kills at so many moments."""
+    """Return the figures of a kernel without the check and with it, and of its kills at some moments."""
     name = work.image.name
     progress(f"{name}: without the check")
     plain = KillRuns(g, plain_work)
@@ -144,7 +143,7 @@ def measure(g: Geometry, plain_work: CompiledJob, work: CompiledJob, moments: in
 
 def run(g: Geometry, size: str = "small", kernels: Sequence[str] = DEFAULT, moments: int = MOMENTS,
         queued: bool = False, progress: Progress = quiet) -> dict:
-    """Measure shipped kernels; keys as in `docs/keys.md`.
+    """Measure shipped kernels; `docs/cli.md` documents the keys.
 
     Parameters
     ----------
@@ -154,9 +153,9 @@ def run(g: Geometry, size: str = "small", kernels: Sequence[str] = DEFAULT, mome
         Size of the jobs.
     kernels : sequence of str
     moments : int
-        Of each kernel.
+        Number of moments per kernel.
     queued : bool
-        Measure packets of a queue, too.
+        Measure packets of a queue too.
     progress : callable
     """
     rows = [measure(g, shipped_work(name, g, size), shipped_work(name, g, size, eviction_check=True), moments, progress)
@@ -166,7 +165,7 @@ def run(g: Geometry, size: str = "small", kernels: Sequence[str] = DEFAULT, mome
 
 
 def judged(g: Geometry, rows: list[dict], queues: list[dict]) -> dict:
-    """Return figures next to the bound, and whether they keep to it."""
+    """Return the figures next to the bound, and whether they keep to it."""
     left, idle = kill_bound(g, memory_cycles(g))
     met = all(row["correct"] and all(each["left"] <= left and each["idle"] <= idle for each in row["moments"])
               for row in rows)

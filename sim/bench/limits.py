@@ -1,8 +1,8 @@
 """Save and restore time of every shipped kernel against the limit of the bus.
 
-``caesura bench limits`` preempts each kernel at several moments of its run, lets a kernel that overwrites everything
-run, brings the first back, with its TBs starting one by one and in a gang, checks all results, and prints the times
-that come closest to their limits.
+``caesura bench limits`` preempts each kernel at several moments of its run, and runs another kernel that overwrites
+everything. It then brings the first kernel back, with its TBs starting one by one and in a gang, and checks all
+results. It prints the times that come closest to their limits.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ from caesura.software.report.console import report_console
 __all__ = ["MOMENTS", "LimitRuns", "failures", "run", "print_report"]
 
 MOMENTS = 0.1, 0.3, 0.5, 0.7, 0.9
-"""When, as a share of the undisturbed run."""
+"""Moments of preempts, as shares of the undisturbed run."""
 MAX_CYCLES = 5_000_000
 
 
 class LimitRuns(Campaign):
-    """Preemptions of a shipped kernel on the RTL, each resumed TB by TB and in a gang.
+    """Preemptions of a shipped kernel on the RTL, each resumed TB by TB, and in a gang.
 
     All fork from one undisturbed run.
 
@@ -36,9 +36,9 @@ class LimitRuns(Campaign):
     ----------
     g : Geometry
     name : str
-        Of the kernel.
+        Name of the kernel.
     size : str
-        Of its job.
+        Size of its job.
     """
 
     def __init__(self, g: Geometry, name: str, size: str = "small"):
@@ -47,7 +47,7 @@ class LimitRuns(Campaign):
 
     def pairs(self, mechanism: Mechanism, moments: Sequence[float] = MOMENTS
               ) -> Iterator[tuple[PreemptionResult, PreemptionResult]]:
-        """Yield what a preemption at each moment takes, a share of the undisturbed run, with the default patience.
+        """Yield the times of a preemption with the default patience at each moment, a share of the undisturbed run.
 
         Raises
         ------
@@ -55,7 +55,7 @@ class LimitRuns(Campaign):
             If a byte of memory is wrong at the end.
         """
         at = [int(moment * self.cycles) for moment in moments]
-        for cycles in [at] if at == sorted(at) else [[cycle] for cycle in at]:  # a fork only goes forwards
+        for cycles in [at] if at == sorted(at) else [[cycle] for cycle in at]:  # a fork only goes forward
             for cycle in self._at_each(cycles):
                 fork = self._fork()
                 early = self._result(mechanism, cycle, False)
@@ -70,7 +70,7 @@ class LimitRuns(Campaign):
 
 
 def failures(result: PreemptionResult) -> list[str]:
-    """Return what is wrong with a preemption: arrays with wrong elements, and times beyond their limit."""
+    """Return the faults of a preemption: arrays with wrong elements, and times beyond their limits."""
     found = [f"{name}: {count} wrong" for name, count in result.differences.items() if count]
     limits = {"save": result.save_limit, "restore": result.restore_limit}
     return found + [f"{what}: {limit}" for what, limit in limits.items() if limit and not limit.met]
@@ -78,7 +78,7 @@ def failures(result: PreemptionResult) -> list[str]:
 
 def run(g: Geometry, size: str = "small", kernels: Sequence[str] = (),
         progress: Callable[[str], None] = lambda text: None) -> dict:
-    """Measure shipped kernels, all unless some are named, with every mechanism; keys as in `docs/keys.md`."""
+    """Measure shipped kernels, by default all, with every mechanism; `docs/cli.md` documents the keys."""
     rows, met = [], True
     for name in kernels or KERNELS:
         progress(name)
@@ -101,7 +101,7 @@ def _against(limits: list[dict]) -> str:
 
 
 def print_report(result: dict) -> None:
-    """Print what `run` returned: bytes, and of each kind of time the one closest to its limit."""
+    """Print the result of `run`: bytes, and for each kind of time the one closest to its limit."""
     table = Table("kernel", "mechanism", "occupied B", "written B", "drain", "save / limit", "restore / limit",
                   "first instr.", "gang restore / limit", "first instr.", "result", box=None,
                   title=f"{result['preset']}: cycles, and bytes of the SM's context (the largest seen)")

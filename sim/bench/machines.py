@@ -1,8 +1,9 @@
-"""The same workloads, with the same scheduler, on the RTL and on the model of it: errors of latency and throughput.
+"""Errors of the model's latency and throughput, from the same workloads and scheduler on the RTL and on the model.
 
-``caesura bench machines`` draws workloads: kernels, sizes, arrivals and priorities at random, the ways of preempting in
-turn. Each runs on both machines to its end. The latency of a work is from its arrival to its end; the throughput of a
-workload is its thread blocks (TBs) over the time to the last end. Results on the RTL are compared with the references.
+``caesura bench machines`` draws workloads with random kernels, sizes, arrivals and priorities; the ways to preempt take
+turns. Each workload runs on both machines to its end. The latency of a work lasts from its arrival to its end. The
+throughput of a workload is its thread blocks (TBs) over the time to the last end. Results on the RTL are compared with
+the references.
 """
 
 from __future__ import annotations
@@ -39,13 +40,13 @@ __all__ = ["WORKLOADS", "LATENCY_AIM", "THROUGHPUT_AIM", "CAPACITY", "Workload",
 
 WORKLOADS = 20
 LATENCY_AIM, THROUGHPUT_AIM = 0.10, 0.05
-"""Mean errors, over all workloads, that the model is to stay below."""
+"""Limits of the mean errors over all workloads."""
 CAPACITY = {0: 2, 1: 1, 2: 1}
 """Works in flight by priority."""
 MOMENTS = 6
-"""As of `calibrate`."""
+"""Default of `calibrate`'s parameter of that name."""
 MAX_CYCLES = 50_000_000
-"""Of a workload."""
+"""Limit of a workload."""
 
 
 @dataclass(frozen=True)
@@ -57,10 +58,10 @@ class Workload:
     number : int
     way : Way
     lead : int
-        Cycles ahead at which arrivals are announced.
+        Cycles from the announcement of an arrival to the arrival.
     arrivals : tuple of Arrival
     jobs : dict of KernelRun to Job
-        What is right.
+        Jobs that check the results of works.
     """
 
     number: int
@@ -76,13 +77,14 @@ class Workload:
 
 
 def draw(g: Geometry, costs: Costs, number: int, seed: int) -> Workload:
-    """Return a workload of the kernels of which costs are known: one or two long works, and three to six shorter ones
-    that are more urgent and arrive while those run.
+    """Return a workload of the kernels with known costs.
+
+    It has one or two long works, and three to six shorter, more urgent works that arrive while the long ones run.
 
     Raises
     ------
     InputError
-        If none of them goes with its way.
+        If no kernel is suited to the workload's way to preempt.
     """
     rng = np.random.default_rng([seed, number])
     ways = [technique for technique in TECHNIQUES.values() if possible(g, technique)]
@@ -114,12 +116,12 @@ def draw(g: Geometry, costs: Costs, number: int, seed: int) -> Workload:
 
 
 def play(machine: Machine, workload: Workload) -> tuple[list[Request], int]:
-    """Run a workload to its end; return what was asked for, in the order of arrival, and the cycle of the end.
+    """Run a workload to its end; return the requests in the order of arrival, and the cycle of the end.
 
     Raises
     ------
     InputError
-        If it has not ended after `MAX_CYCLES`.
+        If the workload has not ended after `MAX_CYCLES`.
     """
     done: list[Request] = []
     start = machine.cycle
@@ -136,7 +138,7 @@ def play(machine: Machine, workload: Workload) -> tuple[list[Request], int]:
 
 
 def _wrong(machine: Machine, workload: Workload, done: Sequence[Request]) -> int:
-    """Return how many elements of results are wrong; a model has none."""
+    """Return the number of wrong elements in the results; a model has none."""
     if not isinstance(machine, DriverMachine):
         return 0
     return sum(verdict.wrong for request in done if request.signal
@@ -173,10 +175,10 @@ def run(g: Geometry, workloads: int = WORKLOADS, seed: int = 1, kernels: Sequenc
     Parameters
     ----------
     g : Geometry
-        Of several SMs, costs are still those of one.
+        Geometry of one or several SMs; the costs are those of one SM.
     workloads, seed : int
     kernels : sequence of str
-        Of which the workloads are made; all that fit unless given (`sim.model.traffic.KINDS`).
+        Kernels of the workloads (`sim.model.traffic.KINDS`); by default all that fit.
     progress : callable
     """
     if workloads < 1:

@@ -1,9 +1,9 @@
-"""What each preemption mechanism saves and how long it takes, for every shipped kernel (Lin et al. Figs. 6, 8, 15).
+"""Size and time of each preemption mechanism, for every shipped kernel (Lin et al. Figs. 6, 8, 15).
 
-``caesura bench mechanisms`` preempts each kernel with each mechanism at cycles drawn at random over its run, lets a
-kernel that overwrites everything run, brings the first back and compares all memory with an undisturbed run, whose
-results are those of the reference. Every preemption forks from one run (a snapshot). A part that fails is named with
-its error and loses no other; a run that was stopped can go on.
+``caesura bench mechanisms`` preempts each kernel with each mechanism at cycles drawn at random over its run. It runs
+another kernel that overwrites everything, brings the first back, and compares all memory with an undisturbed run, whose
+results are checked. Every preemption forks from one run (a snapshot). A part that fails is listed with its error, and
+the other parts go on. A run that was stopped can go on.
 """
 
 from __future__ import annotations
@@ -45,11 +45,11 @@ __all__ = ["PREEMPTIONS", "OVERHEAD_LIMIT", "PAPER", "Task", "measure", "measure
            "read_result", "print_report", "spread"]
 
 PREEMPTIONS = 50
-"""Preemptions of each kernel with each mechanism unless given."""
+"""Default number of preemptions per kernel and mechanism."""
 ROUNDS = 4
-"""Times that moments are drawn, anew for requests during which the kernel ended."""
+"""Most draws of moments; a moment is drawn anew if the kernel ended during the request."""
 OVERHEAD_LIMIT = 0.5
-"""Percent that preemption points which are never taken may cost."""
+"""Limit of the cost of preemption points that are never taken, in percent."""
 MAX_CYCLES = 5_000_000
 PAPER = {
     "kernel": "layerforward", "uniform": 0.474, "strided": 0.526, "random": 0.0,
@@ -60,7 +60,7 @@ PAPER = {
 
 @dataclass(frozen=True)
 class Task(KernelTask):
-    """Part of the benchmark: a kernel and a mechanism.
+    """A part of the benchmark: a kernel and a mechanism.
 
     Attributes
     ----------
@@ -75,23 +75,23 @@ class Task(KernelTask):
 
     @property
     def key(self) -> tuple[str, str | None]:
-        """What tells its row from the others: the kernel, and the mechanism if there is one."""
+        """Key of its row: the kernel, and the mechanism if there is one."""
         return self.name, None if self.mechanism is None else self.mechanism.label
 
     @property
     def label(self) -> str:
-        """For progress."""
+        """Name in progress messages."""
         return f"{self.name}, {self.mechanism.label if self.mechanism is not None else 'overhead of preemption points'}"
 
 
 def class_shares(saved: Sequence[TbContext]) -> dict[str, float]:
-    """Return the share of each class among the allocated registers of saved warps, dead ones too; they add up to 1."""
+    """Return the share of each class among the allocated registers of saved warps; dead ones count, so the sum is 1."""
     found = [class_of(encoding) for tb in saved for warp in tb.warps for encoding in warp.encodings.values()]
     return {name: found.count(name) / max(1, len(found)) for name in ("dead", *CLASSES)}
 
 
 def _bytes(g: Geometry, work: CompiledJob, result: PreemptionResult) -> dict[str, float]:
-    """Return the bytes of one preemption: of registers a warp, and of the SM with its shared memory."""
+    """Return the bytes of one preemption: register bytes per warp, and all bytes of the SM with its shared memory."""
     saved, tbs = result.preempt, result.saved_tbs
     assert saved is not None
     warps = max(1, sum(len(tb.warps) for tb in tbs))
@@ -115,7 +115,7 @@ def spread(values: Sequence[float]) -> dict[str, float] | None:
 
 
 def _against(limits: Sequence) -> dict:
-    """Return times (`scenario.Limit`) next to what the bus needs for the same bytes."""
+    """Return times (`scenario.Limit`) next to the time that the bus needs for the same bytes."""
     return {"median": float(np.median([limit.cycles for limit in limits])),
             "bus_median": float(np.median([limit.bus_cycles for limit in limits])),
             "limit_median": float(np.median([limit.limit for limit in limits])),
@@ -124,7 +124,7 @@ def _against(limits: Sequence) -> dict:
 
 
 def _context(g: Geometry, task: Task, results: list[PreemptionResult]) -> dict:
-    """Return what was saved in preemptions that saved something, and the times against the bus."""
+    """Return the figures of preemptions that saved something, and their times next to the bus's."""
     if not results:
         return {"bytes": None, "save": None, "restore": None, "classes": None}
     amounts = [_bytes(g, task.work, result) for result in results]
@@ -141,7 +141,7 @@ def _context(g: Geometry, task: Task, results: list[PreemptionResult]) -> dict:
 
 
 def _summary(g: Geometry, task: Task, results: list[PreemptionResult], drawn: int, correct: bool) -> dict:
-    """Return one row of the benchmark; `drawn` moments, of which `results` came before the kernel's end."""
+    """Return one row of the benchmark; `results` are those of the `drawn` moments that came before the kernel's end."""
     assert task.mechanism is not None
     saved = [result.preempt for result in results if result.preempt]
     held = [result for result in results if result.preempt and result.preempt.tbs]
@@ -156,10 +156,10 @@ def _summary(g: Geometry, task: Task, results: list[PreemptionResult], drawn: in
 
 
 def measure(task: Task, progress: Callable[[str], None] = lambda text: None) -> dict:
-    """Preempt a kernel at random cycles of its run until `task.preemptions` of them came before its end.
+    """Preempt a kernel at random cycles of its run until `task.preemptions` cycles came before its end.
 
-    A kernel without preemption points drains until its resident TBs have ended; that is its latency, and there is
-    nothing to save.
+    A kernel without preemption points drains until its resident TBs have ended. The drain is its latency, and nothing
+    is saved.
     """
     assert task.mechanism is not None
     g = task.geometry
@@ -185,7 +185,7 @@ def measure(task: Task, progress: Callable[[str], None] = lambda text: None) -> 
 
 
 def _undisturbed(g: Geometry, work: CompiledJob) -> tuple[int, bool]:
-    """Return cycles of a run without preemption, and whether it is right."""
+    """Return the cycles of a run without preemption, and whether its results are right."""
     device = Device(RtlTransport(g, MEMORY_BYTES))
     launch, arrays = start_job(device, device.load([work.image])[work.image.name], work.job)
     first = device.read("cycle_low")
@@ -194,7 +194,7 @@ def _undisturbed(g: Geometry, work: CompiledJob) -> tuple[int, bool]:
 
 
 def measure_overhead(task: Task, plain: CompiledJob) -> dict:
-    """Run a kernel with preemption points, and as `plain` without, and compare the cycles."""
+    """Run a kernel with preemption points, and `plain` without them, and compare the cycles."""
     (cycles, right), (without, plain_right) = (_undisturbed(task.geometry, work) for work in (task.work, plain))
     percent = 100 * (cycles - without) / without
     return {"kernel": task.name, "cycles": cycles, "cycles_without": without, "percent": percent,
@@ -202,18 +202,18 @@ def measure_overhead(task: Task, plain: CompiledJob) -> dict:
 
 
 def _perform(task: tuple[Task, CompiledJob | None], progress: Callable[[str], None]) -> dict:
-    """Return a row; one of a part that cannot be measured has an `error`, and no figures."""
+    """Return a row; a part that cannot be measured has an `error` and no figures."""
     measured, plain = task
     progress(measured.label)
     try:
         row = measure_overhead(measured, plain) if plain else measure(measured, progress)
-    except Exception as error:  # one part's trouble must not lose the others' rows
+    except Exception as error:  # a part's error must not lose the other rows
         return _died(task, error)
     return row | {"code": _code(task)}
 
 
 def _died(task: tuple[Task, CompiledJob | None], error: Exception) -> dict:
-    """Return the row of a part that could not be measured, or whose process was killed."""
+    """Return the row of a part that could not be measured or whose process was killed."""
     kernel, mechanism = task[0].key
     row = {"kernel": kernel, "error": failure(error)}
     return row if mechanism is None else row | {"mechanism": mechanism}
@@ -225,12 +225,12 @@ def _code(task: tuple[Task, CompiledJob | None]) -> str:
 
 
 def _key(row: dict) -> tuple[str, str | None]:
-    """Return the key of the task that a row is of."""
+    """Return the key of a row's task."""
     return row["kernel"], row.get("mechanism")
 
 
 def _averages(rows: list[dict]) -> dict[str, float]:
-    """Return, by mechanism, the mean over the kernels of the share of register context that is not written."""
+    """Return the mean share of register context that is not written, over the kernels, by mechanism."""
     saved: dict[str, list[float]] = {}
     for row in rows:
         if row.get("bytes"):
@@ -252,13 +252,13 @@ def _result(g: Geometry, settings: dict, rows: list[dict], parts: int) -> dict:
 
 
 def _taken_over(earlier: dict, codes: dict[tuple[str, str | None], str]) -> dict[tuple[str, str | None], dict]:
-    """Return the rows of an earlier run by key, without those that failed or are of other code than is wanted now."""
+    """Return the rows of an earlier run by key, without failed rows and rows of changed code."""
     rows = {_key(row): row for row in (*earlier["runs"], *earlier["overhead"]) if "error" not in row}
     return {key: row for key, row in rows.items() if key not in codes or row.get("code") == codes[key]}
 
 
 def read_result(path: Path) -> dict | None:
-    """Return what an earlier run wrote with `run(json_file=...)`, None if there is no such file.
+    """Return the result that an earlier run wrote with `run(json_file=...)`, None if there is no such file.
 
     Raises
     ------
@@ -280,21 +280,21 @@ def run(g: Geometry, size: str = "small", kernels: Sequence[str] = (), mechanism
     size : str
         Size of the jobs.
     kernels, mechanisms : sequence
-        By default all.
+        All by default.
     preemptions : int
-        Of each kernel with each mechanism, 1 or more.
+        Number of preemptions per kernel and mechanism, 1 or more.
     seed : int
-        Of the moments; they are the same for each mechanism as long as there is something to save.
+        Seed of the moments. All mechanisms have the same moments as long as there is something to save.
     jobs : int
         Number of processes.
     progress : callable
     json_file : Path, optional
-        Written after each kernel and mechanism.
+        File that is written after each kernel and mechanism.
     resume : dict, optional
-        Result of an earlier run: its rows are taken over where the kernel's code is the same, and kept for kernels and
-        mechanisms that are not asked for.
+        Result of an earlier run. Its rows are used again where the kernel's code is the same. Rows of kernels and
+        mechanisms that are not asked for are kept.
     works : sequence of (CompiledJob, CompiledJob)
-        Other kernels instead of shipped ones, each with and without preemption points.
+        Kernels that replace the shipped ones, each with and without preemption points.
 
     Raises
     ------
@@ -330,7 +330,7 @@ def run(g: Geometry, size: str = "small", kernels: Sequence[str] = (), mechanism
 
 
 def _place(name: tuple[str, str | None]) -> tuple[int, int]:
-    """Return where a row stands: kernels as they ship, mechanisms in their order."""
+    """Return the position of a row: kernels in the order of the package, then mechanisms in theirs."""
     kernel, mechanism = name
     labels = [None, *(each.label for each in Mechanism)]
     return kernel_place(kernel), labels.index(mechanism)

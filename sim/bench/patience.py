@@ -1,9 +1,9 @@
-"""How long a preempt takes with the default patience, next to mechanisms that do not wait and that wait for ever.
+"""Time of a preempt with the default patience, next to mechanisms that do not wait or wait without a bound.
 
-``caesura bench patience`` preempts each kernel at cycles drawn at random over its run, at each of them with `occupied`,
-and with the mechanisms that wait for preemption points with patience 0, the default one, and without a bound; and with
-other shares of what the default is a share of, if some are given. All requests of a moment fork from one run, whose
-results are those of the reference.
+``caesura bench patience`` preempts each kernel at cycles drawn at random over its run. At each cycle it uses `occupied`
+and the mechanisms that wait for preemption points, with patience 0, with the default patience, and without a bound.
+Further patiences can be given in the measure of the default. All requests of a moment fork from one run, whose results
+are checked.
 """
 
 from __future__ import annotations
@@ -35,14 +35,14 @@ __all__ = ["MOMENTS", "PATIENCES", "WAITING", "WORST_LIMIT", "MEAN_LIMIT", "Task
 MOMENTS = 100
 """Default number of moments per kernel."""
 WORST_LIMIT = 1.1
-"""Of the worst latency of `occupied`: the worst with the default patience."""
+"""Limit of the worst latency with the default patience, over the worst latency of `occupied`."""
 MEAN_LIMIT = 1.0
-"""Of the mean latency with patience 0, and of that without a bound: the mean with the default patience."""
+"""Limit of the mean latency with the default patience, over the means with patience 0 and without a bound."""
 MAX_CYCLES = 5_000_000
 WAITING = tuple(m for m in Mechanism if m.has(Capability.STOPS_AT_POINTS))
 """Mechanisms that wait for preemption points."""
 PATIENCES: dict[str, Patience] = {"zero": 0, "default": None, "unlimited": UNLIMITED}
-"""Those that are always measured, by name."""
+"""Patiences that are always measured, by name."""
 
 
 @dataclass(frozen=True)
@@ -52,10 +52,10 @@ class Task(KernelTask):
     Attributes
     ----------
     mechanisms : tuple of Mechanism
-        Which of `WAITING`.
+        Some of `WAITING`.
     moments, seed : int
     shares : tuple of Fraction
-        Further ones to be measured.
+        Further patiences to measure.
     """
 
     mechanisms: tuple[Mechanism, ...]
@@ -65,9 +65,9 @@ class Task(KernelTask):
 
 
 def verdict(latencies: dict[str, list[int]]) -> dict:
-    """Return the figures of a kernel and a mechanism next to their limits.
+    """Return the figures of a kernel and a mechanism, next to their limits.
 
-    ``worst_moment`` is the greatest of the latency over that of `occupied` at the same moment.
+    ``worst_moment`` is the greatest ratio of the latency to the latency of `occupied` at the same moment.
 
     Parameters
     ----------
@@ -95,17 +95,17 @@ def ways_to_preempt(mechanisms: Iterable[Mechanism], patiences: Mapping[str, Pat
 
 def latencies(machine: Campaign, ways: Mapping[str, tuple[Mechanism, Patience]], moments: Sequence[int],
               progress: Callable[[int], None]) -> dict[str, list[int]]:
-    """Return the preemption latencies of each way, in cycles, at the moments before which the kernel had not ended.
+    """Return the preemption latencies of each way, in cycles, at the moments before the kernel's end.
 
     Parameters
     ----------
     machine : Campaign
     ways : mapping
-        As `ways_to_preempt` returns it.
+        Result of `ways_to_preempt`.
     moments : sequence of int
         Cycles from the launch, ascending.
     progress : callable
-        Told how many of them are done.
+        Called with the number of finished moments.
     """
     found = []
     for number, of_moment in enumerate(machine.latencies([*ways.values()], moments), 1):
@@ -131,12 +131,13 @@ def measure(task: Task, progress: Callable[[str], None] = lambda text: None) -> 
 
 
 def summary(rows: Sequence[dict]) -> dict[str, dict[str, dict]]:
-    """Return how each patience does over all kernels, by mechanism and patience.
+    """Return the figures of each patience over all kernels, by mechanism and patience.
 
-    ``relative`` is the geometric mean, over the kernels, of its mean latency over the lower one of patience 0 and
-    unlimited patience; ``kept`` counts the kernels in which that is at most 1, ``worst`` is its worst latency over that
-    of `occupied`, in the kernel where that is most; ``over_occupied`` its mean latency over that of `occupied`, as a
-    mean over the kernels, and ``worst_moment`` the greatest of any moment.
+    ``relative`` compares the mean latency with the lower of the means of patience 0 and unlimited patience; it is the
+    geometric mean of these ratios over the kernels. ``kept`` counts the kernels with a ratio of at most 1. ``worst`` is
+    the greatest ratio, over the kernels, of the worst latency to the worst latency of `occupied`. ``over_occupied`` is
+    the mean ratio of the mean latency to the mean latency of `occupied`. ``worst_moment`` is the greatest ratio at any
+    moment.
     """
     found: dict[str, dict[str, dict]] = {}
     for mechanism in dict.fromkeys(row["mechanism"] for row in rows):
@@ -170,16 +171,16 @@ def run(g: Geometry, size: str = "small", kernels: Sequence[str] = (), mechanism
     size : str
         Size of the jobs.
     kernels, mechanisms : sequence
-        By default all.
+        All by default.
     moments : int
-        Of each kernel, 1 or more; those after which it had ended by itself do not count.
+        Number of moments per kernel, 1 or more; moments after the kernel's end do not count.
     seed : int
         Seed of the moments.
     jobs : int
         Number of processes.
     progress : callable
     shares : sequence of Fraction
-        Patiences to be measured besides, as `software.driver.preemption.patience.SHARE` is one.
+        Further patiences to measure, in the unit of `software.driver.preemption.patience.SHARE`.
     json_file, resume
         See `sim.bench.resumable.measure_kernels`.
     """

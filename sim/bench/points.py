@@ -1,9 +1,9 @@
-"""What it gives, and costs, to place preemption points by estimated cycles (`compiler.preemption.placement`, rule 2).
+"""Gain and cost of preemption points placed by estimated cycles (`compiler.preemption.placement`, rule 2).
 
-``caesura bench points`` compiles each kernel as the compiler does unless told otherwise, counting instructions, and for
-each interval of estimated cycles; runs it undisturbed, and preempts it at the same shares of its run, drawn at random,
-with mechanisms that wait for points, without patience, with the default one and without a bound, and with `occupied`.
-All requests of a moment fork from one run, whose results are those of the reference.
+``caesura bench points`` compiles each kernel with the compiler's default, which counts instructions, and for each
+interval of estimated cycles. It runs each version undisturbed, and preempts it at the same random shares of its run. It
+uses mechanisms that wait for points, with patience 0, with the default patience and without a bound, and `occupied`.
+All requests of a moment fork from one run, whose results are checked.
 """
 
 from __future__ import annotations
@@ -32,9 +32,9 @@ from .resumable import KernelTask, check_counts, code_digest, geometry_settings,
 __all__ = ["INSTRUCTIONS", "INTERVALS", "Task", "measure", "summary", "read_result", "run"]
 
 INTERVALS = 250, 500, 1000, 2000
-"""Estimated cycles that are measured unless given."""
+"""Default intervals, in estimated cycles."""
 INSTRUCTIONS = "instructions"
-"""Stands where an interval would for kernels as they are compiled unless told otherwise."""
+"""Name of the compiler's default placement, used in place of an interval."""
 
 
 @dataclass(frozen=True)
@@ -44,9 +44,9 @@ class Task(KernelTask):
     Attributes
     ----------
     placed : tuple of (str, CompiledJob)
-        It with its points elsewhere, by interval in estimated cycles.
+        Versions of the kernel with other points, by interval in estimated cycles.
     mechanisms : tuple of Mechanism
-        Which of `WAITING`.
+        Some of `WAITING`.
     moments, seed : int
     """
 
@@ -57,7 +57,7 @@ class Task(KernelTask):
 
 
 def measure(task: Task, progress: Callable[[str], None] = lambda text: None) -> list[dict]:
-    """Return a row for each placement, that by instructions first."""
+    """Return a row for each placement, with the placement by instructions first."""
     shares = np.sort(np.random.default_rng([task.seed, zlib.crc32(task.name.encode())]).random(task.moments))
     ways = ways_to_preempt(task.mechanisms, PATIENCES)
 
@@ -71,7 +71,7 @@ def measure(task: Task, progress: Callable[[str], None] = lambda text: None) -> 
                 "mean": {way: float(np.mean(of)) if of else 0.0 for way, of in found.items()},
                 "worst": {way: max(of, default=0) for way, of in found.items()}}
 
-    measured: dict[str, dict] = {}  # by code: intervals may come to the same points
+    measured: dict[str, dict] = {}  # by code, since several intervals may give the same points
     rows = []
     for interval, work in ((INSTRUCTIONS, task.work), *task.placed):
         code = code_digest(work)
@@ -82,11 +82,12 @@ def measure(task: Task, progress: Callable[[str], None] = lambda text: None) -> 
 
 
 def summary(rows: Sequence[dict]) -> list[dict]:
-    """Return what each placement comes to over the kernels that were preempted with all of them.
+    """Return the figures of each placement over the kernels that were preempted with all placements.
 
-    ``cycles`` is the mean over the kernels of the undisturbed run over that with points by instructions, ``words`` of
-    the code; ``over_occupied`` the mean of the mean latency over that of `occupied` **with points by instructions**, so
-    that all are compared with one thing; ``worst`` the greatest of the worst latency over the worst of that.
+    ``cycles`` is the mean ratio of the undisturbed run to the run with points by instructions; ``words`` is the same
+    ratio of the code. ``over_occupied`` is the mean ratio of the mean latency to the mean latency of `occupied` **with
+    points by instructions**, so that all placements have the same base. ``worst`` is the greatest ratio of the worst
+    latency to the worst latency of that base.
     """
     base = {row["kernel"]: row for row in rows if row["interval"] == INSTRUCTIONS}
     used = base.keys() - {row["kernel"] for row in rows if not row["moments"]}
@@ -120,15 +121,15 @@ def run(g: Geometry, size: str = "small", kernels: Sequence[str] = (), mechanism
     Parameters
     ----------
     g : Geometry
-        Whose cycles are estimated, and measured.
+        Geometry whose cycles are estimated and measured.
     size : str
         Size of the jobs.
     kernels, mechanisms : sequence
-        By default all.
+        All by default.
     intervals : sequence of int
-        Estimated cycles, 4 or more; `INTERVALS` unless given.
+        Intervals in estimated cycles, 4 or more; by default `INTERVALS`.
     moments : int
-        Of each kernel and placement, 1 or more; those after which it had ended by itself do not count.
+        Number of moments per kernel and placement, 1 or more; moments after the kernel's end do not count.
     seed : int
         Seed of the moments.
     jobs : int

@@ -1,4 +1,4 @@
-"""The tasks of a benchmark, in processes of their own if more than one is allowed; these end with the benchmark."""
+"""Runs the tasks of a benchmark, in processes if more than one is allowed. These end with the benchmark."""
 
 from __future__ import annotations
 
@@ -20,24 +20,25 @@ Result = TypeVar("Result")
 def perform(function: Callable[[Task, Callable[[str], None]], Result], tasks: Sequence[Task], jobs: int,
             progress: Callable[[str], None], label: Callable[[Task], str],
             died: Callable[[Task, Exception], Result] | None = None, taken: int = 0) -> Iterator[tuple[int, Result]]:
-    """Yield the index of each task with what the function gives for it, as they come.
+    """Yield the index of each task with its result, in the order of their ends.
 
     Parameters
     ----------
     function : callable
-        Of a task and the progress; one of a module, which other processes find by its name.
+        Function of a task and the progress. It belongs to a module, so that other processes find it by its name.
     tasks : sequence
     jobs : int
-        Processes. With one, the tasks run here, in their order.
+        Number of processes. With 1, the tasks run in this process, in their order.
     progress : callable
-        Hears which task begins here and what it says, or which has ended in another process; each with its number.
+        Called with the messages of a task in this process, or the end of a task in another process. Each message has
+        the task's number.
     label : callable
         Name of a task, for progress.
     died : callable, optional
-        What to yield for a task of another process that raised an error or was killed; without it the error is raised,
-        and what has not begun is left.
+        Returns the result of a task whose process raised an error or was killed. Without this function the error is
+        raised, and the remaining tasks do not begin.
     taken : int
-        Tasks of an earlier run, which count for progress.
+        Number of tasks of an earlier run, which count in the progress.
     """
     total = taken + len(tasks)
     if jobs == 1:
@@ -62,7 +63,7 @@ def perform(function: Callable[[Task, Callable[[str], None]], Result], tasks: Se
                 progress(f"{number} of {total}: {label(tasks[index])}")
         except BaseException:
             pool.shutdown(wait=False, cancel_futures=True)
-            for child in active_children():  # or they would be waited for
+            for child in active_children():  # the pool would wait for them
                 if child.pid not in others:
                     child.kill()
             raise

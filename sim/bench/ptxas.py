@@ -1,4 +1,4 @@
-"""NVIDIA's assembler for comparison: registers, instructions and time that ptxas takes for the PTX given to us.
+"""NVIDIA's assembler for comparison: registers, instructions and time of ptxas for the same PTX.
 
 The programs come with the packages ``nvidia-cuda-nvcc`` and ``nvidia-cuda-nvdisasm`` (extra ``ptxas``). Nothing of
 Caesura needs them.
@@ -20,7 +20,7 @@ __all__ = ["ARCHITECTURE", "MissingAssembler", "Assembler", "Assembly", "assembl
            "children_seconds"]
 
 ARCHITECTURE = "sm_75"
-"""What ptxas compiles for; it has uniform registers as well."""
+"""Target of ptxas; it has uniform registers as well."""
 _LABEL = re.compile(r"^(\s*[$\w]+:)\s*$", re.MULTILINE)
 _SECTION = re.compile(r"^\.text\.(\S+):$")
 _INSTRUCTION = re.compile(r"^\s*/\*[0-9a-f]{4,}\*/\s+(.*?)\s*;")
@@ -28,19 +28,19 @@ _TARGET = re.compile(r"BRA `\((\S+)\)")
 
 
 class MissingAssembler(ToolError, ValueError):
-    """ptxas or nvdisasm is not there, or fails; the message says how to get them."""
+    """ptxas or nvdisasm is missing, or fails; the message says how to get them."""
 
 
 @dataclass(frozen=True)
 class Assembly:
-    """What ptxas made of one kernel.
+    """The result of ptxas for one kernel.
 
     Attributes
     ----------
     registers : int
-        A thread.
+        Registers per thread.
     instructions : int
-        Of the kernel and the subroutines in its section, without the padding behind the last one.
+        Instructions of the kernel and of the subroutines in its section, without the padding behind the last one.
     seconds : float
         Processor time of ptxas for the whole module.
     """
@@ -61,14 +61,14 @@ class Assembler:
     Parameters
     ----------
     ptxas : Path, optional
-        The program, or the folder of both; by default they are looked for in the installed packages.
+        The program, or the folder of both programs; by default those of the installed packages.
     lists : bool
-        nvdisasm is wanted too, for `assemble`; `seconds` takes ptxas alone.
+        Require nvdisasm too, for `assemble`; `seconds` needs ptxas alone.
 
     Raises
     ------
     MissingAssembler
-        If they are not there.
+        If a program is missing.
     """
 
     def __init__(self, ptxas: Path | None = None, lists: bool = True):
@@ -82,7 +82,7 @@ class Assembler:
         self._ptxas, self._nvdisasm = programs
 
     def assemble(self, text: str) -> dict[str, Assembly]:
-        """Compile a PTX module for `ARCHITECTURE`; returns what became of each kernel.
+        """Compile a PTX module for `ARCHITECTURE`; return the result of each kernel.
 
         Raises
         ------
@@ -97,12 +97,12 @@ class Assembler:
         return {name: Assembly(int(registers), counts[name], seconds) for name, registers in found}
 
     def seconds(self, text: str) -> float:
-        """Return the processor time of ptxas for a PTX module, its start included; errors as `assemble`."""
+        """Return the processor time of ptxas for a PTX module, with its start; errors as in `assemble`."""
         with tempfile.TemporaryDirectory() as folder:
             return self._compiled(text, Path(folder) / "module.cubin")[1]
 
     def _compiled(self, text: str, binary: Path) -> tuple[str, float]:
-        """Compile a module to a file; returns what ptxas says, and its processor time."""
+        """Compile a module to a file; return the output of ptxas, and its processor time."""
         source = binary.with_suffix(".ptx")
         source.write_text(text)
         before = children_seconds()
@@ -111,9 +111,9 @@ class Assembler:
 
 
 def assembler_of(path: Path | None, lists: bool = True) -> tuple[Assembler | None, str]:
-    """Return the assembler of the installed packages, None if there is none, and why; or that at `path`.
+    """Return the assembler at `path` or of the installed packages, or None, and the reason if there is none.
 
-    `lists` is as of `Assembler`.
+    `lists` is a parameter of `Assembler`.
 
     Raises
     ------

@@ -15,7 +15,7 @@ from caesura.software.driver import Device
 __all__ = ["PACKETS", "queued_rows"]
 
 PACKETS = 4
-"""Of the queue: REEF's capacity (4.1)."""
+"""Capacity of the queue, as in REEF (4.1)."""
 MEMORY_BYTES = 1 << 20
 MAX_CYCLES = 1_000_000
 ROUNDS = 200
@@ -52,7 +52,7 @@ LOOP:
 
 
 class _Packets:
-    """A work of packets in a queue of a device, each reading what the one before writes."""
+    """A work of packets in a queue of a device. Each packet reads the output of the packet before."""
 
     def __init__(self, g: Geometry, progress: Progress):
         device_geometry = g.replace(sms=2, queues=3)
@@ -73,7 +73,7 @@ class _Packets:
             self.work.launch(self.kernel, self.blocks, self.block, [target, source, ROUNDS], queue=self.queue)
 
     def correct(self) -> bool:
-        """Whether the last packet has written what it should."""
+        """Return whether the last packet has written the right output."""
         values = self.values
         for _ in range(PACKETS * ROUNDS):
             values = values * np.uint32(5) + np.uint32(1)
@@ -87,7 +87,7 @@ class _Packets:
         return self.device.cycle - began
 
     def reset(self, at: int, withdraw: bool) -> dict[str, Any]:
-        """Reset the work so many cycles after its first packet was put; launch it again and see it end."""
+        """Reset the work some cycles after its first packet was put, launch it again, and check its end."""
         self.fill()
         self.device.advance(at)
         report = self.work.reset(withdraw=withdraw, max_cycles=MAX_CYCLES)
@@ -99,12 +99,12 @@ class _Packets:
 
 
 def queued_rows(g: Geometry, moments: int, progress: Progress = quiet) -> list[dict[str, Any]]:
-    """Return what resets take of `PACKETS` packets in a queue of a device of two SMs, at moments spread evenly.
+    """Return the times of resets of `PACKETS` packets in a queue of a device of two SMs, at moments spread evenly.
 
     Parameters
     ----------
     g : Geometry
-        Of each SM.
+        Geometry of each SM.
     moments : int
     progress : callable
     """

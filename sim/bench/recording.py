@@ -1,4 +1,4 @@
-"""A recording of cycles: its rows, the files in which they lie, and what is not as recorded."""
+"""A recording of cycles: its rows, their files, and differences from it."""
 
 from __future__ import annotations
 
@@ -13,28 +13,28 @@ from caesura.errors import InputError
 __all__ = ["NOTHING", "Difference", "Row", "StateBits", "compare", "read_rows", "replace_rows", "write_rows"]
 
 NOTHING = "-"
-"""In a column that does not apply."""
+"""Entry of a column that does not apply."""
 
 
 class Row(NamedTuple):
-    """A run of a kernel; every field is its text.
+    """A run of a kernel; every field is a text.
 
     Attributes
     ----------
     kernel, mechanism, moment : str
-        Which; without a mechanism and a moment, the undisturbed run.
+        Names of the run. The undisturbed run has no mechanism and no moment.
     outcome : str
         ``ran``, ``preempted``, ``finished before``, or ``does not fit`` with the error's kind.
     image : str
         Digest of the kernel's ELF file.
     cycles : str
-        Of the undisturbed run.
+        Cycles of the undisturbed run.
     at : str
         Cycle of the request, from the launch.
     save, other, restore, rest : str
-        Cycles: of the preempt, of the kernel that ran meanwhile, of the resume, from there to the end.
+        Cycles of the preempt, of the other kernel, of the resume, and from the resume to the end.
     contexts : str
-        Digest of what was saved of all TBs.
+        Digest of the saved contexts of all TBs.
     beats : str
         Digest of all AXI beats of the whole run, each with its cycle.
     """
@@ -55,19 +55,19 @@ class Row(NamedTuple):
 
     @property
     def key(self) -> tuple[str, ...]:
-        """What names it."""
+        """Key of the row."""
         return self.kernel, self.mechanism, self.moment
 
 
 class StateBits(NamedTuple):
-    """How much state an SM has; every field is its text.
+    """Amount of state of an SM; every field is a text.
 
     Attributes
     ----------
     preset : str
-        Its geometry.
+        Name of the geometry.
     flip_flops, memories : str
-        Bits. The register behind a clocked read port is part of its memory and not counted.
+        Number of bits. The register behind a clocked read port belongs to its memory and is not counted.
     """
 
     preset: str
@@ -76,21 +76,21 @@ class StateBits(NamedTuple):
 
     @property
     def key(self) -> tuple[str, ...]:
-        """What names it."""
+        """Key of the row."""
         return (self.preset,)
 
 
 @dataclass(frozen=True)
 class Difference:
-    """What is not as recorded.
+    """A difference from the recording.
 
     Attributes
     ----------
     row : str
     column : str
-        ``row`` if it is missing as a whole.
+        Name of the column; ``row`` if the whole row is missing.
     expected, got : str
-        As recorded, as measured.
+        Recorded and measured values.
     """
 
     row: str
@@ -106,7 +106,7 @@ Line = TypeVar("Line", bound=Row | StateBits)
 
 
 def compare(where: str, expected: Iterable[Line], got: Iterable[Line]) -> list[Difference]:
-    """Return the differences between recorded and measured rows; `where` stands before their names."""
+    """Return the differences between recorded and measured rows; `where` is the prefix of their names."""
     before, now = ({row.key: row for row in rows} for rows in (expected, got))
     found = []
     for key in dict.fromkeys((*before, *now)):
@@ -120,12 +120,12 @@ def compare(where: str, expected: Iterable[Line], got: Iterable[Line]) -> list[D
 
 
 def read_rows(path: Path, kind: type[Line]) -> list[Line]:
-    """Return the rows of a table; none if there is no such file.
+    """Return the rows of a table, or no rows if there is no such file.
 
     Raises
     ------
     ValueError
-        If it is another table.
+        If the file is another table.
     """
     if not path.exists():
         return []
@@ -137,12 +137,12 @@ def read_rows(path: Path, kind: type[Line]) -> list[Line]:
 
 
 def write_rows(path: Path, kind: type[Line], rows: Iterable[Line]) -> None:
-    """Write a table: a row a line, fields between tabs."""
+    """Write a table with one row per line and tabs between fields."""
     write_atomically(path, "".join("\t".join(row) + "\n" for row in (kind._fields, *rows)))
 
 
 def replace_rows(path: Path, kind: type[Line], rows: Sequence[Line], order: Sequence[str]) -> None:
-    """Replace the rows of a table whose first field is that of a new one; what `order` does not have goes."""
+    """Replace the rows of a table that share their first field with a new row; drop rows that `order` lacks."""
     new = {row[0] for row in rows}
     kept = [row for row in read_rows(path, kind) if row[0] not in new and row[0] in order]
     write_rows(path, kind, sorted([*kept, *rows], key=lambda row: order.index(row[0])))

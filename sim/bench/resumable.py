@@ -1,5 +1,7 @@
-"""What lets a benchmark of many parts go on where it stopped: its result so far, in a file, and the rows of an earlier
-one with the same settings."""
+"""Lets a benchmark of many parts go on where it stopped.
+
+A file holds the result so far, and a later run with the same settings takes its rows over.
+"""
 
 from __future__ import annotations
 
@@ -29,7 +31,7 @@ __all__ = ["KernelTask", "check_counts", "code_digest", "geometry_settings", "fa
 
 @dataclass(frozen=True)
 class KernelTask:
-    """A kernel to be measured, in a process of its own if more than one is allowed.
+    """A kernel to measure, in its own process if more than one is allowed.
 
     Attributes
     ----------
@@ -43,7 +45,7 @@ class KernelTask:
 
     @property
     def name(self) -> str:
-        """Of the kernel; of several, of them all."""
+        """Name of the kernel, or joint name of several kernels."""
         return self.work.image.name
 
 
@@ -51,47 +53,47 @@ Task = TypeVar("Task", bound=KernelTask)
 
 
 def code_digest(*works: CompiledJob) -> str:
-    """Return a hash of the code of kernels, their preemption routines included, and of what their jobs say besides."""
+    """Return a hash of the code of kernels, with their preemption routines, and of their grids and blocks."""
     text = b"".join(np.array(work.image.words, np.uint64).tobytes() + repr((work.job.grid, work.job.block)).encode()
                     for work in works)
     return hashlib.sha256(text).hexdigest()[:16]
 
 
 def geometry_settings(g: Geometry) -> dict:
-    """Return what a result says of its geometry: `preset`, and all sizes in `geometry` unless it is that preset's."""
+    """Return a result's entries on its geometry: `preset`, and all sizes in `geometry` unless they are the preset's."""
     return {"preset": g.name, "geometry": None if g == PRESETS.get(g.name) else dataclasses.asdict(g)}
 
 
 def check_counts(**counts: int) -> None:
-    """Refuse numbers of which one is below 1, given by their names.
+    """Refuse numbers, given by their names, if one is below 1.
 
     Raises
     ------
     ValueError
-        With all of them.
+        If one is below 1; the message names all of them.
     """
     if min(counts.values()) < 1:
         raise InputError(f"{' and '.join(counts)} must be 1 or more, not {' and '.join(map(str, counts.values()))}")
 
 
 def failure(error: Exception) -> str:
-    """Return what a row says of the error that it has instead of figures."""
+    """Return a row's text for the error that it has instead of figures."""
     return f"{type(error).__name__}: {error}".splitlines()[0]
 
 
 def read_result(path: Path, command: str, keys: Iterable[str], measured: Iterable[str] = ()) -> dict | None:
-    """Return what an earlier run wrote with `write_result`, None if there is no such file.
+    """Return the result that an earlier run wrote with `write_result`, None if there is no such file.
 
     Parameters
     ----------
     path : Path
     command : str
-        That writes it, for the message.
+        Command that writes the file, for the message.
     keys : iterable of str
-        Some of its keys.
+        Some keys of the result.
     measured : iterable of str
-        Keys of a row that an earlier version may not have measured: kernels without them are left out. Rows of errors
-        have none and stay.
+        Keys of a row that an earlier version may not have measured. Kernels without them are left out. Rows of errors
+        have no such keys and stay.
 
     Raises
     ------
@@ -112,7 +114,7 @@ def read_result(path: Path, command: str, keys: Iterable[str], measured: Iterabl
 
 
 def write_result(path: Path, result: dict) -> None:
-    """Replace a file in one step, so that it is whole whenever the run is stopped."""
+    """Replace a file in one step, so that it stays whole if the run is stopped."""
     write_atomically(path, json.dumps(with_schema(result), indent=2) + "\n")
 
 
@@ -122,7 +124,7 @@ def check_settings(earlier: dict, settings: dict) -> None:
     Raises
     ------
     ValueError
-        If one differs; the message says which.
+        If a setting differs; the message says which.
     """
     for key, value in settings.items():
         if earlier.get(key) != value:
@@ -130,7 +132,7 @@ def check_settings(earlier: dict, settings: dict) -> None:
 
 
 def kernel_place(kernel: str) -> int:
-    """Return where a kernel stands in a result: as they ship, others last."""
+    """Return the position of a kernel in a result: the order of the package, others last."""
     return list(KERNELS).index(kernel) if kernel in KERNELS else len(KERNELS)
 
 
@@ -139,34 +141,34 @@ def measure_kernels(measure: Callable[[Task, Callable[[str], None]], list[dict]]
                     json_file: Path | None = None, resume: dict | None = None, *,
                     works: Callable[[Task], Sequence[CompiledJob]] = lambda task: (task.work,),
                     place: Callable[[str], int] = kernel_place) -> dict:
-    """Measure kernels one by one, and keep what is measured whenever the run is stopped.
+    """Measure kernels one by one, and keep the finished rows if the run is stopped.
 
     Parameters
     ----------
     measure : callable
-        Of a task and the progress: the rows of its kernel.
+        Function of a task and the progress that returns the rows of the kernel.
     tasks : sequence
     jobs : int
         Number of processes.
     progress : callable
     settings : dict
-        What the rows depend on besides the code, the first keys of the result.
+        Settings on which the rows depend besides the code; the first keys of the result.
     outcome : callable
-        What follows from all rows there are.
+        Returns the summary of the present rows.
     json_file : Path, optional
         File that is written after each kernel.
     resume : dict, optional
-        Result of an earlier run: its rows are taken over where the kernel's code is the same, and kept for kernels that
-        are not among the tasks.
+        Result of an earlier run. Its rows are used again where the kernel's code is the same. Rows of kernels that are
+        not among the tasks are kept.
     works : callable
-        All kernels of a task, with their jobs: if the code of one changes, what was measured is not taken over.
+        Returns all kernels of a task, with their jobs. Earlier rows are not used if the code of one has changed.
     place : callable
-        Where a task stands in the result, by its name.
+        Returns the position of a task in the result, by its name.
 
     Returns
     -------
     dict
-        `settings`, `met` (false as long as a kernel is missing), `runs`, and what `outcome` gives.
+        `settings`, `met` (false as long as a kernel is missing), `runs`, and the result of `outcome`.
 
     Raises
     ------

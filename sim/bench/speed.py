@@ -1,19 +1,16 @@
-"""Simulation speed of the SM under Verilator: what is used today next to what it was at first, in one run.
+"""Simulation speed of the SM under Verilator, next to that of the first version, in one run.
 
-``caesura bench speed`` runs the same kernels on three simulators in turn and prints cycles and warp instructions a
+``caesura bench speed`` runs the same kernels on three simulators in turn. It prints cycles and warp instructions per
 second and their ratios:
 
-=========  ==========================================================================================================
-first      the SystemVerilog of `gtx480` as it was when this comparison was begun, kept packed in ``data/``, compiled
-           without a profile (of other geometries there is none, and today's takes its place)
-plain      today's SystemVerilog, compiled without a profile
-optimised  the same, compiled by a profile (`sim.rtl.optimise`)
-=========  ==========================================================================================================
+- *first*: the first SystemVerilog of `gtx480`, kept packed in ``data/``, compiled without a profile. Other geometries
+  have none, and use today's in its place.
+- *plain*: today's SystemVerilog, compiled without a profile.
+- *optimised*: today's SystemVerilog, compiled with a profile (`sim.rtl.optimise`).
 
-Time is processor time, so that other work on the machine counts only as far as it takes the caches. Absolute rates do
-not travel: whether the code of a cycle fits the second-level cache of a core decides by a factor of five, so both sizes
-are printed. An idle SM shows what bounds the speed: all logic is evaluated in every cycle, whether anything happens or
-not.
+Time is processor time, so other work on the machine only counts by its use of the caches. Absolute rates depend on the
+machine. They change by a factor of five with the fit of a cycle's code in the second-level cache of a core, so both
+sizes are printed. An idle SM shows the bound of the speed, since all logic is evaluated in every cycle.
 """
 
 from __future__ import annotations
@@ -46,13 +43,13 @@ __all__ = ["GOAL", "KERNELS", "Speed", "code_bytes", "measure", "measure_idle", 
 
 KERNELS = "pathfinder", "matmul", "hotspot", "nbody"
 GOAL = 4.0
-"""Times the first rate that the optimised simulator should reach on a machine with 512 KB of second-level cache."""
+"""Goal for the optimised rate over the first rate, on a machine with 512 KB of second-level cache."""
 IDLE_CYCLES = 20_000
 MEMORY_BYTES = 64 << 20
 FIRST = Path(__file__).resolve().parent / "data" / "gtx480-first.sv.xz"
 _CACHE_SIZE = Path("/sys/devices/system/cpu/cpu0/cache/index2/size")
 _CYCLE_CODE = re.compile(r"___(nba|ico|act)_")
-assert not set(KERNELS) & set(TRAINING_KERNELS)  # what is measured is not what was trained on
+assert not set(KERNELS) & set(TRAINING_KERNELS)  # the measured kernels are not the trained ones
 
 
 @dataclass(frozen=True)
@@ -64,9 +61,9 @@ class Speed:
     name : str
         Kernel, or ``"idle"``.
     cycles : int
-        Simulated.
+        Number of simulated cycles.
     instructions : int
-        Warp instructions retired.
+        Number of retired warp instructions.
     seconds : float
         Processor time of the simulation alone.
     correct : bool
@@ -81,12 +78,12 @@ class Speed:
 
     @property
     def rate(self) -> float:
-        """Simulated cycles a second."""
+        """Simulated cycles per second."""
         return self.cycles / self.seconds
 
 
 def simulators(g: Geometry, progress: Progress = report) -> dict[str, Path]:
-    """Return the libraries to compare, built where they are not there yet."""
+    """Return the libraries to compare; build those that the cache lacks."""
     first = None
     if g.name == "gtx480" and FIRST.exists():
         made = recipe(g, progress=progress)
@@ -97,7 +94,7 @@ def simulators(g: Geometry, progress: Progress = report) -> dict[str, Path]:
 
 
 def code_bytes(simulator: Path) -> int:
-    """Return the bytes of the functions that a cycle executes, without the parts that a profile knows as cold."""
+    """Return the bytes of the functions that a cycle executes, without the parts that a profile marks as cold."""
     with open(simulator, "rb") as file:
         symbols = ELFFile(file).get_section_by_name(".symtab")
         assert isinstance(symbols, SymbolTableSection), f"{simulator} has no symbols"
@@ -147,7 +144,7 @@ def run(g: Geometry, size: str = "small", kernels: Sequence[str] = KERNELS, roun
 
 
 def _row(name: str, found: Mapping[str, Sequence[Speed]]) -> dict:
-    """Return a row from the measurements of a kernel on each simulator: of each the fastest round."""
+    """Return a row from the fastest round of a kernel on each simulator."""
     best = {which: min(speeds, key=lambda speed: speed.seconds) for which, speeds in found.items()}
     cycles = {speed.cycles for speeds in found.values() for speed in speeds}
     return {"name": name, "cycles": best["plain"].cycles, "instructions": best["plain"].instructions,
@@ -167,7 +164,7 @@ def _cache_bytes() -> int | None:
 
 
 def print_report(result: dict) -> None:
-    """Print what `run` returned, the ratio next to the goal."""
+    """Print the result of `run`, with the ratio next to the goal."""
     table = Table("run", "cycles", title=f"{result['preset']} under Verilator, one core, jobs of size "
                   f"{result['size']}; thousands a second: first / plain / optimised", box=None)
     for column in ("cycles", "warp instructions", "plain over first", "optimised over first", "result"):

@@ -1,9 +1,10 @@
-"""What preemption routines save, and how long it takes, next to preemption points.
+"""Size and time of saves by preemption routines, next to preemption points.
 
 ``caesura bench traps`` preempts kernels on the RTL at the same moments in several ways: with `occupied`, at preemption
-points, and by preemption routines: by each kind that hands registers over, these with the mechanism given, and by three
-that store them: everything (what CTXBack compares with), what is live, and what a flashback needs. Each preempt is
-followed by another kernel that overwrites the SM, a resume, and a comparison of the results.
+points, and by preemption routines. Each kind of routine that hands registers over is measured with the given mechanism.
+Three kinds of routine store registers: all of them (the comparison of CTXBack), the live ones, and those that a
+flashback needs. After each preempt, another kernel overwrites the SM, the first is resumed, and the results are
+compared.
 """
 
 from __future__ import annotations
@@ -49,9 +50,9 @@ class Task(KernelTask):
     Attributes
     ----------
     ways : dict
-        As of `ways_of`.
+        Result of `ways_of`.
     moments : int
-        At which it is preempted, spread evenly over its run.
+        Number of preempts, spread evenly over the run.
     """
 
     ways: dict[str, tuple[CompiledJob, Mechanism]]
@@ -59,16 +60,15 @@ class Task(KernelTask):
 
 
 def ways_of(g: Geometry, work: CompiledJob, mechanism: Mechanism) -> dict[str, tuple[CompiledJob, Mechanism]]:
-    """Return the ways of preempting a kernel: with which routines, if any, and which mechanism."""
+    """Return the ways to preempt a kernel, each with its routines, if any, and its mechanism."""
     images = {routines.label: with_routines(work.image, g, routines.kind, form=routines.form) for routines in _MEASURED}
     return {OCCUPIED: (work, Mechanism.OCCUPIED), POINTS: (work, mechanism),
             **{label: (dataclasses.replace(work, image=image), mechanism) for label, image in images.items()}}
 
 
 def _preempted(task: Task, work: CompiledJob, mechanism: Mechanism) -> tuple[list[dict | None], bool]:
-    """Return the figures of each moment, None for one before which the kernel had ended, and whether all was right."""
-    machine = Campaign(RtlTransport(task.geometry, MEMORY_BYTES), work, CompiledJob(*hostile(task.geometry)),
-                       MAX_CYCLES)
+    """Return the figures of each moment, None after the kernel's end, and whether all results were right."""
+    machine = Campaign(RtlTransport(task.geometry, MEMORY_BYTES), work, CompiledJob(*hostile(task.geometry)), MAX_CYCLES)
     cycles = [machine.cycles * (2 * k + 1) // (2 * task.moments) for k in range(task.moments)]
     found, right = [], True
     for result, correct in machine.results(mechanism, cycles, patience=UNLIMITED):
@@ -98,11 +98,13 @@ def measure(task: Task, progress: Callable[[str], None] = lambda text: None) -> 
 
 
 def summary(rows: Sequence[dict]) -> dict[str, dict]:
-    """Return, by way, means over the kernels of the means over their moments: latency, bytes and restore time over
-    those of `occupied` at the same moment, and over those of routines that store everything; the worst latency of a
-    moment, cycles of drain and cycles lost; and words of routines over words of code.
+    """Return the figures of each way, as means over the kernels of the means over their moments.
 
-    A moment counts if all ways found something to save.
+    Latency, bytes and restore time are ratios to `occupied` at the same moment, and to routines that store everything.
+    The others are the worst latency of a moment, cycles of drain, lost cycles, and words of routines over words of
+    code.
+
+    A moment counts only if all ways found something to save.
     """
     kernels: dict[str, dict[str, dict]] = {}
     for row in rows:
@@ -147,11 +149,11 @@ def run(g: Geometry, size: str = "small", kernels: Sequence[str] = (), mechanism
     size : str
         Size of the jobs.
     kernels : sequence of str
-        By default all.
+        All by default.
     mechanism : Mechanism
-        Of all ways but the first.
+        Mechanism of all ways but the first.
     moments : int
-        At which each kernel is preempted.
+        Number of preempts per kernel.
     jobs : int
         Number of processes.
     progress : callable

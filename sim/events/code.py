@@ -36,7 +36,7 @@ class Names(dict):
                          pending=state.pending)
         self.state = state
         self.shapes: dict[int, tuple[Any, int, bool]] = {}
-        """Width and signedness of expressions, by identity; the kept object stops reuse of its identity."""
+        """Width and signedness of expressions by identity, with the object, so that the identity stays its own."""
 
     def slot(self, signal: Signal) -> str:
         """Return the name of a signal's slot."""
