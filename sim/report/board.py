@@ -1,4 +1,4 @@
-"""What `sim.board.bitstream.build_bitstream` returns, for a terminal."""
+"""Prints the result of `sim.board.bitstream.build_bitstream` on a terminal."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from caesura.software.report.console import report_console
 __all__ = ["print_board"]
 
 _SHOWN = 24
-"""Submodules that are listed."""
+"""Number of listed submodules."""
 
 
 def print_board(result: dict, parts: bool = False) -> None:
-    """Print what a board takes next to what the device has, its timing next to the clock, and what does not fit.
+    """Print the cells of a board next to the device's, its timing next to the clock, and columns that do not fit.
 
     Parameters
     ----------
     result : dict
     parts : bool
-        With what submodules take.
+        Print the cells of submodules too.
     """
     console = report_console(120)
     without = f", without its {result['left_out']}" if result["left_out"] else ""

@@ -11,9 +11,9 @@ __all__ = ["BEGIN", "END", "MOMENTS", "tables", "print_report", "markdown", "upd
 
 BEGIN = "<!-- begin: caesura bench checkpoints -->"
 END = "<!-- end: caesura bench checkpoints -->"
-"""Marks in a Markdown file: what is between them is replaced."""
+"""Marks in a Markdown file; the text between them is replaced."""
 MOMENTS = "warning", "half", "three quarters"
-"""Of the increments."""
+"""Names of the increments' moments."""
 
 
 def _share(value: float | None) -> str:
@@ -21,7 +21,7 @@ def _share(value: float | None) -> str:
 
 
 def _against_whole(each: dict | None, *keys: str) -> list[str]:
-    """Return the bytes of an increment, and shares of what a whole preempt comes to."""
+    """Return the bytes of an increment, and its figures as shares of a whole preempt's."""
     if each is None:
         return ["-"] * (1 + len(keys))
     return [f"{each['bytes']:,}", *(_share(each[key] / max(each[f"whole_{key}"], 1)) for key in keys)]
@@ -72,5 +72,5 @@ def markdown(result: dict) -> str:
 
 
 def update_markdown(path: Path, result: dict) -> None:
-    """Replace what stands in a file between the marks; raises as `sim.report.markdown.split_markdown`."""
+    """Replace the text between the marks of a file; errors as in `sim.report.markdown.split_markdown`."""
     replace_markdown(path, BEGIN, END, lambda: markdown(result))

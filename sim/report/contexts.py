@@ -17,7 +17,7 @@ __all__ = ["BEGIN", "END", "tables", "print_report", "markdown", "update_markdow
 
 BEGIN = "<!-- begin: caesura bench contexts -->"
 END = "<!-- end: caesura bench contexts -->"
-"""Marks in a Markdown file: what is between them is replaced."""
+"""Marks in a Markdown file; the text between them is replaced."""
 _NONE = "-"
 _GROUPS = ("all measured", "mean"), ("kernels of Lin et al. Table II", "mean_of_table_ii")
 
@@ -29,7 +29,7 @@ def _shares(shares: dict | None) -> list[str]:
 
 
 def _sizes(size: dict) -> list[str]:
-    """Return the cells of occupied, live, compressed and followed bytes and of what the three steps save."""
+    """Return the cells of occupied, live, compressed and followed bytes, and of the savings of the three steps."""
     steps = "live", "compressed", "followed"
     return [*(f"{size[key]:,.0f}" if key in size else _NONE for key in ("occupied", *steps)),
             *(percent(1 - size[key] / size["occupied"]) if key in size else _NONE for key in steps)]
@@ -126,14 +126,14 @@ def markdown(result: dict) -> str:
 
 
 def update_markdown(path: Path, result: dict) -> None:
-    """Replace what stands in a file between the marks; raises as `sim.report.markdown.split_markdown`."""
+    """Replace the text between the marks of a file; errors as in `sim.report.markdown.split_markdown`."""
     replace_markdown(path, BEGIN, END, lambda: markdown(result))
 
 
 def picture(result: dict, path: Path) -> None:
-    """Draw, as Figs. 6 and 8 of Lin et al., what is left of the context and the live registers by encoding.
+    """Draw the remaining share of the context and the live registers by encoding, as in Figs. 6 and 8 of Lin et al.
 
-    Raises as `pictures.check_picture`.
+    Errors are those of `pictures.check_picture`.
     """
     check_picture(path)
     rows = [row for row in result["runs"] if row.get("bytes")]

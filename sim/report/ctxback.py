@@ -13,19 +13,20 @@ from .pictures import kernel_rows, save
 __all__ = ["COLUMNS", "OURS", "PAPER", "marks", "markdown", "picture", "print_report", "update_markdown"]
 
 OURS = "caesura"
-"""Our own instruction set."""
+"""Caesura's instruction set."""
 PAPER = {"live": 0.378, "flashback": 0.610, "combined": 0.621}
-"""What CTXBack reports for its own kernels on an AMD Radeon VII (V-A, Fig. 7): share of the baseline that is not saved.
-Its objective is latency."""
+"""Share of the baseline that is not saved, as CTXBack reports for its kernels on an AMD Radeon VII (V-A, Fig. 7). Its
+objective is latency.
+"""
 LEAST = 1.09
-"""What it reports of flashback over the least size there is, CKPT's point (I, V-A)."""
+"""CTXBack's ratio of flashback to the least size, that of CKPT's point (I, V-A)."""
 COLUMNS = ("live", "strict", "relaxed", "reverting", "flashback", "defer", "combined", "checkpoint")
 _DRAWN = {"live": "#b9c2d0", "flashback": "#3f74d1", "defer": "#e0912f", "combined": "#15917c", "checkpoint": "#8455c9"}
-"""Techniques of the picture, and their colours."""
+"""Techniques of the picture, with their colours."""
 
 
 def marks(isa: str) -> tuple[str, str]:
-    """Return the marks in a Markdown file: what is between them is replaced."""
+    """Return the marks in a Markdown file; the text between them is replaced."""
     begin, end = (f"<!-- {word}: caesura bench ctxback --isa {isa} -->" for word in ("begin", "end"))
     return begin, end
 
@@ -71,13 +72,15 @@ def print_report(result: dict) -> None:
 
 
 def update_markdown(path: Path, result: dict) -> None:
-    """Replace what stands in a file between the marks; raises as `sim.report.markdown.split_markdown`."""
+    """Replace the text between the marks of a file; errors as in `sim.report.markdown.split_markdown`."""
     replace_markdown(path, *marks(result["isa"]), lambda: markdown(result))
 
 
 def picture(result: dict, path: Path) -> None:
-    """Draw, for each kernel, what share of what is occupied each technique saves: by size on the left, by latency on
-    the right (CTXBack Fig. 7)."""
+    """Draw the saved share of the occupied bytes for each kernel and technique (CTXBack Fig. 7).
+
+    The objective is size on the left, and latency on the right.
+    """
     names = list(dict.fromkeys(row["kernel"] for row in result["rows"]))
     figure, panels = kernel_rows(names, 0.42)
     for axes, objective in zip(panels, Objective, strict=True):

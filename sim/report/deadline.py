@@ -15,7 +15,7 @@ __all__ = ["BEGIN", "END", "tables", "print_report", "markdown", "update_markdow
 
 BEGIN = "<!-- begin: caesura bench deadline -->"
 END = "<!-- end: caesura bench deadline -->"
-"""Marks in a Markdown file: what is between them is replaced."""
+"""Marks in a Markdown file; the text between them is replaced."""
 
 
 def tables(result: dict) -> list[TitledTable]:
@@ -48,12 +48,12 @@ def markdown(result: dict) -> str:
 
 
 def update_markdown(path: Path, result: dict) -> None:
-    """Replace what stands in a file between the marks; raises as `sim.report.markdown.split_markdown`."""
+    """Replace the text between the marks of a file; errors as in `sim.report.markdown.split_markdown`."""
     replace_markdown(path, BEGIN, END, lambda: markdown(result))
 
 
 def picture(result: dict, path: Path) -> None:
-    """Draw the distribution of latencies of each way into a file; raises as `check_picture`."""
+    """Draw the distribution of latencies of each way into a file; errors as in `check_picture`."""
     check_picture(path)
     figures: Any = require("matplotlib.figure", "a picture")
     rows = [row for row in result["runs"] if row["latencies"]]

@@ -11,7 +11,7 @@ __all__ = ["BEGIN", "END", "tables", "print_report", "markdown", "update_markdow
 
 BEGIN = "<!-- begin: caesura bench estimates -->"
 END = "<!-- end: caesura bench estimates -->"
-"""Marks in a Markdown file: what is between them is replaced."""
+"""Marks in a Markdown file; the text between them is replaced."""
 _TITLES = {"by_time": "drain, by the time of others (PEP)", "by_pace": "drain, by its own pace (Chimera)",
            "by_size": "switch, by all that is allocated (PEP)"}
 
@@ -66,5 +66,5 @@ def markdown(result: dict) -> str:
 
 
 def update_markdown(path: Path, result: dict) -> None:
-    """Replace what stands in a file between the marks; raises as `sim.report.markdown.split_markdown`."""
+    """Replace the text between the marks of a file; errors as in `sim.report.markdown.split_markdown`."""
     replace_markdown(path, BEGIN, END, lambda: markdown(result))

@@ -12,7 +12,7 @@ __all__ = ["BEGIN", "END", "PAPER", "tables", "print_report", "markdown", "updat
 
 BEGIN = "<!-- begin: caesura bench in-place -->"
 END = "<!-- end: caesura bench in-place -->"
-"""Marks in a Markdown file: what is between them is replaced."""
+"""Marks in a Markdown file; the text between them is replaced."""
 PAPER = 0.785
 """Latency in place over that of a complete switch, mean of the paper's eight pairs (Lin et al. V-E)."""
 _NONE = "-"
@@ -96,5 +96,5 @@ def markdown(result: dict) -> str:
 
 
 def update_markdown(path: Path, result: dict) -> None:
-    """Replace what stands in a file between the marks; raises as `sim.report.markdown.split_markdown`."""
+    """Replace the text between the marks of a file; errors as in `sim.report.markdown.split_markdown`."""
     replace_markdown(path, BEGIN, END, lambda: markdown(result))

@@ -49,7 +49,7 @@ def _in_place(preemptions: list[Preempted]) -> list[str]:
 
 
 def _impatient(preemptions: list[Preempted]) -> list[str]:
-    """Return a line for each of several preemptions whose patience was used up."""
+    """Return a line for each preemption whose patience was used up."""
     lines = []
     for p in preemptions:
         if p.result.preempt and p.result.preempt.patience_over:

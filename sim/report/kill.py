@@ -1,4 +1,4 @@
-"""What `caesura bench kill` prints."""
+"""The report of ``caesura bench kill``, for a terminal."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ __all__ = ["print_report"]
 
 
 def print_report(result: dict) -> None:
-    """Print what `sim.bench.kill.run` returned."""
+    """Print the result of `sim.bench.kill.run`."""
     console, clock = report_console(150), result["clock_mhz"]
     tables = [_kills(result), _check(result["kernels"])] if result["kernels"] else []
     for table in (*tables, *([_queued(result["queued"], clock)] if result["queued"] else [])):
@@ -32,7 +32,7 @@ def _us(cycles: float, clock: float | None) -> str:
 
 
 def _spread(values: Iterable[int | None]) -> str:
-    """Return mean and worst."""
+    """Return mean and worst value as a cell."""
     known = [value for value in values if value is not None]
     return f"{sum(known) / len(known):,.0f} / {max(known):,}" if known else "-"
 

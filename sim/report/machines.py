@@ -11,7 +11,7 @@ __all__ = ["BEGIN", "END", "tables", "print_report", "markdown", "update_markdow
 
 BEGIN = "<!-- begin: caesura bench machines -->"
 END = "<!-- end: caesura bench machines -->"
-"""Marks in a Markdown file: what is between them is replaced."""
+"""Marks in a Markdown file; the text between them is replaced."""
 _TITLES = {"latency_error": "mean latency of a workload", "work_error": "latency of a single work",
            "throughput_error": "throughput of a workload"}
 
@@ -58,5 +58,5 @@ def markdown(result: dict) -> str:
 
 
 def update_markdown(path: Path, result: dict) -> None:
-    """Replace what stands in a file between the marks; raises as `sim.report.markdown.split_markdown`."""
+    """Replace the text between the marks of a file; errors as in `sim.report.markdown.split_markdown`."""
     replace_markdown(path, BEGIN, END, lambda: markdown(result))

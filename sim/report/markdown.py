@@ -1,4 +1,4 @@
-"""Tables in Markdown files, between two marks, so that a benchmark can write them anew."""
+"""Tables in Markdown files, between two marks, so that a benchmark can replace them."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ __all__ = ["markdown_table", "split_markdown", "replace_markdown"]
 
 
 def markdown_table(title: str, columns: Sequence[str], rows: Iterable[Sequence[str]], left: int) -> str:
-    """Return a titled table, of which all but the first `left` columns are aligned to the right."""
+    """Return a titled table; all but the first `left` columns are aligned to the right."""
     rule = "|" + "---|" * left + "---:|" * (len(columns) - left)
     head, *body = (f"| {' | '.join(row)} |" for row in (columns, *rows))
     return "\n".join([f"**{title}**", "", head, rule, *body])
 
 
 def split_markdown(path: Path, begin: str, end: str) -> tuple[str, str]:
-    """Return what stands in a file before and after two marks; of a file that is not there, nothing.
+    """Return the text of a file before and after two marks; both are empty if there is no file.
 
     Raises
     ------
@@ -36,6 +36,6 @@ def split_markdown(path: Path, begin: str, end: str) -> tuple[str, str]:
 
 
 def replace_markdown(path: Path, begin: str, end: str, text: Callable[[], str]) -> None:
-    """Replace what stands between two marks by a text, made once they are found; raises as `split_markdown`."""
+    """Replace the text between two marks; `split_markdown` documents the errors, which come before the text is made."""
     head, tail = split_markdown(path, begin, end)
     write_atomically(path, f"{head}{begin}\n\n{text()}\n{end}{tail}")

@@ -18,7 +18,7 @@ __all__ = ["BEGIN", "END", "tables", "print_report", "markdown", "update_markdow
 
 BEGIN = "<!-- begin: caesura bench mechanisms -->"
 END = "<!-- end: caesura bench mechanisms -->"
-"""Marks in a Markdown file: what is between them is replaced."""
+"""Marks in a Markdown file; the text between them is replaced."""
 _NONE = "-"
 
 Rows = list[list[str]]
@@ -145,12 +145,12 @@ def markdown(result: dict) -> str:
 
 
 def update_markdown(path: Path, result: dict) -> None:
-    """Put the tables between the marks of a file; raises as `sim.report.markdown.split_markdown`."""
+    """Put the tables between the marks of a file; errors as in `sim.report.markdown.split_markdown`."""
     replace_markdown(path, BEGIN, END, lambda: markdown(result))
 
 
 def picture(result: dict, path: Path) -> None:
-    """Draw bytes a warp by mechanism for each kernel, and the latencies, into a file; raises as `check_picture`."""
+    """Draw bytes per warp by mechanism for each kernel, and the latencies; errors as in `check_picture`."""
     check_picture(path)
     rows = [row for row in _measured(result["runs"]) if row["latencies"]]
     kernels = list(dict.fromkeys(row["kernel"] for row in rows))

@@ -11,7 +11,7 @@ __all__ = ["BEGIN", "END", "tables", "print_report", "markdown", "update_markdow
 
 BEGIN = "<!-- begin: caesura bench patience -->"
 END = "<!-- end: caesura bench patience -->"
-"""Marks in a Markdown file: what is between them is replaced."""
+"""Marks in a Markdown file; the text between them is replaced."""
 _ALWAYS = "occupied", "zero", "default", "unlimited"
 _TITLES = {"zero": "0"}
 
@@ -21,7 +21,7 @@ def _against(cycles: float, limit: float, met: bool) -> str:
 
 
 def _shares(result: dict) -> list[str]:
-    """Return the shares that were measured besides."""
+    """Return the further shares that were measured."""
     return [name for name in (result["runs"][0]["mean"] if result["runs"] else ()) if name not in _ALWAYS]
 
 
@@ -58,7 +58,7 @@ def _heading(result: dict) -> str:
 
 
 def print_report(result: dict) -> None:
-    """Print all tables, each figure that has a limit next to it."""
+    """Print all tables, with limits next to the figures that have one."""
     print_tables(_heading(result), tables(result), 190, 2)
 
 
@@ -68,5 +68,5 @@ def markdown(result: dict) -> str:
 
 
 def update_markdown(path: Path, result: dict) -> None:
-    """Replace what stands in a file between the marks; raises as `sim.report.markdown.split_markdown`."""
+    """Replace the text between the marks of a file; errors as in `sim.report.markdown.split_markdown`."""
     replace_markdown(path, BEGIN, END, lambda: markdown(result))

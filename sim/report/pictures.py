@@ -1,4 +1,4 @@
-"""What pictures of benchmarks share: a row for each kernel, a width at which labels can be read, the same bytes."""
+"""The common parts of benchmarks' pictures: a row per kernel, a width for readable labels, reproducible files."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ __all__ = ["FORMATS", "WIDTH", "check_picture", "kernel_rows", "save"]
 
 FORMATS = ".svg", ".png", ".pdf"
 WIDTH = 9.0
-"""Inches: 864 pixels of a page, the text column of a repository's web page, so that labels keep their size."""
+"""Width in inches, 864 pixels, the text column of a repository's web page, so that labels keep their size."""
 _HEAD = 1.6
 
 
 def check_picture(path: Path) -> None:
-    """Make sure that a picture can be drawn into a file, before long measurements.
+    """Check before long measurements that a picture can be drawn into a file.
 
     Raises
     ------
@@ -32,7 +32,7 @@ def check_picture(path: Path) -> None:
 
 
 def kernel_rows(names: list[str], row_inches: float) -> tuple[Any, tuple[Any, Any]]:
-    """Return a figure and its two panels side by side, which share a row for each name, the first on top."""
+    """Return a figure and its two panels side by side. They share a row per name, with the first on top."""
     figures: Any = require("matplotlib.figure", "a picture")
     figure = figures.Figure(figsize=(WIDTH, row_inches * len(names) + _HEAD), layout="constrained")
     panels = figure.subplots(1, 2, sharey=True)

@@ -11,7 +11,7 @@ __all__ = ["BEGIN", "END", "tables", "print_report", "update_markdown"]
 
 BEGIN = "<!-- begin: caesura bench points -->"
 END = "<!-- end: caesura bench points -->"
-"""Marks in a Markdown file: what is between them is replaced."""
+"""Marks in a Markdown file; the text between them is replaced."""
 
 
 def tables(result: dict) -> list[TitledTable]:
@@ -45,5 +45,5 @@ def print_report(result: dict) -> None:
 
 
 def update_markdown(path: Path, result: dict) -> None:
-    """Replace what stands in a file between the marks; raises as `sim.report.markdown.split_markdown`."""
+    """Replace the text between the marks of a file; errors as in `sim.report.markdown.split_markdown`."""
     replace_markdown(path, BEGIN, END, lambda: markdown_tables(_heading(result), tables(result), left=2))

@@ -28,7 +28,7 @@ def _limit_row(limit: Limit | None) -> str:
 
 
 def patience_note(saved: PreemptReport) -> str:
-    """Return what became of the patience of a preempt; empty if it was given none."""
+    """Return in words how much patience a preempt used; empty if it had none."""
     if saved.way.patience is None:
         return ""
     if saved.patience_over is None:
@@ -76,7 +76,7 @@ def _bytes(result: PreemptionResult, bases: Sequence[PreemptReport]) -> Table:
 
 
 def print_phases(console: Console, g: Geometry, result: PreemptionResult, bases: Sequence[PreemptReport] = ()) -> None:
-    """Print the phases of a preemption with their limits, and its bytes; of the checkpoints before it too."""
+    """Print the phases of a preemption with their limits, and its bytes, then the same for earlier checkpoints."""
     console.print(_cycles(g, result, bases))
     console.print()
     console.print(_bytes(result, bases))

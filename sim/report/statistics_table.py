@@ -33,7 +33,7 @@ def _sms(found: Statistics) -> TitledTable:
 
 
 def _label(found: Statistics, use: KernelUse) -> str:
-    """Return what a kernel is called: with its slot if it held several on its SM."""
+    """Return the name of a kernel, with its slot if it held several slots on its SM."""
     slots = {other.slot for other in found.kernels if (other.name, other.sm) == (use.name, use.sm)}
     return f"{use.name} (slot {use.slot})" if len(slots) > 1 else use.name
 
@@ -70,13 +70,13 @@ def tables(found: Statistics) -> list[TitledTable]:
 
 
 def print_statistics(g: Geometry, found: Statistics) -> None:
-    """Print what was counted."""
+    """Print the counters."""
     print_tables(f"\nstatistics of {g.name}, {found.cycles:,} cycles: {found.ipc:.3f} instructions a cycle",
                  tables(found), 140)
 
 
 def statistics_json(found: Statistics) -> dict:
-    """Return what was counted as plain data; keys are documented in `docs/keys.md`."""
+    """Return the counters as plain data; `docs/cli.md` documents the keys."""
     head = {"cycles": found.cycles, "ipc": found.ipc, "bus_use": found.bus_use, "queue_bytes": found.queue_bytes}
     return head | {"sms": [asdict(sm) | {"ipc": sm.ipc} for sm in found.sms],
                    "kernels": [asdict(use) | {"ipc": use.ipc} for use in found.kernels]}

@@ -18,7 +18,7 @@ TitledTable = tuple[str, list[str], list[list[str]]]
 
 
 def print_tables(heading: str, tables: Sequence[TitledTable], width: int, left: int = 1) -> Console:
-    """Print a report, `width` columns wide where nothing says how many there are; return the console.
+    """Print a report and return the console; `width` is used where neither terminal nor environment gives a width.
 
     All but the first `left` columns of a table are aligned to the right.
     """
@@ -34,7 +34,7 @@ def print_tables(heading: str, tables: Sequence[TitledTable], width: int, left: 
 
 
 def markdown_tables(heading: str, tables: Sequence[TitledTable], left: int) -> str:
-    """Return a report as Markdown, its last table, the summary, first; `left` as in `markdown_table`."""
+    """Return a report as Markdown, with its last table, the summary, first; `left` is as in `markdown_table`."""
     parts = [f"{heading[0].upper()}{heading[1:]}."]
     parts += [markdown_table(title, columns, rows, left=left) for title, columns, rows in reversed(tables)]
     return "\n\n".join(parts) + "\n"

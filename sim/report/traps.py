@@ -13,11 +13,11 @@ __all__ = ["BEGIN", "END", "OCCUPIED", "POINTS", "tables", "print_report", "mark
 
 BEGIN = "<!-- begin: caesura bench traps -->"
 END = "<!-- end: caesura bench traps -->"
-"""Marks in a Markdown file: what is between them is replaced."""
+"""Marks in a Markdown file; the text between them is replaced."""
 OCCUPIED, POINTS = "occupied", "points"
-"""Ways to preempt, beside the kinds of preemption routines."""
+"""Ways to preempt, besides the kinds of preemption routines."""
 STORED = "software-all"
-"""The way that CTXBack compares with: routines store every register."""
+"""The way with which CTXBack compares; routines store every register."""
 _RATIOS = {"latency": "latency", "worst": "worst", "bytes": "bytes", "restore": "restore",
            "latency_of_stored": f"latency, of {STORED}", "bytes_of_stored": "bytes", "restore_of_stored": "restore"}
 
@@ -63,5 +63,5 @@ def markdown(result: dict) -> str:
 
 
 def update_markdown(path: Path, result: dict) -> None:
-    """Replace what stands in a file between the marks; raises as `sim.report.markdown.split_markdown`."""
+    """Replace the text between the marks of a file; errors as in `sim.report.markdown.split_markdown`."""
     replace_markdown(path, BEGIN, END, lambda: markdown(result))

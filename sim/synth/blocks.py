@@ -1,4 +1,4 @@
-"""The blocks that are synthesised, by name: those that are exported, and what else an SM consists of."""
+"""The blocks that are synthesised, by name: the exported ones, and the other parts of an SM."""
 
 from __future__ import annotations
 
@@ -29,31 +29,34 @@ SYNTHESISED = {
     "exchange": "core.units.exchange.ExchangeUnit", "uniform": "core.front_end.uniform.UniformUnit",
     "kernel_slot": "control.kernel_slot.KernelSlot",
 }
-"""Blocks that are synthesised and not exported (`caesura.hw.export`), by their class in `caesura.hw`; each is made from
-a geometry alone."""
+"""Blocks that are synthesised but not exported (`caesura.hw.export`), by their class in `caesura.hw`. Each is made from
+a geometry alone.
+"""
 
 SM_PARTS = ("control", "front_end", "execute", "load_store", "shared_memory", "constants", "bus")
-"""What an SM consists of: together they are the machine, and what they take is what it takes."""
+"""Parts of an SM. Together they are the whole machine, and the sum of their cells is its size."""
 
 MINIMAL = {"tb_compressor": False, "grace": False, "restart": False, "profile": False, "checkpoints": False,
            "in_place": False, "traps": False}
-"""Fields of a geometry without any mechanism that is optional: occupied, live and live+cp, with checksums, patience,
-abort and kill."""
+"""Fields of a geometry without any optional mechanism. It has occupied, live and live+cp, with checksums, patience,
+abort and kill.
+"""
 
 
 MECHANISMS = {"live+tb": {"tb_compressor": True}, "checkpoints": {"checkpoints": True},
               "checkpoints and in place": {"checkpoints": True, "in_place": True}, "traps": {"traps": True},
               "grace": {"grace": True}, "restart": {"restart": True}, "profile": {"profile": True}}
-"""What each optional mechanism changes of that."""
+"""Fields of `MINIMAL` that each optional mechanism changes."""
 
 INHERENT = {"hasten": ("hasten",), "abort": ("withdraw",), "kill": ("cancel", "discard"),
             "all three": ("hasten", "withdraw", "cancel", "discard")}
-"""What every engine can do, and the ports by which it is told to: with these at 0 what follows from that falls away,
-but for states that are never reached."""
+"""Commands of every engine, with the ports that give them. With these ports at 0, synthesis removes the logic of the
+command, except states that are never reached.
+"""
 
 TRACE = ("trace", "occupancy", "trace_write", "trace_predicate", "trace_uniform", "trace_atomic", "activity", "states",
          "tb_count")
-"""Ports that are for simulations only, of an SM and of its parts."""
+"""Ports of an SM and of its parts that are for simulations only."""
 
 _SERVES = {"control": ("core",), "execute": ("state",), "shared_memory": ("state",),
            "front_end": ("state", "stop_pending", "stop_stop_now", "stop_trap", "stop_stopped")}
@@ -66,7 +69,7 @@ def _plain(path: str) -> Make:
 
 
 def _bus(g: Geometry) -> wiring.Component:
-    """The AXI master of an SM, with the readers and writers that it has there."""
+    """The AXI master of an SM, with the SM's readers and writers."""
     from caesura.hw.memory.axi import AxiMaster
 
     return AxiMaster(g, 5, 3)
@@ -88,12 +91,12 @@ def block(name: str, g: Geometry) -> wiring.Component:
     Parameters
     ----------
     name : str
-        One of `names`; hyphens and spaces may stand for underscores.
+        One of `names`; hyphens and spaces may replace underscores.
 
     Raises
     ------
     InputError
-        If there is none of this name; the message says which was probably meant.
+        If there is no block of this name; the message suggests similar names.
     """
     known = _blocks()
     plain = name.replace("-", "_").replace(" ", "_")
@@ -103,8 +106,9 @@ def block(name: str, g: Geometry) -> wiring.Component:
 
 
 def unpreempted(name: str, g: Geometry) -> wiring.Component:
-    """Return a part of an SM (`SM_PARTS`) as it would be if nothing could be preempted: what serves the preemption unit
-    alone is not there."""
+    """Return a part of an SM (`SM_PARTS`) without preemption, and so without logic that serves only the preemption
+    unit.
+    """
     return Reduced(block(name, g), _SERVES.get(name, ()) + TRACE, ("engine",) if name == "control" else ())
 
 
@@ -114,13 +118,15 @@ def part(name: str, g: Geometry) -> wiring.Component:
 
 
 def without(what: str, g: Geometry) -> wiring.Component:
-    """Return the preemption engine without any optional mechanism that is never told to do one of `INHERENT`."""
+    """Return the preemption engine without optional mechanisms, and without one command of `INHERENT`."""
     return Reduced(block("preempt_engine", g.replace(**MINIMAL)), INHERENT[what])
 
 
 def priced(g: Geometry) -> dict[str, tuple[str, Geometry]]:
-    """Return what the price of each optional mechanism is taken from: the block and the geometry that has it, `MINIMAL`
-    but for that; under the name ``none`` those without any."""
+    """Return the block and the geometry that give the price of each optional mechanism.
+
+    A geometry is `MINIMAL` with one mechanism; the name ``none`` has no mechanism.
+    """
     least = g.replace(**MINIMAL)
     return {"none": ("preempt_engine", least)} | {
         name: ("preempt_engine", least.replace(**fields)) for name, fields in MECHANISMS.items()}

@@ -16,14 +16,14 @@ def critical_path(report: dict) -> dict | None:
     Parameters
     ----------
     report : dict
-        What ``nextpnr --report`` wrote.
+        Report of ``nextpnr --report``.
 
     Returns
     -------
     dict or None
-        `start` and `end` (signals), `ns`, `routing` (nanoseconds of them between cells), `harness` (no cell of it is
-        the block's), and `steps`: of each stretch that is called after one signal `near`, `cells` and `ns`, routing to
-        it included. None if no path goes from register to register.
+        `start` and `end` are signals. `ns` is the delay, and `routing` its nanoseconds between cells. `harness` is true
+        if no cell belongs to the block. `steps` has, for each stretch near one signal, the signal `near`, `cells`, and
+        `ns` with the routing to it. None if no path goes from register to register.
     """
     paths = [path["path"] for path in report["critical_paths"]
              if path["from"] == path["to"] and path["from"].startswith("posedge")]
@@ -41,7 +41,8 @@ def critical_path(report: dict) -> dict | None:
 
 
 def _named(path: list[dict]) -> Iterator[tuple[str, dict]]:
-    """Yield each hop with the signal that it is near: where that has no name in the source, the one before it."""
+    """Yield each hop with the nearest signal; a signal without a name in the source is replaced by the one before it.
+    """
     near = source_name(path[0]["from"]["cell"])
     for hop in path:
         name = source_name(hop["to"]["cell"])
@@ -54,5 +55,5 @@ def _delay(hops) -> float:
 
 
 def path_text(path: dict) -> str:
-    """Return a path in one line: its ends, its time, and the share of it that is routing."""
+    """Return a path in one line, with its ends, its time and the time of routing."""
     return f"{path['start']} -> {path['end']}: {path['ns']} ns, {path['routing']} of them routing"

@@ -1,11 +1,11 @@
-"""What surrounds a block so that it can be placed by itself.
+"""A harness around a block, so that the block can be placed by itself.
 
-A block has thousands of port bits, an FPGA has hundreds of pins, and what lies between a pin and a flip-flop counts for
-no clock frequency. So each input comes from a flip-flop of a long shift register, and each output goes to one; these
-are folded to a single bit by exclusive or, four at a time, with a register after each step. Paths into and out of the
-block are then register to register, with their routing, as they would be between blocks that register their ports.
+A block has thousands of port bits, but an FPGA has hundreds of pins. Paths between a pin and a flip-flop do not count
+in the clock frequency. So each input comes from a flip-flop of a long shift register, and each output goes to a
+flip-flop. Exclusive or folds the outputs to a single bit, four at a time, with a register after each step. So paths
+into and out of the block go from register to register with their routing, as between blocks that register their ports.
 
-nextpnr can place without pins (``--out-of-context``), but then leaves all paths through ports out of its count.
+nextpnr can place without pins (``--out-of-context``), but then ignores all paths through ports.
 """
 
 from __future__ import annotations
@@ -22,18 +22,18 @@ from .names import BLOCK, INNER, INPUT, OUTPUT
 __all__ = ["Harness", "Reduced"]
 
 FOLD = 4
-"""Bits that one look-up table takes the exclusive or of."""
+"""Bits that one look-up table combines by exclusive or."""
 
 
 def ports(component: wiring.Component, flow: wiring.Flow) -> dict[str, Value]:
-    """Return the ports of one direction by name, constants left out."""
+    """Return the ports of one direction by name, without constants."""
     return {"_".join(map(str, path)): Value.cast(value)
             for path, member, value in component.signature.flatten(component)
             if member.flow is flow and not isinstance(value, Const)}  # ``ready`` of a stream that is always ready
 
 
 class Harness(wiring.Component):
-    """A block (submodule `block`) between flip-flops, with four pins: these two, ``clk`` and ``rst``.
+    """A block (submodule `block`) between flip-flops, with four pins: the two ports below, ``clk`` and ``rst``.
 
     Parameters
     ----------
@@ -44,7 +44,7 @@ class Harness(wiring.Component):
     scan_in : Signal(1), in
         The inputs of the block, one after the other.
     scan_out : Signal(1), out
-        The exclusive or of its outputs, some cycles later.
+        The exclusive or of the block's outputs, some cycles later.
     """
 
     scan_in: Signal
@@ -56,7 +56,7 @@ class Harness(wiring.Component):
 
     def elaborate(self, platform):
         m = Module()
-        block: Any = self.block  # the stubs know of no `elaborate` of a component
+        block: Any = self.block  # the stubs lack `elaborate` of a component
         m.submodules[BLOCK] = block
         scanned = Cat(self.scan_in)
         for name, port in ports(self.block, wiring.In).items():
@@ -72,7 +72,7 @@ class Harness(wiring.Component):
         return m
 
     def _fold(self, m: Module, bits: Value) -> None:
-        """Make one bit of those that the block gives."""
+        """Fold the outputs of the block to one bit."""
         step = 0
         while len(bits) > 1:
             folded = Signal(-(-len(bits) // FOLD), name=f"folded_{step}", reset_less=True)
@@ -82,16 +82,18 @@ class Harness(wiring.Component):
 
 
 class Reduced(wiring.Component):
-    """A block of which something is left out, for what it takes by itself: whatever only that needs falls away.
+    """A block without some ports or submodules, to measure their size.
+
+    Synthesis removes the logic that only they need.
 
     Parameters
     ----------
     block : wiring.Component
     hidden : sequence of str
-        Ports, or what the names of several begin with (``stop_pending``, ``state``): inputs have their reset value for
-        ever, outputs lead nowhere.
+        Ports, or prefixes of the names of several (``stop_pending``, ``state``). Inputs keep their reset values, and
+        outputs are not connected.
     emptied : sequence of str
-        Paths of submodules in the place of which there is nothing; their outputs are 0.
+        Paths of submodules that are removed; their outputs are 0.
     """
 
     def __init__(self, block: wiring.Component, hidden: Sequence[str] = (), emptied: Sequence[str] = ()):

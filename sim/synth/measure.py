@@ -1,4 +1,4 @@
-"""A block on an FPGA: what it takes, how fast it is, and what limits that."""
+"""Measures a block on an FPGA: its cells, its clock frequency and its critical path."""
 
 from __future__ import annotations
 
@@ -31,14 +31,17 @@ _PORT = re.compile(r"^  wire(?: width (?P<width>\d+))?(?: signed)? (?P<way>input
 _MODULE = re.compile(r"^module \\(\S+)\n(.*?)^end\n", re.MULTILINE | re.DOTALL)
 _CELL = re.compile(r"^ +cell \\(\S+) \S+$", re.MULTILINE)
 _SEVERAL, _LARGE = 4, 20_000
-"""Instances, and characters of RTLIL, from which on a module is mapped by itself."""
+"""Least instances and least characters of RTLIL of a module that is mapped separately."""
 _FORMAT = "2"
-"""Grows when the keys of a kept result change."""
+"""Version of the keys of a kept result."""
 
 
 def script(target: Target, kept: Sequence[str] = ()) -> str:
-    """Return what Yosys runs: the block is mapped in one piece, but for the modules `kept`, and its cells have their
-    names before it melts with its harness."""
+    """Return the script of Yosys.
+
+    It maps the block in one piece, except for the modules `kept`. Cells get their names before the block is flattened
+    into its harness.
+    """
     return (f"read_rtlil d.il; hierarchy -top {_TOP}; "
             f"setattr -mod -set keep_hierarchy 1 {' '.join((f'{_TOP}__{BLOCK}', *kept))}; "
             f"{target.synthesis} -top {_TOP}; autoname; "
@@ -46,11 +49,13 @@ def script(target: Target, kept: Sequence[str] = ()) -> str:
 
 
 def lanes(text: str) -> list[str]:
-    """Return the modules of an RTLIL text that are mapped once for all their instances: the large ones of which there
-    are several. Lanes register what goes in and out, so little is lost at their borders, and much time is saved."""
+    """Return the modules of an RTLIL text that are mapped once for all instances: large modules with several instances.
+
+    Lanes register their inputs and outputs, so little is lost at their borders, and much time is saved.
+    """
     modules = {name: body for name, body in _MODULE.findall(text)}
     number = dict.fromkeys(modules, 0) | {_TOP: 1}
-    for name in modules:  # a module comes before those that it has
+    for name in modules:  # a module comes before its submodules
         for cell in _CELL.findall(modules[name]):
             if cell in number:
                 number[cell] += number[name]
@@ -59,7 +64,7 @@ def lanes(text: str) -> list[str]:
 
 def synthesise(block: wiring.Component, target: Target, *, seed: int = 1, place: bool = True,
                progress: Progress = quiet, name: str = "block") -> dict:
-    """Return what a block takes of an FPGA, and how fast it is there; each distinct netlist is done once.
+    """Return the cells of a block on an FPGA, and its clock frequency; each distinct netlist is measured once.
 
     Results are kept in ``cache_directory() / "synth"``.
 
@@ -68,19 +73,19 @@ def synthesise(block: wiring.Component, target: Target, *, seed: int = 1, place:
     block : wiring.Component
     target : Target
     seed : int
-        Of the placer.
+        Seed of the placer.
     place : bool
-        Place and route, if the target has a placer and the device has the room.
+        Place and route, if the target has a placer and the device has enough room.
     name : str
-        Of the block, for the progress.
+        Name of the block in progress messages.
 
     Returns
     -------
     dict
-        A number for each of `COLUMNS`; `lacking` (what the device has too little of, as `Target.lacking`); `parts` (of
-        the path of each submodule that has cells of its own, the columns; a cell stands where the nearest signal with
-        a name does); `mhz` and `path` (as `critical_path`), None if nothing was placed; `error`, what the placer says
-        if it fails, as where a block fits and the flip-flops around its ports do not.
+        A number for each of `COLUMNS`. `lacking` has the columns that the device lacks (`Target.lacking`). `parts` has
+        the columns of each submodule with its own cells, by path; a cell counts in the submodule of the nearest named
+        signal. `mhz` and `path` (`critical_path`) are None if nothing was placed. `error` is the message of a placer
+        that fails, for example if a block fits but the flip-flops around its ports do not.
 
     Raises
     ------
@@ -114,7 +119,7 @@ def synthesise(block: wiring.Component, target: Target, *, seed: int = 1, place:
 
 
 def without(text: str, paths: Sequence[str]) -> str:
-    """Return an RTLIL text in which there is nothing in submodules of the block; their outputs are 0."""
+    """Return an RTLIL text in which some submodules of the block are empty; their outputs are 0."""
     for path in paths:
         name = "__".join((_TOP, BLOCK, *path.split(".")))
         head, begin, rest = text.partition(f"\nmodule \\{name}\n")
@@ -139,7 +144,7 @@ def _read(path: Path) -> dict | None:
 
 
 def _map(text: str, steps: str, target: Target, folder: Path, progress: Progress, name: str) -> dict:
-    """Run Yosys; leaves the netlist in the folder."""
+    """Run Yosys and leave the netlist in the folder."""
     (folder / "d.il").write_text(text)
     tools.yosys(steps, folder, progress, f"synthesising {name} for {target.name}")
     parts = parts_of(json.loads((folder / "d.json").read_text()), target)
@@ -155,7 +160,7 @@ def parts_of(netlist: dict, target: Target) -> dict[str, dict[str, int]]:
         module = module_of(name)
         if module is None or cell["type"] == "$scopeinfo":
             continue
-        while module and module not in scopes:  # the field of a structure
+        while module and module not in scopes:  # a field of a structure
             module = module.rpartition(".")[0]
         counted = found.setdefault(module, {})
         counted[cell["type"]] = counted.get(cell["type"], 0) + 1

@@ -1,4 +1,4 @@
-"""What `run` returns, for a terminal and for a page."""
+"""The report of `run`, for a terminal and for a page."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from .targets import COLUMNS, TARGETS
 __all__ = ["BEGIN", "END", "cells", "print_report", "sums", "update_markdown"]
 
 BEGIN, END = "<!-- caesura synth -->", "<!-- end of caesura synth -->"
-"""Between these marks the page's table stands."""
+"""Marks around the page's table."""
 _DEEP = 2
-"""Levels of submodules that the report lists."""
+"""Number of levels of submodules in the report."""
 _SHOWN = 24
-"""Submodules that the report lists."""
+"""Number of submodules in the report."""
 
 
 def cells(row: dict) -> list[str]:
-    """Return a row's figures as they are shown; what is not there is empty."""
+    """Return a row's figures as text; missing figures are empty."""
     return [f"{row[column]:,}" if column in row else "" for column in COLUMNS]
 
 
@@ -32,7 +32,7 @@ def _mhz(row: dict) -> str:
 
 
 def sums(parts: dict[str, dict[str, int]], deep: int = _DEEP) -> dict[str, dict[str, int]]:
-    """Return what submodules take with all below them, down to a level, those with most look-up tables first."""
+    """Return the cells of submodules, each with all submodules below it, down to a level; most look-up tables first."""
     found: dict[str, dict[str, int]] = {}
     for path, counted in parts.items():
         names = path.split(".") if path else []
@@ -64,13 +64,13 @@ def _print_path(console, row: dict) -> None:
 
 
 def print_report(result: dict, parts: bool = False) -> None:
-    """Print a table of the blocks next to what the device has, the critical path of each, and what does not fit.
+    """Print a table of the blocks next to the device, the critical path of each, and blocks that do not fit.
 
     Parameters
     ----------
     result : dict
     parts : bool
-        With what submodules take.
+        Print the cells of submodules too.
     """
     target, console = TARGETS[result["target"]], report_console(120)
     table = Table("block", *COLUMNS, "MHz", box=None, title=f"Cells of {result['target']} out of context, preset "
@@ -94,7 +94,7 @@ def print_report(result: dict, parts: bool = False) -> None:
 
 
 def update_markdown(path: Path, result: dict) -> None:
-    """Write the table into a page, between its marks; raises as `split_markdown`."""
+    """Write the table into a page, between its marks; errors as in `split_markdown`."""
     title = (f"Preset `{result['preset']}`, {result['lanes']} lanes, {result['device']}, seed {result['seed']}")
     rows = [[row["block"], *cells(row), _mhz(row) or "-", path_text(row["path"]) if row["path"] else
              "does not fit" if row["lacking"] else "not placed"] for row in result["blocks"]]

@@ -1,4 +1,4 @@
-"""``caesura synth``: blocks on one FPGA, each by itself."""
+"""``caesura synth``: measures blocks on one FPGA, each by itself."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ __all__ = ["run"]
 
 def run(blocks: Sequence[str], g: Geometry, target: Target, *, seed: int = 1, place: bool = True,
         progress: Progress = quiet, each: Callable[[dict], None] = lambda result: None) -> dict:
-    """Synthesise blocks, and place those that the device has room for.
+    """Synthesise blocks, and place those that fit the device.
 
     Parameters
     ----------
@@ -26,12 +26,12 @@ def run(blocks: Sequence[str], g: Geometry, target: Target, *, seed: int = 1, pl
     g : Geometry
     target : Target
     seed : int
-        Of the placer.
+        Seed of the placer.
     place : bool
-        Place and route, if the target can.
+        Place and route, if the target has a placer.
     progress : Progress
     each : callable
-        Given the result after each block.
+        Called with the result after each block.
 
     Returns
     -------
@@ -41,7 +41,7 @@ def run(blocks: Sequence[str], g: Geometry, target: Target, *, seed: int = 1, pl
     Raises
     ------
     InputError
-        If a block is not known.
+        If there is no such block.
     SynthesisError
         If a tool is missing or Yosys fails.
     """

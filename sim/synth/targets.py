@@ -1,4 +1,4 @@
-"""The FPGAs that blocks are synthesised for: Yosys' commands, what their cells count as, what a device has."""
+"""The target FPGAs of synthesis: Yosys' commands, columns of cells, and sizes of devices."""
 
 from __future__ import annotations
 
@@ -10,25 +10,25 @@ import caesura
 __all__ = ["COLUMNS", "Placer", "Target", "TARGETS"]
 
 COLUMNS = ("LUT", "carry", "distributed RAM", "flip-flops", "multipliers", "block RAM")
-"""What is counted, in the order of the tables."""
+"""Kinds of counted cells, in the order of the tables."""
 
 
 @dataclass(frozen=True)
 class Placer:
-    """A nextpnr.
+    """A nextpnr for a family of FPGAs.
 
     Attributes
     ----------
     package : str
-        The Python package, which is what installs too, by name with hyphens.
+        The Python package; with hyphens, it is the name of the distribution.
     program : str
-        Its WebAssembly.
+        File of the program in WebAssembly.
     options : sequence of str
-        Of the device.
+        Options of the device.
     constraints : str
-        The option that takes the constraints.
+        Option that gives the constraints.
     clock : float
-        Megahertz that these ask for.
+        Megahertz that the constraints ask for.
     """
 
     package: str
@@ -39,29 +39,29 @@ class Placer:
 
     @property
     def distribution(self) -> str:
-        """Name on PyPI."""
+        """Name of the distribution on PyPI."""
         return self.package.replace("_", "-")
 
 
 @dataclass(frozen=True)
 class Target:
-    """A family of FPGAs, and the device of it that figures stand beside.
+    """A family of FPGAs, and the device with which figures are compared.
 
     Attributes
     ----------
     name, device : str
     synthesis : str
-        The Yosys command.
+        Command of Yosys.
     cells : dict
-        Of each of `COLUMNS`, the cells that count for it, each with how often.
+        Types of cells of each of `COLUMNS`, each with its weight.
     available : dict
-        What the device has, by column; a column it has not is missing.
+        Cells of the device, by column; columns that the device lacks are missing.
     shared : dict
-        Look-up tables that a carry or a distributed RAM takes, by column.
+        Number of look-up tables that a carry or a distributed RAM takes, by column.
     constraints : str
-        File in ``constraints``.
+        Name of a file in ``constraints``.
     placer : Placer or None
-        None where no free one can be installed by pip; there are figures without timing then.
+        The placer; None if pip can install no free one, so that figures have no timing.
     """
 
     name: str
@@ -75,21 +75,21 @@ class Target:
 
     @property
     def constraints_file(self) -> Path:
-        """Where the constraints are."""
+        """Path of the constraints."""
         places = (Path(folder, "constraints", self.constraints) for folder in caesura.__path__)
         return next(place for place in places if place.exists())
 
     def count(self, cells: dict[str, int]) -> dict[str, int]:
-        """Return how many of each column a netlist takes, from its numbers of cells by type."""
+        """Return the number of cells of a netlist in each column, from its numbers of cells by type."""
         return {column: sum(cells.get(cell, 0) * each for cell, each in counted.items())
                 for column, counted in self.cells.items()}
 
     def luts(self, row: dict) -> int:
-        """Return the look-up tables that a row of columns takes, carries and distributed RAM included."""
+        """Return the look-up tables of a row of columns, with those of carries and distributed RAM."""
         return row["LUT"] + sum(row[column] * each for column, each in self.shared.items())
 
     def lacking(self, row: dict) -> dict[str, tuple[int, int]]:
-        """Return the columns of which a row takes more than the device has, with what it takes and what there is."""
+        """Return the columns in which a row exceeds the device, with the numbers of the row and of the device."""
         taken = {column: row[column] for column in COLUMNS} | {"LUT": self.luts(row)}
         return {column: (number, self.available.get(column, 0)) for column, number in taken.items()
                 if number > self.available.get(column, 0)}

@@ -1,4 +1,4 @@
-"""Yosys and nextpnr: run in a folder, with their progress and their errors."""
+"""Runs Yosys and nextpnr in a folder, and reports their progress and errors."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from .targets import Placer
 __all__ = ["SynthesisError", "check_placer", "ecppack", "versions", "yosys", "nextpnr"]
 
 EXTRA = "pip install 'caesura[synth]'"
-"""What installs the placers."""
+"""Command that installs the placers."""
 _LOG = "log"
-"""File with all that Yosys says: once ABC has run, its errors reach nothing else."""
+"""File with all output of Yosys. After a run of ABC, errors appear only there."""
 _STEPS = {"Packing": "packing", "analytic": "placing", "simulated annealing": "refining the placement",
           "Routing": "routing", "Running router": "routing", "Critical path report": "timing"}
-"""What nextpnr says when a step of its begins, and what that is called here."""
+"""Messages of nextpnr at the start of its steps, with the names of these steps in the progress."""
 
 
 class SynthesisError(ToolError):
@@ -32,7 +32,7 @@ def check_placer(placer: Placer) -> None:
     Raises
     ------
     SynthesisError
-        With the command that installs it.
+        If it is missing; the message has the command that installs it.
     """
     if not webassembly.installed(placer.package):
         raise SynthesisError(f"{placer.distribution} is missing, which places and routes; install it with `{EXTRA}`, "
@@ -56,7 +56,7 @@ def yosys(script: str, folder: Path, progress: Progress = quiet, step: str = "")
 
 
 def nextpnr(placer: Placer, arguments: list[str], folder: Path, progress: Progress = quiet, step: str = "") -> None:
-    """Run a nextpnr in a folder.
+    """Run nextpnr in a folder.
 
     Raises
     ------
@@ -80,7 +80,7 @@ def ecppack(placer: Placer, arguments: list[str], folder: Path, progress: Progre
 
 
 def _run(package: str, program: str, arguments: list[str], folder: Path, progress: Progress, step: str) -> None:
-    """Run a program, and say how far it is where its lines tell."""
+    """Run a program, and report its progress by the lines of its output."""
     progress(step)
     detail = ""
 
@@ -97,7 +97,7 @@ def _run(package: str, program: str, arguments: list[str], folder: Path, progres
 
 
 def _reason(program: str, ended: webassembly.Ended, log: str) -> str:
-    """Return what a program says is wrong: its line that begins so, or its last ones."""
+    """Return the error in a program's output: its error line, or its last lines."""
     text = ended.output + log
     lines = text.splitlines()
     if "bad_alloc" in text or "out of memory" in text.lower() or "memory access out of bounds" in text:

@@ -1,1 +1,1 @@
-"""What the compiler knows about a kernel, shown: in the terminal, as JSON, as a page."""
+"""Shows the compiler's facts about a kernel in the terminal, as JSON and as a page."""

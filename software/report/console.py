@@ -1,4 +1,4 @@
-"""Where reports are printed: as wide as the terminal; in a file, and where nobody says, as wide as the report likes."""
+"""The console of reports. It is as wide as the terminal; without one, the report chooses the width."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ __all__ = ["report_console"]
 
 
 def report_console(width: int | None = None, *, markup: bool = True, soft_wrap: bool = False) -> Console:
-    """Return a console for standard output; rich looks at ``NO_COLOR`` and ``FORCE_COLOR`` itself.
+    """Return a console for standard output; rich obeys ``NO_COLOR`` and ``FORCE_COLOR`` itself.
 
     Parameters
     ----------
     width : int, optional
-        Columns where neither a terminal nor ``COLUMNS`` says how many there are.
+        Number of columns if neither a terminal nor ``COLUMNS`` gives it.
     markup, soft_wrap : bool
-        As of `rich.console.Console`.
+        Parameters of `rich.console.Console`.
     """
     known = sys.stdout is not None and sys.stdout.isatty() or os.environ.get("COLUMNS", "").isdecimal()
     return Console(width=None if known else width, highlight=False, markup=markup, soft_wrap=soft_wrap)

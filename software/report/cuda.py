@@ -1,4 +1,4 @@
-"""The text of the lines that a kernel was compiled from, as far as the files are at hand."""
+"""Finds the source lines from which a kernel was compiled, if the files are available."""
 
 from __future__ import annotations
 
@@ -10,23 +10,23 @@ from caesura.software.compiler.origins import Origin
 __all__ = ["CudaSources"]
 
 _KINDS = frozenset(".cu .cuh .h .hh .hpp .hxx .inl .c .cc .cpp .cxx .cl .py".split())
-"""Endings of files that are shown; a kernel may name any file, also one that is not meant to be on a page."""
+"""Suffixes of files that are shown. A kernel may name any file, even a private one."""
 _MOST_BYTES = 16 << 20
-"""Of a file that is read."""
+"""Limit of a file that is read."""
 _MOST_SHOWN = 160
-"""Characters of a line."""
+"""Most characters of a line that are shown."""
 
 
 class CudaSources:
     """Finds lines of source files.
 
-    A file is looked for at the path that the kernel gives; if that is relative, or nothing is there, beside the kernel:
-    first by the same relative path, then by its name.
+    A file is sought at the path that the kernel gives. If the path is relative or has no file, it is sought beside the
+    kernel, first by the relative path, then by its name.
 
     Parameters
     ----------
     folder : Path
-        Where the kernel's own file lies.
+        Folder of the kernel's own file.
     """
 
     def __init__(self, folder: Path):
@@ -34,7 +34,7 @@ class CudaSources:
         self._read = functools.cache(self._lines)
 
     def text(self, origin: Origin) -> str:
-        """Return the line, blanks collapsed; empty if the file, or the line in it, is not at hand."""
+        """Return a line with collapsed blanks; empty if the file or the line is missing."""
         lines = self._read(origin.file)
         text = " ".join(lines[origin.line - 1].split()) if origin.line <= len(lines) else ""
         return text if len(text) <= _MOST_SHOWN else text[:_MOST_SHOWN - 1] + "…"

@@ -12,7 +12,7 @@ __all__ = ["as_json"]
 
 
 def as_json(facts: KernelFacts) -> dict:
-    """Return everything that is known about a kernel, as plain lists and dictionaries."""
+    """Return all facts about a kernel, as plain lists and dictionaries."""
     image = facts.image
     record = {field.name: getattr(facts, field.name) for field in dataclasses.fields(facts)}
     del record["image"]

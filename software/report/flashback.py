@@ -13,11 +13,11 @@ from caesura.software.compiler.flashback.kernel import FlashbackFacts, KernelFla
 __all__ = ["MEANS", "print_flashbacks", "flashback_json", "runs_on", "what_is_done"]
 
 _TEXT = 44
-"""Columns of an instruction."""
+"""Width of an instruction in columns."""
 MEANS = {"live": "live_bytes", "strict": "strict_bytes", "relaxed": "relaxed_bytes", "reverting": "reverting_bytes",
           "flashback": "bytes", "running on": "deferred_bytes", "the better of both": "combined_bytes",
           "checkpoint": "checkpoint_bytes"}
-"""Means that are shown, and the attributes of `FlashbackFacts` that they are of."""
+"""Names of the shown means, with the attributes of `FlashbackFacts`."""
 
 
 def flashback_json(found: KernelFlashback) -> dict:
@@ -32,7 +32,7 @@ def flashback_json(found: KernelFlashback) -> dict:
 
 
 def print_flashbacks(kernels: Sequence[KernelFlashback]) -> None:
-    """Print, for each instruction, where a warp that is stopped before it falls back to, and what that takes."""
+    """Print, for each instruction, where a warp stopped before it falls back to, and the cost."""
     console = Console()
     for found in kernels:
         _print(console, found)
@@ -56,7 +56,7 @@ def _print(console: Console, found: KernelFlashback) -> None:
 
 
 def what_is_done(fact: FlashbackFacts) -> str:
-    """Return in words what is done if a warp is stopped there."""
+    """Return in words the steps of a warp that is stopped there."""
     parts = [f"to {fact.flashback}"] if fact.flashback < fact.pc else []
     for word, pcs in (("undo", fact.reverted), ("again", fact.again), ("undo at resume", fact.resumed)):
         parts += [f"{word} {' '.join(map(str, pcs))}"] if pcs else []
@@ -67,5 +67,5 @@ def what_is_done(fact: FlashbackFacts) -> str:
 
 
 def runs_on(fact: FlashbackFacts) -> bool:
-    """Return whether running on is better than the plan."""
+    """Return whether running on is better than the flashback."""
     return (fact.combined_bytes, fact.combined_latency) != (fact.bytes, fact.latency)

@@ -1,5 +1,4 @@
-"""The page of context flashback: every instruction of the kernels of a file in one HTML document without external
-resources."""
+"""The page of context flashback: one HTML document, without external resources, with every instruction of a file."""
 
 from __future__ import annotations
 
@@ -24,7 +23,7 @@ def render_flashback_page(kernels: Sequence[KernelFlashback], title: str) -> str
     ----------
     kernels : sequence of KernelFlashback
     title : str
-        Name of the file they are from.
+        Name of the kernels' file.
     """
     return page_environment().get_template("flashback.html").render(title=title, kernels=[
         {"found": found, "id": f"k{k}", "chunks": _chunks(found), "data": Markup(_data(found)),
@@ -41,12 +40,12 @@ def _chunks(found: KernelFlashback) -> Iterable[list[dict]]:
 
 
 def _bar(found: KernelFlashback, fact: FlashbackFacts) -> str:
-    """Return the lengths of a row's bar in per cent of what is occupied, as CSS variables."""
+    """Return the lengths of a row's bar in per cent of the occupied bytes, as CSS variables."""
     whole = max(found.program.occupied_bytes, 1)
     return f"--l:{100 * fact.bytes / whole:.3g}%;--c:{min(100 * fact.live_bytes / whole, 100):.3g}%"
 
 
 def _data(found: KernelFlashback) -> str:
-    """Return what the page's script shows of each instruction, as JSON that can stand in a ``<script>``."""
+    """Return the data of each instruction for the page's script, as JSON that is safe in a ``<script>``."""
     facts = [dataclasses.asdict(fact) | {"runs_on": runs_on(fact)} for fact in found.instructions]
     return json.dumps(facts, separators=(",", ":")).replace("<", "\\u003c")

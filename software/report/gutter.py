@@ -7,16 +7,16 @@ from caesura.software.compiler.explain import KernelFacts
 __all__ = ["MOST_SHOWN", "width", "gutters"]
 
 MOST_SHOWN = 5
-"""Nested loops that have a bracket of their own; those further inside share the last one's column."""
+"""Number of nested loops with their own column of brackets; deeper loops share the last column."""
 
 
 def width(facts: KernelFacts) -> int:
-    """Return the columns that brackets take beside a kernel's listing."""
+    """Return the number of columns of brackets beside a kernel's listing."""
     return min(MOST_SHOWN, 1 + max((loop.depth for loop in facts.loops), default=-1))
 
 
 def gutters(facts: KernelFacts) -> list[str]:
-    """Return a string of brackets for each instruction, all of one length, the outermost loop's first."""
+    """Return a string of brackets for each instruction. All have the same length, with the outermost loop first."""
     columns = [[" "] * width(facts) for _ in facts.instructions]
     for loop in facts.loops:
         column = min(loop.depth, MOST_SHOWN - 1)

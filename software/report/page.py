@@ -1,4 +1,4 @@
-"""The page: everything about the kernels of a file in one HTML document without external resources."""
+"""The page of the kernels of a file: one HTML document without external resources."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from .profile import profile
 __all__ = ["CHUNK", "coloured", "page_environment", "render_page"]
 
 CHUNK = 128
-"""Instructions the browser lays out, or leaves alone as long as they are out of sight, together."""
+"""Number of instructions per group; the browser skips the layout of groups that are out of sight."""
 _TOKENS = re.compile(  # label, register or predicate, number: the elements that mark them
     r"(?P<u>\bL\d+\b)|(?P<i>\b[RUP](?:\d+|T)\b|\b[vs](?:\d+\b|\[\d+:\d+\]))|(?P<em>(?<![\w.])-?(?:0x[0-9a-f]+|\d+)\b)")
 
@@ -34,11 +34,11 @@ def render_page(kernels: Sequence[KernelFacts], title: str, source: Sequence[str
     ----------
     kernels : sequence of KernelFacts
     title : str
-        Name of the file they are from.
+        Name of the kernels' file.
     source : sequence of str
-        Lines of the PTX; empty if it is not at hand.
+        Lines of the PTX; empty if it is not available.
     cuda : CudaSources, optional
-        Text of what the PTX was compiled from.
+        Sources from which the PTX was compiled.
     """
     return page_environment().get_template("page.html").render(
         title=title, say=sentences,
@@ -48,7 +48,7 @@ def render_page(kernels: Sequence[KernelFacts], title: str, source: Sequence[str
 
 
 def page_environment() -> jinja2.Environment:
-    """Return what pages are made with."""
+    """Return the environment of the templates."""
     environment = jinja2.Environment(loader=jinja2.PackageLoader("caesura.software.report"), autoescape=True,
                                      trim_blocks=True, lstrip_blocks=True, undefined=jinja2.StrictUndefined)
     environment.filters["registers"] = show_registers
@@ -80,13 +80,13 @@ def _chunks(facts: KernelFacts, source: Sequence[str], cuda: CudaSources | None)
 
 
 def _bar(facts: KernelFacts, row: InstructionFacts) -> str:
-    """Return the lengths of a row's bar in per cent of what is occupied, as CSS variables."""
+    """Return the lengths of a row's bar in per cent of the occupied bytes, as CSS variables."""
     parts = {"l": row.live_bytes, "d": row.divergent_bytes, "c": row.compressed_bytes}
     return ";".join(f"--{name}:{100 * size / facts.occupied_bytes:.3g}%" for name, size in parts.items())
 
 
 def coloured(text: str) -> Markup:
-    """Return an instruction with its mnemonic, registers, numbers and labels marked up."""
+    """Return an instruction with markup of its mnemonic, registers, numbers and labels."""
     text = html.escape(text, quote=False)
     guard, _, rest = text.partition(" ") if text.startswith("@") else ("", "", text)
     name, _, operands = rest.partition(" ")
@@ -95,7 +95,7 @@ def coloured(text: str) -> Markup:
 
 
 class _Table:
-    """Values that rows share, each stored once."""
+    """Table of values that rows share; each value is stored once."""
 
     def __init__(self):
         self.places: dict = {}
@@ -105,15 +105,15 @@ class _Table:
 
     @property
     def values(self) -> list:
-        """What is stored, in order."""
+        """The stored values, in order."""
         return list(self.places)
 
 
 def _data(facts: KernelFacts, cuda: CudaSources | None) -> str:
-    """Return what the page's script shows of each instruction, as JSON that can stand in a ``<script>``.
+    """Return the data of each instruction for the page's script, as JSON that is safe in a ``<script>``.
 
-    Register sets are hexadecimal bit masks; patterns are changes from the instruction before, as pairs of a register
-    and an index of `shapes` (0: not known); sets of regions, places to stop and lines of CUDA are shared.
+    Register sets are hexadecimal bit masks. Patterns are changes from the instruction before, as pairs of a register
+    and an index of `shapes`, where 0 means not known. Sets of regions, places to stop and lines of CUDA are shared.
     """
     shapes, regions, ahead, origins = _Table(), _Table(), _Table(), _Table()
     shapes("")

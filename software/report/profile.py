@@ -10,13 +10,14 @@ __all__ = ["WIDTH", "HEIGHT", "profile"]
 
 WIDTH, HEIGHT = 1200, 84
 _CHART = 66
-"""Height of the chart itself; loops are drawn below it."""
+"""Height of the chart alone; loops are drawn below it."""
 
 
 def profile(facts: KernelFacts) -> str:
-    """Return an ``<svg>`` element: live bytes (with and without divergence) over the address, points and loops.
+    """Return an ``<svg>`` element of live bytes, with and without divergence, over the address, with points and loops.
 
-    The top of the chart is what is occupied. A kernel with more instructions than pixels shows the most of each pixel.
+    The top of the chart is the occupied bytes. If a kernel has more instructions than pixels, each pixel shows its
+    maximum.
     """
     count = len(facts.instructions)
     columns = min(count, WIDTH)

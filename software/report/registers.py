@@ -1,6 +1,7 @@
-"""The register maps for people and tools: a table, and of each SystemRDL file a page, a C header and Python.
+"""The register maps for readers and tools: a table, and for each SystemRDL file a page, a C header and Python.
 
-`registers.rdl` is the map of an SM; `gpu_registers.rdl` that of what a device of several has besides, from 0x2000 on.
+`registers.rdl` is the map of an SM. `gpu_registers.rdl` is the map of the further registers of a device with several
+SMs, from 0x2000 on.
 """
 
 from __future__ import annotations
@@ -43,7 +44,7 @@ def as_json() -> dict:
 
 
 def print_registers() -> None:
-    """Print every register once; of the kernel slots the first, of an array its first element."""
+    """Print every register once; only the first kernel slot, and the first element of an array, are printed."""
     table = Table("address", "register", "bits", "field", "access", "description", box=None,
                   title="register map; kernel slots are 0x200 bytes apart; from 0x2000 on of several SMs only")
     for path, register in device_register_map().items():
@@ -63,7 +64,7 @@ def _root(device: bool) -> RootNode:
 
 
 def write_page(folder: Path, device: bool = False) -> Path:
-    """Write the map of an SM, or of what a `device` has besides, as a page, with PeakRDL; return its first file.
+    """Write the map of an SM, or of the further registers of a `device`, as a page with PeakRDL; return its first file.
 
     Raises
     ------
@@ -77,7 +78,7 @@ def write_page(folder: Path, device: bool = False) -> Path:
 
 
 def write_header(path: Path, device: bool = False) -> None:
-    """Write a map as a C header, with PeakRDL; parameters and errors as of `write_page`."""
+    """Write a map as a C header, with PeakRDL; parameters and errors are those of `write_page`."""
     exporter = require("peakrdl_cheader.exporter", "a C header of the register map", "registers").CHeaderExporter()
     exporter.export(_root(device), str(path))
 
@@ -86,13 +87,13 @@ def write_access_layer(folder: Path, device: bool = False) -> Path:
     """Write a map as a Python package that reads and writes registers and their fields by name, with PeakRDL.
 
     The package is ``caesura_sm``, or ``caesura_gpu``, in `folder`; it needs nothing but Python. Its class, such as
-    ``caesura_sm_cls``, takes the functions that read and write a word at an address (docs/export.md). Returns its
-    folder; parameters and errors as of `write_page`.
+    ``caesura_sm_cls``, takes the functions that read and write a word at an address (docs/export.md). The function
+    returns the package's folder. Parameters and errors are those of `write_page`.
     """
     what = "a Python access layer of the registers"
     exporter = require("peakrdl_python", what, "registers").PythonExporter()
     hashes = require("peakrdl_python.systemrdl_node_hashes", what, "registers").NodeHashingMethod
     root = _root(device)
     exporter.export(root.top, str(folder), skip_test_case_generation=True,
-                    hashing_method=hashes.SHA256)  # Python's own hashes, in names, would differ from run to run
+                    hashing_method=hashes.SHA256)  # Python's own hashes would make names differ between runs
     return folder / root.top.inst_name

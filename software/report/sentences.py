@@ -1,4 +1,4 @@
-"""Facts about a kernel in words; each sentence stands once, for the page, the terminal and JSON."""
+"""Facts about a kernel in words. The page, the terminal and JSON share each sentence."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ __all__ = ["why", "restart", "verdict", "assumption", "drain", "block_text"]
 
 
 def why(point: PointFacts) -> str:
-    """Return why a preemption point stands where it does (Lin et al. IV-A)."""
+    """Return the reason for the place of a preemption point (Lin et al. IV-A)."""
     if point.kind == "barrier":
         return "Every barrier is a preemption point: a warp that waits at it can be saved as it stands."
     chosen = point.chosen
@@ -27,7 +27,7 @@ def why(point: PointFacts) -> str:
 
 
 def restart(region: RegionFacts) -> str:
-    """Return why an idempotent region begins where it does."""
+    """Return the reason for the start of an idempotent region."""
     if region.reason == "overwrite":
         return f"the store may overwrite what the load at {region.load} reads"
     return {"start": "the kernel begins", "barrier": "after a barrier other threads may have gone on",
@@ -45,12 +45,12 @@ def verdict(facts: KernelFacts) -> str:
 
 
 def block_text(facts: KernelFacts) -> str:
-    """Return the shape of a thread block, where it is known."""
+    """Return the shape of a thread block if it is known."""
     return "any" if facts.block is None else " x ".join(map(str, facts.block))
 
 
 def assumption(facts: KernelFacts) -> str:
-    """Return what the patterns lean on."""
+    """Return the assumptions of the patterns."""
     if facts.block is not None:
         return f"Patterns hold for thread blocks of {block_text(facts)}."
     return ("Patterns hold for thread blocks whose x is a multiple of 8, or that have one dimension; compressed sizes "
@@ -58,7 +58,7 @@ def assumption(facts: KernelFacts) -> str:
 
 
 def drain(facts: KernelFacts, row: InstructionFacts) -> str:
-    """Return what a warp does that is to be preempted at an instruction by mechanism ``live``."""
+    """Return the behaviour of a warp that mechanism ``live`` preempts at an instruction."""
     if row.point is not None:
         return "stops here"
     if row.least_drain is None:

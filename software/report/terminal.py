@@ -15,20 +15,20 @@ from .gutter import gutters
 __all__ = ["print_kernel"]
 
 _BAR = 24
-"""Characters of a bar: what is occupied."""
+"""Characters of a full bar, which stands for the occupied bytes."""
 _TEXT = 44
-"""Columns of an instruction."""
+"""Width of an instruction in columns."""
 _ROOM = 130
-"""Columns of a terminal at which a listing has both; narrower ones get a third of the bar and half of the text."""
+"""Least columns of a terminal for a full listing. Narrower ones get a third of the bar and half of the text."""
 _INDENT = 12
-"""Of registers that do not fit a row."""
+"""Indent of registers that do not fit a row."""
 
 
 def print_kernel(console: Console, facts: KernelFacts, cuda: CudaSources | None = None) -> None:
     """Print everything about a kernel: summary, listing, preemption points, idempotent regions.
 
-    Lines of CUDA that it was compiled from stand in front of the instructions, with their text if `cuda` has it.
-    On a terminal sentences are wrapped at its width, and registers that do not fit a row stand below it.
+    Lines of CUDA stand in front of the instructions compiled from them, with their text if `cuda` has it. Sentences are
+    wrapped at the width of a terminal, and registers that do not fit a row stand below it.
     """
     narrow = console.is_terminal and console.width < _ROOM
     bar, most = (_BAR // 3, _TEXT // 2) if narrow else (_BAR, None)
@@ -76,7 +76,7 @@ def _summary(facts: KernelFacts) -> list[Text]:
 
 
 def _listing(facts: KernelFacts, bar: int, most: int | None, cuda: CudaSources | None) -> list[tuple[Text, Text]]:
-    """Return rows, with at most so many characters of the instruction, and the registers that stand behind them."""
+    """Return rows with some characters of the instruction, and the registers behind each row."""
     origin = None
     brackets = gutters(facts)
     width = min(most or _TEXT, max(len(row.text) for row in facts.instructions))
@@ -109,7 +109,7 @@ def _bar(facts: KernelFacts, row: InstructionFacts, most: int) -> list[tuple[str
 
 
 def _registers(row: InstructionFacts) -> Text:
-    """Return the live registers by what is known of them: not known, uniform, strided; then those of waiting lanes."""
+    """Return the live registers by pattern: not known, uniform, strided; then the registers of waiting lanes."""
     known = dict(row.shapes)
     strided = [r for r in row.live if known.get(r, "").startswith("stride")]
     uniform = [r for r in row.live if r in known and r not in strided]
