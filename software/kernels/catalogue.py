@@ -19,7 +19,7 @@ def by_name(kernels: Iterable[ShippedKernel]) -> dict[str, ShippedKernel]:
     Raises
     ------
     ValueError
-        If two have the same.
+        If two kernels have the same name.
     """
     found: dict[str, ShippedKernel] = {}
     for k in kernels:
@@ -39,7 +39,7 @@ def kernel(name: str) -> ShippedKernel:
     Raises
     ------
     ValueError
-        If there is none of that name.
+        If there is no kernel of that name.
     """
     try:
         return KERNELS[name]

@@ -1,4 +1,4 @@
-"""Which shipped kernels fit an SM."""
+"""Checks whether shipped kernels fit an SM."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ __all__ = ["check_job", "refusal"]
 def check_job(kernel: ShippedKernel, g: Geometry, job: Job) -> None:
     """Check that a job of a shipped kernel can run on an SM.
 
-    Nothing is compiled where the size of a thread block says already that it cannot.
+    Nothing is compiled if the thread block is too large anyway.
 
     Raises
     ------
     CompileError
-        If the kernel cannot be compiled for it.
+        If the kernel cannot be compiled for the SM.
     LaunchError
         If the SM has no room for the job.
     """
@@ -30,7 +30,7 @@ def check_job(kernel: ShippedKernel, g: Geometry, job: Job) -> None:
 
 
 def refusal(kernel: ShippedKernel, g: Geometry, job: Job) -> str:
-    """Return why a job of a shipped kernel cannot run on an SM, as `check_job` says it; empty if it can."""
+    """Return the reason of `check_job` why a job of a shipped kernel cannot run on an SM; empty if it can."""
     try:
         check_job(kernel, g, job)
     except (CompileError, LaunchError) as error:

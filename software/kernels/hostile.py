@@ -1,6 +1,6 @@
 """A kernel that overwrites every register and every shared byte of an SM: the worst neighbour for a saved context.
 
-It also writes every uniform register, and local memory of its own.
+It also writes every uniform register, and its own local memory.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from .job import Job
 __all__ = ["hostile"]
 
 LOCAL_WORDS = 2
-"""Local memory of a thread."""
+"""Bytes of local memory per thread."""
 UNROLLED = 8
 """Most words of shared memory that a thread writes between branches."""
 
@@ -29,7 +29,7 @@ def _fill(register: int) -> int:
 
 
 def _occupancy(g: Geometry) -> tuple[int, int, int]:
-    """Return TBs, warps of a TB and registers of a thread that fill the register file as far as possible."""
+    """Return the TBs, warps per TB and registers per thread that fill the register file as far as possible."""
     registers = min(g.regs_per_thread, g.registers)
     warps = max(1, min(g.warps, g.registers // registers))
     blocks = max(1, min(2, g.tb_slots, warps))
@@ -41,9 +41,9 @@ def _occupancy(g: Geometry) -> tuple[int, int, int]:
 def hostile(g: Geometry) -> tuple[KernelImage, Job]:
     """Return the kernel and a job that occupies the whole register file and all shared memory of an SM.
 
-    Each thread writes all its registers and its local memory, the TB writes all its shared memory, and each thread
-    stores the sum of its registers, its warp's uniform registers, its local memory and a shared word, so that the
-    result shows whether the kernel itself was disturbed.
+    Each thread writes all its registers and its local memory, and the TB writes all its shared memory. Each thread then
+    stores the sum of its registers, its warp's uniform registers, its local memory and a shared word. So the result
+    shows whether the kernel itself was disturbed.
     """
     make = Instruction.make
     blocks, warps, registers = _occupancy(g)

@@ -1,4 +1,4 @@
-"""A launch with its input and expected output: what a shipped kernel is run and judged with."""
+"""A launch of a shipped kernel with its input and expected output."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ __all__ = ["Job", "PaperRow", "ShippedKernel", "SIZES", "by_size"]
 
 T = TypeVar("T")
 SIZES = ("tiny", "small", "medium")
-"""Problem sizes: a handful of TBs for exhaustive tests, one SM's worth, several rounds of an SM."""
+"""Problem sizes: a few TBs for exhaustive tests, one full SM, several rounds of an SM."""
 
 
 def by_size(size: str, tiny: T, small: T, medium: T) -> T:
@@ -32,19 +32,20 @@ class Job:
     Attributes
     ----------
     grid, block : tuple of int
-        TBs of the grid and threads of a TB in x, y, z.
+        TBs of the grid, and threads of a TB, in x, y, z.
     arguments : dict of str to (int, float, bytes or numpy.ndarray)
-        In parameter order. Arrays are copied to the device before and, where named in `expected`, compared after.
+        Arguments in the order of the parameters. Arrays are copied to the device before the launch. Those named in
+        `expected` are compared after it.
     expected : dict of str to numpy.ndarray
-        What the arrays named must hold at the end: to the bit, or within their tolerance.
+        Right values of arrays at the end, to the bit or within the array's tolerance.
     shared_bytes : int
-        Dynamic shared memory.
+        Bytes of dynamic shared memory per TB.
     judge : callable, optional
-        Order-free checker of arrays whose content depends on the order of atomics. It takes every array as it is at the
-        end, by name, and returns how many elements are wrong of each array that it judges.
+        Order-free checker of arrays that depend on the order of atomics. It takes all final arrays by name, and returns
+        the number of wrong elements of each array that it judges.
     tolerance : dict of str to (float, or pair of float or None)
-        For arrays of `expected` that need not be equal to the bit: an element is right if
-        ``|got - expected| <= atol + rtol * |expected|`` with the pair ``(atol, rtol)``; a number stands for both.
+        Tolerances ``(atol, rtol)`` of arrays that need not be equal to the bit. An element is right if ``|got -
+        expected| <= atol + rtol * |expected|``. A number stands for both.
     """
 
     grid: tuple[int, int, int]
@@ -56,7 +57,7 @@ class Job:
     tolerance: dict[str, float | tuple[float | None, float | None]] = field(default_factory=dict)
 
     def bounds(self, name: str) -> tuple[float | None, float | None]:
-        """Return ``(atol, rtol)`` of an array of `expected`; both None: to the bit."""
+        """Return ``(atol, rtol)`` of an array of `expected`; both are None if it must be equal to the bit."""
         stated = self.tolerance.get(name)
         return stated if isinstance(stated, tuple) else (stated, stated)
 
@@ -68,15 +69,15 @@ class PaperRow:
     Attributes
     ----------
     label : str
-        Of the kernel, e.g. ``BP_1``.
+        Label of the kernel, such as ``BP_1``.
     kernel : str
-        Its name in Rodinia.
+        Name of the kernel in Rodinia.
     warps, tbs : int
-        Warps a TB, TBs an SM.
+        Warps per TB, and TBs per SM.
     registers : int
-        Vector registers a warp, compiled for GT200.
+        Vector registers per warp, compiled for GT200.
     shared_bytes : int
-        Shared memory of a TB, in which GT200 also keeps the parameters.
+        Shared memory per TB, which also holds the parameters on GT200.
     """
 
     label: str
@@ -89,22 +90,22 @@ class PaperRow:
 
 @dataclass(frozen=True)
 class ShippedKernel:
-    """A kernel that ships: CUDA source, the PTX nvcc makes of it, and its jobs.
+    """A shipped kernel: CUDA source, the PTX of nvcc for it, and its jobs.
 
     Attributes
     ----------
     name : str
-        Also the entry's name and the files' stem.
+        Name of the kernel and of its entry, and stem of its files.
     summary : str
-        One line.
+        Summary in one line.
     source : str
-        The paper's benchmark it stands for, with its TB shape.
+        Benchmark of the paper that it represents, with its TB shape.
     make_job : callable
         ``make_job(size, seed)`` returns a `Job`; `size` is one of `SIZES`.
     folder : str
-        Of this package, where its files are.
+        Folder of this package with its files.
     paper : PaperRow, optional
-        What Lin et al. report of it.
+        Figures of Lin et al. for the kernel.
     """
 
     name: str
@@ -116,16 +117,16 @@ class ShippedKernel:
 
     @property
     def ptx_path(self) -> Path:
-        """The PTX."""
+        """Path of the PTX."""
         return Path(__file__).with_name(self.folder) / f"{self.name}.ptx"
 
     @property
     def cuda_path(self) -> Path:
-        """The CUDA source it was made of."""
+        """Path of the CUDA source."""
         return Path(__file__).with_name(self.folder) / f"{self.name}.cu"
 
     def image(self, options: CompileOptions | None = None) -> KernelImage:
-        """Return the kernel compiled with the given options: once for each of them, and kept in the cache."""
+        """Return the kernel compiled with some options; it is compiled once for each, and kept in the cache."""
         return _compiled(self, options or CompileOptions())
 
     def job(self, size: str = "small", seed: int = 1) -> Job:

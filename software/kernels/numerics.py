@@ -1,4 +1,4 @@
-"""Arithmetic on numpy arrays as a GPU does it, where numpy has no operation for it."""
+"""GPU arithmetic on numpy arrays that numpy lacks."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ __all__ = ["fma", "fma_f64"]
 def fma(a, b, c) -> np.ndarray:
     """Return ``a * b + c`` of f32 arrays, rounded once to nearest even.
 
-    The product is exact in f64. The sum there is rounded to odd: where it is not exact and its last bit is 0, the
-    true value lies between it and the neighbour on the side of the error, which is taken; rounding that to f32 is
-    rounding the true value (Boldo and Melquiond 2008, theorem 1). Operands and results are finite.
+    The product is exact in f64. The sum in f64 is rounded to odd. If it is not exact and its last bit is 0, the true
+    value lies between it and the neighbour on the side of the error; this neighbour is taken. Rounding it to f32 is the
+    same as rounding the true value (Boldo and Melquiond 2008, theorem 1). Operands and results are finite.
     """
     product = np.asarray(a, np.float32).astype(np.float64) * np.asarray(b, np.float32)
     addend = np.asarray(c, np.float32).astype(np.float64)
@@ -47,9 +47,9 @@ def _two_product(a: np.ndarray, b: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 def fma_f64(a, b, c) -> np.ndarray:
     """Return ``a * b + c`` of f64 arrays, rounded once to nearest even.
 
-    Product and sums are kept with their errors; the errors are added with rounding to odd, so that the last rounding is
-    that of the true value (Boldo and Melquiond 2008, algorithm 5). Operands and results are far from the ends of the
-    range.
+    Product and sums are kept with their errors. The errors are added with rounding to odd, so that the last rounding is
+    the rounding of the true value (Boldo and Melquiond 2008, algorithm 5). Operands and results are far from the ends
+    of the range.
     """
     a, b, c = np.broadcast_arrays(*(np.asarray(x, np.float64) for x in (a, b, c)))
     product, product_error = _two_product(a, b)

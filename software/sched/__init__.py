@@ -1,9 +1,9 @@
-"""Schedulers, and the machines that they see: the same scheduler runs on the RTL, the golden model and a model of it.
+"""Schedulers, and their machines: the same scheduler runs on the RTL, the golden model and the discrete-event model.
 
 ::
 
     machine  <--  rules  <--  driver_machine     a device through the driver
-             <--  priority                       a scheduler, which uses nothing but the protocol
+             <-- priority a scheduler, which uses only the protocol
 
 Imports go to the left only.
 """

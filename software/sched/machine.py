@@ -1,8 +1,8 @@
-"""What a scheduler sees of a GPU: queues, works, commands that do not wait, events, and a clock.
+"""The interface of a GPU for schedulers: queues, works, commands that do not wait, events, and a clock.
 
-A `Machine` carries out and reports; it decides nothing but the order in which what its queues hold begins. So a
-scheduler is written once: for the RTL and the golden model through the driver (`driver_machine`), and for a
-discrete-event model with the costs of the RTL (`caesura.sim.model`).
+A `Machine` carries out commands and reports events. It only decides the order in which the works in its queues begin.
+So a scheduler is written once. It runs on the RTL and on the golden model through the driver (`driver_machine`), and on
+a discrete-event model with the costs of the RTL (`caesura.sim.model`).
 """
 
 from __future__ import annotations
@@ -26,21 +26,21 @@ Size = tuple[int, int, int]
 
 
 class MachineError(UserError):
-    """What a machine is asked for and does not do."""
+    """A request that a machine refuses."""
 
 
 @dataclass(frozen=True, eq=False)
 class KernelRun:
-    """A kernel to be run once, with all that it takes to start it.
+    """A kernel that runs once, with everything that its start needs.
 
     Attributes
     ----------
     image : KernelImage
     grid, block : tuple of int
-        TBs of the grid, threads of a TB in x, y, z.
+        TBs of the grid, and threads of a TB, in x, y, z.
     arguments : callable
-        Returns the arguments in the order of the parameters, by name; called when a machine with memory first starts
-        the work. Arrays are copied to that machine.
+        Returns the arguments by name, in the order of the parameters. A machine with memory calls it at the first start
+        of the work, and copies the arrays.
     shared_bytes : int
         Dynamic shared memory.
     """
@@ -53,17 +53,17 @@ class KernelRun:
 
     @property
     def name(self) -> str:
-        """Of the kernel."""
+        """Name of the kernel."""
         return self.image.name
 
     @property
     def tbs(self) -> int:
-        """TBs of the grid."""
+        """Number of TBs of the grid."""
         return self.grid[0] * self.grid[1] * self.grid[2]
 
     @property
     def threads(self) -> int:
-        """Threads of a TB."""
+        """Number of threads of a TB."""
         return self.block[0] * self.block[1] * self.block[2]
 
 
@@ -74,11 +74,11 @@ class QueueSpec:
     Attributes
     ----------
     priority : int
-        Of queues that have something to begin the highest goes first, of equals the older queue.
+        Priority. Among queues with a work to begin, the highest priority goes first, then the older queue.
     capacity : int
-        Works in flight at once, at least 1. Each takes a kernel slot of the machine until it has ended.
+        Most works in flight at once, at least 1. Each occupies a kernel slot of the machine until its end.
     sms : frozenset of int or None
-        SMs on which its works run, all unless given.
+        SMs on which its works run; None for all.
     """
 
     priority: int = 0
@@ -87,10 +87,10 @@ class QueueSpec:
 
 
 class RunState(enum.Enum):
-    """Where a work is."""
+    """State of a work."""
 
     WAITING = "waiting"
-    """In its queue."""
+    """The work waits in its queue."""
     RUNNING = "running"
     PREEMPTING = "preempting"
     CHECKPOINTING = "checkpointing"
@@ -98,26 +98,26 @@ class RunState(enum.Enum):
     RESUMING = "resuming"
     FINISHED = "finished"
     FAULTED = "faulted"
-    """Finished, with a fault in one of its TBs at least; or it could not be started (`Event.text`)."""
+    """The work finished with a fault in at least one TB, or could not be started (`Event.text`)."""
     KILLED = "killed"
 
 
 ENDED = frozenset({RunState.FINISHED, RunState.FAULTED, RunState.KILLED})
-"""Nothing more comes of it."""
+"""States of works that have ended."""
 IN_FLIGHT = frozenset(RunState) - ENDED - {RunState.WAITING}
-"""It has a kernel slot."""
+"""States of works with a kernel slot."""
 
 
 @dataclass
 class Counts:
-    """What happened to a work so far, as the machine has counted.
+    """The machine's counts of a work so far.
 
     Attributes
     ----------
     preempts, checkpoints, resumes : int
-        That have ended well.
+        Numbers of successful commands.
     saved_tbs, saved_bytes, save_cycles, resume_cycles : int
-        Sums over those of which the cost is known (`Event.cost`).
+        Sums over the commands with a known cost (`Event.cost`).
     """
 
     preempts: int = 0
@@ -129,7 +129,7 @@ class Counts:
     resume_cycles: int = 0
 
     def add(self, kind: EventKind, cost: SwitchCost | None) -> None:
-        """Count a preempt, a checkpoint or a resume that has ended well."""
+        """Count a successful preempt, checkpoint or resume."""
         self.preempts += kind is EventKind.PREEMPTED
         self.checkpoints += kind is EventKind.CHECKPOINTED
         self.resumes += kind is EventKind.RESUMED
@@ -152,12 +152,12 @@ class Submission:
     work : KernelRun
     queue : int
     submitted, started, ended : int or None
-        Cycles; None as long as it has not come to that.
+        Cycles of these events; None before the event.
     state : RunState
-        As the machine has last seen it; the events that led there may not have been given out yet.
+        Latest state that the machine has seen. Events that led to it may not have been given out yet.
     counts : Counts
     memory_of : Submission or None
-        An earlier submission whose memory it works in.
+        An earlier submission whose memory it uses.
     """
 
     work: KernelRun
@@ -174,17 +174,17 @@ class Submission:
 
     @property
     def done(self) -> bool:
-        """Nothing more comes of it."""
+        """Return whether the work has ended."""
         return self.state in ENDED
 
     @property
     def latency(self) -> int | None:
-        """Cycles from its submission to its end, None until then."""
+        """Cycles from the submission to the end, None until then."""
         return None if self.ended is None else self.ended - self.submitted
 
 
 class EventKind(enum.Enum):
-    """What has happened to a work."""
+    """Kinds of events of a work."""
 
     STARTED = "started"
     FINISHED = "finished"
@@ -194,25 +194,26 @@ class EventKind(enum.Enum):
     RESUMED = "resumed"
     KILLED = "killed"
     REFUSED = "refused"
-    """A preempt, a checkpoint or a resume has come to nothing; `Event.text` says why, the signal's state where the work
-    is now."""
+    """A preempt, a checkpoint or a resume had no effect. `Event.text` gives the reason, and the signal has the present
+    state.
+    """
 
 
 @dataclass(frozen=True)
 class Event:
-    """Something that happened.
+    """An event of a work.
 
     Attributes
     ----------
     cycle : int
-        When the machine saw it.
+        Cycle at which the machine saw the event.
     kind : EventKind
     signal : Submission
     cost : SwitchCost or None
-        Of a preempt, a checkpoint or a resume that has ended well; None if the machine cannot tell, since another work
-        was being switched then.
+        Cost of a successful preempt, checkpoint or resume. It is None if the machine cannot measure it because another
+        work was switched meanwhile.
     text : str
-        Of `REFUSED` and `FAULTED`: why.
+        Reason of `REFUSED` and `FAULTED`.
     """
 
     cycle: int
@@ -224,14 +225,14 @@ class Event:
 
 @dataclass(frozen=True)
 class Left:
-    """An estimate of how long a work would hold its SMs.
+    """An estimate of the time for which a work would hold its SMs.
 
     Attributes
     ----------
     drain_cycles : int or None
-        Until its TBs on the SMs have ended, None where it cannot be known.
+        Cycles until its TBs on the SMs end, None if unknown.
     switch_cycles : int
-        To save all that they have allocated.
+        Cycles to save everything that its TBs have allocated.
     """
 
     drain_cycles: int | None
@@ -239,17 +240,17 @@ class Left:
 
 
 class Machine(Protocol):
-    """A GPU as schedulers see it.
+    """A GPU for schedulers.
 
-    Commands return at once, but for the cycles that it takes to give them; what comes of them is an `Event`. Time
-    passes in `run_until` alone, and in commands.
+    A command returns as soon as it is given; its result is an `Event`. Time passes in `run_until`, and while commands
+    are given.
 
     Attributes
     ----------
     name : str
-        Says on which machine a result was got: ``"rtl"``, ``"golden"``, ``"model"``.
+        Name of the machine in results: ``"rtl"``, ``"golden"``, ``"model"``.
     geometry : Geometry
-        Of an SM, and of the memory.
+        Geometry of an SM and of the memory.
     sms : int
     """
 
@@ -259,7 +260,7 @@ class Machine(Protocol):
 
     @property
     def cycle(self) -> int:
-        """The clock."""
+        """The clock, in cycles."""
         ...
 
     def queue(self, spec: QueueSpec) -> int:
@@ -268,71 +269,70 @@ class Machine(Protocol):
         Raises
         ------
         MachineError
-            If the queues would have more works in flight than the machine has kernel slots, or it cannot keep a queue
-            to some SMs.
+            If the queues could have more works in flight than the machine has kernel slots, or if the machine cannot
+            restrict a queue to some SMs.
         """
         ...
 
     def submit(self, queue: int, work: KernelRun, memory_of: Submission | None = None) -> Submission:
-        """Put a work into a queue; it starts as soon as its turn comes.
+        """Put a work into a queue; it starts when its turn comes.
 
         Parameters
         ----------
         queue : int
         work : KernelRun
         memory_of : Submission, optional
-            Of an earlier submission of the same work that has ended: it works in that one's memory as it is, rather
-            than in a fresh copy of the arguments.
+            An earlier submission of the same work that has ended. The work uses its memory unchanged instead of a fresh
+            copy of the arguments.
 
         Raises
         ------
         MachineError
-            If a TB does not fit the SM, or that memory cannot be had.
+            If a TB does not fit the SM, or the earlier memory is not available.
         """
         ...
 
     def preempt(self, signal: Submission, way: Way, newcomer: Submission | None = None,
                 sms: frozenset[int] | None = None) -> None:
-        """Ask for a running work, or one being resumed, to be taken off the SMs.
+        """Ask for a preempt of a work that runs or is being resumed.
 
         Parameters
         ----------
         signal : Submission
         way : Way
         newcomer : Submission, optional
-            In place, but for what is in the way of this one's TBs.
+            Work for whose TBs room is made; the preempted TBs that are not in its way stay in place.
         sms : frozenset of int, optional
-            Off these only; on the others it runs on.
+            SMs to free; the work runs on on the others.
         """
         ...
 
     def checkpoint(self, signal: Submission, mechanism: Mechanism) -> None:
-        """Ask for bases of a running work's TBs to be saved, for an incremental preempt later."""
+        """Ask for bases of a running work's TBs, for a later incremental preempt."""
         ...
 
     def resume(self, signal: Submission) -> None:
-        """Ask for a preempted work to be brought back."""
+        """Ask for a resume of a preempted work."""
         ...
 
     def kill(self, signal: Submission) -> None:
-        """End a work in any state; the event follows."""
+        """End a work in any state; an event follows."""
         ...
 
     def reset(self, queue: int) -> list[Submission]:
-        """Empty a queue: kill what is in flight, withdraw what waits; return all of these, the oldest first."""
+        """Empty a queue: kill works in flight, withdraw waiting works; return all of these, the oldest first."""
         ...
 
     def run_until(self, cycle: int) -> Event | None:
-        """Let time pass until something happens or the clock is at `cycle`; return the event, the oldest that was not
-        given out yet, or None."""
+        """Let time pass until an event, or until the clock is at `cycle`; return the oldest pending event, or None."""
         ...
 
     def progress(self, signal: Submission) -> tuple[int, int]:
-        """Return how many TBs of a work have ended, and how many it has."""
+        """Return the number of TBs of a work that have ended, and the number of all its TBs."""
         ...
 
     def estimate(self, signal: Submission) -> Left:
-        """Estimate how long a running work would hold its SMs."""
+        """Estimate the time for which a running work would hold its SMs."""
         ...
 
     def close(self) -> None:

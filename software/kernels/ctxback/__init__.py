@@ -1,6 +1,6 @@
 """Kernels after the benchmarks of CTXBack (Ji and Wang 2020), Table I, and the persistent threads of Lin et al. Fig. 2.
 
-They are written as batch jobs are: a few thread blocks that loop over all there is, unrolled, several elements a
+They are written like batch jobs. A few thread blocks loop over all elements, unrolled, with several elements per
 thread.
 """
 

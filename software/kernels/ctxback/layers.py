@@ -11,12 +11,12 @@ __all__ = ["avgpool_job", "directconv_job", "lrn_job", "relu_job"]
 
 F32 = np.float32
 GROUP = 4
-"""Output channels of a thread of `directconv`."""
+"""Output channels per thread of `directconv`."""
 
 
 def avgpool_job(planes: int, rows: int, columns: int, blocks: int, seed: int,
                 block: tuple[int, int, int] = (32, 4, 1)) -> Job:
-    """Return a job of `avgpool`: planes of ``rows x columns``, taken by `blocks` TBs."""
+    """Return a job of `avgpool` on planes of ``rows x columns``, with `blocks` TBs."""
     rng = np.random.default_rng(seed)
     planes_in = rng.standard_normal((planes, rows, columns), F32)
     out_rows, out_columns = (rows + 1) // 2, (columns + 1) // 2
@@ -36,7 +36,7 @@ def avgpool_job(planes: int, rows: int, columns: int, blocks: int, seed: int,
 
 def directconv_job(channels_in: int, channels_out: int, rows: int, columns: int, groups: int, seed: int,
                    block: tuple[int, int, int] = (32, 4, 1)) -> Job:
-    """Return a job of `directconv`: `groups` TBs share the output channels of a tile of pixels.
+    """Return a job of `directconv`, in which `groups` TBs share the output channels of a tile of pixels.
 
     Raises
     ------
@@ -63,7 +63,7 @@ def directconv_job(channels_in: int, channels_out: int, rows: int, columns: int,
 
 
 def lrn_job(channels: int, pixels: int, blocks: int, seed: int, threads: int = 128) -> Job:
-    """Return a job of `lrn` on `channels` planes of `pixels`, with constants that let the sums of squares matter."""
+    """Return a job of `lrn` on `channels` planes of `pixels`, with constants for which the sums of squares matter."""
     rng = np.random.default_rng(seed)
     samples = (4 * rng.standard_normal((channels, pixels))).astype(F32)
     share, k = F32(0.5 / 5), F32(2)
@@ -81,7 +81,7 @@ def lrn_job(channels: int, pixels: int, blocks: int, seed: int, threads: int = 1
 
 
 def relu_job(n: int, blocks: int, seed: int, threads: int = 128) -> Job:
-    """Return a job of `relu`; zeros of both signs, infinities and NaNs, which become zero, are among the inputs."""
+    """Return a job of `relu`. Its inputs include zeros of both signs, infinities, and NaNs, which become zero."""
     rng = np.random.default_rng(seed)
     samples = rng.standard_normal(n, F32)
     special = rng.random(n) < 0.1

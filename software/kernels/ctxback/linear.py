@@ -11,11 +11,11 @@ __all__ = ["vectoradd_job", "dot_job", "matvec_job", "sgemm_job", "gaussian_job"
 
 F32 = np.float32
 UNROLL = 4
-"""Sums of a thread of `dot`."""
+"""Sums per thread of `dot`."""
 COLUMN_THREADS = 64
-"""Threads of a TB of `matvec`."""
+"""Threads per TB of `matvec`."""
 TILE = 32
-"""Rows and columns that a TB of `sgemm` makes at a time."""
+"""Rows and columns that a TB of `sgemm` computes at a time."""
 
 
 def vectoradd_job(n: int, blocks: int, seed: int, threads: int = 256) -> Job:
@@ -90,7 +90,7 @@ def sgemm_job(rows: int, inner: int, columns: int, blocks: int, seed: int) -> Jo
 
 
 def gaussian_job(count: int, n: int, blocks: int, seed: int, block: tuple[int, int, int] = (32, 4, 1)) -> Job:
-    """Return a job of `gaussian`: `count` systems of `n` equations, whose diagonals dominate."""
+    """Return a job of `gaussian` on `count` systems of `n` equations with dominant diagonals."""
     rng = np.random.default_rng(seed)
     systems = rng.uniform(-1, 1, (count, n, n + 1)).astype(F32)
     systems[:, range(n), range(n)] += n

@@ -1,4 +1,4 @@
-"""Jobs of the kernels that sort, cluster, and work off a queue."""
+"""Jobs of the kernels that sort, cluster, and process a queue."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ __all__ = ["hybridsort_job", "mergesort_job", "kmeans_job", "persistent_job"]
 
 F32, INT32 = np.float32, np.int32
 BUCKETS = TILE_KEYS = 1024
-"""Buckets, and keys of a tile, of `hybridsort`."""
+"""Number of buckets, and keys per tile, of `hybridsort`."""
 FEATURES = 8
-"""Features of a point of `kmeans`."""
+"""Features per point of `kmeans`."""
 
 
 def hybridsort_job(n: int, blocks: int, seed: int) -> Job:
-    """Return a job of `hybridsort` on `n` keys, some of them alike or equal to pivots; TBs have 128 threads."""
+    """Return a job of `hybridsort` on `n` keys, some of them equal to each other or to pivots; TBs have 128 threads."""
     rng = np.random.default_rng(seed)
     keys = rng.standard_normal(n, F32)
     pivots = np.sort(rng.standard_normal(BUCKETS, F32))
@@ -38,7 +38,7 @@ def hybridsort_job(n: int, blocks: int, seed: int) -> Job:
 
 
 def mergesort_job(lists: int, fours: int, blocks: int, seed: int, threads: int = 64) -> Job:
-    """Return a job of `mergesort`: lists of ``4 * fours`` numbers, each sorted by one thread."""
+    """Return a job of `mergesort` on lists of ``4 * fours`` numbers, each sorted by one thread."""
     rng = np.random.default_rng(seed)
     data = rng.integers(-1000, 1000, (lists, 4 * fours), dtype=INT32)
 
@@ -56,7 +56,7 @@ def mergesort_job(lists: int, fours: int, blocks: int, seed: int, threads: int =
 
 
 def kmeans_job(points: int, clusters: int, blocks: int, seed: int, threads: int = 64) -> Job:
-    """Return a job of `kmeans` on points around some of the centres; the last centre is the first once more."""
+    """Return a job of `kmeans` on points around some of the centres; the last centre repeats the first."""
     rng = np.random.default_rng(seed)
     centres = rng.standard_normal((clusters, FEATURES), F32)
     centres[-1] = centres[0]
@@ -76,7 +76,7 @@ def kmeans_job(points: int, clusters: int, blocks: int, seed: int, threads: int 
 
 
 def _work(values: np.ndarray) -> np.ndarray:
-    """Return what `persistent` makes of its inputs: as many turns of xorshift32 (Marsaglia 2003) as they say."""
+    """Return the results of `persistent`: each input gives its number of turns of xorshift32 (Marsaglia 2003)."""
     state = values | np.uint32(1)
     for turn in range(16):
         following = state ^ state << np.uint32(13)
@@ -87,9 +87,9 @@ def _work(values: np.ndarray) -> np.ndarray:
 
 
 def persistent_job(n: int, blocks: int, seed: int, threads: int = 64) -> Job:
-    """Return a job of `persistent`: a queue of `n` inputs; which thread takes which, and the order of results, is open.
+    """Return a job of `persistent` on a queue of `n` inputs, whose threads and order of results are open.
 
-    `in_head` ends beyond `n` by one for each thread, which finds the queue empty once.
+    `in_head` ends at `n` plus the number of threads, since each thread finds the queue empty once.
     """
     rng = np.random.default_rng(seed)
     values = rng.integers(0, 1 << 32, n, dtype=np.uint64).astype(np.uint32)

@@ -1,4 +1,4 @@
-"""Judge of results whose order is open: which thread an atomic gave a place to is not determined."""
+"""Judge of results whose order is open, since any thread may get a place from an atomic."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ __all__ = ["SameElements"]
 
 @dataclass(frozen=True, eq=False)
 class SameElements:
-    """Order-free judge of one array (`software.kernels.Job.judge`): within each group of places the order is open.
+    """Order-free judge of one array (`software.kernels.Job.judge`); the order within each group of places is open.
 
     Attributes
     ----------
     name : str
-        Of the array.
+        Name of the array.
     expected : ndarray
-        Its elements, group by group, ascending in each.
+        Elements, group by group, ascending in each group.
     groups : ndarray of int
-        The group of each place, ascending.
+        Group of each place, ascending.
     """
 
     name: str
@@ -28,7 +28,7 @@ class SameElements:
     groups: np.ndarray
 
     def __call__(self, arrays: dict[str, np.ndarray]) -> dict[str, int]:
-        """Return how many elements are wrong; they are compared by their bits."""
+        """Return the number of wrong elements; elements are compared by their bits."""
         found = arrays[self.name].reshape(-1)
         ordered = found[np.lexsort((found, self.groups))]
         bits = f"u{ordered.itemsize}"

@@ -1,4 +1,4 @@
-"""Kernels in which nearly all is f64 arithmetic, division and roots, for measuring code and compile time; not shipped.
+"""Kernels with mostly f64 arithmetic, division and roots, which measure code and compile time; they are not shipped.
 
 Each was made by ``nvcc -ptx -arch=sm_75 -O3 NAME.cu -o NAME.ptx`` of the release that its first lines name.
 """
@@ -11,4 +11,4 @@ __all__ = ["DOUBLES"]
 
 DOUBLES: dict[str, Path] = {name: Path(__file__).with_name(f"{name}.ptx")
                             for name in ("membrane", "flow", "particles", "correlation", "fractions")}
-"""PTX of each, whose one kernel has its name."""
+"""PTX of each kernel, by the name of the kernel."""

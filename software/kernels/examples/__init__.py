@@ -1,4 +1,4 @@
-"""Kernels that show one trait of the core each, among them four of Lin et al. Table II."""
+"""Kernels that each show one trait of the core, including four of Lin et al. Table II."""
 
 from __future__ import annotations
 

@@ -14,13 +14,13 @@ BINS = 64
 
 
 def _tickets(chosen: np.ndarray, arrays: dict[str, np.ndarray]) -> dict[str, int]:
-    """Judge: every chosen sample has one ticket; which, depends on the order."""
+    """Judge that every chosen sample has one ticket; the number of the ticket depends on the order."""
     order = arrays["order"]
     return {"order": int((np.sort(order[:len(chosen)]) != chosen).sum() + (order[len(chosen):] != -1).sum())}
 
 
 def histogram_job(blocks: int, rounds: int, seed: int, threads: int = 128) -> Job:
-    """Return a job of `histogram`: `rounds` samples a thread, many of them alike; at least 64 threads a TB."""
+    """Return a job of `histogram` with `rounds` samples per thread, many of them equal; a TB has 64 threads or more."""
     rng = np.random.default_rng(seed)
     n = blocks * threads * rounds - 7
     samples = rng.integers(0, 1 << 32, n, dtype=np.uint64).astype(np.uint32)

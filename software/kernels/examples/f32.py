@@ -1,4 +1,4 @@
-"""Jobs of the f32 kernels. Their references do the kernels' operations in the kernels' order: equal to the bit.
+"""Jobs of the f32 kernels. Their references do the kernels' operations in the kernels' order, equal to the bit.
 
 Where nvcc contracted a product and a sum, the reference has an `fma`.
 """
@@ -14,11 +14,11 @@ __all__ = ["saxpy_job", "matmul_job", "hotspot_job", "layerforward_job"]
 
 F32 = np.float32
 SIDE = 16
-"""Threads of a TB in x and in y."""
+"""Threads per TB in x and in y."""
 
 
 def saxpy_job(blocks: int, rounds: int, seed: int, threads: int = 256) -> Job:
-    """Return a job of `saxpy`: up to `rounds` elements a thread."""
+    """Return a job of `saxpy` with up to `rounds` elements per thread."""
     rng = np.random.default_rng(seed)
     n = blocks * threads * rounds - 11
     a = F32(rng.uniform(-2, 2))
@@ -40,12 +40,12 @@ def matmul_job(rows: int, inner: int, columns: int, seed: int) -> Job:
 
 
 def hotspot_job(rows: int, columns: int, steps: int, seed: int) -> Job:
-    """Return a job of `hotspot`: `steps` steps, at most 7, on a chip of 16 mm x 16 mm.
+    """Return a job of `hotspot` with `steps` steps, at most 7, on a chip of 16 mm x 16 mm.
 
     Raises
     ------
     ValueError
-        If a TB would be left with no cell of its own.
+        If a TB would have no cell of its own.
     """
     if not 1 <= steps < SIDE // 2:
         raise ValueError(f"steps must be 1 to {SIDE // 2 - 1}, not {steps}")
@@ -57,7 +57,7 @@ def hotspot_job(rows: int, columns: int, steps: int, seed: int) -> Job:
     inverse_x = F32(2 * conductivity * thickness * height / width)
     inverse_y = F32(2 * conductivity * thickness * width / height)
     inverse_z = F32(conductivity * height * width / thickness)
-    step = F32(0.4 / (2 * inverse_x + 2 * inverse_y + inverse_z))  # of the explicit scheme: stable below 1
+    step = F32(0.4 / (2 * inverse_x + 2 * inverse_y + inverse_z))  # the explicit scheme is stable below 1
     ambient = F32(80)
     now = temperature
     for _ in range(steps):
@@ -75,7 +75,7 @@ def hotspot_job(rows: int, columns: int, steps: int, seed: int) -> Job:
 
 
 def layerforward_job(blocks: int, seed: int, hidden: int = SIDE) -> Job:
-    """Return a job of `layerforward`: 16 inputs a TB, of `hidden` units the first 16."""
+    """Return a job of `layerforward` with 16 inputs per TB, and the first 16 of `hidden` units."""
     if hidden < SIDE:
         raise ValueError(f"hidden must be at least {SIDE}, not {hidden}")
     rng = np.random.default_rng(seed)

@@ -1,4 +1,4 @@
-"""Jobs of the f64 kernels. Their references do the kernels' operations in the kernels' order: equal to the bit."""
+"""Jobs of the f64 kernels. Their references do the kernels' operations in the kernels' order, equal to the bit."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ __all__ = ["nbody_job"]
 
 
 def nbody_job(bodies: int, sources: int, seed: int, threads: int = 64) -> Job:
-    """Return a job of `nbody`: the first `sources` bodies attract all of them."""
+    """Return a job of `nbody`, in which the first `sources` bodies attract all bodies."""
     rng = np.random.default_rng(seed)
     x, y, z = rng.standard_normal((3, bodies))
     mass = rng.uniform(0.1, 3, bodies).astype(np.float32)

@@ -21,7 +21,7 @@ def vecadd_job(blocks: int, seed: int) -> Job:
 
 
 def reduction_job(blocks: int, rounds: int, seed: int, threads: int = 256) -> Job:
-    """Return a job of `reduction`: `rounds` elements a thread, a power of two of threads a TB, at most 256."""
+    """Return a job of `reduction` with `rounds` elements per thread; threads per TB are a power of two, at most 256."""
     rng = np.random.default_rng(seed)
     n = blocks * threads * rounds - 5
     data = rng.integers(-2**31, 2**31, n, dtype=np.int64).astype(INT32)
@@ -32,7 +32,7 @@ def reduction_job(blocks: int, rounds: int, seed: int, threads: int = 256) -> Jo
 
 
 def pathfinder_job(blocks: int, rows: int, seed: int) -> Job:
-    """Return a job of `pathfinder`: `rows` rows of nearly as many columns as `blocks` TBs advance."""
+    """Return a job of `pathfinder` on `rows` rows; `blocks` TBs advance slightly more columns than there are."""
     rng = np.random.default_rng(seed)
     border = rows
     columns = blocks * (256 - 2 * rows) - 3
@@ -50,7 +50,7 @@ def pathfinder_job(blocks: int, rows: int, seed: int) -> Job:
 
 
 def bfs_job(nodes: int, most_edges: int, seed: int, threads: int = 512) -> Job:
-    """Return a job of `bfs` on a random graph with up to `most_edges` edges a node."""
+    """Return a job of `bfs` on a random graph with up to `most_edges` edges per node."""
     rng = np.random.default_rng(seed)
     blocks = -(-nodes // threads)
     degree = rng.integers(0, most_edges + 1, nodes)
@@ -92,7 +92,7 @@ def collatz_job(n: int, largest: int, seed: int, threads: int = 128, most: int =
 
 
 def rankfilter_job(n: int, length: int, seed: int, threads: int = 128) -> Job:
-    """Return a job of `rankfilter`: `n` windows of up to 16 random samples."""
+    """Return a job of `rankfilter` on `n` windows of up to 16 random samples."""
     rng = np.random.default_rng(seed)
     samples = rng.integers(0, 1 << 16, n + length - 1).astype(np.uint32)
     squares = np.arange(32, dtype=INT32) ** 2

@@ -9,11 +9,11 @@ from ..job import Job
 __all__ = ["warpscan_job"]
 
 ROW = 8
-"""Elements of a row: lanes that work together."""
+"""Elements per row, which is the number of lanes that work together."""
 
 
 def warpscan_job(n: int, blocks: int, seed: int, threads: int = 128) -> Job:
-    """Return a job of `warpscan`: `n` elements in rows of 8, a multiple of 8 threads in each of `blocks` TBs."""
+    """Return a job of `warpscan` on `n` elements in rows of 8; each of `blocks` TBs has a multiple of 8 threads."""
     rng = np.random.default_rng(seed)
     data = rng.integers(-20, 1000, n).astype(np.int32)
     rows = -(-n // ROW)

@@ -1,9 +1,8 @@
-"""OpenCL versions of the benchmarks of CTXBack (Ji and Wang 2020), Table I, and the gfx906 assembly LLVM 19 makes of
-them.
+"""OpenCL versions of the benchmarks of CTXBack (Ji and Wang 2020), Table I, and their gfx906 assembly by LLVM 19.
 
-They are for counting only: what context flashback saves on AMD's instruction set (`compiler.amdgpu`). Trip counts are
-uniform, loops are unrolled four to eight times, and sizes are multiples of that, so that no remainders are left. The
-assembly (``make opencl``) lies beside its source.
+They only serve to count the savings of context flashback on AMD's instruction set (`compiler.amdgpu`). Trip counts are
+uniform. Loops are unrolled four to eight times, and sizes are multiples of that number, so that no remainders are left.
+The assembly (``make opencl``) lies beside its source.
 """
 
 from __future__ import annotations
@@ -22,10 +21,10 @@ class OpenClKernel:
     ----------
     name : str
     abbreviation : str
-        Its name in the paper's figures.
+        Name in the paper's figures.
     about : str
     vector_kib, shared_kib : float
-        What a warp of the paper's kernel occupies: vector registers, shared memory.
+        KiB of vector registers and of shared memory that a warp of the paper's kernel occupies.
     """
 
     name: str
@@ -36,12 +35,12 @@ class OpenClKernel:
 
     @property
     def assembly(self) -> Path:
-        """Where its assembly is."""
+        """Path of the assembly."""
         return Path(__file__).parent / f"{self.name}.s"
 
     @property
     def source(self) -> Path:
-        """Where its source is."""
+        """Path of the source."""
         return Path(__file__).parent / f"{self.name}.cl"
 
 

@@ -1,4 +1,4 @@
-"""Kernels after the programs of Rodinia that Lin et al. Table II lists, written from the algorithms.
+"""Kernels after the Rodinia programs of Lin et al. Table II, written from the algorithms.
 
 `layerforward` (BP_1), `bfs` (BFS_1), `hotspot` (HS_1) and `pathfinder` (PF_1) are among the examples.
 """

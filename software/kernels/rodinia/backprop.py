@@ -15,7 +15,7 @@ RATE = MOMENTUM = 0.3
 
 
 def adjust_weight_job(blocks: int, seed: int, hidden: int = SIDE) -> Job:
-    """Return a job of `adjust_weight`: 16 inputs a TB, of `hidden` units the first 16.
+    """Return a job of `adjust_weight` with 16 inputs per TB, and the first 16 of `hidden` units.
 
     Raises
     ------

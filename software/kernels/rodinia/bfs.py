@@ -10,7 +10,7 @@ __all__ = ["KERNELS", "bfs_advance_job"]
 
 
 def bfs_advance_job(nodes: int, seed: int, threads: int = 512) -> Job:
-    """Return a job of `bfs_advance`: of `nodes` nodes some were reached."""
+    """Return a job of `bfs_advance` in which some of `nodes` nodes were reached."""
     rng = np.random.default_rng(seed)
     reached = rng.random(nodes) < 0.3
     visited = ~reached & (rng.random(nodes) < 0.4)

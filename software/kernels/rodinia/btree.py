@@ -1,4 +1,4 @@
-"""Queries of a B+ tree, a TB each: jobs of `find_range_k` and `find_k`."""
+"""Queries of a B+ tree, one per TB: jobs of `find_range_k` and `find_k`."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ class Tree:
     Attributes
     ----------
     stored : ndarray
-        The keys stored, ascending; their ranks are the records' numbers.
+        Stored keys, ascending; their ranks are the numbers of the records.
     keys, children : ndarray, (nodes, 257)
-        A slot spans keys from its own up to the next one's; beyond the slots in use there is the largest int. In a leaf
-        a child is a record.
+        A slot spans the keys from its own key up to the next slot's key. Unused slots have the largest int. A child of
+        a leaf is a record.
     height : int
-        Levels above the leaves.
+        Number of levels above the leaves.
     leaves : int
-        The first leaf's number.
+        Number of the first leaf.
     """
 
     stored: np.ndarray
@@ -40,7 +40,7 @@ class Tree:
 
     @classmethod
     def of(cls, stored: np.ndarray, fill: int) -> Tree:
-        """Return the tree of ascending keys with up to `fill` slots of a node in use."""
+        """Return the tree of ascending keys with up to `fill` used slots per node."""
         levels = [(stored, np.arange(len(stored)))]
         nodes = -(-len(stored) // fill)
         while nodes > 1 or len(levels) == 1:
@@ -74,7 +74,7 @@ class Tree:
 
 
 def find_k_job(queries: int, stored: int, fill: int, seed: int) -> Job:
-    """Return a job of `find_k`: of the keys asked for about a fifth is not there, and its answer stays -1."""
+    """Return a job of `find_k`. About a fifth of the sought keys is missing, with answer -1."""
     rng = np.random.default_rng(seed)
     tree = Tree.random(rng, stored, fill)
     records = rng.integers(0, 1 << 30, stored).astype(INT32)
@@ -89,7 +89,7 @@ def find_k_job(queries: int, stored: int, fill: int, seed: int) -> Job:
 
 
 def find_range_k_job(queries: int, stored: int, fill: int, seed: int) -> Job:
-    """Return a job of `find_range_k`: of the ends asked for about a fifth is not there, and the length stays 0."""
+    """Return a job of `find_range_k`. About a fifth of the sought ends is missing, with length 0."""
     rng = np.random.default_rng(seed)
     tree = Tree.random(rng, stored, fill)
     begin, end = np.sort(rng.integers(0, stored, (2, queries)), axis=0)

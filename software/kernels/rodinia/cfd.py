@@ -1,6 +1,6 @@
 """Inviscid flow in an unstructured grid: jobs of `initialize_variable`, `compute_step_factor` and `compute_flux`.
 
-All reckon in f32; the references do the kernels' operations in their order, with an `fma` where nvcc has one.
+All compute in f32. The references do the kernels' operations in their order, with an `fma` where nvcc has one.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ BLOCK = 192
 
 @dataclass(frozen=True)
 class _Cells:
-    """Cells with what follows from density, momentum and energy."""
+    """Cells with the values that follow from density, momentum and energy."""
 
     state: np.ndarray
     velocity: np.ndarray
@@ -45,7 +45,7 @@ class _Cells:
         return _Cells(*(x[..., index] for x in (self.state, self.velocity, self.pressure, self.speed, self.sound)))
 
     def transport(self, flux: np.ndarray, normal: np.ndarray) -> np.ndarray:
-        """Return the flux with what half of this state brings over a face."""
+        """Return the flux plus the flow of half of this state over a face."""
         (vx, vy, vz), (x, y, z), push = self.velocity, normal, HALF * self.pressure
         volume = HALF * fma(vz, z, fma(vx, x, vy * y))
         moved = [flux[k] + fma(push, normal[k - 1], volume * self.state[k]) for k in (1, 2, 3)]
@@ -61,7 +61,7 @@ def _random_state(rng: np.random.Generator, cells: int) -> np.ndarray:
 
 
 def initialize_variable_job(blocks: int, seed: int, threads: int = BLOCK) -> Job:
-    """Return a job of `initialize_variable`: a cell a thread, which hold something else before."""
+    """Return a job of `initialize_variable` with one cell per thread; the cells hold other values before."""
     cells = blocks * threads
     before = np.random.default_rng(seed).standard_normal((5, cells), F32)
     return Job((blocks, 1, 1), (threads, 1, 1), {"cells": cells, "state": before},
@@ -69,7 +69,7 @@ def initialize_variable_job(blocks: int, seed: int, threads: int = BLOCK) -> Job
 
 
 def compute_step_factor_job(blocks: int, seed: int, threads: int = BLOCK) -> Job:
-    """Return a job of `compute_step_factor`: a cell a thread."""
+    """Return a job of `compute_step_factor` with one cell per thread."""
     rng = np.random.default_rng(seed)
     cells = blocks * threads
     state, areas = _random_state(rng, cells), rng.uniform(0.1, 3, cells).astype(F32)
@@ -80,7 +80,7 @@ def compute_step_factor_job(blocks: int, seed: int, threads: int = BLOCK) -> Job
 
 
 def compute_flux_job(blocks: int, seed: int, threads: int = BLOCK) -> Job:
-    """Return a job of `compute_flux`: a cell a thread, neighbours anywhere, some faces at a wall or the far field."""
+    """Return a job of `compute_flux` with one cell per thread, random neighbours, and faces at walls and far field."""
     rng = np.random.default_rng(seed)
     cells = blocks * threads
     state, normals = _random_state(rng, cells), rng.standard_normal((3, FACES, cells), F32)

@@ -23,7 +23,8 @@ def copy_src_to_components_job(pixels: int, seed: int) -> Job:
 
 
 def _lifted(image: np.ndarray) -> np.ndarray:
-    """Return one level of the 5/3 transform along the first axis, mirrored at both ends: the low half, the high one."""
+    """Return the low and the high half of one level of the 5/3 transform along the first axis, mirrored at both ends.
+    """
     n = len(image)
 
     def at(i):
@@ -37,7 +38,7 @@ def _lifted(image: np.ndarray) -> np.ndarray:
 
 
 def fdwt53_job(columns: int, rows: int, windows: int, seed: int) -> Job:
-    """Return a job of `fdwt53` on a random image; a TB goes down `windows` windows of eight rows."""
+    """Return a job of `fdwt53` on a random image; a TB processes `windows` windows of eight rows, downwards."""
     image = np.random.default_rng(seed).integers(-128, 128, (rows, columns)).astype(INT32)
     return Job((-(-columns // STRIP), -(-rows // (WINDOW * windows)), 1), (STRIP, 1, 1),
                {"in": image, "out": np.zeros((rows, columns), INT32), "columns": columns, "rows": rows,

@@ -16,7 +16,7 @@ FLAT = 1e-4
 
 
 def _first_highest(scores: np.ndarray) -> int:
-    """Return the place the kernel chooses: each thread's first highest score, then by a tree that prefers the left."""
+    """Return the kernel's choice: the first highest score of each thread, then of a tree that prefers the left."""
     rounds = -(-len(scores) // BLOCK)
     table = np.full(rounds * BLOCK, -2, F32)
     table[:len(scores)] = scores
@@ -32,7 +32,7 @@ def _first_highest(scores: np.ndarray) -> int:
 
 
 def _scores(frame: np.ndarray, template: np.ndarray, top: int, left: int, places: int) -> np.ndarray:
-    """Return the correlation at every place, ``places`` rows of as many, the first window at (top, left)."""
+    """Return the correlation at ``places`` x ``places`` places, with the first window at (top, left)."""
     side, elements = len(template), template.size
     row_sum, row_square = np.zeros((2, side), F32)
     for column in template.T:
@@ -59,7 +59,7 @@ def _scores(frame: np.ndarray, template: np.ndarray, top: int, left: int, places
 
 
 def heartwall_job(points: int, side: int, reach: int, seed: int, rows: int = 60, columns: int = 75) -> Job:
-    """Return a job of `heartwall`: square templates, up to 51 wide, looked for up to `reach` away; a TB a point.
+    """Return a job of `heartwall` with square templates, up to 51 wide, sought up to `reach` away, one point per TB.
 
     Raises
     ------

@@ -14,7 +14,7 @@ BINS = 1024
 
 
 def histogram1024_job(blocks: int, n: int, seed: int) -> Job:
-    """Return a job of `histogram1024` on `n` floats, of which many are alike. Its warps must have 32 lanes."""
+    """Return a job of `histogram1024` on `n` floats, many of them equal. Its warps must have 32 lanes."""
     rng = np.random.default_rng(seed)
     data = rng.uniform(-3, 5, n).astype(F32)
     alike = rng.random(n) < 0.3

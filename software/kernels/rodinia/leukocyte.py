@@ -14,17 +14,19 @@ DIRECTIONS = 32
 BORDER = 22
 LEAST_RADIUS, MOST_CIRCLES = 8, 7
 COSINE = np.cos(2 * np.pi * np.arange(DIRECTIONS) / DIRECTIONS).round(12).astype(F32)
-"""To f32; the sum of -0.0 and 0.0 below makes all zeros positive, as they are in the source."""
+"""Cosines rounded to f32. Adding 0.0 below makes all zeros positive, as in the source."""
 COSINE += F32(0)
 
 
 def gicov_job(rows: int, columns: int, circles: int, step: int, seed: int, threads: int = 192) -> Job:
-    """Return a job of `gicov`: up to 7 circles, sampled in every `step`-th of 32 directions, a TB a part of a column.
+    """Return a job of `gicov` with up to 7 circles, sampled in every `step`-th of 32 directions.
+
+    Each TB has a part of a column.
 
     Raises
     ------
     ValueError
-        If the image is all border, or circles reach beyond it.
+        If the image is only border, or circles reach beyond the border.
     """
     if min(rows, columns) <= 2 * BORDER or not 1 <= circles <= MOST_CIRCLES:
         raise ValueError(f"{circles} circles in {rows} x {columns} pixels; at most {MOST_CIRCLES}, {BORDER} of border")

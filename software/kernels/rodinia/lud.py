@@ -1,6 +1,6 @@
 """LU decomposition by tiles of 16 x 16: jobs of `lud_diagonal`, `lud_perimeter` and `lud_internal`.
 
-The references do the kernels' operations in their order. PTX has products subtracted one by one; only `lud_internal`
+The references do the kernels' operations in their order. The PTX subtracts products one by one; only `lud_internal`
 adds them up by `fma` first.
 """
 
@@ -19,7 +19,7 @@ TILE = 16
 
 
 def decompose_diagonal(matrix: np.ndarray, offset: int) -> None:
-    """Decompose the diagonal tile at `offset` in place: U, and below the diagonal L without its ones."""
+    """Decompose the diagonal tile at `offset` in place into U and, below the diagonal, L without its ones."""
     m = matrix[offset:offset + TILE, offset:offset + TILE]
     for i in range(TILE - 1):
         for k in range(i):
@@ -41,7 +41,7 @@ def decompose_perimeter(matrix: np.ndarray, offset: int) -> None:
 
 
 def decompose_internal(matrix: np.ndarray, offset: int) -> None:
-    """Subtract the product of the columns of L and the rows of U from what is right of and below both, in place."""
+    """Subtract the product of the columns of L and the rows of U from the tiles right of and below both, in place."""
     end = offset + TILE
     total = np.zeros_like(matrix[end:, end:])
     for k in range(offset, end):
@@ -50,12 +50,12 @@ def decompose_internal(matrix: np.ndarray, offset: int) -> None:
 
 
 def _job(reference, size: int, offset: int, seed: int, dimensions: int, block: tuple[int, int, int]) -> Job:
-    """Return a job on a matrix whose diagonal outweighs the rest; a grid of `dimensions` over the tiles after `offset`.
+    """Return a job on a diagonally dominant matrix, with a grid of `dimensions` over the tiles after `offset`.
 
     Raises
     ------
     ValueError
-        If size or offset are no multiples of 16, or nothing is left to do.
+        If size or offset is not a multiple of 16, or no tile is left.
     """
     left = (size - offset) // TILE - 1
     if size % TILE or offset % TILE or offset < 0 or left < min(dimensions, 1):
@@ -74,7 +74,7 @@ def lud_diagonal_job(size: int, offset: int, seed: int) -> Job:
 
 
 def lud_perimeter_job(size: int, offset: int, seed: int) -> Job:
-    """Return a job of `lud_perimeter` on the tiles beside and below the one at `offset`, taken as decomposed."""
+    """Return a job of `lud_perimeter` on the tiles beside and below the decomposed tile at `offset`."""
     return _job(decompose_perimeter, size, offset, seed, 1, (2 * TILE, 1, 1))
 
 

@@ -14,7 +14,7 @@ BLOCK = 512
 
 
 def reduce_job(count: int, stride: int, seed: int) -> Job:
-    """Return a job of `reduce` on `count` elements that lie `stride` apart."""
+    """Return a job of `reduce` on `count` elements with distance `stride`."""
     rng = np.random.default_rng(seed)
     blocks = -(-count // BLOCK)
     arrays = {name: rng.random(count * stride, F32) for name in ("sums", "squares")}
@@ -31,7 +31,7 @@ def reduce_job(count: int, stride: int, seed: int) -> Job:
 
 
 def srad_job(rows: int, columns: int, seed: int, threads: int = BLOCK) -> Job:
-    """Return a job of `srad` on a random image, stored by columns; beyond an edge is the edge."""
+    """Return a job of `srad` on a random image, stored by columns; pixels beyond an edge are those of the edge."""
     rng = np.random.default_rng(seed)
     image = np.exp(rng.normal(0, 0.3, (columns, rows))).astype(F32)
     speckle = F32(0.05)

@@ -14,7 +14,7 @@ POINT = np.dtype([("weight", F32), ("centre", INT32), ("cost", F32)])
 
 
 def compute_cost_job(count: int, dimensions: int, centres: int, seed: int, threads: int = 512) -> Job:
-    """Return a job of `compute_cost`: `count` points of `dimensions`, of which `centres` are centres."""
+    """Return a job of `compute_cost` on `count` points of `dimensions` dimensions; `centres` of them are centres."""
     rng = np.random.default_rng(seed)
     coordinates = rng.standard_normal((dimensions, count), F32)
     chosen = rng.choice(count, centres, replace=False)

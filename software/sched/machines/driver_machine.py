@@ -1,7 +1,7 @@
-"""`DriverMachine`: a device as a machine for schedulers, through the driver, on any transport.
+"""`DriverMachine`: a device as a machine for schedulers, through the driver and any transport.
 
-Queues are kept on the host; a kernel slot is taken when a work starts. What a scheduler does takes the cycles of the
-register accesses that it comes to: a few for a command, some hundred for a start.
+The host keeps the queues, and a work gets a kernel slot at its start. A scheduler's call takes the cycles of its
+register accesses, a few for a command and some hundred for a start.
 """
 
 from __future__ import annotations
@@ -50,9 +50,9 @@ __all__ = ["DriverMachine"]
 
 _UNDER_WAY = {RunState.PREEMPTING: KernelState.PREEMPTING, RunState.CHECKPOINTING: KernelState.PREEMPTING,
               RunState.RESUMING: KernelState.RESUMING}
-"""What the kernel slot says while a command of the scheduler is carried out."""
+"""State of the kernel slot while a command of the scheduler is carried out."""
 KILL_CYCLES = 1_000_000
-"""Most that a kill may take; it waits for the memory alone."""
+"""Limit of a kill, which waits for the memory alone."""
 
 
 class DriverMachine:
@@ -61,13 +61,13 @@ class DriverMachine:
     Parameters
     ----------
     device : Device
-        Nobody else launches, preempts or resumes anything on it meanwhile.
+        Device. No other code may launch, preempt or resume kernels on it meanwhile.
 
     Attributes
     ----------
     device : Device
     name : str
-        Of its transport.
+        Name of its transport.
     geometry : Geometry
     sms : int
     """
@@ -88,11 +88,11 @@ class DriverMachine:
 
     @property
     def cycle(self) -> int:
-        """The clock; asking takes no time."""
+        """The clock, in cycles; reading it takes no time."""
         return self.device.cycle
 
     def run_until(self, cycle: int) -> Event | None:
-        """Let time pass until something happens or the clock is at `cycle`; see `Machine.run_until`."""
+        """Let time pass until an event, or until the clock is at `cycle`; see `Machine.run_until`."""
         while not self._look() and self.cycle < cycle:
             if watched := next(iter(self._launches.values()), None):
                 self._time.wait_until(self._look, cycle - self.cycle, watched)
@@ -109,7 +109,9 @@ class DriverMachine:
     # Queues
 
     def queue(self, spec: QueueSpec) -> int:
-        """Make a queue; see `Machine.queue`. The driver starts a kernel on all SMs, so it can be kept to none."""
+        """Make a queue; see `Machine.queue`. The driver starts kernels on all SMs, so a queue cannot be restricted to
+        some.
+        """
         slots = self.geometry.kernel_slots - len(self.device.launcher.slots.queue_slots)
         check_queue(spec, self._specs, slots, self.sms)
         if spec.sms is not None and len(spec.sms) < self.sms:
@@ -119,8 +121,10 @@ class DriverMachine:
         return len(self._specs) - 1
 
     def submit(self, queue: int, work: KernelRun, memory_of: Submission | None = None) -> Submission:
-        """Put a work into a queue; see `Machine.submit`. What keeps it from being started now is raised; if its turn
-        comes later, the work ends with an event `FAULTED` that says so."""
+        """Put a work into a queue; see `Machine.submit`.
+
+        An error of an immediate start is raised. An error of a later start ends the work with an event `FAULTED`.
+        """
         if not 0 <= queue < len(self._specs):
             raise MachineError(f"there is no queue {queue}; this machine has {len(self._specs)}")
         check_fit(self.geometry, work.image, work.grid, work.block, work.image.shared_bytes + work.shared_bytes)
@@ -138,7 +142,7 @@ class DriverMachine:
         """Empty a queue; see `Machine.reset`."""
         own = [signal for signal in self._signals if signal.queue == queue]
         for signal in own:
-            if signal.state is RunState.WAITING:  # first of all: nothing of it begins when a slot becomes free
+            if signal.state is RunState.WAITING:  # first, so that none of them begins when a slot becomes free
                 self._end(signal, RunState.KILLED, EventKind.KILLED)
         for signal in own:
             if not signal.done:
@@ -146,8 +150,11 @@ class DriverMachine:
         return own
 
     def _begin(self, submitted: Submission | None = None) -> None:
-        """Start what there is capacity for. What cannot be started leaves its queue: an event says why, or, of what is
-        being submitted, an error."""
+        """Start works while there is capacity.
+
+        A work that cannot be started leaves its queue. The reason is raised for `submitted`, and given in an event for
+        other works.
+        """
         failed: Exception | None = None
         while waiting := waiting_works(self._specs, self._signals):
             for signal in waiting:
@@ -179,18 +186,18 @@ class DriverMachine:
         return self._kernels[id(work.image)]
 
     def _memory(self, signal: Submission, values: Mapping[str, Any]) -> dict[str, DeviceArray]:
-        """Return the arrays of a work: fresh copies, or those of an earlier submission."""
+        """Return the arrays of a work, as fresh copies or from an earlier submission."""
         if signal.memory_of is not None:
             return self._arrays[signal.memory_of]
         return {name: self.device.array(value) for name, value in values.items() if isinstance(value, np.ndarray)}
 
     def results(self, signal: Submission) -> dict[str, np.ndarray]:
-        """Return the arrays of a work as they are now, by name; they are kept as long as its signal.
+        """Return the present arrays of a work by name; they are kept as long as its signal.
 
         Raises
         ------
         MachineError
-            If it has not begun.
+            If the work has not begun.
         """
         if signal not in self._arrays:
             raise MachineError(f"work {signal.work.name!r} is {signal.state.value} and has not begun on this machine: "
@@ -201,14 +208,14 @@ class DriverMachine:
 
     def preempt(self, signal: Submission, way: Way, newcomer: Submission | None = None,
                 sms: frozenset[int] | None = None) -> None:
-        """Ask for a work to be taken off the SMs; see `Machine.preempt`.
+        """Ask for a preempt of a work; see `Machine.preempt`.
 
         Raises
         ------
         MachineError
-            If it neither runs nor is being resumed, or there are no such SMs.
+            If the work neither runs nor is being resumed, or there are no such SMs.
         DriverError
-            As by `Device.begin_preempt`.
+            Errors of `Device.begin_preempt`.
         """
         check_preempt(signal)
         other = self._launches.get(newcomer) if newcomer is not None else None
@@ -220,7 +227,7 @@ class DriverMachine:
 
     @contextmanager
     def _only(self, sms: frozenset[int] | None, way: Way) -> Iterator[None]:
-        """Commands in here go to some SMs; what registers hold goes to all."""
+        """Send the commands within to some SMs; held register values are written to all SMs before."""
         if sms is None or len(sms) == self.sms:
             yield
             return
@@ -238,21 +245,21 @@ class DriverMachine:
             host.hold("sm_write", 0xFFFF)
 
     def checkpoint(self, signal: Submission, mechanism: Mechanism) -> None:
-        """Ask for bases; see `Machine.checkpoint`. Raises as `preempt`."""
+        """Ask for bases; see `Machine.checkpoint`. Errors are those of `preempt`."""
         if signal.state is not RunState.RUNNING:
             raise MachineError(f"work {signal.work.name!r} is {signal.state.value}: only one that runs can have bases")
         self._give(signal, RunState.CHECKPOINTING, lambda launch: self.device.begin_checkpoint(launch, mechanism))
 
     def resume(self, signal: Submission) -> None:
-        """Ask for a work to be brought back; see `Machine.resume`."""
+        """Ask for a resume of a work; see `Machine.resume`."""
         if signal.state is not RunState.PREEMPTED:
             raise MachineError(f"work {signal.work.name!r} is {signal.state.value}: only one that is preempted can be "
                                "resumed")
         self._give(signal, RunState.RESUMING, self.device.begin_resume)
 
     def _give(self, signal: Submission, state: RunState, command: Callable[[Launch], None]) -> None:
-        """Give a command. If the device does not take it, an event says so."""
-        self._look()  # what has ended by itself meanwhile needs none
+        """Give a command; an event reports it if the device refuses."""
+        self._look()  # a work that has ended by itself needs no command
         if signal.done:
             return
         try:
@@ -262,7 +269,7 @@ class DriverMachine:
             self._note(EventKind.REFUSED, signal, text=str(error))
 
     def kill(self, signal: Submission) -> None:
-        """End a work; see `Machine.kill`. It waits for what memory was asked on behalf of its TBs."""
+        """End a work; see `Machine.kill`. It waits for outstanding memory requests of the work's TBs."""
         if signal.done:
             return
         if signal.state is not RunState.WAITING:
@@ -275,7 +282,7 @@ class DriverMachine:
         self._end(signal, RunState.KILLED, EventKind.KILLED)
         self._begin()
 
-    # What has happened
+    # Events
 
     def _note(self, kind: EventKind, signal: Submission, cost: SwitchCost | None = None, text: str = "") -> None:
         self._events.append(Event(self.cycle, kind, signal, cost, text))
@@ -287,7 +294,7 @@ class DriverMachine:
         self._note(kind, signal, text=text)
 
     def _look(self) -> bool:
-        """Look at all works in flight, start what there is room for; return whether something has happened."""
+        """Look at all works in flight, start works while there is room; return whether there are events."""
         for signal in [signal for signal in self._signals if signal.state in IN_FLIGHT]:
             self._look_at(signal, self._launches[signal])
         self._begin()
@@ -306,7 +313,7 @@ class DriverMachine:
                 self._end(signal, RunState.FINISHED, EventKind.FINISHED)
 
     def _settle(self, signal: Submission, launch: Launch, state: KernelState) -> None:
-        """A preempt, a checkpoint or a resume has ended, well or not."""
+        """Note that a preempt, a checkpoint or a resume has ended, with or without success."""
         asked, alone = signal.state, self._switches_alone(signal)
         signal.state = RunState.PREEMPTED if state is KernelState.PREEMPTED else RunState.RUNNING
         try:
@@ -317,30 +324,30 @@ class DriverMachine:
         except CommandRefused as error:
             self._note(EventKind.REFUSED, signal, text=str(error))
             return
-        if report is None:  # it has finished while it was looked at
+        if report is None:  # the work has finished meanwhile
             return
         self._switched(EventKind.CHECKPOINTED if asked is RunState.CHECKPOINTING else EventKind.PREEMPTED, signal,
                        report, alone)
 
     def _switched(self, kind: EventKind, signal: Submission, report: PreemptReport | ResumeReport, alone: bool) -> None:
-        """Note that a command has ended well; its cost is known if no other work was switched meanwhile."""
+        """Note that a command was successful; its cost is known if no other work was switched meanwhile."""
         cost = report.cost if alone else None
         signal.counts.add(kind, cost)
         self._note(kind, signal, cost)
 
     def _switches_alone(self, signal: Submission) -> bool:
-        """Return whether no other work is being switched: there is one set of counters, of the last that has begun."""
+        """Return whether no other work is being switched; the one set of counters belongs to the latest switch."""
         return not any(other.state in _UNDER_WAY for other in self._signals if other is not signal)
 
     # Counters and estimates
 
     def progress(self, signal: Submission) -> tuple[int, int]:
-        """Return TBs that have ended, and TBs of a work; of one that was killed none has."""
+        """Return the number of TBs of a work that have ended, 0 if it was killed, and the number of all its TBs."""
         launch = self._launches.get(signal)
         return (launch.progress[0] if launch else self._progress.get(signal, 0)), signal.work.tbs
 
     def estimate(self, signal: Submission) -> Left:
-        """Estimate how long a work would hold its SMs; see `Device.estimate`."""
+        """Estimate the time for which a work would hold its SMs; see `Device.estimate`."""
         if signal.state in ENDED or signal not in self._launches:
             raise MachineError(f"work {signal.work.name!r} is {signal.state.value} and holds no SM")
         found = self.device.estimate(self._launches[signal])

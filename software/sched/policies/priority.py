@@ -1,6 +1,6 @@
-"""Strict priority: what is less urgent leaves the SMs as long as something more urgent is there, in a chosen way.
+"""Strict priority: less urgent works leave the SMs, in a chosen way, as long as there are more urgent ones.
 
-The scheduler uses nothing but the protocol (`machine`), so it runs on each machine.
+The scheduler uses only the protocol (`machine`), so it runs on each machine.
 """
 
 from __future__ import annotations
@@ -22,21 +22,21 @@ __all__ = ["Technique", "TECHNIQUES", "Arrival", "Request", "PriorityScheduler"]
 
 @dataclass(frozen=True)
 class Technique:
-    """How a scheduler makes room for what is more urgent.
+    """A scheduler's way to make room for more urgent works.
 
     Attributes
     ----------
     name : str
     preempt : Way or None
-        None for no preemption, or for a kill.
+        Way of the preempt; None for no preemption, or for a kill.
     kill : bool
-        The work is ended, and launched again from the beginning (REEF: reset-based preemption).
+        Kill the work, and launch it again from the beginning (REEF: reset-based preemption).
     bases : bool
-        Bases are saved ahead of an announced arrival, and the preempt is incremental (PEP III-D).
+        Save bases ahead of an announced arrival, for an incremental preempt (PEP III-D).
     newcomer : bool
-        In place, for the works that arrive (Lin et al. III-A).
+        Preempt in place, for the works that arrive (Lin et al. III-A).
     idempotent : bool
-        Only for kernels of which TBs can begin anew; others are refused where they may have to leave.
+        The technique is only for kernels whose TBs can begin anew. Other kernels are refused if they may have to leave.
     """
 
     name: str
@@ -55,20 +55,21 @@ TECHNIQUES: dict[str, Technique] = {technique.name: technique for technique in (
     Technique("checkpoint", Way(Mechanism.LIVE, incremental=True), bases=True),
     Technique("flush", Way(restart=True), idempotent=True),
     Technique("reset", kill=True, idempotent=True))}
-"""The techniques by name: no preemption; draining and flushing (Chimera); contexts, whole, in place and as
-increments of a base; and killing."""
+"""The techniques by name: no preemption, draining and flushing (Chimera), contexts (whole, in place, as increments of a
+base), and killing.
+"""
 
 
 @dataclass(frozen=True)
 class Arrival:
-    """A work that is to come.
+    """A future work.
 
     Attributes
     ----------
     cycle : int
     work : KernelRun
     priority : int
-        The higher the more urgent.
+        Priority; higher is more urgent.
     """
 
     cycle: int
@@ -78,18 +79,18 @@ class Arrival:
 
 @dataclass(eq=False)
 class Request:
-    """A work that the scheduler was given.
+    """A work that was given to the scheduler.
 
     Attributes
     ----------
     work : KernelRun
     priority : int
     arrived : int
-        Cycle.
+        Cycle of the arrival.
     signal : Submission or None
-        Of its last submission, None before there is one.
+        Submission of its last submission, None before the first.
     tries : int
-        Submissions.
+        Number of submissions.
     """
 
     work: KernelRun
@@ -101,34 +102,34 @@ class Request:
 
     @property
     def done(self) -> bool:
-        """It has finished, well or with a fault."""
+        """Return whether the work has finished, with or without a fault."""
         return self.signal is not None and self.signal.state in (RunState.FINISHED, RunState.FAULTED)
 
     @property
     def latency(self) -> int | None:
-        """Cycles from its arrival to its end, None until then."""
+        """Cycles from the arrival to the end, None until then."""
         return self.signal.ended - self.arrived if self.done and self.signal and self.signal.ended else None
 
 
 class PriorityScheduler:
-    """Runs what is most urgent; works of one priority run side by side.
+    """Runs the most urgent works; works of equal priority run side by side.
 
     Parameters
     ----------
     machine : Machine
     technique : Technique
     capacity : mapping of int to int
-        Works in flight of each priority there is; their sum is at most the machine's kernel slots.
+        Most works in flight of each priority; their sum is at most the machine's kernel slots.
     lead : int
-        Cycles ahead at which an arrival is announced, for a technique with bases.
+        Cycles from the announcement of an arrival to the arrival, for a technique with bases.
     finished : callable, optional
         Called with each request that has finished.
 
     Raises
     ------
     MachineError
-        If the machine does not have such queues. Also, when a work comes whose TBs cannot begin anew, if it may have
-        to leave for another and the technique would have it run twice.
+        If the machine refuses the queues. Also raised at the arrival of a work that may have to leave and whose TBs
+        cannot begin anew, if the technique lets TBs begin anew.
     """
 
     def __init__(self, machine: Machine, technique: Technique, capacity: dict[int, int], lead: int = 0,
@@ -137,10 +138,10 @@ class PriorityScheduler:
         self._queues = {priority: machine.queue(QueueSpec(priority, capacity[priority])) for priority in capacity}
         self._capacity = capacity
         self._requests: list[Request] = []
-        self._once: dict[int, str] = {}  # by number of an image: why its TBs cannot begin anew
+        self._once: dict[int, str] = {}  # by identity of an image: reason why its TBs cannot begin anew
         self._images: list[KernelImage] = []
 
-    # What comes
+    # Arrivals
 
     def submit(self, work: KernelRun, priority: int) -> Request:
         """Take a work now."""
@@ -151,7 +152,7 @@ class PriorityScheduler:
         return request
 
     def _check(self, work: KernelRun, priority: int) -> None:
-        """Refuse a work of a priority that there is not, or that would be run twice, and not be right."""
+        """Refuse a work of an unknown priority, or one that would run twice with wrong results."""
         if priority not in self._queues:
             raise MachineError(f"there is no priority {priority}; this scheduler has {sorted(self._queues)}")
         if self.technique.idempotent and priority < max(self._queues) and (why := self._why_once(work.image)):
@@ -160,18 +161,19 @@ class PriorityScheduler:
                                "that saves them, such as 'live+cp'")
 
     def _why_once(self, image: KernelImage) -> str:
-        """Return why TBs of a kernel cannot begin anew; empty if they can. Arrays of a work do not overlap."""
+        """Return the reason why TBs of a kernel cannot begin anew, empty if they can. Arrays of a work do not overlap.
+        """
         if id(image) not in self._once:
             try:
                 spoiler = spoilers(image).apart
                 self._once[id(image)] = "" if spoiler is None else reason(spoiler)
-            except ImageError as error:  # machine code of the user's own
+            except ImageError as error:  # machine code from the user
                 self._once[id(image)] = f"what it may overwrite is not known: {error}"
-            self._images.append(image)  # or another could have its number
+            self._images.append(image)  # keeps the image, so that no other gets its identity
         return self._once[id(image)]
 
     def announce(self) -> None:
-        """Something urgent is about to come: save bases of what would have to leave, if this technique has any."""
+        """Prepare for an urgent arrival: save bases of the works that would leave, if the technique has bases."""
         if not self.technique.bases or self.technique.preempt is None:
             return
         top = max(self._queues)
@@ -181,16 +183,17 @@ class PriorityScheduler:
                 self.machine.checkpoint(signal, self.technique.preempt.mechanism)
 
     def run(self, arrivals: Iterable[Arrival], until: Callable[[], bool] | None = None, limit: int = 1 << 62) -> None:
-        """Let time pass: take what arrives, and act on what happens.
+        """Let time pass: take arrivals, and act on events.
 
         Parameters
         ----------
         arrivals : iterable of Arrival
-            In the order of their cycles.
+            Arrivals, ordered by cycle.
         until : callable, optional
-            Asked after each event; ends the run when true. Without it the run ends when all is done.
+            Called after each event; the run ends when it returns true. Without it, the run ends when all works have
+            ended.
         limit : int
-            Cycle at which the run ends in any case.
+            Cycle at which the run ends at the latest.
         """
         coming = iter(arrivals)
         following = next(coming, None)
@@ -211,12 +214,12 @@ class PriorityScheduler:
                 self._act(event)
 
     def _take(self, arrival: Arrival) -> None:
-        """An arrival counts from the cycle that it was for: the scheduler may have been busy."""
+        """Take an arrival, and count it from its planned cycle, since the scheduler may have been busy."""
         self._check(arrival.work, arrival.priority)
         self._requests.append(Request(arrival.work, arrival.priority, arrival.cycle))
         self._review()
 
-    # What happens
+    # Events
 
     def _act(self, event: Event) -> None:
         for request in [request for request in self._requests if request.signal is event.signal]:
@@ -226,12 +229,12 @@ class PriorityScheduler:
         self._review()
 
     def _review(self) -> None:
-        """Give every work the command that brings it nearer to where it should be."""
+        """Give every work the next command towards its right state."""
         top = max((request.priority for request in self._requests), default=0)
         strict = self.technique.preempt is not None or self.technique.kill
         less = [request for request in self._requests if strict and request.priority < top]
         newcomers = [request for request in self._requests if request not in less]
-        if self.technique.newcomer:  # room is made for one that has been started
+        if self.technique.newcomer:  # a preempt makes room only for a newcomer that was started
             self._bring(newcomers)
         for request in less:
             self._send_away(request, newcomers)
@@ -257,7 +260,7 @@ class PriorityScheduler:
         elif signal.state in (RunState.RUNNING, RunState.RESUMING) and technique.preempt is not None:
             newcomer = next((new.signal for new in newcomers if new.signal and new.signal.state is RunState.RUNNING),
                             None) if technique.newcomer else None
-            # what is being resumed has no base yet of what it brings back: taken off, it is as it was saved
+            # TBs that are being resumed have no base yet, so the preempt is not incremental
             way = technique.preempt
             given = way.but(incremental=False) if signal.state is RunState.RESUMING else way
             self.machine.preempt(signal, given, newcomer)

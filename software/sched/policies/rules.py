@@ -1,4 +1,4 @@
-"""What is so on each machine: which queues there can be, what can be preempted, what begins next."""
+"""Rules of all machines: possible queues, works that can be preempted, works that begin next."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def check_queue(spec: QueueSpec, others: Sequence[QueueSpec], slots: int, sms: i
     Raises
     ------
     MachineError
-        If not.
+        If the machine cannot have it.
     """
     if spec.capacity < 1:
         raise MachineError(f"a queue has a capacity of 1 or more, not {spec.capacity}")
@@ -35,7 +35,7 @@ def check_preempt(signal: Submission) -> None:
     Raises
     ------
     MachineError
-        If it neither runs nor is being resumed.
+        If the work neither runs nor is being resumed.
     """
     if signal.state not in (RunState.RUNNING, RunState.RESUMING):
         raise MachineError(f"work {signal.work.name!r} is {signal.state.value}: only one that runs, or is being "
@@ -43,7 +43,7 @@ def check_preempt(signal: Submission) -> None:
 
 
 def waiting_works(specs: Sequence[QueueSpec], signals: Sequence[Submission]) -> list[Submission]:
-    """Return the works that begin next, in order: the heads of queues that have capacity left, by priority."""
+    """Return the works that begin next, in order: the heads of queues with free capacity, by priority."""
     begin: list[Submission] = []
     for number in sorted(range(len(specs)), key=lambda n: -specs[n].priority):
         own = [signal for signal in signals if signal.queue == number]
