@@ -1,1 +1,1 @@
-"""Programs to run and ways to run them: what benchmarks and tests share."""
+"""Programs, and ways to run them, that benchmarks and tests share."""

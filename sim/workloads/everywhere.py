@@ -1,15 +1,15 @@
-"""Preempt everywhere: a preemption at every chosen cycle, a hostile neighbour, a resume, and all memory compared.
+"""Preempts at every chosen cycle, runs a hostile neighbour, resumes, and compares all memory.
 
-The undisturbed run advances cycle by cycle; at each chosen cycle the simulation forks (a snapshot), the fork is
-preempted, another kernel overwrites every register and all shared memory and writes local memory of its own, the first
-is resumed with its unsaved registers brought back as random bits, runs to its end, and all of memory is compared with
-what the undisturbed run left there: code, constants, variables, arrays, and what nobody has. Not compared, because it
-has to be different:
+The undisturbed run advances cycle by cycle. At each chosen cycle the simulation forks (a snapshot), and the fork is
+preempted. Another kernel, the neighbour, overwrites every register and all shared memory, and writes its own local
+memory. Then the first kernel is resumed, with random bits in its unsaved registers, and runs to its end. All memory is
+compared with the memory of the undisturbed run: code, constants, variables, arrays, and unallocated memory. Some memory
+must differ, and is not compared:
 
-* contexts of both kernels: the undisturbed run has none;
-* local memory of both: a TB has the region of its entry, and which entry a fresh TB is given depends on which TBs have
-  ended by then; the neighbour runs only here;
-* arrays of the neighbour, and those that the job's order-free judge judges: by their own judges.
+* contexts of both kernels, since the undisturbed run has none;
+* local memory of both kernels: a TB has the region of its entry, and the entry of a fresh TB depends on the TBs that
+  have ended before; the neighbour only runs in the fork;
+* arrays of the neighbour, and arrays with an order-free judge, which are checked by their own judges.
 """
 
 from __future__ import annotations
@@ -41,28 +41,29 @@ __all__ = ["SMALL_SM", "Forkable", "Outcome", "Campaign", "totals", "has_points"
 
 
 Patience = int | str | None | Fraction
-"""As of `Device.preempt`, or the share of the default one; of a mechanism that does not wait for points it says
-nothing."""
+"""Patience of `Device.preempt`, or a share of the bus in the measure of the default. It has no effect on mechanisms
+that do not wait for points.
+"""
 
 
 class Forkable(Transport, Protocol):
-    """A transport whose whole state can be taken and put back."""
+    """A transport whose whole state can be saved and restored."""
 
     def snapshot(self) -> Any:
-        """Return the state of machine and memory."""
+        """Return the state of the machine and its memory."""
         ...
 
     def restore(self, snapshot: Any) -> None:
-        """Put a state back."""
+        """Restore a state."""
         ...
 
 
 SMALL_SM = PRESETS["gtx480"].replace(name="campaign", warps=16, tb_slots=2, registers=512, shared_bytes=16 << 10)
-"""An SM for long campaigns, which the hostile kernel fills sooner."""
+"""A small SM for long campaigns, which the hostile kernel fills faster."""
 _FILL = 0x5EED
-"""Seed of what memory holds that nobody has."""
+"""Seed of the content of unallocated memory."""
 _MOST_REQUESTS = 10_000
-"""Preemptions of a run; one that needs more makes no progress."""
+"""Most preemptions of a run; a run that needs more makes no progress."""
 
 
 @dataclass(frozen=True)
@@ -74,10 +75,10 @@ class Outcome:
     cycle : int
         Cycle of the (first) request, from the launch.
     requests, saved : int
-        Preemptions asked for, and those of them after which something was left to resume: in the others the kernel
-        finished in the drain.
+        Number of requested preemptions, and of those that saved something. In the others the kernel finished in the
+        drain.
     wrong_bytes : int
-        Bytes of memory that differ from the undisturbed run, and elements that are wrong in the job's judgement.
+        Number of bytes that differ from the undisturbed run, plus the wrong elements that the job's judge found.
     """
 
     cycle: int
@@ -87,9 +88,9 @@ class Outcome:
 
 
 def native_work(program: NativeProgram) -> CompiledJob:
-    """Return a random machine-code program to interrupt; what it computes depends on the addresses of its arrays.
+    """Return a random machine-code program to interrupt; its results depend on the addresses of its arrays.
 
-    The undisturbed run is the only reference; comparing with the golden model is for lockstep.
+    The undisturbed run is the only reference; lockstep compares with the golden model.
     """
     arguments = {"output": np.zeros(program.output_bytes, np.uint8), "input": np.frombuffer(program.inputs, np.uint8)}
     return CompiledJob(program.image, Job(program.grid, program.block, arguments))
@@ -101,7 +102,7 @@ def totals(outcomes: Iterable[Outcome]) -> tuple[int, int]:
     Raises
     ------
     AssertionError
-        If anything is wrong in one, with its cycle.
+        If an outcome is wrong; the message has its cycle.
     """
     outcomes = list(outcomes)
     wrong = {o.cycle: o.wrong_bytes for o in outcomes if o.wrong_bytes}
@@ -111,18 +112,20 @@ def totals(outcomes: Iterable[Outcome]) -> tuple[int, int]:
 
 
 def has_points(image: KernelImage) -> bool:
-    """Return whether a kernel has a preemption point, a barrier among them; if not its warps run to their end."""
+    """Return whether a kernel has a preemption point or a barrier; without one its warps run to their end."""
     return any(decode(word).op.format is Format.L for word in image.code)
 
 
 def _bytes(memory: Allocation) -> tuple[int, int]:
-    """Return the first byte of an allocation, and the first one beyond."""
+    """Return the first byte of an allocation, and the first byte beyond it."""
     return memory.address, memory.address + memory.size
 
 
 def _contexts(launch: Launch) -> list[tuple[int, int]]:
-    """Return where the context, with what is in front of it, and the local memory of a launch lie: first byte, and
-    first byte beyond."""
+    """Return the ranges of a launch's context, with the data in front of it, and of its local memory.
+
+    A range is the first byte, and the first byte beyond.
+    """
     g = launch.device.geometry
     local = launch.local_base, launch.local_base + g.sms * launch.local_bytes
     return [(launch.handle, launch.ccb_base + g.sms * launch.ccb_bytes), local]
@@ -135,7 +138,7 @@ def _check(what: str, job: Job, arrays: dict[str, DeviceArray]) -> None:
 
 
 class Campaign:
-    """Preemptions of one kernel on one machine; a kernel with preemption routines traps into them.
+    """Preemptions of one kernel on one machine; a kernel with preemption routines enters them by traps.
 
     Parameters
     ----------
@@ -143,11 +146,12 @@ class Campaign:
     work : CompiledJob
         The kernel to interrupt.
     neighbour : CompiledJob
-        What runs while it is away.
+        CompiledJob that runs during a preemption.
     max_cycles : int
         Limit of every run and every wait.
     fill : bool
-        What nobody has is random, so that a write there shows whatever it writes; without, memory is as it was.
+        Fill unallocated memory with random bytes, so that any write there is noticed. Otherwise memory is left
+        unchanged.
     """
 
     def __init__(self, transport: Forkable, work: CompiledJob, neighbour: CompiledJob, max_cycles: int = 200_000, *,
@@ -190,7 +194,7 @@ class Campaign:
         _check("the neighbour", job, self._other_arrays)
 
     def _note(self, launch: Launch) -> None:
-        """Note what is the neighbour's own."""
+        """Note the memory of the neighbour."""
         heap = self.device.heap
         self._others += [*_contexts(launch), *(_bytes(array) for array in launch.held
                                                if heap.base <= array.address < heap.end)]
@@ -203,7 +207,7 @@ class Campaign:
         return int(np.count_nonzero(different)) + sum(by_judge.values())
 
     def _given(self, mechanism: Mechanism, patience: Patience) -> int | str | None:
-        """Return the patience that a preempt of the kernel, as it is now, is to be given."""
+        """Return the patience for a preempt of the kernel in its present state."""
         if not mechanism.has(Capability.STOPS_AT_POINTS):
             return None
         return bus_share(self._launch, patience) if isinstance(patience, Fraction) else patience
@@ -226,7 +230,7 @@ class Campaign:
 
     def _run_to_the_end(self, mechanism: Mechanism, period: int | None, patience: Patience, since: int | None
                         ) -> tuple[int, int]:
-        """Preempt now and after each `period` cycles of running time; return how often, and how often it was saved."""
+        """Preempt now and after each `period` cycles of running time; return the number of requests and of saves."""
         requests = saved = 0
         while not self._launch.finished and (period or not requests):
             if requests == _MOST_REQUESTS:
@@ -238,9 +242,9 @@ class Campaign:
         return requests, saved
 
     def _at_each(self, cycles: Iterable[int]) -> Iterator[int]:
-        """Yield each cycle (ascending) with the machine there, as an undisturbed run comes to it; go back at the end.
+        """Yield each cycle (ascending) with the machine in the state of the undisturbed run; go back at the end.
 
-        What is done at one cycle is undone before the next: the run up to it is not repeated.
+        Actions at one cycle are undone before the next, so the run up to it is not repeated.
         """
         now, fork = 0, self._origin
         for cycle in cycles:
@@ -252,27 +256,27 @@ class Campaign:
 
     def at_cycles(self, mechanism: Mechanism, cycles: Iterable[int], period: int | None = None,
                   patience: Patience = UNLIMITED, since: int | None = None) -> Iterator[Outcome]:
-        """Preempt at each of the given cycles (ascending), each time a run of its own, and yield what came of it.
+        """Preempt at each of the given cycles (ascending), each in its own run, and yield the outcome.
 
         Parameters
         ----------
         mechanism : Mechanism
         cycles : iterable of int
-            From the launch.
+            Cycles from the launch.
         period : int, optional
-            Preempt every run again after each so many cycles of running time, until the kernel ends.
+            Preempt every run again after each period of this many cycles of running time, until the kernel ends.
         patience : int or str, optional
-            As of `Device.preempt`.
+            See `Device.preempt`.
         since : int, optional
-            A base is saved at the cycle (PEP III-C), the kernel runs on for so many, and only what it has written since
-            is saved.
+            Cycles from a base to the preempt (PEP III-C). The base is saved at the cycle, and the preempt only saves
+            later writes.
 
         Raises
         ------
         AssertionError
-            If it has not ended after 10,000 preemptions, or the neighbour's results are wrong.
+            If the kernel has not ended after 10,000 preemptions, or the neighbour's results are wrong.
         CycleLimit, KernelFault
-            As of `Device.wait`.
+            Errors of `Device.wait`.
         """
         for cycle in self._at_each(cycles):
             requests, saved = self._run_to_the_end(mechanism, period, patience, since)
@@ -280,19 +284,19 @@ class Campaign:
 
     def results(self, mechanism: Mechanism, cycles: Iterable[int], drive: Callable[[Launch], int] | None = None,
                 patience: Patience = UNLIMITED, restart: bool = False) -> Iterator[tuple[PreemptionResult, bool]]:
-        """Yield each preemption with all that was measured of it, and whether everything came out right.
+        """Yield each preemption with all its measurements, and whether all results were right.
 
-        Each is a run of its own, which is at its end while the caller has its result.
+        Each is a separate run, which is at its end while the caller has its result.
 
         Parameters
         ----------
         mechanism : Mechanism
         cycles : iterable of int
-            Of the requests, from the launch, ascending.
+            Cycles of the requests, from the launch, ascending.
         drive : callable, optional
-            As of `scenario.interrupt`.
+            See `scenario.interrupt`.
         patience, restart : int or str, bool
-            As of `Device.preempt`.
+            See `Device.preempt`.
         """
         for cycle in self._at_each(cycles):
             result = self.once(mechanism, cycle, self._given(mechanism, patience), restart=restart, drive=drive)
@@ -300,7 +304,7 @@ class Campaign:
 
     def once(self, mechanism: Mechanism, cycle: int, patience: int | str | None = None, *, gang: bool = False,
              restart: bool = False, drive: Callable[[Launch], int] | None = None) -> PreemptionResult:
-        """Preempt now, at a `cycle`, run the neighbour, resume, and bring the kernel to its end."""
+        """Preempt now, at a `cycle`, run the neighbour, resume, and run the kernel to its end."""
         def noted(launch: Launch) -> int:
             self._note(launch)
             return drive(launch) if drive else self.device.wait(launch, self.max_cycles)
@@ -312,10 +316,11 @@ class Campaign:
         return dataclasses.replace(result, rest_cycles=rest)
 
     def estimates(self, cycles: Iterable[int]) -> Iterator[tuple[int | None, int | None, int, int, int] | None]:
-        """Yield, for each cycle (ascending), what the driver estimates and what comes then, in cycles.
+        """Yield the driver's estimates and the measured cycles for each cycle (ascending).
 
-        The drain by the time of others and by pace, what it takes; the switch and what it takes, with `occupied`. None
-        where the kernel had ended by itself. An earlier launch is known to the driver.
+        The values are the estimates of the drain by time and by pace, its cycles, the estimate of the switch, and its
+        cycles with `occupied`. The result is None if the kernel had ended by itself. The driver knows an earlier
+        launch.
         """
         self.device.wait(self._launch, self.max_cycles)
         self.device.estimate(self._launch)
@@ -334,10 +339,10 @@ class Campaign:
 
     def latencies(self, requests: Sequence[tuple[Mechanism, Patience]], cycles: Iterable[int]
                   ) -> Iterator[list[int | None]]:
-        """Yield, for each cycle (ascending), the preemption latency of each of some ways to preempt there.
+        """Yield the preemption latency of each of some ways to preempt, for each cycle (ascending).
 
-        None where the kernel had ended by itself before the request. One that ends in the drain has a latency: until
-        its last TB has left the SM. Nothing is resumed.
+        The result is None if the kernel had ended by itself before the request. The latency of a kernel that ends in
+        the drain lasts until its last TB has left the SM. Nothing is resumed.
         """
         for _ in self._at_each(cycles):
             fork, found = self._fork(), []

@@ -1,8 +1,8 @@
-"""Large PTX kernels with the mix of real ones: for measuring the compiler, and correct enough to run.
+"""Large PTX kernels with the instruction mix of real ones, which measure the compiler and can run.
 
-A kernel is a sequence of regions: straight stretches over a bounded set of values, loads and stores of global and
-shared memory, divergent conditionals, loops nested up to three deep, calls of device functions, 64-bit and f64
-arithmetic, barriers. Every address is masked into the arrays, every loop ends.
+A kernel is a sequence of regions. There are straight stretches over a bounded set of values, loads and stores of global
+and shared memory, and divergent conditionals. There are loops nested up to three deep, calls of device functions,
+64-bit and f64 arithmetic, and barriers. Every address is masked into the arrays, and every loop ends.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from collections.abc import Callable
 __all__ = ["LargeKernel"]
 
 _BODY = 24
-"""Instructions of a straight stretch, about."""
+"""Approximate number of instructions of a straight stretch."""
 
 
 class LargeKernel:
@@ -22,17 +22,17 @@ class LargeKernel:
     Parameters
     ----------
     instructions : int
-        Machine instructions aimed at.
+        Aim for the number of machine instructions.
     seed : int
     values : int
-        32-bit values of each type, integer and f32, live throughout; twice as many come and go.
+        Number of 32-bit values of each type, integer and f32, that are live throughout; twice as many are short-lived.
 
     Attributes
     ----------
     ptx : str
         The module.
     words : int
-        32-bit words that the input must have; the output has one for each thread.
+        Number of 32-bit words of the input; the output has one word for each thread.
     """
 
     name = "large"
@@ -175,7 +175,7 @@ class LargeKernel:
         return self._rng.choice(self._whole)
 
     def _stretch(self) -> None:
-        """Emit a straight stretch: each step makes short-lived values, and changes one that stays."""
+        """Emit a straight stretch, in which each step makes short-lived values and changes a long-lived one."""
         steps: list[Callable[[], None]] = [
             self._integers, self._integers, self._reals, self._reals, self._reals, self._load, self._load, self._vector,
             self._store, self._shared, self._wide, self._call, self._double]

@@ -1,4 +1,4 @@
-"""One kernel preempted for another that has been launched already, everything saved or in place (Lin et al. III-A)."""
+"""Preempts a kernel for a newcomer that was launched already, completely or in place (Lin et al. III-A)."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from caesura.software.driver import Launch, PreemptReport, ResumeReport
 __all__ = ["Departure", "Switch", "PairCampaign", "first_start"]
 
 _SELDOM = 1 << 40
-"""Cycles between samples of the bus, which nobody wants."""
+"""Cycles between samples of the bus, which are not needed."""
 _SOON = 1_000
-"""Cycles after a preempt in which a newcomer that has its room starts."""
+"""Cycles after a preempt in which a newcomer with enough room starts."""
 
 
 @dataclass(frozen=True)
@@ -30,10 +30,9 @@ class Departure:
     ----------
     report : PreemptReport
     registers_stay, lines_stay : int
-        Thread blocks of which they stayed on the SM.
+        Number of thread blocks whose registers, and whose shared memory, stayed on the SM.
     first : int or None
-        Cycles from the request until the first thread block of the newcomer that came after it has started; None if
-        there was none.
+        Cycles from the request until the start of the newcomer's first later thread block; None if there was none.
     """
 
     report: PreemptReport
@@ -44,21 +43,21 @@ class Departure:
 
 @dataclass(frozen=True)
 class Switch:
-    """A preempt for a newcomer, and what came after it.
+    """A preempt for a newcomer, and the events after it.
 
     Attributes
     ----------
     departure : Departure
     newcomer : int
-        Cycles from the request until all of the newcomer had ended.
+        Cycles from the request to the end of the newcomer.
     evicted_tbs, evicted_bytes : int
-        Written to memory after the preempt, until then.
+        Number of TBs, and of bytes, that were evicted to memory between the preempt and the newcomer's end.
     resumed : ResumeReport
-        Of the preempted kernel, after the newcomer's end.
+        Report of the preempted kernel's resume, after the newcomer's end.
     total : int
-        Cycles from the request until both had ended.
+        Cycles from the request to the end of both kernels.
     correct : bool
-        All memory is as without a preemption, the results of both kernels to the bit.
+        All memory is as without a preemption, and the results of both kernels are equal to the bit.
     """
 
     departure: Departure
@@ -71,8 +70,11 @@ class Switch:
 
 
 def first_start(events: np.ndarray, kernel: int) -> tuple[int, int | None]:
-    """Return the cycle of the first preempt among a timeline's events, and that in which a warp of a kernel slot that
-    was put into its slot after it became active, None if there is none."""
+    """Return the cycle of the first preempt in a timeline, and the first start of a later warp of a kernel slot.
+
+    Later warps are those that enter a warp slot after the preempt. A warp starts when it becomes active. The second
+    cycle is None if no such warp starts.
+    """
     request = int(events["cycle"][events["kind"] == EventKind.PREEMPT][0])
     slots: set[int] = set()
     for event in events[events["cycle"] >= request]:
@@ -91,9 +93,9 @@ class PairCampaign(Campaign):
     transport : RtlTransport
     work, newcomer : CompiledJob
     max_cycles : int
-        Of every run and every wait.
+        Limit of every run and every wait.
     fill : bool
-        As of `Campaign`.
+        See `Campaign`.
     """
 
     def __init__(self, transport: RtlTransport, work: CompiledJob, newcomer: CompiledJob, max_cycles: int = 5_000_000,
@@ -127,8 +129,11 @@ class PairCampaign(Campaign):
 
     def _depart(self, mechanism: Mechanism, patience: int | str | None, newcomer: Launch, in_place: bool,
                 cycles: int) -> tuple[Departure, int, tuple[int, int]] | None:
-        """Preempt, and let the newcomer run for so many cycles, or to its end; return with it the cycle of the request
-        and what had been evicted before the newcomer ran on. None if nothing was left to be saved."""
+        """Preempt, and let the newcomer run for some cycles or to its end.
+
+        Return the departure, the cycle of the request, and the TBs and bytes that were evicted before the newcomer ran
+        on. Return None if there was nothing to save.
+        """
         self._rtl.record_timeline(_SELDOM)
         report = self.device.preempt(self._launch, mechanism, patience=patience, max_cycles=self.max_cycles,
                                      newcomer=newcomer if in_place else None)
@@ -144,7 +149,7 @@ class PairCampaign(Campaign):
 
     def _switch(self, mechanism: Mechanism, patience: int | str | None, newcomer: Launch, in_place: bool
                 ) -> Switch | None:
-        """Preempt, run the newcomer to its end, resume, run to the end; None if nothing was left to be saved."""
+        """Preempt, run the newcomer to its end, resume, run to the end; return None if there was nothing to save."""
         self._note(newcomer)
         found = self._depart(mechanism, patience, newcomer, in_place, self.max_cycles)
         if found is None:
@@ -160,19 +165,19 @@ class PairCampaign(Campaign):
 
     def switches(self, mechanism: Mechanism, cycles: Iterable[int], patience: int | str | None
                  ) -> Iterator[tuple[Switch, Switch, Departure, Departure] | None]:
-        """Launch the newcomer at each cycle (ascending) and yield what two preempts for it come to, one that saves
-        everything and one in place; and how both depart with the driver's own patience. All from one state of the
-        machine.
+        """Launch the newcomer at each cycle (ascending), and yield a complete preempt for it and one in place.
 
-        None where the kernel ended before anything was saved.
+        The departures of both with the driver's own patience follow. All fork from one state of the machine.
+
+        The result is None if the kernel ended before anything was saved.
 
         Parameters
         ----------
         mechanism : Mechanism
         cycles : iterable of int
-            From the launch of the kernel.
+            Cycles from the launch of the kernel.
         patience : int or str, optional
-            Of the first two; as of `Device.preempt`.
+            Patience of the first two; see `Device.preempt`.
         """
         for _ in self._at_each(cycles):
             newcomer = self._launch_newcomer()

@@ -15,13 +15,14 @@ __all__ = ["IMMEDIATES", "words", "statement"]
 IMMEDIATES = (0x0000_0000, 0x8000_0000, 0x0000_0001, 0x007F_FFFF, 0x0080_0000, 0x3380_0000, 0x3F00_0000, 0x3F7F_FFFF,
               0x3F80_0000, 0xBF80_0000, 0x3FC0_0000, 0x4B00_0000, 0x4B7F_FFFF, 0xCF00_0000, 0x4F80_0000, 0x7F7F_FFFF,
               0x7F80_0000, 0xFF80_0000, 0x7F80_0001, 0xFFC0_0000)
-"""Zeros, subnormal and normal limits, ones and their neighbours, halves, limits of integers, infinities, NaNs."""
+"""Special values: zeros, limits of subnormal, normal and integer numbers, ones, neighbours, halves, infinities, NaNs.
+"""
 ROWS = tuple(op for op in OPCODES if op.alu is not None and op.alu.is_float and "d" in op.operands)
 ROUNDING = ("rn", "rz", "rm", "rp")
 
 
 def words(seed: int, count: int) -> np.ndarray:
-    """Return bit patterns: a third of them special, a third near 1, a third anything."""
+    """Return bit patterns: a third are special values, a third near 1, a third random."""
     rng = np.random.default_rng(seed)
     kind = rng.integers(0, 3, count)
     anything = rng.integers(0, 1 << 32, count, np.uint32)
@@ -31,7 +32,7 @@ def words(seed: int, count: int) -> np.ndarray:
 
 
 def statement(rng: random.Random, emit: Callable, data: Callable[[], int], guard: Callable[[], dict]) -> None:
-    """Emit an operation, often after one that makes its operands meet.
+    """Emit an operation, often after one that makes its operands close.
 
     Parameters
     ----------
@@ -47,11 +48,11 @@ def statement(rng: random.Random, emit: Callable, data: Callable[[], int], guard
     prepare = rng.random()
     if prepare < 0.2:      # neighbours, often of opposite sign
         emit("iadd.i", d=b, a=a, imm=rng.choice((0, 1, 2, -1, -2, 1 << 31, (1 << 31) + 1)) % (1 << 32))
-    elif prepare < 0.35:   # apart by some exponents, sometimes by half a unit in the last place
+    elif prepare < 0.35:   # exponents that differ a little, sometimes by half a unit in the last place
         emit("isub.i", d=b, a=a, imm=rng.choice((1, 2, 22, 23, 24, 25, 30)) << 23)
         if rng.random() < 0.5:
             emit("and.i", d=b, a=b, imm=0xFF80_0000)
-    elif prepare < 0.5:    # a product that the addend cancels but for its rounding
+    elif prepare < 0.5:    # a product that the addend cancels up to rounding
         emit(f"fmul.{rng.choice(ROUNDING)}", d=c, a=a, b=b)
         emit("fneg", d=c, b=c)
         emit(f"ffma.{rng.choice(ROUNDING)}", d=data(), a=a, b=b, c=c, **guard())

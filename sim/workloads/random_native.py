@@ -1,8 +1,8 @@
 """Seeded random programs in machine code: every operation, structured divergence, routines, barriers, points.
 
-Branches, reconvergence addresses and barriers are generated from structured statements, so that every program
-is legal; threads of different warps share memory only across barriers or by atomics that commute, so that the result
-does not depend on the order in which warps run, unless asked for. Registers::
+Structured statements generate branches, reconvergence addresses and barriers, so every program is legal. Threads of
+different warps share memory only across barriers or by commutative atomics. So results do not depend on the order of
+warps, unless this is asked for. Registers::
 
     r0  address of the thread's slot in the output     r4..r6  loop counters, outermost first
     r1  byte address of its slot in shared memory      r7      address of a load or store
@@ -59,7 +59,7 @@ from .native.operands import (
 __all__ = ["NativeProgram", "Assembly", "Label", "random_program", "UNITS"]
 
 UNITS = ("f64", "sfu", "exchange", "uniform", "local", "constant", "atomic")
-"""Parts of the machine that a program can do without."""
+"""Parts of the machine that a program may leave out."""
 
 
 @dataclass(frozen=True)
@@ -69,7 +69,7 @@ class NativeProgram:
     Attributes
     ----------
     image : KernelImage
-        Two parameters: addresses of the output and of the input.
+        Kernel with two parameters, the addresses of the output and of the input.
     grid, block : tuple of int
     output_bytes : int
     inputs : bytes
@@ -92,21 +92,21 @@ def random_program(g: Geometry, seed: int, *, statements: int = 40, registers: i
     g : Geometry
     seed : int
     statements : int
-        Statements at the outermost level, not counting what is nested in them.
+        Number of statements at the outermost level, without nested ones.
     registers : int
-        Vector registers of a thread, 12 or more.
+        Vector registers per thread, 12 or more.
     warps, tbs : int
-        Warps of a TB and TBs of the grid.
+        Warps per TB, and TBs of the grid.
     depth : int
-        Deepest nesting of divergent statements (loops at most three deep).
+        Deepest nesting of divergent statements; loops are at most three deep.
     barriers, exits : bool
         Use shared memory across barriers; let lanes end early.
     ragged : bool
         The last warp may be partly empty.
     racing : bool
-        Warps change common words by any atomic and use what they find: the result depends on the order.
+        Warps change common words by any atomic and use their values, so the result depends on the order.
     without : collection of str
-        Those of `UNITS` to leave out.
+        Parts of `UNITS` to leave out.
     """
     if not 12 <= registers <= g.regs_per_thread:
         raise ValueError(f"registers must be 12 to {g.regs_per_thread}, not {registers}")
@@ -131,7 +131,7 @@ def random_program(g: Geometry, seed: int, *, statements: int = 40, registers: i
 
 
 def _block(rng: random.Random, threads: int, warps: int, warp_size: int) -> tuple[int, int, int]:
-    """Return a block shape of about `threads` threads, still `warps` warps."""
+    """Return a block shape of about `threads` threads and exactly `warps` warps."""
     for _ in range(8):
         x, y = rng.randint(1, threads), rng.randint(1, 4)
         z = threads // (x * y)
@@ -144,7 +144,7 @@ class _Generator(Accesses):
     """Builds a whole program: addresses and data, structured random statements, results."""
 
     def program(self, statements: int, slots: int) -> tuple[int, ...]:
-        """Return the code; the words that all warps change lie `slots` bytes into the output."""
+        """Return the code; the words that all warps change begin `slots` bytes behind the start of the output."""
         self._entries = [Label() for _ in RETURNS]
         self._callable = 0  # routines that a statement may call
         self._addresses()
@@ -186,7 +186,7 @@ class _Generator(Accesses):
         emit("mov.i", d=7, imm=0)
 
     def _uniform_addresses(self, slots: int) -> None:
-        """The same once a warp, and a number of data."""
+        """Emit the addresses once per warp, and uniform data."""
         emit, size, rng = self.emit, self.g.warp_size, self.rng
         emit("uldp", d=OUTPUT, imm=0)
         emit("uldp", d=INPUT, imm=4)
@@ -245,7 +245,7 @@ class _Generator(Accesses):
             self._statement(0, self.g.stack_depth - 1)
 
     def _statement(self, level: int, room: int) -> None:
-        """Emit a statement `level` deep in divergence, with room for `room` more stack entries."""
+        """Emit a statement at depth `level` of divergence, with room for `room` more stack entries."""
         choice = self.rng.random()
         nested = self.rng.random() < (0.25 if level == 0 else 0.45) and level < self.s.depth
         if nested and room >= 2 and choice < 0.65:
@@ -284,7 +284,7 @@ class _Generator(Accesses):
         self.emit("call", d=RETURNS[routine], target=self._entries[routine])
 
     def _routines(self) -> None:
-        """Emit the routines; each may call those before it."""
+        """Emit the routines; each may call earlier ones."""
         for routine in range(self._callable):
             self._callable = routine
             self.asm.place(self._entries[routine])
@@ -292,7 +292,7 @@ class _Generator(Accesses):
             self.emit("bru", a=RETURNS[routine])
 
     def _jump(self) -> None:
-        """Leave a statement out by a jump whose target is in a register."""
+        """Skip a statement by a jump whose target is in a register."""
         over = Label()
         self.emit("umov.i", d=JUMP, imm=over)
         self.emit("bru", a=JUMP)
@@ -324,7 +324,7 @@ class _Generator(Accesses):
             self._body(level + 1, room)
 
     def _scatter_bits(self, mask: int) -> None:
-        """Put a number from 0 to `mask` into r7 that differs from thread to thread, whatever the data are."""
+        """Put a number from 0 to `mask` into r7 that differs between threads for any data."""
         self.emit("imul.lo.i", d=7, a=0, imm=self.rng.getrandbits(32) | 1)
         self.emit("xor", d=7, a=7, b=self._data())
         self.emit("shr.u.i", d=7, a=7, imm=self.rng.randrange(12, 28))

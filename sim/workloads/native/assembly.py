@@ -8,7 +8,7 @@ __all__ = ["Assembly", "Label"]
 
 
 class Label:
-    """A place in the code, known once it is reached."""
+    """A place in the code, whose address is known after it is reached."""
 
     def __init__(self):
         self.pc = -1
@@ -21,7 +21,7 @@ class Assembly:
         self.lines: list[tuple[str, dict]] = []
 
     def emit(self, name: str, **fields) -> None:
-        """Append an instruction; a field may be a label, whose address it gets."""
+        """Append an instruction; a field that is a label gets its address."""
         self.lines.append((name, fields))
 
     def place(self, label: Label) -> None:

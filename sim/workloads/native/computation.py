@@ -19,9 +19,9 @@ SHUFFLES = tuple(op for op in OPCODES if op.unit is Unit.EXCHANGE)
 UNIFORM = tuple(op for op in OPCODES if op.unit is Unit.UNIFORM and op.alu is not None
                 or op.space in (Space.CONSTANT, Space.PARAMETER) and "ud" in op.operands)
 CLAMPS = (0x1F, 0, 0x07, 0x181F, 0x1C1F, 0x1E01, 0x1800, 0x1C03)
-"""Operand c of shuffles as compilers write it: segments of 32, 8, 4 or 2 lanes, their first or last lane."""
+"""Operand c of shuffles as compilers write it, for segments of 32, 8, 4 or 2 lanes, with their first or last lane."""
 STABLE = tuple(s for s in Special if s not in VOLATILE_SPECIALS)
-"""Special registers that do not depend on when and where a warp runs."""
+"""Special registers that do not depend on the time and place of a warp's run."""
 
 
 class Computation(Operands):
@@ -85,7 +85,7 @@ class Computation(Operands):
         self.emit(op.name, **fields, **self._guard())
 
     def _uniform_statement(self) -> None:
-        """Emit an instruction of the uniform data path, or one that brings uniform data to the lanes."""
+        """Emit an instruction of the uniform data path, or one that copies uniform data to the lanes."""
         rng = self.rng
         if rng.random() < 0.2:
             return self.emit("mov", d=self._data(), b=self._uniform(), b_uniform=1, **self._guard())
@@ -104,13 +104,13 @@ class Computation(Operands):
         self.emit(op.name, **fields, **self._guard())
 
     def _uniform_constant(self) -> dict[str, int]:
-        """Return address fields of a word of the constant bank for all lanes."""
+        """Return the address fields of a word of the constant bank for all lanes."""
         imm = self.rng.randrange(0, CONSTANT_BYTES // 2, 4)
         if self.rng.random() < 0.5:
             return {"no_base": 1, "imm": imm}
         return self._uniform_offset(CONSTANT_BYTES // 2 - 4) | {"imm": imm}
 
     def _uniform_offset(self, mask: int) -> dict[str, int]:
-        """Return the base field of a uniform register with random data masked, the same whatever the path here."""
+        """Return the base field of a uniform register with masked random data, which is independent of the path."""
         self.emit("uand.i", d=UNIFORM_TEMPORARY, a=self._uniform(), imm=mask)
         return {"a": UNIFORM_TEMPORARY}

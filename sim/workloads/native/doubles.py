@@ -23,13 +23,13 @@ SPECIALS = (
     0x41EF_FFFF_FFE0_0000, 0x41F0_0000_0000_0000, 0x4330_0000_0000_0000, 0x433F_FFFF_FFFF_FFFF, 0x43E0_0000_0000_0000,
     0x43F0_0000_0000_0000, 0x47EF_FFFF_E000_0000, 0x47EF_FFFF_F000_0000, 0x7FEF_FFFF_FFFF_FFFF, 0x7FF0_0000_0000_0000,
     0x7FF0_0000_0000_0001, 0x7FF8_0000_0000_0000)
-"""Zero, limits of subnormal and normal numbers of both widths, neighbours of 1, limits of integers, infinity, NaNs."""
+"""Special values: zero, limits of subnormal, normal and integer numbers, neighbours of 1, infinity, NaNs."""
 ROWS = tuple(op for op in OPCODES if op.unit is Unit.F64)
 ROUNDING = ("rn", "rz", "rm", "rp")
 
 
 def words(seed: int, count: int) -> np.ndarray:
-    """Return 64-bit patterns: a third of them special (either sign), a third near 1, a third anything."""
+    """Return 64-bit patterns: a third are special values of either sign, a third near 1, a third random."""
     rng = np.random.default_rng(seed)
     anything = rng.integers(0, 1 << 64, count, np.uint64)
     special = rng.choice(np.array(SPECIALS, np.uint64), count) | anything & np.uint64(1 << 63)
@@ -40,12 +40,12 @@ def words(seed: int, count: int) -> np.ndarray:
 
 
 def constants(seed: int) -> bytes:
-    """Return a constant bank: f64 patterns, then f32 ones."""
+    """Return a constant bank of f64 patterns, then f32 patterns."""
     return words(seed, CONSTANT_BYTES // 16).tobytes() + random_float.words(seed, CONSTANT_BYTES // 8).tobytes()
 
 
 def statement(to: Operands) -> None:
-    """Emit an operation, often after one that makes its operands meet."""
+    """Emit an operation, often after one that makes its operands close."""
     rng, emit = to.rng, to.emit
     a, b, c = (to._data(2) for _ in range(3))
     if "constant" not in to.s.without and rng.random() < 0.5:
@@ -54,10 +54,10 @@ def statement(to: Operands) -> None:
     if prepare < 0.15:     # neighbours, often of opposite sign
         emit("iadd.i", d=b, a=a, imm=rng.choice((0, 1, 2, -1, -2)) % (1 << 32))
         emit("xor.i", d=b + 1, a=a + 1, imm=rng.choice((0, 1 << 31)))
-    elif prepare < 0.3:    # apart by some exponents
+    elif prepare < 0.3:    # exponents that differ a little
         emit("mov", d=b, b=a)
         emit("isub.i", d=b + 1, a=a + 1, imm=rng.choice((1, 2, 25, 52, 53, 54, 60, 106)) << 20)
-    elif prepare < 0.45:   # a product that the addend cancels but for its rounding
+    elif prepare < 0.45:   # a product that the addend cancels up to rounding
         emit(f"dmul.{rng.choice(ROUNDING)}", d=c, a=a, b=b)
         emit("xor.i", d=c + 1, a=c + 1, imm=1 << 31)
         return emit(f"dfma.{rng.choice(ROUNDING)}", d=to._data(2), a=a, b=b, c=c, **to._guard())

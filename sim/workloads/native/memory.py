@@ -1,9 +1,9 @@
 """Random accesses to memory in machine code.
 
-What a program leaves in memory and registers does not depend on the order in which warps run: plain accesses and
-atomics with results stay in the warp's own output and shared memory (but for exchanges between barriers), and the
-words that all warps change take one commutative operation each. Only a `racing` program changes those by anything
-and uses what it finds there, by atomics alone: what happens follows from their order.
+A program's final memory and registers do not depend on the order of warps. Plain accesses and atomics with results stay
+in the warp's own output and shared memory, except for exchanges between barriers. Each word that all warps change has
+one commutative operation. Only a `racing` program changes these words by any operation and uses their values, by
+atomics alone. Its results follow from the order of these atomics.
 """
 
 from __future__ import annotations
@@ -39,11 +39,11 @@ class Accesses(Computation):
 
     @property
     def _shared_slots(self) -> int:
-        """Bytes of shared memory that threads own; the words that all warps change follow."""
+        """Bytes of shared memory that threads own; behind them are the words that all warps change."""
         return self.s.warps * self.g.warp_size * SHARED_SLOT
 
     def _global(self) -> None:
-        """Load from the input, or load or store anywhere in the warp's own output slots."""
+        """Load from the input, or load or store in the warp's own output slots."""
         rng = self.rng
         size = rng.choice(list(Size))
         d, name = self._data(size.registers), size.name.lower()
@@ -70,7 +70,7 @@ class Accesses(Computation):
         self.emit(what, **fields, d=d, **self._guard())
 
     def _local(self) -> None:
-        """Load or store the thread's own local memory, at an offset of each lane's own or at one for all."""
+        """Load or store the thread's own local memory, at an offset per lane or at a common offset."""
         rng = self.rng
         store = rng.random() < 0.5
         size = rng.choice([s for s in (STORED if store else Size) if s.registers == 1])
@@ -86,7 +86,7 @@ class Accesses(Computation):
         self.emit(what, **fields, d=self._data(), **self._guard())
 
     def _constant(self) -> None:
-        """Load from the constant bank, the lanes in different places or all in one."""
+        """Load from the constant bank, with one address per lane or a common address."""
         rng = self.rng
         size = rng.choice(list(Size))
         kind = rng.random()
@@ -109,20 +109,20 @@ class Accesses(Computation):
         for name in ("b", "c"):
             if name in op.operands:
                 fields[name] = self._data(op.size.registers)
-        if op.function is AtomicOp.CAS and rng.random() < 0.6:  # one that succeeds
+        if op.function is AtomicOp.CAS and rng.random() < 0.6:  # a compare-and-swap that succeeds
             place = {name: value for name, value in fields.items() if name in ("a", "imm", "base_uniform", "no_base")}
-            if common:  # read by an atomic that changes nothing: a plain load has no place in the order of atomics
+            if common:  # read by an atomic without effect, since a plain load has no place in the order of atomics
                 self.emit(op.name, d=fields["b"], b=fields["c"], c=fields["c"], **place)
             else:
                 self.emit(f"ld.{op.space.name.lower()}.b{8 * op.size.bytes}", d=fields["b"], **place)
-        if op.function in (AtomicOp.INC, AtomicOp.DEC) and rng.random() < 0.5:  # one that wraps
+        if op.function in (AtomicOp.INC, AtomicOp.DEC) and rng.random() < 0.5:  # an operation that wraps
             self.emit("and.i", d=fields["b"], a=fields["b"], imm=3)
         if "d" in op.operands:
             fields["d"] = self._data(op.size.registers)
         self.emit(op.name, **fields, **self._guard())
 
     def _common_address(self, op: Opcode) -> dict[str, int]:
-        """Return the address fields of a word that all warps change, by this operation only unless racing."""
+        """Return the address fields of a word that all warps change. Only a racing program mixes operations on it."""
         assert op.size is not None
         if self.s.racing:
             offset = self.rng.randrange(0, COMMON_BYTES // 4, op.size.bytes)
@@ -134,7 +134,7 @@ class Accesses(Computation):
         return {"a": COMMON, "base_uniform": 1, "imm": offset}
 
     def _own_address(self, op: Opcode) -> dict[str, int]:
-        """Return the address fields of data-dependent words of the warp's own memory; lanes often meet."""
+        """Return the address fields of data-dependent words of the warp's own memory; lanes often collide."""
         assert op.size is not None
         rng, size = self.rng, self.g.warp_size
         span = size * (SHARED_SLOT if op.space is Space.SHARED else self.s.slot)
@@ -153,7 +153,7 @@ class Accesses(Computation):
         return {"a": 7}
 
     def _exchange(self) -> None:
-        """Threads write their own shared slots, read anybody's, and may write again."""
+        """Let threads write their own shared slots, read any slot, and perhaps write again."""
         rng = self.rng
         for _ in range(rng.randint(1, 3)):
             size = rng.choice(STORED)

@@ -1,4 +1,4 @@
-"""What random machine code is made of: registers, predicates, guards, immediates."""
+"""Elements of random machine code: registers, predicates, guards, immediates."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ __all__ = ["Settings", "Operands", "INPUT_BYTES", "CONSTANT_BYTES", "PARAMETER_W
 INPUT_BYTES = 1024
 CONSTANT_BYTES = 1024
 PARAMETER_WORDS = 2
-"""Its parameters: where output and input lie."""
+"""Number of parameters: the addresses of output and input."""
 LOCAL_BYTES = 32
 SHARED_SLOT = 16
 COMMON_BYTES = 128
-"""Of global and of shared memory that the atomics of all warps change."""
+"""Bytes of global, and of shared, memory that the atomics of all warps change."""
 FIRST_DATA = 8
 COUNTERS = (4, 5, 6)
 DATA_PREDICATES = 6
@@ -35,14 +35,14 @@ RETURNS = (28, 29, 30)
 """Uniform registers with the return address of each routine."""
 JUMP = 31
 ROUTINE_LEVEL = 2
-"""How deep in divergence the statements of a routine are taken to be; its callers are at most as deep."""
+"""Assumed depth of divergence of a routine's statements; its callers are at most as deep."""
 ROUTINE_ROOM = 2
 """Stack entries that a routine may add."""
 
 
 @dataclass(frozen=True)
 class Settings:
-    """What a program is like; fields as parameters of `random_native.random_program`."""
+    """Settings of a program; the fields are parameters of `random_native.random_program`."""
 
     registers: int
     warps: int
@@ -56,7 +56,7 @@ class Settings:
 
 
 class Operands:
-    """Random operands and guards of instructions, and the place to emit these to.
+    """Random operands and guards of instructions, and the place to emit instructions.
 
     Parameters
     ----------
@@ -71,19 +71,19 @@ class Operands:
         self.emit = self.asm.emit
 
     def _data(self, group: int = 1) -> int:
-        """Return a random data register, the first of an aligned group."""
+        """Return a random data register, the first register of an aligned group."""
         first = self.rng.randrange(FIRST_DATA, self.s.registers - group + 1)
         return first // group * group
 
     def _uniform(self) -> int:
-        """Return a random uniform register that holds data."""
+        """Return a random uniform data register."""
         return self.rng.choice(UNIFORM_DATA)
 
     def _immediate(self) -> int:
         return self.rng.choice(IMMEDIATES) if self.rng.random() < 0.5 else self.rng.getrandbits(32)
 
     def _register_b(self) -> dict[str, int]:
-        """Return fields of an operand b that is a vector or a uniform register."""
+        """Return the fields of an operand b, a vector or a uniform register."""
         if "uniform" not in self.s.without and self.rng.random() < 0.15:
             return {"b": self._uniform(), "b_uniform": 1}
         return {"b": self._data()}
@@ -104,7 +104,7 @@ class Operands:
         return {"guard": predicate, "guard_not": self.rng.randrange(2)}
 
     def _narrow_guard(self) -> dict[str, int]:
-        """Set a predicate in few lanes, and guard by it."""
+        """Set a predicate in few lanes, and return it as a guard."""
         self.emit("and.i", d=7, a=self._data(), imm=15)
         self.emit("setp.eq.i", pd=LOOP_PREDICATE, a=7, imm=self.rng.randrange(16))
         return {"guard": LOOP_PREDICATE}

@@ -1,4 +1,4 @@
-"""Random kernels in PTX, and the interpreter that says what they compute."""
+"""Random kernels in PTX, and the interpreter that gives their results."""
 
 from .kernel import RandomKernel
 

@@ -12,14 +12,14 @@ __all__ = ["INPUT_BYTES", "SLOT_BYTES", "RESULTS", "SHARED_SLOT", "Accesses"]
 
 INPUT_BYTES = 1024
 SLOT_BYTES = 128
-"""Bytes of the output that a thread may write."""
+"""Bytes of a thread's slot in the output."""
 RESULTS = 48
-"""Offset of the final values in a slot; below it is scratch."""
+"""Offset of the final values in a slot; the part below is scratch."""
 SHARED_SLOT = 16
 
 
 class Accesses(Builder):
-    """Statements that go to memory."""
+    """Statements that access memory."""
 
     def _access(self, text: str, vector: int, registers: Sequence[str], address: str, store: bool,
                 effect: Callable[[Thread], None], guard: Guard | None) -> None:
@@ -37,7 +37,7 @@ class Accesses(Builder):
         return f"{letter}{bits}", bits, rng.choice(lengths)
 
     def _destinations(self, bits: int, vector: int) -> list[str]:
-        """Return distinct registers for a load; 8- and 16-bit values go to 16-bit registers or 32-bit ones."""
+        """Return distinct registers for a load; 8- and 16-bit values go to 16-bit or 32-bit registers."""
         if bits == 64:
             pool = self.wide
         elif bits < 32 and self.rng.random() < 0.5:
@@ -49,7 +49,7 @@ class Accesses(Builder):
 
     def _move_in(self, type: str, bits: int, vector: int, address: str, space: str,
                  source: Callable[[Thread], bytes], guard: Guard | None) -> None:
-        """Load from `source`, the accessed bytes; what went to a 16-bit register is widened afterwards."""
+        """Load from `source`, the accessed bytes; values in 16-bit registers are widened afterwards."""
         registers = self._destinations(bits, vector)
         half = registers[0].startswith("%rs")
 
@@ -118,7 +118,7 @@ class Accesses(Builder):
         self._access(f"st.global.v.{type}", vector, registers, f"{self.slot}+{offset}", True, effect, self._guard())
 
     def _own_slot(self) -> None:
-        """Read back what the thread stored to its own slot."""
+        """Read back values that the thread stored to its own slot."""
         type, bits, vector = self._shape(False)
         size = bits * vector // 8
         offset = self.rng.randrange(0, RESULTS, size)
@@ -126,7 +126,7 @@ class Accesses(Builder):
                       lambda thread: bytes(thread.output[offset:offset + size]), self._guard())
 
     def _exchange(self) -> None:
-        """Store to the thread's shared slot, meet, read another thread's slot, meet again."""
+        """Store to the thread's shared slot, wait at a barrier, read another thread's slot, wait at a barrier again."""
         rng = self.rng
         own = self._shared_address(self.tid)
         for _ in range(rng.randint(1, 2)):
@@ -179,7 +179,7 @@ class Accesses(Builder):
         self._move_in(type, bits, vector, f"{address}+{offset}", "shared", source, self._guard())
 
     def _neighbour(self, distance: int) -> str:
-        """Return the register of the thread number `distance` further on, around the TB."""
+        """Return a register with the number of the thread `distance` further on, modulo the TB."""
         total, less, other, flag = *(self.fresh("%r") for _ in range(3)), self.fresh("%p")
         size = self.block_threads
         self.compute("add.s32", total, 32, [(self.tid, 32), (distance, 32)], lambda a, b: a + b)

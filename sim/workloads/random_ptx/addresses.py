@@ -1,8 +1,8 @@
-"""Random address arithmetic in PTX, and what the accesses at the addresses read and leave.
+"""Random address arithmetic in PTX, with the values that its accesses read and write.
 
-Each thread has a slot of `SLOT` bytes in each memory and reads and changes only that. Some threads read the first one
-of a table of constants. An address is linear in the thread's number. Random steps of 32 and of 64 bits build it, with
-constants far beyond the memory that cancel modulo 2**32, the size of an address (docs/ptx.md).
+Each thread has a slot of `SLOT` bytes in each memory, and reads and changes only its slot. Some threads read the first
+slot of a table of constants. An address is linear in the thread's number. Random steps of 32 and of 64 bits build it.
+Constants far beyond the memory cancel modulo 2**32, the size of an address (docs/ptx.md).
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 __all__ = ["RandomAddresses", "SLOT"]
 
 SLOT = 64
-"""Bytes of a thread in each memory."""
+"""Bytes per thread in each memory."""
 _WORD = (1 << 32) - 1
 _EDGES = (1, 8, 768, 6144, 4095, 1 << 16, (1 << 23) - 1, 1 << 23, (1 << 23) + 8, 1 << 24, (1 << 31) - 8, 1 << 31)
 _ATOMICS: dict[str, Callable[[int, int], int]] = {
@@ -36,18 +36,19 @@ class RandomAddresses:
     ----------
     seed : int
     threads : int
-        Of its only thread block.
+        Number of threads of its only thread block.
     accesses : int
 
     Attributes
     ----------
     text : str
-        The kernel ``k(MEMORY, OUT)``: ``threads`` slots that it starts from, and where each thread puts a row of
-        `row` bytes: an u64 for each access (what it read, 0 for none), then its slots of the memories.
+        The kernel ``k(MEMORY, OUT)``. ``MEMORY`` has the initial ``threads`` slots. Each thread puts a row of `row`
+        bytes into ``OUT``. A row has a u64 for each access (the value read, 0 for none), then the thread's slots of the
+        memories.
     memory : bytes
-        What the slots of every memory hold at first, and those in constants.
+        Initial content of the slots of every memory, and of the constants.
     expected : list of bytes
-        Row of each thread.
+        Expected row of each thread.
     """
 
     seed: int
@@ -70,7 +71,7 @@ class RandomAddresses:
 
     @property
     def row(self) -> int:
-        """Bytes of a thread's results."""
+        """Number of bytes of a thread's results."""
         return 8 * self.accesses + len(_MEMORIES) * SLOT
 
     # An access
@@ -193,7 +194,7 @@ class RandomAddresses:
                 "rsub": (f" sub.{s} {reg}, {k}, {reg};", -scale, k - constant)}[kind]
 
     def _last(self, bits: int, reg: str, scale: int, constant: int, wanted: int) -> str:
-        """Return what brings the scale to that of a slot, and the constant to the wanted one."""
+        """Return code that brings the scale to a slot's, and the constant to the wanted one."""
         rng, code = self._rng, ""
         if scale < 0:
             code, scale, constant = f" neg.s{bits} {reg}, {reg};", -scale, -constant

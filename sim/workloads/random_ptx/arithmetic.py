@@ -30,7 +30,7 @@ class Arithmetic(Builder):
             opcode = rng.choice(list(TERNARY))
             b, c = rng.choice(self.narrow), self._operand()
             if opcode.startswith("bfe") and isinstance(c, int):
-                c &= 255  # the only lengths that may be written
+                c &= 255  # the only valid lengths
             self.compute(opcode, dest, 32, [(a, 32), (b, 32), (c, 32)], TERNARY[opcode], guard)
         else:
             self._select(dest, 32, guard)
@@ -73,7 +73,7 @@ class Arithmetic(Builder):
             self._select(dest, 64, guard)
 
     def _half(self) -> None:
-        """A 16-bit operation on halves of 32-bit values, its result widened."""
+        """Emit a 16-bit operation on halves of 32-bit values, and widen its result."""
         rng = self.rng
         a, b, d = (self.fresh("%rs") for _ in range(3))
         dest = rng.choice(self.narrow)
@@ -95,7 +95,7 @@ class Arithmetic(Builder):
             opcode = rng.choice(list(SHIFTS[16]))
             amount = self._operand()
             if self.s.portable and isinstance(amount, int):
-                amount &= 255  # of a longer one some assemblers take only the low half
+                amount &= 255  # some assemblers take only the low half of a longer amount
             self.compute(opcode, d, 16, [(a, 16), (amount, 32)], SHIFTS[16][opcode])
         elif kind < 0.6:
             opcode = rng.choice([name for name in UNARY[16] if not name.startswith("cnot")])

@@ -11,14 +11,14 @@ __all__ = ["extract", "insert", "highest", "permute", "BIT_UNARY", "BIT_TERNARY"
 
 
 def extract(a: int, position: int, length: int, bits: int, is_signed: bool) -> int:
-    """Return what ``bfe`` computes."""
+    """Return the result of ``bfe``."""
     position, length, msb = position & 255, length & 255, bits - 1
     sbit = a >> min(position + length - 1, msb) & 1 if is_signed and length else 0
     return sum((a >> position + i & 1 if i < length and position + i <= msb else sbit) << i for i in range(bits))
 
 
 def insert(a: int, b: int, position: int, length: int, bits: int) -> int:
-    """Return what ``bfi`` computes: the low bits of a go into b."""
+    """Return the result of ``bfi``, which puts the low bits of a into b."""
     position, length = position & 255, length & 255
     for i in range(length):
         if position + i < bits:
@@ -27,7 +27,7 @@ def insert(a: int, b: int, position: int, length: int, bits: int) -> int:
 
 
 def highest(a: int, bits: int, is_signed: bool, amount: bool) -> int:
-    """Return what ``bfind`` computes, with ``.shiftamt`` if `amount`."""
+    """Return the result of ``bfind``, with ``.shiftamt`` if `amount`."""
     if is_signed and a >> bits - 1:
         a = ~a & (1 << bits) - 1
     for i in range(bits - 1, -1, -1):
@@ -37,7 +37,7 @@ def highest(a: int, bits: int, is_signed: bool, amount: bool) -> int:
 
 
 def permute(a: int, b: int, c: int, mode: str) -> int:
-    """Return what ``prmt`` computes; `mode` is empty or its modifier."""
+    """Return the result of ``prmt``; `mode` is empty or its modifier."""
     source = [*a.to_bytes(4, "little"), *b.to_bytes(4, "little")]
     k = c & 3
     order = {"f4e": [k, k + 1, k + 2, k + 3], "b4e": [k, k - 1 & 7, k - 2 & 7, k - 3 & 7], "rc8": [k] * 4,
@@ -57,7 +57,7 @@ def _absolute_difference(a: int, b: int, c: int, is_signed: bool) -> int:
 
 BIT_UNARY: dict[int, dict[str, Callable[[int], int]]] = {
     bits: {f"brev.b{bits}": lambda a, bits=bits: int(f"{a:0{bits}b}"[::-1], 2)} for bits in (32, 64)}
-"""One-operand instructions whose result is as wide as the operand: width, then mnemonic to meaning."""
+"""One-operand instructions whose result has the operand's width, by width and mnemonic, with their meaning."""
 BIT_UNARY[32] |= {"clz.b32": lambda a: 32 - a.bit_length(), "popc.b32": lambda a: f"{a:b}".count("1"),
                   "bfind.u32": lambda a: highest(a, 32, False, False),
                   "bfind.s32": lambda a: highest(a, 32, True, False),

@@ -18,7 +18,7 @@ IMMEDIATES = (0, 1, 2, 7, 31, 32, 33, 63, 64, 255, -1, -2, -32768, 65535, 0x7FFF
 
 @dataclass(frozen=True)
 class Settings:
-    """What a `RandomKernel` is made of; see there."""
+    """Settings of a `RandomKernel`, which documents them."""
 
     variables: int
     wide: int
@@ -35,17 +35,17 @@ class Settings:
 
 
 class Builder:
-    """Appends statements to `nodes` and names registers.
+    """Appends statements to `nodes`, and names registers.
 
     Attributes
     ----------
     narrow, wide, flags : list of str
         Registers that hold the kernel's 32-bit, 64-bit and predicate values throughout.
     slot, tid, gid : str
-        Address of the thread's output slot, its number in the TB and in the grid.
+        Registers with the address of the thread's output slot, and with its number in the TB and in the grid.
     nodes : list of Node
     ended : bool
-        Threads may have ended: no barrier from here on.
+        Some threads may have ended, so no barrier may follow.
     """
 
     def __init__(self, rng: random.Random, settings: Settings, block_threads: int):
@@ -62,7 +62,7 @@ class Builder:
         self.ended = False
 
     def fresh(self, prefix: str) -> str:
-        """Return a register that was not used yet."""
+        """Return a fresh register."""
         self.counts[prefix] += 1
         return f"{prefix}{self.counts[prefix]}"
 
@@ -89,7 +89,7 @@ class Builder:
 
     def compute(self, opcode: str, dest: str, bits: int, sources: Sequence[tuple[str | int, int]],
                 meaning: Callable[..., int], guard: Guard | None = None) -> None:
-        """Append an instruction of which `meaning` gives the `bits`-wide result; sources are (operand, bits)."""
+        """Append an instruction whose `meaning` gives the `bits`-wide result; sources are (operand, bits)."""
         def effect(thread: Thread) -> None:
             values = (thread.get(operand, width) for operand, width in sources)
             thread.values[dest] = meaning(*values) & (1 << bits) - 1
@@ -119,7 +119,7 @@ class Builder:
         self.emit(f"{opcode} \t{flag}, {a}, {b}", effect, guard)
 
     def _compare(self, flag: str, sparse: bool = False) -> None:
-        """Set a flag from a comparison; few threads pass a `sparse` one."""
+        """Set a flag from a comparison; few threads pass a `sparse` comparison."""
         rng = self.rng
         if sparse:
             self._set_flag("setp.eq.s32", flag, 32, self._hash(7), rng.randrange(8), "eq", True)
@@ -134,7 +134,7 @@ class Builder:
         self._set_flag("setp.ne.s32", flag, 32, self._hash(1), 0, "ne", True)
 
     def _hash(self, mask: int) -> str:
-        """Return a register with a number from 0 to `mask` that differs from thread to thread."""
+        """Return a register with a number from 0 to `mask` that differs between threads."""
         rng, x, y, z, d = self.rng, *(self.fresh("%r") for _ in range(4))
         self.compute("mul.lo.s32", x, 32, [(self.gid, 32), (rng.getrandbits(31) | 1, 32)], lambda a, b: a * b)
         self.compute("xor.b32", y, 32, [(x, 32), (rng.choice(self.narrow), 32)], lambda a, b: a ^ b)

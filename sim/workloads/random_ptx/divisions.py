@@ -1,4 +1,4 @@
-"""Random divisions and roots of a PTX kernel: what the compiler's library computes, inlined or called."""
+"""Random divisions and roots of a PTX kernel, which the compiler's library computes, inlined or called."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def _integer(remainder: bool, kind: str) -> Callable[[int, int], int]:
 
 
 def _table(bits: int) -> dict[str, tuple[int, Callable[..., int]]]:
-    """Return opcode, number of operands and meaning of those of a width."""
+    """Return opcode, number of operands and meaning of the operations of a width."""
     form, kind = (exact.F32, "f32") if bits == 32 else (exact.F64, "f64")
     one = exact.ONE if bits == 64 else 0x3F80_0000
     return {

@@ -1,7 +1,7 @@
 """Meaning of the PTX floating-point instructions by exact fractions, for f32 and f64 alike (PTX ISA 9.7.3, 9.7.9).
 
-Operands and results are bit patterns; a form is ``(bits of fraction, bits of exponent)``. Every result is the exact
-one, rounded once (IEEE 754-2019, clause 4); one that is not a number is `nan`.
+Operands and results are bit patterns. A form is ``(bits of fraction, bits of exponent)``. Every result is the exact
+one, rounded once (IEEE 754-2019, clause 4). A result that is not a number is `nan`.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ def sign_of(bits: int, form: Form) -> int:
 
 
 def number(bits: int, form: Form) -> Fraction | None:
-    """Return a number as a fraction, None if it is infinite or none."""
+    """Return a number as a fraction, None for an infinity or a NaN."""
     fraction, exponent = bits & (1 << form[0]) - 1, bits >> form[0] & (1 << form[1]) - 1
     if exponent == (1 << form[1]) - 1:
         return None
@@ -48,7 +48,7 @@ def number(bits: int, form: Form) -> Fraction | None:
 
 
 def is_nan(bits: int, form: Form) -> bool:
-    """Whether the pattern is not a number."""
+    """Return whether the pattern is not a number."""
     return bits & nan(form) > infinity(form)
 
 
@@ -106,7 +106,7 @@ def sub(x: int, y: int, mode: str, form: Form = F64) -> int:
 
 
 def mul(x: int, y: int, mode: str, form: Form = F64) -> int:
-    """Return ``x * y``; a product plus a zero of its own sign."""
+    """Return ``x * y``, computed as the product plus a zero of its sign."""
     return fma(x, y, (x ^ y) & 1 << sum(form), mode, form)
 
 
@@ -128,7 +128,7 @@ def square_root(x: int, form: Form) -> int:
         return nan(form)
     if value is None or value == 0:
         return x
-    # Twice the digits that count, and one more that says whether the root is beyond them.
+    # Twice the significant digits, and one more digit that says whether the root is beyond them.
     shift = 2 * (sum(form) + 4) + 2 * (1 << form[1])
     scaled = (value.numerator << shift) // value.denominator
     root = math.isqrt(scaled)
@@ -149,7 +149,7 @@ def compare(test: str, x: int, y: int, form: Form = F64) -> bool:
 
 
 def extreme(x: int, y: int, least: bool, form: Form = F64) -> int:
-    """Return the lesser or the greater; of a number and a NaN the number; -0 is less than +0."""
+    """Return the lesser or the greater. A NaN yields to a number, and -0 is less than +0."""
     if is_nan(x, form) or is_nan(y, form):
         return y if is_nan(x, form) and not is_nan(y, form) else x if not is_nan(x, form) else nan(form)
     first = compare("lt", x, y, form) or (not compare("lt", y, x, form) and sign_of(x, form))
@@ -164,7 +164,7 @@ def clamped(value: int, type: str) -> int:
 
 
 def to_integer(x: int, form: Form, type: str, mode: str) -> int:
-    """Return a number rounded and clamped to an integer type; a NaN as the PTX ISA says (``cvt``)."""
+    """Return a number rounded and clamped to an integer type; NaNs follow the PTX ISA (``cvt``)."""
     value = number(x, form)
     if is_nan(x, form):
         bits = int(type[1:])

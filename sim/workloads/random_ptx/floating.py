@@ -21,9 +21,9 @@ __all__ = ["Floating", "Single"]
 LITERALS = (0, 0x8000_0000, 0x3F80_0000, 0xBF80_0000, 0x3F00_0000, 0x4049_0FDB, 0x7F80_0000, 0x0000_0001, 0x7FC0_0001,
             0x4B80_0000, 0x7F7F_FFFF, 0x3480_0000)
 OPEN = ("neg.f32", "abs.f32")
-"""What they make of a NaN, PTX leaves to the machine."""
+"""Operations whose result for a NaN depends on the machine."""
 BASES = (0, 0x3C00_0000, 0x3C00_0000, 0x4000_0000, 0x4C00_0000, 0x7C00_0000)
-"""Exponents to which others are drawn near: their three low bits stay."""
+"""Bases of exponents; a value drawn near to one keeps the three low bits of its own exponent."""
 
 
 class Single(int):
@@ -55,7 +55,7 @@ class Floating(Builder):
             self._select_float(guard)
 
     def _calculate(self, table: dict[str, Callable[..., int]], sources: list[str | int], guard: Guard | None) -> None:
-        """Compute into a 32-bit value, or into an f32 register that is moved there."""
+        """Compute into a 32-bit value, directly or through an f32 register."""
         opcode = self.rng.choice([name for name in table if not (self.s.portable and name in OPEN)])
         dest = self.rng.choice(self.narrow)
         operands = [(source, 32) for source in sources]
@@ -73,7 +73,7 @@ class Floating(Builder):
         return self._number()
 
     def _number(self) -> str:
-        """Return a register: one of the values as it is, or drawn near to a chosen exponent."""
+        """Return a register with one of the values, unchanged or drawn near to a chosen exponent."""
         rng, value = self.rng, self.rng.choice(self.narrow)
         if rng.random() < 0.3:
             return value

@@ -1,7 +1,7 @@
 """Meaning of the PTX f32 instructions in plain Python integers (PTX ISA 9.7.3, 9.7.5, 9.7.9).
 
-Operands and results are 32-bit patterns. A finite number is an integer multiple of 2**-149, a product of two one of
-2**-298: sums and products are exact integers, rounded once. A result that is not a number is `NAN`.
+Operands and results are 32-bit patterns. A finite number is an integer multiple of 2**-149, and a product of two is a
+multiple of 2**-298. So sums and products are exact integers, rounded once. A result that is not a number is `NAN`.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def _scaled(x: int) -> int:
 
 def _quotient(n: int, shift: int, mode: str) -> int:
     """Return ``n / 2**shift`` rounded to an integer."""
-    low, rest = n >> shift, n & (1 << shift) - 1  # low is rounded down
+    low, rest = n >> shift, n & (1 << shift) - 1  # low is the number rounded down
     if rest == 0 or mode == "rm":
         return low
     if mode == "rp":
@@ -186,10 +186,10 @@ TO_INTEGER: dict[str, Callable[[int], int]] = {
     **{f"cvt.{mode}i.sat.{type}.f32": lambda a, type=type, mode=mode: _to_integer(a, type, mode)
        for mode in MODES for type in INTEGERS},
 }
-"""Extended to 32 bits."""
+"""Conversions, with results extended to 32 bits."""
 
 def _rounding_table(meanings: dict[str, Callable[..., int]], named_only: bool) -> dict[str, Callable[..., int]]:
-    """Return each instruction with each rounding modifier, and without unless `named_only`; also with ``.sat``."""
+    """Return each instruction with each rounding modifier, also with ``.sat``, and without one unless `named_only`."""
     table: dict[str, Callable[..., int]] = {}
     for base, meaning in meanings.items():
         for modifier, mode in (*((f".{mode}", mode) for mode in MODES), *(() if named_only else (("", "rn"),))):

@@ -1,8 +1,8 @@
-"""Seeded random PTX kernels, as nvcc would write them, with an interpreter's verdict on what they compute.
+"""Seeded random PTX kernels in the style of nvcc, with results by an interpreter.
 
-Divergence is nested, loops have per-thread trip counts, barriers stand at uniform points (also in uniform loops
-and conditionals), threads end early, and every instruction of the compiler occurs. Each thread writes only its own
-slot of the output and, between barriers, of shared memory: the result depends on no schedule.
+Divergence is nested, and loops have per-thread trip counts. Barriers stand at uniform points, also in uniform loops and
+conditionals. Threads may end early, and every instruction of the compiler occurs. Each thread writes only its own slot
+of the output and, between barriers, of shared memory. So the result does not depend on the schedule.
 """
 
 from __future__ import annotations
@@ -36,38 +36,39 @@ class RandomKernel:
     ----------
     seed : int
     grid, block : tuple of int
-        Launch shape; any block size will do.
+        Launch shape; any block size is possible.
     statements : int
-        Statements at the outermost level.
+        Number of statements at the outermost level.
     depth : int
         Deepest nesting of divergence.
     variables, wide : int
-        32-bit and 64-bit values live throughout; with 2 and 1, and not `heavy`, 16 registers are enough.
+        Number of 32-bit and 64-bit values that are live throughout. With 2 and 1, and without `heavy`, 16 registers are
+        enough.
     barriers : bool
         Exchange data through shared memory.
     exits : bool
         Let threads end early.
     heavy : bool
-        Use what needs many registers at once: vectors, high halves of 64-bit products.
+        Use operations that need many registers at once: vectors, high halves of 64-bit products.
     nested_leaves : bool
-        Let conditionals hold ``break`` and ``continue``. Their lanes then meet again only at the end of the loop, so
+        Let conditionals hold ``break`` and ``continue``. Their lanes then reconverge only at the end of the loop, so
         that the SIMT stack may need an entry for every lane.
     floats : bool
         Use f32 instructions.
     unstructured : bool
-        Have regions of unstructured control flow as well.
+        Include regions of unstructured control flow.
     divisions : bool
         Use divisions and roots, of integers and of f32 and f64, as the most frequent instructions.
     portable : bool
-        Do without what PTX leaves to the machine: what shared memory holds at first, the bits of a NaN after ``neg``
-        and ``abs`` of f32 and after arithmetic in f64; and take f32 values from registers of that type (`ptx.typed`).
+        Avoid behaviour that PTX leaves to the machine: initial shared memory, and the bits of a NaN after ``neg`` and
+        ``abs`` of f32 and after f64 arithmetic. Also take f32 values from registers of that type (`ptx.typed`).
 
     Attributes
     ----------
     ptx : str
         The module.
     n : int
-        Value of the third parameter: threads from this number on end early.
+        Value of the third parameter; threads from this number on end early.
     output_bytes, input_bytes : int
     """
 
@@ -99,7 +100,7 @@ class RandomKernel:
         return np.random.default_rng(self.seed).integers(0, 256, INPUT_BYTES, np.uint8).tobytes()
 
     def expected(self) -> bytes:
-        """Return the output array, all zeros at first, as the interpreter leaves it."""
+        """Return the interpreter's final output array, which begins with zeros."""
         output, inputs = bytearray(self.output_bytes), self.inputs()
         for cta in range(self.threads // self.block_threads):
             shared = bytearray(self.shared_bytes)
@@ -121,7 +122,7 @@ class RandomKernel:
 
 
 class _Generator(Arithmetic, Divisions, Floating, Accesses):
-    """Builds a whole kernel: set-up, structured random statements, results."""
+    """Builds a whole kernel from set-up, structured random statements and results."""
 
     def kernel(self) -> list[Node]:
         """Return all statements: set-up, random ones, results."""
@@ -176,7 +177,7 @@ class _Generator(Arithmetic, Divisions, Floating, Accesses):
         mad(self.gid, self.gid, size, self.tid)
 
     def _bound(self) -> None:
-        """Threads from number n on end."""
+        """End the threads from number n on."""
         limit, flag = self.fresh("%r"), self.fresh("%p")
         self._parameter_n(limit)
         self._set_flag("setp.ge.u32", flag, 32, self.gid, limit, "ge", False)
@@ -192,7 +193,7 @@ class _Generator(Arithmetic, Divisions, Floating, Accesses):
             self._statement(0)
 
     def _statement(self, level: int, leaves: str = "") -> None:
-        """Emit a statement `level` deep in divergence; `leaves` is how it may leave the innermost loop."""
+        """Emit a statement at depth `level` of divergence; `leaves` are the ways to leave the innermost loop."""
         rng = self.rng
         kind = rng.random()
         if level < self.s.depth and kind < (0.3 if level == 0 else 0.45):
@@ -215,7 +216,7 @@ class _Generator(Arithmetic, Divisions, Floating, Accesses):
             self._return()
 
     def _return(self) -> None:
-        """Few threads end."""
+        """End few threads."""
         flag = self.fresh("%p")
         self._compare(flag, sparse=True)
         self.nodes.append(Return((flag, False)))

@@ -23,7 +23,7 @@ def _clamped(bits: int, shift: Callable[[int, int], int]) -> Callable[[int, int]
 
 
 def unary_table(bits: int) -> dict[str, Callable[[int], int]]:
-    """Return the one-operand instructions of a width: mnemonic to meaning."""
+    """Return the meanings of the one-operand instructions of a width, by mnemonic."""
     return {f"not.b{bits}": lambda a: ~a, f"neg.s{bits}": lambda a: -a,
             f"abs.s{bits}": lambda a: abs(signed(a, bits)), f"cnot.b{bits}": lambda a: int(a == 0),
             f"mov.b{bits}": lambda a: a}

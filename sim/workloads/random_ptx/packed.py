@@ -19,7 +19,7 @@ def _signed(x: int, bits: int = 32) -> int:
 
 
 def bit_mask(a: int, b: int, mode: str) -> int:
-    """Return what ``bmsk`` computes; `mode` is ``clamp`` or ``wrap``."""
+    """Return the result of ``bmsk``; `mode` is ``clamp`` or ``wrap``."""
     first, count = a & 31, b & 31
     low, total = _ALL << first & _ALL, first + count
     high, over = _ALL << total & _ALL, total >= 32
@@ -35,7 +35,7 @@ def bit_mask(a: int, b: int, mode: str) -> int:
 
 
 def extended(a: int, b: int, mode: str, type: str) -> int:
-    """Return what ``szext`` computes."""
+    """Return the result of ``szext``."""
     bits, large = b & 31, b >= 32 and mode == "clamp"
     mask = 0 if large else _ALL << bits & _ALL
     sign = type == "s32" and bits != 0 and not large and a >> (bits - 1 & 31) & 1
@@ -43,7 +43,7 @@ def extended(a: int, b: int, mode: str, type: str) -> int:
 
 
 def nth_set(mask: int, base: int, offset: int) -> int:
-    """Return what ``fns`` computes; no bit is set beyond 31."""
+    """Return the result of ``fns``; no bit is set beyond 31."""
     offset = _signed(offset)
     if offset == 0:
         return base if base < 32 and mask >> base & 1 else _ALL
@@ -58,7 +58,7 @@ def nth_set(mask: int, base: int, offset: int) -> int:
 
 
 def dot_product(a: int, b: int, c: int, opcode: str) -> int:
-    """Return what ``dp4a`` and ``dp2a`` compute; `opcode` is the whole one."""
+    """Return the result of ``dp4a`` or ``dp2a``; `opcode` is the whole opcode."""
     base, *modifiers = opcode.split(".")
     first, second = modifiers[-2:]
     each = 1 if base == "dp4a" else 2
@@ -70,7 +70,7 @@ def dot_product(a: int, b: int, c: int, opcode: str) -> int:
 
 
 def packed(a: int, b: int, c: int, type: str) -> int:
-    """Return what ``cvt.pack.sat`` to `type` computes."""
+    """Return the result of ``cvt.pack.sat`` to `type`."""
     bits = int(type[1:])
     low, high = (-(1 << bits - 1), (1 << bits - 1) - 1) if type[0] == "s" else (0, (1 << bits) - 1)
     above, below = (min(max(_signed(x), low), high) & (1 << bits) - 1 for x in (a, b))
@@ -78,7 +78,7 @@ def packed(a: int, b: int, c: int, type: str) -> int:
 
 
 def pairwise(operation: Callable[[int, int], int], a: int, b: int, type: str) -> int:
-    """Return an operation on the half-words of a and b."""
+    """Return the result of an operation on the half-words of a and b."""
     halves = [[x >> k & 0xFFFF for x in (a, b)] for k in (0, 16)]
     if type[0] == "s":
         halves = [[_signed(x, 16) for x in pair] for pair in halves]
@@ -107,4 +107,4 @@ FORMS: dict[str, Callable[[int, int, int], int]] = {
     **{f"prmt.b32{mode and '.' + mode} D, A, B, C": lambda a, b, c, mode=mode: permute(a, b, c, mode)
        for mode in ("", "f4e", "b4e", "rc8", "ecl", "ecr", "rc16")},
 }
-"""Instructions, with letters for their operands, and meaning."""
+"""Meanings of instructions, by their text with letters for operands."""

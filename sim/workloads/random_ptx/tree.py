@@ -1,7 +1,7 @@
-"""A structured PTX kernel that can be written as text and interpreted thread by thread.
+"""A structured PTX kernel with its text and its interpretation thread by thread.
 
-The interpreter knows nothing of warps, stacks, registers or the compiler: it is the independent judge of what
-a kernel means. A statement is a node with `write` (PTX lines) and `run` (a generator that yields at barriers).
+The interpreter does not depend on warps, stacks, registers or the compiler, so it is an independent judge of a kernel's
+meaning. A statement is a node with `write` (PTX lines) and `run` (a generator that yields at barriers).
 """
 
 from __future__ import annotations
@@ -12,11 +12,11 @@ from dataclasses import dataclass
 __all__ = ["Thread", "Writer", "Line", "If", "Loop", "Leave", "Barrier", "Return", "Guard", "Node", "run_block"]
 
 Guard = tuple[str, bool]
-"""Predicate register and whether it is negated."""
+"""Predicate register, and whether it is negated."""
 
 
 class Thread:
-    """State of one thread: register values by name, and the memories it sees."""
+    """State of one thread: register values by name, and its memories."""
 
     def __init__(self, values: dict[str, int], shared: bytearray, output: memoryview, inputs: bytes):
         self.values = values
@@ -30,12 +30,12 @@ class Thread:
         return value & (1 << bits) - 1
 
     def holds(self, guard: Guard | None) -> bool:
-        """Return whether a guard lets the thread through."""
+        """Return whether a guard holds for the thread."""
         return guard is None or bool(self.values[guard[0]]) != guard[1]
 
 
 class Writer:
-    """Collects PTX lines and hands out labels."""
+    """Collects PTX lines and makes labels."""
 
     def __init__(self):
         self.lines: list[str] = []
@@ -58,7 +58,7 @@ class Writer:
 
 
 class _Left(Exception):
-    """A loop or the kernel is left."""
+    """Raised to leave a loop or the kernel."""
 
     def __init__(self, how: str):
         super().__init__(how)
@@ -98,14 +98,14 @@ class Line(Node):
 
 @dataclass
 class If(Node):
-    """Threads for which `guard` holds do `then`, the others `other`."""
+    """A conditional: threads for which `guard` holds do `then`, the others `other`."""
 
     guard: Guard
     then: Sequence[Node]
     other: Sequence[Node] = ()
 
     def write(self, out: Writer) -> None:
-        """Branch around `then`, as nvcc does."""
+        """Write a branch around `then`, as nvcc does."""
         skip = out.label()
         out.line(f"bra {skip}", (self.guard[0], not self.guard[1]))
         for node in self.then:
@@ -120,14 +120,14 @@ class If(Node):
         out.place(skip)
 
     def run(self, thread: Thread) -> Iterator[None]:
-        """Run the side the guard chooses."""
+        """Run the side that the guard chooses."""
         for node in self.then if thread.holds(self.guard) else self.other:
             yield from node.run(thread)
 
 
 @dataclass
 class Loop(Node):
-    """Runs the body `counter` times (at least once without `test_first`); the body does not touch the counter."""
+    """A loop that runs its body `counter` times, at least once without `test_first`. The body keeps the counter."""
 
     counter: str
     predicate: str
@@ -135,7 +135,7 @@ class Loop(Node):
     test_first: bool = False
 
     def write(self, out: Writer) -> None:
-        """Write a loop tested at its end, or at its head."""
+        """Write a loop with its test at the end or at the head."""
         head, latch, end = out.label(), out.label(), out.label()
         out.place(head)
         if self.test_first:
@@ -155,7 +155,7 @@ class Loop(Node):
         out.place(end)
 
     def run(self, thread: Thread) -> Iterator[None]:
-        """Run the body until the counter, or a `Leave`, ends it."""
+        """Run the body until the counter or a `Leave` ends the loop."""
         values = thread.values
         while not self.test_first or values[self.counter] > 0:
             try:
@@ -179,7 +179,7 @@ class Leave(Node):
     how: str
 
     def write(self, out: Writer) -> None:
-        """Branch to the loop's latch or end."""
+        """Write a branch to the loop's latch or end."""
         latch, end = out.loops[-1]
         out.line(f"bra {end if self.how == 'break' else latch}", self.guard)
 
@@ -192,7 +192,7 @@ class Leave(Node):
 
 @dataclass
 class Barrier(Node):
-    """Every thread of the TB meets here."""
+    """A barrier of all threads of the TB."""
 
     number: int = 0
 
@@ -201,13 +201,13 @@ class Barrier(Node):
         out.line(f"bar.sync \t{self.number}")
 
     def run(self, thread: Thread) -> Iterator[None]:
-        """Wait."""
+        """Wait for the other threads."""
         yield
 
 
 @dataclass
 class Return(Node):
-    """The thread ends if its guard holds."""
+    """An exit of the threads whose guard holds."""
 
     guard: Guard | None = None
 
@@ -236,7 +236,7 @@ def run_block(nodes: Sequence[Node], threads: Sequence[Thread]) -> None:
     Raises
     ------
     RuntimeError
-        If some threads wait at a barrier that others, still running, never reach.
+        If some threads wait at a barrier that other running threads never reach.
     """
     running = [_steps(nodes, thread) for thread in threads]
     while running:

@@ -1,8 +1,8 @@
-"""Registers of type f32 wherever an instruction takes or makes one, as compilers write it.
+"""Puts registers of type f32 wherever an instruction takes or makes an f32, as compilers do.
 
-PTX lets an instruction on f32 use untyped registers (``.b32``). An assembler that gives such a register the type of its
-use converts the number where another instruction takes part of it (seen: a byte stored of it is that of the number
-rounded to an integer).
+PTX lets an instruction on f32 use untyped registers (``.b32``). Some assemblers give such a register the type of its
+use, and convert the number where another instruction takes a part of it. In a case that was seen, a stored byte was
+that of the number rounded to an integer.
 """
 
 from __future__ import annotations
@@ -17,17 +17,16 @@ _ADDRESS = re.compile(r"\[[^\]]*\]")
 
 
 def through_floats(text: str, fresh: Callable[[str], str], guarded: bool) -> tuple[list[str], str, list[str]]:
-    """Return an instruction with f32 registers in the place of 32-bit ones, what moves values to them before, and what
-    moves results back after.
+    """Return an instruction with f32 registers in place of 32-bit ones, and the moves to them before and back after it.
 
     Parameters
     ----------
     text : str
         An instruction without its guard.
     fresh : callable
-        Returns a register that was not used yet, of a kind: ``%f``.
+        Returns a fresh register of a kind, such as ``%f``.
     guarded : bool
-        It has a guard: where that does not hold, the result is what it was.
+        The instruction has a guard. Where the guard does not hold, the result is unchanged.
     """
     opcode, _, operands = text.partition(" ")
     parts = opcode.split(".")

@@ -18,12 +18,12 @@ class JumpBlock:
     Attributes
     ----------
     body : sequence of Node
-        Holds no barrier.
+        Statements without a barrier.
     guard : tuple of (str, bool)
-        Threads for which it holds go to block `taken`, the others to block `other`.
+        Guard of the branch. Threads for which it holds go to block `taken`, the others to block `other`.
     taken, other : int
-        Numbers in the region, its size for the end. Only `taken` may lie at or before the block itself; a thread
-        goes back only while it has fuel.
+        Numbers of blocks in the region; the region's size stands for the end. Only `taken` may lie at or before the
+        block itself, and a thread goes back only while it has fuel.
     """
 
     body: Sequence[Node]
@@ -34,14 +34,15 @@ class JumpBlock:
 
 @dataclass
 class Region(Node):
-    """Blocks entered at the first and left behind the last; loops may be entered anywhere (irreducible flow graphs).
+    """Blocks with an entry at the first and an exit behind the last. Loops may have any entry (irreducible flow
+    graphs).
 
     Attributes
     ----------
     fuel : str
-        Register with the number of branches back that a thread may try; the bodies do not touch it.
+        Register with the number of backward branches that a thread may try; the bodies do not change it.
     predicate : str
-        Scratch.
+        Scratch predicate register.
     blocks : sequence of JumpBlock
     """
 

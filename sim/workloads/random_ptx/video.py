@@ -38,7 +38,7 @@ def _clamped(x: int, type: str, bits: int) -> int:
 
 
 def scalar(rng: random.Random) -> tuple[str, Meaning]:
-    """Return a random scalar instruction but ``vmad``, with operands D, A, B, C, and its meaning."""
+    """Return a random scalar instruction except ``vmad``, with operands D, A, B, C, and its meaning."""
     name = rng.choice(("vadd", "vsub", "vabsdiff", "vmin", "vmax", "vset", "vshl", "vshr"))
     to, of_a, of_b = (rng.choice(_TYPES) for _ in range(3))
     part_a, part_b = rng.choice(_PARTS), rng.choice(_PARTS)
