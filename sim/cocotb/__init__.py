@@ -1,4 +1,4 @@
-"""Benches of exported blocks in cocotb: agents, monitors and scoreboards, and what builds and runs a bench.
+"""Benches of exported blocks in cocotb: agents, monitors, scoreboards, and the build and run of a bench.
 
 docs/cocotb.md has an example. This package needs the extra ``cocotb``; nothing else imports it.
 """

@@ -13,7 +13,7 @@ from caesura.errors import UserError
 
 
 def _parameter(text: str) -> tuple[str, Any]:
-    """Return a parameter's name and value, a number if it is one."""
+    """Return a parameter's name and value; numeric values become numbers."""
     name, found, value = text.partition("=")
     if not found or not name.isidentifier():
         raise argparse.ArgumentTypeError(f"{text!r} is not of the form name=value")
@@ -26,7 +26,7 @@ def _judge(file: Path, given: dict[str, Any]) -> None:
     Raises
     ------
     UserError
-        If it cannot be compiled, has no block, or its block takes other parameters.
+        If the bench cannot be compiled, has no block, or its block takes other parameters.
     """
     try:
         bench = importlib.import_module(file.stem)

@@ -1,6 +1,6 @@
-"""Outside judges of the buses: memories and masters of cocotbext-axi that pause at random, and a monitor of bursts.
+"""Independent judges of the buses: memories and masters of cocotbext-axi with random pauses, and a monitor of bursts.
 
-cocotbext-axi drives and checks the handshakes as its own author reads the standard, and answers in an order of its own.
+cocotbext-axi drives and checks the handshakes by its author's reading of the standard, and answers in its own order.
 """
 
 from __future__ import annotations
@@ -19,22 +19,22 @@ from .bench import Bench
 __all__ = ["BurstMonitor", "FailingRam", "axi_lite_master", "axi_memory", "pauses"]
 
 SEGMENT = 128
-"""Bytes; no burst leaves its segment."""
+"""Bytes of a segment; no burst leaves its segment."""
 
 
 def pauses(rng: random.Random, stall: float) -> Iterator[bool]:
-    """Yield for each cycle whether an agent pauses."""
+    """Yield, for each cycle, whether an agent pauses."""
     while True:
         yield rng.random() < stall
 
 
 class FailingRam(AxiRam):
-    """A memory of which some segments answer with an error.
+    """A memory with some segments that answer with an error.
 
     Attributes
     ----------
     bad_reads, bad_writes : set of int
-        Numbers of the 128-byte segments whose reads, whose writes are answered with SLVERR. Such a write has no effect.
+        Numbers of the 128-byte segments whose reads, or whose writes, get SLVERR. Such a write has no effect.
     """
 
     write_if: Any
@@ -44,7 +44,7 @@ class FailingRam(AxiRam):
         super().__init__(*args, **options)
         self.bad_reads: set[int] = set()
         self.bad_writes: set[int] = set()
-        read, write = self.read_if._read, self.write_if._write  # what cocotbext-axi calls for each beat
+        read, write = self.read_if._read, self.write_if._write  # cocotbext-axi calls these for each beat
 
         async def checked_read(address: int, length: int) -> bytes:
             if address // SEGMENT in self.bad_reads:
@@ -59,39 +59,39 @@ class FailingRam(AxiRam):
         self.read_if._read, self.write_if._write = checked_read, checked_write
 
     def words(self, address: int, length: int) -> bytes:
-        """Return what is in memory, whatever is bad."""
+        """Return the content of memory, including bad segments."""
         found: Any = self.read(address, length)
         return bytes(found)
 
 
 def _quiet(bench: Bench, prefix: str) -> None:
-    """Let cocotbext-axi tell of errors only: it has a line for each burst."""
+    """Let cocotbext-axi log errors only, since it logs a line for each burst."""
     logging.getLogger(f"cocotb.{bench.dut._name}.{prefix}").setLevel(logging.ERROR)
 
 
 def _pause(bench: Bench, stall: float, *channels: Any) -> None:
-    """Let channels pause at random, each in its own way."""
+    """Let channels pause at random, independently of each other."""
     for channel in channels:
         channel.set_pause_generator(pauses(bench.generator(), stall))
 
 
 def _master(bus: AxiLiteBus, bench: Bench) -> Any:
-    """Return a master; the package has no types."""
+    """Return a master without a type, since the package has no types."""
     return AxiLiteMaster(bus, bench.clock, bench.dut.rst)
 
 
 def axi_memory(bench: Bench, prefix: str = "m_axi", size: int = 1 << 18, stall: float = 0.0) -> FailingRam:
-    """Return a memory on an AXI4 master of the block.
+    """Return a memory at an AXI4 master of the block.
 
     Parameters
     ----------
     bench : Bench
     prefix : str
-        Of the names of the bus's ports.
+        Prefix of the names of the bus's ports.
     size : int
-        Bytes.
+        Number of bytes.
     stall : float
-        Of each of the five channels the share of cycles in which it pauses, in [0, 1).
+        Share of cycles in which each of the five channels pauses, in [0, 1).
     """
     _quiet(bench, prefix)
     ram = FailingRam(AxiBus.from_prefix(bench.dut, prefix), bench.clock, bench.dut.rst, size=size)
@@ -102,7 +102,7 @@ def axi_memory(bench: Bench, prefix: str = "m_axi", size: int = 1 << 18, stall: 
 
 
 def axi_lite_master(bench: Bench, prefix: str = "s_axi", stall: float = 0.0) -> Any:
-    """Return an `AxiLiteMaster` on an AXI4-Lite slave of the block; its channels pause with probability `stall`."""
+    """Return an `AxiLiteMaster` at an AXI4-Lite slave of the block; its channels pause with probability `stall`."""
     _quiet(bench, prefix)
     master = _master(AxiLiteBus.from_prefix(bench.dut, prefix), bench)
     if stall:
@@ -112,8 +112,10 @@ def axi_lite_master(bench: Bench, prefix: str = "s_axi", stall: float = 0.0) -> 
 
 
 class BurstMonitor:
-    """Checks the rules of AXI4 that a memory does not look at: what is offered stays, bursts end where they should and
-    stay in their segment, and read bursts are not asked for without end.
+    """Checks rules of AXI4 that a memory does not check.
+
+    An offer stays until it is taken. Bursts have the right length and stay in their segment. The number of outstanding
+    read bursts is bounded.
 
     Parameters
     ----------
@@ -123,15 +125,15 @@ class BurstMonitor:
     Attributes
     ----------
     reads, writes : list of tuple of int
-        Address and bytes of the bursts so far.
+        Address and number of bytes of the bursts so far.
     """
 
     def __init__(self, bench: Bench, prefix: str = "m_axi"):
         self._ports, self._clock = getattr(bench.ports, prefix), bench.clock
         self.reads: list[tuple[int, int]] = []
         self.writes: list[tuple[int, int]] = []
-        self._lengths: list[int] = []  # of write bursts whose data has not passed yet
-        self._beats: list[int] = []  # write bursts whose data has passed before their address
+        self._lengths: list[int] = []  # lengths of write bursts whose data has not passed yet
+        self._beats: list[int] = []  # beats of write bursts whose data has passed before their address
         self._beat = 0
         cocotb.start_soon(self._run())
 
@@ -143,7 +145,7 @@ class BurstMonitor:
                 held[channel] = self._look(channel, held.get(channel))
 
     def _look(self, channel: str, held: Any) -> Any:
-        """Look at a channel in this cycle; return what it offers and is not taken."""
+        """Look at a channel in this cycle; return the offer that is not taken yet."""
         ports = self._ports
         names = ("data", "strb", "last") if channel == "w" else ("id", "addr", "len", "size", "burst")
         valid, ready = (getattr(ports, channel + name).bits for name in ("valid", "ready"))

@@ -1,4 +1,4 @@
-"""What every bench begins with: ports, a clock, a reset, and random numbers that follow from one seed."""
+"""The basis of every bench: ports, a clock, a reset, and random numbers that follow from one seed."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from .streams import StreamMonitor, StreamSink, StreamSource
 __all__ = ["PARAMETERS", "Bench", "parameters"]
 
 PARAMETERS = "CAESURA_BENCH_PARAMETERS"
-"""Environment variable with what `run.run_bench` was given for the bench, as JSON."""
+"""Environment variable with the parameters from `run.run_bench`, as JSON."""
 
 
 def parameters() -> dict[str, Any]:
-    """Return the parameters that the bench was started with; none if another runner has started it."""
+    """Return the parameters of the bench; there are none if another runner has started it."""
     return json.loads(os.environ.get(PARAMETERS, "{}"))
 
 
@@ -36,17 +36,17 @@ class Bench:
     ----------
     dut : cocotb handle
     component : wiring.Component
-        What was exported.
+        Exported component.
     partial : bool
-        As in `ports.ports_of`.
+        See `ports.ports_of`.
 
     Attributes
     ----------
     ports : PortGroup
-        By the names of the component's signature.
+        Ports by the names of the component's signature.
     clock : cocotb handle
     rng : random.Random
-        Follows from the seed that cocotb prints.
+        Random numbers, which follow from the seed that cocotb prints.
     """
 
     PERIOD = 10  # nanoseconds
@@ -59,10 +59,10 @@ class Bench:
 
     @classmethod
     async def start(cls, dut: Any, component: wiring.Component, partial: bool = False) -> Bench:
-        """Return a bench whose block is out of reset, all of its inputs 0; `partial` as in `ports.ports_of`.
+        """Return a bench whose block is out of reset, with all inputs 0; `partial` is as in `ports.ports_of`.
 
-        Before the reset its inputs have random values for `STIRRED` cycles, or as many as plusarg ``stirred`` says:
-        where it is then, the reset has to bring it back from.
+        Before the reset, the inputs have random values for `STIRRED` cycles, or for the cycles that plusarg ``stirred``
+        gives. So the reset starts from a random state.
         """
         bench = cls(dut, component, partial)
         inputs = [port for _, member, port in _leaves(bench.ports, component) if member is wiring.In]
@@ -88,20 +88,20 @@ class Bench:
         return getattr(self.ports, name)
 
     def generator(self) -> random.Random:
-        """Return random numbers of their own for an agent."""
+        """Return a separate source of random numbers for an agent."""
         return random.Random(self.rng.getrandbits(32))
 
     def source(self, stream: PortGroup, stall: float = 0.0) -> StreamSource:
-        """Return what drives an input stream."""
+        """Return a driver of an input stream."""
         return StreamSource(stream, self.clock, stall, self.generator())
 
     def sink(self, stream: PortGroup, received: Callable[[Any], None], stall: float = 0.0,
              steady: bool = True) -> StreamSink:
-        """Return what takes the items of an output stream."""
+        """Return a sink of an output stream."""
         return StreamSink(stream, self.clock, received, stall, self.generator(), steady)
 
     def monitor(self, stream: PortGroup, received: Callable[[Any], None], steady: bool = True) -> StreamMonitor:
-        """Return what looks at a stream that others drive."""
+        """Return a monitor of a stream that others drive."""
         return StreamMonitor(stream, self.clock, received, steady)
 
     async def cycles(self, count: int) -> None:

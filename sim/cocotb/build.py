@@ -1,8 +1,8 @@
-"""A simulation program of exported SystemVerilog: Verilator's model, cocotb's main loop around it, kept in the cache.
+"""Builds simulation programs of exported SystemVerilog: Verilator's model in cocotb's main loop, kept in the cache.
 
-cocotb's own runner builds through make, into a folder of its own for each bench. Here the program of a text is built
-once, by the steps that all simulators of the project take (`sim.rtl.compile`), and only the ports of the top are open
-to cocotb, so that Verilator optimises the rest.
+cocotb's own runner builds through make, in a separate folder for each bench. Here the program of a text is built once,
+by the same steps as all simulators of the project (`sim.rtl.compile`). cocotb can only access the ports of the top, so
+that Verilator optimises the rest.
 """
 
 from __future__ import annotations
@@ -24,29 +24,29 @@ from ..rtl.toolchain import BuildError, identity
 __all__ = ["TOP", "program"]
 
 TOP = "top"
-"""Name of the module that cocotb sees."""
+"""Name of the top module in cocotb."""
 _FLAGS = (*COMMON_FLAGS, "--vpi", "--timescale", "1ns/1ps")
 _COVERAGE = "--coverage-line", "--coverage-toggle"
 _RUNTIME = ("verilated_vpi",)
-"""What cocotb needs of Verilator's run-time library besides what all simulators need."""
+"""Parts of Verilator's run-time library that only cocotb needs."""
 _WHOLE = 12 << 20
-"""Bytes of C++ up to which a model is compiled as one source."""
+"""Most bytes of C++ of a model that is compiled as one source."""
 _HEADER = re.compile(rf"^module {TOP}\b[^;(]*(?:import [\w:*, ]+;)?[^;(]*\((.*?)\);", re.MULTILINE | re.DOTALL)
 
 
 def program(text: str, name: str, waves: bool = False, coverage: bool = False) -> Path:
-    """Return the program that simulates a SystemVerilog text under cocotb, built if it is not in the cache yet.
+    """Return the program that simulates a SystemVerilog text under cocotb; build it if the cache lacks it.
 
     Parameters
     ----------
     text : str
-        Its top module is `TOP`.
+        Text with top module `TOP`.
     name : str
-        Of the design, for `caesura cache`.
+        Name of the design, for `caesura cache`.
     waves : bool
-        Whether it can write a waveform.
+        The program can write a waveform.
     coverage : bool
-        Whether it counts lines, branches and toggles, and leaves ``coverage.dat`` where it runs.
+        The program counts lines, branches and toggles, and writes ``coverage.dat`` in its folder.
 
     Raises
     ------
@@ -55,7 +55,7 @@ def program(text: str, name: str, waves: bool = False, coverage: bool = False) -
     """
     libraries = Path(cocotb_tools.config.libs_dir)
     flags = (*_FLAGS, *(("--trace-vcd",) if waves else ()), *(_COVERAGE if coverage else ()))
-    # The bench takes most of the time; what is gained by optimising the model is lost by compiling it.
+    # The bench takes most of the time, so an optimised model gains less than its compilation costs.
     options = CompilerFlags(fast=("-O0",), link=(
         f"-L{libraries}", f"-Wl,-rpath,{libraries}", "-Wl,--no-as-needed", "-lcocotbvpi_verilator"))
     main = cocotb_tools.config.share_dir / "lib" / "verilator" / "verilator.cpp"
@@ -72,7 +72,7 @@ def program(text: str, name: str, waves: bool = False, coverage: bool = False) -
 
 
 def _build(text: str, work: Path, flags: tuple[str, ...], options: CompilerFlags, main: Path, result: Path) -> None:
-    """Run Verilator and the compiler in `work`, and put the program into place."""
+    """Run Verilator and the compiler in `work`, and install the program."""
     header = _HEADER.search(text)
     if header is None:
         raise BuildError(f"the text has no module {TOP}")

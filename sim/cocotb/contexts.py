@@ -1,7 +1,6 @@
-"""Contexts in memory, read as software reads them, and a scoreboard that compares them with what was on the core.
+"""Reads contexts from memory as software does, and compares them with the core's state in a scoreboard.
 
-The words of a stream are taken apart by `hw.arch.image.image_reader`, which no hardware has a part in; the checksums
-are zlib's.
+`hw.arch.image.image_reader` parses the words of a stream, independently of the hardware. The checksums are zlib's.
 """
 
 from __future__ import annotations
@@ -26,22 +25,22 @@ __all__ = ["ContextScoreboard", "SavedBlock", "SavedWarp", "block_of", "on_the_c
            "read_stream", "stream_of"]
 
 Read = Callable[[int, int], bytes]
-"""Reads memory: address and bytes."""
+"""Reads memory, given an address and a number of bytes."""
 _LINE_WORDS = SEGMENT_BYTES // 4
 
 
 @dataclass
 class SavedWarp:
-    """A warp as it lies in memory, or as it stood on the core.
+    """A warp in memory, or its state on the core.
 
     Attributes
     ----------
     launched, live, barrier, stack, predicates, uniforms
-        As in `core_state.Warp`.
+        See `core_state.Warp`.
     registers : dict of int to list of int
-        Lanes of each that is saved.
+        Lanes of each saved register.
     codes : dict of int to int
-        Its `Encoding` in memory; nothing of a warp on the core.
+        `Encoding` of each register in memory; empty for a warp on the core.
     """
 
     launched: int
@@ -54,7 +53,7 @@ class SavedWarp:
     codes: dict[int, int] = field(default_factory=dict)
 
     def agrees(self, other: SavedWarp) -> bool:
-        """Whether two are the same in all that matters: registers in live lanes only."""
+        """Return whether two warps are equal; registers are compared in live lanes only."""
         lanes = [k for k in range(max(1, self.live.bit_length())) if self.live >> k & 1]
 
         def counted(warp: SavedWarp) -> dict[int, list[int]]:
@@ -66,7 +65,7 @@ class SavedWarp:
 
 @dataclass
 class SavedBlock:
-    """A TB: `warps` by number, None for one that has exited, and `lines` of shared memory by number."""
+    """A TB, with `warps` by number, None for an exited warp, and `lines` of shared memory by number."""
 
     launch_id: int
     place: tuple[int, int, int]
@@ -74,7 +73,7 @@ class SavedBlock:
     lines: dict[int, list[int]]
 
     def difference(self, other: SavedBlock) -> str:
-        """Return in words what differs, empty if nothing that matters does."""
+        """Return the first relevant difference in words, empty if there is none."""
         if (self.launch_id, self.place) != (other.launch_id, other.place):
             return f"TB {self.launch_id} at {self.place} is {other.launch_id} at {other.place}"
         if self.warps.keys() != other.warps.keys():
@@ -88,7 +87,7 @@ class SavedBlock:
 
 
 def read_context(read: Read, g: Geometry, kernel: Kernel, place: int) -> tuple[dict[str, int], SavedBlock | None]:
-    """Return the entry at a place of the CCB, and the TB whose context it says is complete.
+    """Return the entry at a place of the CCB, and its TB if the entry says that the context is complete.
 
     Parameters
     ----------
@@ -96,14 +95,14 @@ def read_context(read: Read, g: Geometry, kernel: Kernel, place: int) -> tuple[d
     g : Geometry
     kernel : Kernel
     place : int
-        Below `context.places`.
+        Place, below `context.places`.
 
     Raises
     ------
     AssertionError
         If a checksum or the version is wrong.
     BadImage
-        If the stream makes no sense.
+        If the stream is malformed.
     """
     words = _words(read, context.entry_address(kernel.ccb_base, place), context.ENTRY_WORDS)
     entry = context.from_words(CCB_ENTRY, words)
@@ -127,20 +126,20 @@ def read_stream(stream: np.ndarray, g: Geometry, kernel: Kernel, live_warps: int
     Parameters
     ----------
     stream : ndarray of uint32
-        With its encoding table.
+        Stream with its encoding table.
     g : Geometry
     kernel : Kernel
     live_warps : int
-        A bit each: those that are in it.
+        Bit mask of the warps in the stream.
 
     Raises
     ------
     BadImage
-        If it makes no sense.
+        If the stream is malformed.
     """
     reader = ImageReader(stream, g, live_warps.bit_count(), kernel.registers)
     warps, every = {}, (1 << g.warp_size) - 1
-    for codes in reader.codes:  # in the order in which warps have stopped
+    for codes in reader.codes:  # in the order in which the warps stopped
         record = reader.record()
         header, registers = record.header, reader.registers(record, codes)
         if header["warp"] in warps or not live_warps >> header["warp"] & 1:
@@ -160,10 +159,10 @@ def _words(read: Read, address: int, count: int) -> list[int]:
 
 
 def block_of(state: CoreState, tb: int, mechanism: Mechanism, scramble: bool = False) -> SavedBlock:
-    """Return what a save by a mechanism must leave of the TB in a slot: what is live and was written, or all.
+    """Return the right context of the TB in a slot after a save by a mechanism: live written registers, or all.
 
-    A save that scrambles, for tests of liveness, has every live register, and of predicates and uniform registers also
-    the dead ones, inverted.
+    A save that scrambles, for tests of liveness, has every live register. It also has the dead predicates and uniform
+    registers, inverted.
     """
     block, every = state.blocks[tb], not mechanism.has(Capability.SAVES_LIVE_ONLY)
     kernel, warps = state.kernels[block.kernel], {}
@@ -182,7 +181,7 @@ def block_of(state: CoreState, tb: int, mechanism: Mechanism, scramble: bool = F
 
 
 def _warp_of(state: CoreState, warp: Warp, registers: int, every: bool, scramble: bool) -> SavedWarp:
-    """Return what must be left of a warp."""
+    """Return the right context of a warp."""
     live = saved_by(ALL_LIVE if every or warp.between else warp.live_vector, registers)
     zero = [0] * state.g.warp_size
     return SavedWarp(
@@ -194,19 +193,21 @@ def _warp_of(state: CoreState, warp: Warp, registers: int, every: bool, scramble
 
 
 def _scalars(written: dict[int, int], live: Collection[int], inverted: int | None) -> dict[int, int]:
-    """Return those that are live, and with bits to be `inverted` the others too."""
+    """Return the live values, and the dead ones too if they are `inverted` by some bits."""
     return {number: value if number in live else value ^ (inverted or 0) for number, value in written.items()
             if inverted is not None or number in live}
 
 
 def stream_of(saved: SavedBlock, g: Geometry, kernel: Kernel) -> tuple[list[int], list[int]]:
-    """Return the stream of a TB as software writes it, each register in its shortest encoding; where the hardware can
-    read it, one that follows that of the warp before says so, and uniform registers are repeated.
+    """Return the stream of a TB as software writes it, with each register in its shortest encoding.
+
+    If the hardware can read them, registers that follow from the warp before are encoded so, and uniform registers are
+    repeated.
 
     Returns
     -------
     stream : list of int
-        Up to its encoding table.
+        The stream up to its encoding table.
     table : list of int
         The encoding table, which follows it in memory.
     """
@@ -232,23 +233,23 @@ def stream_of(saved: SavedBlock, g: Geometry, kernel: Kernel) -> tuple[list[int]
 
 
 class ContextScoreboard:
-    """Holds what was saved against what was on the core, and what was brought back against what was saved.
+    """Compares saved contexts with the core's state, and restored state with the saved contexts.
 
-    Tell it when a TB is released (`saved`), which must be when its context is complete in memory, and when one has been
-    brought back and starts (`restored`), which must be when memory no longer says that it is complete.
+    Call `saved` when a TB is released. Its context must be complete in memory then. Call `restored` when a restored TB
+    starts. Memory must no longer mark its context as complete then.
 
     Parameters
     ----------
     read : callable
-        Reads memory: address and bytes; `FailingRam.words`, for instance.
+        Reads memory, given an address and a number of bytes, such as `FailingRam.words`.
     state : CoreState
 
     Attributes
     ----------
     contexts : dict of int to SavedBlock
-        Of the TBs that are saved and not brought back, by launch id.
+        Contexts of the TBs that are saved and not restored, by launch id.
     lengths : dict of int to int
-        Bytes of their streams.
+        Number of bytes of their streams.
     saves, restores : int
     """
 
@@ -260,12 +261,12 @@ class ContextScoreboard:
         self.saves = self.restores = 0
 
     def saved(self, tb: int, mechanism: Mechanism, scramble: bool = False) -> None:
-        """Compare the context of the TB in a slot, about to be freed, with what is there.
+        """Compare the saved context of the TB in a slot with the core's state, just before the slot is freed.
 
         Raises
         ------
         AssertionError
-            If there is none in memory, or it is not what it should be.
+            If memory has no complete context, or the context is wrong.
         """
         state, g = self._state, self._state.g
         block = state.blocks[tb]
@@ -288,13 +289,14 @@ class ContextScoreboard:
         self.saves += 1
 
     def restored(self, tb: int, scramble: bool = False) -> None:
-        """Compare the TB in a slot, about to run, with its context. A resume that scrambles, for tests of liveness,
-        has written every register that was not saved.
+        """Compare the TB in a slot, just before it runs, with its context.
+
+        A resume that scrambles, for tests of liveness, has written every register that was not saved.
 
         Raises
         ------
         AssertionError
-            If it has none, it is not what it was, or memory still says that its context is complete.
+            If the TB has no context, differs from it, or memory still marks the context as complete.
         """
         state = self._state
         block = state.blocks[tb]
@@ -325,10 +327,10 @@ class ContextScoreboard:
             reader.registers(record, codes)
 
     def _encodings(self, expected: SavedWarp, warp: SavedWarp, mechanism: Mechanism) -> None:
-        """Check that each register is in the encoding that the mechanism wants: the shortest, or none."""
+        """Check that each register has the mechanism's encoding, the shortest or none."""
         for register, code in warp.codes.items():
             if mechanism.has(Capability.FOLLOWS) and code == Encoding.FOLLOWS:
-                continue  # that it gives the right values has been compared
+                continue  # its values were compared before
             shortest = encode(np.array([expected.registers[register]], np.uint32), warp.live, self._state.g.lanes)
             wanted = int(shortest[0][0]) if mechanism.has(Capability.COMPRESSES) else Encoding.RANDOM
             assert code == wanted, f"register {register} is encoded as {code}, not {wanted}"
@@ -340,7 +342,7 @@ class ContextScoreboard:
 
 
 def on_the_core(state: CoreState, tb: int) -> SavedBlock:
-    """Return the TB in a slot as it stands on the core, everything that is valid of it."""
+    """Return the state of the TB in a slot on the core, with everything that is valid."""
     block = state.blocks[tb]
     warps = {}
     for number, slot in enumerate(block.slots):

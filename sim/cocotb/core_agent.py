@@ -1,5 +1,7 @@
-"""A core on the preemption port: stops its warps, shows what they hold, takes what is written, as the port's contract
-(`hw.interfaces.preemption_port`) says, with pauses at random."""
+"""A core at the preemption port, with random pauses.
+
+It stops its warps, shows their state and takes writes by the port's contract (`hw.interfaces.preemption_port`).
+"""
 
 from __future__ import annotations
 
@@ -24,14 +26,14 @@ _OUTPUTS = (
     ("registers", "clean"), ("registers", "flags", "warp"), ("registers", "flags", "predicate_select"),
     ("warps", "restore_uniform"), ("warps", "save", "window", "select"), ("warps", "save", "uniform_select"))
 SETTLES = 3
-"""Cycles that what a warp has outstanding takes when it is stopped at once."""
+"""Cycles for the outstanding operations of a warp that is stopped at once."""
 
 
 class CoreAgent:
-    """Plays the core on a preemption port and a launch port, or on the part of them that a block has.
+    """Models the core at a preemption port and a launch port, or at the part of them that a block has.
 
-    Warps run until they are to stop: some write registers meanwhile. Each stops at its point after its own time, or a
-    few cycles after it was told to stop at once. A warp without live lanes has exited.
+    Warps run until they must stop, and some write registers meanwhile. Each stops at its point after its own time, or a
+    few cycles after a command to stop at once. A warp without live lanes has exited.
 
     Parameters
     ----------
@@ -40,17 +42,17 @@ class CoreAgent:
     stall : float
         Share of the cycles in which each stream is not ready, in [0, 1).
     core, launch : PortGroup, optional
-        The ports; those of the block called so unless given.
+        Ports; by default the block's ports of these names.
 
     Attributes
     ----------
     stall : float
-        As given; a bench may change it at any time, 1 for a core that takes nothing.
+        The parameter; a bench may change it at any time. With 1, the core takes nothing.
     cycle : int
     pending : AbsentPort or Port
-        TBs that are to stop; a bench of a block that does not say it sets its `bits`.
+        TBs that must stop. If the block lacks this port, the bench sets its `bits`.
     reads, writes : int
-        Beats of registers read, and written.
+        Number of register beats that were read, and written.
     """
 
     def __init__(self, bench: Bench, state: CoreState, stall: float = 0.0, core: PortGroup | None = None,
@@ -67,10 +69,10 @@ class CoreAgent:
         self._outputs = {path[-1]: ports.at(*path) for path in _OUTPUTS}
         self._clean_lines = ports.at("shared", "clean")
         self.cycle = self.reads = self.writes = 0
-        self._since: dict[int, int] = {}  # of TBs that are to stop: since which cycle
-        self._halted: dict[int, int] = {}  # and since when at once
+        self._since: dict[int, int] = {}  # by TB that must stop: cycle of the request
+        self._halted: dict[int, int] = {}  # by TB: cycle of the request to stop at once
         self._answers: dict[str, Any] = {}
-        self._beats: dict[int, Counter[int]] = {}  # by warp slot: beats written of each register since it came back
+        self._beats: dict[int, Counter[int]] = {}  # by warp slot: beats written of each register since its return
         self._drive()
         cocotb.start_soon(self._run())
 
@@ -83,10 +85,10 @@ class CoreAgent:
             self.cycle += 1
             self._drive()
 
-    # --- what it sees at the end of a cycle ---
+    # --- the outputs of the block at the end of a cycle ---
 
     def _observe(self) -> None:
-        """Carry out the transfers of a cycle."""
+        """Carry out the transfers of this cycle."""
         self._answers = {}
         for name, stream in self._streams.items():
             if stream.valid.bits and stream.ready.bits:
@@ -101,7 +103,7 @@ class CoreAgent:
         self._clean(outputs["clean"].bits, self._clean_lines.value if self._clean_lines.bits & 1 else None)
 
     def _take_read(self, read: Any) -> None:
-        """A beat of a register is read: it must be of a warp that has stopped."""
+        """Take the read of a register beat; the warp must have stopped."""
         warp, lanes = self.state.warps[read.warp], self.state.g.lanes
         assert warp.stopped, f"a register of warp {read.warp} is read while it runs"
         assert read.base == warp.base, f"registers of warp {read.warp} begin at {warp.base}, not {read.base}"
@@ -111,7 +113,7 @@ class CoreAgent:
         self.reads += 1
 
     def _take_row(self, access: Any) -> None:
-        """A row of shared memory is read or written."""
+        """Take a read or a write of a row of shared memory."""
         state, banks = self.state, self.state.g.shared_banks
         at = access.row * banks
         if access.write:
@@ -123,7 +125,7 @@ class CoreAgent:
             self._answers["row"] = {"valid": 1, "data": state.shared[at:at + banks] if valid else [0] * banks}
 
     def _take_warp_init(self, init: Any) -> None:
-        """A warp is put into a free slot of a TB that has room here."""
+        """Put a warp into a free slot of a TB with room."""
         block = self.state.blocks[init.tb]
         assert init.warp not in self.state.warps, f"warp slot {init.warp} is taken"
         assert not block.started and block.slots[init.block_warp] == init.warp
@@ -134,17 +136,17 @@ class CoreAgent:
             barrier=init.barrier if init.waiting else None, live_vector=init.live_vector, reaches=1 << 30)
 
     def _take_stack_push(self, push: Any) -> None:
-        """An entry of a stack is pushed."""
+        """Push an entry of a stack."""
         self.state.warps[push.warp].stack.append((push.pc, push.mask, push.reconv))
 
     def _take_restore_predicate(self, written: Any) -> None:
-        """A predicate comes back, once."""
+        """Take the write of a predicate, which comes once."""
         predicates = self.state.warps[written.warp].predicates
         assert written.predicate not in predicates, f"predicate {written.predicate} is written twice"
         predicates[written.predicate] = written.value
 
     def _take_restore_write(self, write: Any) -> None:
-        """A beat of a register is written: of a warp that does not run yet, once and in order."""
+        """Take the write of a register beat; beats come once and in order, and the warp must not run yet."""
         g, warp, beats = self.state.g, self.state.warps[write.warp], self._beats[write.warp]
         assert write.beat == beats[write.register], f"beat {write.beat} of register {write.register} is not its next"
         beats[write.register] += 1
@@ -158,7 +160,7 @@ class CoreAgent:
         self.writes += 1
 
     def _clean(self, warps: int, lines: Any) -> None:
-        """Registers of warps, and lines, become clean."""
+        """Mark registers of warps, and lines, as clean."""
         for slot, warp in self.state.warps.items():
             if warps >> slot & 1:
                 assert warp.stopped or not self.state.blocks[warp.tb].started, f"warp {slot} runs and becomes clean"
@@ -166,7 +168,7 @@ class CoreAgent:
         if lines is not None:
             self.state.lines_dirty &= ~((1 << lines.count) - 1 << lines.first)
 
-    # --- what it shows in the next ---
+    # --- the inputs of the block in the next cycle ---
 
     def _drive(self) -> None:
         """Set the inputs of this cycle."""
@@ -187,7 +189,7 @@ class CoreAgent:
             self._inputs[path].value = value
 
     def _stop(self) -> None:
-        """Let warps of TBs that are to stop come to their points; let the others run."""
+        """Let warps of TBs that must stop come to their points, and let the others run."""
         pending, at_once = self.pending.bits, self._at_once.bits
         assert not at_once & ~pending, "warps of a TB that is not pending are to stop at once"
         for tb in range(self.state.g.tb_slots):
@@ -203,7 +205,7 @@ class CoreAgent:
                 self._advance(warp)
 
     def _advance(self, warp: Warp) -> None:
-        """Let a warp that is to stop reach its point, stop it elsewhere, or let it go on."""
+        """Let a warp that must stop reach its point, stop it elsewhere, or let it go on."""
         point = self.cycle >= self._since[warp.tb] + warp.reaches
         halted = self.cycle >= self._halted.get(warp.tb, 1 << 40) + SETTLES
         warp.stopped = point or halted or not warp.live
@@ -213,7 +215,7 @@ class CoreAgent:
                 self.state.kernels[self.state.blocks[warp.tb].kernel].registers))
 
     def _windows(self) -> dict[tuple[str, ...], Any]:
-        """Return what the windows look at."""
+        """Return the data that the windows select."""
         save, outputs = ("warps", "save"), self._outputs
         select = outputs["select"].value
         warp = self.state.warps.get(select.warp) if select else None

@@ -1,4 +1,4 @@
-"""What a core holds of its thread blocks (TBs), as an agent of the preemption port has it, with random contents."""
+"""The state of a core and its thread blocks (TBs), with random contents, for an agent of the preemption port."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ WORD = 0xFFFF_FFFF
 
 @dataclass
 class Kernel:
-    """What the engine has to know of a kernel.
+    """The engine's data of a kernel.
 
     Attributes
     ----------
     registers, warps : int
-        Vector registers of a thread, warps of a TB.
+        Vector registers per thread, and warps per TB.
     shared_bytes : int
-        Shared memory of a TB.
+        Shared memory per TB.
     area_bytes : int
-        Of each save area.
+        Bytes of each save area.
     ccb_base : int
         Address of its context control block (CCB).
     """
@@ -38,12 +38,12 @@ class Kernel:
 
     @property
     def lines(self) -> int:
-        """Lines of shared memory of a TB."""
+        """Lines of shared memory per TB."""
         return -(-self.shared_bytes // SEGMENT_BYTES)
 
     @classmethod
     def of(cls, g: Geometry, registers: int, warps: int, shared_bytes: int, ccb_base: int = 0x4000) -> Kernel:
-        """Return a kernel whose save areas are as small as may be."""
+        """Return a kernel with save areas of the least size."""
         return cls(registers, warps, shared_bytes, area_bound(g, warps, registers, shared_bytes), ccb_base)
 
 
@@ -54,23 +54,23 @@ class Warp:
     Attributes
     ----------
     tb, block_warp, base : int
-        Its TB slot, its number in the TB, its first physical register.
+        TB slot, number in the TB, first physical register.
     launched, live : int
-        Lanes, a bit each.
+        Bit masks of lanes.
     barrier : int or None
-        At which it waits.
+        Barrier at which it waits.
     stack : list of tuple of int
-        Next PC, active mask, reconvergence PC, from the bottom up.
+        Entries from the bottom up: next PC, active mask, reconvergence PC.
     live_vector : int
-        What the point says that it stands at, or will stop at.
+        Live vector of the point at which it stands or will stop.
     predicates, uniforms : dict of int to int
-        Those written.
+        Values of the written ones.
     valid, dirty : int
-        Vector registers written since the launch, since they were last saved; a bit each.
+        Bit masks of vector registers written since the launch, and since their last save.
     reaches : int
-        Cycles that it runs on to its point once it is to stop.
+        Cycles from the request to stop until it reaches its point.
     between : bool
-        It was stopped elsewhere.
+        It was stopped elsewhere than at a point.
     stopped : bool
     """
 
@@ -104,7 +104,7 @@ class Block:
     base, first_line : int
         First physical register, first line of shared memory.
     slots : list of int
-        Warp slots by warp.
+        Warp slot of each warp.
     started : bool
     """
 
@@ -119,7 +119,7 @@ class Block:
 
 
 class CoreState:
-    """Everything on the core: warps, their registers in one file, shared memory.
+    """The whole state of the core: warps, their registers in one file, shared memory.
 
     Parameters
     ----------
@@ -129,13 +129,13 @@ class CoreState:
     Attributes
     ----------
     kernels, blocks, warps : dict
-        By slot.
+        Kernels, TBs and warps by slot.
     file : list of list of int
         Lanes of each physical register.
     shared : list of int
-        Words.
+        Words of shared memory.
     lines_valid, lines_dirty : int
-        A bit a line of shared memory.
+        Bit masks with one bit per line of shared memory.
     """
 
     def __init__(self, g: Geometry, rng: random.Random):
@@ -148,7 +148,7 @@ class CoreState:
         self.lines_valid = self.lines_dirty = 0
 
     def lanes(self) -> list[int]:
-        """Return the lanes of a register: equal, strided, alike in their upper bits, or anything."""
+        """Return the lanes of a register: equal, strided, with common upper bits, or random."""
         rng, size = self.rng, self.g.warp_size
         base, kind = rng.getrandbits(32), rng.randrange(5)
         if kind < 2:
@@ -157,13 +157,15 @@ class CoreState:
         return [base ^ rng.getrandbits((32, 8, 16)[kind - 2]) for _ in range(size)]
 
     def lanes_after(self, before: list[int], move: int) -> list[int]:
-        """Return the lanes of a register of the next warp, as they are in kernels: the same, those of the threads that
-        follow, or all a number further."""
+        """Return likely lanes of the same register in the next warp.
+
+        They are equal, continue a stride over the following threads, or differ by a constant.
+        """
         step = self.rng.choice((0, self.g.warp_size * (before[1] - before[0]), move))
         return [lane + step & WORD for lane in before]
 
     def stack(self, live: int) -> list[tuple[int, int, int]]:
-        """Return a SIMT stack; no lane is in a mask that is not live."""
+        """Return a SIMT stack; its masks have live lanes only."""
         rng, below, entries = self.rng, (PC_NONE, PC_NONE), []
         for _ in range(rng.randint(1, min(4, self.g.stack_depth))):
             pc, reconv = rng.getrandbits(PC_BITS - 1), rng.choice((PC_NONE, *below, rng.getrandbits(PC_BITS - 1)))
@@ -172,8 +174,10 @@ class CoreState:
         return entries
 
     def add_block(self, tb: int, block: Block, drain: int) -> None:
-        """Put a TB with random state into slot `tb`; each of its warps reaches a point within `drain` cycles. Some of
-        what a warp has is what the one before leads to expect."""
+        """Put a TB with random state into slot `tb`; each of its warps reaches a point within `drain` cycles.
+
+        Some state of a warp follows from the warp before.
+        """
         rng, kernel, size = self.rng, self.kernels[block.kernel], self.g.warp_size
         self.blocks[tb] = block
         moves, before = [rng.getrandbits(32) for _ in range(kernel.registers)], None
@@ -198,8 +202,10 @@ class CoreState:
                 self.write_line(line)
 
     def _uniforms(self, before: dict[int, int]) -> dict[int, int]:
-        """Return the uniform registers of a warp, of the one before which has those of `before`: by other code, or by
-        the same with some values of its own."""
+        """Return the uniform registers of a warp after a warp with those of `before`.
+
+        They are written by other code, or by the same code with some different values.
+        """
         rng = self.rng
         own = {u: rng.getrandbits(32) for u in range(UNIFORMS) if rng.random() < 0.2}
         if rng.random() < 0.4:
@@ -208,22 +214,22 @@ class CoreState:
         return dict(sorted((own | same).items()))
 
     def fill(self, drain: int = 0, large: bool = False, alone: bool = False) -> list[tuple[int, int, int, list[int]]]:
-        """Put as many TBs of a new kernel 0 on the core as fit, each of two warps or more.
+        """Fill the core with TBs of a new kernel 0, each with two warps or more.
 
         Parameters
         ----------
         drain : int
-            Each of their warps reaches a point within so many cycles.
+            Most cycles until each of their warps reaches a point.
         large : bool
-            Instead one TB of two warps, with as many registers as a thread can have and all of shared memory, whose
-            context lies anywhere in memory.
+            Use one TB of two warps with the most registers per thread and all of shared memory. Its context may lie
+            anywhere in memory.
         alone : bool
-            Instead one TB that has all warps.
+            Use one TB with all warps.
 
         Returns
         -------
         list of tuple
-            Where they are: TB slot, first physical register, first line of shared memory, warp slots.
+            Place of each TB: TB slot, first physical register, first line of shared memory, warp slots.
         """
         g, rng = self.g, self.rng
         count = 1 if large or alone else min(g.tb_slots, g.warps // 2)
@@ -241,26 +247,26 @@ class CoreState:
         return places
 
     def write(self, warp: Warp, register: int) -> None:
-        """Have a warp write a register, all its lanes."""
+        """Let a warp write all lanes of a register."""
         self.file[warp.base + register] = self.lanes()
         warp.valid |= 1 << register
         warp.dirty |= 1 << register
 
     def write_line(self, line: int) -> None:
-        """Have a line of shared memory written."""
+        """Write a line of shared memory."""
         words = SEGMENT_BYTES // 4
         self.shared[words * line:words * (line + 1)] = [self.rng.getrandbits(32) for _ in range(words)]
         self.lines_valid |= 1 << line
         self.lines_dirty |= 1 << line
 
     def wreck(self) -> None:
-        """Overwrite registers and shared memory, as whoever runs meanwhile may."""
+        """Overwrite registers and shared memory, as another kernel may do meanwhile."""
         self.file = [[self.rng.getrandbits(32) for _ in range(self.g.warp_size)] for _ in self.file]
         self.shared = [self.rng.getrandbits(32) for _ in self.shared]
         self.lines_valid = self.lines_dirty = 0
 
     def remove(self, tb: int) -> Block:
-        """Free a TB slot, its warps and its shared memory; return what was there."""
+        """Free a TB slot, its warps and its shared memory; return the TB."""
         block = self.blocks.pop(tb)
         for slot in block.slots:
             self.warps.pop(slot, None)

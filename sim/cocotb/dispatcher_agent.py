@@ -1,4 +1,4 @@
-"""A dispatcher around the preemption unit: its table of thread blocks (TBs), room for those that return, commands."""
+"""A dispatcher around the preemption unit: table of thread blocks (TBs), room for returning TBs, commands."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ from .core_state import Block, CoreState
 __all__ = ["DispatcherAgent", "Place", "table_row"]
 
 _LAUNCH = {"block_x": 32, "grid_x": 1 << 20, "grid_y": 300, "grid_z": 70, "code_base": 0x1200, "const_base": 0x3400}
-"""What a kernel's descriptor says besides: its record repeats some of it."""
+"""Further fields of a kernel's descriptor; the kernel's record repeats some of them."""
 Place = tuple[int, int, int, list[int]]
 """TB slot, first physical register, first line of shared memory, warp slots."""
 
 
 def table_row(state: CoreState, tb: int) -> dict[str, int]:
-    """Return what the dispatcher's table says of a TB slot (`interfaces.preemption.resident_tb`)."""
+    """Return the row of the dispatcher's table for a TB slot (`interfaces.preemption.resident_tb`)."""
     block = state.blocks.get(tb)
     if block is None:
         return {}
@@ -37,7 +37,7 @@ def table_row(state: CoreState, tb: int) -> dict[str, int]:
 
 
 class DispatcherAgent:
-    """Plays the dispatcher, and tells a scoreboard of TBs that leave and come.
+    """Models the dispatcher, and reports TBs that leave and return to a scoreboard.
 
     Parameters
     ----------
@@ -45,16 +45,17 @@ class DispatcherAgent:
     state : CoreState
     scoreboard : ContextScoreboard
     places : sequence of Place
-        Where TBs can be; each comes back to one that is free, chosen at random.
+        Places of TBs. Each TB returns to a random free place.
 
     Attributes
     ----------
     places : list of Place
-        May be changed: who finds none that is free gets no room.
+        Places, which may be changed. A TB without a free place gets no room.
     progress : dict of int to dict of str to int
-        How far each kernel is (`interfaces.preemption.kernel_progress`), by slot.
+        Progress of each kernel (`interfaces.preemption.kernel_progress`), by slot.
     released, given_back, started : list of int
-        Launch ids, in their order: of TBs that were saved, that a resume could not start, that it has started.
+        Launch ids of TBs that were saved, that a resume could not start, and that a resume started, each in their
+        order.
     """
 
     def __init__(self, bench: Bench, state: CoreState, scoreboard: ContextScoreboard, places: list[Place]):
@@ -72,32 +73,34 @@ class DispatcherAgent:
 
     async def preempt(self, kernel: int, mechanism: Mechanism, patience: int = UNLIMITED_PATIENCE,
                       **options: int) -> SimpleNamespace:
-        """Have a kernel preempted; return how it ended (`interfaces.preemption.engine_result`)."""
+        """Preempt a kernel; return the result (`interfaces.preemption.engine_result`)."""
         self._mechanism = mechanism
         return await self._command({"kernel": kernel, "patience": patience},
                                    {"mechanism": int(mechanism), **options})
 
     async def resume(self, kernel: int, **options: int) -> SimpleNamespace:
-        """Have a kernel resumed, in as many passes as it needs; return how the last one ended."""
+        """Resume a kernel, in as many passes as it needs; return the result of the last pass."""
         result = await self.resume_once(kernel, **options)
         while result.left and not result.error:
             result = await self.resume_once(kernel, again=1, **options)
         return result
 
     async def resume_once(self, kernel: int, again: int = 0, **options: int) -> SimpleNamespace:
-        """Have TBs of a kernel brought back, as many as there is room for; return how that ended."""
+        """Resume TBs of a kernel while there is room; return the result."""
         return await self._command({"resume": 1, "kernel": kernel, "again": again}, options)
 
     async def adopt(self, kernel: int) -> SimpleNamespace:
-        """Have a kernel taken over from memory; return how that ended, and as `adopted` what is known of it then
-        (`interfaces.preemption.adoption`), or None."""
+        """Adopt a kernel from memory; return the result.
+
+        Its field `adopted` has the kernel's data (`interfaces.preemption.adoption`), or None.
+        """
         self._adopted = None
         result = await self._command({"adopt": 1, "kernel": kernel}, {})
         result.adopted = self._adopted
         return result
 
     async def pulse(self, vector: str, kernel: int) -> None:
-        """Say of a kernel for a cycle that it begins anew (``start``) or is killed (``discard``)."""
+        """Signal for a cycle that a kernel begins anew (``start``) or is killed (``discard``)."""
         port, edge = self._ports[vector], RisingEdge(self._bench.clock)
         port.value = 1 << kernel
         await edge
@@ -127,7 +130,7 @@ class DispatcherAgent:
             self._drive()
 
     def _observe(self) -> None:
-        """Carry out what the unit has asked for in this cycle."""
+        """Carry out the unit's requests in this cycle."""
         ports = self._ports
         if ports.admit.valid.bits and ports.admit.ready.bits:
             self._asked.append((self._rng.randint(1, 6), ports.admit.payload.value))
@@ -146,7 +149,7 @@ class DispatcherAgent:
             self._done.set()
 
     def _release(self, tb: int) -> None:
-        """Free a TB slot: the context of the TB is complete, or it still is."""
+        """Free a TB slot; the context of its TB is complete, or still complete."""
         if not self.state.blocks[tb].started:
             self.given_back.append(self.state.remove(tb).launch_id)
             return
@@ -163,13 +166,13 @@ class DispatcherAgent:
         ports.admitted.value = self._answer()
 
     def _kernel(self, slot: int) -> dict[str, int]:
-        """Return what a kernel slot says."""
+        """Return the fields of a kernel slot."""
         kernel = self.state.kernels.get(slot)
         names = "registers", "warps", "shared_bytes", "area_bytes", "ccb_base"
         return {} if kernel is None else {name: getattr(kernel, name) for name in names} | _LAUNCH
 
     def _answer(self) -> dict[str, Any]:
-        """Return the answer to the TB that has asked for room, once its time has come."""
+        """Return the answer to a TB's request for room when its time has come."""
         if not self._asked:
             return {}
         wait, asked = self._asked.popleft()

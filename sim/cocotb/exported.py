@@ -1,4 +1,4 @@
-"""What a bench simulates: a component as the exporter writes it, with its types."""
+"""The SystemVerilog that a bench simulates: a component as the exporter writes it, with its types."""
 
 from __future__ import annotations
 
@@ -14,17 +14,16 @@ __all__ = ["exported_text"]
 
 
 def exported_text(component: wiring.Component, name: str, located: bool = False) -> str:
-    """Return package, module and netlist of a component, as `caesura export` writes a block, in one text and without
-    comments.
+    """Return package, module and netlist of a component, in the form of `caesura export`, in one text without comments.
 
     Parameters
     ----------
     component : wiring.Component
-        It need not be in the exporter's table.
+        Component, which need not be in the exporter's table.
     name : str
-        Of the module.
+        Name of the module.
     located : bool
-        The netlist says which lines of Python it comes from.
+        Let the netlist give the lines of Python from which it comes.
 
     Raises
     ------

@@ -1,6 +1,6 @@
-"""The ports of an exported block as a bench sees them: by the names of its signature, with values instead of bits.
+"""The ports of an exported block for a bench: by the names of its signature, with values instead of bits.
 
-Only this module knows how a port of the SystemVerilog is called: `port_name`.
+Only this module knows the names of ports in the SystemVerilog (`port_name`).
 """
 
 from __future__ import annotations
@@ -20,13 +20,15 @@ __all__ = ["AbsentPort", "Codec", "Port", "PortGroup", "port_name", "ports_of"]
 
 
 def port_name(path: Iterable[str | int]) -> str:
-    """Return the name of a port in the SystemVerilog: its path in the signature as the exporter writes it."""
+    """Return the name of a port in the SystemVerilog, which the exporter makes from its path in the signature."""
     return identifier(path)
 
 
 class Codec:
-    """Between the bits of a port and values: a structure is a `SimpleNamespace`, an array a list, an enumeration a
-    member of it where there is one of that value.
+    """Converts between the bits of a port and values.
+
+    A structure is a `SimpleNamespace`, and an array is a list. An enumeration is its member if there is one of that
+    value.
 
     Parameters
     ----------
@@ -46,13 +48,14 @@ class Codec:
         return self._decode(bits)
 
     def encode(self, value: Any) -> int:
-        """Return the bits of a value. Fields that a mapping does not name are 0, and so are elements that a list does
-        not have; a number stands for itself, whatever the shape.
+        """Return the bits of a value.
+
+        Fields missing in a mapping, and elements missing in a list, are 0. A number stands for its bits, for any shape.
 
         Raises
         ------
         KeyError
-            If a mapping names a field that there is not.
+            If a mapping names an unknown field.
         ValueError
             If a number or a list does not fit.
         """
@@ -60,7 +63,7 @@ class Codec:
 
 
 def _codec(shape: Any) -> tuple[Callable[[int], Any], Callable[[Any], int]]:
-    """Return how values of a shape are read and written."""
+    """Return the codec of a shape."""
     if isinstance(shape, data.ArrayLayout):
         return _array(shape)
     if isinstance(shape, data.Layout):
@@ -75,7 +78,7 @@ def _codec(shape: Any) -> tuple[Callable[[int], Any], Callable[[Any], int]]:
 
 
 def _number(value: Any, shape: Shape) -> int:
-    """Return the bits of a number that must fit."""
+    """Return the bits of a number; the number must fit."""
     number, low = int(value), -(1 << shape.width - 1) if shape.signed else 0
     if not low <= number < low + (1 << shape.width):
         raise ValueError(f"{number} does not fit {shape.width} bits")
@@ -129,7 +132,7 @@ class Port:
     ----------
     handle : cocotb handle
     shape : ShapeLike
-        Of its values.
+        Shape of its values.
 
     Attributes
     ----------
@@ -142,18 +145,18 @@ class Port:
 
     @property
     def bits(self) -> int:
-        """What is on the port now, as a number; unknown bits are an error."""
+        """The present number on the port; unknown bits are an error."""
         return self.handle.value.to_unsigned() if self.codec.width > 1 else int(self.handle.value)
 
     @bits.setter
     def bits(self, bits: int) -> None:
-        if bits != self._written:  # each write makes Verilator evaluate the block once more
+        if bits != self._written:  # each write makes Verilator evaluate the block again
             self._written = bits
             self.handle.value = bits
 
     @property
     def value(self) -> Any:
-        """What is on the port now."""
+        """The present value on the port."""
         return self.codec.decode(self.bits)
 
     @value.setter
@@ -162,7 +165,7 @@ class Port:
 
 
 class AbsentPort:
-    """A port that the block has not: an input takes what is written to it, an output says `bits`.
+    """A port that the block lacks: an input drops writes, and an output has the value `bits`.
 
     Parameters
     ----------
@@ -171,7 +174,7 @@ class AbsentPort:
     Attributes
     ----------
     bits, value
-        Bits may be changed: a bench then says what the block would.
+        Bits and value; a bench may set `bits` in the block's place.
     """
 
     def __init__(self, bits: int = 0):
@@ -179,16 +182,16 @@ class AbsentPort:
 
     @property
     def value(self) -> Any:
-        """What the output says."""
+        """The value of the output."""
         return self.bits
 
     @value.setter
     def value(self, value: Any) -> None:
-        """Forget what is written to it."""
+        """Drop the written value."""
 
 
 class PortGroup(SimpleNamespace):
-    """Ports, and groups of them, by name; those of an array by their numbers, in brackets."""
+    """Ports, and groups of ports, by name. Elements of an array are accessed by their numbers, in brackets."""
 
     def __getitem__(self, name: str | int) -> Any:
         return getattr(self, str(name))
@@ -197,7 +200,7 @@ class PortGroup(SimpleNamespace):
         return hasattr(self, name)
 
     def at(self, *path: str) -> Any:
-        """Return what lies at a path, an `AbsentPort` if there is nothing."""
+        """Return the port or group at a path, an `AbsentPort` if there is none."""
         place: Any = self
         for name in path:
             place = getattr(place, name, None)
@@ -212,10 +215,10 @@ def ports_of(dut: Any, component: wiring.Component, partial: bool = False) -> Po
     dut : cocotb handle
         The top module.
     component : wiring.Component
-        What was exported; its signature gives names and shapes. It is not elaborated. What it holds constant, as
-        ``ready`` of a stream that is always ready, is no port, nor is what is for simulations alone.
+        Exported component. Its signature gives names and shapes, and it is not elaborated. Constant members, such as
+        ``ready`` of a stream that is always ready, are no ports. Members for simulations alone are no ports either.
     partial : bool
-        The module need not have all of them, as one around the component that passes some on.
+        The module may lack some of the ports, for example if it is a wrapper that passes some on.
     """
     root = PortGroup()
     for path, member, value in component.signature.flatten(component):

@@ -1,4 +1,4 @@
-"""A bench of the whole preemption unit: core, dispatcher and memory around it, and the scoreboard of its contexts."""
+"""A bench of the whole preemption unit, with core, dispatcher, memory, and a scoreboard of its contexts."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ __all__ = ["PreemptionBench"]
 
 
 class PreemptionBench:
-    """A preemption unit in its place: TBs of one kernel on the core, as many as fit.
+    """A preemption unit with its surroundings; TBs of one kernel fill the core.
 
     Create one with `start`.
 
@@ -51,12 +51,12 @@ class PreemptionBench:
         ----------
         dut : cocotb handle
         component : wiring.Component
-            What was exported.
+            Exported component.
         g : Geometry
         stall : float
             Share of the cycles in which each stream and bus channel pauses, in [0, 1).
         drain : int
-            Cycles that a warp runs on at most until it reaches a point.
+            Most cycles until a warp reaches a point.
         """
         self = cls()
         self.bench = bench = await Bench.start(dut, component)

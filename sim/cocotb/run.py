@@ -1,4 +1,4 @@
-"""Runs benches: exports the block, builds its simulation, starts cocotb in it, and says how it went."""
+"""Runs benches: exports the block, builds its simulation, starts cocotb in it, and returns the result."""
 
 from __future__ import annotations
 
@@ -27,16 +27,16 @@ from .exported import exported_text
 __all__ = ["BenchError", "Outcome", "check_bench", "exported", "run_bench", "simulate"]
 
 LINES = 40
-"""Of the log, in the message of a bench that has failed."""
+"""Size of the end of the log in the message of a failed bench."""
 
 
 class BenchError(ToolError):
-    """A bench has failed, or has not run to its end; the message has the end of its log."""
+    """A bench has failed or has not run to its end; the message has the end of its log."""
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """How a bench went.
+    """The result of a bench.
 
     Attributes
     ----------
@@ -58,22 +58,22 @@ def run_bench(module: str, parameters: Mapping[str, Any] | None = None, *, seed:
     Parameters
     ----------
     module : str
-        A module that can be imported: ``block(**parameters)`` returns the component; its cocotb tests are run.
+        Importable module with cocotb tests, and with a function ``block(**parameters)`` that returns the component.
     parameters : mapping, optional
         Numbers and strings, which `bench.parameters` returns in the simulation.
     seed : int
-        Of all that is random in it.
+        Seed of all random choices.
     change : callable, optional
-        Makes another SystemVerilog text of the exported one: a fault that the bench is to notice.
+        Changes the exported SystemVerilog text, to plant a fault that the bench must notice.
     tests : str, optional
-        A regular expression; only tests whose names it matches are run.
+        Regular expression of the names of tests to run.
     waves : Path, optional
-        Where the waveform is written, as VCD.
+        File for the waveform, as VCD.
 
     Raises
     ------
     ValueError
-        If `change` leaves the text as it is.
+        If `change` does not change the text.
     BenchError
         If the simulation has not run to its end.
     """
@@ -87,18 +87,18 @@ def run_bench(module: str, parameters: Mapping[str, Any] | None = None, *, seed:
     try:
         return simulate(binary, module, given, seed=seed, tests=tests, keep={"dump.vcd": waves} if waves else {})
     finally:
-        if change is not None:  # nobody wants it again, and there are many
+        if change is not None:  # changed programs are many, and none is needed again
             binary.unlink(missing_ok=True)
             binary.with_name(binary.name + RECORD_SUFFIX).unlink(missing_ok=True)
 
 
 @functools.lru_cache(maxsize=1)
 def exported(module: str, given: str, located: bool = False) -> tuple[str, str]:
-    """Return the name of the block of a bench and its SystemVerilog; parameters are JSON.
+    """Return the name and the SystemVerilog of a bench's block; parameters are JSON.
 
-    A bench of a design that only contains exported blocks has `source` instead of ``block``: it takes the name that the
-    top module must have and the parameters, and returns the text. With `located`, the text of a block says which lines
-    of Python it comes from.
+    A bench of a design that only contains exported blocks has `source` instead of ``block``. This function takes the
+    name of the top module and the parameters, and returns the text. With `located`, the text of a block gives the lines
+    of Python from which it comes.
     """
     bench, parameters = importlib.import_module(module), json.loads(given)
     if hasattr(bench, "source"):
@@ -109,17 +109,17 @@ def exported(module: str, given: str, located: bool = False) -> tuple[str, str]:
 
 def simulate(binary: Path, module: str, parameters: Mapping[str, Any], *, seed: int = 1, tests: str | None = None,
              plusargs: Sequence[str] = (), keep: Mapping[str, Path] | None = None) -> Outcome:
-    """Run the tests of a bench in a program that `build.program` has made.
+    """Run the tests of a bench in a program from `build.program`.
 
     Parameters
     ----------
     binary : Path
     module, parameters, seed, tests
-        As of `run_bench`.
+        See `run_bench`.
     plusargs : sequence of str
-        Of the simulation: what its ``$value$plusargs`` sees.
+        Plusargs of the simulation, for its ``$value$plusargs``.
     keep : mapping, optional
-        Files that the simulation leaves (``dump.vcd``, ``coverage.dat``), and where they are put.
+        Files of the simulation to keep (``dump.vcd``, ``coverage.dat``), with their destinations.
 
     Raises
     ------
@@ -144,12 +144,12 @@ def simulate(binary: Path, module: str, parameters: Mapping[str, Any], *, seed: 
 
 def _run(folder: Path, binary: Path, module: str, given: Mapping[str, Any], seed: int, tests: str | None,
          waves: bool, plusargs: Sequence[str]) -> str:
-    """Run a program in a folder of its own; return its log."""
+    """Run a program in its own folder; return its log."""
     (folder / TOP).symlink_to(binary)
-    (folder / "pytest.ini").write_text("[pytest]\n")  # cocotb asks pytest, which takes one of a folder above
+    (folder / "pytest.ini").write_text("[pytest]\n")  # cocotb uses pytest, which would take the file of a folder above
     log = folder / "log"
     runner = get_runner("verilator")
-    # A test has failed, which the results say; or the program has ended early, and there are none.
+    # After a failed test there are results. Without results, the program has ended early.
     with contextlib.suppress(SystemExit, RuntimeError):
         runner.test(test_module=module, hdl_toplevel=TOP, hdl_toplevel_lang="verilog", build_dir=folder,
                     test_dir=folder, results_xml=str(folder / "results.xml"), seed=seed, log_file=log,
@@ -159,7 +159,7 @@ def _run(folder: Path, binary: Path, module: str, given: Mapping[str, Any], seed
 
 
 def _outcome(results: Path, log: str) -> Outcome:
-    """Return what a file of results says."""
+    """Return the content of a file of results."""
     passed, failed = [], []
     for case in ElementTree.parse(results).getroot().iter("testcase"):
         bad = case.find("failure") is not None or case.find("error") is not None
@@ -173,12 +173,12 @@ def _end(log: str) -> str:
 
 
 def check_bench(module: str, parameters: Mapping[str, Any] | None = None, **options: Any) -> Outcome:
-    """Run a bench as `run_bench` does, and demand that all of its tests pass, at least one.
+    """Run a bench as `run_bench` does, and check that it has tests and that all of them pass.
 
     Raises
     ------
     BenchError
-        If not.
+        If a test fails, or there are no tests.
     """
     outcome = run_bench(module, parameters, **options)
     if outcome.failed or not outcome.passed:

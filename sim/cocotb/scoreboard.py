@@ -1,4 +1,4 @@
-"""Compares what comes with what is expected, and says at the end what is missing."""
+"""Compares received items with expected ones, and reports missing items at the end."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ class Scoreboard:
     Parameters
     ----------
     name : str
-        Begins each message.
+        Start of each message.
     same : callable, optional
-        Takes what is expected and what came; returns whether they agree. Equality unless given.
+        Takes an expected and a received item, and returns whether they agree; by default equality.
 
     Attributes
     ----------
     compared : int
-        Items that have come and agreed.
+        Number of received items that agreed.
     """
 
     def __init__(self, name: str, same: Callable[[Any, Any], bool] | None = None):
@@ -36,12 +36,12 @@ class Scoreboard:
         self._error: AssertionError | None = None
 
     def expect(self, items: Iterable[Any]) -> None:
-        """Expect these items after those expected before."""
+        """Expect these items after the earlier ones."""
         self._expected.extend(items)
         self._done.clear()
 
     def receive(self, item: Any) -> None:
-        """Compare an item that has come."""
+        """Compare a received item."""
         if self._error:
             return
         if not self._expected:
@@ -56,30 +56,30 @@ class Scoreboard:
             self._done.set()
 
     def _fail(self, message: str) -> None:
-        """Keep the first difference: whoever waits is told."""
+        """Keep the first difference, and wake the waiting tasks."""
         cocotb.log.error(message)
         self._error = AssertionError(message)
         self._done.set()
 
     async def complete(self) -> None:
-        """Wait until everything expected has come.
+        """Wait until all expected items were received.
 
         Raises
         ------
         AssertionError
-            If an item differs or is one too many.
+            If an item differs or there is one too many.
         """
         if self._expected:
             await self._done.wait()
         self.check()
 
     def check(self) -> None:
-        """Check that nothing has differed, and nothing is missing.
+        """Check that no item differs or is missing.
 
         Raises
         ------
         AssertionError
-            If it has or is; the message says what.
+            If an item differs or is missing; the message says which.
         """
         if self._error:
             raise self._error

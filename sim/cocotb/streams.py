@@ -1,7 +1,7 @@
-"""Agents of streams: what drives one, what takes from one, and what only looks.
+"""Agents of streams: a driver, a sink and a monitor.
 
-A stream has `payload`, `valid` and `ready`; an item passes in a cycle in which both are high. Amaranth's rule, and that
-of AXI, is that what is offered stays as it is until it is taken; `StreamMonitor` checks it.
+A stream has `payload`, `valid` and `ready`. An item passes in a cycle in which `valid` and `ready` are high. By the
+rules of Amaranth and AXI, an offered item stays unchanged until it is taken. `StreamMonitor` checks this.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ __all__ = ["StreamMonitor", "StreamSink", "StreamSource"]
 
 
 class _Agent:
-    """What agents of a stream have in common: a clock, and how often they pause."""
+    """The common part of a stream's agents: a clock, and the frequency of pauses."""
 
     def __init__(self, stream: PortGroup, clock: Any, stall: float = 0.0, rng: random.Random | None = None):
         if not 0 <= stall < 1:
@@ -33,7 +33,7 @@ class _Agent:
         return self.stall > 0 and self._rng.random() < self.stall
 
     def stop(self) -> None:
-        """Let the stream be; another agent may have it."""
+        """Release the stream, so that another agent may use it."""
         self._task.cancel()
 
     async def _run(self) -> None:
@@ -41,7 +41,9 @@ class _Agent:
 
 
 class StreamSource(_Agent):
-    """Offers items in their order; before each it pauses, a cycle with probability `stall`, again and again.
+    """Offers items in their order.
+
+    Before each item it pauses for another cycle with probability `stall`, repeatedly.
 
     Parameters
     ----------
@@ -49,7 +51,7 @@ class StreamSource(_Agent):
         An input of the block.
     clock : cocotb handle
     stall : float
-        In [0, 1).
+        Probability of a pause, in [0, 1).
     rng : random.Random, optional
     """
 
@@ -61,7 +63,7 @@ class StreamSource(_Agent):
         super().__init__(stream, clock, stall, rng)
 
     def send(self, *items: Any) -> None:
-        """Put items at the end of the queue."""
+        """Append items to the queue."""
         self._waiting.extend(items)
         if items:
             self._empty.clear()
@@ -91,7 +93,7 @@ class StreamSource(_Agent):
 
 
 class StreamMonitor(_Agent):
-    """Looks at a stream, input or output, and hands each item that passes to `received`.
+    """Monitors an input or output stream, and hands each item that passes to `received`.
 
     Parameters
     ----------
@@ -100,12 +102,12 @@ class StreamMonitor(_Agent):
     received : callable
         Called with each item, in the cycle in which it passes.
     steady : bool
-        Whether what is offered must stay until it is taken.
+        An offered item must stay until it is taken.
 
     Attributes
     ----------
     count : int
-        Items seen.
+        Number of items seen.
     """
 
     def __init__(self, stream: PortGroup, clock: Any, received: Callable[[Any], None], steady: bool = True):
@@ -128,7 +130,7 @@ class StreamMonitor(_Agent):
 
 
 class StreamSink(StreamMonitor):
-    """Takes the items of an output of the block, pausing in a cycle with probability `stall`.
+    """Takes the items of an output of the block, and pauses in a cycle with probability `stall`.
 
     Parameters
     ----------
@@ -137,10 +139,10 @@ class StreamSink(StreamMonitor):
     received : callable
         Called with each item.
     stall : float
-        In [0, 1).
+        Probability of a pause, in [0, 1).
     rng : random.Random, optional
     steady : bool
-        Whether what is offered must stay until it is taken.
+        An offered item must stay until it is taken.
     """
 
     def __init__(self, stream: PortGroup, clock: Any, received: Callable[[Any], None], stall: float = 0.0,
@@ -150,7 +152,7 @@ class StreamSink(StreamMonitor):
         self._readying = cocotb.start_soon(self._ready())
 
     def stop(self) -> None:
-        """Take nothing more; another agent may have the stream."""
+        """Take no more items, so that another agent may use the stream."""
         self._readying.cancel()
         self.stream.ready.value = 0
         super().stop()

@@ -1,7 +1,7 @@
-"""The driver of the package on a simulated SM: what it does between two `await` of a bench is one blocking call.
+"""The driver of the package on a simulated SM; a bench awaits each blocking call of it.
 
-The driver blocks where it waits, a simulation must not; cocotb lets blocking code run in a thread that stands while
-simulated time passes (``cocotb.task.bridge`` and ``resume``).
+The driver blocks while it waits, but a simulation must not block. cocotb runs blocking code in a thread that stops
+while simulated time passes (``cocotb.task.bridge`` and ``resume``).
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ Result = TypeVar("Result")
 
 
 async def blocking(function: Callable[[], Result]) -> Result:
-    """Run code that uses a `CocotbTransport`, and return what it returns."""
+    """Run code that uses a `CocotbTransport`, and return its result."""
     return await bridge(function)()
 
 
@@ -36,7 +36,7 @@ class CocotbTransport:
     Parameters
     ----------
     bench : Bench
-        Of a block with buses `s_axi` and `m_axi` and an `interrupt`.
+        Bench of a block with buses `s_axi` and `m_axi` and an `interrupt`.
     geometry : Geometry
     memory_bytes : int
     stall : float
@@ -45,7 +45,7 @@ class CocotbTransport:
     Attributes
     ----------
     geometry, memory_bytes, name, cycle
-        As of every transport.
+        Attributes of every transport.
     memory : axi.FailingRam
     """
 
@@ -71,7 +71,7 @@ class CocotbTransport:
         await self._host.write_dword(address, value)
 
     async def _pass(self, cycles: int, until_interrupt: bool) -> int:
-        """Let cycles pass, no more once the interrupt line is high if that is wanted."""
+        """Let cycles pass; if wanted, stop when the interrupt line is high."""
         edge, interrupt = RisingEdge(self._bench.clock), self._bench.interrupt
         for passed in range(cycles):
             if until_interrupt and interrupt.bits:
@@ -88,7 +88,7 @@ class CocotbTransport:
         self._write(address, value)
 
     def peek_register(self, address: int) -> int | None:
-        """Return None: each access of the bus takes time."""
+        """Return None, since each access of the bus takes time."""
         return None
 
     def read_memory(self, address: int, size: int) -> bytes:
@@ -104,5 +104,5 @@ class CocotbTransport:
         return self._wait(cycles, False)
 
     def wait(self, cycles: int) -> int:
-        """Let time pass until the interrupt line is high, at most `cycles` cycles; return the cycles passed."""
+        """Let time pass until the interrupt line is high, for at most `cycles` cycles; return the passed cycles."""
         return self._wait(cycles, True)
