@@ -46,9 +46,9 @@ def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m caesura.sim.cocotb", description=__doc__)
     parser.add_argument("bench", type=Path, help="a Python file with `block` and tests (docs/cocotb.md)")
     parser.add_argument("parameters", nargs="*", type=_parameter, default=[], metavar="name=value",
-                        help="what `block` is given")
-    parser.add_argument("--seed", type=int, default=1, help="of everything random (default: 1)")
-    parser.add_argument("--waves", type=Path, metavar="FILE", help="where a waveform is written, as VCD")
+                        help="an argument of `block`")
+    parser.add_argument("--seed", type=int, default=1, help="seed of all random choices (default: 1)")
+    parser.add_argument("--waves", type=Path, metavar="FILE", help="file for the waveform, as VCD")
     options = parser.parse_args(arguments)
     name = options.bench.stem
     if not options.bench.is_file():
