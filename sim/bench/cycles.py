@@ -227,7 +227,7 @@ def _sources() -> str:
 
 def run(folder: Path, presets: Sequence[str] = (), kernels: Sequence[str] = (), record: bool = False, jobs: int = 1,
         progress: Callable[[str], None] = lambda text: None) -> dict:
-    """Measure kernels and compare them with a recording, or record them; `docs/cli.md` documents the keys.
+    """Measure kernels and compare them with a recording, or record them; `docs/keys.md` documents the keys.
 
     Earlier measurements of the same sources come from the cache, so an interrupted run can go on.
 

@@ -142,7 +142,7 @@ def _chosen(g: Geometry, ways: Sequence[str], batch: str) -> list[Technique]:
 def run(g: Geometry, machine: str = "model", ways: Sequence[str] = (), tbs: int = TBS, arrivals: int = ARRIVALS,
         every: int = EVERY, deadline: int | None = None, lead: int = LEAD, seed: int = 1,
         progress: Callable[[str], None] = lambda text: None) -> dict:
-    """Show the ways to make room; `docs/schedulers.md` documents the keys.
+    """Show the ways to make room; `docs/keys.md` documents the keys.
 
     Parameters
     ----------

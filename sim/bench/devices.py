@@ -85,7 +85,7 @@ def measure(device: Device, cycles: int) -> tuple[float, float]:
 
 
 def run(g: Geometry, counts: Sequence[int] = COUNTS, rounds: int = 3, progress: Progress = report) -> dict:
-    """Measure devices in turn and take the fastest round of each; `docs/cli.md` documents the keys."""
+    """Measure devices in turn and take the fastest round of each; `docs/keys.md` documents the keys."""
     threads = len(os.sched_getaffinity(0))
     ways = [(sms, count) for sms in counts for count in sorted({1, min(threads, sms)})]
     devices = {way: filled(g, *way, progress) for way in ways}

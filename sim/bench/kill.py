@@ -143,7 +143,7 @@ def measure(g: Geometry, plain_work: CompiledJob, work: CompiledJob, moments: in
 
 def run(g: Geometry, size: str = "small", kernels: Sequence[str] = DEFAULT, moments: int = MOMENTS,
         queued: bool = False, progress: Progress = quiet) -> dict:
-    """Measure shipped kernels; `docs/cli.md` documents the keys.
+    """Measure shipped kernels; `docs/keys.md` documents the keys.
 
     Parameters
     ----------

@@ -78,7 +78,7 @@ def failures(result: PreemptionResult) -> list[str]:
 
 def run(g: Geometry, size: str = "small", kernels: Sequence[str] = (),
         progress: Callable[[str], None] = lambda text: None) -> dict:
-    """Measure shipped kernels, by default all, with every mechanism; `docs/cli.md` documents the keys."""
+    """Measure shipped kernels, by default all, with every mechanism; `docs/keys.md` documents the keys."""
     rows, met = [], True
     for name in kernels or KERNELS:
         progress(name)
