@@ -1,6 +1,6 @@
 """The compiler: PTX to machine code with preemption points, and the assembler and ELF tools around it.
 
-What takes time to import is imported when it is first used: a kernel that has been compiled before needs no compiler.
+Modules that take long to import are imported at first use: a kernel that has been compiled before needs no compiler.
 """
 
 from __future__ import annotations

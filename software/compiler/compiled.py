@@ -1,4 +1,4 @@
-"""What compiling a module gives."""
+"""The result of compiling a module."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ __all__ = ["Compiled"]
 
 @dataclass(frozen=True)
 class Compiled:
-    """What became of the kernels of a PTX module.
+    """Images of a PTX module's kernels, and the reasons for those that were refused.
 
     Attributes
     ----------
     names : tuple of str
-        Entry names of all that were to be compiled, in the order of the file.
+        Entry names of all kernels that were to be compiled, in the order of the file.
     images : dict of str to KernelImage
-        Those that were, by name, likewise.
+        Images of the kernels that compiled, by name, in the same order.
     refusals : dict of str to CompileError
-        Why the others were not, likewise.
+        Reasons why the other kernels did not compile, by name, in the same order.
     """
 
     names: tuple[str, ...]

@@ -1,4 +1,4 @@
-"""The exceptions of the compiler: messages that say where, what, and what would be accepted."""
+"""The exceptions of the compiler; each message says where, what is wrong, and what would be accepted."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ __all__ = ["CompileError", "ImageError", "nearest"]
 
 
 _SHOWN = 200
-"""Most characters of a statement in a message, and of what is wrong with it; the last `_END` are among them."""
+"""Longest statement in a message, and longest description of an error, in characters; they include the last `_END`."""
 _END = 50
 _SCANNED = 2000
-"""Most characters of a statement in which a hint is looked for."""
+"""Longest statement in which a hint is looked for, in characters."""
 _LONG = 600
-"""Most characters of a message about an image."""
+"""Longest message about an image, in characters."""
 
 
 class _Statement(Protocol):
@@ -37,28 +37,28 @@ class _Statement(Protocol):
 class CompileError(InputError):
     """A kernel that cannot be compiled.
 
-    ``str()`` of it is one message on one line: ``file:line:column: message: 'instruction' (supported: ...)``; where the
-    PTX says which line of CUDA it comes from, ``file:line:column (norms.cu:9:5): message ...``. Of what CUDA has and
-    the core has not, `hints` says what to do instead, at the end.
+    ``str()`` of it is one message on one line: ``file:line:column: message: 'instruction' (supported: ...)``. If the
+    PTX names the line of CUDA that it comes from, the message begins ``file:line:column (norms.cu:9:5): message ...``.
+    For features of CUDA that the core lacks, `hints` adds at the end what to do instead.
 
     Attributes
     ----------
     message : str
-        What is wrong.
+        Description of the error.
     file : str
         Name of the source, as given to the compiler.
     line : int
-        Line in it, from 1; 0 when the problem has no line.
+        Line in the source, from 1; 0 when the problem has no line.
     column : int
         Column of the opcode, of the declaration, or of the character that is wrong, from 1; 0 where there is no line.
     instruction : str
         Text of the offending statement, blanks collapsed; empty if none.
     hint : str
-        What to do instead; empty if nothing is known.
+        Advice what to do instead; empty if nothing is known.
     supported : str
-        What is accepted in its place; empty if there is nothing to say.
+        Forms that are accepted in its place; empty if there is nothing to say.
     origin : Origin or None
-        What `line` was compiled from, where that is known.
+        Source that `line` was compiled from, where that is known.
     """
 
     def __init__(self, message: str, file: str = "<ptx>", line: int = 0, instruction: str = "",
@@ -101,7 +101,7 @@ def _printable(text: str, most: int = _SHOWN) -> str:
 
 
 def nearest(name: str, known: Sequence[str], rest: str) -> str:
-    """Return those of the `known` names that are written like `name` and begin alike, and the `rest`, for a message."""
+    """Return, for a message, the `known` names that are similar to `name` and begin alike, and the `rest`."""
     close = difflib.get_close_matches(name, [x for x in known if x[:2] == name[:2]], 4, 0.7)
     return ", ".join((*close, rest))
 
@@ -109,7 +109,7 @@ def nearest(name: str, known: Sequence[str], rest: str) -> str:
 class ImageError(InputError):
     """A kernel image that cannot be used: no ELF file, of another machine, damaged, or with illegal code.
 
-    ``str()`` of it is one message on one line, of a length that can be read whatever the file holds.
+    ``str()`` of it is one message on one line. Its length is bounded, whatever the file holds.
     """
 
     def __init__(self, message: str):

@@ -1,4 +1,4 @@
-"""The garbage collector while compiling: what a compilation makes lives almost to its end, so looking finds little."""
+"""The garbage collector while compiling; most objects live almost to the end, so collections find little."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from collections.abc import Iterator
 __all__ = ["collect_seldom"]
 
 _OBJECTS = 50_000
-"""Objects made between two looks, rather than Python's 700; some 10 MB."""
+"""Objects created between two collections, rather than Python's 700; some 10 MB."""
 
 
 @contextlib.contextmanager
 def collect_seldom() -> Iterator[None]:
-    """Have the collector look at new objects less often, as a context manager or a decorator."""
+    """Have the collector examine new objects less often, as a context manager or a decorator."""
     before = gc.get_threshold()
     if not 0 < before[0] < _OBJECTS:
         yield

@@ -1,4 +1,4 @@
-"""What to do instead: parts of CUDA that no kernel here can use, and files that are no PTX, told by what they are."""
+"""Hints what to do instead of parts of CUDA that kernels cannot use here, and of files that are not PTX."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ HINTS: tuple[tuple[str, str, str], ...] = (
     (r"^(?:@!?\S+ )?(?:alloca|stacksave|stackrestore)\b", "an array on the stack of a size unknown to the compiler",
      "take an array of constant size"),
 )
-"""Pattern of a statement, what it is, and what to do instead."""
+"""Pattern of a statement, the feature it uses, and what to do instead."""
 _PATTERNS = tuple((re.compile(pattern), f"{what} is not there; {instead}") for pattern, what, instead in HINTS)
 
 _NVCC = "PTX is what nvcc makes of the source: nvcc -ptx -arch=sm_75 -o kernel.ptx kernel.cu"
@@ -42,12 +42,12 @@ _PTX = re.compile(rb"^\s*\.(?:version|target|kernel|entry|visible)\b", re.MULTIL
 
 
 def hint(statement: str) -> str:
-    """Return what to do instead of a statement of PTX (blanks collapsed) that is refused; empty if nothing is known."""
+    """Return what to do instead of a refused PTX statement (blanks collapsed); empty if nothing is known."""
     return next((text for pattern, text in _PATTERNS if pattern.search(statement)), "")
 
 
 def of_file(raw: bytes) -> str:
-    """Return what the bytes of a file are, if they are something of CUDA's that holds no PTX to read; else empty."""
+    """Return what kind of CUDA file the bytes are, if it is one without readable PTX; else empty."""
     if raw.startswith(b"\x7fELF"):
         return f"machine code of an NVIDIA GPU (a cubin), not PTX; {_NVCC}" if raw[18:20] == _CUDA_MACHINE else ""
     if raw.startswith((_FATBIN, _FATBIN_WRAPPER)):

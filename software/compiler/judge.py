@@ -1,7 +1,8 @@
-"""Whether an image can be loaded: what is judged of every image before its code gets into device memory.
+"""Checks whether an image can be loaded; every image is checked before its code gets into device memory.
 
-Its facts (`image.validate`), then each word of it (`image.code_check`), in a time that grows with the words. An image
-does not change, so each object is judged once; one made of it by `dataclasses.replace` is another.
+The checks cover the facts of the image (`image.validate`), then each of its words (`image.code_check`). They take time
+linear in the number of words. An image does not change, so each object is judged once. An object that
+`dataclasses.replace` makes of it is another one.
 """
 
 from __future__ import annotations
@@ -28,13 +29,13 @@ def judge(image: KernelImage, check: bool = True) -> None:
     ----------
     image : KernelImage
     check : bool
-        Judge its words too, not only its facts. The machine survives any words, and ends a thread block with a fault
-        where what is wrong is met.
+        Judge its words too, not only its facts. The machine survives any words: where it meets an illegal one, it ends
+        the thread block with a fault.
 
     Raises
     ------
     ImageError
-        With the kernel, the word, the instruction, where it was written, what is wrong and what to do.
+        The message has the kernel, the word, the instruction, where it was written, what is wrong and what to do.
     """
     key = id(image)
     if key in _judged and _judged[key][0]() is image and _judged[key][1] >= check:
@@ -46,7 +47,7 @@ def judge(image: KernelImage, check: bool = True) -> None:
 
 
 def name_of(image: object) -> str:
-    """Return a name for messages, of what may be no image at all."""
+    """Return a name for messages; the argument may not be an image at all."""
     name = getattr(image, "name", None)
     return name if isinstance(name, str) and name.isprintable() else repr(name)[:60]
 

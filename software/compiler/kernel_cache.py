@@ -1,14 +1,14 @@
-"""Kernels compiled when first asked for, and kept: images in the cache, each under the hash of all it depends on.
+"""Kernels compiled at first use and kept in the cache; the key of an image hashes everything it depends on.
 
 ::
 
     cache_directory() / "kernels" / <PTX, its path, compiler and instruction set, options>.<kernel>.elf
                                     <PTX, its path, compiler and instruction set>.names
 
-The latter lists the kernels of a file, as JSON behind its own hash.
+The ``.names`` file lists the kernels of a PTX file, as JSON behind its own hash.
 
-An entry that is damaged, or of another version, is as good as none. Code was judged when it was compiled. Where nothing
-can be written, nothing is kept.
+A damaged entry, or one of another version, is ignored. Code was judged when it was compiled. If the folder cannot be
+written, nothing is kept.
 """
 
 from __future__ import annotations
@@ -39,9 +39,9 @@ def stored_module(text: str, filename: str = "<ptx>", options: CompileOptions | 
     Parameters
     ----------
     text, filename, options, kernels
-        As of `compile_ptx`.
+        Arguments of `compile_ptx`.
     progress : callable
-        Told before something is compiled.
+        Called before something is compiled.
 
     Raises
     ------
@@ -69,7 +69,7 @@ def stored_module(text: str, filename: str = "<ptx>", options: CompileOptions | 
 
 
 def kernel_names(text: str, filename: str = "<ptx>") -> list[str]:
-    """Return the names of a PTX module's kernels, in the order of the file; kept as well.
+    """Return the names of a PTX module's kernels, in the order of the file; the cache keeps them too.
 
     Raises
     ------
@@ -88,14 +88,14 @@ def kernel_names(text: str, filename: str = "<ptx>") -> list[str]:
 
 @functools.cache
 def _compiler() -> str:
-    """Return the hash of the compiler and of what it is made for: the instruction set."""
+    """Return the hash of the compiler and of the instruction set that it compiles for."""
     folders = [Path(__file__).resolve().parent, Path(str(isa.__file__)).resolve().parents[1]]
     return digest(f"{path.relative_to(folder.parents[1])}\0{path.read_text()}" for folder in folders
                   for path in sorted(folder.rglob("*")) if path.suffix in (".py", ".lark", ".ptx", ".rdl"))
 
 
 def _folder() -> Path | None:
-    """Return where the images are, None where there can be no such folder."""
+    """Return the folder of the images; None where there can be no such folder."""
     try:
         folder = cache_directory() / "kernels"
         folder.mkdir(exist_ok=True)
@@ -105,12 +105,12 @@ def _folder() -> Path | None:
 
 
 def _file(key: str, name: str) -> str:
-    """Return the file's name of a kernel, whose own name may be longer than a file's."""
+    """Return the file name of a kernel; the kernel's own name may be too long for one."""
     return f"{key}.{name if len(name) < 64 else digest([name])}.elf"
 
 
 def _index(text: str, filename: str) -> str:
-    """Return the file's name of the list of a module's kernels."""
+    """Return the file name of the list of a module's kernels."""
     return f"{digest([text, repr(filename), _compiler()])}.names"
 
 
@@ -137,7 +137,7 @@ def _image(folder: Path | None, key: str, name: str) -> KernelImage | None:
 
 
 def _store(folder: Path | None, name: str, data: bytes) -> None:
-    """Write a file; do without where that is impossible."""
+    """Write a file; skip it where that is impossible."""
     if folder is not None:
         with contextlib.suppress(OSError):
             write_atomically(folder / name, data)

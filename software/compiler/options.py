@@ -17,19 +17,19 @@ class CompileOptions:
     Attributes
     ----------
     interval : int
-        Most instructions between preemption points (K of Lin et al. IV-A); inside loops they seldom are as many.
+        Most instructions between preemption points (K of Lin et al. IV-A); loops usually have shorter intervals.
     interval_on : Geometry, optional
         `interval` counts estimated cycles of this machine, not instructions (`preemption.word_times`).
     preemption_points : bool
-        Place ``pp`` words. Without them only barriers are preemption points; for measuring their cost.
+        Place ``pp`` words. Without them only barriers are preemption points; this measures their cost.
     max_registers : int
-        Vector registers a thread may use (``regs_per_thread`` of the geometry aimed at).
+        Vector registers a thread may use (``regs_per_thread`` of the target geometry).
     uniform : bool
-        Keep warp-uniform values in uniform registers. Without it only for measuring what that gains.
+        Keep warp-uniform values in uniform registers. False only to measure the gain.
     check_addresses : bool
-        Global accesses whose 64-bit address has an upper word that is not zero fault; else that word is dropped.
+        Global accesses fault if the upper word of their 64-bit address is not zero; else that word is dropped.
     calls : str
-        Whether functions that only compute, and what the library computes, are called or inlined (`routines`):
+        Whether functions that only compute, and computations of the library, are called or inlined (`routines`):
         ``"auto"``, ``"always"`` or ``"never"``.
     eviction_check : bool
         Thread blocks load a flag when they begin, and leave if it is set (`preemption.eviction_check`).

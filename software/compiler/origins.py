@@ -8,7 +8,7 @@ from dataclasses import dataclass
 __all__ = ["MOST_LEVELS", "Origin"]
 
 MOST_LEVELS = 16
-"""Places of a chain of calls that are kept."""
+"""Most places of a chain of calls that are kept."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,9 +20,9 @@ class Origin:
     Attributes
     ----------
     file : str
-        As the compiler recorded it; control characters are escaped.
+        File name as the compiler recorded it; control characters are escaped.
     line, column : int
-        From 1; column 0 if not known.
+        Line from 1; column from 1, or 0 if not known.
     function : str
         Symbol of the function that was inlined; empty if none was, or it is not known.
     caller : Origin or None

@@ -1,6 +1,6 @@
 """The passes by name, and the order in which a kernel goes through them.
 
-A pass takes IR of certain stages. They are those of `ir.spec`, told apart further by what has been done:
+A pass takes IR of certain stages. They are the stages of `ir.spec`, divided further by the passes already done:
 
 1. ``wide``, as PTX is lowered;
 2. ``narrow``, without 64-bit operations;
@@ -48,24 +48,24 @@ __all__ = ["ALL", "DEFAULT", "ORDER", "PASSES", "STAGES", "UNOBSERVED", "Compila
            "check_names", "check_order"]
 
 ALL = "all"
-"""Stands for every pass, where one is to be named that IR is shown after."""
+"""Stands for every pass, where a user names the pass whose IR is shown."""
 STAGES = {"wide": "wide", "narrow": "narrow", "selected": "narrow", "uniform": "narrow", "machine": "machine",
           "linear": "machine", "barriers": "machine", "preemptible": "machine"}
-"""What IR can be, to the stage it is verified as."""
+"""Stages that IR can have, each with the stage it is verified as."""
 
 
 @dataclass(frozen=True)
 class Observer:
-    """Who is told what happens on a kernel's way through the passes.
+    """Callbacks for a kernel's way through the passes.
 
     Attributes
     ----------
     ran : callable
-        Called with the name of a pass and the kernel, each time the pass has run; those in ``optimize`` tell only when
-        they have changed something.
+        Called with the name of a pass and the kernel, each time the pass has run. Passes in ``optimize`` call it only
+        when they have changed something.
     restarted : callable
         Called with the kernel and the error when it was refused, before it is compiled once more with its routines
-        inlined: what was told of it so far is of an attempt that failed.
+        inlined. Earlier calls of `ran` for this kernel then belong to the failed attempt.
     """
 
     ran: Callable[[str, Kernel], None] = lambda name, kernel: None
@@ -73,7 +73,7 @@ class Observer:
 
 
 UNOBSERVED = Observer()
-"""Nobody is told."""
+"""Observer that does nothing."""
 
 
 @dataclass
@@ -85,12 +85,12 @@ class Compilation:
     kernel : Kernel
     options : CompileOptions
     origin : callable
-        Returns what a line of the PTX was compiled from.
+        Function that returns the origin of a line of the PTX.
     observer : Observer
     placed : list of PlacedPoint or None
         The preemption points, once they are placed.
     image : KernelImage or None
-        What ``emit`` has made.
+        Result of ``emit``.
     """
 
     kernel: Kernel
@@ -114,7 +114,7 @@ class Compilation:
         return self.image
 
     def run_only(self, names: Sequence[str]) -> KernelImage | Kernel:
-        """Run these passes and no others, and verify after each; returns the image, or the IR if there is none.
+        """Run these passes alone, verify after each, and return the image, or the IR if there is none.
 
         Raises
         ------
@@ -150,13 +150,13 @@ class Pass(NamedTuple):
     takes : tuple of str
         Stages that IR may have (`STAGES`).
     gives : str
-        The stage it has then; empty: the one that it had.
+        Stage of the IR afterwards; empty: it does not change.
     run : callable
-        Changes a `Compilation`; may return whether there was anything to change.
+        Changes a `Compilation`; may return whether it found anything to change.
     then : str
-        The pass that comes next, in the usual order, if there was.
+        The pass that comes next in the usual order, if `run` found anything.
     verified : bool
-        The IR is verified behind it in the usual order.
+        Whether the IR is verified after it in the usual order.
     wanted : callable
         Whether it is part of the usual order under given options.
     """
@@ -210,22 +210,22 @@ _ROWS = (
     Pass("emit", ("barriers", "preemptible"), "", _emit),
 )
 PASSES: dict[str, Pass] = {row.name: row for row in _ROWS}
-"""By name."""
+"""All passes, by name."""
 DEFAULT = ("mark-pointers", "legalize", "optimize", "if-conversion", "unify-loop-exits", "condition-chains",
            "select-immediates", "sink", "uniform-registers", "allocate", "simplify-cfg", "block-layout",
            "barrier-liveness", "place-points", "emit")
 """The usual order."""
 ORDER = ("eviction-check", *DEFAULT)
-"""The same with passes that only run where the options ask for them."""
+"""The usual order, with passes that only run where the options ask for them."""
 
 
 def check_names(names: Sequence[str], *more: str) -> None:
-    """Check that there are passes of these names; `more` names may be used as well.
+    """Check that passes of these names exist; `more` names are accepted as well.
 
     Raises
     ------
     InputError
-        If one is not there.
+        If a name is unknown.
     """
     known = (*PASSES, *more)
     for name in names:
@@ -234,7 +234,7 @@ def check_names(names: Sequence[str], *more: str) -> None:
 
 
 def check_order(names: Sequence[str]) -> list[str]:
-    """Return the stage of the IR after each of these passes, which begin with what lowering leaves.
+    """Return the stage of the IR after each of these passes; the first one takes the output of lowering.
 
     Raises
     ------

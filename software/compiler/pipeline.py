@@ -1,4 +1,4 @@
-"""From PTX text to kernel images: what is asked for of a module, through the passes (`passes`)."""
+"""Compiles PTX text to kernel images: a module's kernels go through the passes (`passes`)."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ Result = TypeVar("Result")
 
 
 def _check_arguments(text: object, filename: object, options: object, kernels: object) -> None:
-    """Refuse what is no text, no options or no names."""
+    """Refuse arguments that are not a text, options or names."""
     names = (isinstance(kernels, Collection) and not isinstance(kernels, str)
              and all(isinstance(each, str) for each in kernels))
     for name, value, right, wanted in (
@@ -50,9 +50,9 @@ def compile_ptx(text: str, filename: str = "<ptx>", options: CompileOptions | No
     Parameters
     ----------
     text : str
-        PTX, as ``nvcc -ptx`` writes it.
+        PTX as ``nvcc -ptx`` writes it.
     filename : str
-        For messages and `KernelImage.source`.
+        Name of the source, for messages and `KernelImage.source`.
     options : CompileOptions, optional
     kernels : collection of str, optional
         Entry names; every kernel unless given.
@@ -60,7 +60,7 @@ def compile_ptx(text: str, filename: str = "<ptx>", options: CompileOptions | No
     Returns
     -------
     dict of str to KernelImage
-        By entry name, in the order of the file.
+        Images by entry name, in the order of the file.
 
     Raises
     ------
@@ -79,12 +79,12 @@ def compile_ptx(text: str, filename: str = "<ptx>", options: CompileOptions | No
 
 def compile_module(text: str, filename: str = "<ptx>", options: CompileOptions | None = None,
                    kernels: Collection[str] | None = None, observer: Observer = UNOBSERVED) -> Compiled:
-    """Compile those kernels of a PTX module that can be compiled, and say of the others why they cannot.
+    """Compile all kernels of a PTX module that can be compiled, and say why the others cannot.
 
     Parameters
     ----------
     text, filename, options, kernels
-        As of `compile_ptx`.
+        Arguments of `compile_ptx`.
     observer : Observer, optional
 
     Raises
@@ -100,20 +100,20 @@ def compile_module(text: str, filename: str = "<ptx>", options: CompileOptions |
 def run_passes(text: str, filename: str, passes: Sequence[str], options: CompileOptions | None = None,
                kernels: Collection[str] | None = None, observer: Observer = UNOBSERVED
                ) -> dict[str, KernelImage | Kernel | CompileError]:
-    """Return what passes of one's own choice make of the kernels of a PTX module.
+    """Run chosen passes on the kernels of a PTX module, and return what they make of them.
 
     Parameters
     ----------
     text, filename, options, kernels
-        As of `compile_ptx`.
+        Arguments of `compile_ptx`.
     passes : sequence of str
-        Names, in their order (`passes.PASSES`).
+        Names of passes, in their order (`passes.PASSES`).
     observer : Observer, optional
 
     Returns
     -------
     dict of str to KernelImage, Kernel or CompileError
-        By entry name: the image if ``emit`` is the last pass, else the IR; or why there is none.
+        Results by entry name: the image if ``emit`` is the last pass, else the IR; or the error.
 
     Raises
     ------
@@ -130,7 +130,7 @@ def run_passes(text: str, filename: str, passes: Sequence[str], options: Compile
 
 @collect_seldom()
 def entries(text: str, filename: str = "<ptx>") -> dict[str, tuple[Module, Function]]:
-    """Return the kernels of a PTX module by name, each with the module, as `compile_function` takes them.
+    """Return the kernels of a PTX module by name, each with the module; `compile_function` takes such pairs.
 
     Raises
     ------
@@ -148,7 +148,7 @@ def entries(text: str, filename: str = "<ptx>") -> dict[str, tuple[Module, Funct
 
 def _each(text: str, filename: str, kernels: Collection[str] | None, work: Callable[[Module, Function], Result]
           ) -> Iterator[tuple[str, Result | CompileError]]:
-    """Yield what `work` makes of each kernel asked for, or why it is refused, in the order of the file."""
+    """Yield the result of `work` for each requested kernel, or its refusal, in the order of the file."""
     known = entries(text, filename)
     for name in kernels if kernels is not None else ():
         if name not in known:
@@ -162,7 +162,7 @@ def _each(text: str, filename: str, kernels: Collection[str] | None, work: Calla
 
 
 def _check_block(function: Function, filename: str) -> None:
-    """Refuse thread blocks that no SM has."""
+    """Refuse thread blocks that do not fit any SM."""
     for name in ("maxntid", "reqntid"):
         sizes = function.attributes.get(name, ())
         wanted = "positive" if any(n < 1 for n in sizes) else \
@@ -174,14 +174,14 @@ def _check_block(function: Function, filename: str) -> None:
 
 def compile_function(module: Module, function: Function, options: CompileOptions | None = None,
                      observer: Observer = UNOBSERVED) -> KernelImage:
-    """Compile one entry of a parsed module; errors as `compile_ptx`, those of the whole kernel at its name."""
+    """Compile one entry of a parsed module; errors as `compile_ptx`, those of the whole kernel at the line of its name."""
     return _run(module, function, options or CompileOptions(), observer, Compilation.run)
 
 
 @collect_seldom()
 def _run(module: Module, function: Function, options: CompileOptions, observer: Observer,
          work: Callable[[Compilation], Result]) -> Result:
-    """Return what `work` makes of an entry, once it is lowered."""
+    """Return the result of `work` for an entry, after lowering it."""
     try:
         _check_block(function, module.file)
         compilation = _lowered(module, function, options, observer)

@@ -1,15 +1,15 @@
 """Which functions are called as leaf subroutines, and their code.
 
-A function can be a routine if all it does is compute its results from its arguments, on every path: no memory, no
-special register, no exchange between lanes, no barrier, no loop, no exit (`ir.kernel.Routine`). So equal arguments give
-equal results, whichever lane asks. Calls it makes itself are inlined in it. Whether it becomes one is a matter of size:
-calls take `CALL_WORDS` each, a copy its whole length, and a copy is faster. It is called
+A function can be a routine if it only computes its results from its arguments, on every path. It uses no memory, no
+special register, no exchange between lanes, no barrier, no loop and no exit (`ir.kernel.Routine`). So equal arguments
+give equal results, in every lane. Calls inside it are inlined. Size decides whether it becomes a routine: each call
+takes `CALL_WORDS`, each copy takes the whole length, and a copy is faster. It is called
 
 1. never, if `CompileOptions.calls` is ``"never"``, and always if that is ``"always"``; else
-2. if calling it makes the kernel shorter by at least `LEAST_SAVED` instructions, more for a short function, of whose
-   time a call takes a larger part, and
-3. if its longest path leaves room in an interval between preemption points, of which it may take no more than half, and
-4. if the registers of the target suffice: those of a routine are given, while of a copy every value may be spilled.
+2. if the call makes the kernel shorter by at least `LEAST_SAVED` instructions; short functions must save more, because
+   a call takes a larger part of their time; and
+3. if its longest path takes at most half of an interval between preemption points; and
+4. if the registers of the target suffice: a routine's registers are fixed, whereas a copy can spill every value.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ from .registers.allocate import allocate
 __all__ = ["CALL_WORDS", "LEAST_SAVED", "LONG", "Leaves"]
 
 CALL_WORDS = 4
-"""Instructions that a call takes where it stands: itself, and moves of arguments and results that stay."""
+"""Instructions of a call at its place: the call itself, and moves of arguments and results that stay."""
 LONG = 50
 """Instructions of a long function."""
 LEAST_SAVED = 100, 300
@@ -59,7 +59,7 @@ class Leaf:
     ----------
     routine : Routine
     words : int
-        Its length.
+        Length of the routine in instruction words.
     summary : Summary
     """
 
@@ -82,7 +82,7 @@ class Leaves:
         self._found: dict[str, Leaf | None] = {}
 
     def wanted(self, function: Function, uses: int) -> str:
-        """Return the routine to call for `function`, of the module or the library, where it is used `uses` times.
+        """Return the routine to call for `function`, of the module or the library, if it is used `uses` times.
 
         Empty if it is to be inlined.
         """
@@ -114,7 +114,7 @@ def _library_leaf(name: str) -> Leaf | None:
 
 
 def _compiled(module: Module, function: Function, name: str) -> Leaf | None:
-    """Return a function as a routine of that name, None if it cannot be one."""
+    """Return a function as a routine of that name; None if it cannot be one."""
     try:
         program = routine_program(module, function)
         if program is None:
@@ -140,7 +140,7 @@ def _compiled(module: Module, function: Function, name: str) -> Leaf | None:
 
 
 def _only_computes(body: Kernel) -> bool:
-    """Whether the code may be called; it is then as long as its longest path at most."""
+    """Return whether the code may be called; its longest path is then at most its length."""
     ends = [block.ops[-1:] for block in body.blocks if not block.end.targets]
     returns = len(ends) == 1 and [op.name for op in ends[0]] == ["bru"]
     return returns and is_acyclic(flow_graph(body)) and all(
@@ -149,7 +149,7 @@ def _only_computes(body: Kernel) -> bool:
 
 
 def _measured(routine: Routine) -> Leaf | None:
-    """Return a routine with its size, as it will be without its ``enter``; None if it does not define its results."""
+    """Return a routine with its final size, without its ``enter``; None if it does not define its results."""
     blocks = routine.body.blocks
     head = blocks[0].ops[0]
     assert head.name == "enter", f"{routine.name} does not begin with its arguments"

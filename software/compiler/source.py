@@ -11,7 +11,7 @@ from .hints import of_file
 __all__ = ["escaped", "is_line", "read_source", "source_text"]
 
 _NO_TEXT = ("Cc", "Cs", "Zl", "Zp")
-"""Unicode's categories of control characters, of what stands for bytes that are no text, of what ends a line."""
+"""Unicode's categories of control characters, of surrogates for bytes that are no text, and of line ends."""
 
 
 def is_line(text: str) -> bool:
@@ -20,7 +20,7 @@ def is_line(text: str) -> bool:
 
 
 def escaped(text: str) -> str:
-    """Return a text as such a line: what must not be in it is escaped, as are bytes of a path that are not UTF-8."""
+    """Return a text as one line; forbidden characters are escaped, and so are bytes of a path that are not UTF-8."""
     if is_line(text):
         return text
     return "".join(c if is_line(c) else f"\\x{ord(c) & 0xFF:02x}" if ord(c) >> 8 in (0, 0xDC) else f"\\u{ord(c):04x}"
@@ -28,17 +28,17 @@ def escaped(text: str) -> str:
 
 
 def read_source(path: str | Path) -> str:
-    """Return the text of a source file; errors as `source_text`, and OSError if it cannot be read."""
+    """Return the text of a source file; raises as `source_text`, and OSError if the file cannot be read."""
     return source_text(Path(path).read_bytes(), str(path))
 
 
 def source_text(raw: bytes, name: str) -> str:
-    """Return the text of a source file's bytes; those that are not UTF-8 become U+FFFD, which only a comment may hold.
+    """Return the text of a source file's bytes; bytes that are not UTF-8 become U+FFFD, legal in comments alone.
 
     Raises
     ------
     CompileError
-        If the file is not text, or something else of CUDA's.
+        If the file is not text, or is another kind of CUDA file.
     """
     what = of_file(raw)
     if what:

@@ -1,8 +1,8 @@
 """Assembly of AMD's GPUs (gfx906) as LLVM 19 prints it, for context flashback.
 
-From text (`text`, `metadata`, `module`) by a table of opcodes (`opcodes`, `accesses`, `operands`) to control flow
-(`flow`), masks and liveness by lane (`masks`, `liveness`), memory (`memory`), what can be reverted (`reversing`), and
-the basic blocks that the analysis takes (`front_end`).
+The front end reads text (`text`, `metadata`, `module`) and looks each opcode up in a table (`opcodes`, `accesses`,
+`operands`). Then it finds control flow (`flow`), masks and liveness by lane (`masks`, `liveness`), effects on memory
+(`memory`), and reversible instructions (`reversing`). It gives the basic blocks that the analysis takes (`front_end`).
 """
 
 from .front_end import program

@@ -1,14 +1,15 @@
-"""What one instruction reads and writes, from its row of the table and its printed operands.
+"""Registers that one instruction reads and writes, from its row of the table and its printed operands.
 
-1. Results and sources are the registers of the printed operands by their roles, and what the row adds.
-2. The old value of a result is a source if part of it is kept whatever the mask: by the row (``keeps``, role ``b``),
-   with ``dst_unused:UNUSED_PRESERVE`` (SDWA), with DPP unless a lane without a source writes zero (``bound_ctrl``) and
-   no row or bank of lanes is masked out, and with `op_sel` writing the upper half.
-3. Lanes that are off keep what they had, which is up to who knows the mask (`liveness`): `Access.masked`.
-4. An atomic operation with ``glc`` has its result as a first operand; of a buffer or of scalar memory the data are
-   replaced by it.
-5. Between ``s_set_gpr_idx_on`` and ``off`` the vector registers of a move are found at run time: it reads all, and
-   writes one of all.
+1. Results and sources are the registers of the printed operands by their roles, and the registers that the row adds.
+2. The old value of a result is a source if the instruction keeps part of it whatever the mask. Such instructions are
+   those whose row says so (``keeps``, role ``b``), those with ``dst_unused:UNUSED_PRESERVE`` (SDWA), and those whose
+   `op_sel` writes the upper half. With DPP it is a source too, unless lanes without a source write zero
+   (``bound_ctrl``) and no row or bank of lanes is masked out.
+3. Lanes that are off keep their old values. The analysis of masks handles them (`liveness`): `Access.masked`.
+4. An atomic operation with ``glc`` prints its result as its first operand. With a buffer or scalar memory, the result
+   replaces the data.
+5. Between ``s_set_gpr_idx_on`` and ``off`` a move selects its vector registers at run time: it may read any of them,
+   and may write any one.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ _INLINE = "compile with -O3 so that functions are inlined, and without `noinline
 
 @dataclass(frozen=True)
 class Access:
-    """What an instruction reads and writes.
+    """The registers that an instruction reads and writes.
 
     Attributes
     ----------
@@ -43,13 +44,13 @@ class Access:
     defs : tuple of Register
         Results, each once.
     uses : tuple of Register
-        All that it reads, old values of results among them if part of them is kept whatever the mask is.
+        All registers it reads. Old values of results are among them if it keeps part of them whatever the mask is.
     keeps : bool
-        It keeps part of its vector results whatever the mask is, so that its write kills nothing.
+        Whether it keeps part of its vector results whatever the mask is, so that its write kills nothing.
     masked : bool
-        It works under ``exec``.
+        Whether it works under ``exec``.
     across : bool
-        It reads lanes that may be off.
+        Whether it reads lanes that may be off.
     """
 
     statement: Statement
@@ -72,13 +73,13 @@ def accesses_of(statements: list[Statement], vectors: int, file: str) -> list[Ac
     ----------
     statements : list of Statement
     vectors : int
-        Vector registers that it has.
+        Vector registers of the kernel.
     file : str
 
     Raises
     ------
     AssemblyError
-        If the table does not know one, or not in this form.
+        If the table does not know an instruction, or not in this form.
     """
     found, indexed = [], ""
     for statement in statements:
@@ -93,7 +94,7 @@ def accesses_of(statements: list[Statement], vectors: int, file: str) -> list[Ac
 
 
 def _indexed(one: Access, vectors: int, result: bool) -> Access:
-    """Return an instruction whose vector registers are found at run time (module, 5)."""
+    """Return an instruction that selects its vector registers at run time (module, 5)."""
     everything = tuple(vector(number) for number in range(vectors))
     defs = tuple(dict.fromkeys((*one.defs, *everything))) if result else one.defs
     return replace(one, row=replace(one.row, kind=Kind.FIXED), defs=defs, keeps=result or one.keeps, across=False,

@@ -1,4 +1,4 @@
-"""The control flow of a kernel: basic blocks, which follows which, how deep in loops each lies."""
+"""The control flow of a kernel: basic blocks, their successors, and their depth in loops."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ __all__ = ["BasicBlock", "basic_blocks"]
 
 @dataclass(frozen=True)
 class BasicBlock:
-    """Instructions that are executed one after the other.
+    """Instructions that execute one after the other.
 
     Attributes
     ----------
     start, end : int
-        The first instruction, and the one behind the last.
+        Index of the first instruction, and of the one behind the last.
     successors : tuple of int
-        Blocks by their number; of a branch that may be taken or not, the one that is jumped to first.
+        Numbers of the blocks that may follow; a conditional branch has its target first.
     depth : int
-        Loops around it.
+        Number of loops around it.
     """
 
     start: int
@@ -39,7 +39,7 @@ def basic_blocks(kernel: Kernel, accesses: list[Access]) -> list[BasicBlock]:
     Raises
     ------
     AssemblyError
-        If it branches to a label that it has not, or has no instructions.
+        If the kernel branches to a label that it lacks, or has no instructions.
     """
     if not accesses:
         raise AssemblyError(kernel.file, kernel.code.line, f"kernel {kernel.name} has no instructions")

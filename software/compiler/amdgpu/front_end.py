@@ -1,10 +1,10 @@
-"""A kernel of gfx906 as context flashback sees it: its basic blocks, liveness by lane, what can be repeated.
+"""A kernel of gfx906 for context flashback: its basic blocks, liveness by lane, and what can be repeated.
 
-* ``exec`` is a pair of scalar registers like others and an operand of every vector instruction: the mask under which
-  one ran is among the things that have to be there when it is executed again or reverted.
-* The old value of a vector result is an operand where lanes that were off need it (`liveness`), or the instruction
+* ``exec`` is a pair of scalar registers like others. It is an operand of every vector instruction: to execute or revert
+  one, the mask under which it ran must be there.
+* The old value of a vector result is an operand if lanes that were off need it (`liveness`), or if the instruction
   keeps part of it (`accesses`).
-* The mode register counts as one only if the kernel writes it.
+* The mode register counts as a register only if the kernel writes it.
 """
 
 from __future__ import annotations
@@ -27,15 +27,15 @@ from .reversing import recovered, steps
 __all__ = ["COSTS", "Analysed", "analysed", "program", "allocated", "shared_bytes", "occupied_bytes", "places"]
 
 _VECTOR_GRANULE, _SCALAR_GRANULE = 4, 16
-"""Registers that are given to a wave at a time (CTXBack V)."""
+"""Granularity in which a wave is given registers (CTXBack V)."""
 COSTS = Costs(WAVE, 9.5, 500)
-"""Of a wave: memory gives a compute unit of a Radeon VII 1 TB/s / 60 / 1.8 GHz, and answers after some 500 cycles."""
+"""Costs of a wave: a Radeon VII gives each compute unit 1 TB/s / 60 / 1.8 GHz and answers after some 500 cycles."""
 _VECTOR_CYCLES, _SCALAR_CYCLES, _MEMORY_CYCLES, _SHARED_CYCLES = 4, 4, 500, 64
 
 
 @dataclass(frozen=True)
 class Analysed:
-    """A kernel.
+    """A kernel with the results of the analyses.
 
     Attributes
     ----------
@@ -44,7 +44,7 @@ class Analysed:
     blocks : list of BasicBlock
     liveness : Liveness
     code : list of CodeBlock
-        In the order of `blocks`; addresses are numbers of instructions.
+        Blocks in the order of `blocks`; addresses are numbers of instructions.
     """
 
     kernel: Kernel
@@ -61,12 +61,12 @@ def analysed(kernel: Kernel, racing: bool = False) -> Analysed:
     ----------
     kernel : Kernel
     racing : bool
-        Its waves may race (`memory`).
+        Whether its waves may race (`memory`).
 
     Raises
     ------
     AssemblyError
-        If it has an instruction that the table does not know, or one in a form that is not known.
+        If the table does not know one of its instructions, or not in this form.
     """
     accesses = accesses_of(kernel.code.statements, allocated(kernel)[0], kernel.file)
     if not any(MODE in one.defs for one in accesses):
@@ -86,7 +86,7 @@ def analysed(kernel: Kernel, racing: bool = False) -> Analysed:
 
 
 def program(kernel: Kernel, racing: bool = False) -> Program:
-    """Return a kernel for context flashback; parameters and errors are those of `analysed`.
+    """Return a kernel for context flashback; parameters and errors are the same as in `analysed`.
     """
     facts = analysed(kernel, racing)
     return Program(kernel.name, kernel.file, tuple(facts.code), occupied_bytes(kernel), COSTS, tuple(places(kernel)),
@@ -116,20 +116,19 @@ def allocated(kernel: Kernel) -> tuple[int, int]:
 
 
 def shared_bytes(kernel: Kernel) -> int:
-    """Return the share of a wave of the shared memory of its work-group."""
+    """Return a wave's share of its work-group's shared memory, in bytes."""
     threads = kernel.number(".max_flat_workgroup_size")
     return -(-kernel.number(".group_segment_fixed_size") // max(1, -(-threads // WAVE)))
 
 
 def occupied_bytes(kernel: Kernel) -> int:
-    """Return what a wave occupies: registers as they are given out, and its share of shared memory (CTXBack Table
-    I)."""
+    """Return the bytes a wave occupies: registers as allocated, and its share of shared memory (CTXBack Table I)."""
     vectors, scalars = allocated(kernel)
     return vectors * WAVE * WORD_BYTES + scalars * WORD_BYTES + shared_bytes(kernel)
 
 
 def places(kernel: Kernel) -> list[Register]:
-    """Return the scalar registers that a wave has and can name, unused ones first; ``vcc`` and its like lie behind."""
+    """Return the scalar registers that a wave has and can name, unused ones first; ``vcc`` and the like come last."""
     used = kernel.described("next_free_sgpr")
     given = min(SCALARS, allocated(kernel)[1] - (kernel.number(".sgpr_count") - used))
     return [Register(RegisterClass.SCALAR, number) for number in (*range(used, given), *range(min(used, given)))]

@@ -1,17 +1,17 @@
 """Which registers of a kernel are live, lane by lane.
 
-A lane is *on* at a place if ``exec`` has it there, else *off*. For each place two sets of vector registers are found:
+A lane is *on* at a place if ``exec`` has it there, else *off*. Each place has two sets of vector registers:
 
-1. what a lane needs that is on: it reads before it writes, on some path;
-2. what a lane needs that is off and may come on again.
+1. registers that a lane that is on needs: it reads them before it writes them, on some path;
+2. registers that a lane needs that is off and may come on again.
 
 An instruction under the mask reads and writes lanes that are on. Where ``exec`` narrows (`masks`), a lane that is on
-stays so or goes off; where it widens, one that is off stays so or comes on; at any other change both may happen. The
-branch that is taken when ``exec`` is zero is taken by no lane that is on. Instructions that look into other lanes read
-them of both sets. Where ``exec`` is all lanes of the start there are no others, so the second set is empty; but for
-registers whose single lanes are written whatever the mask is (``v_writelane_b32``: scalar registers that were spilt).
+stays on or goes off. Where it widens, a lane that is off stays off or comes on. At any other change both may happen. If
+a branch is taken when ``exec`` is zero, no lane that is on takes it. Instructions that read other lanes read registers
+of both sets. Where ``exec`` is all lanes of the start, no lane is off, so the second set is empty. Registers whose
+single lanes are written whatever the mask is are the exception (``v_writelane_b32`` writes spilt scalar registers).
 
-Scalar registers, ``exec`` among them, are live as in any program. A register is live if it is in one of the sets.
+Scalar registers, ``exec`` among them, are live as in any program. A register is live if one of the sets has it.
 
 The old value of a vector result is an operand of its instruction if lanes that are off need the register afterwards
 (`Liveness.kept`): a write kills by lane, not by register.
@@ -32,16 +32,16 @@ __all__ = ["Liveness", "liveness"]
 
 @dataclass(frozen=True)
 class Liveness:
-    """Of a kernel.
+    """The live registers of a kernel.
 
     Attributes
     ----------
     before : list of frozenset of Register
-        Live before each instruction.
+        Registers live before each instruction.
     at_end : list of frozenset of Register
-        Live behind each block.
+        Registers live behind each block.
     kept : list of frozenset of Register
-        Vector results of each instruction whose old value is needed in lanes that are off.
+        Vector results of each instruction whose old value lanes need that are off.
     """
 
     before: list[frozenset[Register]]
@@ -50,12 +50,12 @@ class Liveness:
 
 
 _Sets = tuple[frozenset[Register], frozenset[Register]]
-"""Needed where a lane is on, scalar registers among them; needed where it is off."""
+"""Registers needed where a lane is on, scalar ones among them; registers needed where it is off."""
 _NONE: frozenset[Register] = frozenset()
 
 
 def liveness(blocks: list[BasicBlock], accesses: list[Access], known: Masks) -> Liveness:
-    """Find what is live in a kernel."""
+    """Find the live registers of a kernel."""
     steps = _Steps(accesses, known)
     at_start: list[_Sets] = [(_NONE, _NONE)] * len(blocks)
     before = [[number for number, block in enumerate(blocks) if one in block.successors] for one in range(len(blocks))]
@@ -72,7 +72,7 @@ def liveness(blocks: list[BasicBlock], accesses: list[Access], known: Masks) -> 
 
 
 def _behind(block: BasicBlock, accesses: list[Access], at_start: list[_Sets]) -> _Sets:
-    """Return the sets behind a block, its branch counted."""
+    """Return the sets behind a block, its branch included."""
     on, off = _NONE, _NONE
     opcode = accesses[block.end - 1].row.opcode
     for place, after in enumerate(block.successors):
@@ -96,14 +96,14 @@ def _collected(blocks: list[BasicBlock], accesses: list[Access], steps: _Steps, 
 
 
 class _Steps:
-    """One instruction backwards."""
+    """The backward step of one instruction."""
 
     def __init__(self, accesses: list[Access], known: Masks):
         self._accesses, self._known = accesses, known
         self._single = frozenset(reg for one in accesses if one.row.opcode == "v_writelane_b32" for reg in one.defs)
 
     def back(self, index: int, sets: _Sets) -> _Sets:
-        """Return the sets before an instruction from those behind it."""
+        """Return the sets before an instruction from the sets behind it."""
         one, change = self._accesses[index], self._known.changes[index]
         on, off = sets
         if change is not Change.NONE:

@@ -1,18 +1,18 @@
-"""What is known of the masks of lanes: when ``exec`` is all of the lanes that the wave started with.
+"""Analysis of the masks of lanes: it finds when ``exec`` is all of the lanes that the wave started with.
 
-Masks are pairs of scalar registers; ``exec`` is one. Known at a place are
+Masks are pairs of scalar registers; ``exec`` is one. The analysis knows at each place
 
-1. the masks that are *within* the lanes of the start: have no other lane set, and
-2. pairs of masks that *cover* them: each lane of the start is in one of the two. A mask that covers them with itself,
-   and is within them, is all of them.
+1. the masks that are *within* the lanes of the start: they have no other lane set; and
+2. pairs of masks that *cover* these lanes: each lane of the start is in one of the two. A mask that covers them with
+   itself, and is within them, is all of them.
 
-Copies, the bitwise operations, comparisons and the saving forms (``s_and_saveexec_b64``) are followed, everything else
-that writes a register makes it unknown; where paths meet what both know is kept. So after ``s_and_saveexec_b64 s[0:1],
-vcc``, ``s[0:1]`` covers if ``exec`` did; after ``s_xor_b64 s[0:1], exec, s[0:1]``, it covers together with ``exec``;
-and a later ``s_or_b64 exec, exec, s[0:1]`` makes ``exec`` cover.
+The analysis follows copies, bitwise operations, comparisons and the saving forms (``s_and_saveexec_b64``). Any other
+write to a register makes it unknown. Where paths meet, facts known on both are kept. So after ``s_and_saveexec_b64
+s[0:1], vcc``, ``s[0:1]`` covers if ``exec`` did. After ``s_xor_b64 s[0:1], exec, s[0:1]``, it covers together with
+``exec``. A later ``s_or_b64 exec, exec, s[0:1]`` makes ``exec`` cover.
 
 A change of ``exec`` is *narrowing* if it only drops lanes, *widening* if it only adds some. If ``exec`` may ever have
-lanes from outside the start (whole-wave operations), nothing is said of any place.
+lanes from outside the start (whole-wave operations), the analysis says nothing about any place.
 """
 
 from __future__ import annotations
@@ -31,12 +31,12 @@ __all__ = ["Change", "Masks", "masks"]
 
 Pair = tuple[Register, ...]
 _OTHER: Pair = (scalar(-2), scalar(-1))
-"""Stands for a mask under way."""
+"""Stands for an intermediate mask."""
 _NOTHING, _ALL = "0", "-1"
 
 
 class Change(enum.Enum):
-    """What an instruction does to ``exec``."""
+    """The effect of an instruction on ``exec``."""
 
     NONE = "none"
     NARROWING = "narrowing"
@@ -46,12 +46,12 @@ class Change(enum.Enum):
 
 @dataclass(frozen=True)
 class Masks:
-    """Of each instruction of a kernel.
+    """The facts about masks at each instruction of a kernel.
 
     Attributes
     ----------
     full : list of bool
-        Before it, ``exec`` is all lanes of the start.
+        Whether ``exec`` is all lanes of the start before the instruction.
     changes : list of Change
     """
 
@@ -60,13 +60,13 @@ class Masks:
 
 
 class _Facts:
-    """What is known at a place (module, 1 and 2)."""
+    """The facts known at a place (module, 1 and 2)."""
 
     def __init__(self, within: Iterable[Pair] = (), covers: Iterable[frozenset[Pair]] = ()):
         self.within, self.covers = set(within), set(covers)
 
     def meet(self, other: _Facts) -> _Facts:
-        """Return what both know: masks that cover with fewer others cover with more."""
+        """Return the facts that both know: masks that cover with fewer others cover with more."""
         return _Facts(self.within & other.within, {cover for cover in self.covers | other.covers
                                                    if self._holds(cover) and other._holds(cover)})
 
@@ -85,11 +85,11 @@ class _Facts:
         return not self.covers.isdisjoint((frozenset((one, other)), frozenset((one,)), frozenset((other,))))
 
     def partners(self, one: Pair) -> set[Pair]:
-        """Return the masks that cover together with one; itself, if it covers alone."""
+        """Return the masks that cover together with this one; this one itself if it covers alone."""
         return {next(iter(cover - {one}), one) for cover in self.covers if one in cover}
 
     def assign(self, result: Pair, operation: str, a: Pair | str, b: Pair | str) -> None:
-        """Note that a mask is now what an operation makes of two; words stand for constants."""
+        """Note that an operation makes a mask of two others; words stand for constants."""
         within, covers = self._within(operation, a, b), self._covers(operation, a, b)
         self.forget(result)
         if within:
@@ -102,7 +102,7 @@ class _Facts:
         return {"and": any(inside), "andn2": inside[0], "or": all(inside), "xor": all(inside)}.get(operation, False)
 
     def _covers(self, operation: str, a: Pair | str, b: Pair | str) -> set[frozenset[Pair]]:
-        """Return the masks that cover together with the result; nothing for one that covers alone."""
+        """Return the masks that cover together with the result; none for a result that covers alone."""
         known: list[Pair] = [one for one in (a, b) if not isinstance(one, str)]
         alone = [one for one in known if frozenset((one,)) in self.covers]
         together = len(known) == 2 and self.covered(known[0], known[1])
@@ -114,7 +114,7 @@ class _Facts:
                 other = known[1] if known[0] == alone[0] else known[0]
                 return {frozenset()} if len(alone) == 2 else {frozenset((one,)) for one in self.partners(other)}
             return {frozenset((one,)) for one in partners[0] & partners[1]}
-        # of andn2 and xor: the result and b are together at least a and b; of xor, the result and a as well
+        # # andn2 and xor: the result and b together are at least a and b. xor: the result and a as well
         if operation in ("andn2", "xor") and together:
             return {frozenset((known[1],))} | ({frozenset((known[0],))} if operation == "xor" else set())
         return set()
@@ -122,11 +122,11 @@ class _Facts:
 
 _SAVING = {"and": ("and", False), "or": ("or", False), "xor": ("xor", False), "andn2": ("andn2", False),
            "andn1": ("andn2", True)}
-"""Of the word in ``s_..._saveexec_b64``: the operation, and whether ``exec`` is the first operand."""
+"""The word in ``s_..._saveexec_b64``, to its operation and whether ``exec`` is the first operand."""
 
 
 def masks(blocks: list[BasicBlock], accesses: list[Access]) -> Masks:
-    """Find what is known of the masks of a kernel."""
+    """Find the facts about the masks of a kernel."""
     at_start: list[_Facts | None] = [None] * len(blocks)
     at_start[0] = _Facts({EXEC}, {frozenset((EXEC,))})
     pending = [0]
@@ -159,7 +159,7 @@ def _collected(blocks: list[BasicBlock], accesses: list[Access], at_start: list[
 
 
 def _follow(access: Access, facts: _Facts) -> Change:
-    """Bring what is known behind an instruction; return what it does to ``exec``."""
+    """Apply an instruction to the facts; return what it does to ``exec``."""
     opcode, operands = access.row.opcode, access.statement.operands
     change = Change.ANY if set(EXEC) & set(access.defs) else Change.NONE
     word = opcode.removeprefix("s_").removesuffix("_b64")
@@ -185,7 +185,7 @@ def _follow(access: Access, facts: _Facts) -> Change:
 
 
 def _follow_saving(word: str, access: Access, facts: _Facts) -> Change:
-    """Follow ``s_<word>_saveexec_b64 d, s``: d becomes ``exec``, and ``exec`` what the operation makes of s and it."""
+    """Follow ``s_<word>_saveexec_b64 d, s``: d becomes ``exec``, and ``exec`` the result of the operation on both."""
     operation, swapped = _SAVING[word]
     saved, source = access.operand(0), _mask(access, 1)
     if not isinstance(source, str):

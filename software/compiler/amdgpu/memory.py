@@ -1,18 +1,17 @@
-"""Which memory operations can be done again, until when.
+"""Finds which memory operations can be repeated, and until when.
 
-* Arguments (``s_load`` through the pointer that the wave starts with, or a copy of it) are constant; so is the packet
-  of the dispatch.
-* Global memory that the kernel never writes is constant while it runs: no store or atomic operation to global, flat or
-  buffer addresses.
-* Otherwise a load of global or shared memory can be repeated until the next store or atomic operation to that space, or
-  to any, and until the next barrier or cache operation: between those, a program without data races finds what it
-  found. Assembly does not say what overlaps, so every store of a space counts. Loads of atomic or volatile variables
-  (``glc``) are never repeated. LLVM prints a load that is atomic within a work-group like any other: with `racing`, so,
-  no load of memory that is written is repeated.
-* Nothing at all is done again behind a barrier, nor behind begin or end of a part in which vector registers are found
-  at run time.
-* Scratch is the thread's own: its loads are repeated until the next store to it. Buffer and flat addresses may mean any
-  space.
+* Arguments (``s_load`` through the pointer that the wave starts with, or a copy of it) are constant. The packet of the
+  dispatch is constant too.
+* Global memory is constant while the kernel runs if the kernel never writes it: if it has no store or atomic operation
+  to global, flat or buffer addresses.
+* Any other load of global or shared memory can be repeated until the next store or atomic operation to that space or to
+  any space. The next barrier or cache operation ends this as well. Between those, a program without data races loads
+  the same value again. Assembly does not say which addresses overlap, so every store of a space counts. Loads of atomic
+  or volatile variables (``glc``) are never repeated. LLVM prints loads that are atomic within a work-group like any
+  other; so with `racing` no load of written memory is repeated.
+* Nothing is repeated across a barrier, nor across the begin or end of a part that selects vector registers at run time.
+* Scratch belongs to one thread: its loads can be repeated until the next store to it. Buffer and flat addresses may
+  mean any space.
 """
 
 from __future__ import annotations
@@ -28,7 +27,7 @@ __all__ = ["Memory"]
 
 _USER_REGISTERS = (("private_segment_buffer", 4), ("dispatch_ptr", 2), ("queue_ptr", 2), ("kernarg_segment_ptr", 2),
                    ("dispatch_id", 2), ("flat_scratch_init", 2), ("private_segment_size", 1))
-"""What a wave starts with in its first scalar registers, if the descriptor says so, in this order, and how many."""
+"""Initial values of a wave's first scalar registers, in this order, if the descriptor names them; and their sizes."""
 _CONSTANT = ("kernarg_segment_ptr", "dispatch_ptr")
 _EFFECTS = {Kind.COMPUTE: Effect.COMPUTE, Kind.LANES: Effect.COMPUTE, Kind.STORE: Effect.WRITE,
             Kind.ATOMIC: Effect.WRITE, Kind.CACHE: Effect.WRITE,
@@ -37,7 +36,7 @@ _Pairs = frozenset[tuple[Register, ...]]
 
 
 class Memory:
-    """Of a kernel.
+    """The memory operations of a kernel.
 
     Parameters
     ----------
@@ -45,7 +44,7 @@ class Memory:
     blocks : list of BasicBlock
     accesses : list of Access
     racing : bool
-        Waves may race: nothing that is written is read again.
+        Whether waves may race; then no memory that is written is read again.
     """
 
     def __init__(self, kernel: Kernel, blocks: list[BasicBlock], accesses: list[Access], racing: bool = False):
@@ -55,7 +54,7 @@ class Memory:
         self._arguments = _through_arguments(kernel, blocks, accesses)
 
     def effect(self, index: int) -> tuple[Effect, str]:
-        """Return what an instruction does with memory, and its region."""
+        """Return the effect of an instruction on memory, and its region."""
         one = self._accesses[index]
         if one.row.kind is Kind.LOAD:
             return self._load(one, index in self._arguments)

@@ -1,7 +1,7 @@
 """The metadata of the kernels of a file: the little YAML that LLVM writes.
 
-Read are, of each kernel, the entries that are plain words or lists of them; what nests deeper (the arguments) is gone
-over.
+The reader takes the entries of each kernel that are plain words or lists of them. It skips deeper entries (the
+arguments).
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ Metadata = dict[str, str | list[str]]
 _ENTRY = re.compile(r"( *)(- )?(\.?[A-Za-z_][\w.]*):(?:\s+(.*))?$")
 _ITEM = re.compile(r"( *)- ([^:]*)$")
 _KERNEL_INDENT = 4
-"""Of the entries of a kernel, its dash counted."""
+"""Indentation of a kernel's entries, its dash included."""
 
 
 def metadata(text: str, file: str) -> dict[str, Metadata]:
@@ -25,7 +25,7 @@ def metadata(text: str, file: str) -> dict[str, Metadata]:
     Raises
     ------
     AssemblyError
-        If there are none, or they are of another form.
+        If there is no metadata, or it has another form.
     """
     lines = text.split("\n")
     begin = next((k for k, line in enumerate(lines) if line.strip() == ".amdgpu_metadata"), None)

@@ -28,7 +28,7 @@ class Code:
     line : int
     statements : list of Statement
     labels : dict of str to int
-        The instruction that each label stands before; their number for one at the end.
+        Index of the instruction behind each label; the number of instructions for one at the end.
     """
 
     name: str
@@ -39,14 +39,14 @@ class Code:
 
 @dataclass(frozen=True)
 class Kernel:
-    """A kernel.
+    """A kernel with its code, descriptor and metadata.
 
     Attributes
     ----------
     file : str
     code : Code
     descriptor : dict of str to str
-        The ``.amdhsa_`` directives, by the rest of their names.
+        The ``.amdhsa_`` directives, by their names without this prefix.
     metadata : dict
     """
 
@@ -66,7 +66,7 @@ class Kernel:
         Raises
         ------
         AssemblyError
-            If there is none of that name.
+            If the metadata has no number of that name.
         """
         value = self.metadata.get(key)
         if not isinstance(value, str) or not value.isdigit():
@@ -75,7 +75,7 @@ class Kernel:
         return int(value)
 
     def described(self, key: str) -> int:
-        """Return a number of the descriptor; 0 if it does not stand there."""
+        """Return a number of the descriptor; 0 if it has none of that name."""
         value = self.descriptor.get(key, "0")
         try:
             return int(value, 0)
@@ -86,14 +86,14 @@ class Kernel:
 
 @dataclass(frozen=True)
 class Module:
-    """What a file holds.
+    """The contents of a file.
 
     Attributes
     ----------
     file : str
     kernels : dict of str to Kernel
     functions : dict of str to Code
-        What is no kernel.
+        Functions that are not kernels.
     """
 
     file: str
@@ -101,12 +101,12 @@ class Module:
     functions: dict[str, Code]
 
     def kernel(self, name: str | None = None) -> Kernel:
-        """Return a kernel; without a name the only one.
+        """Return a kernel by its name; without a name the only one.
 
         Raises
         ------
         InputError
-            If there is none of that name, or without a name not exactly one.
+            If no kernel has that name, or the name is missing and the file does not have exactly one.
         """
         if name is None:
             if len(self.kernels) != 1:
@@ -129,7 +129,7 @@ def read(path: Path | str) -> Module:
     Raises
     ------
     InputError
-        If it is not there, no text, or no assembly that is understood.
+        If the file is missing, is not text, or is not assembly of the known form.
     """
     try:
         text = Path(path).read_text()
@@ -144,7 +144,7 @@ def parse(text: str, file: str) -> Module:
     Raises
     ------
     AssemblyError
-        If it is not understood.
+        If the text is not understood.
     """
     reader = _Reader(file)
     for line in statements(text, file):

@@ -1,8 +1,8 @@
 """Registers of a wave as flashback counts them, and how operands name them.
 
-Vector registers are ``v0`` to ``v255``, a word a lane. Scalar ones are numbered as the machine encodes them: ``s0`` to
-``s101``, and the special ones below. The condition code ``scc`` and the mode register have numbers of our own. All hold
-32 bits; masks of 64 lanes (``exec``, ``vcc``, any pair) are two registers.
+Vector registers are ``v0`` to ``v255``, one word per lane. Scalar ones are numbered as the machine encodes them: ``s0``
+to ``s101``, and the special ones below. The condition code ``scc`` and the mode register have numbers of our own. All
+hold 32 bits; masks of 64 lanes (``exec``, ``vcc``, any pair) are two registers.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ __all__ = ["EXEC", "VCC", "SCC", "M0", "MODE", "FLAT_SCRATCH", "SCALARS", "VECTO
 VECTORS = 256
 """Vector registers that a wave can have."""
 SCALARS = 102
-"""Scalar registers that a wave can have, but for the special ones."""
+"""Scalar registers that a wave can have, without the special ones."""
 _SPECIAL = {"flat_scratch": 102, "xnack_mask": 104, "vcc": 106, "exec": 126}
 _SINGLE = {"m0": 124, "scc": 253, "mode": 254}
 _PLAIN = re.compile(r"([sv])(\d+)$")
@@ -49,12 +49,12 @@ _BY_NAME = {word: (reg,) for reg, word in _NAMES.items()} | {
 
 
 def is_vector(reg: Register) -> bool:
-    """Return whether a register has a word a lane."""
+    """Return whether a register has one word per lane."""
     return reg.kind is RegisterClass.VECTOR
 
 
 def name(reg: Register) -> str:
-    """Return a register as assembly names it."""
+    """Return the name of a register in assembly."""
     return _NAMES.get(reg, f"{'v' if is_vector(reg) else 's'}{reg.index}")
 
 

@@ -1,20 +1,20 @@
-"""Which vector instructions of gfx906 can be reverted, as data, and by which instructions (CTXBack III-C).
+"""The reversible vector instructions of gfx906, as data, and the instructions that revert them (CTXBack III-C).
 
-A row says: if the result is the register of source `Reversal.recovered`, and no other source is, that source is what
-the instructions of `inverse` make of the result and the other sources, in the lanes of the same mask. Where a row has
-no inverse of its own, the instruction adds something to the recovered source; then, since ``~(~(x + f) + f) = x``, a
-complement before and after the same instruction undoes it.
+A row applies if the result is the register of source `Reversal.recovered`, and no other source is. The instructions of
+`inverse` then compute that source from the result and the other sources, in the lanes of the same mask. A row without
+an inverse is an instruction that adds something to the recovered source. Since ``~(~(x + f) + f) = x``, a complement
+before and after the same instruction undoes it.
 
-Undoing writes no ``vcc`` and no ``scc``, nor does what is undone: forms with a carry are in no row, and no scalar
-instruction but those that leave ``scc`` alone; ``s_add_u32`` and its like write it, so they are not reverted (a backup
-takes their place). With a modifier (``clamp``, SDWA, DPP) nothing is reversible. A shift to the left loses bits, as far
-as assembly tells, so it is in no row. Two rows hold only for some constants:
+Neither the instruction nor its inverse writes ``vcc`` or ``scc``. So no row has a carry, and the only scalar
+instructions are those that leave ``scc`` alone. ``s_add_u32`` and the like write it, so they are not reverted (a backup
+takes their place). With a modifier (``clamp``, SDWA, DPP) nothing is reversible. A shift to the left may lose bits, so
+it has no row. Two rows hold only for some constants:
 
-* an odd factor has an inverse modulo 2**32; only constants that are printed are known (the inverse, which no such
-  instruction can hold, lies in a scalar register of the routine);
-* a rotation (``v_alignbit_b32`` of one register twice) by a constant goes back by the rest of 32.
+* an odd factor has an inverse modulo 2**32; only printed constants are known (no such instruction can hold the inverse,
+  which lies in a scalar register of the routine);
+* a rotation (``v_alignbit_b32`` of one register twice) by a constant is reverted by a rotation by 32 less the constant.
 
-``tests/software/compiler/amdgpu/test_reversing.py`` proves each row at 8 bits by trying everything, and at 32.
+``tests/software/compiler/amdgpu/test_reversing.py`` proves each row at 8 bits exhaustively, and at 32 bits.
 """
 
 from __future__ import annotations
@@ -35,14 +35,14 @@ class Reversal(NamedTuple):
     ----------
     opcode : str
     recovered : int
-        Place among the sources of the one that is recovered.
+        Index of the recovered source.
     inverse : str
-        The opcode that does it, or empty: the complement, the same, the complement.
+        Opcode that recovers it; empty: the complement, the same opcode, the complement.
     order : str
-        Its sources: ``r`` the result, ``x`` the other source, in front so that it may be a constant (VOP2).
+        Sources of the inverse: ``r`` the result, ``x`` the other source, in front so that it may be a constant (VOP2).
     constant : str
-        ``"odd"``: the other source is an odd constant, and stands inverted in the inverse; ``"rotation"``: it is one,
-        and stands as the rest of 32.
+        ``"odd"`` if the other source is an odd constant, which the inverse takes inverted; ``"rotation"`` if it is a
+        constant, which the inverse takes as 32 less it.
     """
 
     opcode: str
@@ -69,7 +69,7 @@ _ROWS = (
     *(Reversal(row.opcode, 1) for row in rows("v_bcnt_u32_b32 v_mbcnt_{lo,hi}_u32_b32", "dss")),
 )
 REVERSALS: dict[tuple[str, int], Reversal] = {(row.opcode, row.recovered): row for row in _ROWS}
-"""By opcode and source."""
+"""Rows by opcode and recovered source."""
 _WORD = 1 << 32
 
 
@@ -87,12 +87,12 @@ def reversal(access: Access) -> Reversal | None:
 
 
 def recovered(access: Access) -> Register | None:
-    """Return the register whose old value follows from the new one; None if it does not."""
+    """Return the register whose old value can be recovered from the new one; None if there is none."""
     return None if reversal(access) is None else access.defs[0]
 
 
 def steps(access: Access) -> list[tuple[str, tuple[str, ...]]]:
-    """Return the instructions that revert one that can be reverted: opcodes and operands, the result first."""
+    """Return the instructions that revert a reversible one: opcodes and operands, the result first."""
     row, (result, *sources) = reversal(access), access.statement.operands
     assert row is not None
     if not row.inverse:
@@ -105,7 +105,7 @@ def steps(access: Access) -> list[tuple[str, tuple[str, ...]]]:
 
 
 def _constant(access: Access, row: Reversal) -> int | None:
-    """Return the constant that stands in the inverse, if the row needs one and it is there."""
+    """Return the constant of the inverse, if the row needs one and the instruction has it."""
     if not row.constant:
         return None
     sources = access.statement.operands[1:]

@@ -1,7 +1,7 @@
 """AMDGPU assembly as LLVM prints it, line by line: labels, instructions, directives.
 
-A line is ``label:``, ``mnemonic operand, operand, ... modifier modifier``, or ``.directive arguments``; what follows a
-``;`` is a comment. Nothing here knows what an instruction means.
+A line is ``label:``, ``mnemonic operand, operand, ... modifier modifier``, or ``.directive arguments``. A comment
+starts with ``;``. Nothing here knows the meaning of an instruction.
 """
 
 from __future__ import annotations
@@ -30,18 +30,18 @@ class AssemblyError(InputError):
 
 @dataclass(frozen=True)
 class Statement:
-    """An instruction as it stands there.
+    """An instruction as printed.
 
     Attributes
     ----------
     line : int
-        From 1.
+        Line in the file, from 1.
     mnemonic : str
     operands : tuple of str
     modifiers : tuple of str
-        What follows the last operand, as ``offset:16`` or ``glc``.
+        Words behind the last operand, as ``offset:16`` or ``glc``.
     text : str
-        All of it, without comments.
+        The whole instruction, without comments.
     """
 
     line: int
@@ -73,7 +73,7 @@ class Directive:
     ----------
     line : int
     name : str
-        With its dot.
+        Name with its dot.
     arguments : str
     """
 
@@ -86,12 +86,12 @@ Line = Statement | Label | Directive
 
 
 def statements(text: str, file: str) -> Iterator[Line]:
-    """Yield what the lines of a file hold, up to its metadata, which are YAML (`metadata`).
+    """Yield the contents of a file's lines, up to its metadata, which are YAML (`metadata`).
 
     Raises
     ------
     AssemblyError
-        At a line that is none of the three.
+        If a line is none of the three.
     """
     for number, line in enumerate(text.split("\n"), 1):
         rest = _without_comment(line).strip()
@@ -115,7 +115,7 @@ def statements(text: str, file: str) -> Iterator[Line]:
 
 
 def _without_comment(line: str) -> str:
-    """Return a line without its comment; a ``;`` or ``//`` in quotes is none."""
+    """Return a line without its comment; a ``;`` or ``//`` in quotes begins none."""
     quoted = False
     for place, letter in enumerate(line):
         if letter == '"':
@@ -126,7 +126,7 @@ def _without_comment(line: str) -> str:
 
 
 def _operands(text: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return operands and modifiers."""
+    """Return the operands and the modifiers."""
     parts = _split(text, ",")
     if not parts:
         return (), ()
@@ -136,7 +136,7 @@ def _operands(text: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
 
 
 def _split(text: str, separator: str) -> list[str]:
-    """Return the parts of a text between separators that stand in no brackets."""
+    """Return the parts of a text between separators outside of brackets."""
     parts, depth, part = [], 0, ""
     for letter in text:
         depth += (letter in _OPENING) - (letter in _CLOSING)

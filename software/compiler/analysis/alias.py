@@ -1,17 +1,17 @@
-"""Where memory operations point: symbolic addresses, and when two of them cannot be the same place.
+"""The targets of memory operations: symbolic addresses, and proofs that two of them differ.
 
-An address is a value and a constant offset. Values are numbered by what they are computed from: two computations of the
-same function of the same values have one number. What cannot be looked into (a load, an atomic, an exchange between
-lanes, a register with several reaching definitions) is a value of its own at each place, and means the same number only
-until the place is executed again (`Addresses.origins`).
+An address is a value and a constant offset. Values are numbered by their computation: two computations of the same
+function of the same values have one number. Some results are opaque: those of a load, an atomic, an exchange between
+lanes, or a register with several reaching definitions. Each place of these has a value of its own. Its number means the
+same only until the place is executed again (`Addresses.origins`).
 
 Two accesses of a thread cannot touch the same byte if
 
 1. their spaces differ (global, shared, local, constant), or
-2. their addresses are one value, not computed anew in between, with offsets that keep them apart, or
+2. their addresses are one value, not recomputed in between, and their offsets keep them apart, or
 3. both are constant addresses that keep them apart, or
-4. both are in global memory, computed from different pointer parameters, and parameters are said not to overlap
-   (``__restrict__``; PTX does not tell, so it is never assumed silently).
+4. both are in global memory, computed from different pointer parameters, and the caller says that parameters do not
+   overlap (``__restrict__``; PTX does not tell, so it is never assumed silently).
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ __all__ = ["MemoryAccess", "Addresses"]
 
 _MASK = 0xFFFF_FFFF
 _ADDITIVE = {"mov": (0,), "iadd": (0, 1), "isub": (0,), "irsub": (1,), "imad.lo": (2,), "sel": (0, 1)}
-"""Operands whose object the result still points into."""
+"""Operands from which the result inherits the object that it points into."""
 
 
 class MemoryAccess(NamedTuple):
@@ -46,13 +46,13 @@ class MemoryAccess(NamedTuple):
         ``"load"``, ``"store"`` or ``"atomic"``.
     space : Space
     size : int
-        Bytes a thread accesses.
+        Bytes that each thread accesses.
     value : int
-        Number of the address's value; 0: none, the offset is the address.
+        Number of the address's value; 0 if the address is the offset alone.
     offset : int
         Constant part of the address, -2**31 to 2**31 - 1.
     pointers : frozenset of int
-        Offsets of the pointer parameters it is computed from, for global memory; empty: not known.
+        Offsets of the pointer parameters that a global address is computed from; empty: not known.
     """
 
     site: Place
@@ -65,15 +65,17 @@ class MemoryAccess(NamedTuple):
 
 
 class Addresses:
-    """The memory accesses of a kernel of stage ``machine``, but for those by which it is told to leave: they are of
-    memory that nothing else leads to (`ir.variables.Binding`).
+    """The memory accesses of a kernel of stage ``machine``.
+
+    Accesses that look for an order to leave are not among them: nothing else leads to their memory
+    (`ir.variables.Binding`).
 
     Attributes
     ----------
     accesses : list of MemoryAccess
-        In layout order.
+        Accesses in layout order.
     origins : dict of int to frozenset of Place
-        Places whose execution may change what a value's number means.
+        Places whose execution may change the meaning of a value's number.
     """
 
     def __init__(self, kernel: Kernel, chains: UseDefChains):
@@ -104,7 +106,7 @@ class Addresses:
     # Values
 
     def _operand(self, site: Place, use) -> tuple[int, int]:
-        """Return number and constant part of an operand of the operation at `site`."""
+        """Return the number and the constant part of an operand of the operation at `site`."""
         if isinstance(use, Imm):
             return 0, use.value
         place = site, use
@@ -140,7 +142,7 @@ class Addresses:
                 return 0, 0
             if is_memory(self._ops[site]):
                 return self._number(("joined", reg, found), found), 0
-            return self._number(("joined", reg, site), (site,)), 0  # as it was when `site` was last executed
+            return self._number(("joined", reg, site), (site,)), 0  # its value when `site` was last executed
         op = self._ops[definition]
         if not self._transparent(op):
             return self._number(("made", definition, reg), (definition,)), 0
@@ -179,10 +181,9 @@ class Addresses:
     # Pointers
 
     def _points_into(self) -> tuple[dict[Place, frozenset[int]], set[Place]]:
-        """Return the pointer parameters each definition is computed from, and the definitions that may hold others.
+        """Return the pointer parameters each definition is computed from, and definitions with other pointers.
 
-        A sum with a pointer points where the pointer does; what is neither a sum, nor a copy, nor a choice may point
-        anywhere.
+        A sum with a pointer points into the same object. A result that is no sum, copy or choice may point anywhere.
         """
         carried = {site: [self._chains.definitions[site, op.uses[k]] if isinstance(op.uses[k], Reg) else ()
                           for k in _ADDITIVE.get(op.name.removeprefix("u"), ())]
@@ -211,7 +212,7 @@ class Addresses:
         return pointers, unknown
 
     def _may_lose(self, user: Place, operands, pointers, unknown) -> bool:
-        """Whether the result may be an unknown pointer: a sum is one only if no operand is a known one."""
+        """Return whether the result may be an unknown pointer; a sum is one only if no operand is a known pointer."""
         lost = [any(site in unknown for site in operand) for operand in operands]
         if self._ops[user].name.removeprefix("u") == "iadd":
             known = [any(site in pointers for site in operand) for operand in operands]
@@ -226,13 +227,13 @@ class Addresses:
         Parameters
         ----------
         restrict : bool
-            Pointer parameters do not overlap (case 4).
+            Whether pointer parameters do not overlap (case 4).
 
         Yields
         ------
         store : MemoryAccess
         fresh, stale : int
-            The loads as long as the values of their addresses mean the same as at the store, and when they do not.
+            Loads it may overwrite: while the values of their addresses mean the same as at the store, and afterwards.
         """
         loads = [access for access in self.accesses if access.kind == "load"]
         groups: dict[tuple[Space, int], list[tuple[int, int, int]]] = {}

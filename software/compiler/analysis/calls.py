@@ -1,11 +1,12 @@
-"""What a call does, seen from the kernel that it stands in, and what its routine owes to the kernel.
+"""The effects of a call, as seen from its kernel, and the duties of its routine to the kernel.
 
-1. A call **reads** what some path through its routine reads before writing it, **writes** what any path writes, and
-   **kills** what every path writes in every lane. It takes from the **least** to the **most** instructions, and the
-   SIMT stack entries of its deepest branch. A routine has no loop, so all paths are finite.
-2. In a routine a register is live if the routine still reads it, or if it is live behind any of the calls; lanes that
-   wait elsewhere may be those that wait for any of the calls. So the return reads, for this purpose, what is live
-   behind the calls.
+1. A call **reads** the registers that some path through its routine reads before writing them. It **writes** those that
+   any path writes, and **kills** those that every path writes in every lane. It takes from the **least** to the
+   **most** instructions, and the SIMT stack entries of its deepest branch. A routine has no loop, so all paths are
+   finite.
+2. A register is live in a routine if the routine still reads it, or if it is live behind any of the calls. Lanes that
+   wait elsewhere may wait for any of the calls. So for liveness, the return reads the registers that are live behind
+   the calls.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ __all__ = ["summarise", "instruction_count", "calls_of", "with_callers"]
 
 
 def instruction_count(op: Op) -> int:
-    """Return the most instructions that a warp executes at `op`: more than one at a call."""
+    """Return the most instructions that a warp executes at `op`; a call counts those of its routine."""
     return 1 + op.summary.most if isinstance(op, Call) else 1
 
 
@@ -37,14 +38,14 @@ def calls_of(kernel: Kernel) -> Iterator[tuple[Block, int, Call]]:
 
 
 def summarise(body: Kernel, words: Mapping[str, int]) -> Summary:
-    """Return what the call of a routine does (case 1).
+    """Return the effects of a call of a routine (case 1).
 
     Parameters
     ----------
     body : Kernel
-        Its code; the last operation, ``bru``, reads the return address, which the call has written.
+        Code of the routine; its last operation, ``bru``, reads the return address, which the call has written.
     words : mapping of str to int
-        Instruction words of each block, the terminator's included if it has one.
+        Instruction words of each block, its terminator included if it has one.
     """
     flow, blocks = flow_graph(body), by_label(body)
     entry = body.blocks[0].label
@@ -68,15 +69,15 @@ def summarise(body: Kernel, words: Mapping[str, int]) -> Summary:
 
 def with_callers(kernel: Kernel, live: Liveness, waiting: Mapping[str, Iterable[Reg]]
                  ) -> dict[int, tuple[frozenset[Reg], frozenset[Reg]]]:
-    """Return, for each routine that is called, what is live behind its calls and what lanes that wait need (case 2).
+    """Return, for each called routine, the registers live behind its calls and needed by waiting lanes (case 2).
 
     Parameters
     ----------
     kernel : Kernel
     live : Liveness
-        Of the kernel.
+        Liveness of the kernel.
     waiting : mapping of str to collection of Reg
-        What lanes that wait while a warp is in a block need (`preemption.extended_liveness`).
+        Registers that lanes need that wait while a warp is in a block (`preemption.extended_liveness`).
     """
     found: dict[int, tuple[set[Reg], set[Reg]]] = {}
     for block in kernel.blocks:

@@ -21,14 +21,14 @@ class Analysis(Generic[Fact]):
     Attributes
     ----------
     forward : bool
-        Facts flow along the edges; else against them.
+        Whether facts flow along the edges; else against them.
     start : Fact
-        At the entry (forward) or at blocks without successors (backward), and before anything is known; what it is
-        merged with stays as it is.
+        Fact at the entry (forward) or at blocks without successors (backward), and before anything is known. Merging it
+        with a fact does not change that fact.
     merge : callable
-        ``merge(a, b)``: the fact where paths meet; must only grow.
+        ``merge(a, b)`` returns the fact where paths meet; facts may only grow.
     transfer : callable
-        ``transfer(node, fact)``: the fact on the far side of a node.
+        ``transfer(node, fact)`` returns the fact on the far side of a node.
     """
 
     forward: bool
@@ -51,7 +51,7 @@ def solve(analysis: Analysis[Fact], graph: DiGraph, first: Mapping[str, Fact] | 
     Returns
     -------
     before, after : dict
-        Fact of each node at its start and at its end, in program order.
+        Facts of each node at its start and at its end, in program order.
     """
     predecessors, successors = neighbours(graph)
     inputs, outputs = (predecessors, successors) if analysis.forward else (successors, predecessors)

@@ -1,15 +1,16 @@
-"""Where registers are defined and read, and what that says about their values elsewhere.
+"""The definitions and uses of registers, and conclusions about their values elsewhere.
 
-The IR is not SSA, so the value of a register at one place is that at another only if something says so. The value that
-``a`` has at an operation it also has at a later one
+The IR is not SSA, so two places see the same value of a register only if a rule says so. If an operation sees a value
+of ``a``, a later one sees the same value
 
 1. in the same block, if no operation between them, nor the first itself, writes ``a``; or
 2. anywhere that the first operation dominates, if ``a`` has one definition, without guard, which dominates the first
-   operation. (Were the definition executed again on a path from the first operation to the second, that path would
-   avoid the first operation, as the path from the entry to the definition does; then it would not dominate the second.)
+operation. (Suppose that a path from the first operation to the second executed the definition again. That path would
+avoid the first operation, as the path from the entry to the definition does. Then the first operation would not
+dominate the second.)
 
-A register whose definition does not dominate the operation, one of a loop that is read before it is written, is in
-neither case.
+Neither case covers a register whose definition does not dominate the operation, as one of a loop that is read before it
+is written.
 """
 
 from __future__ import annotations
@@ -30,14 +31,14 @@ __all__ = ["Place", "DominatorTree", "Definitions", "definitions_of"]
 
 
 class Place(NamedTuple):
-    """Where an operation is: its block, and its index there; that of a terminator is the number of operations."""
+    """The place of an operation: its block and its index there; a terminator's index is the number of operations."""
 
     label: str
     index: int
 
 
 _place = functools.partial(tuple.__new__, Place)
-"""`Place` of a pair, for whole blocks at once."""
+"""A `Place` from a pair, for whole blocks at once."""
 
 
 class DominatorTree:
@@ -69,7 +70,7 @@ class DominatorTree:
                 pending += ((child, False) for child in reversed(self.children[label]))
 
     def dominates(self, a: str, b: str) -> bool:
-        """Whether block `a` is on every path from the entry to block `b`; a block dominates itself."""
+        """Return whether block `a` is on every path from the entry to block `b`; a block dominates itself."""
         first = self._first.get(b, -1)
         return a in self._first and self._first[a] <= first < self._last[a]
 
@@ -80,15 +81,16 @@ def _tree(graph: DiGraph) -> DominatorTree:
 
 
 class Definitions:
-    """Definitions and uses of every register of a kernel; out of date once operations are added, moved or removed.
+    """Definitions and uses of every register of a kernel; invalid once operations are added, moved or removed.
 
     Attributes
     ----------
     tree : DominatorTree
     reads : dict of str to list of tuple of Reg
-        The registers that each operation of a block reads.
+        Registers that each operation of a block reads.
     only : dict of Reg to (Op or None)
-        The definition of a register that has one, without guard; else None. Registers that nothing writes are missing.
+        The single definition of a register, if it has one without guard; else None. Registers never written are
+        missing.
     """
 
     def __init__(self, kernel: Kernel):
@@ -108,7 +110,7 @@ class Definitions:
 
     @functools.cached_property
     def places(self) -> dict[Op, Place]:
-        """Where each operation is."""
+        """The place of each operation."""
         found: dict[Op, Place] = {}
         for label, ops in self._ops.items():
             found.update(zip(ops, map(_place, zip(itertools.repeat(label), range(len(ops)))), strict=True))
@@ -127,7 +129,7 @@ class Definitions:
         return found
 
     def _indices(self, label: str, reg: Reg) -> Sequence[int]:
-        """Return where a block writes a register that has several definitions, or one under a guard."""
+        """Return the indices at which a block writes a register that has several definitions, or one under a guard."""
         written = self._written.get(label)
         if written is None:
             written = self._written[label] = {}
@@ -138,7 +140,7 @@ class Definitions:
         return written.get(reg, ())
 
     def single(self, reg: Reg) -> Op | None:
-        """Return the definition of a register that has one, without guard; else None."""
+        """Return the single definition of a register, if it has one without guard; else None."""
         return self.only.get(reg)
 
     def readers(self, reg: Reg) -> list[Op]:
@@ -146,20 +148,20 @@ class Definitions:
         return self._readers.get(reg, [])
 
     def is_condition(self, reg: Reg) -> bool:
-        """Whether a terminator reads `reg`."""
+        """Return whether a terminator reads `reg`."""
         return reg in self._conditions
 
     def before(self, op: Op, place: Place) -> bool:
-        """Whether every path from the entry to `place` executes `op` first."""
+        """Return whether every path from the entry to `place` executes `op` first."""
         at = self.places[op]
         if at.label == place.label:
             return at.index < place.index
         return self.tree.dominates(at.label, place.label)
 
     def reaching(self, reg: Reg, place: Place) -> Op | None:
-        """Return the definition, without guard, that `reg` has its value at `place` from; None if it is not known.
+        """Return the definition without guard that wrote the value of `reg` at `place`; None if it is not known.
 
-        That is the last one in the same block, or the only one, if it dominates.
+        It is the last one in the same block, or the only one, if it dominates.
         """
         op = self.only.get(reg)
         if op is not None:
@@ -172,7 +174,7 @@ class Definitions:
         return op if op.guard is None else None
 
     def unchanged(self, reg: Reg, since: Op, place: Place) -> bool:
-        """Whether `reg` has at `place` the value that it had when `since`, which dominates it, was last executed."""
+        """Return whether `reg` has the same value at `place` as when `since`, which dominates it, was last executed."""
         at = self.places[since]
         op = self.only.get(reg)
         if at.label != place.label or at.index >= place.index:
@@ -186,5 +188,5 @@ class Definitions:
 
 @kept
 def definitions_of(kernel: Kernel) -> Definitions:
-    """Return the definitions of a kernel, the same as long as it stays as it is."""
+    """Return the definitions of a kernel; they are computed once, until the kernel changes."""
     return Definitions(kernel)

@@ -1,9 +1,9 @@
 """Dominators, and the points where divergent lanes meet again (immediate post-dominators).
 
-1. A block **dominates** another if every path from the start of the kernel to that runs through it; its immediate
-   dominator is the last of those before it. Blocks that cannot be reached have none.
-2. A block **post-dominates** another if every path from that to the end runs through it; what counts as the end, and
-   what where there is none, are the cases of `reconvergence`.
+1. A block **dominates** another if every path from the start of the kernel to the other runs through it. Its immediate
+   dominator is the last of its dominators before it. Unreachable blocks have none.
+2. A block **post-dominates** another if every path from the other to the end runs through it. The cases of
+   `reconvergence` define the end, and what replaces it where there is none.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _END = object()
 
 
 def immediate_dominators(kernel: Kernel) -> dict[str, str]:
-    """Return the immediate dominator of each reachable block; the entry's is itself."""
+    """Return the immediate dominator of each reachable block; the entry is its own."""
     return dominators_of(flow_graph(kernel))
 
 
@@ -36,15 +36,15 @@ def dominators_of(graph: DiGraph) -> dict[str, str]:
 
 @memoized
 def reconvergence(graph: DiGraph) -> dict[str, str | None]:
-    """Return where the lanes that leave a node on different edges meet again, None if nowhere.
+    """Return where the lanes that leave a node on different edges meet again; None if nowhere.
 
-    That is its immediate post-dominator (Fung et al., MICRO 2007), with these cases:
+    They meet at its immediate post-dominator (Fung et al., MICRO 2007), with these cases:
 
-    1. A lane that exits needs no meeting point. Of several nodes without successors the last one in the graph's order
-       counts as the end; a node that does not reach it is judged in the remaining graph in the same way. So a path
-       that ends early does not keep the other lanes apart.
-    2. In a part of the graph that never ends, lanes meet again when the next round begins: an edge to the header of its
-       last loop counts as the end, and who meets only there meets at the header.
+    1. A lane that exits needs no meeting point. If several nodes have no successors, the last one in the graph's order
+       is the end. A node that does not reach it is judged in the remaining graph in the same way. So a path that ends
+       early does not keep the other lanes apart.
+    2. In a part of the graph that never ends, lanes meet again when the next round begins. An edge to the header of its
+       last loop counts as the end; lanes that meet only there meet at the header.
     3. If the nearest meeting point is the end of the thread itself, there is none.
     """
     result: dict[str, str | None] = {}

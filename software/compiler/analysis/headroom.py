@@ -1,12 +1,12 @@
-"""Where a value can stay in its register for longer without raising the most registers that are live at once.
+"""Finds where a value can stay in its register longer without raising the most registers live at once.
 
-If the value that operation ``y`` computes is taken from register ``h`` instead, which holds it already, then ``h`` is
-live up to ``y``, in addition
+Suppose that register ``h`` already holds the value that operation ``y`` computes, and ``h`` replaces it. Then ``h`` is
+also live up to ``y``. This adds
 
-1. nowhere, if it is live after ``y`` anyway; or
-2. in place of a register that ``y`` is the last to read, and that was live already when ``h`` was made; or else
-3. from its last use up to ``y``, and in the whole of every loop around ``y`` that it was made outside of. There must be
-   room in all of this stretch, which is judged in layout order.
+1. nothing, if ``h`` is live after ``y`` anyway; or
+2. the place of a register that ``y`` is the last to read, and that was live already when ``h`` was made; or else
+3. the stretch from its last use up to ``y``, and every whole loop around ``y`` that ``h`` was made outside of. There
+   must be room in all of this stretch, which is judged in layout order.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ __all__ = ["Headroom"]
 
 
 class Headroom:
-    """Live vector registers of a kernel (stage ``narrow``), and how many more there can be.
+    """Live vector registers of a kernel (stage ``narrow``), and the room for more.
 
     Parameters
     ----------
     kernel : Kernel
     known : Definitions
-        Of the kernel.
+        Definitions of the kernel.
     """
 
     def __init__(self, kernel: Kernel, known: Definitions):
@@ -62,7 +62,7 @@ class Headroom:
         return counts[::-1]
 
     def take(self, held: Reg, op: Op, result: Reg) -> bool:
-        """Whether `held`, which has one definition, can stand for a result of `op`; if so, that is noted."""
+        """Return whether `held`, which has one definition, can stand for a result of `op`; if so, note it."""
         names = self._names.setdefault(held, [held])
         if not (any(self._live_after(name, op) for name in names) or self._replaces(held, op)):
             first, last = self._stretch(held, names, op)

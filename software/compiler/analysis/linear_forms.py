@@ -1,12 +1,12 @@
 """Linear forms: values as sums of multiples of other values and a constant, modulo 2**32.
 
-1. What cannot be looked into is a value of its own (an **atom**); a constant is a sum without terms.
-2. Addition, subtraction, and multiplication and shifts by a constant are exact in that ring, so two registers of one
+1. An opaque value is a value of its own (an **atom**); a constant is a sum without terms.
+2. Addition, subtraction, and multiplication and shifts by a constant are exact in that ring. So two registers of one
    form are equal in whatever order they were computed.
 3. Two forms that differ in the constant alone differ by it.
-4. A sum of more than eight terms is given up: it is an atom.
+4. A sum of more than eight terms becomes an atom.
 
-Each form has a number, by which it is compared; that of an atom stands for it in the terms of others.
+Each form has a number, by which it is compared; an atom's number stands for it in the terms of other forms.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _LINEAR = frozenset(("iadd", "isub", "shl", "imul.lo", "imad.lo"))
 
 
 class LinearForm(NamedTuple):
-    """A sum.
+    """A sum of multiples of values, and a constant.
 
     Attributes
     ----------
@@ -58,7 +58,7 @@ class LinearForms:
         return LinearForm(((number, 1),), 0) if found is None else found
 
     def linear(self, op: Op, operands: Sequence[int]) -> int | None:
-        """Return the number of the result of an operation on `operands`, None if it is no sum, or one of many terms."""
+        """Return the number of the result of an operation on `operands`; None if it is no short sum."""
         if op.name not in _LINEAR:
             return None
         form = _linear(op, [self[number] for number in operands])

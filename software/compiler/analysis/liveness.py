@@ -28,7 +28,7 @@ class Liveness:
     Attributes
     ----------
     live_in, live_out : dict of str to frozenset of Reg
-        At the start and the end of each block (the terminator's condition counts as read inside it).
+        Registers live at the start and the end of each block (the terminator's condition counts as read inside it).
     """
 
     live_in: dict[str, frozenset[Reg]]
@@ -37,7 +37,7 @@ class Liveness:
     def backward(self, block: Block) -> Iterator[tuple[int, Op, set[Reg]]]:
         """Yield ``(index, op, live after op)`` from the last operation to the first.
 
-        The set is the caller's to read only until the next step.
+        The caller may only read the set, and only until the next step.
         """
         live = set(self.live_out[block.label])
         _read_condition(block, live)
@@ -48,7 +48,7 @@ class Liveness:
             live.update(op.read())
 
     def gaps(self, block: Block) -> list[frozenset[Reg]]:
-        """Return what is live before each operation and, last, before the terminator."""
+        """Return the registers live before each operation and, last, before the terminator."""
         sets = [frozenset(live) for _, _, live in self.backward(block)]
         return [self.live_in[block.label], *sets[::-1]] if sets else [self.live_in[block.label]]
 
@@ -65,8 +65,10 @@ def liveness(kernel: Kernel, graph: DiGraph | None = None) -> Liveness:
 
 
 def partial_liveness(kernel: Kernel, registers: Collection[Reg]) -> tuple[list[Block], Liveness]:
-    """Return the blocks of `kernel` with those operations alone that read or write one of `registers`, and the liveness
-    of these; what it says of other registers means nothing."""
+    """Return the blocks of `kernel` reduced to operations on `registers`, and their liveness.
+
+    An operation stays if it reads or writes one of `registers`. The liveness of other registers means nothing.
+    """
     wanted = frozenset(registers)
     blocks = [Block(block.label, [op for op in block.ops
                                   if not (wanted.isdisjoint(op.read()) and wanted.isdisjoint(op.defs))], block.end)

@@ -1,9 +1,9 @@
 """Loops, irreducible ones included.
 
 1. A **loop** is a strongly connected part of the control-flow graph that contains a cycle.
-2. Its **entry** is the first of its blocks, in the order of the graph, that can be reached from outside; an irreducible
-   loop has several such blocks, of which this one stands for the loop.
-3. **Inner** loops are those of the part that is left without the entry.
+2. Its **entry** is the first of its blocks, in the order of the graph, that can be reached from outside. An irreducible
+   loop has several such blocks; this one stands for the loop.
+3. **Inner** loops are the loops of the part that is left without the entry.
 """
 
 from __future__ import annotations
@@ -45,5 +45,5 @@ def _loops(graph: DiGraph) -> dict[str, frozenset[int]]:
 
 
 def loop_depth(kernel: Kernel) -> dict[str, int]:
-    """Return how many loops each block is in."""
+    """Return the number of loops that each block is in."""
     return {label: len(loops) for label, loops in loops_of(kernel).items()}

@@ -1,20 +1,20 @@
-"""Which registers are known, before anything runs, to be uniform or strided over the lanes of a warp.
+"""The registers known, before anything runs, to be uniform or strided over the lanes of a warp.
 
-A register has a shape at a point (`analysis.shapes`) if, whenever a warp is there, the values of its *active* lanes
-have it. A point's shapes follow from those before it:
+A register has a shape at a point (`analysis.shapes`) if the values of its *active* lanes have it whenever a warp is
+there. A point's shapes follow from those before it:
 
 1. At the start every register is 0, as the hardware leaves it.
-2. Parameters, votes, uniform registers and the special registers of a TB are uniform, the lane number is strided by 1.
-   ``tid.x`` is strided by 1 and ``tid.y`` and ``tid.z`` are uniform in each pattern analysing group: true if
-   block.x is a multiple of 8 or the TB has one dimension (`assumed_rows`); with a known block what it gives.
-3. Sums, differences, products with something uniform, left shifts and choices keep strides (`analysis.shapes`). What is
-   loaded from one address is uniform, but for local memory, which is a thread's own. The result of an atomic is random.
-   Any other function of uniform operands is uniform. What a routine writes is random.
-4. A guarded operation gives its new value to the lanes whose guard holds: the old shape or the new one if the guard is
-   uniform over the warp, random if not.
-5. Lanes that are together took the same way since they last met, so where paths join a register has the shape of one of
-   them. Only the reconvergence point of a branch whose condition may differ between the lanes brings lanes with
-   different ways together: there every register that is written between the branch and the point becomes random.
+2. Parameters, votes, uniform registers and the special registers of a TB are uniform; the lane number is strided by 1.
+   In each pattern analysing group, ``tid.x`` is strided by 1, and ``tid.y`` and ``tid.z`` are uniform. This holds if
+   block.x is a multiple of 8 or the TB has one dimension (`assumed_rows`); a known block decides it.
+3. Sums, differences, products with a uniform value, left shifts and choices keep strides (`analysis.shapes`). A load
+   from one address gives a uniform value, but for local memory, which is a thread's own. The result of an atomic is
+   random. Any other function of uniform operands is uniform. Registers that a routine writes are random.
+4. A guarded operation gives its new value to the lanes whose guard holds. The result has the old shape or the new one
+   if the guard is uniform over the warp, and is random if not.
+5. Lanes that are together took the same way since they last met. So where paths join, a register has the shape of one
+   of them. Lanes with different ways come together only at the reconvergence point of a branch whose condition may
+   differ between the lanes. There every register that is written between the branch and the point becomes random.
 
 Lanes that wait elsewhere or have exited may hold something else.
 """
@@ -40,11 +40,11 @@ from .simt_stack import divergent_blocks
 __all__ = ["Patterns", "patterns", "assumed_rows"]
 
 Fact = dict[Reg | str, Shape]
-"""Shape of each register; nothing: not reached yet. A label: the branch at the end of that block may diverge."""
+"""Shape of each register; empty: not reached yet. A label stands for a block whose branch may diverge."""
 
 
 def assumed_rows(block: tuple[int, int, int] | None) -> bool:
-    """Whether a group of lanes lies in one row of the TB, so that ``tid.x`` is strided in it; assumed if unknown."""
+    """Return whether a group of lanes is in one row of the TB, where ``tid.x`` is strided; assumed if unknown."""
     return block is None or block[0] % SMALLEST_PAG == 0 or block[1] * block[2] == 1
 
 
@@ -73,9 +73,9 @@ class Patterns:
     _transfer: _Transfer
 
     def walk(self, block: Block) -> Iterator[tuple[int, Fact]]:
-        """Yield each operation's index and the shapes before it; last, one past them, those before the terminator.
+        """Yield each operation's index and the shapes before it; last, one past them, the shapes before the terminator.
 
-        The dictionary is the caller's to read only until the next step; registers that it lacks are random.
+        The caller may read the dictionary only until the next step; registers that it lacks are random.
         """
         fact = self._transfer.entered(block.label, self.before[block.label])
         for index, op in enumerate(block.ops):
@@ -121,7 +121,7 @@ class _Transfer:
         return fact
 
     def step(self, op: Op, fact: Fact) -> None:
-        """Change `fact` to what holds after `op`."""
+        """Change `fact` to the shapes after `op`."""
         guard = None if op.guard is None else self._read(op.guard, fact)
         results = self._results(op, fact)
         if isinstance(op, Call):
@@ -152,7 +152,7 @@ class _Transfer:
         return UNIFORM if use.kind == "U" else fact.get(use)
 
     def _results(self, op: Op, fact: Fact) -> dict[Reg, Shape]:
-        """Return the shapes of what `op` writes; nothing as long as an operand is not known (cases 2 and 3)."""
+        """Return the shapes of the results of `op`; none as long as an operand is not known (cases 2 and 3)."""
         operands = [self._read(use, fact) for use in op.uses]
         row = _row(op)
         known = [shape for shape in operands if shape is not None]
@@ -192,7 +192,7 @@ def _guarded(guard: Shape, new: Shape, old: Shape) -> Shape:
 
 
 def _merge(a: Fact, b: Fact) -> Fact:
-    """Return what holds where paths join; what only one path has reached, that path decides."""
+    """Return the fact where paths join; a register that only one path has reached has the shape of that path."""
     result = dict(a)
     for key, shape in b.items():
         old = result.get(key)

@@ -1,4 +1,4 @@
-"""Which parameters are pointers, and which texture objects: their 64-bit value gets there by moves and additions."""
+"""Finds the parameters that are pointers or texture objects: moves and additions carry their 64-bit value there."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def mark_textures(kernel: Kernel, handles: Iterable[Reg]) -> None:
 
 
 def _sources(kernel: Kernel, uses: Iterable[Use]) -> set[int]:
-    """Return offsets in the parameter space of 64-bit values that get into one of some registers."""
+    """Return offsets in the parameter space of 64-bit values that reach one of some registers."""
     definitions: dict[Reg, list[Op]] = {}
     for op in kernel.ops():
         for reg in op.written():

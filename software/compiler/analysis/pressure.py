@@ -1,14 +1,15 @@
-"""Register pressure: how many vector registers each operation needs, whatever places they get.
+"""Register pressure: the number of vector registers that each operation needs, independent of their placement.
 
 An operation needs
 
-1. *before* it, a register for every value that is live or read, and for every result of a guarded group, whose lanes
-   that do not execute keep their words;
-2. *after* it, one for every value that is live, and for every result, wanted or not. If the results form a group, a
-   group that is read stays whole as long as one of its words is live: words of two values cannot share an aligned pair.
+1. *before* it, a register for every value that is live or read, and for every result of a guarded group: lanes that do
+   not execute the operation keep their words there;
+2. *after* it, a register for every value that is live, and for every result, wanted or not. If the results form a
+   group, a group that is read stays whole as long as one of its words is live, because words of two values cannot share
+   an aligned pair.
 
-With live ranges that may be split by copies (`registers.live_range_splitting`), as many registers as the largest need
-are enough: aligned groups of one, two and four registers always fill a register file without gaps, the widest first.
+If copies may split live ranges (`registers.live_range_splitting`), the largest need is also enough registers. Aligned
+groups of one, two and four registers always fill a register file without gaps, the widest first.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ __all__ = ["OpPressure", "pressure", "pressure_of_ops"]
 
 @dataclass(slots=True)
 class OpPressure:
-    """What one operation needs of the vector registers.
+    """The vector registers that one operation needs.
 
     Attributes
     ----------
@@ -46,7 +47,7 @@ class OpPressure:
 
 
 def pressure_of_ops(block: Block, result: Liveness) -> Iterator[OpPressure]:
-    """Yield what each operation of a block needs, from the last to the first (stage ``narrow``)."""
+    """Yield the need of each operation of a block, from the last to the first (stage ``narrow``)."""
     live = {reg for reg in result.live_out[block.label] if reg.kind == "r"}
     for index in range(len(block.ops) - 1, -1, -1):
         op = block.ops[index]
@@ -61,7 +62,7 @@ def pressure_of_ops(block: Block, result: Liveness) -> Iterator[OpPressure]:
 
 
 def _group_needs(op: Op, groups: tuple, live: set[Reg], made: set[Reg], before: set[Reg]) -> tuple[int, int]:
-    """Return what is needed after and before `op` beyond the values themselves, for its groups."""
+    """Return the need after and before `op` beyond the values themselves, for its groups."""
     results = {d for result, start, width in groups if result for d in op.defs[start:start + width]}
     if not results:
         return 0, 0
@@ -78,7 +79,7 @@ def _group_needs(op: Op, groups: tuple, live: set[Reg], made: set[Reg], before: 
 def pressure(kernel: Kernel, result: Liveness | None = None) -> int:
     """Return the vector registers that `kernel` (stage ``narrow``) needs: the largest of its operations' needs.
 
-    They are those of `pressure_of_ops`, which are looked at one by one where an operation has groups.
+    The needs are those of `pressure_of_ops`. Only operations with groups are examined one by one.
     """
     result = liveness(kernel) if result is None else result
     most = 0

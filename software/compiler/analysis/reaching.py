@@ -1,10 +1,10 @@
-"""Use-def chains: which definitions of a register reach each of its uses.
+"""Use-def chains: the definitions of a register that reach each of its uses.
 
 A definition reaches a use of the register it writes if
 
 1. some path leads from it to the use, and
-2. no operation on that path writes the register in every lane: a guarded definition adds its value to the others that
-   reach, it replaces none, and
+2. no operation on that path writes the register in every lane: a guarded definition adds its value to the others and
+   replaces none, and
 3. the value a register has at the start of the kernel, before any definition, counts as a definition too (`ENTRY`).
 
 So a use with one reaching definition is dominated by it, and reads what its last execution wrote.
@@ -35,9 +35,9 @@ class UseDefChains:
     Attributes
     ----------
     definitions : Mapping of (Place, Reg) to tuple of Place
-        Of each register read at a place, the definitions that reach it, in program order, `ENTRY` first.
+        Definitions that reach each register read at a place, in program order, `ENTRY` first.
     uses : Mapping of Place to tuple of (Place, Reg)
-        Of each definition, the places that may read what it wrote, and in which register.
+        Places that may read the result of each definition, and the register they read.
     """
 
     definitions: Mapping[tuple[Place, Reg], tuple[Place, ...]]
@@ -50,7 +50,7 @@ class UseDefChains:
 
 
 class _Numbering:
-    """Definitions as bits of one number; bit 0 to ``len(registers) - 1`` are the start's."""
+    """Definitions as bits of one number; bits 0 to ``len(registers) - 1`` are those of the start."""
 
     def __init__(self, kernel: Kernel):
         registers = sorted({reg for op in kernel.ops() for reg in (*op.read(), *op.written())} | {
@@ -67,7 +67,7 @@ class _Numbering:
                     self.sites.append(Place(block.label, index))
 
     def step(self, site: Place, op: Op, reaching: int) -> int:
-        """Return what reaches past `op`."""
+        """Return the definitions that reach past `op`."""
         for reg in op.killed():
             reaching &= ~self.of[reg]
         for reg in op.written():

@@ -1,14 +1,14 @@
 """The values that a register can have over the lanes of a warp, as an abstract domain: uniform, strided, random.
 
 A `Shape` says how a value changes from lane to lane, among the lanes that are active together. Arithmetic is modulo
-2**32, as that of the encodings of a context image (`hw.arch.image.encodings`). From the least to the most
-that is known:
+2**32, as in the encodings of a context image (`hw.arch.image.encodings`). The shapes, from the least to the most that
+is known, are
 
 1. **random**: nothing.
-2. **strided**: one step from each lane to the next, the same in all lanes of a pattern analysing group; the step may be
-   unknown, and then differ from group to group.
+2. **strided**: one step from each lane to the next, the same in all lanes of a pattern analysing group. The step may be
+   unknown, and may then differ from group to group.
 3. **uniform**: a step of 0.
-4. **whole**: a known step, and the groups' bases follow one another by it as well.
+4. **whole**: a known step, which also leads from the base of each group to the next one.
 5. **constant**: uniform, and the value is known.
 """
 
@@ -24,20 +24,20 @@ _MASK = 0xFFFF_FFFF
 
 
 class Shape(NamedTuple):
-    """How a value changes over the lanes.
+    """The change of a value over the lanes.
 
     Attributes
     ----------
     stride : int or None
-        Step from a lane to the next one, the same in all lanes of a group; 0: uniform. None: there is such a step, but
-        it is not known, and other groups may have another one.
+        Step from a lane to the next one, the same in all lanes of a group; 0: uniform. None: the step is not known, and
+        groups may have different ones.
     whole : bool
-        ``value = base + stride * lane`` over the warp as a whole; else in each pattern analysing group by itself, whose
-        bases may differ.
+        Whether ``value = base + stride * lane`` holds over the warp as a whole; else it holds in each pattern analysing
+        group by itself, and bases may differ.
     value : int or None
-        The value itself, if it is a known constant.
+        Value of a known constant; else None.
     random : bool
-        Nothing is known; the other fields do not count.
+        Whether nothing is known; the other fields do not count then.
     """
 
     stride: int | None = 0
@@ -47,7 +47,7 @@ class Shape(NamedTuple):
 
     @property
     def uniform(self) -> bool:
-        """The same in all active lanes of each group."""
+        """Whether the value is the same in all active lanes of each group."""
         return self.stride == 0 and not self.random
 
     def __str__(self) -> str:
@@ -77,7 +77,7 @@ def strided(stride: int | None, whole: bool) -> Shape:
 
 
 def joined(a: Shape, b: Shape) -> Shape:
-    """Return what holds of a value that has one shape or the other, the same one in all lanes that are together."""
+    """Return the shape of a value that has one of two shapes, the same one in all lanes that are together."""
     if a == b:
         return a
     if a.random or b.random:
@@ -152,10 +152,10 @@ def result_shape(alu: AluOp | None, operands: list[Shape]) -> Shape:
     Parameters
     ----------
     alu : AluOp or None
-        None: an operation of another unit, of which is known only that its result is a function of its operands, the
-        same in every lane.
+        Operation of the ALU. None: an operation of another unit, whose result is an unknown function of its operands,
+        the same function in every lane.
     operands : list of Shape
-        Of a predicate, whether it holds (a `value` of 0 or 1).
+        Shapes of the operands; a predicate is a `value` of 0 or 1.
     """
     if alu is not None and alu in _LINEAR:
         return _LINEAR[alu](*operands)

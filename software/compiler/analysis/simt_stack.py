@@ -1,15 +1,15 @@
-"""The SIMT stack: where lanes wait while others of their warp run, and how many entries that takes.
+"""The SIMT stack: where lanes wait while others of their warp run, and the entries that this takes.
 
-A divergent branch with reconvergence point R leaves the top entry at R, or replaces it if it reconverges at R as well,
-and pushes an entry for each side that does not start at R.
+A divergent branch with reconvergence point R leaves the top entry at R. If that entry reconverges at R as well, the
+branch replaces it. It pushes an entry for each side that does not start at R.
 
 **Linearised control flow.** The sides of a divergent branch run one after the other. Lanes wait
 
 1. at the one successor of a divergent branch while others run from the other successor towards the branch's
-   reconvergence point, unless the first successor is that point: no entry is pushed for it; and
+reconvergence point; if the first successor is that point, no entry is pushed for it; and
 2. at the reconvergence point, while others run towards it from either successor.
 
-Which side runs first depends on the layout of the code; nothing here does.
+The layout of the code decides which side runs first; nothing here depends on it.
 
 **Stack depth.** Each divergence splits off at least one lane, so at most ``warp_size - 1`` of them can be nested. The
 branches of a routine push onto the stack of its caller.
@@ -30,7 +30,7 @@ _MOST_SPLITS = max(g.warp_size for g in PRESETS.values()) - 1
 
 
 def divergent_blocks(graph: DiGraph, starts: Iterable[str], end: str | None) -> set[str]:
-    """Return the blocks on paths from `starts` that have not come to `end`: where lanes are apart."""
+    """Return the blocks on paths from `starts` that have not reached `end`: lanes are apart there."""
     found: set[str] = set()
     pending = list(starts)
     while pending:
@@ -49,9 +49,9 @@ def divergent_paths(flow: DiGraph, label: str, meet: str | None) -> Iterator[tup
     flow : DiGraph
         Control-flow graph.
     label : str
-        The block that ends with the branch.
+        Block that ends with the branch.
     meet : str or None
-        Its reconvergence point.
+        Reconvergence point of the branch.
     """
     targets = list(flow.succ[label])
     end = set() if meet is None else {meet}
@@ -103,7 +103,7 @@ def stack_depth(kernel: Kernel, graph: DiGraph, meet: dict[str, str | None]) -> 
 
 
 def _reach(states: dict, work: list | None, label: str | None, top: str | None, depth: int) -> None:
-    """Note that a block is reached with a depth, unless it is where the top entry is popped."""
+    """Note that a block is reached with a depth, unless the top entry is popped there."""
     if label is None or label == top or states.get((label, top), 0) >= depth:
         return
     states[label, top] = depth

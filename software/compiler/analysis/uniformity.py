@@ -1,9 +1,9 @@
-"""Uniformity analysis: which registers are warp-uniform, which branches can diverge.
+"""Uniformity analysis: it finds warp-uniform registers, and branches that can diverge.
 
-A register is *warp-uniform* if, whenever lanes of a warp read it together, all of them read the same value. It is one
-if, for each of its definitions,
+A register is *warp-uniform* if, whenever lanes of a warp read it together, all of them read the same value. It is
+uniform if, for each of its definitions,
 
-1. the operation gives the same result in all lanes that execute it: all it reads is uniform (a ballot may read
+1. the operation gives the same result in all lanes that execute it: all its operands are uniform (a ballot may read
    anything), and it is none of
 
    a. a special register that tells lanes apart (all but those of `UNIFORM_SPECIALS`),
@@ -14,18 +14,19 @@ if, for each of its definitions,
       leaves undefined);
 
 2. its guard, if it has one, is uniform: either all active lanes execute the definition or none;
-3. no lane waits where the register is live while other lanes run through the definition (`analysis.simt_stack`): else
-   the lanes that waited keep an older value. So a value that is merged after a divergent branch is not uniform unless
-   both sides leave it alone, and neither is one that a divergent loop changes if it is live behind the loop. Inside
-   such a loop it is: the lanes still there are all in the same iteration.
+3. no lane waits where the register is live while other lanes run through the definition (`analysis.simt_stack`):
+   waiting lanes would keep an older value. So a value that is merged after a divergent branch is uniform only if
+   neither side changes it. A value that a divergent loop changes is not uniform if it is live behind the loop. Inside
+   such a loop it is uniform: the lanes still there are all in the same iteration.
 
 A register that may be read before it is written is not uniform.
 
 A branch can diverge if its condition is not uniform. Cases 2 and 3 depend on branches and predicates in turn; the
-result is the largest solution. It holds by induction over the time of the warp: the first read in which lanes disagreed
-would need a definition in which they did, or a definition that one of them missed because of an earlier disagreement.
+result is the largest solution. Induction over the time of the warp proves it. Take the first read in which lanes
+disagree. It needs a definition in which they disagreed, or a definition that one of them missed because of an earlier
+disagreement.
 
-Of a register that is uniform the lanes' last definition is also the warp's last, so that one word a warp can hold it.
+The lanes' last definition of a uniform register is also the warp's last. So one word per warp can hold it.
 """
 
 from __future__ import annotations
@@ -54,13 +55,13 @@ class Uniformity:
     Attributes
     ----------
     registers : frozenset of Reg
-        The warp-uniform ones, vector registers and predicates.
+        Warp-uniform vector registers and predicates.
     divergent : frozenset of str
         Blocks whose branch can diverge.
     flow : DiGraph
     meet : dict of str to str or None
     live : Liveness
-        What they were found with.
+        Control-flow graph, reconvergence points and liveness that the analysis used.
     """
 
     registers: frozenset[Reg]
@@ -71,7 +72,7 @@ class Uniformity:
 
 
 class _Solver:
-    """Starts with every register uniform and takes away, until no case asks for more."""
+    """Starts with every register uniform and removes registers until all cases hold."""
 
     def __init__(self, kernel: Kernel):
         self.flow = flow_graph(kernel)
@@ -127,14 +128,14 @@ class _Solver:
 
 
 def _decisive(op: Op) -> set[Reg]:
-    """Return the registers of which a result's uniformity depends (cases 1 and 2)."""
+    """Return the registers that decide whether a result is uniform (cases 1 and 2)."""
     if op.name == "ballot":
         return {op.guard.reg} if op.guard is not None and op.guard.reg is not None else set()
     return set(op.read())
 
 
 def _tells_lanes_apart(op: Op) -> bool:
-    """Cases 1a to 1e."""
+    """Return whether an operation is one of cases 1a to 1e."""
     if op.name == "s2r":
         return op.imm not in UNIFORM_SPECIALS
     return is_convergent(op) and op.name != "ballot" or is_atomic(op) or op.volatile or op.name.startswith("ld.local.")

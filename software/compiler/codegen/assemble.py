@@ -1,4 +1,4 @@
-"""Assembly text to kernel images: one instruction a line.
+"""Assembly text to kernel images: one instruction per line.
 
 ::
 
@@ -54,19 +54,19 @@ def assemble(text: str, filename: str = "<asm>", check: bool = False) -> list[Ke
     ----------
     text : str
     filename : str
-        For messages.
+        Name of the source, for messages.
     check : bool
-        Judge the code as well (`check.check_code`): liveness vectors, branches, stack depth.
+        Check the code as well (`check.check_code`): liveness vectors, branches, stack depth.
 
     Returns
     -------
     list of KernelImage
-        In the order of the text.
+        Images in the order of the text.
 
     Raises
     ------
     AssemblerError
-        With the line and its text.
+        The message has the line and its text.
     """
     drafts: list[Draft] = []
     for number, line in enumerate(text.splitlines(), 1):
@@ -173,7 +173,7 @@ def _finish(draft: Draft, filename: str, check: bool) -> KernelImage:
 
 
 def _complete(image: KernelImage, facts: dict, draft: Draft, filename: str) -> KernelImage:
-    """Fill in what the text leaves out."""
+    """Fill in facts that the text leaves out."""
     missing = {"registers", "predicates", "stack_depth"} - set(facts)
     if not missing:
         return image

@@ -12,8 +12,8 @@ __all__ = ["lay_out"]
 def lay_out(kernel: Kernel) -> None:
     """Invert branches, or insert blocks of one jump, so that the second target of each is the next block.
 
-    Where a jump is needed, the side that leads to the reconvergence point stays the taken one: it takes no entry on
-    the SIMT stack, which the jump would.
+    Where a jump is needed, the side that leads to the reconvergence point stays the taken one. That side needs no entry
+    on the SIMT stack; the jump would need one.
     """
     meet = reconvergence(graph(kernel))
     placed: list[Block] = []

@@ -1,4 +1,4 @@
-"""Directives of the assembly language as text: what `assemble` reads and `disassemble` writes.
+"""Directives of the assembly language as text, for `assemble` and `disassemble`.
 
 ::
 
@@ -61,22 +61,22 @@ class Draft:
     ----------
     name : str
     line : int
-        Of ``.kernel``.
+        Line of ``.kernel``.
     facts : dict
         Fields of `KernelImage` that directives gave.
     labels : dict of str to int
-        Number of the statement that follows.
+        Index of the statement behind each label.
     statements : list of (int, str)
         Line and text of each instruction.
     lines : list of int
-        Source line of each.
+        Source line of each statement.
     source_line, origin : int
-        Of what follows.
+        Source line and origin of the statements that follow.
     origins : list of OriginRow
     origin_numbers : list of int
-        Of each statement.
+        Number of the origin of each statement.
     own : int or None
-        Statements of the kernel itself, those before ``.routines``.
+        Number of statements of the kernel itself, before ``.routines``.
     """
 
     name: str
@@ -166,7 +166,7 @@ def _block(draft: Draft, _: str, rest: str) -> None:
 
 
 def _parts(rest: str, count: int, form: str, first: tuple[str, ...] = (), last: str = "") -> list[str]:
-    """Return the words of a directive: `count`, perhaps one more that is `last`; the first one of those in `first`."""
+    """Return the `count` words of a directive, the first one from `first`, and perhaps one more that is `last`."""
     parts = rest.split()
     if len(parts) not in (count, count + bool(last)) or parts[count:] not in ([], [last]) or (
             first and parts[0] not in first):
@@ -224,12 +224,12 @@ _READERS: dict[str, Callable[[Draft, str, str], None]] = {
 
 
 def read_directive(draft: Draft, word: str, rest: str) -> None:
-    """Take one directive into a draft.
+    """Apply one directive to a draft.
 
     Raises
     ------
     ValueError
-        If there is no such directive, or what follows it is not what it takes.
+        If there is no such directive, or its arguments are wrong.
     """
     if word not in _READERS:
         raise ValueError(f"no directive {word}; there are .kernel, {', '.join(_READERS)}, .word")
@@ -237,7 +237,7 @@ def read_directive(draft: Draft, word: str, rest: str) -> None:
 
 
 def show_directives(image: KernelImage, origins: Sequence[OriginRow] = ()) -> list[str]:
-    """Return the directives of an image, but for those that stand among its instructions; `origins` are its rows."""
+    """Return the directives of an image, but for those among its instructions; `origins` are its rows."""
     lines = [f".source {json.dumps(image.source)}"] if image.source else []
     wanted = {".registers", ".predicates", ".shared", ".stack"}
     lines += [f"{word} {getattr(image, name)}" for word, name in _NUMBERS.items()

@@ -20,7 +20,8 @@ def instruction_text(instruction: Instruction, labels: Mapping[int, str] | None 
                      registers: int = MAX_REGISTERS) -> str:
     """Return one instruction; branch targets by label where `labels` has one.
 
-    Of a kernel with so many vector `registers`: without, no bit of a liveness vector is known to be another's.
+    `registers` is the number of vector registers of the kernel. Without it, every bit of a liveness vector may be a
+    vector register's.
     """
     text = "" if instruction.guard is None else show_guard(*instruction.guard) + " "
     operands = [show_operand(kind, instruction, labels or {}, registers) for kind in instruction.op.operands]
@@ -38,10 +39,10 @@ def code_labels(image: KernelImage) -> dict[int, str]:
 
 
 def _canonical(word: int) -> Instruction | None:
-    """Return the instruction of a word, None if text could not give the word back."""
+    """Return the instruction of a word; None if its text could not give the word back."""
     try:
         instruction = decode(word)
-        # Bits outside the fields that the text shows must be as the assembler leaves them.
+        # # Bits outside the fields that the text shows must be as the assembler leaves them.
         shown = shown_fields(instruction.op)
         fields = {name: value for name, value in instruction.fields.items() if name in shown}
         if instruction.get("no_base"):
@@ -53,16 +54,16 @@ def _canonical(word: int) -> Instruction | None:
 
 
 def disassemble_word(word: int, registers: int = MAX_REGISTERS, labels: Mapping[int, str] | None = None) -> str:
-    """Return one instruction word as assembly text; ``.word ...`` if it is none.
+    """Return one instruction word as assembly text; ``.word ...`` if it is no instruction.
 
-    `registers` and `labels` as of `instruction_text`.
+    `registers` and `labels` are the arguments of `instruction_text`.
     """
     instruction = _canonical(word)
     return f".word {word:#018x}" if instruction is None else instruction_text(instruction, labels, registers)
 
 
 def disassemble(image: KernelImage) -> str:
-    """Return a kernel as assembly text; ``assemble`` gives the same image back.
+    """Return a kernel as assembly text; ``assemble`` makes the same image of it.
 
     Words that are no instruction, or that have unused bits set, appear as ``.word``.
     """

@@ -3,10 +3,10 @@
 ==========================  ==================================================================
 ``.caesura.checksum``       32 bytes at offset 64: SHA-256 of all other bytes of the file
 ``.text.<kernel>``          instruction words, little-endian
-``.caesura.kernel.<name>``  what the loader needs besides, as JSON
+``.caesura.kernel.<name>``  other facts that the loader needs, as JSON
 ``.caesura.constants.<n>``  a constant bank; the records of the kernels that have it name n
-``.caesura.globals.<n>``    what the module's global variables hold at first, likewise
-``.symtab``                 a global function symbol a kernel
+``.caesura.globals.<n>``    initial contents of the module's global variables, likewise
+``.symtab``                 a global function symbol for each kernel
 ==========================  ==================================================================
 
 Files are written directly and read through pyelftools.
@@ -48,7 +48,7 @@ _PROGBITS, _SYMTAB, _STRTAB = 1, 2, 3
 _ALLOC_EXEC = 6
 _RECORD = ".caesura.kernel."
 _SHARED = {"constants": ".caesura.constants.", "global_data": ".caesura.globals."}
-"""Fields that several kernels have alike, and the names of their sections."""
+"""Fields that several kernels can share, and the names of their sections."""
 _LISTS = {"parameters": Parameter, "symbols": Symbol, "points": PreemptionPoint, "relocations": Relocation,
           "bindings": Binding}
 
@@ -129,12 +129,12 @@ def load_elf(path: str | os.PathLike, check: bool = True) -> dict[str, KernelIma
     ----------
     path : path
     check : bool
-        Judge the code as well (`check.check_code`): liveness vectors, branches, stack depth.
+        Check the code as well (`check.check_code`): liveness vectors, branches, stack depth.
 
     Raises
     ------
     ImageError
-        If it is no ELF file, of another machine, damaged, or holds illegal or (with `check`) wrong code.
+        If it is no ELF file, is for another machine, is damaged, or holds illegal or (with `check`) wrong code.
     OSError
         If it cannot be read.
     """
@@ -142,7 +142,7 @@ def load_elf(path: str | os.PathLike, check: bool = True) -> dict[str, KernelIma
 
 
 def read_elf(file: bytes, name: str = "<elf>", check: bool = True) -> dict[str, KernelImage]:
-    """Return the kernels of an ELF file's bytes, by name; errors as `load_elf`, with `name` in the message."""
+    """Return the kernels of an ELF file's bytes, by name; raises as `load_elf`, with `name` in the message."""
     _check(file, name)
     images = {}
     for kernel, where, record, code, shared in _sections(file, name):
@@ -151,7 +151,7 @@ def read_elf(file: bytes, name: str = "<elf>", check: bool = True) -> dict[str, 
             raise ImageError(f"{where}: bad kernel record: it is of kernel {images[kernel].name!r}")
         check_facts(images[kernel], where)
         if check:
-            from ..preemption.check import check_code  # the analyses take long to import: only where they are needed
+            from ..preemption.check import check_code  # the analyses take long to import
 
             check_code(images[kernel], where)
     if not images:
@@ -160,7 +160,7 @@ def read_elf(file: bytes, name: str = "<elf>", check: bool = True) -> dict[str, 
 
 
 _Shared = dict[str, dict[int, bytes]]
-"""Contents of the sections that kernels have alike, by field and number."""
+"""Contents of the sections that kernels share, by field and number."""
 
 
 def _sections(file: bytes, name: str) -> list[tuple[str, str, bytes, bytes, _Shared]]:
@@ -170,7 +170,7 @@ def _sections(file: bytes, name: str) -> list[tuple[str, str, bytes, bytes, _Sha
     try:
         elf = ELFFile(io.BytesIO(file))
         data = {section.name: section.data() for section in elf.iter_sections()}
-    except Exception as error:  # what pyelftools raises on a file that is not well formed is not a closed set
+    except Exception as error:  # pyelftools may raise anything on a malformed file
         raise ImageError(f"{name}: damaged ELF file ({type(error).__name__}: {error})") from None
     shared: _Shared = {field: {} for field in _SHARED}
     for field, prefix in _SHARED.items():
@@ -214,7 +214,7 @@ def _check(file: bytes, name: str) -> None:
 
 
 def _own_words(trap_base: object, words: int) -> int:
-    """Return how many of the words are the kernel's own: as many as there are trap vectors at least, or all."""
+    """Return how many of the words are the kernel's own: at least as many as there are trap vectors, or all."""
     if trap_base is None:
         return words
     most = words // (1 + VECTOR_WORDS)

@@ -22,7 +22,7 @@ __all__ = ["emit", "encoded"]
 
 
 def emit(kernel: Kernel, placed: Iterable[PlacedPoint] = ()) -> KernelImage:
-    """Encode `kernel` and gather what the loader needs; `placed` is what `place_points` returned.
+    """Encode `kernel` and gather the facts that the loader needs; `placed` is the result of `place_points`.
 
     Every block starts at the address that branches and reconvergence fields name. Routines come last; their words have
     no source line.
@@ -37,7 +37,7 @@ def emit(kernel: Kernel, placed: Iterable[PlacedPoint] = ()) -> KernelImage:
             size += count
     entries = [starts[part.blocks[0].label] for part in parts[1:]]
     instructions, lines = _instructions(kernel, starts, entries, meet)
-    for k in range(1, len(lines)):  # copies on an edge and jumps belong to what is before them
+    for k in range(1, len(lines)):  # copies on an edge and jumps belong to the word before them
         lines[k] = lines[k] or lines[k - 1]
     for part in parts[1:]:
         made, none = _instructions(part, starts, entries, reconvergence(flow_graph(part)))
@@ -62,7 +62,7 @@ def _named(kernel: Kernel) -> set[Reg]:
 
 
 def _instruction(name: str, **fields: int) -> Instruction:
-    """Return an instruction, unchecked: encoding checks it."""
+    """Return an instruction; it is unchecked, since encoding checks it."""
     return Instruction(BY_NAME[name], fields)
 
 
@@ -78,7 +78,7 @@ def _instructions(kernel: Kernel, starts: Mapping[str, int], entries: Sequence[i
     entries : sequence of int
         Address of each routine.
     meet : mapping of str to str or None
-        Reconvergence points.
+        Reconvergence point of each branch.
     """
     instructions: list[Instruction] = []
     lines: list[int] = []
@@ -117,7 +117,7 @@ def _predicate(name: str, value: Pred) -> dict[str, int]:
 
 
 def _offset(row: Opcode, offset: int) -> int:
-    """Return a byte offset, which counts modulo 2**32, as its field has it: that of an atomic is signed."""
+    """Return a byte offset, modulo 2**32, as its field encodes it; an atomic's field is signed."""
     offset &= 0xFFFF_FFFF
     return offset - (1 << 32) if row.is_atomic and offset >> 31 else offset
 

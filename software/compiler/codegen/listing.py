@@ -1,4 +1,4 @@
-"""Native code with what is live beside each instruction."""
+"""Native code, with the live registers beside each instruction."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Row:
         Address in instruction words.
     word : int
     text : str
-        Assembly.
+        Assembly of the instruction.
     live : tuple of int
         Vector registers live before it.
     waiting : tuple of int
@@ -77,11 +77,11 @@ def rows(image: KernelImage) -> list[Row]:
 
 
 def listing(image: KernelImage) -> str:
-    """Return a kernel's native code with, beside each instruction, its source line and the live registers.
+    """Return a kernel's native code; beside each instruction stand its source line and the live registers.
 
-    Where it is known what the source was compiled from, that stands on a line of its own in front of the instructions.
-    Registers after ``+`` are those that only waiting lanes of a diverged warp may need. Below stand preemption
-    routines, each by the instruction before which a warp is stopped in it.
+    Where the origin of the source line is known, it stands on a line of its own in front of the instructions. Registers
+    after ``+`` are those that only waiting lanes of a diverged warp may need. Preemption routines follow at the end,
+    each with the instruction before which it stops a warp.
     """
     spilled = f" ({image.spill_bytes} of them for spilled registers)" if image.spill_bytes else ""
     head = (f"kernel {image.name}: {len(image.code)} instructions, {image.registers} registers, "

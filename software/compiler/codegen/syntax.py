@@ -5,7 +5,7 @@ operand      text
 ===========  =================================================================
 d a b c      ``R0`` to ``R63``; the first register of a group or pair; b also ``U0`` to ``U31``
 ud ua ub uc  ``U0`` to ``U31``
-pd           ``P0`` to ``P6``, ``PT`` = not wanted
+pd           ``P0`` to ``P6``, ``PT`` if the result is not wanted
 pa pb        the same, ``!`` in front negates; ``PT`` reads true
 imm          ``-1``, ``42``, ``0xff``
 sreg         ``tid.x``, ``laneid``, ... (`isa.Special`), or a number
@@ -33,12 +33,12 @@ __all__ = ["show_operand", "parse_operand", "shown_fields", "show_registers", "p
 
 _NUMBER = re.compile(r"[-+]?(0[xX][0-9a-fA-F]+|0[bB][01]+|\d+)")
 _LONGEST_NUMBER = 70
-"""Characters: 64 bits in binary."""
+"""Characters of a word of 64 bits in binary."""
 _MEMORY = re.compile(r"\[\s*(?:([RU]\d+)\s*([-+][^\]]+?)?|([^\]RU]+?))\s*\]")
 _RANGE = re.compile(r"(?P<kind>[RPU])(?P<first>\d+)(\s*-\s*(?P=kind)(?P<last>\d+)|(?P<rest>\+))?")
 _COUNTS = {"R": MAX_REGISTERS, "P": PREDICATES, "U": UNIFORMS}
 _FIRST_SCALAR = LIVE_BITS - PREDICATES - UNIFORMS
-"""Bits of a liveness vector below this one are vector registers' in every kernel."""
+"""Bits of a liveness vector below this one belong to vector registers in every kernel."""
 _SPECIALS = {special.name.lower().replace("_", "."): int(special) for special in Special}
 _SPECIAL_NAMES = {number: name for name, number in _SPECIALS.items()}
 
@@ -49,7 +49,7 @@ def parse_number(text: str) -> int:
     Raises
     ------
     ValueError
-        If the text is none.
+        If the text is no number.
     """
     text = text.replace(" ", "")
     if not _NUMBER.fullmatch(text) or len(text) > _LONGEST_NUMBER:
@@ -106,7 +106,7 @@ def parse_guard(text: str) -> dict[str, int]:
 
 
 def show_registers(registers, prefix: str = "R") -> str:
-    """Return ``{R0-R4, R7}`` for register numbers, which `prefix` precedes."""
+    """Return ``{R0-R4, R7}`` for register numbers; `prefix` is the letter before each."""
     runs: list[list[int]] = []
     for register in sorted(registers):
         if runs and runs[-1][1] == register - 1:
@@ -117,9 +117,9 @@ def show_registers(registers, prefix: str = "R") -> str:
 
 
 def _show_live(vector: int, registers: int = MAX_REGISTERS) -> str:
-    """Return ``{R0-R4, P1, U0-U2}`` for a liveness vector of a kernel with so many vector registers.
+    """Return ``{R0-R4, P1, U0-U2}`` for a liveness vector of a kernel with this many vector registers.
 
-    Not knowing them, take each bit for a vector register's.
+    If the number is not known, take each bit for a vector register's.
     """
     own = max(registers, _FIRST_SCALAR)  # bits of vector registers
     parts = [show_registers(r for r in range(min(own, LIVE_REST)) if vector >> r & 1)[1:-1]]
@@ -168,7 +168,7 @@ def _show_memory(get, op: Opcode) -> str:
 
 
 def shown_fields(op: Opcode) -> set[str]:
-    """Return the fields of an instruction that its text shows; the guard's only if it has one."""
+    """Return the fields of an instruction that its text shows; those of the guard only if it has one."""
     shown = {"guard", "guard_not"} if op.is_guarded else set()
     for kind in op.operands:
         shown |= {"data": {"d"}, "mem": {"a", "no_base", "imm"}, "sreg": {"imm"}, "param": {"imm"}}.get(
@@ -187,12 +187,12 @@ def show_operand(kind: str, instruction: Instruction, labels: Mapping[int, str],
     Parameters
     ----------
     kind : str
-        One of the instruction's `isa.Opcode.operands`.
+        One of the kinds in the instruction's `isa.Opcode.operands`.
     instruction : Instruction
     labels : mapping
-        Address to label.
+        Labels by address.
     registers : int, optional
-        Vector registers of the kernel, if they are known.
+        Vector registers of the kernel, if their number is known.
     """
     op, get = instruction.op, instruction.get
     if kind in ("ud", "ua", "ub", "uc") or kind == "b" and "b_uniform" in shown_fields(op) and get("b_uniform"):
@@ -227,11 +227,11 @@ def parse_operand(kind: str, text: str, op: Opcode, labels: Mapping[str, int]) -
     Parameters
     ----------
     kind : str
-        One of `op.operands`.
+        One of the kinds in `op.operands`.
     text : str
     op : Opcode
     labels : mapping
-        Label to address.
+        Addresses by label.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""What each instruction of a kernel costs to interrupt, as data."""
+"""The cost of a preemption at each instruction of a kernel, as data."""
 
 from .build import explain
 from .facts import InstructionFacts, KernelFacts, LoopFacts, PointFacts, RegionFacts

@@ -32,15 +32,15 @@ __all__ = ["explain"]
 
 
 def explain(image: KernelImage, geometry: Geometry, block: tuple[int, int, int] | None = None) -> KernelFacts:
-    """Return what each instruction of a kernel costs to interrupt.
+    """Return the cost of a preemption at each instruction of a kernel.
 
     Parameters
     ----------
     image : KernelImage
     geometry : Geometry
-        Of the machine it is to run on.
+        Geometry of the machine it is to run on.
     block : tuple of int, optional
-        Shape of a TB, if it is known and the kernel does not say so itself (``.reqntid``).
+        Shape of a TB, if it is known and the kernel does not declare it (``.reqntid``).
 
     Raises
     ------
@@ -205,7 +205,7 @@ class _Explanation:
         return None if meet is None else self._lifted.start[meet]
 
     def _compressed(self, fact: Fact, live: tuple[int, ...]) -> int:
-        """Return the bytes that `live` take at most when each register is written in its shortest encoding."""
+        """Return the most bytes that `live` takes when each register is written in its shortest encoding."""
         shapes = [fact.get(Reg("R", r), RANDOM) for r in live]
         return sum(self._random if shape.random else self._uniform if shape.uniform else self._strided
                    for shape in shapes)

@@ -12,49 +12,49 @@ __all__ = ["InstructionFacts", "PointFacts", "LoopFacts", "RegionFacts", "Kernel
 
 @dataclass(frozen=True)
 class InstructionFacts:
-    """What a warp that stands before an instruction has to keep, and how it could be stopped there.
+    """The state that a warp before an instruction has to keep, and the ways to stop it there.
 
     Attributes
     ----------
     pc : int
-        Address in instruction words.
+        Address of the instruction, in instruction words.
     label : str
         Label of the address, empty if none.
     text : str
-        Assembly.
+        Assembly of the instruction.
     line : int
         Line of the PTX it comes from, 0 if unknown.
     live : tuple of int
         Vector registers live before it.
     waiting : tuple of int
-        Further ones that lanes waiting elsewhere may need if the warp has diverged.
+        More registers, which lanes waiting elsewhere may need if the warp has diverged.
     predicates, uniforms : tuple of int
         Predicates and uniform registers live before it, or needed by waiting lanes.
     live_bytes, divergent_bytes : int
-        Of the vector registers `live`, and of those and `waiting`.
+        Size of the vector registers `live`, and of `live` and `waiting` together.
     compressed_bytes : int
-        Most that mechanism ``live+cp`` writes for `live`, going by `shapes` alone, if no lane waits elsewhere or has
+        Most bytes that mechanism ``live+cp`` writes for `live`, from `shapes` alone, if no lane waits elsewhere or has
         exited.
     shapes : tuple of (int, str)
-        Of the registers `live`, those known to be uniform or strided (`analysis.patterns`), and how.
+        Registers of `live` known to be uniform or strided (`analysis.patterns`), each with its shape.
     loops : tuple of int
         Loops it is in, as indices of `KernelFacts.loops`, the outermost first.
     regions : tuple of int
         Idempotent regions it may be executed in, as indices of `KernelFacts.regions`.
     point : int or None
-        Index in `KernelFacts.points` if it is the word of a preemption point at which a warp stops.
+        Index in `KernelFacts.points` if the instruction is the word of a preemption point at which a warp stops.
     stops : tuple of int
-        Points, as indices, that a warp stopped by mechanism ``live`` here may come to first; the point itself if it is
+        Indices of the points that a warp stopped by mechanism ``live`` here may reach first; the point itself if it is
         one.
     may_end : bool
-        The kernel may end before it comes to one.
+        Whether the kernel may end before it reaches one.
     least_drain, most_drain : int or None
-        Instructions on the way there (or to the end), the point not counted. `most_drain` is None if there is no bound,
-        `least_drain` as well if the warp comes to nothing.
+        Instructions on the way to a point or to the end, the point not counted. `most_drain` is None if there is no
+        bound; both are None if the warp reaches neither.
     target, reconvergence : int or None
-        Of a branch.
+        Addresses that a branch names; None for other instructions.
     origin : Origin or None
-        What the line was compiled from, where the PTX says so.
+        Source that the line was compiled from, where the PTX names it.
     """
 
     pc: int
@@ -93,9 +93,9 @@ class PointFacts:
     saved, saved_diverged : tuple of int
         Vector registers that the liveness words in the code save there: normally, and if the warp has diverged.
     live_bytes, divergent_bytes : int
-        The same in bytes.
+        The same two sets in bytes.
     chosen : PreemptionPoint or None
-        Why the compiler put it there; None for barriers, and for words written in assembly.
+        Reason why the compiler put it there; None for barriers, and for words written in assembly.
     """
 
     pc: int
@@ -116,9 +116,9 @@ class LoopFacts:
     header : int
         Address of its first block.
     spans : tuple of (int, int)
-        Its code as address ranges, first and one past the last.
+        Address ranges of its code, first and one past the last.
     depth : int
-        Loops around it.
+        Number of loops around it.
     points : tuple of int
         Preemption points in it, as indices of `KernelFacts.points`.
     """
@@ -139,7 +139,7 @@ class RegionFacts:
     reason : str
         ``"start"``, ``"barrier"``, ``"atomic"`` or ``"overwrite"``.
     load : int or None
-        Address of the load that the store at `pc` may overwrite, of reason ``"overwrite"``.
+        Address of the load that the store at `pc` may overwrite, if the reason is ``"overwrite"``.
     """
 
     pc: int
@@ -156,28 +156,28 @@ class KernelFacts:
     image : KernelImage
     warp_size : int
     register_bytes : int
-        Of one vector register of a warp.
+        Bytes of one vector register of a warp.
     block : tuple of int or None
-        Shape of a TB that the facts hold for; None: any whose x is a multiple of 8, or that has one dimension.
+        Shape of a TB that the facts hold for; None: any shape whose x is a multiple of 8, or with one dimension.
     occupied_bytes : int
-        All vector registers of a warp.
+        Bytes of all vector registers of a warp.
     uniforms : int
-        Uniform registers the code names.
+        Uniform registers that the code names.
     metadata_bytes : int
-        What a warp's record has besides its vector registers, at most (`hw.arch.image.context`).
+        Most bytes that a warp's record has besides its vector registers (`hw.arch.image.context`).
     instructions : tuple of InstructionFacts
     points : tuple of PointFacts
     loops : tuple of LoopFacts
-        By header.
+        Loops by header.
     regions : tuple of RegionFacts
     smallest, largest : int
-        Addresses of the smallest context CKPT could choose (CTXBack V-A: in a loop, if the kernel has any), with
-        divergence, and of the largest one.
+        Addresses of the largest context, and of the smallest context that CKPT could choose, with divergence (CTXBack
+        V-A: in a loop, if the kernel has any).
     longest_interval : int or None
         Most instructions without a preemption point; None if there is no bound.
     spoiler, spoiler_restrict : tuple of int or None
-        Addresses of a load and of a store (or twice that of an atomic) that keep the kernel from being idempotent; None
-        if it is. With `_restrict`, provided that its pointer parameters do not overlap.
+        Addresses of a load and of a store that keep the kernel from being idempotent, or twice the address of an
+        atomic; None if it is idempotent. `spoiler_restrict` assumes that its pointer parameters do not overlap.
     """
 
     image: KernelImage

@@ -1,4 +1,4 @@
-"""Where a warp that is to be preempted stops: the first preemption points on its way, and how far they are."""
+"""Finds where a preempted warp stops: the first preemption points on its way, and their distance."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ __all__ = ["Stops", "stops", "routine_stops"]
 
 
 class Stops(NamedTuple):
-    """What lies before a warp.
+    """The points that a warp may reach from a place.
 
     Attributes
     ----------
     points : frozenset of (str, int)
-        Block and index of the points it may come to first.
+        Block and index of the points it may reach first.
     may_end : bool
-        It may end before it comes to one: all its lanes may leave at an ``exit``.
+        Whether it may end before it reaches one: all its lanes may leave at an ``exit``.
     least, most : int or None
-        Instructions on the way, the point and ``pp.div`` not counted. `most` is None if there is no bound, `least` as
-        well if it comes to nothing.
+        Instructions on the way, the point and ``pp.div`` not counted. `most` is None if there is no bound; both are
+        None if it reaches neither.
     """
 
     points: frozenset[tuple[str, int]]
@@ -36,12 +36,12 @@ class Stops(NamedTuple):
     most: int | None
 
     def after(self, count: int) -> Stops:
-        """Return the same seen from `count` instructions before."""
+        """Return the same as seen from `count` instructions before."""
         return self._replace(least=None if self.least is None else self.least + count,
                              most=None if self.most is None else self.most + count)
 
     def before(self, op: Op) -> Stops:
-        """Return the same seen from before an operation that is not a point."""
+        """Return the same as seen from before an operation that is not a point."""
         if isinstance(op, Call):
             return self._replace(least=None if self.least is None else self.least + 1 + op.summary.least,
                                  most=None if self.most is None else self.most + instruction_count(op))
@@ -50,7 +50,7 @@ class Stops(NamedTuple):
 
 
 def stops(kernel: Kernel, graph: DiGraph, words: dict[str, int]) -> dict[str, list[Stops]]:
-    """Return what lies before each operation of each block, and last, before its terminator.
+    """Return the stops before each operation of each block, and last, before its terminator.
 
     Parameters
     ----------
@@ -58,7 +58,7 @@ def stops(kernel: Kernel, graph: DiGraph, words: dict[str, int]) -> dict[str, li
     graph : DiGraph
         Its control-flow graph.
     words : dict of str to int
-        Instruction words of each block, the terminator's included if it has one.
+        Instruction words of each block, its terminator included if it has one.
     """
     blocks = {block.label: block for block in kernel.blocks}
     first = {label: next((k for k, op in enumerate(block.ops) if is_preemption_point(op)), None)
@@ -102,15 +102,15 @@ def stops(kernel: Kernel, graph: DiGraph, words: dict[str, int]) -> dict[str, li
 
 
 def routine_stops(body: Kernel, words: dict[str, int], behind: Sequence[Stops]) -> dict[str, list[Stops]]:
-    """Return what lies before each operation of a routine's blocks, in which there are no points.
+    """Return the stops before each operation of a routine's blocks, which have no points.
 
     Parameters
     ----------
     body : Kernel
     words : dict of str to int
-        As of `stops`.
+        Argument of `stops`.
     behind : sequence of Stops
-        What lies behind each of its calls.
+        Stops behind each of its calls.
     """
     blocks = {block.label: block for block in body.blocks}
     least = [stop.least for stop in behind if stop.least is not None]
@@ -134,7 +134,7 @@ def _whole(distance: float) -> int | None:
 
 def _longest(blocks: dict[str, Block], graph: DiGraph, first: dict[str, int | None], words: dict[str, int]
              ) -> dict[str, int | None]:
-    """Return the most instructions from the start of each block to a point or the end, None if there is no bound."""
+    """Return the most instructions from the start of each block to a point or the end; None if there is no bound."""
     plain = induced(graph, [label for label in graph if first[label] is None])
     taken = {label: sum(op.summary.most for op in blocks[label].ops[:first[label]] if isinstance(op, Call))
              for label in blocks}

@@ -1,6 +1,7 @@
-"""Context flashback: which context a warp that is stopped at an instruction has to save if it may be brought back by
-doing part of its basic block again (CTXBack: Ji and Wang, IPDPS 2021).
+"""Context flashback: a stopped warp saves a smaller context if a resume may execute part of its basic block again.
 
-From a basic block (`blocks`), whatever the instruction set, to a plan for each instruction (`search`, `backup`), to
-what the routines of a plan do (`routines`). `machine_code` reads our own instruction set.
+Source: CTXBack (Ji and Wang, IPDPS 2021).
+
+The analysis takes a basic block (`blocks`), whatever the instruction set. It finds a plan for each instruction
+(`search`, `backup`), and the steps of a plan's routines (`routines`). `machine_code` reads our own instruction set.
 """

@@ -1,15 +1,15 @@
 """Backups of scalar registers in unused ones (CTXBack III-D, on-chip scalar register backup).
 
-A copy is made just before the instruction that overwrites a scalar register, in the normal course of the program, and
-kept for a while: so long it is context like any live register. A place is free for it if, meanwhile,
+A copy is made just before the instruction that overwrites a scalar register, in the normal course of the program. While
+it is kept, it is context like any live register. A place is free for it if, meanwhile,
 
-1. nothing in the block that needs it, nor anything that lanes need elsewhere, lies in it, and
+1. it holds no value that the block still needs, or that lanes need elsewhere, and
 2. nothing in the block writes it, and no other backup has it.
 
-The value has to be live before its copy, or a resume before it would not have restored it.
+The value has to be live before its copy, or a resume before the copy would not have restored it.
 
-A backup is worth while if it makes the plan behind the copy better; it is kept as long as no plan is worse with it,
-its own bytes counted, and ends where it was last of use. So no plan is ever worse for it.
+A backup is worthwhile if it makes the plan behind the copy better. It is kept as long as no plan is worse with it, its
+own bytes counted, and ends at its last use. So it makes no plan worse.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from .search import Plan, Search, rank
 __all__ = ["MOST_AT_ONCE", "Copy", "add_backups"]
 
 MOST_AT_ONCE = 4
-"""Backups that are kept at a time: with a bound the search stays linear."""
+"""Backups that are kept at a time; the bound keeps the search linear."""
 
 
 @dataclass(frozen=True)
@@ -34,9 +34,9 @@ class Copy:
     Attributes
     ----------
     before : int
-        The instruction before which it is made.
+        The instruction before which the copy is made.
     last : int
-        The last instruction before which it is kept.
+        The last instruction before which the copy is kept.
     value : Value
     place : Register
     """
@@ -48,21 +48,21 @@ class Copy:
 
 
 def add_backups(search: Search, plans: list[Plan], objective: Objective, places: Sequence[Register]) -> list[Copy]:
-    """Choose backups, and put the plans that use them in the place of those without.
+    """Choose backups, and replace plans by plans that use the backups.
 
     Parameters
     ----------
     search : Search
     plans : list of Plan
-        Of each instruction of the block and of its end; changed.
+        Plan of each instruction of the block and of its end; changed.
     objective : Objective
     places : sequence of Register
-        Scalar registers that a warp has, the ones to be used first in front.
+        Scalar registers that a warp has, the preferred places first.
 
     Returns
     -------
     list of Copy
-        By instruction.
+        Copies in the order of their instructions.
     """
     block, copies = search.block, []
     written: dict[Register, list[int]] = {}
@@ -78,7 +78,7 @@ def add_backups(search: Search, plans: list[Plan], objective: Objective, places:
 
 
 def _free(block: Block, before: int, places: Sequence[Register], copies: list[Copy]) -> Register | None:
-    """Return a place that is free just behind an instruction; None if there is none, or enough is kept."""
+    """Return a place that is free just behind an instruction; None if there is none, or enough backups are kept."""
     kept = {copy.place for copy in copies if copy.last > before}
     taken = {*kept, *block.live[before], *block.live[before + 1], *block.instructions[before].defs}
     return next((place for place in places if place not in taken), None) if len(kept) < MOST_AT_ONCE else None

@@ -1,25 +1,25 @@
-"""A basic block as context flashback sees it, whatever the instruction set.
+"""A basic block for context flashback, whatever the instruction set.
 
-Registers are of three classes: *vector* ones have a word for each lane, *predicates* a bit, *scalar* ones are one word
-a warp. A block runs from its first instruction to its last under one mask of active lanes, which the hardware keeps; a
-guard is an operand like any other.
+Registers have three classes: *vector* registers hold one word per lane, *predicates* one bit per lane, *scalar*
+registers one word per warp. A block runs from its first instruction to its last under one mask of active lanes, which
+the hardware keeps. A guard is an operand like any other.
 
-What an instruction reads (its *operands*) is
+An instruction reads its *operands*. They are
 
 1. its sources and its guard,
-2. the old value of what it writes, if lanes (or bytes) that it does not write keep it: with a guard, and by its nature
-   (``partial``), and
-3. the old value of a vector register or predicate that lanes wait for outside the mask (`Block.elsewhere`): a write in
-   the block leaves those lanes what they had.
+2. the old value of a result, if lanes (or bytes) that the instruction does not write keep it: with a guard, or by its
+   nature (``partial``), and
+3. the old value of a vector register or predicate that waiting lanes outside the mask need (`Block.elsewhere`): a write
+   in the block leaves the values of those lanes as they were.
 
 An instruction can be executed again after the warp was stopped before instruction ``c`` if
 
-1. it only computes (``Effect.COMPUTE``), or reads memory, or which lanes there are (``Effect.READ``), and
-2. no instruction between it and ``c`` may have changed what it read: none that writes its region (``Effect.WRITE``;
-   the empty region is any), and no limit.
+1. it only computes (``Effect.COMPUTE``), or reads memory or the set of lanes (``Effect.READ``), and
+2. no instruction between it and ``c`` may have changed its operands: none writes its region (``Effect.WRITE``; the
+   empty region is any), and none is a limit.
 
-An ``Effect.LIMIT`` (barrier, fence, call) ends the part of a block that is looked at: nothing before it is done again
-after it. ``Effect.FIXED`` cannot be repeated and changes nothing that others read (a clock). (CTXBack III-E.)
+An ``Effect.LIMIT`` (barrier, fence, call) ends the part of a block that is searched: no instruction before it is
+repeated after it. ``Effect.FIXED`` cannot be repeated and changes nothing that others read (a clock). (CTXBack III-E.)
 """
 
 from __future__ import annotations
@@ -36,11 +36,11 @@ __all__ = ["FlashbackError", "RegisterClass", "Register", "Effect", "Instruction
 
 
 class FlashbackError(InputError):
-    """A block that is none: an operand of the wrong kind, a set of live registers that does not fit."""
+    """An invalid block, such as one with an operand of the wrong kind or an inconsistent set of live registers."""
 
 
 class RegisterClass(enum.Enum):
-    """What a register holds for a warp."""
+    """The kinds of registers; each says how much a register holds for a warp."""
 
     VECTOR = "vector"
     PREDICATE = "predicate"
@@ -54,7 +54,7 @@ class Register(NamedTuple):
     index: int
 
     def order(self) -> tuple[str, int]:
-        """Return what registers are sorted by: their class, then their number."""
+        """Return the sort key of registers: their class, then their number."""
         return self.kind.value, self.index
 
     def __str__(self) -> str:
@@ -62,7 +62,7 @@ class Register(NamedTuple):
 
 
 class Effect(enum.Enum):
-    """What an instruction has to do with anything but registers; the cases are in the module's text."""
+    """The effect of an instruction on anything but registers (module)."""
 
     COMPUTE = "compute"
     READ = "read"
@@ -79,23 +79,23 @@ class Instruction:
     ----------
     opcode : str
     defs : tuple of Register
-        What it writes, each once.
+        Registers that it writes, each once.
     uses : tuple of Register
-        Its sources.
+        Source registers.
     guard : Register or None
-        Only lanes in which it holds (or does not) write.
+        Predicate that enables or disables the write in each lane.
     partial : bool
-        It leaves part of what it writes as it was, besides.
+        Whether it also leaves part of its result as it was.
     effect : Effect
     region : str
-        What `effect` reads or writes; empty: anything.
+        Region that `effect` reads or writes; empty: any.
     recovers : Register or None
-        If it is reversible: the register that is source and result, whose old value follows from the new one and the
-        other operands (CTXBack III-C). The only result.
+        For a reversible instruction, the register that is a source and its only result. Its old value follows from the
+        new one and the other operands (CTXBack III-C).
     cycles : int
-        From its issue to its result, at least 1.
+        Cycles from its issue to its result, at least 1.
     origin : object
-        The front end's own instruction.
+        Front end's own instruction.
     """
 
     opcode: str
@@ -122,42 +122,42 @@ class Instruction:
             raise FlashbackError(f"{self.opcode} takes at least one cycle, not {self.cycles}")
 
     def sources(self) -> tuple[Register, ...]:
-        """Return its sources and its guard."""
+        """Return the sources and the guard."""
         return self.uses if self.guard is None else (*self.uses, self.guard)
 
 
 Value = int
-"""A value in a block: its number in `Block.register_of`; each write of a register makes one."""
+"""A value in a block: an index of `Block.register_of`; each write of a register makes one."""
 ENTRY = -1
-"""Where the values that registers have at the start of a block are defined."""
+"""Defining instruction of the values that registers have at the start of a block."""
 
 
 @dataclass(frozen=True)
 class Block:
-    """A basic block with its values: what each register holds between two writes.
+    """A basic block with its values; a value is the contents of a register between two writes.
 
     Attributes
     ----------
     instructions : tuple of Instruction
     live : tuple of frozenset of Register
-        What is needed before each instruction and, last, after all, the lanes that wait elsewhere included; a guarded
+        Registers needed before each instruction and, last, after all, with those that waiting lanes need; a guarded
         write kills nothing.
     elsewhere : frozenset of Register
         Registers that lanes outside the mask may need.
     register_of : list of Register
-        Of each value.
+        Register of each value.
     defined, overwritten : list of int
-        Of each value, the instruction that writes it (`ENTRY`: none in the block), and the one that writes its register
-        next (the number of instructions: none).
+        Index of the instruction that writes each value (`ENTRY` if none in the block does), and of the next one that
+        writes its register (the number of instructions if none does).
     operands, results, replaced : list of tuple of Value
-        Of each instruction: values it reads, values it makes, values that those take the place of.
+        Values that each instruction reads, values it makes, and values that those replace.
     others : list of tuple of Value
-        Of a reversible instruction, its operands but for the value to be recovered.
+        Operands of a reversible instruction without the value to be recovered; empty for others.
     hazard : list of int
-        Of each instruction, the last instruction before which it can be executed again (module, second list); itself
-        if never.
+        Last instruction before which each instruction can be executed again (module, second list); its own index if
+        never.
     floor : list of int
-        Before each instruction and after all, the first instruction that is looked at from there.
+        First instruction that a search may reach from each instruction and, last, from the end.
     """
 
     instructions: tuple[Instruction, ...]
@@ -190,13 +190,13 @@ class Block:
         return self._live_values[at]
 
     def operand_registers(self, instruction: Instruction) -> tuple[Register, ...]:
-        """Return what an instruction reads (module, first list), each register once."""
+        """Return the registers that an instruction reads (module, first list), each once."""
         keeps = instruction.guard is not None or instruction.partial
         old = [reg for reg in instruction.defs if keeps or reg in self.elsewhere]
         return tuple(dict.fromkeys((*instruction.sources(), *old)))
 
     def _value(self, now: dict[Register, Value], reg: Register) -> Value:
-        """Return what a register holds; if nothing in the block has written it, what it held at the start."""
+        """Return the value in a register: the last one written in the block, or the one from the start."""
         if reg not in now:
             now[reg] = self._new(reg, ENTRY)
         return now[reg]
@@ -208,7 +208,7 @@ class Block:
         return len(self.register_of) - 1
 
     def _number_live(self, index: int, now: dict[Register, Value]) -> None:
-        """Give numbers to what is live, in the order of the registers: a set has another in each process."""
+        """Number live values in the order of their registers; the order of a set differs between processes."""
         for reg in sorted(self.live[index] - now.keys(), key=Register.order):
             self._value(now, reg)
 
@@ -267,8 +267,10 @@ class Block:
 
 def liveness_of(instructions: Sequence[Instruction], after: frozenset[Register],
                 elsewhere: frozenset[Register] = frozenset()) -> tuple[frozenset[Register], ...]:
-    """Return what is live before each instruction of a block and after all, by lane: a write that is guarded or
-    partial, or of a register that lanes need elsewhere, kills nothing."""
+    """Return the registers live by lane before each instruction of a block and after all.
+
+    A write kills nothing if it is guarded or partial, or if lanes need the register elsewhere.
+    """
     live = after | elsewhere
     found = [live]
     for instruction in reversed(instructions):

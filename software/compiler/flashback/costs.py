@@ -1,4 +1,4 @@
-"""What a context and the work around it cost: bytes, and estimated cycles."""
+"""Costs of a context and of the work around it: bytes, and estimated cycles."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ WORD_BYTES = 4
 
 
 class Objective(enum.Enum):
-    """What a plan is chosen by: the other one decides between plans that are equal."""
+    """The criterion that chooses a plan; the other criterion decides between equal plans."""
 
     SIZE = "size"
     LATENCY = "latency"
@@ -21,14 +21,14 @@ class Objective(enum.Enum):
 
 @dataclass(frozen=True)
 class Costs:
-    """Of one warp.
+    """The costs of one warp.
 
     Attributes
     ----------
     lanes : int
         Lanes of a warp, at least 1.
     bytes_per_cycle : float
-        Of the memory port, above 0.
+        Throughput of the memory port, above 0.
     round_trip : int
         Cycles until memory acknowledges or answers.
     """
@@ -42,17 +42,22 @@ class Costs:
             raise FlashbackError(f"a warp has lanes and memory a speed: {self}")
 
     def size(self, reg: Register) -> int:
-        """Return the bytes of a register of a warp: a word a lane, a bit a lane (in whole words), or a word."""
+        """Return the bytes of a warp's register: one word or one bit per lane (in whole words), or one word."""
         if reg.kind is RegisterClass.VECTOR:
             return WORD_BYTES * self.lanes
         return WORD_BYTES * -(-self.lanes // 32) if reg.kind is RegisterClass.PREDICATE else WORD_BYTES
 
     def preemption_cycles(self, size: int, reverting: int) -> float:
-        """Return the estimated cycles from the request to the last acknowledgement: those of the reverting
-        instructions, then `size` bytes over the bus; waiting for what is under way is not counted."""
+        """Return the estimated cycles from the request to the last acknowledgement.
+
+        They are those of the reverting instructions, then those of `size` bytes on the bus. Waits for outstanding
+        results are not counted.
+        """
         return reverting + size / self.bytes_per_cycle + self.round_trip
 
     def resume_cycles(self, size: int, again: int) -> float:
-        """Return the estimated cycles until the warp stands where it was: `size` bytes over the bus, then the cycles of
-        what is executed again and reverted."""
+        """Return the estimated cycles until the warp is where it was.
+
+        They are those of `size` bytes on the bus, then those of the instructions executed again and reverted.
+        """
         return again + size / self.bytes_per_cycle + self.round_trip

@@ -1,14 +1,14 @@
-"""Running on to a smaller context (CS-Defer: Lin et al., SC 2016, as CTXBack II-B and IV-C take it up).
+"""Deferral to a smaller context (CS-Defer: Lin et al., SC 2016, as used in CTXBack II-B and IV-C).
 
-A warp that is stopped before an instruction may execute the next ones first; then what is live there is saved. Where it
-stops is decided for each instruction beforehand, over branches too: what counts is the worst of the sides that control
-may take from there, since nothing is known of which it will be. So a warp
+A warp that is stopped before an instruction may execute the next ones first, and then saves the registers live there.
+The stopping place of each instruction is chosen in advance, over branches too. The direction of a branch is not known,
+so its worst side counts. So a warp
 
-1. stops before an instruction, or goes on, whichever is better if the best is done at each instruction after it, and
-2. executes at most so many instructions, and passes no limit (barrier, fence, call).
+1. stops before an instruction, or goes on, whichever is better if each later instruction does its best, and
+2. executes at most `window` instructions, and passes no limit (barrier, fence, call).
 
-The estimate counts the cycles of those instructions, not what they wait for that was issued before (CTXBack V-B), nor
-branches; or what the machine takes to run on by one, if that is given.
+The estimate counts the cycles of those instructions, or `running` if that is given. It counts neither branches nor
+waits for instructions that were issued before (CTXBack V-B).
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ __all__ = ["Deferral", "Deferrals"]
 
 
 class Deferral(NamedTuple):
-    """Where a warp runs on to; of several places, depending on branches, the worst.
+    """The place that a warp runs on to; if branches lead to several, the worst.
 
     Attributes
     ----------
@@ -45,7 +45,7 @@ class Deferral(NamedTuple):
     latency: float
 
     def rank(self, objective: Objective) -> tuple[float, float]:
-        """Return what deferrals and plans are compared by, the better one first."""
+        """Return the sort key of deferrals and plans, the better one first."""
         return (self.size, self.latency) if objective is Objective.SIZE else (self.latency, self.size)
 
 
@@ -57,9 +57,9 @@ class Deferrals:
     program : Program
     objective : Objective
     window : int
-        Instructions that a warp runs on at most. Time grows with the product of both.
+        Most instructions that a warp runs on. Time grows with the product of this and the length of the program.
     running : callable, optional
-        Cycles that a warp takes to run on by an instruction; `Instruction.cycles` unless given.
+        Returns the cycles that a warp takes to run on by an instruction; `Instruction.cycles` unless given.
     """
 
     def __init__(self, program: Program, objective: Objective, window: int = WINDOW,
@@ -86,12 +86,12 @@ class Deferrals:
                 break
 
     def at(self, start: int, index: int) -> Deferral:
-        """Return the best from instruction `index` of the block at `start`, or from its end."""
+        """Return the best deferral at instruction `index` of the block at `start`, or at its end."""
         place = self._start[start] + index
         return Deferral(int(self._stop[place]), int(self._size[place]), float(self._latency[place]))
 
     def _step(self, cycles: np.ndarray, passable: np.ndarray, ends: list[tuple[int, list[int]]]) -> bool:
-        """Let every warp go on by one instruction more where that is better; return whether it is anywhere."""
+        """Let every warp go on by one instruction more where that is better; return whether any does."""
         size, latency, stop = (np.append(known[1:], 0) for known in (self._size, self._latency, self._stop))
         latency = latency + cycles
         first, second = (self._size, self._latency), (size, latency)

@@ -1,22 +1,23 @@
-"""How each value that is needed before an instruction is got back: the walk backwards from it.
+"""Derivations of the values that are needed before an instruction: the walk backwards from it.
 
-Before instruction ``c`` the values that are live are *held*: every register that carries one was restored by any resume
-that came before in the block, no other need have been. A value is *obtainable* at resume
+Before instruction ``c``, live values are *held*: an earlier resume in the block restored every register with a live
+value, and need not have restored any other. A value is *obtainable* at resume
 
-1. by ``LOAD``: it is held, or can be recovered before the save by reverting instructions between its overwriting and
-   ``c``, the last first, each with its result and its other operands held or recovered; then it is saved and loaded,
+1. by ``LOAD``: it is held, or can be recovered before the save, and is then saved and loaded. To recover it, the
+   routine reverts instructions between its overwriting and ``c``, the last first. Each needs its result and its other
+   operands held or recovered;
 2. by ``EXECUTE``: its instruction can be executed again (`blocks`) and its operands are obtainable,
-3. by ``REVERT``: the reversible instruction that overwrote it has an obtainable result and obtainable other operands.
+3. by ``REVERT``: a reversible instruction overwrote it, whose result and other operands are obtainable.
 
-The walk lets one instruction after the other, from ``c`` backwards, take part; each is a candidate for the flashback
-point, the earliest instruction that is executed again. What is obtainable only grows. A value that is not is a key of
-`Walk.missing`, with the instructions that wait for it; when it becomes obtainable they are looked at again, and so on
-(the hash map of CTXBack III-E). Executing again is preferred to saving (III-B), so a value goes at most once from
-``LOAD`` to ``EXECUTE``: the whole walk takes time linear in the instructions it goes over.
+The walk goes back from ``c`` and lets one instruction after the other take part. Each is a candidate for the flashback
+point, the earliest instruction that is executed again. The set of obtainable values only grows. `Walk.missing` maps a
+value that is not obtainable to the instructions that wait for it. When the value becomes obtainable, the walk examines
+them again, and so on (the hash map of CTXBack III-E). Executing again is preferred to saving (III-B), so a value
+changes at most once from ``LOAD`` to ``EXECUTE``. So the whole walk takes time linear in the number of instructions.
 
-A value recovered at resume must not lead to itself. So when a ``REVERT`` is taken, everything it leans on is *fixed*:
-how those values are obtained does not change any more. What is executed again leans on earlier values or, through a
-revert, on fixed ones; so there is no circle of demands.
+A value recovered at resume must not depend on itself. So when a ``REVERT`` is taken, all values that it depends on
+become *fixed*: their derivations do not change any more. An instruction executed again depends on earlier values or,
+through a revert, on fixed ones. So there is no cycle of dependences.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ __all__ = ["How", "Mode", "Walk"]
 
 
 class How(enum.Enum):
-    """How a value is obtained; the cases are in the module's text."""
+    """The way in which a value is obtained (module)."""
 
     LOAD = "load"
     EXECUTE = "execute"
@@ -39,7 +40,7 @@ class How(enum.Enum):
 
 
 class Mode(NamedTuple):
-    """Which instructions are reverted.
+    """When instructions are reverted.
 
     Attributes
     ----------
@@ -57,25 +58,25 @@ class Walk:
     ----------
     block : Block
     at : int
-        The interrupted instruction.
+        Index of the interrupted instruction.
     mode : Mode
     sizes : list of int
         Bytes of each value.
     backups : tuple of Value
-        Values held by a backup besides (III-D).
+        Values that a backup holds as well (III-D).
 
     Attributes
     ----------
     how : dict of Value to How
-        What is obtainable.
+        Obtainable values, and their derivations.
     needed : set of Value
-        What has to be obtained.
+        Values that have to be obtained.
     reverted : set of int
         Instructions reverted before the save.
     size : int
         Bytes that are saved.
     missing : dict of Value to list of int
-        What waits for a value: n to execute instruction n again, ~n to revert it.
+        Actions that wait for a value: n executes instruction n again, ~n reverts it.
     """
 
     def __init__(self, block: Block, at: int, mode: Mode, sizes: list[int], backups: tuple[Value, ...] = ()):
@@ -97,7 +98,7 @@ class Walk:
             self._expect(value)
 
     def _expect(self, value: Value) -> None:
-        """Note that a value is wanted: what makes it may take part, once the walk gets there."""
+        """Note that a value is wanted; instructions that make it may take part once the walk reaches them."""
         block, index = self._block, self._block.defined[value]
         if ENTRY < index < self._first and (
                 self._at <= block.hazard[index]
@@ -105,15 +106,14 @@ class Walk:
             heapq.heappush(self._coming, -index)
 
     def next(self, floor: int) -> int | None:
-        """Return the instruction that can take part next, from `floor` on; None if there is none."""
+        """Return the next instruction, from `floor` on, that can take part; None if there is none."""
         coming = self._coming
         while coming and -coming[0] >= self._first:
             heapq.heappop(coming)
         return -coming[0] if coming and -coming[0] >= floor else None
 
     def step(self, index: int) -> bool:
-        """Let instruction `index`, one before those so far, take part, those between do not; return whether anything is
-        saved otherwise than before."""
+        """Let instruction `index`, before those so far, take part, none between; return whether the save changes."""
         block, self._first = self._block, index
         size, count = self.size, len(self.needed)
         if self._mode.at_preemption and block.instructions[index].recovers is not None:
@@ -127,7 +127,7 @@ class Walk:
         return self.size != size or len(self.needed) != count
 
     def _recover(self, index: int) -> None:
-        """Note the value that reverting an instruction before the save recovers, if it can be."""
+        """Note the value that is recovered by reverting an instruction before the save, if it can be reverted then."""
         block = self._block
         (result,), (old,) = block.results[index], block.replaced[index]
         here = self._in_registers
@@ -138,13 +138,15 @@ class Walk:
                 self._look()
 
     def _sources(self, action: int) -> tuple[Value, ...]:
-        """Return what an action reads: number n executes instruction n again, ~n reverts it."""
+        """Return the operands of an action: number n executes instruction n again, ~n reverts it."""
         block = self._block
         return block.operands[action] if action >= 0 else (*block.results[~action], *block.others[~action])
 
     def _look(self) -> None:
-        """Take the pending actions if all they need is obtainable, and what waited for their values; else let them
-        wait."""
+        """Take the pending actions whose operands are obtainable, and the actions that waited for their values.
+
+        Other actions go on waiting.
+        """
         how, tried = self.how, self._tried
         while self._pending:
             action = self._pending.pop()
@@ -163,7 +165,7 @@ class Walk:
                 self._take(action)
 
     def _ways(self, value: Value) -> list[int]:
-        """Return the actions that could obtain a value that is wanted now, of instructions already gone over."""
+        """Return the actions of instructions already passed that could obtain a newly wanted value."""
         block, found = self._block, []
         index, after = block.defined[value], block.overwritten[value]
         if index >= self._first and self._at <= block.hazard[index]:
@@ -189,7 +191,7 @@ class Walk:
                     self._need(self._block.operands[action])
 
     def _obtained(self, value: Value, how: How, action: int = 0) -> None:
-        """Note that a value is obtainable now, and look again at what waited for it."""
+        """Note that a value is obtainable now, and examine the actions again that waited for it."""
         self.how[value] = how
         self._expect(value)
         if how is How.REVERT:
@@ -207,7 +209,7 @@ class Walk:
                 pending += self.sources_of(value)
 
     def sources_of(self, value: Value) -> tuple[Value, ...]:
-        """Return what a value is obtained from; nothing if it is loaded."""
+        """Return the values that a value is obtained from; nothing if it is loaded."""
         how, block = self.how[value], self._block
         if how is How.LOAD:
             return ()

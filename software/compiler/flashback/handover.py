@@ -1,10 +1,10 @@
 """Routines that hand registers over to the hardware, which saves and compresses them.
 
-Such a routine reverts what the plan wants reverted, and stops at a preemption point that names registers; the hardware
-saves what each of them holds there, and a resume brings all of them back at once. So of each register one value can be
-saved, the one that it holds after the reverts, and nothing is loaded later. A plan of `search` need not be like that:
-it may store a register and then revert it, or load one after something else was made in it. `hand_over` says what
-becomes of a plan, or that it does not go (`NoOrder`).
+Such a routine reverts the instructions that its plan names, and stops at a preemption point that names registers. The
+hardware saves the contents of these registers, and a resume restores all of them at once. So the save can hold one
+value of each register, the one after the reverts, and nothing can be loaded later. A plan of `search` may break this:
+it may store a register and then revert it, or load one after another value was made in it. `hand_over` converts a plan,
+or says that it cannot be converted (`NoOrder`).
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ class Handover(NamedTuple):
     reverted : tuple of int
         Instructions that are reverted before the point, in this order.
     saved : frozenset of Register
-        What is saved if lanes may wait elsewhere.
+        Registers that are saved if lanes may wait elsewhere.
     converged : frozenset of Register
-        What of it is saved if all lanes are active.
+        Subset of `saved` that is saved if all lanes are active.
     resume : tuple of Step
-        What is executed again, or reverted, behind the point.
+        Steps behind the point that execute instructions again or revert them.
     """
 
     reverted: tuple[int, ...]
@@ -47,12 +47,12 @@ def hand_over(block: Block, at: int, routines: Routines, active: frozenset[Regis
     at : int
     routines : Routines
     active : frozenset of Register
-        What the active lanes need there.
+        Registers that the active lanes need there.
 
     Raises
     ------
     NoOrder
-        If it stores or loads what is not in a register then.
+        If it stores or loads a value that is not in a register then.
     """
     place = {block.register_of[value]: value for value in block.live_values(at)}
     reverted = [step.number for step in routines.preemption if step.action is Action.REVERT]
@@ -86,7 +86,7 @@ def _need(block: Block, place: dict[Register, Value], values: tuple[Value, ...] 
 
 
 def _wanted(block: Block, resume: list[Step], active: frozenset[Register]) -> frozenset[Register]:
-    """Return what the active lanes need before the resume."""
+    """Return the registers that the active lanes need before the resume."""
     wanted = set(active)
     for step in reversed(resume):
         instruction = block.instructions[step.number]

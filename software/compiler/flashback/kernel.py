@@ -17,48 +17,50 @@ from .sharing import Sharing, share, steps_of
 __all__ = ["LOOP_TURNS", "FlashbackFacts", "KernelFlashback", "flashback"]
 
 LOOP_TURNS = 10
-"""How often a loop is taken to go round, where means are weighted."""
+"""Assumed iterations of a loop, for weighted means."""
 
 
 @dataclass(frozen=True)
 class FlashbackFacts:
-    """What is done if a warp is stopped before an instruction. Bytes and cycles are those of one warp, the share of
-    shared memory that it saves in any case (`Program.shared_bytes`) included.
+    """The plan for a warp stopped before an instruction.
+
+    Bytes and cycles are those of one warp. They include the share of shared memory that it saves in any case
+    (`Program.shared_bytes`).
 
     Attributes
     ----------
     pc : int
         Address of the instruction.
     flashback : int
-        Address of the earliest instruction that is executed again; its own if none is.
+        Address of the earliest instruction that is executed again; the instruction's own if none is.
     saved : tuple of str
-        Registers saved, in this order; those in front before anything is reverted.
+        Registers saved, in this order; the first ones before anything is reverted.
     reverted, resumed : tuple of int
         Addresses of the instructions reverted before the save, and at resume.
     again : tuple of int
         Addresses of the instructions that are executed again, in this order.
     backups : tuple of (str, str)
-        Uniform registers whose older values are kept in others there, and in which.
+        Uniform registers whose older values backups keep there, and the registers of the backups.
     live_bytes : int
-        Without flashback: of all that is live, predicates and uniform registers included.
+        Size of the context without flashback: all live registers, predicates and uniform registers included.
     strict_bytes, relaxed_bytes, reverting_bytes : int
-        With the strict condition, the relaxed one, reverting as well, each by least bytes.
+        Least sizes with the strict condition, with the relaxed one, and with reverting as well.
     bytes : int
-        With everything, by the objective.
+        Size with all techniques, chosen by the objective.
     latency, resume_latency : float
-        Estimated cycles (`Costs`).
+        Estimated cycles of preemption and resume (`Costs`).
     deferred : int
-        Address of the instruction that is run on to by CS-Defer (`defer`); its own if it is not.
+        Address of the instruction that CS-Defer runs on to (`defer`); the instruction's own if it does not run on.
     deferred_bytes : int
     deferred_latency : float
-        With CS-Defer alone.
+        Size and estimated cycles with CS-Defer alone.
     combined_bytes : int
     combined_latency : float
-        With the better of the plan and of CS-Defer.
+        Size and estimated cycles of the better of the plan and CS-Defer.
     checkpoint_bytes : int
-        Of a checkpoint in the same block: what is live where least is (CKPT, CTXBack V: iGPU adapted).
+        Size of a checkpoint in the same block, where the fewest bytes are live (CKPT, CTXBack V, adapted from iGPU).
     depth : int
-        Loops around the instruction.
+        Number of loops around the instruction.
     """
 
     pc: int
@@ -95,9 +97,10 @@ class KernelFlashback:
     window : int
     instructions : tuple of FlashbackFacts
     copies : tuple of (int, str, str)
-        Backups that the program makes: before which address, from which uniform register, to which.
+        Backups that the program makes, each with the address before it, its uniform register, and the register it goes
+        to.
     sharing : Sharing
-        The preemption routines, shared; an entry an instruction.
+        The preemption routines, shared, with one entry for each instruction.
     """
 
     program: Program
@@ -108,8 +111,10 @@ class KernelFlashback:
     sharing: Sharing
 
     def mean(self, name: str, weighted: bool = False) -> float:
-        """Return the mean of an attribute of `FlashbackFacts` over all instructions, each counted once or, `weighted`,
-        `LOOP_TURNS` times for each loop around it."""
+        """Return the mean of an attribute of `FlashbackFacts` over all instructions.
+
+        Each counts once or, `weighted`, `LOOP_TURNS` times for each loop around it.
+        """
         weights = [LOOP_TURNS ** fact.depth if weighted else 1 for fact in self.instructions]
         values = [getattr(fact, name) for fact in self.instructions]
         return sum(map(operator.mul, weights, values)) / sum(weights)
@@ -123,7 +128,7 @@ def flashback(program: Program, objective: Objective = Objective.LATENCY, window
     program : Program
     objective : Objective
     window : int
-        Instructions that a flashback point is at most before the interrupted one.
+        Most instructions between a flashback point and the interrupted instruction.
     """
     facts, copies, steps, named = [], [], [], program.register_name
     deferrals = Deferrals(program, objective, window)

@@ -1,11 +1,12 @@
-"""A kernel image as context flashback sees it.
+"""Converts a kernel image for context flashback.
 
-* A register is live by lane, and what lanes need that wait elsewhere counts (`preemption.extended_liveness`).
-* Constants, parameters and special registers but ``%clock``, ``%smid`` and ``%nsmid`` are read again at will.
-* Local memory is the thread's own: it is read again unless a store to it came between.
-* Global and shared memory are read again only if the kernel never writes the space: machine code does not say which
-  loads are volatile, so another thread may have written what one has read.
-* What depends on which lanes there are (votes, shuffles, matches) is not done again after a guarded ``exit``.
+* Registers are live by lane, those of lanes that wait elsewhere included (`preemption.extended_liveness`).
+* Constants and parameters can always be read again, and so can special registers but ``%clock``, ``%smid`` and
+  ``%nsmid``.
+* Local memory belongs to one thread: it can be read again unless a store to it came between.
+* Global and shared memory can be read again only if the kernel never writes the space. Machine code does not say which
+  loads are volatile, so another thread may have written the word since.
+* Results that depend on the set of lanes (votes, shuffles, matches) are not computed again after a guarded ``exit``.
 * Barriers, fences and calls are limits: no flashback crosses a call.
 """
 
@@ -34,26 +35,27 @@ _LANES = "lanes"
 
 
 def register(reg: Reg) -> Register:
-    """Return a register of the IR (stage ``machine``) as flashback names it."""
+    """Return the register of flashback for a register of the IR (stage ``machine``)."""
     return Register(_CLASSES[reg.kind], reg.index)
 
 
 def costs_of(geometry: Geometry) -> Costs:
-    """Return the costs on a machine."""
+    """Return the costs of a machine."""
     return Costs(geometry.warp_size, geometry.bytes_per_cycle, geometry.memory_latency)
 
 
 def program(image: KernelImage, geometry: Geometry, diverged: bool = True) -> Program:
     """Return an image, its routines included, for context flashback.
 
-    Occupied are all vector registers and predicates that the kernel has, and the uniform registers that it names.
+    `Program.occupied_bytes` counts all vector registers and predicates of the kernel, and the uniform registers it
+    names.
 
     Parameters
     ----------
     image : KernelImage
     geometry : Geometry
     diverged : bool
-        Lanes may wait elsewhere; if not, the plans hold for warps all of whose lanes are active.
+        Whether lanes may wait elsewhere; if not, the plans hold for warps all of whose lanes are active.
     """
     blocks, costs = _code_blocks(lift(image), geometry, diverged), costs_of(geometry)
     scalars = {reg for code in blocks for reg in code.block.register_of if reg.kind is RegisterClass.SCALAR}

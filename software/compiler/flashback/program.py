@@ -1,4 +1,4 @@
-"""A whole kernel as context flashback sees it, whatever the instruction set: its blocks and the flow between them."""
+"""A whole kernel for context flashback, whatever the instruction set: its blocks and the flow between them."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ __all__ = ["CodeBlock", "Program", "loop_depths"]
 
 @dataclass(frozen=True)
 class CodeBlock:
-    """A basic block where it stands in the code.
+    """A basic block with its place in the code.
 
     Attributes
     ----------
     start : int
         Address of its first instruction. Addresses count instructions.
     words : int
-        Its instructions; the last may be a branch or the end of the kernel that is not among those of `block`.
+        Number of its instructions; the last may be a branch or the end of the kernel, which `block` does not have.
     block : Block
     successors : tuple of int
-        Addresses of the blocks that control may flow to; none at the end of the kernel, and of a routine.
+        Addresses of the blocks that may follow; none at the end of the kernel or of a routine.
     depth : int
-        Loops around it.
+        Number of loops around it.
     """
 
     start: int
@@ -38,26 +38,25 @@ class CodeBlock:
 
 @dataclass(frozen=True)
 class Program:
-    """A kernel.
+    """A kernel with its blocks, its costs, and the names for messages.
 
     Attributes
     ----------
     name, source : str
-        Of the kernel, and of the file it comes from.
+        Names of the kernel, and of the file it comes from.
     blocks : tuple of CodeBlock
-        By address, routines included.
+        Blocks by address, routines included.
     occupied_bytes : int
-        What a warp has allocated: the context without any analysis.
+        Bytes allocated to a warp: the context without any analysis.
     costs : Costs
     places : tuple of Register
-        Scalar registers that a warp has, those that are to hold backups first in front.
+        Scalar registers that a warp has, the preferred places of backups first.
     text : callable
-        Address to the text of an instruction.
+        Returns the text of the instruction at an address.
     register_name : callable
-        How a register is written.
+        Returns the printed name of a register.
     shared_bytes : int
-        A warp's share of shared memory, if that counts: part of `occupied_bytes`, and saved whatever is done with
-        registers.
+        Share of a warp of the shared memory, if that counts. It is part of `occupied_bytes`, and every plan saves it.
 
     Raises
     ------
@@ -92,8 +91,8 @@ class Program:
 def loop_depths(successors: Mapping[int, Iterable[int]]) -> dict[int, int]:
     """Return how many loops are around each node of a flow graph.
 
-    A loop is a strongly connected part with an edge in it; loops within it are those that are left without its entries
-    (of a part that several edges enter, all of them). So it is defined for graphs that are not reducible, too.
+    A loop is a strongly connected part with an edge in it. Loops within it are those that are left without its entries
+    (all blocks at which edges enter the part). So loops are defined for irreducible graphs, too.
     """
     graph = DiGraph((node, after) for node, afters in successors.items() for after in afters)
     depths = dict.fromkeys(successors, 0)

@@ -1,14 +1,14 @@
-"""Which instructions of our set can be reverted, as data, and by which instruction (CTXBack III-C).
+"""The reversible instructions of our set, as data, and the instructions that revert them (CTXBack III-C).
 
-A row says: if the result is the register of source `Reversal.recovered`, that source is what `inverse` computes from
-the result and the other source, in the same lanes. No row writes a predicate beside its result or reads one that it
-could change, so undoing leaves carries alone. What rounds, saturates or clamps is in no row. Two rows hold only for
-some constants:
+A row applies if the result is the register of source `Reversal.recovered`. Then `inverse` computes that source from the
+result and the other source, in the same lanes. No row writes a predicate beside its result, or reads one that it could
+change, so reverting does not touch carries. Instructions that round, saturate or clamp have no row. Two rows hold only
+for some constants:
 
 * an odd factor has an inverse modulo 2**32, an even one has none;
 * a shift to the left is reversible if the bits it shifts out are known to be zero.
 
-``tests/software/compiler/flashback/test_reversing.py`` proves each row at 8 bits by trying everything, and at 32.
+``tests/software/compiler/flashback/test_reversing.py`` proves each row at 8 bits exhaustively, and at 32 bits.
 """
 
 from __future__ import annotations
@@ -30,12 +30,12 @@ class Reversal(NamedTuple):
     opcode : str
         Mnemonic, without ``.i``.
     recovered : int
-        Place in `Op.uses` of the source that is recovered.
+        Index in `Op.uses` of the source that is recovered.
     inverse : str
-        Mnemonic of the instruction that does it: of the result and, if there is one, the other source, in this order.
+        Mnemonic of the inverse, which takes the result and, if there is one, the other source, in this order.
     constant : str
-        Holds if the other source is a constant that is ``"odd"`` (and stands inverted in the inverse), or shifts out
-        zeros (``"lossless"``); empty: always.
+        Condition on the other source: a constant that is ``"odd"`` (the inverse takes it inverted), or that shifts out
+        zeros (``"lossless"``); empty: none.
     """
 
     opcode: str
@@ -54,19 +54,19 @@ REVERSALS: dict[tuple[str, int], Reversal] = {
     (row.opcode, row.recovered): row
     for row in (*_ROWS, *(row._replace(opcode="u" + row.opcode, inverse="u" + row.inverse) for row in _ROWS),
                 Reversal("pxor", 0, "pxor"), Reversal("pxor", 1, "pxor"))}
-"""By mnemonic and source. A negation is ``irsub`` from 0."""
+"""Rows by mnemonic and recovered source. A negation is ``irsub`` from 0."""
 ROTATIONS = {"shf.l": "shf.r", "shf.r": "shf.l"}
 """Funnel shifts whose first two sources are one register, and their inverses."""
 
 
 def reverting(op: Op, leading_zeros: int = 0) -> Op | None:
-    """Return the instruction that recovers what `op` (stage ``machine``) has overwritten; None if there is none.
+    """Return the instruction that recovers the value `op` (stage ``machine``) has overwritten; None if there is none.
 
     Parameters
     ----------
     op : Op
     leading_zeros : int
-        High bits that the source which was overwritten is known to have had zero, 0 to 32.
+        Leading bits of the overwritten source that are known to have been zero, 0 to 32.
     """
     if len(op.defs) != 1 or op.defs[0] is None:
         return None

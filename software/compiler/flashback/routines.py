@@ -1,14 +1,14 @@
-"""What the routines of a plan do, step by step.
+"""The routines of a plan, step by step.
 
-Every value has its place in the register that the block gives it. The preemption routine saves values while they are in
-theirs, and reverts the last instruction first. The resume routine obtains values in the order in which the block makes
-them, each when something needs it; it keeps track of what each register holds, loads again what another value of the
-same register has taken the place of, and ends with every live register as it was. Whatever it reads, so, is there: an
-order that does not work is no order (`NoOrder`), and the plan is not taken. Without reverts at resume it always works,
-since then registers change as they did in the block. (CTXBack III-B, Fig. 2; III-C, Figs. 3 and 4.)
+The block gives every value a register. The preemption routine saves values while they are in their registers, and
+reverts the last instruction first. The resume routine obtains values in the order in which the block makes them, each
+when an instruction needs it. It keeps track of the value in each register, and reloads values that another value of the
+same register has replaced. At its end every live register is as it was. So all its operands are there. If an order does
+not work (`NoOrder`), the plan is not taken. Without reverts at resume an order always works, since registers then
+change as they did in the block. (CTXBack III-B, Fig. 2; III-C, Figs. 3 and 4.)
 
-Loads and stores move all lanes of a register; what is executed again or reverted runs under the mask of the interrupted
-warp.
+Loads and stores move all lanes of a register. Instructions executed again or reverted run under the mask of the
+interrupted warp.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from .derivations import How, Walk
 __all__ = ["NoOrder", "Action", "Step", "Routines", "schedule"]
 
 _TIRELESS = 8
-"""Steps that a resume routine may have for each value that is needed, before it is given up."""
+"""Most steps of a resume routine for each needed value; with more it is given up."""
 
 
 class NoOrder(Exception):
@@ -31,7 +31,7 @@ class NoOrder(Exception):
 
 
 class Action(enum.Enum):
-    """What a step does."""
+    """The kinds of steps."""
 
     STORE = "store"
     LOAD = "load"
@@ -46,9 +46,9 @@ class Step(NamedTuple):
     ----------
     action : Action
     number : int
-        Of a store or a load the value, whose slot of the save area is meant; else the instruction.
+        Value of a store or a load, which selects a slot of the save area; else the index of the instruction.
     register : Register or None
-        Of a store or a load.
+        Register of a store or a load.
     """
 
     action: Action
@@ -83,10 +83,10 @@ def schedule(block: Block, at: int, walk: Walk, backups: tuple[tuple[Value, Regi
     ----------
     block : Block
     at : int
-        The interrupted instruction.
+        Index of the interrupted instruction.
     walk : Walk
     backups : tuple of (Value, Register)
-        Values in other registers than their own, and in which.
+        Values in registers other than their own, and those registers.
 
     Raises
     ------
@@ -120,7 +120,7 @@ def _preemption(block: Block, at: int, saved: list[Value], backups: dict[Value, 
 
 
 class _Resume:
-    """The resume routine in the making; `place` is what each register holds."""
+    """A resume routine while it is made; `place` holds the value of each register."""
 
     def __init__(self, block: Block, at: int, walk: Walk, backups: tuple[tuple[Value, Register], ...]):
         self.steps: list[Step] = []
@@ -142,7 +142,7 @@ class _Resume:
         return self._place.get(self._block.register_of[value]) == value
 
     def _obtain(self, value: Value) -> None:
-        """Bring a value, and before it what it is made of, into its register."""
+        """Bring a value into its register, and before it the values it is made of."""
         pending = [(value, 0)]
         while pending:
             one, tries = pending.pop()

@@ -1,10 +1,11 @@
-"""The flashback point of each instruction of a block, and what goes with it (CTXBack III-E).
+"""Finds the flashback point and the plan of each instruction of a block (CTXBack III-E).
 
-For an interrupted instruction one walk (`derivations`) a mode of reverting goes back over at most `WINDOW`
-instructions; the best of all candidates of all modes is the plan. So a block of N instructions takes O(N W).
+For an interrupted instruction, one walk (`derivations`) per mode of reverting goes back over at most `WINDOW`
+instructions. The plan is the best of all candidates of all modes. So a block of N instructions takes O(N W).
 
-Relatives, for comparison: `live_size`, `strict_size` (CTXBack III-A), the relaxed condition alone (`Technique.RELAXED`,
-III-B), with reverting (`Technique.REVERTING`, III-C), with backups of scalar registers as well (`backup`, III-D).
+Variants for comparison are `live_size`, `strict_size` (CTXBack III-A), the relaxed condition alone
+(`Technique.RELAXED`, III-B), with reverting (`Technique.REVERTING`, III-C), with backups of scalar registers as well
+(`backup`, III-D).
 """
 
 from __future__ import annotations
@@ -22,16 +23,16 @@ from .routines import NoOrder, Routines, schedule
 __all__ = ["WINDOW", "Technique", "Plan", "Search", "rank"]
 
 WINDOW = 256
-"""Instructions that a flashback point is at most before the interrupted one, unless said otherwise."""
+"""Default for the most instructions between a flashback point and the interrupted instruction."""
 
 _TRIES = 16
-"""Plans that are tried for one that hands registers over."""
+"""Plans that are tried to find one that hands registers over."""
 
 Backups = tuple[tuple[Value, Register], ...]
 
 
 class Technique(enum.Enum):
-    """How far a plan may go."""
+    """The techniques that a plan may use."""
 
     RELAXED = (Mode(),)
     REVERTING = (Mode(), Mode(True, False), Mode(False, True), Mode(True, True))
@@ -39,17 +40,17 @@ class Technique(enum.Enum):
 
 @dataclass(frozen=True)
 class Plan:
-    """What is done if a warp is stopped before an instruction.
+    """The plan for a warp stopped before an instruction.
 
     Attributes
     ----------
     at : int
-        The instruction.
+        Index of the instruction.
     first : int
-        How far back the plan looks: no instruction before this one is executed again or reverted.
+        Earliest instruction that the plan may execute again or revert.
     mode : Mode
     backups : tuple of (Value, Register)
-        Values of which a backup is kept there, and where (`backup`).
+        Values that backups keep there, and the registers of the backups (`backup`).
     size : int
         Bytes saved.
     latency : float
@@ -72,7 +73,7 @@ class Search:
     block : Block
     costs : Costs
     window : int
-        At least 0.
+        Most instructions that a walk goes back, at least 0.
 
     Raises
     ------
@@ -87,11 +88,11 @@ class Search:
         self._sizes = [self.costs.size(reg) for reg in block.register_of]
 
     def live_size(self, at: int) -> int:
-        """Return the bytes of what is live before an instruction."""
+        """Return the bytes of the registers live before an instruction."""
         return sum(self._sizes[value] for value in self.block.live_values(at))
 
     def candidates(self, at: int) -> range:
-        """Return the flashback points that are looked at, the nearest first."""
+        """Return the candidates for the flashback point, the nearest first."""
         return range(at - 1, max(self.block.floor[at], at - self.window) - 1, -1)
 
     def plans(self, objective: Objective, technique: Technique = Technique.REVERTING) -> Iterator[Plan]:
@@ -112,21 +113,21 @@ class Search:
 
     def handed_over(self, at: int, objective: Objective, active: frozenset[Register],
                     technique: Technique = Technique.REVERTING) -> tuple[Plan, Handover]:
-        """Return the best plan before instruction `at` that hands registers over, and how (`handover`).
+        """Return the best plan before instruction `at` that hands registers over, and its routine (`handover`).
 
-        Of the plans without reverts at resume and those with them, the `_TRIES` best are looked at.
+        It tries the `_TRIES` best plans without reverts at resume, and as many with them.
 
         Parameters
         ----------
         at : int
         objective : Objective
         active : frozenset of Register
-            What the active lanes need there.
+            Registers that the active lanes need there.
         technique : Technique
         """
         found = [plan for mode in self._modes(at, technique) for plan in self._candidates(at, mode, ())]
         best = sorted(found, key=lambda plan: rank(plan, objective))[:_TRIES]
-        for plan in (*best, found[0]):  # which saves what is live
+        for plan in (*best, found[0]):  # the latter saves all live registers
             try:
                 return plan, hand_over(self.block, at, self.routines(plan), active)
             except NoOrder:
@@ -134,12 +135,15 @@ class Search:
         raise AssertionError("what is live can always be handed over")
 
     def routines(self, plan: Plan) -> Routines:
-        """Return what the two routines of a plan do."""
+        """Return the two routines of a plan."""
         return schedule(self.block, plan.at, self._walk(plan), plan.backups)
 
     def strict_size(self, at: int) -> int:
-        """Return the least bytes where a flashback point needs all its live registers, unchanged, and everything since
-        is executed again (CTXBack III-A)."""
+        """Return the least bytes under the strict condition (CTXBack III-A).
+
+        All live registers of the flashback point must be there unchanged, and every instruction since is executed
+        again.
+        """
         block, best = self.block, self.live_size(at)
         here = set(block.live_values(at))
         for first in self.candidates(at):
@@ -152,7 +156,7 @@ class Search:
         return best
 
     def _modes(self, at: int, technique: Technique) -> tuple[Mode, ...]:
-        """Return the modes of a technique; without anything to revert they come to the first."""
+        """Return the modes of a technique; all equal the first if there is nothing to revert."""
         reversible = any(self.block.instructions[index].recovers is not None for index in self.candidates(at))
         return technique.value if reversible else technique.value[:1]
 
@@ -166,7 +170,7 @@ class Search:
         return min(self._candidates(at, mode, backups), key=lambda plan: rank(plan, objective))
 
     def _candidates(self, at: int, mode: Mode, backups: Backups) -> Iterator[Plan]:
-        """Yield a plan for each flashback point that saves otherwise than the one before, the nearest first."""
+        """Yield a plan for each flashback point whose save differs from the one before, the nearest first."""
         walk = Walk(self.block, at, mode, self._sizes, tuple(value for value, _ in backups))
         yield Plan(at, at, mode, backups, walk.size, self._latency(walk))
         floor = max(self.block.floor[at], at - self.window)
@@ -189,5 +193,5 @@ class Search:
 
 
 def rank(plan: Plan, objective: Objective) -> tuple[float, float]:
-    """Return what plans are compared by, the better one first."""
+    """Return the sort key of plans, the better one first."""
     return (plan.size, plan.latency) if objective is Objective.SIZE else (plan.latency, plan.size)

@@ -1,9 +1,9 @@
 """Preemption routines shared among instructions (CTXBack IV-A).
 
-The routine of an instruction reverts and stores. That of another is often the end of it: the same flashback point, but
-less to revert before. Then both are one piece of code, which the second enters further down: an entry for each
-instruction, of which body and at which step. Slots of the save area are counted from the last store on, so that they
-are the same from every entry.
+The routine of an instruction reverts and stores. It is often the end of another's routine: the flashback point is the
+same, but fewer instructions are reverted before. Then both share one body of code, and the shorter enters it further
+down. Each instruction has an entry with its body and its first step. Slots of the save area are counted back from the
+last store, so that they are the same from every entry.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ Steps = tuple[Hashable, ...]
 
 
 class Entry(NamedTuple):
-    """Where an instruction's routine begins.
+    """The place where an instruction's routine begins.
 
     Attributes
     ----------
     body : int
-        Number of the piece of code.
+        Number of the body of code.
     offset : int
-        Steps of it that are left out.
+        Number of its steps that are skipped.
     """
 
     body: int
@@ -35,14 +35,14 @@ class Entry(NamedTuple):
 
 
 class Sharing(NamedTuple):
-    """Routines, shared.
+    """Shared routines.
 
     Attributes
     ----------
     bodies : list of tuple
-        Steps of each piece of code; none is the end of another.
+        Steps of each body of code; no body is the end of another.
     entries : list of Entry
-        Of each routine given.
+        Entry of each routine, in the given order.
     """
 
     bodies: list[Steps]
@@ -50,17 +50,19 @@ class Sharing(NamedTuple):
 
     @property
     def steps(self) -> int:
-        """Steps of all bodies."""
+        """Number of steps of all bodies."""
         return sum(map(len, self.bodies))
 
 
 def share(routines: Sequence[Steps]) -> Sharing:
-    """Return routines with those that are the end of another as entries into it; in time linear in their steps, but for
-    the sorting."""
+    """Share routines: one that is the end of another becomes an entry into it.
+
+    Time is linear in their steps, but for the sorting.
+    """
     order = sorted(set(routines), key=lambda steps: tuple(map(repr, reversed(steps))))
     bodies: list[Steps] = []
     place: dict[Steps, Entry] = {}
-    for steps in reversed(order):  # sorted backwards, what is the end of another comes right after it
+    for steps in reversed(order):  # sorted backwards, the end of a routine comes right after it
         last = bodies[-1] if bodies else ()
         if bodies and len(steps) <= len(last) and last[len(last) - len(steps):] == steps:
             place[steps] = Entry(len(bodies) - 1, len(last) - len(steps))
@@ -71,7 +73,9 @@ def share(routines: Sequence[Steps]) -> Sharing:
 
 
 def steps_of(program: Program, start: int, routines: Routines) -> Steps:
-    """Return the preemption routine of an instruction in the block at `start`, as steps that can be compared: registers
-    that are stored, addresses of instructions that are reverted."""
+    """Return the preemption routine of an instruction in the block at `start`, as steps that can be compared.
+
+    The steps are registers to store, and addresses of instructions to revert.
+    """
     return tuple(program.register_name(step.register) if step.action is Action.STORE and step.register is not None
                  else start + step.number for step in routines.preemption)

@@ -1,18 +1,18 @@
-"""Preemption routines as machine code, which a preempt of the kernel traps into (CTXBack IV-A).
+"""Preemption routines as machine code; a preempt of the kernel traps into them (CTXBack IV-A).
 
-Behind the code of a kernel stand as many *trap vectors*: a warp that is trapped before word ``pc`` goes on at vector
-``pc``, in a new entry of its SIMT stack that ends when it comes to ``pc`` (`hw.core.front_end.issue`). There begins the
-routine of its instruction::
+*Trap vectors* stand behind the code of a kernel, one for each word. A warp that is trapped before word ``pc`` goes on
+at vector ``pc``, in a new entry of its SIMT stack, which ends when the warp comes to ``pc``
+(`hw.core.front_end.issue`). The vector begins the routine of its instruction::
 
     reverts                  under the mask of the interrupted warp
-    pp {...}, pp.div {...}   where the warp stops: what the hardware saves, compresses and brings back
+    pp {...}, pp.div {...}   the warp stops here; hardware saves, compresses and restores these registers
     executed again           from the flashback point on
     rejoin                   the entry ends
 
-That is the form in which a routine hands registers over. In the other it saves them itself (`RoutineForm.SOFTWARE`)::
+This routine hands registers over. A routine of the other form saves them itself (`RoutineForm.SOFTWARE`)::
 
     reverts
-    st.local.all [...], R    each vector register that is to be saved, by all lanes
+    st.local.all [...], R    each vector register to be saved, by all lanes
     pp {...}, pp.div {...}   the hardware saves PCs, masks, barriers, predicates and uniform registers
     ld.local.all R, [...]    the same registers
     executed again
@@ -21,13 +21,13 @@ That is the form in which a routine hands registers over. In the other it saves 
 Register r has its place at word r of the local memory behind the kernel's own. A point stops a warp only when its
 stores have been acknowledged.
 
-A vector has room for one word before the point, the point, and a branch to what is behind it, or ``rejoin``: the way to
-the point is one line of the instruction cache. With more before the point it is a branch to a routine elsewhere, and
-where one ends as another does, the shorter is the end of the longer (IV-A).
+A vector has room for one word before the point, the point, and a branch to the code behind it, or ``rejoin``. So the
+way to the point is one line of the instruction cache. With more words before the point, the vector is a branch to a
+routine elsewhere. If one routine ends as another does, the shorter is the end of the longer (IV-A).
 
-If the preempt is withdrawn meanwhile, the warp runs through its routine, and all is as it was. Where a warp had better
-run on (CS-Defer), the vector goes back to its own instruction, which retires, and the next one is trapped. Nothing is
-trapped that stops a warp itself, or ends it: preemption points, barriers, ``exit``.
+If the preempt is withdrawn meanwhile, the warp runs through its routine, and its state is as before. Where it is better
+for a warp to run on (CS-Defer), the vector goes back to its own instruction. That retires, and the next one is trapped.
+Instructions that stop or end a warp by themselves are not trapped: preemption points, barriers, ``exit``.
 """
 
 from __future__ import annotations
@@ -66,9 +66,9 @@ from .search import WINDOW, Plan, Search, Technique, rank
 __all__ = ["Routine", "TrapTable", "trap_table", "with_routines"]
 
 _BEFORE = VECTOR_WORDS - 3
-"""Words before the point that a vector has room for, beside that and a branch."""
+"""Words before the point that fit a vector, with the point and a branch."""
 _REFILL = 12
-"""Cycles from a branch to its target's issue, about, if the line is in the instruction cache."""
+"""Approximate cycles from a branch to its target's issue, if the line is in the instruction cache."""
 _LINE_WORDS = SEGMENT_BYTES // INSTRUCTION_BYTES
 _NOP, _REJOIN = (encode(Instruction.make(name)) for name in ("nop", "rejoin"))
 
@@ -79,11 +79,11 @@ class Routine(NamedTuple):
     Attributes
     ----------
     pc : int
-        Of the instruction.
+        Address of the instruction.
     plan : Plan
     handover : Handover
     before, point, behind : tuple of int
-        Words of its code: up to where the warp stops, and from there on but for the last.
+        Words of its code before the point, of the point, and behind it without the last.
     stored : tuple of int
         Vector registers that it stores itself.
     """
@@ -97,7 +97,7 @@ class Routine(NamedTuple):
     stored: tuple[int, ...]
 
     def operations(self) -> list[Op]:
-        """Return its instructions, but for the last, which leads back."""
+        """Return its instructions without the last, which leads back."""
         return [operation(decode(word)) for word in (*self.before, *self.point, *self.behind)]
 
 
@@ -107,13 +107,13 @@ class TrapTable(NamedTuple):
     Attributes
     ----------
     routines : dict of int to Routine
-        By the address of the instruction; those that are not in it run on.
+        Routines by the address of the instruction; a warp runs on at addresses that have none.
     """
 
     routines: dict[int, Routine]
 
     def code(self, words: int) -> tuple[int, ...]:
-        """Return vectors, and what of the routines does not stand there, behind a code of so many words."""
+        """Return the vectors, and the words of routines outside of them, for a code of this many words."""
         vectors: list[tuple[int, ...]] = []
         rests: list[tuple[int, ...]] = []
         for pc in range(words):
@@ -135,12 +135,12 @@ class TrapTable(NamedTuple):
 
 
 class _Bodies:
-    """Routines one behind the other, each once; one that is the end of another is not there again.
+    """Routines one behind the other, each once; one that is the end of another is not repeated.
 
     Parameters
     ----------
     base : int
-        Address of the first.
+        Address of the first word.
 
     Attributes
     ----------
@@ -150,11 +150,11 @@ class _Bodies:
     def __init__(self, base: int):
         self.words: list[int] = []
         self._base = base
-        self._ends: dict[tuple[int, int], int] = {}  # by first word and number of the rest: its number, from 1
+        self._ends: dict[tuple[int, int], int] = {}  # numbers from 1, by first word and number of the rest
         self._places: dict[int, int] = {}
 
     def place(self, routine: tuple[int, ...]) -> int:
-        """Return where a routine stands."""
+        """Return the address of a routine."""
         numbers = [0]
         for word in reversed(routine):
             numbers.append(self._ends.setdefault((word, numbers[-1]), len(self._ends) + 1))
@@ -178,7 +178,7 @@ def with_routines(image: KernelImage, geometry: Geometry, kind: RoutineKind = Ro
     Raises
     ------
     ImageError
-        If the local memory of a thread has no room for what the routines store.
+        If the local memory of a thread has no room for the registers that the routines store.
     """
     table = trap_table(image, geometry, kind, objective, window, form)
     room = WORD_BYTES * image.registers if form is RoutineForm.SOFTWARE else 0
@@ -198,11 +198,11 @@ def trap_table(image: KernelImage, geometry: Geometry, kind: RoutineKind = Routi
     ----------
     image : KernelImage
     geometry : Geometry
-        Whose costs count (`costs`); the routines are right on any.
+        Geometry whose costs count (`costs`); the routines are right on any.
     kind : RoutineKind
     objective : Objective
     window : int
-        Instructions that a flashback point is at most before the interrupted one.
+        Most instructions between a flashback point and the interrupted instruction.
     form : RoutineForm
     """
     whole, converged = program(image, geometry), program(image, geometry, diverged=False)
@@ -230,8 +230,11 @@ def trap_table(image: KernelImage, geometry: Geometry, kind: RoutineKind = Routi
 
 
 def _running_on(geometry: Geometry) -> Callable[[BlockInstruction], float]:
-    """Return what a warp takes to run on by an instruction: to its vector and back, fetching each time anew, its share
-    of a line of vectors that comes from memory, and what it loads."""
+    """Return a function for the cycles that a warp takes to run on by an instruction.
+
+    It counts the way to the vector and back, with a fetch each time, the instruction's share of a line of vectors from
+    memory, and its own load.
+    """
     there_and_back = 2 * _REFILL + geometry.memory_latency * VECTOR_WORDS / _LINE_WORDS
 
     def cycles(instruction: BlockInstruction) -> float:
@@ -242,10 +245,10 @@ def _running_on(geometry: Geometry) -> Callable[[BlockInstruction], float]:
 
 
 def _survives(block: StoppedBlock, routine: Routine) -> bool:
-    """Whether a warp goes on with what it had, wherever it was stopped before in the block.
+    """Return whether a warp goes on with its values, wherever it was stopped before in the block.
 
-    It may not, if it was stopped at a point where all its lanes were active: what only other lanes would have needed,
-    if any had waited, is then not saved, but the plan takes it to be there.
+    It may not, if it was stopped at a point where all its lanes were active. Values that only waiting lanes would need
+    are then not saved, but the plan assumes them.
     """
     try:
         block.stop(routine.pc, routine.operations())
@@ -255,7 +258,7 @@ def _survives(block: StoppedBlock, routine: Routine) -> bool:
 
 
 def _runs_on(code: CodeBlock, deferrals: Deferrals, plan: Plan, objective: Objective) -> bool:
-    """Whether a warp had better run on than follow a plan."""
+    """Return whether a warp should run on rather than follow a plan."""
     later = deferrals.at(code.start, plan.at)
     return later.stop != code.start + plan.at and later.rank(objective) < rank(plan, objective)
 
@@ -287,7 +290,7 @@ def _access(name: str, image: KernelImage, register: int) -> int:
 
 
 def _scalars(vector: int, allocated: int) -> int:
-    """Return the live vector that saves of another only predicates and uniform registers."""
+    """Return the live vector that saves the predicates and uniform registers of another vector alone."""
     saved = saved_by(vector, allocated)
     return liveness_vector((), saved.predicates, saved.uniforms, allocated)
 

@@ -1,4 +1,4 @@
-"""The first thing that is wrong with the words of an image, found in one pass over them: judged before it is loaded.
+"""Finds the first error in the words of an image, in one pass over them, before the image is loaded.
 
 Each word by itself
 
@@ -6,19 +6,20 @@ Each word by itself
 2. names vector registers and predicates that the image has,
 3. reads parameters that the image has, at whole words.
 
-And by where it stands: in the kernel's own code
+By its place in the kernel's own code,
 
 4. branches, reconvergence points and calls lead to own words, but to no second half of a preemption point,
 5. ``pp`` and ``pp.div`` stand in pairs,
 6. the last word is ``exit``, ``bra``, ``bru`` or ``trap``, under no guard, so that nothing runs over the end,
-7. nothing is only for preemption routines.
+7. no instruction is only for preemption routines.
 
-In the routines, branches lead to words of the image, and the last word, but for ``nop`` that fills a vector up, is
-``bra``, ``rejoin`` or ``trap`` under no guard.
+In the routines, branches lead to words of the image. The last word, but for ``nop`` that fills a vector up, is ``bra``,
+``rejoin`` or ``trap`` under no guard.
 
-Not judged is what depends on values or on the launch (addresses, computed returns, how deep the stack grows, who meets
-at a barrier): the machine ends a thread block for these. Nor is an absolute address, since code that never executes may
-have any. What a preemption leans on besides (live registers, reconvergence) is for `preemption.check`, at greater cost.
+Faults that depend on values or on the launch are not judged: addresses, computed returns, the depth of the stack, the
+warps that meet at a barrier. The machine ends a thread block for these. Absolute addresses are not judged either, since
+code that never executes may have any. Other facts that a preemption relies on (live registers, reconvergence) are for
+`preemption.check`, at greater cost.
 """
 
 from __future__ import annotations
@@ -42,16 +43,16 @@ _CODES = 1 << 64 - LIVE_BITS
 
 
 class Problem(NamedTuple):
-    """What is wrong with a word.
+    """An error in a word.
 
     Attributes
     ----------
     pc : int
-        Its place among the words of the image.
+        Index of the word in the image.
     what : str
-        What is wrong.
+        Description of the error.
     remedy : str
-        What to do.
+        Advice what to do.
     """
 
     pc: int
@@ -70,7 +71,7 @@ def find_problem(image: KernelImage) -> Problem | None:
 
 
 def _by_opcode(value: Callable[[Opcode], int | bool], dtype: type) -> np.ndarray:
-    """Return a table of opcode numbers; 0 for those that are no instruction."""
+    """Return a table of opcode numbers; 0 for numbers that are no instruction."""
     table = np.zeros(_CODES, dtype)
     for op in OPCODES:
         table[op.code] = value(op)
@@ -125,7 +126,7 @@ class _Words:
         return table[self.opcode]
 
     def field(self, name: str, bits: int) -> np.ndarray:
-        """Return a field of all words, anything of those that have none."""
+        """Return a field of all words; words without the field give any value."""
         return self.words >> _SHIFTS[name][self.opcode] & np.uint64((1 << bits) - 1)
 
 
@@ -155,7 +156,7 @@ def _alone(w: _Words) -> np.ndarray:
 
 
 def _in_place(w: _Words) -> np.ndarray:
-    """Return which words break cases 4 to 7, or what is said of routines; those of cases 1 to 3 are right."""
+    """Return which words break cases 4 to 7, or the rules of routines; all words satisfy cases 1 to 3."""
     place = np.arange(len(w.words))
     own = place < w.own
     second, point = w.are(_SECOND), w.are(_POINT)
@@ -179,13 +180,13 @@ def _in_place(w: _Words) -> np.ndarray:
     return wrong
 
 
-# What is wrong with the one word that was found
+# # The error of the one word that was found
 
 _FILE = "the file is damaged, or of another version: compile the kernel again"
 
 
 def _explain(w: _Words, pc: int) -> Problem:
-    """Say what is wrong with a word."""
+    """Describe the error of a word."""
     image, word = w.image, int(w.words[pc])
     try:
         instruction = decode(word)
@@ -200,7 +201,7 @@ def _explain(w: _Words, pc: int) -> Problem:
 
 
 def _without_unused(instruction: Instruction) -> Instruction:
-    """Return an instruction without the marks of uniform registers that mean nothing in it, as the machine takes it."""
+    """Return an instruction without meaningless marks of uniform registers, which the machine ignores."""
     unused = set() if "b" in instruction.op.operands else {"b_uniform"}
     unused |= {"base_uniform", "a"} if instruction.get("no_base") else set()
     return Instruction(instruction.op, {name: n for name, n in instruction.fields.items() if name not in unused})

@@ -1,4 +1,4 @@
-"""The compiled kernel: what the loader needs, independent of how it is stored."""
+"""The compiled kernel: the facts that the loader needs, independent of how they are stored."""
 
 from __future__ import annotations
 
@@ -21,20 +21,20 @@ _EXCHANGING = frozenset(op.code for op in OPCODES if op.unit is Unit.EXCHANGE or
 
 @dataclass(frozen=True)
 class PreemptionPoint:
-    """Why a ``pp`` stands where it does (the rules of `preemption.placement`).
+    """The reason for the place of a ``pp`` (the rules of `preemption.placement`).
 
     Attributes
     ----------
     pc : int
-        Its address.
+        Address of the ``pp``.
     rule : str
-        ``"loop"``: the loop had no preemption point; ``"interval"``: too many instructions without one.
+        ``"loop"`` if the loop had no preemption point; ``"interval"`` if too many instructions had none.
     loop : int or None
-        Address of the loop's header, of rule ``"loop"``.
+        Address of the loop's header, if the rule is ``"loop"``.
     candidates : int
-        Places it was chosen from.
+        Number of places it was chosen from.
     live, most : int
-        Vector registers live at this place, and at the one of the candidates where most are.
+        Vector registers live at this place, and at the candidate with the most.
     """
 
     pc: int
@@ -47,7 +47,7 @@ class PreemptionPoint:
 
 @dataclass(frozen=True)
 class KernelImage:
-    """Machine code of one kernel with everything the loader needs.
+    """Machine code of one kernel with all facts that the loader needs.
 
     Attributes
     ----------
@@ -70,7 +70,7 @@ class KernelImage:
     global_bytes : int
         Size of the module's global variables, which all its kernels share.
     global_data : bytes
-        What they hold at first; zeros beyond.
+        Initial contents of the global variables; zeros beyond.
     relocations : tuple of Relocation
     bindings : tuple of Binding
     stack_depth : int
@@ -79,24 +79,24 @@ class KernelImage:
     max_threads : int
         Most threads of a TB (from ``.maxntid``/``.reqntid``), 0 if not given.
     required_block : tuple of int or None
-        From ``.reqntid``.
+        Shape from ``.reqntid``; None without it.
     barrier_threads : int
-        Threads of a TB, rounded up to a multiple of 32, as its barriers with a count have it; 0 if none has.
+        Threads of a TB, rounded up to a multiple of 32, as given by its barriers with a count; 0 if none has a count.
     lines : tuple of int
         Source line (PTX) of each instruction word, 0 where there is none.
     source : str
-        File the code came from.
+        Name of the file that the code came from.
     origins : tuple of Origin
-        What the lines of that file were compiled from, as far as it says so, each once.
+        Places that the lines of that file were compiled from, as far as it names them, each once.
     origin_numbers : tuple of int
-        Of each instruction word, the number of its origin from 1, 0 for none; empty if no word has one.
+        Number of the origin of each instruction word, from 1; 0 for none. Empty if no word has one.
     points : tuple of PreemptionPoint
         The preemption points the compiler placed, ascending; code written by hand has no such record.
     traps : tuple of int
-        Words that follow the code: a trap vector for each word of it, then preemption routines (`flashback.traps`);
-        empty if the kernel has none.
+        Words that follow the code: a trap vector for each word of the code, then preemption routines
+        (`flashback.traps`). Empty if the kernel has none.
     routine_bytes : int
-        Local memory of a thread that these routines use, behind the kernel's own, a multiple of 4.
+        Local memory of a thread that these routines use, behind the kernel's own; a multiple of 4.
     spill_bytes : int
         Bytes of its local memory for values that found no register.
     """
@@ -129,36 +129,36 @@ class KernelImage:
 
     @property
     def words(self) -> tuple[int, ...]:
-        """All instruction words as they stand in memory."""
+        """All instruction words as they lie in memory."""
         return self.code + self.traps
 
     @property
     def trap_base(self) -> int:
-        """Where the trap vectors begin, 0 if there are none."""
+        """Address of the first trap vector; 0 if there are none."""
         return len(self.code) if self.traps else 0
 
     @property
     def yields(self) -> bool:
-        """It has instructions by which a TB leaves the SM until memory changes (`Geometry.watches`)."""
+        """Whether some instruction makes a TB leave the SM until memory changes (`Geometry.watches`)."""
         return any(word >> LIVE_BITS in _YIELDING for word in self.words)
 
     @property
     def exchanges(self) -> bool:
-        """It has instructions by which the lanes of a warp learn of each other: shuffles, votes, matches."""
+        """Whether the lanes of a warp exchange values: by shuffles, votes or matches."""
         return any(word >> LIVE_BITS in _EXCHANGING for word in self.code)
 
     @property
     def all_local_bytes(self) -> int:
-        """Local memory of a thread, that of preemption routines included."""
+        """Local memory of a thread, with the part of preemption routines."""
         return self.local_bytes + self.routine_bytes
 
     def origin(self, pc: int) -> Origin | None:
-        """Return what an instruction was compiled from, None if it is not known."""
+        """Return the origin of an instruction; None if it is not known."""
         number = self.origin_numbers[pc] if pc < len(self.origin_numbers) else 0
         return self.origins[number - 1] if number else None
 
     def where(self, pc: int) -> str:
-        """Return file and line of an instruction, and of what that was compiled from; empty if not known."""
+        """Return file and line of an instruction, and those of its origin; empty if not known."""
         line = self.lines[pc] if pc < len(self.lines) else 0
         places = [f"{self.source}:{line}"] if line else []
         return ", ".join((*places, *(str(origin) for origin in (self.origin(pc),) if origin)))

@@ -1,14 +1,14 @@
-"""From machine code back to the IR of stage ``machine``, so that every analysis runs on images as well.
+"""Lifts machine code back to the IR of stage ``machine``, so that every analysis runs on images as well.
 
-What can be reached from the target of a ``call`` is a routine, and has blocks of its own (`ir.kernel.Routine`). It
+The words reachable from the target of a ``call`` are a routine, and have blocks of its own (`ir.kernel.Routine`). It
 
 1. has no other words in common with the kernel or with another routine,
 2. only computes: no memory, no exchange between lanes, no barrier, preemption point, exit or call,
-3. has no loop, and one ``bru``, which so is on every path; it takes the register that all its calls write, and nothing
-   in the routine writes that.
+3. has no loop, and one ``bru``, which therefore is on every path; the ``bru`` takes the register that all its calls
+   write, and nothing in the routine writes that register.
 
-There is no ``bru`` elsewhere: where it leads could not be told from the code. What only preemption routines may do,
-``rejoin`` and accesses by lanes that are not active, stands in none of this code.
+There is no ``bru`` elsewhere, because the code does not tell its target. None of this code has ``rejoin`` or accesses
+by inactive lanes, which only preemption routines may have.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ def lift(image: KernelImage) -> Lifted:
     Raises
     ------
     ImageError
-        If a word is no instruction, a branch leaves the code, the code runs over its end, or what is called is no
+        If a word is no instruction, a branch leaves the code, the code runs over its end, or the target of a call is no
         routine.
     """
     instructions = []
@@ -108,7 +108,7 @@ def lift(image: KernelImage) -> Lifted:
 
 
 def _take_routines(lifted: Lifted) -> None:
-    """Move what is called out of the kernel's blocks, and put its summaries at the calls."""
+    """Move routines out of the kernel's blocks, and put their summaries at the calls."""
     kernel = lifted.kernel
     targets = sorted({op.imm for op in kernel.ops() if op.name == "call"})
     flow = flow_graph(kernel)
@@ -148,7 +148,7 @@ def _take_routines(lifted: Lifted) -> None:
 
 
 def _problem(routine: Routine, addresses: set[Reg], flow: DiGraph) -> str:
-    """Return what keeps code from being a routine."""
+    """Return the reason why code is no routine."""
     body = routine.body
     returns = [op for op in body.ops() if op.name == "bru"]
     for op in body.ops():

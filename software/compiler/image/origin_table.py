@@ -1,4 +1,4 @@
-"""The origins of an image as rows without nesting: how they are stored, written in assembly and shown as JSON."""
+"""The origins of an image as rows without nesting, for ELF files, assembly and JSON."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ __all__ = ["OriginRow", "origin_rows", "origins_of_rows", "packed_origins", "unp
 
 
 class OriginRow(NamedTuple):
-    """One `Origin`; its caller is the number, from 1, of an earlier row, 0 if there is none."""
+    """One `Origin`; its caller is the number, from 1, of an earlier row; 0 if it has none."""
 
     file: str
     line: int
@@ -35,12 +35,12 @@ def origin_rows(image: KernelImage) -> tuple[list[OriginRow], list[int]]:
 
 
 def origins_of_rows(rows: Sequence[OriginRow], words: Iterable[int]) -> tuple[tuple[Origin, ...], tuple[int, ...]]:
-    """Return what `origin_rows` was made of: `KernelImage.origins` and `KernelImage.origin_numbers`.
+    """Return the argument of `origin_rows` again: `KernelImage.origins` and `KernelImage.origin_numbers`.
 
     Raises
     ------
     ValueError
-        If a row or a word names no row that it can, or a row is no place in a file.
+        If a row or a word names a row that does not exist or comes later, or a row is no place in a file.
     """
     made: list[Origin] = []
     depth = [0]
@@ -70,7 +70,7 @@ def packed_origins(image: KernelImage) -> dict[str, list]:
 
 
 def unpacked_origins(record: dict[str, list], words: int) -> tuple[tuple[Origin, ...], tuple[int, ...]]:
-    """Return what `packed_origins` was made of, of an image of so many words; errors as `origins_of_rows`."""
+    """Undo `packed_origins`, for an image of this many words; raises as `origins_of_rows`."""
     names, rows = record["names"], []
     for file, line, column, function, caller in record["rows"]:
         if not all(isinstance(x, int) and 0 <= x < len(names) for x in (file, function)):

@@ -1,7 +1,7 @@
-"""What the facts of a kernel image must be, whoever wrote it: kinds, ranges, and places within what they lie in.
+"""Checks of the facts of a kernel image from any source: kinds, ranges, and places within their bounds.
 
-An image is believed only after `check_facts`, from wherever it comes; its words are judged by `code_check`, and what a
-preemption leans on by `preemption.check`.
+An image from any source is trusted only after `check_facts`. `code_check` judges its words, and `preemption.check`
+judges other facts that a preemption relies on.
 """
 
 from __future__ import annotations
@@ -37,11 +37,11 @@ RANGES = {"registers": (1, MAX_REGISTERS), "predicates": (0, PREDICATES), "share
 _MOST_LINE = (1 << 31) - 1
 _LISTS = {"code": int, "lines": int, "traps": int, "parameters": Parameter, "symbols": Symbol, "bindings": Binding,
           "relocations": Relocation, "points": PreemptionPoint, "origins": Origin, "origin_numbers": int}
-"""Fields that are tuples, and what of."""
+"""Fields that are tuples, and the type of their elements."""
 
 
 class _Checker:
-    """Collects nothing: the first thing that is wrong ends it, with the field's name."""
+    """Raises at the first error, with the field's name."""
 
     def __init__(self, where: str):
         self.where = where
@@ -68,18 +68,18 @@ class _Checker:
                 self.integer(value, field, 0, high)
 
     def within(self, item: Any, field: str, size: int, bytes_of: int) -> None:
-        """`item.offset` and `size` bytes from there lie in `bytes_of` bytes."""
+        """Check that `item.offset` and `size` bytes from there lie in `bytes_of` bytes."""
         self.integer(item.offset, f"{field}.offset", 0, bytes_of)
         self.integer(size, f"{field} size", 0, bytes_of - item.offset)
 
 
 def check_facts(image: KernelImage, where: str) -> None:
-    """Check everything of an image but its code.
+    """Check all facts of an image but its code.
 
     Raises
     ------
     ImageError
-        With the field that is wrong; `where` begins the message.
+        The message names the wrong field; `where` begins the message.
     """
     check = _Checker(where)
     _check_kinds(check, image)
@@ -113,7 +113,7 @@ def check_facts(image: KernelImage, where: str) -> None:
 
 
 def _check_kinds(check: _Checker, image: KernelImage) -> None:
-    """Check what the fields are: an image of these cannot change any more."""
+    """Check the types of the fields; an image with these types is immutable."""
     check.need(type(image) is KernelImage, "it", "a KernelImage", type(image).__name__)
     for field, kind in _LISTS.items():
         value = getattr(image, field)

@@ -1,4 +1,4 @@
-"""Arithmetic that the machine has no single instruction for: routines in PTX, one a file, named as the file."""
+"""Arithmetic without a single machine instruction: routines in PTX, one per file, named as the file."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ __all__ = ["Routine", "ROUTINES", "routine", "routine_of"]
 
 
 class Routine(NamedTuple):
-    """How an instruction is computed.
+    """The routine that computes an instruction.
 
     Attributes
     ----------
     name : str
         Function of the library.
     result : int
-        Which of its results.
+        Index of the result among those of the function.
     flush : bool
-        Make subnormal f32 sources and results zero.
+        Whether subnormal f32 sources and results become zero.
     """
 
     name: str
@@ -42,7 +42,7 @@ ROUTINES: dict[str, Routine] = {
 
 @functools.lru_cache(4096)
 def routine_of(opcode: str) -> Routine | None:
-    """Return the routine of an opcode, its modifiers in any order; None if it is computed otherwise."""
+    """Return the routine of an opcode, its modifiers in any order; None if no routine computes it."""
     base, *modifiers = opcode_parts(opcode)
     if base not in _BASES:
         return None
@@ -55,7 +55,7 @@ _BASES = {opcode.split(".")[0] for opcode in ROUTINES}
 
 @functools.cache
 def routine(name: str) -> Function | None:
-    """Return a function of the library, None if there is none of the name."""
+    """Return a function of the library; None if it has none of that name."""
     path = Path(__file__).with_name(f"{name}.ptx")
     if not path.is_file():
         return None

@@ -1,4 +1,4 @@
-"""The verifier of finished code: what a preemption leans on, judged from the instruction words alone."""
+"""The verifier of finished code: it checks all that a preemption relies on, from the instruction words alone."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _POINTS = ("pp", "pp.div")
 
 
 def check_code(image: KernelImage, where: str) -> None:
-    """Check code from outside: what `check_image` does but for case 1, since code need not be preemptible everywhere.
+    """Check foreign code: all cases of `check_image` but case 1, since code need not be preemptible everywhere.
 
     Raises
     ------
@@ -37,14 +37,15 @@ def check_image(image: KernelImage) -> int:
     """Check a kernel's preemption points, liveness vectors, reconvergence addresses and stack depth.
 
     1. Every cycle passes a preemption point, and every ``pp`` is followed by its ``pp.div`` (`preemption.intervals`).
-    2. The vector of a ``pp`` or barrier holds every vector register, predicate and uniform register live after it,
-       that of a ``pp.div`` also those that lanes waiting elsewhere need (`preemption.extended_liveness`).
+    2. The vector of a ``pp`` or barrier holds every vector register, predicate and uniform register live after it. The
+       vector of a ``pp.div`` also holds the registers that lanes waiting elsewhere need
+       (`preemption.extended_liveness`).
     3. Every branch names its immediate post-dominator.
     4. The SIMT stack never needs more entries than the image says.
     5. Every register is among those that the image allocates.
-    6. Of its preemption routines, each gives back what is needed at its instruction (`routine_check`).
-    7. What is called is a routine (`image.lift`). It has no points; a call counts with what its routine reads,
-       writes, pushes and takes.
+    6. Each preemption routine restores the values that its instruction needs (`routine_check`).
+    7. The target of a call is a routine (`image.lift`). It has no points; a call counts the reads, writes, stack
+       entries and instructions of its routine.
 
     Returns
     -------
@@ -62,7 +63,7 @@ def check_image(image: KernelImage) -> int:
 
 
 def _check_words(image: KernelImage) -> Kernel:
-    """Check cases 2 to 6; return the code as IR."""
+    """Check cases 2 to 7; return the code as IR."""
     lifted = lift(image)
     bodies = body_liveness(lifted)
     kernel, whole = lifted.kernel, bodies[0]

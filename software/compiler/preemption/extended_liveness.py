@@ -1,13 +1,13 @@
-"""Extended liveness: what a warp that stops needs, its waiting lanes included.
+"""Extended liveness: the registers that a stopped warp needs, those of its waiting lanes included.
 
-(Lin et al. III-B; under nested divergence: docs/architecture.md, Extended liveness.) Where a warp stands at a point,
+(Lin et al. III-B; under nested divergence: docs/architecture.md, Extended liveness.) While a warp stands at a point,
 other lanes of it can wait
 
 1. at either successor of a branch from which the point is reachable before the branch's reconvergence point, and
 2. at the reconvergence point of such a branch.
 
-So the registers live there are needed as well. (Lanes that have exited need nothing.) In a routine a register is live,
-or needed by lanes that wait, if it is at any of the calls (`analysis.calls`).
+So the registers live there are needed as well. (Lanes that have exited need nothing.) A register is live in a routine,
+or needed by lanes that wait, if this holds at any of the calls (`analysis.calls`).
 """
 
 from __future__ import annotations
@@ -27,16 +27,16 @@ __all__ = ["BodyLiveness", "body_liveness", "waiting_registers"]
 
 @dataclass(frozen=True)
 class BodyLiveness:
-    """A kernel or one of its routines, with what holds in each of its blocks.
+    """A kernel or one of its routines, with the liveness of each of its blocks.
 
     Attributes
     ----------
     kernel : Kernel
-        Its blocks; in a routine the return reads what is live behind any of the calls.
+        Its blocks; the return of a routine reads the registers live behind any of the calls.
     flow : DiGraph
     live : Liveness
     waiting : dict of str to frozenset of Reg
-        What lanes that wait elsewhere may need, in a routine those that wait for a call too.
+        Registers that lanes waiting elsewhere may need; in a routine, also those of lanes that wait for a call.
     """
 
     kernel: Kernel
@@ -47,7 +47,7 @@ class BodyLiveness:
 
 def waiting_registers(kernel: Kernel, graph: DiGraph, live_in: dict[str, frozenset[Reg]],
                       meet: dict[str, str | None]) -> dict[str, frozenset[Reg]]:
-    """Return, for each block, what lanes that wait elsewhere while a warp is in it may still need.
+    """Return, for each block, the registers that waiting lanes may still need while a warp is in it.
 
     Parameters
     ----------
@@ -85,7 +85,7 @@ def body_liveness(lifted: Lifted) -> list[BodyLiveness]:
 
 
 def _routine(body: Kernel, meet: dict[str, str | None], behind: frozenset[Reg], others: frozenset[Reg]) -> BodyLiveness:
-    """Return a routine with what is live behind its calls, and what lanes that wait for one need."""
+    """Return a routine with the registers live behind its calls, and those that lanes waiting for a call need."""
     blocks = [block if block.end.targets else Block(block.label, [
         *block.ops[:-1], Op("bru", (), (*block.ops[-1].uses, *sorted(behind)), line=block.ops[-1].line)], block.end)
         for block in body.blocks]

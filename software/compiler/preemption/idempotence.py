@@ -1,28 +1,28 @@
-"""Idempotence: which code can be executed again from its start with the same result (de Kruijf et al., PLDI 2012).
+"""Idempotence: code that can be executed again from its start with the same result (de Kruijf et al., PLDI 2012).
 
-What a thread writes after having read it cannot be read again: a load and a later store that may touch the same byte
-are an *anti-dependence* on memory (`analysis.alias`). Threads are taken not to race: where one reads what another
-writes there is a barrier, a fence or an atomic between, or, in a warp, an operation in which its lanes meet.
+A thread cannot read a value again after it has overwritten it: a load and a later store that may touch the same byte
+are an *anti-dependence* on memory (`analysis.alias`). Threads are assumed not to race: between a write and another
+thread's read stands a barrier, a fence or an atomic. Within a warp, an operation in which its lanes meet serves too.
 
-A **region** of a thread's code is idempotent. One begins
+A **region** of a thread's code is idempotent. A region begins
 
 1. at the start of the kernel,
 2. after a barrier or a fence: other threads may have gone on,
-3. at an atomic, and after it: doing it again would change memory again,
-4. at a store that would complete an anti-dependence with a load since the region began: of the same thread, or, where
-   the lanes have met since that load (``bar.warp.sync``, which is a ``nop`` here; shuffles, votes, matches), of any
-   lane, and then offsets from the same address do not count, since lanes have their own.
+3. at an atomic, and after it: to execute it again would change memory again,
+4. at a store that would complete an anti-dependence with a load since the region began. The load is of the same thread,
+   or of any lane if the lanes have met since (``bar.warp.sync``, which is a ``nop`` here; shuffles, votes, matches).
+   For other lanes, offsets from the same address do not count, since lanes have their own.
 
 So an instruction can be executed again from every place where its region may have begun.
 
 A **kernel** is idempotent, so that a TB can be dropped and run again, if
 
 1. it has no atomic on global memory, and
-2. no load of global memory may be overwritten by a store of the TB: by a later one as in case 4, or, if the kernel has
-   barriers or fences, by any, and again offsets from the same address do not count, and
-3. it nowhere yields: what others wrote while the TB waited they need not write again.
+2. no load of global memory may be overwritten by a store of the TB. A later store counts as in case 4. If the kernel
+   has barriers or fences, any store counts, and again offsets from the same address do not, and
+3. it never yields: other threads do not repeat the writes that the TB waited for.
 
-Shared and local memory do not matter there: a TB begins with neither.
+Shared and local memory do not matter there: a TB begins without contents in either.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ from ..ir.spec import is_convergent
 __all__ = ["Cut", "Idempotence", "idempotence"]
 
 Loads = tuple[int, int]
-"""Loads since a region began, as bits: addresses mean what they did, or may mean something else by now."""
+"""Loads since a region began, as bits: those whose addresses mean the same as then, and those whose may not."""
 
 
 @dataclass(frozen=True)
@@ -53,11 +53,11 @@ class Cut:
     Attributes
     ----------
     site : Place
-        Its first operation.
+        First operation of the region.
     reason : str
         ``"start"``, ``"barrier"``, ``"fence"``, ``"atomic"`` or ``"overwrite"`` (case 4).
     load : Place or None
-        The first load, in layout order, that the store there may overwrite (case 4).
+        First load, in layout order, that the store there may overwrite (case 4).
     """
 
     site: Place
@@ -72,12 +72,12 @@ class Idempotence:
     Attributes
     ----------
     cuts : tuple of Cut
-        Where regions begin, in layout order.
+        Beginnings of regions, in layout order.
     restarts : dict of str to int
-        For each block, the cuts from which its start is reached without another one, as bits.
+        Cuts, as bits, from which the start of each block is reached without another cut.
     spoiler : tuple of Place or None
-        The load and the store, or twice the atomic, that keep the whole kernel from being idempotent, or where it
-        yields and None; None: it is idempotent.
+        Load and store, or twice the atomic, that keep the whole kernel from being idempotent; or the yield and None.
+        None: it is idempotent.
     """
 
     cuts: tuple[Cut, ...]
@@ -86,7 +86,7 @@ class Idempotence:
 
 
 class _Regions:
-    """Cuts found while loads are followed; as cuts only grow, so does the work end."""
+    """Cuts found while loads are followed; cuts only grow, so the work ends."""
 
     def __init__(self, kernel: Kernel, addresses: Addresses, restrict: bool, cutting: bool):
         self._blocks = {block.label: block for block in kernel.blocks}
@@ -161,7 +161,7 @@ def idempotence(kernel: Kernel, graph: DiGraph | None = None, definitions: UseDe
     definitions : UseDefChains, optional
         Its use-def chains, if at hand.
     restrict : bool
-        Memory reached through different pointer parameters does not overlap.
+        Whether memory reached through different pointer parameters does not overlap.
     """
     graph = flow_graph(kernel) if graph is None else graph
     addresses = Addresses(kernel, use_def_chains(kernel, graph) if definitions is None else definitions)
@@ -178,7 +178,7 @@ def idempotence(kernel: Kernel, graph: DiGraph | None = None, definitions: UseDe
 
 def _spoiler(kernel: Kernel, graph: DiGraph, addresses: Addresses, restrict: bool
              ) -> tuple[Place, Place | None] | None:
-    """Return what keeps the kernel from being idempotent."""
+    """Return the operations that keep the kernel from being idempotent."""
     for block in kernel.blocks:
         for index, op in enumerate(block.ops):
             if op.name == "bar.yield":

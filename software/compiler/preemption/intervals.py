@@ -1,9 +1,9 @@
-"""The verifier of preemption points: how far a warp can run without passing one.
+"""The verifier of preemption points: it bounds the way of a warp without a point.
 
 1. A **point** is a ``pp``, or a barrier. Each ``pp`` is followed by its ``pp.div``.
 2. Every cycle of the control-flow graph has a point.
-3. An **interval** is a path without a point between its ends; it is as long as it has instructions, and begins at the
-   start of the kernel or behind a point. A call counts with the longest path through its routine.
+3. An **interval** is a path without a point between its ends. It begins at the start of the kernel or behind a point;
+   its length is its number of instructions. A call counts the longest path through its routine.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ __all__ = ["InvalidCode", "is_preemption_point", "longest_interval"]
 
 
 class InvalidCode(AssertionError):
-    """Code that a preemption cannot lean on: a bug of the compiler, or a foreign image."""
+    """Code that cannot be preempted correctly: a bug of the compiler, or a foreign image."""
 
 
 def is_preemption_point(op: Op) -> bool:
-    """Whether a warp can be stopped at `op`: ``pp``, or a barrier."""
+    """Return whether a warp can be stopped at `op`: ``pp``, or a barrier."""
     return op.name in _POINTS
 
 

@@ -1,11 +1,10 @@
 """Preemption-point placement (Lin et al. IV-A).
 
 1. Every barrier is a preemption point already. An innermost loop without one gets a ``pp`` at the point of least
-   liveness among those that every cycle through the loop passes; then the loops around it that still have a cycle
-   without a point.
-2. No path between the points that there are then takes more than K instructions, those of routines included, or, if
-   asked for, K estimated cycles (`word_times`); where it would, a ``pp`` goes to the point of least liveness in the
-   second half of that stretch.
+   liveness among those that every cycle through the loop passes. Then follow the loops around it that still have a
+   cycle without a point.
+2. After that, no path between points may take more than K instructions, those of routines included, or, if asked for, K
+   estimated cycles (`word_times`). A longer stretch gets a ``pp`` at the point of least liveness in its second half.
 
 Each ``pp`` carries the plain liveness and its ``pp.div`` the extended one (`preemption.extended_liveness`).
 """
@@ -36,22 +35,22 @@ __all__ = ["PlacedPoint", "place_points", "saving", "set_barrier_liveness"]
 
 
 class PlacedPoint(NamedTuple):
-    """A ``pp`` that was put into a kernel, and why.
+    """A ``pp`` that was put into a kernel, and the reason.
 
     Attributes
     ----------
     label : str
-        Its block.
+        Label of its block.
     index : int
-        Its place among the block's operations.
+        Index among the block's operations.
     rule : str
         ``"loop"`` (rule 1) or ``"interval"`` (rule 2).
     loop : str or None
-        Label of the loop's header, of rule 1.
+        Label of the loop's header, for rule 1.
     candidates : int
-        Places it was chosen from.
+        Number of places it was chosen from.
     live, most : int
-        Vector registers live at its place, and at the one of the candidates where most are.
+        Vector registers live at its place, and at the candidate with the most.
     """
 
     label: str
@@ -84,8 +83,7 @@ class _Placement:
         return self._insert()
 
     def _live_counts(self, label: str) -> list[tuple[int, int]]:
-        """Return, for each gap of a block, how many vector registers are live, and how many with those of lanes that
-        wait."""
+        """Return the number of live vector registers at each gap of a block, without and with waiting lanes."""
         if label not in self._counts:
             self._counts[label] = self._counted(self._blocks[label])
         return self._counts[label]
@@ -105,12 +103,12 @@ class _Placement:
         return found[::-1]
 
     def _cost(self, label: str, gap: int) -> tuple[int, int, bool]:
-        """Registers live at a gap, with divergence, and whether a reconvergence point follows (it costs a slot)."""
+        """Return the registers live at a gap, with divergence, and whether a reconvergence point (a slot) follows."""
         last = gap == len(self._blocks[label].ops)
         return *self._live_counts(label)[gap], last and not self._blocks[label].end.condition
 
     def _choose(self, places: list[tuple[str, int]], rule: str, loop: str | None = None) -> int:
-        """Put a point at the cheapest of some gaps, the first of those in (label, gap) order, and return its gap."""
+        """Put a point at the cheapest of some gaps, the first in (label, gap) order, and return its gap."""
         costs = {place: self._cost(*place) for place in places}
         _, (label, gap) = min((cost, place) for place, cost in costs.items())
         self._points[label].add(gap)
@@ -133,7 +131,7 @@ class _Placement:
                 continue
             header = entry_of(self._flow, loop)
             inner = list(cycles(self._flow, loop - {header}))
-            if inner:  # these first, then what is left of the loop around them
+            if inner:  # inner loops first, then the rest of the loop around them
                 pending += [loop, *inner[::-1]]
                 continue
             self._choose([(label, gap) for label in self._on_every_cycle(loop, header)
@@ -142,7 +140,7 @@ class _Placement:
     def _on_every_cycle(self, loop: set[str], header: str) -> list[str]:
         """Return the blocks that every cycle through a loop without inner loops passes.
 
-        Such a cycle is a path from the header back to it; a block is on all of them if no edge leads past it.
+        Such a cycle is a path from the header back to it. A block is on all cycles if no edge leads past it.
         """
         inner = loop - {header}
         forward = DiGraph([(a, b) for a in loop for b in self._flow.succ[a] if b in inner])
@@ -210,7 +208,7 @@ class _Placement:
 
 
 def saving(live: Collection[Reg], allocated: int) -> int:
-    """Return the liveness vector that saves some registers of all kinds in a kernel of so many vector registers."""
+    """Return the liveness vector that saves registers of all kinds in a kernel of this many vector registers."""
     registers, predicates, uniforms = ([reg.index for reg in live if reg.kind == kind] for kind in "RPU")
     return liveness_vector(registers, predicates, uniforms, allocated)
 
@@ -222,9 +220,9 @@ def place_points(kernel: Kernel, interval: int, machine: Geometry | None = None)
     ----------
     kernel : Kernel
     interval : int
-        K: most instructions between points (rule 2).
+        Most instructions between points (K of rule 2).
     machine : Geometry, optional
-        K is in its cycles, estimated, of an SM full of the kernel's warps.
+        If given, K counts estimated cycles of this machine, with an SM full of the kernel's warps.
     """
     if machine is None:
         return _Placement(kernel, interval, lambda block: [*map(instruction_count, block.ops), 1]).run()
@@ -233,7 +231,7 @@ def place_points(kernel: Kernel, interval: int, machine: Geometry | None = None)
 
 
 def set_barrier_liveness(kernel: Kernel) -> None:
-    """Give every barrier the vector of what is live after it (there is no divergence at a barrier)."""
+    """Give every barrier the vector of the registers live after it (no lanes are apart at a barrier)."""
     blocks = [block for block in kernel.blocks if any(op.name.startswith("bar.") for op in block.ops)]
     if not blocks:
         return

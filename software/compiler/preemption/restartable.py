@@ -16,22 +16,21 @@ from .idempotence import idempotence
 __all__ = ["Spoilers", "spoilers", "reason"]
 
 Spoiler = tuple[int, int | None]
-"""Addresses of a load and of a store that may overwrite what it reads, or twice that of an atomic, or that of a
-``bar.yield`` and None."""
+"""Addresses of a load and of a store that may overwrite its word, twice that of an atomic, or a yield's and None."""
 
 
 @dataclass(frozen=True)
 class Spoilers:
-    """What keeps a kernel from being idempotent (`idempotence`), None if nothing does.
+    """The spoilers that keep a kernel from being idempotent (`idempotence`); None if there is none.
 
     Attributes
     ----------
     always : tuple of int or None
-        Whatever it is given.
+        Spoiler for any parameters.
     apart : tuple of int or None
-        If no memory that one of its pointer parameters writes is that of another one.
+        Spoiler if no memory that one of its pointer parameters writes is another one's.
     written : frozenset of int or None
-        Offsets of the pointer parameters through which global memory may be written; None if it may be otherwise.
+        Offsets of the pointer parameters through which global memory may be written; None if other writes are possible.
     """
 
     always: Spoiler | None
@@ -40,7 +39,7 @@ class Spoilers:
 
 
 def spoilers(image: KernelImage) -> Spoilers:
-    """Return what keeps the kernel of an image from being idempotent.
+    """Return the spoilers that keep the kernel of an image from being idempotent.
 
     Raises
     ------
@@ -65,7 +64,7 @@ def spoilers(image: KernelImage) -> Spoilers:
 
 
 def reason(spoiler: Spoiler) -> str:
-    """Return in words what a spoiler does."""
+    """Return in words the effect of a spoiler."""
     load, store = spoiler
     if store is None:
         return f"it yields at {load}: what others write meanwhile they need not write again"

@@ -1,8 +1,8 @@
-"""The verifier of preemption routines (`flashback.traps`), which are judged from the instruction words alone.
+"""The verifier of preemption routines (`flashback.traps`), from the instruction words alone.
 
 A routine is straight: a vector, jumps, at most a ``pp`` and a ``pp.div`` behind it, and ``rejoin`` or the jump to its
-instruction. It only computes, and stores to the local memory that routines have, and gives back what is needed at its
-instruction (`stopped_blocks`).
+instruction. It only computes, and stores to the local memory of routines. It restores the values that its instruction
+needs (`stopped_blocks`).
 """
 
 from __future__ import annotations
@@ -30,15 +30,15 @@ def check_routines(image: KernelImage, lifted: Lifted, bodies: list[BodyLiveness
     Parameters
     ----------
     image : KernelImage
-        With `traps`.
+        Image with `traps`.
     lifted : Lifted
-        Its code.
+        Code of the image.
     bodies : list of BodyLiveness
 
     Raises
     ------
     InvalidCode
-        With the instruction whose routine is wrong.
+        The message has the instruction whose routine is wrong.
     """
     for block in stopped_blocks(image, lifted, bodies):
         for pc in range(block.start, block.start + block.words):
@@ -51,7 +51,7 @@ def check_routines(image: KernelImage, lifted: Lifted, bodies: list[BodyLiveness
 
 
 def routine_words(image: KernelImage, pc: int) -> Iterator[tuple[int, Instruction]]:
-    """Yield the words of a routine but for its jumps, and where they stand.
+    """Yield the words of a routine without its jumps, and their addresses.
 
     Raises
     ------
@@ -80,7 +80,7 @@ def routine_words(image: KernelImage, pc: int) -> Iterator[tuple[int, Instructio
 
 
 def _judged(image: KernelImage, pc: int) -> list[Op]:
-    """Return the instructions of a routine, and refuse those that have no place in it."""
+    """Return the instructions of a routine, and refuse illegal ones."""
     words = [(at, operation(instruction)) for at, instruction in routine_words(image, pc)]
     points = [op.name for _, op in words if op.name in POINTS]
     if points not in ([], ["pp"], ["pp.div"], ["pp", "pp.div"]):

@@ -1,12 +1,12 @@
-"""Blocks as they are executed by warps that a preempt stops wherever it can, on terms (`terms`).
+"""Blocks as executed on terms (`terms`) by warps that a preempt stops wherever it can.
 
-Such a warp is stopped before each instruction, in its preemption routine (`flashback.traps`), and at each point; what
-is not saved there holds anything afterwards. Whatever is needed at an instruction has to be what it is in a warp that
-is never stopped; so it is as well in one that is stopped now and then. A block is executed by a warp all of whose lanes
-are active, and by one with lanes that wait elsewhere.
+Such a warp is stopped before each instruction, in its preemption routine (`flashback.traps`), and at each point. Values
+that are not saved there are lost. A value needed at an instruction has to be the same as in a warp that is never
+stopped. Then it is the same in a warp that is stopped now and then. Two warps execute a block: one with all lanes
+active, and one with lanes that wait elsewhere.
 
-What is executed again gives what it gave if it only computes, or reads memory where nothing can have written since:
-local memory of which no store is between, and spaces that the kernel never writes.
+An instruction executed again gives the same result if it only computes, or reads memory that nothing can have written
+since: local memory without a store between, and spaces that the kernel never writes.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _LANES = "which lanes there are"
 
 
 def stopped_blocks(image: KernelImage, lifted: Lifted, bodies: list[BodyLiveness]) -> Iterator[StoppedBlock]:
-    """Yield the blocks of an image, with nothing executed yet."""
+    """Yield the blocks of an image, before their first instruction."""
     written = written_spaces(lifted.kernel)
     for body in bodies:
         for block in body.kernel.blocks:
@@ -44,7 +44,7 @@ def stopped_blocks(image: KernelImage, lifted: Lifted, bodies: list[BodyLiveness
 
 
 class Lost(Exception):
-    """A warp does not go on with what it had."""
+    """A warp does not go on with the values it had."""
 
 
 class StoppedBlock:
@@ -55,15 +55,15 @@ class StoppedBlock:
     image : KernelImage
     lifted : Lifted
     body : BodyLiveness
-        To which the block belongs.
+        Kernel or routine to which the block belongs.
     block : Block
     state : _State
-        Of its start.
+        State at the start of the block.
 
     Attributes
     ----------
     start, words : int
-        Address of the first instruction, and how many there are.
+        Address of the first instruction, and number of instructions.
     """
 
     def __init__(self, image: KernelImage, lifted: Lifted, body: BodyLiveness, block: Block, state: _State):
@@ -83,7 +83,7 @@ class StoppedBlock:
         Raises
         ------
         Lost
-            If one would go on with something else; then none is stopped.
+            If a warp would go on with another value; then none is stopped.
         """
         stopped = [warp.in_routine(routine) for warp in self._warps]
         for warp in stopped:
@@ -94,13 +94,13 @@ class StoppedBlock:
         self._warps = stopped
 
     def execute(self, pc: int) -> None:
-        """Execute the next instruction; where it is a point or a barrier, warps stop at it, and in what it calls."""
+        """Execute the next instruction; warps stop at a point or a barrier, and in a routine that it calls."""
         index, row = pc - self.start, decode(self._image.code[pc]).op
         if index == len(self._ops):
             return  # the end of the block
         op = self._ops[index]
         if row.barrier is not None:
-            del self._warps[1:]  # lanes that wait elsewhere would be its fault
+            del self._warps[1:]  # it has no lanes that wait elsewhere
         self._undisturbed.execute(op, pc)
         for warp in self._warps:
             warp.state.execute(op, pc)
@@ -112,21 +112,21 @@ class StoppedBlock:
 
 @dataclass
 class _State:
-    """What the active lanes of a warp hold.
+    """The values that the active lanes of a warp hold.
 
     Attributes
     ----------
     terms : Terms
     written : set of Space
-        By the kernel.
+        Spaces that the kernel writes.
     allocated : int
         Vector registers of the kernel.
     registers : dict of Reg to int
-        Terms; what is missing is what the register held at the start of the block, or anything if it was lost.
+        Terms of registers. A missing register holds its value from the start of the block, or anything if it was lost.
     saved : int
-        Liveness vector of what was never lost.
+        Liveness vector of the registers that were never lost.
     versions : dict
-        Of local memory, and of which lanes there are: how often it has changed.
+        Number of changes of local memory, and of the set of lanes.
     """
 
     terms: Terms
@@ -137,11 +137,11 @@ class _State:
     versions: dict[object, int] = field(default_factory=dict)
 
     def copy(self) -> _State:
-        """Return the same state, to be changed by itself."""
+        """Return an independent copy of the state."""
         return dataclasses.replace(self, registers=dict(self.registers), versions=dict(self.versions))
 
     def forget(self, vector: int) -> None:
-        """Registers that a liveness vector does not save hold anything from now on."""
+        """Forget the registers that a liveness vector does not save; they hold anything from now on."""
         self.saved &= vector
         self.registers = {reg: term for reg, term in self.registers.items() if _is_saved(reg, vector, self.allocated)}
 
@@ -152,7 +152,7 @@ class _State:
         return self.registers[reg]
 
     def execute(self, op: Op, pc: int | None = None) -> None:
-        """Execute an instruction under the mask of the block; one of the kernel at its address."""
+        """Execute an instruction under the mask of the block; `pc` is its address if it is the kernel's own."""
         guard = op.guard or TRUE
         if guard == FALSE:
             return  # never executes
@@ -164,7 +164,7 @@ class _State:
         for reg, result in zip(op.defs, results, strict=True):
             if reg is None:
                 continue
-            if isinstance(op, Call) and reg not in op.killed():  # lanes that it does not write keep what they had
+            if isinstance(op, Call) and reg not in op.killed():  # lanes that it does not write keep their values
                 result = self.terms.of("partly", result, self[reg])
             if condition is not None:
                 either = (result, self[reg])
@@ -192,7 +192,7 @@ class _State:
         return [self.terms.of("result", whole, place) for place in range(len(op.defs))]
 
     def _normal(self, name: str, op: Op, sources: list[int]) -> int | None:
-        """Return the normal form of what has one, the same for vector and uniform registers."""
+        """Return the normal form of an operation that has one, the same for vector and uniform registers."""
         terms = self.terms
         if len(op.defs) != 1:
             return None
@@ -216,8 +216,10 @@ class _State:
         return None
 
     def _context(self, op: Op) -> tuple | None:
-        """Note what an instruction changes besides registers; return what its results depend on besides its sources,
-        None if on what cannot be known."""
+        """Note the effects of an instruction besides registers; return what its results depend on besides its sources.
+
+        None stands for an unknown dependence.
+        """
         if is_memory(op) and not BY_NAME[op.name].yields:
             return self._access(op)
         if op.name == "exit":
@@ -251,10 +253,10 @@ class _Warp:
     Attributes
     ----------
     point : str
-        What it stops at in a routine: ``pp`` if all its lanes are active, else ``pp.div``.
+        Operation at which it stops in a routine: ``pp`` if all its lanes are active, else ``pp.div``.
     state : _State
     waiting : frozenset of Reg
-        What lanes that wait elsewhere need.
+        Registers that lanes waiting elsewhere need.
     """
 
     point: str
@@ -266,9 +268,9 @@ class _Warp:
         return f"a warp {lanes}"
 
     def in_routine(self, routine: Sequence[Op]) -> _Warp:
-        """Return it after it has been stopped in a routine."""
+        """Return the warp after it has been stopped in a routine."""
         state, registers = self.state.copy(), self.state.allocated
-        kept = {reg: reg for reg in self.waiting if reg.kind != "U"}  # of the lanes that wait: whose value each holds
+        kept = {reg: reg for reg in self.waiting if reg.kind != "U"}  # whose value waiting lanes have in each
         active: dict[int, int] = {}  # local memory of routines, by offset
         others: dict[int, Reg | None] = {}
         for op in routine:

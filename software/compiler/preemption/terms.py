@@ -1,8 +1,8 @@
 """Values of registers as terms: two that are equal as terms are equal in every execution.
 
-A term says how a value follows from those that registers had at the start of a block. Sums modulo 2**32, exclusive ors,
-rotations and choices by a guard have a normal form, so that an instruction and the one that reverts it cancel; all else
-stands for itself, and for whatever is computed from the same terms in the same way.
+A term says how a value follows from the values of registers at the start of a block. Sums modulo 2**32, exclusive ors,
+rotations and choices by a guard have a normal form, so that an instruction and its inverse cancel. Any other operation
+is a term of its own; operations on the same terms give the same one.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ class Terms:
         self._unknown = 0
 
     def of(self, *node: Any) -> int:
-        """Return the term of what stands for itself: a name, and terms or facts that it depends on."""
+        """Return the term of an opaque value: a name, and terms or facts that it depends on."""
         number = self._numbers.setdefault(node, len(self._nodes))
         if number == len(self._nodes):
             self._nodes.append(node)
         return number
 
     def unknown(self) -> int:
-        """Return a term that is equal to no other: a number below 0."""
+        """Return a term that is equal to no other; its number is below 0."""
         self._unknown -= 1
         return self._unknown
 
@@ -43,7 +43,7 @@ class Terms:
         return self.of(_SUM, frozenset(), value % _WORDS)
 
     def value(self, term: int) -> int | None:
-        """Return the number that a term is; None if it depends on anything."""
+        """Return the number that a term stands for; None if it depends on anything."""
         kind, *rest = self._node(term)
         return rest[1] if kind == _SUM and not rest[0] else None
 
@@ -91,12 +91,12 @@ class Terms:
         return term if value is not None and not value % 32 else self.of(_ROTATION, term, amount)
 
     def choice(self, guard: int, holds: int, fails: int) -> int:
-        """Return the term that is one of two, by a predicate."""
+        """Return the term that is one of two, chosen by a predicate."""
         holds, fails = self.given(holds, guard, True), self.given(fails, guard, False)
         return holds if holds == fails else self.of(_CHOICE, guard, holds, fails)
 
     def given(self, term: int, guard: int, holds: bool) -> int:
-        """Return what a term is where a predicate is known; not within what stands for itself."""
+        """Return a term where a predicate is known; terms within opaque values stay as they are."""
         kind, *rest = self._node(term)
         if kind == _CHOICE and rest[0] == guard:
             return self.given(rest[1] if holds else rest[2], guard, holds)

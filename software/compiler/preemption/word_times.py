@@ -1,11 +1,11 @@
-"""How long a warp takes from word to word, estimated: it is one of as many as fill the SM, and all run the same code.
+"""Estimated times of a warp from word to word, in an SM full of warps that run the same code.
 
-1. A word takes its unit, or the bus, for some cycles; so does the same word of every other warp before its next one.
+1. A word occupies its unit, or the bus, for some cycles; the same word of every other warp does so before its next one.
 2. A word waits for the operands that it reads, those from memory for the round trip.
 3. A load waits for stores, a store for loads, a barrier or fence for both.
 
-So a stretch that a unit or the bus holds up takes what these take, one of words that depend on each other the sum of
-their latencies. Caches miss nothing, accesses are coalesced, the lanes of an atomic change the same word.
+So a stretch that a unit or the bus limits takes the cycles of that resource. A stretch of dependent words takes the sum
+of their latencies. Caches do not miss, accesses are coalesced, and the lanes of an atomic change the same word.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ from ..ir.spec import is_atomic, is_memory, machine_opcode, writes_memory
 __all__ = ["resident_warps", "word_times"]
 
 _SAME_WORD = 3
-"""Cycles that a lane of an atomic takes behind the one that has changed the same word."""
+"""Cycles of a lane of an atomic behind the one that has changed the same word."""
 _UNIT_STAGES = 14
 """Cycles from the last lane of an f64 or special function to the first result."""
 
 
 def resident_warps(kernel: Kernel, g: Geometry) -> int:
-    """Return how many warps of a kernel (stage ``machine``) the SM has slots and registers for."""
+    """Return how many warps of a kernel (stage ``machine``) fit the slots and registers of the SM."""
     return max(1, min(g.warps, g.registers // max(kernel.allocated(), 1)))
 
 
@@ -35,15 +35,15 @@ def word_times(block: Block, g: Geometry, warps: int) -> list[int]:
     Parameters
     ----------
     block : Block
-        Of stage ``machine``.
+        Block of stage ``machine``.
     g : Geometry
     warps : int
-        That share the SM, at least 1.
+        Number of warps that share the SM, at least 1.
 
     Returns
     -------
     list of int
-        Each at least 1. Words of other blocks that an operand may have to be waited for are not looked at.
+        Estimated cycles, each at least 1. Waits for operands from other blocks are not counted.
     """
     ready: dict[Reg, int] = {}
     times, now, loaded, stored = [], 0, 0, 0
@@ -66,7 +66,7 @@ def word_times(block: Block, g: Geometry, warps: int) -> list[int]:
 
 
 def _taken(op: Op, row: Opcode | None, bus: bool, g: Geometry) -> int:
-    """Return for how many cycles `op` keeps its unit, or the bus."""
+    """Return for how many cycles `op` occupies its unit, or the bus."""
     beats = g.warp_size // g.lanes
     if isinstance(op, Call):
         return beats * (1 + op.summary.most)
@@ -81,7 +81,7 @@ def _taken(op: Op, row: Opcode | None, bus: bool, g: Geometry) -> int:
 
 
 def _latency(row: Opcode | None, bus: bool, g: Geometry) -> int:
-    """Return for how many cycles the result of a word is waited for, when it has left its unit."""
+    """Return the cycles from the end of a word in its unit to its result."""
     if bus or row is not None and row.unit is Unit.GLOBAL:
         return g.memory_latency
     return _UNIT_STAGES if row is not None and row.unit in (Unit.F64, Unit.SFU) else g.alu_latency

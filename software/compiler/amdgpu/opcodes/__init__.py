@@ -1,4 +1,4 @@
-"""The table of the instructions of gfx906: what each reads and writes, as data."""
+"""The table of the instructions of gfx906: the reads and writes of each, as data."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ ENCODINGS = ("_e32", "_e64", "_sdwa", "_dpp")
 
 
 def row_of(mnemonic: str) -> Row | None:
-    """Return the row of a mnemonic, the suffix of its encoding gone; None if there is none."""
+    """Return the row of a mnemonic, without the suffix of its encoding; None if there is none."""
     if mnemonic in OPCODES:
         return OPCODES[mnemonic]
     base, _, encoding = mnemonic.rpartition("_")

@@ -1,8 +1,8 @@
 """Vector memory of gfx906: global, flat, scratch, buffers, and local data share (DS).
 
 A load of 16 bits into half a register keeps the other half. An atomic operation with ``glc`` (or ``_rtn``) has a
-result; of a buffer it takes the place of the data. Buffers are either the scratch of a thread or global memory: which
-one is not printed, so they count as both.
+result; a buffer's result replaces the data. Buffers are either the scratch of a thread or global memory. Assembly does
+not say which, so they count as both.
 
 Source: AMD, "Vega 7nm" Instruction Set Architecture (2020), chapters 8 to 11.
 """
@@ -20,7 +20,7 @@ _ATOMICS = "{add,and,dec,inc,or,smax,smin,sub,swap,umax,umin,xor,cmpswap}{,_x2}"
 
 
 def _addressed(prefix: str, space: str, address: str, reads: str) -> list[Row]:
-    """Rows of a way of addressing: `address` are the roles of an address."""
+    """Return the rows of one way of addressing; `address` holds the roles of an address."""
     return [
         *rows(f"{prefix}_load_{_WORDS} {prefix}_load_{_PARTS}", "d" + address, Kind.LOAD, space, reads),
         *rows(f"{prefix}_load_{_HALVES}", "d" + address, Kind.LOAD, space, reads, keeps=True)]
@@ -51,7 +51,7 @@ _BUFFER = [
 
 
 def _ds(names: str, plain: str, returning: str) -> list[Row]:
-    """Rows of changes of shared memory without and with a result; `names` have ``@`` where ``_rtn`` is put in."""
+    """Return rows of updates of shared memory without and with a result; ``@`` in `names` marks where ``_rtn`` goes."""
     return [*rows(names.replace("@", ""), plain, Kind.ATOMIC, "lds", "exec"),
             *rows(names.replace("@", "_rtn"), returning, Kind.ATOMIC, "lds", "exec")]
 
@@ -69,7 +69,7 @@ _SHARED = [
     *rows("ds_wrxchg_rtn_b{32,64} ds_condxchg32_rtn_b64", "dss", Kind.ATOMIC, "lds", "exec"),
     *rows("ds_wrxchg2{,st64}_rtn_b{32,64} ds_wrap_rtn_b32", "dsss", Kind.ATOMIC, "lds", "exec"),
     *rows("ds_{append,consume}", "d", Kind.ATOMIC, "lds", "exec m0"),
-    # between lanes; no memory
+    # # exchange between lanes; no memory
     *rows("ds_swizzle_b32", "ds", Kind.LANES, reads="exec"),
     *rows("ds_{permute,bpermute}_b32", "dss", Kind.LANES, reads="exec"),
     *rows("ds_nop", "", Kind.WAIT),

@@ -1,16 +1,16 @@
-"""What a row of the table of opcodes says.
+"""The rows of the table of opcodes.
 
-The operands of an instruction have *roles*, a letter each, in the order in which they are printed:
+The operands of an instruction have *roles*, one letter each, in the order in which they are printed:
 
 =====  =============================================================================================
 ``d``  a result
 ``s``  a source
-``b``  both: a result that is computed from, or keeps part of, its old value
-``-``  no register: a label, a counter, a number
+``b``  both, a result that is computed from, or keeps part of, its old value
+``-``  no register (a label, a counter or a number)
 =====  =============================================================================================
 
-How many registers an operand has is printed with it (``v[2:3]``). What is read or written without being printed stands
-in `Row.reads` and `Row.writes`: ``exec``, ``vcc``, ``scc``, ``m0``, ``mode``, ``flat_scratch``.
+The printed operand says how many registers it has (``v[2:3]``). `Row.reads` and `Row.writes` hold registers that are
+read or written without being printed: ``exec``, ``vcc``, ``scc``, ``m0``, ``mode``, ``flat_scratch``.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ __all__ = ["Kind", "Row", "rows"]
 
 
 class Kind(enum.Enum):
-    """What an instruction has to do with anything but registers.
+    """The effect of an instruction on anything but registers.
 
-    ``COMPUTE`` nothing; ``LANES`` it reads lanes that may be off; ``LOAD``, ``STORE`` and ``ATOMIC`` memory; ``CACHE``
-    it makes stores of others visible, or does something to the wave that is not repeated; ``WAIT`` nothing that a
-    register shows; ``FIXED`` it cannot be repeated (clocks, the program counter, modes); ``LIMIT`` nothing is done
-    again behind it (the barrier; begin and end of a part in which vector registers are found at run time); ``BRANCH``;
-    ``END`` of the wave.
+    ``COMPUTE`` has none; ``LANES`` reads lanes that may be off; ``LOAD``, ``STORE`` and ``ATOMIC`` access memory.
+    ``CACHE`` makes stores of others visible, or has an effect on the wave that is not repeated. ``WAIT`` changes
+    nothing that a register shows. ``FIXED`` cannot be repeated (clocks, the program counter, modes). ``LIMIT`` forbids
+    repetition across it (the barrier; begin and end of a part that selects vector registers at run time). ``BRANCH``
+    branches; ``END`` ends the wave.
     """
 
     COMPUTE = "compute"
@@ -48,7 +48,7 @@ class Kind(enum.Enum):
 
 @dataclass(frozen=True)
 class Row:
-    """A row: one opcode.
+    """The row of one opcode.
 
     Attributes
     ----------
@@ -57,12 +57,12 @@ class Row:
     roles : str
     kind : Kind
     space : str
-        Of a memory operation: ``"global"``, ``"lds"``, ``"scratch"``, ``"constant"`` (read through the scalar cache),
-        or ``""`` if it may be any.
+        Space of a memory operation: ``"global"``, ``"lds"``, ``"scratch"``, ``"constant"`` (read through the scalar
+        cache), or ``""`` if it may be any.
     reads, writes : tuple of str
-        What is read and written without being printed.
+        Registers that are read and written without being printed.
     keeps : bool
-        It leaves part of its first result as it was.
+        Whether it leaves part of its first result as it was.
     """
 
     opcode: str
@@ -76,8 +76,10 @@ class Row:
 
 def rows(names: str, roles: str, kind: Kind = Kind.COMPUTE, space: str = "", reads: str = "", writes: str = "",
          keeps: bool = False) -> list[Row]:
-    """Return the rows of a family: `names` are words in which ``{a,b}`` stands for either, ``{,a}`` also for nothing;
-    `reads` and `writes` are words."""
+    """Return the rows of a family.
+
+    `names`, `reads` and `writes` are words. In `names`, ``{a,b}`` stands for either, ``{,a}`` also for nothing.
+    """
     return [Row(name, roles, kind, space, tuple(reads.split()), tuple(writes.split()), keeps)
             for word in names.split() for name in _expanded(word)]
 

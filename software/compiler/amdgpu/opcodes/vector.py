@@ -1,8 +1,8 @@
 """Vector instructions (VOP1, VOP2, VOP3, VOPC, VOP3P) of gfx906, without the suffix of their encoding.
 
-Nearly all read the mask ``exec`` and write the lanes in which it is set. What adds, multiplies or converts floating
-point reads the mode register (rounding, denormals). Of results of 16 bits, most set the other half of the register to
-zero; those that leave it, or of which it is not said, count as `keeps`.
+Nearly all read the mask ``exec`` and write the lanes in which it is set. Instructions that add, multiply or convert
+floating point read the mode register (rounding, denormals). Most results of 16 bits set the other half of the register
+to zero. Instructions that keep it, or for which the manual says nothing, are `keeps`.
 
 Source: AMD, "Vega 7nm" Instruction Set Architecture (2020), chapter 12.
 """
@@ -35,7 +35,7 @@ _TWO = [
           "v_cvt_pkrtz_f16_f32 v_cvt_pknorm_{i16,u16}_f{16,32} v_trig_preop_f64", "dss", reads=_FLOAT),
     *rows("v_cvt_pkaccum_u8_f32", "bss", reads=_FLOAT),
     *rows("v_{fmac,mac}_f32 v_mac_f16", "bss", reads=_FLOAT),
-    # carries stand in a mask of lanes, which is printed
+    # # carries are in a mask of lanes, which is printed
     *rows("v_{add,sub,subrev}_co_u32", "ddss", reads=_INT),
     *rows("v_{addc,subb,subbrev}_co_u32", "ddsss", reads=_INT),
     *rows("v_cndmask_b32", "dsss", reads=_INT),
