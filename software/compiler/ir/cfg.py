@@ -1,4 +1,4 @@
-"""The control-flow graph of a kernel as a graph of labels, and its small everyday changes."""
+"""The control-flow graph of a kernel as a graph of labels, and small common changes of it."""
 
 from __future__ import annotations
 
@@ -16,10 +16,9 @@ Result = TypeVar("Result")
 
 
 def graph(kernel: Kernel) -> DiGraph:
-    """Return the control-flow graph, which is not to be changed; its nodes are the labels, in layout order.
+    """Return the control-flow graph, which callers must not change; its nodes are the labels, in layout order.
 
-    As long as blocks and their targets stay as they are it is the same one, with what was found out about it
-    (`memoized`).
+    While blocks and their targets stay the same, it is the same graph, and keeps facts found about it (`memoized`).
     """
     shape = [(block.label, block.end.targets) for block in kernel.blocks]
     if kernel.flow is None or kernel.flow[0] != shape:
@@ -31,7 +30,7 @@ def graph(kernel: Kernel) -> DiGraph:
 
 
 def memoized(find: Callable[[DiGraph], Result]) -> Callable[[DiGraph], Result]:
-    """Decorate a function of a control-flow graph whose result, not to be changed either, is kept with the graph."""
+    """Decorate a function of a control-flow graph; its result is kept with the graph, and must not be changed."""
     key = f"{find.__module__}.{find.__qualname__}"
 
     @functools.wraps(find)
@@ -45,9 +44,9 @@ def memoized(find: Callable[[DiGraph], Result]) -> Callable[[DiGraph], Result]:
 
 
 def kept(find: Callable[[Kernel], Result]) -> Callable[[Kernel], Result]:
-    """Decorate an analysis of which registers a kernel reads and writes; its result is not to be changed.
+    """Decorate an analysis of the registers that a kernel reads and writes; its result must not be changed.
 
-    It is kept with the kernel as long as blocks, operations and their operands stay as they are.
+    The result is kept with the kernel as long as blocks, operations and their operands stay the same.
     """
     key = f"{find.__module__}.{find.__qualname__}"
 
@@ -79,7 +78,9 @@ def by_label(kernel: Kernel) -> dict[str, Block]:
 
 
 def snapshot(kernel: Kernel) -> Kernel:
-    """Return the code of a kernel as it is, whichever operations its blocks get later; these and its graph are shared.
+    """Return the code of a kernel as it is now; later changes of its blocks do not affect the copy.
+
+    The copy shares the operations and the graph.
     """
     found = Kernel(kernel.name, [Block(block.label, block.ops[:], block.end) for block in kernel.blocks])
     found.flow = kernel.flow
@@ -89,7 +90,8 @@ def snapshot(kernel: Kernel) -> Kernel:
 def words(blocks: Sequence[Block]) -> dict[str, int]:
     """Return the instruction words that each block takes when they are laid out in this order.
 
-    A terminator takes one, but for a jump to the next block, and the end of a routine: its ``bru`` is an operation.
+    A terminator takes one. A jump to the next block takes none, nor does the end of a routine: its ``bru`` is an
+    operation.
     """
     found = {}
     for block, following in zip(blocks, [*blocks[1:], None], strict=True):
@@ -110,7 +112,7 @@ def _reverse_postorder(graph: DiGraph) -> list[str]:
 
 
 def drop_unreachable(kernel: Kernel) -> bool:
-    """Remove blocks that the entry does not reach; returns whether there were any."""
+    """Remove blocks that the entry does not reach; return whether there were any."""
     reachable = set(reverse_postorder(kernel))
     kept = [block for block in kernel.blocks if block.label in reachable]
     changed = len(kept) != len(kernel.blocks)

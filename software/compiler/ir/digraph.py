@@ -1,8 +1,8 @@
-"""Directed graphs of names, and what the compiler asks of them.
+"""Directed graphs of names, and the graph algorithms of the compiler.
 
-Graphs are small, and made and asked by the hundred for each kernel: a dictionary of dictionaries is all there is.
-Everything is in the order in which nodes and edges were added, the same in each process. ``test_digraph`` holds each
-function to networkx's, orders included.
+Each kernel makes and queries hundreds of small graphs, so a graph is only a dictionary of dictionaries. Everything is
+in the order in which nodes and edges were added, the same in each process. ``test_digraph`` compares each function with
+networkx, orders included.
 """
 
 from __future__ import annotations
@@ -18,17 +18,17 @@ Node = TypeVar("Node", bound=Hashable)
 
 
 class DiGraph(Generic[Node]):
-    """A directed graph; each edge is there once.
+    """A directed graph without multiple edges.
 
     Parameters
     ----------
     edges : iterable of (Node, Node)
-        From, to; nodes are added where they are named first.
+        Source and target of each edge; nodes are added where they are named first.
 
     Attributes
     ----------
     succ, pred : dict of Node to dict of Node to None
-        The nodes behind and before each, in the order of their edges.
+        Successors and predecessors of each node, in the order of their edges.
     facts : dict
         Facts that analyses have found about the graph and keep here.
     """
@@ -78,7 +78,7 @@ def induced(graph: DiGraph[Node], nodes: Collection[Node]) -> DiGraph[Node]:
 
 
 def reachable(graph: DiGraph[Node], start: Node, backward: bool = False) -> dict[Node, None]:
-    """Return the nodes on paths from `start`, or to it, that node included; in no special order, but always in this."""
+    """Return the nodes on paths from `start`, or to it, with `start` itself; the order is fixed, but has no meaning."""
     edges = graph.pred if backward else graph.succ
     found = {start: None}
     pending = [start]
@@ -140,7 +140,7 @@ def immediate_dominators(graph: DiGraph[Node], entry: Node) -> dict[Node, Node]:
 
 
 def _topological(graph: DiGraph[Node]) -> list[Node]:
-    """Return the nodes, each behind those before it; nodes of cycles, and those behind, are missing."""
+    """Return the nodes, each behind its predecessors; nodes in or behind cycles are missing."""
     missing = {node: len(before) for node, before in graph.pred.items()}
     found = [node for node, count in missing.items() if not count]
     for node in found:
@@ -152,12 +152,12 @@ def _topological(graph: DiGraph[Node]) -> list[Node]:
 
 
 def topological_order(graph: DiGraph[Node]) -> list[Node]:
-    """Return the nodes, each behind those before it; ValueError if there is a cycle."""
+    """Return the nodes, each behind its predecessors; ValueError if there is a cycle."""
     return _all_of(graph, _topological(graph))
 
 
 def lexicographical_order(graph: DiGraph[Any]) -> list[Any]:
-    """Return the nodes, each behind those before it, else sorted; ValueError if there is a cycle."""
+    """Return the nodes, each behind its predecessors, else sorted; ValueError if there is a cycle."""
     missing = {node: len(before) for node, before in graph.pred.items()}
     ready = [node for node, count in missing.items() if not count]
     heapq.heapify(ready)
@@ -179,15 +179,15 @@ def _all_of(graph: DiGraph[Node], found: list[Node]) -> list[Node]:
 
 
 def is_acyclic(graph: DiGraph[Node]) -> bool:
-    """Whether no path leads from a node to itself."""
+    """Return whether no path leads from a node to itself."""
     return len(_topological(graph)) == len(graph)
 
 
 def cycles(graph: DiGraph[Any], nodes: Collection[Any] | None = None) -> Iterator[set[Any]]:
     """Yield the strongly connected components that contain a cycle, of the subgraph on `nodes`.
 
-    The time is that for `nodes` alone, however large the graph. Components come in the reverse of the order in which
-    they can be passed, and in the same order each time (Tarjan, SIAM J. Computing 1972).
+    The time is that of `nodes` alone, however large the graph. Components come in reverse topological order, and in the
+    same order each time (Tarjan, SIAM J. Computing 1972).
     """
     inside = set(graph) if nodes is None else set(nodes)
     index: dict[str, int] = {}
@@ -229,7 +229,7 @@ def cycles(graph: DiGraph[Any], nodes: Collection[Any] | None = None) -> Iterato
 
 
 def _position(path: list[str], node: str) -> int:
-    """Return where `node` is in `path`, seen from its end."""
+    """Return the index of `node` in `path`, searching from its end."""
     position = len(path) - 1
     while path[position] != node:
         position -= 1
@@ -241,7 +241,7 @@ def find_cycle(graph: DiGraph[Node]) -> list[Node]:
     left = induced(graph, graph.succ.keys() - set(_topological(graph)))
     if not left:
         return []
-    path = {next(iter(left)): None}  # of a node that is left, one before is
+    path = {next(iter(left)): None}  # a node that is left has a predecessor that is left
     while (node := next(iter(left.pred[next(reversed(path))]))) not in path:
         path[node] = None
     nodes = list(path)

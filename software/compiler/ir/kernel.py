@@ -1,8 +1,8 @@
 """The kernel intermediate representation (IR): machine instructions over virtual registers, in a CFG.
 
 An operation carries the mnemonic of `hw.arch.isa.opcodes` (without the ``.i`` of immediate forms) or one of the 64-bit
-names of `ir.spec`; what operands it takes is declared there. The form is not SSA: a PTX register is one virtual
-register, with as many definitions as the PTX gives it.
+names of `ir.spec`. `ir.spec` also declares its operands. The form is not SSA: a PTX register is one virtual register,
+with as many definitions as the PTX gives it.
 
 Register kinds
 --------------
@@ -11,11 +11,11 @@ Register kinds
 
 Routines
 --------
-Code that is called stands in a `Routine`, with blocks of its own: joining its return with what follows each call would
-make cycles that no warp runs. In its kernel a call is one operation. Until registers are allocated that is ``routine``,
-which takes arguments and gives results like any other; from then on ``call``, with what it reads, writes and takes on
-its way (`Summary`). A routine begins with ``enter``, which defines its arguments (gone once the kernel is allocated),
-and ends with ``bru``, in the last block, the only one that leads nowhere.
+Called code is a `Routine` with blocks of its own: edges from its return to the code behind each call would make cycles
+that no warp runs. In its kernel a call is one operation. Until registers are allocated the operation is ``routine``,
+which takes arguments and gives results like any other. From then on it is ``call``, with the effects of the routine
+(`Summary`). A routine begins with ``enter``, which defines its arguments (removed once the kernel is allocated). It
+ends with ``bru`` in the last block, the only one without successors.
 """
 
 from __future__ import annotations
@@ -32,8 +32,10 @@ __all__ = ["Reg", "Imm", "Pred", "TRUE", "FALSE", "Use", "Op", "Summary", "Call"
 
 
 class _Interned:
-    """Objects of a class that are equal are one object: compared and hashed by address, which sets and dictionaries of
-    registers live on. As many are kept as the largest kernel of the process has."""
+    """Objects of a class of which equal ones are one object, so that sets and dictionaries compare them by address.
+
+    The process keeps as many as its largest kernel has.
+    """
 
     __slots__ = ()
 
@@ -42,9 +44,9 @@ class _Interned:
 
 
 class Reg(_Interned):
-    """A register: kind (see the module) and number. They are in order of kind, then of number.
+    """A register: kind (see the module) and number. Registers are ordered by kind, then by number.
 
-    The `code` of an operand is a letter for what the verifier has to know of it (`ir.spec`): here the kind.
+    The `code` of an operand is a letter for the verifier (`ir.spec`): here the kind.
     """
 
     __slots__ = ("code", "index", "kind")
@@ -60,7 +62,7 @@ class Reg(_Interned):
             object.__setattr__(found, "kind", kind)
             object.__setattr__(found, "index", index)
             object.__setattr__(found, "code", kind)
-            found = cls._known.setdefault((kind, index), found)  # of two threads one is first
+            found = cls._known.setdefault((kind, index), found)  # two threads may race here
         return found
 
     def __lt__(self, other: Reg) -> bool:
@@ -83,7 +85,7 @@ class Imm(NamedTuple):
 
     @property
     def code(self) -> str:
-        """``i`` or ``l``: it has 32 or 64 bits; ``?`` what is no constant."""
+        """``i`` for 32 bits or ``l`` for 64; ``?`` for values that are no constant."""
         return "i" if 0 <= self.value < 1 << 32 else "l" if 0 <= self.value < 1 << 64 else "?"
 
     def __str__(self) -> str:
@@ -91,9 +93,9 @@ class Imm(NamedTuple):
 
 
 class Pred(_Interned):
-    """A predicate as it is read: register (None = always true) and whether negated.
+    """A predicate as an operand: register (None = always true) and whether it is negated.
 
-    The `code` is ``q`` or ``Q`` of a virtual and a physical predicate, ``t`` without a register, else ``?``.
+    The `code` is ``q`` or ``Q`` for a virtual or physical predicate, ``t`` without a register, else ``?``.
     """
 
     __slots__ = ("code", "negated", "reg")
@@ -122,14 +124,14 @@ class Pred(_Interned):
         return ("!" if self.negated else "") + (str(self.reg) if self.reg else "true")
 
     def inverted(self) -> Pred:
-        """Return the opposite."""
+        """Return the opposite predicate."""
         return Pred(self.reg, not self.negated)
 
 
 TRUE = Pred(None)
 FALSE = Pred(None, True)
 Use = Any
-"""An operand: a `Reg`, `Imm` or `Pred`. Which of them stands in which place is declared in `ir.spec` and verified."""
+"""An operand: a `Reg`, `Imm` or `Pred`; `ir.spec` declares which one is legal in each place, and verifies it."""
 
 
 @dataclass(slots=True, eq=False)
@@ -139,7 +141,7 @@ class Op:
     Attributes
     ----------
     name : str
-        Mnemonic.
+        Mnemonic of the operation.
     defs : tuple of Reg or None
         Registers written; None where a result is not wanted (predicate results only).
     uses : tuple of Reg, Imm or Pred
@@ -153,9 +155,9 @@ class Op:
     volatile : bool
         Memory access that must stay.
     verified : tuple
-        Kept by `ir.spec.verify`: what it was when it was last found legal.
+        Cache of `ir.spec.verify`: the contents that were last found legal.
     simple : tuple
-        Kept by `optimize.algebraic_simplification`: what it was when no rule was last found to hold for it.
+        Cache of `optimize.algebraic_simplification`: the contents for which no rule was last found to hold.
     """
 
     name: str
@@ -215,7 +217,7 @@ class Op:
 
 
 class Summary(NamedTuple):
-    """What the call of a routine does, seen from its caller; computed by `analysis.calls`.
+    """The effects of a routine's call, as seen by its caller; `analysis.calls` computes them.
 
     Attributes
     ----------
@@ -224,11 +226,11 @@ class Summary(NamedTuple):
     writes : frozenset of Reg
         Registers that may be written.
     kills : frozenset of Reg
-        Those that are, in every lane.
+        Registers that are written in every lane.
     least, most : int
         Instructions from the routine's first to its ``bru``, both counted.
     depth : int
-        SIMT stack entries it needs, that of the caller included.
+        SIMT stack entries it needs, with the entry of the caller.
     """
 
     reads: frozenset[Reg]
@@ -261,14 +263,14 @@ class Call(Op):
 
 @dataclass(slots=True)
 class Terminator:
-    """How a block ends.
+    """The end of a block.
 
     Attributes
     ----------
     targets : tuple of str
-        Labels: none = every lane exits, one = jump, two = taken and other.
+        Labels of successors. None: every lane exits; one: jump; two: taken and other.
     condition : Pred or None
-        Of a branch.
+        Condition of a branch; None for other ends.
     line : int
     """
 
@@ -303,12 +305,12 @@ class Routine:
 
     @property
     def arguments(self) -> tuple[Reg, ...]:
-        """Where it expects its arguments, word by word; as long as it has its ``enter``."""
+        """Registers that hold its arguments, word by word; valid while it has its ``enter``."""
         return tuple(self.body.blocks[0].ops[0].written())
 
     @property
     def results(self) -> tuple[Reg, ...]:
-        """Where it leaves its results, word by word; as long as its ``bru`` reads them."""
+        """Registers that hold its results, word by word; valid while its ``bru`` reads them."""
         return tuple(next(block for block in self.body.blocks if not block.end.targets).ops[-1].read())
 
 
@@ -320,18 +322,18 @@ class Kernel:
     ----------
     name : str
     blocks : list of Block
-        In layout order; the first is the entry.
+        Blocks in layout order; the first is the entry.
     parameters : tuple of Parameter
     shared_bytes : int
     local_bytes : int
         Local memory of a thread.
     spill_bytes : int
-        Bytes of it for values that found no register.
+        Bytes of local memory for values that found no register.
     constants : bytes
         The module's constant bank.
     global_bytes : int
     global_data : bytes
-        The module's global variables: size, and what they hold at first (zeros beyond).
+        Size of the module's global variables, and their initial contents (zeros beyond).
     symbols : tuple of Symbol
         Variables in the bank and among the global variables.
     relocations : tuple of Relocation
@@ -341,11 +343,11 @@ class Kernel:
     barrier_threads : int
     source : str
     routines : list of Routine
-        What it calls.
+        Routines that it calls.
     flow : tuple or None
-        Kept by `ir.cfg.graph`: the control-flow graph last asked for, and what it was made of.
+        Cache of `ir.cfg.graph`: the last control-flow graph, and the blocks it was made of.
     facts : tuple or None
-        Kept by `ir.cfg.kept`: the code that was last analysed, and what was found.
+        Cache of `ir.cfg.kept`: the code that was last analysed, and the results.
     """
 
     name: str
@@ -376,7 +378,7 @@ class Kernel:
         return Reg(kind, index)
 
     def reserve(self, reg: Reg) -> Reg:
-        """Keep `fresh` from returning `reg`; returns it."""
+        """Keep `fresh` from returning `reg`; return `reg`."""
         self._next[reg.kind] = max(self._next.get(reg.kind, 0), reg.index + 1)
         return reg
 
@@ -389,7 +391,7 @@ class Kernel:
         return label
 
     def ops(self) -> Iterator[Op]:
-        """All operations, in layout order, those of routines left out."""
+        """All operations, in layout order, without those of routines."""
         for block in self.blocks:
             yield from block.ops
 
@@ -398,11 +400,11 @@ class Kernel:
         return [self, *(routine.body for routine in self.routines)]
 
     def allocated(self) -> int:
-        """Vector registers that a thread needs, once they have places: one more than the highest, at least one."""
+        """Vector registers that a thread needs after allocation: the highest number plus one, at least one."""
         return 1 + max((reg.index for body in self.bodies() for reg in body.registers() if reg.kind == "R"), default=0)
 
     def registers(self) -> set[Reg]:
-        """All registers that operations name, those of routines left out."""
+        """All registers that operations name, without those of routines."""
         found: set[Reg | None] = set()
         for block in self.blocks:
             for op in block.ops:
@@ -411,12 +413,12 @@ class Kernel:
         return found  # pyright: ignore[reportReturnType]
 
     def replace_ops(self, replacement: Callable[[Op], list[Op] | None]) -> bool:
-        """Put what `replacement` returns in the place of each operation; where it is None the operation stays.
+        """Replace each operation by the result of `replacement`; where it is None the operation stays.
 
         Returns
         -------
         bool
-            Whether any did not.
+            Whether any operation was replaced.
         """
         changed = False
         for block in self.blocks:

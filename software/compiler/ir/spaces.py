@@ -1,7 +1,8 @@
-"""The state spaces of memory: where they are in the generic space, and how large each may be.
+"""The state spaces of memory: their places in the generic space, and their largest sizes.
 
-The generic space has 32 bits, as all addresses. Local, shared and constant memory have a window of 16 MB each at its
-end, in which an address is the window's base plus the address in the space; everything below is global memory.
+Like all addresses, generic ones have 32 bits. Local, shared and constant memory have a window of 16 MB each at the end
+of the generic space. An address in a window is the window's base plus the address in the space. Everything below is
+global memory.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ WINDOWS: dict[str, int] = {"const": 0xFD00_0000, "local": 0xFE00_0000, "shared":
 WINDOW_BITS = 24
 """Bits of an address in a window."""
 HIGH_WORD = 0xFCFF_FF00
-"""Address of an access whose 64-bit address has an upper word, in code that checks it; nothing is there."""
+"""Target of an access whose 64-bit address has an upper word, in code that checks it; no memory is there."""
 MAX_CONSTANT_BYTES = 1 << 16
 """Bytes a constant bank can have."""
 MAX_GLOBAL_BYTES = 1 << 31
@@ -22,4 +23,4 @@ MAX_GLOBAL_BYTES = 1 << 31
 MAX_LOCAL_BYTES = (1 << 16) - 4
 """Bytes of local memory a thread can have."""
 MAX_SHARED_BYTES = (1 << 20) - 1
-"""Bytes of shared memory a kernel can declare; what an SM has is checked at launch."""
+"""Bytes of shared memory a kernel can declare; the launch checks the size that an SM has."""

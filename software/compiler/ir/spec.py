@@ -1,11 +1,12 @@
-"""What legal IR is, declared as data, and the verifier that runs between passes.
+"""The rules of legal IR, declared as data, and the verifier that runs between passes.
 
-Three stages, each a subset of the one before:
+There are three stages, each a subset of the one before:
 
-* ``wide``: as lowered; 64-bit registers and operations, constants anywhere (but for register pairs of f64 operations).
-* ``narrow``: after legalisation; 32-bit registers and predicates only, constants anywhere. Once `uniform.scalarize` has
-  run also uniform registers, physical from the start.
-* ``machine``: after allocation; physical registers, constants only where an encoding has them.
+* ``wide``, after lowering: 64-bit registers and operations, constants anywhere (but for register pairs of f64
+  operations).
+* ``narrow``, after legalisation: 32-bit registers and predicates only, constants anywhere. After `uniform.scalarize` it
+  also has uniform registers, physical from the start.
+* ``machine``, after allocation: physical registers, constants only where an encoding has them.
 """
 
 from __future__ import annotations
@@ -61,7 +62,7 @@ def _signature(op: Opcode) -> Signature:
 
 SIGNATURES: dict[str, Signature] = {
     op.name: _signature(op) for op in OPCODES if not op.name.endswith(".i") and op.name not in ("bra", "exit")}
-"""Of every machine operation that can stand in a block (branches are terminators)."""
+"""Signature of every machine operation that can stand in a block (branches are terminators)."""
 SIGNATURES["exit"] = Signature("", "")
 SIGNATURES |= {name: Signature("r", "rr") for name in BY_NAME if name.startswith("shfl.") and name.endswith(".i")}
 
@@ -81,8 +82,11 @@ def _groups(op: Opcode) -> tuple[tuple[bool, int, int], ...]:
 
 GROUPS: dict[str, tuple[tuple[bool, int, int], ...]] = {
     op.name: found for op in OPCODES if (found := _groups(op))}
-"""Results and operands of a machine operation that lie in consecutive, aligned registers, where it has any: whether
-they are results, index of the first in `Op.defs` or `Op.uses`, how many (2: a 64-bit value, low word first; 4)."""
+"""Results and operands of a machine operation that need consecutive, aligned registers.
+
+A group says whether it is of results, the index of its first register in `Op.defs` or `Op.uses`, and its number of
+registers. That is 2 for a 64-bit value, low word first, or 4.
+"""
 
 
 def groups(op: Op) -> tuple[tuple[bool, int, int], ...]:
@@ -97,8 +101,10 @@ UNIFORM_PLACES: dict[str, int] = {
     op.name: 0 if "mem" in op.operands else [x for x in op.operands if x not in ("d", "pd")].index("b")
     for op in OPCODES if "ud" not in op.operands and ("mem" in op.operands or (
         op.unit is Unit.ALU and op.format is Format.R and "b" in op.operands))}
-"""The place in `Op.uses` of a vector operation that takes a uniform register as well, where it has one: operand b, or
-the base of an address."""
+"""Index in `Op.uses` of the operand of a vector operation that can also be a uniform register.
+
+It is operand b, or the base of an address.
+"""
 
 WIDE: dict[str, Signature] = {
     **{f"{name}.64": Signature("w", "ww")
@@ -119,7 +125,7 @@ WIDE: dict[str, Signature] = {
 
 _IMPURE = {"exit", "membar", "trap", "nop", "pp", "pp.div", "enter", "call", "bru", "rejoin", "unwatch"}
 ROUTINE = ("routine", "enter", "call", "bru")
-"""Operations whose operands are as many as a routine has (`ir.kernel`)."""
+"""Operations with as many operands as their routine has (`ir.kernel`)."""
 
 
 def _named(*beginnings: str) -> frozenset[str]:
@@ -138,7 +144,7 @@ def is_memory(op: Op) -> bool:
 
 
 def is_atomic(op: Op) -> bool:
-    """Whether `op` reads, changes and writes memory in one step."""
+    """Return whether `op` reads, changes and writes memory in one step."""
     return op.name in _ATOMIC
 
 
@@ -158,19 +164,24 @@ def offset_fits(op: Op, offset: int) -> bool:
 
 
 def is_pure(op: Op) -> bool:
-    """Whether `op` only computes its results (a load is; a volatile one, or one that watches, is not)."""
+    """Return whether `op` only computes results (loads do, volatile or watching ones do not)."""
     return op.name not in EFFECTS and not op.volatile
 
 
 def is_convergent(op: Op) -> bool:
-    """Whether the result depends on which lanes execute `op`, so that it may neither move to another block, nor be
-    executed under another guard, nor stand for another operation with the same operands."""
+    """Return whether the result depends on which lanes execute `op`.
+
+    Such an operation may not move to another block, nor execute under another guard, nor replace another operation with
+    the same operands.
+    """
     return op.name in CONVERGENT
 
 
 def is_constant(op: Op) -> bool:
-    """Whether `op` reads no register and gives a thread the same result wherever it executes: a move of a constant, a
-    parameter, a special register that does not change."""
+    """Return whether `op` reads no register and gives a thread the same result wherever it executes.
+
+    It is a move of a constant, of a parameter or of a special register that does not change.
+    """
     if op.name not in _CONSTANT or op.guard is not None or len(op.defs) != 1:
         return False
     if op.name in ("s2r", "us2r"):
@@ -182,7 +193,7 @@ _CONSTANT = frozenset(("s2r", "us2r", "ldp", "uldp", "mov", "umov"))
 
 
 def machine_opcode(op: Op) -> Opcode | None:
-    """Return the row of the instruction table that encodes `op` with its operands, None if there is none."""
+    """Return the row of the instruction table that encodes `op` with its operands; None if there is none."""
     if op.name in MEMORY:
         base = op.uses[0]
         if not offset_fits(op, op.imm + (base.value if isinstance(base, Imm) else 0)):
@@ -208,12 +219,12 @@ def _row(name: str, *kinds: type) -> Opcode | None:
 def verify(kernel: Kernel, stage: str) -> None:
     """Check that `kernel` is legal at `stage`.
 
-    An operation that is as it was when it was last found legal, at the same stage, is not looked at again.
+    It skips operations that have not changed since they were last found legal at the same stage.
 
     Raises
     ------
     IRError
-        With the operation that is not.
+        The message has the illegal operation.
     """
     labels = {block.label for block in kernel.blocks}
     if len(labels) != len(kernel.blocks) or not labels:
@@ -260,7 +271,7 @@ def _problem_of_call(op: Op, stage: str) -> str:
 
 
 def _codes(values: tuple[Any, ...]) -> str:
-    """Return the codes of operands (`ir.kernel`), ``_`` for none, ``?`` for what is legal nowhere."""
+    """Return the codes of operands (`ir.kernel`), ``_`` for none, ``?`` for values that are never legal."""
     try:
         return "".join(map(_CODE, values))
     except AttributeError:
@@ -272,8 +283,7 @@ _CODE = operator.attrgetter("code")
 
 @functools.lru_cache(1 << 14)
 def _problem_of_kinds(name: str, stage: str, guard: str, results: int, codes: str) -> str:
-    """Return what is wrong with an operation whose results and operands are of these kinds (`_codes`), wherever it
-    stands."""
+    """Return the error of an operation with results and operands of these kinds (`_codes`), wherever it stands."""
     defs, uses = codes[:results], codes[results:]
     signature = SIGNATURES.get(name) or (WIDE.get(name) if stage == "wide" else None)
     if signature is None:
@@ -295,7 +305,7 @@ _NO_ENCODING = "no encoding with these constants"
 
 
 def _results(name: str, codes: str, stage: str) -> str:
-    """Return the kinds of results in the letters of `Signature`, with ``?`` for what is not legal."""
+    """Return the kinds of results in the letters of `Signature`, with ``?`` for illegal ones."""
     found = ""
     for code in codes:
         if code == "_":
@@ -308,7 +318,7 @@ def _results(name: str, codes: str, stage: str) -> str:
 
 
 def _operands(name: str, codes: str, expected: str, stage: str) -> str:
-    """Return the kinds of operands in the letters of `Signature`, with ``?`` for what is not legal."""
+    """Return the kinds of operands in the letters of `Signature`, with ``?`` for illegal ones."""
     found = ""
     for k, code in enumerate(codes):
         wanted = expected[len(found):len(found) + 1]
@@ -331,7 +341,7 @@ def _register(name: str, code: str, stage: str) -> str:
     """Return the letters of a register that is no uniform one."""
     if stage == "machine":
         return code.lower() if code in "RP" else "?"
-    if code == "w":  # of a machine operation, it stands for two words
+    if code == "w":  # in a machine operation, it stands for two words
         return "?" if stage != "wide" else "rr" if name in SIGNATURES else "w"
     return code if code in "rp" else "?"
 

@@ -1,4 +1,4 @@
-"""The IR as text, for reading and for tests: `show` prints, `parse` reads the same back.
+"""The IR as text, for reading and for tests: `show` prints it, `parse` reads it back.
 
 ::
 

@@ -1,4 +1,4 @@
-"""Parameters and variables of a kernel, as its IR and its image have them."""
+"""Parameters and variables of a kernel, for its IR and its image."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ class Parameter:
     Attributes
     ----------
     name : str
-        As in the PTX.
+        Name in the PTX.
     type : str
         PTX scalar type, for example ``"u64"``, ``"s32"``, ``"b8"`` (with `size` > 1 for a byte array).
     offset, size : int
         Bytes in the parameter space; 64-bit pointers keep their 8 bytes, little-endian.
     pointer : bool
-        Known to be used as an address of global memory.
+        Whether it is known to be used as an address of global memory.
     texture : bool
-        Known to be a texture object: what it is the address of describes a texture.
+        Whether it is known to be a texture object: the address of a texture's description.
     """
 
     name: str
@@ -38,8 +38,11 @@ class Parameter:
 
     @property
     def bounds(self) -> tuple[int, int] | None:
-        """Least and greatest integer it takes, None if it takes none. nvcc writes all integers as unsigned ones, so a
-        value may be either, whatever the type says; an address is none below 0."""
+        """Least and greatest integer it takes; None if it takes none.
+
+        nvcc declares all integers as unsigned, so a value may be signed or unsigned, whatever the type says. An address
+        is never below 0.
+        """
         if self.type in ("f32", "f64") or self.size not in (1, 2, 4, 8):
             return None
         bits = 8 * self.size
@@ -53,11 +56,11 @@ class Symbol:
     Attributes
     ----------
     name : str
-        As in the PTX.
+        Name in the PTX.
     type : str
         PTX scalar type of its elements.
     offset, size : int
-        Bytes there; `size` is that of all elements.
+        Offset in the space, and size of all elements, in bytes.
     space : str
         ``"const"`` or ``"global"``.
     """
@@ -78,13 +81,13 @@ class Relocation:
     Attributes
     ----------
     space : str
-        Where it lies: ``"const"`` or ``"global"``.
+        Space of the value: ``"const"`` or ``"global"``.
     offset, width : int
-        Bytes there.
+        Place and size of the value in that space, in bytes.
     addend : int
         Offset in the global variables.
     shift : int
-        Bits.
+        Number of bits by which the sum is shifted right.
     """
 
     space: str
@@ -101,14 +104,14 @@ class Binding:
     Attributes
     ----------
     kind : str
-        ``"global"``: a word with the address of the module's global variables. ``"texture"``: three words of a
-        one-dimensional texture: address of the linear memory, texels, 32-bit channels of a texel. ``"eviction"``:
-        addresses of two words in memory that nothing else of the kernel leads to: the flag at which its thread blocks
-        leave, and the one that those write which do (`preemption.eviction_check`). ``"launch"``: what the launch is:
-        bytes of dynamic and of all shared memory, warp numbers; in two words each, the low one first, the number of
-        the grid, and the nanoseconds of a cycle times 2**32.
+        ``"global"`` is a word with the address of the module's global variables. ``"texture"`` is three words of a
+        one-dimensional texture: address of the linear memory, texels, and 32-bit channels per texel. ``"eviction"`` is
+        the addresses of two words in memory that no other address of the kernel leads to. The first is the flag at
+        which its thread blocks leave. Thread blocks that leave write the second (`preemption.eviction_check`).
+        ``"launch"`` describes the launch: bytes of dynamic and of all shared memory, and warp numbers. Then follow, in
+        two words each, the low one first, the number of the grid, and the nanoseconds of a cycle times 2**32.
     name : str
-        Of the texture.
+        Name of the texture; empty for other kinds.
     offset : int
         Byte in the parameter space.
     """
@@ -119,10 +122,10 @@ class Binding:
 
     @property
     def words(self) -> int:
-        """32-bit words it takes."""
+        """Number of 32-bit words it takes."""
         return {"texture": 3, EVICTION: 2, LAUNCH: 7}.get(self.kind, 1)
 
 
 def eviction_words(bindings: Iterable[Binding]) -> Binding | None:
-    """Return the binding by which a kernel is told of its flag, None if it has no check."""
+    """Return the binding that gives a kernel the address of its flag; None if it has no check."""
     return next((binding for binding in bindings if binding.kind == EVICTION), None)

@@ -15,11 +15,11 @@ class Builder:
     Attributes
     ----------
     kernel : Kernel
-        Being built.
+        Kernel that is being built.
     instruction : Instruction
-        Being lowered; an empty one before the first.
+        Instruction that is being lowered; an empty one before the first.
     guard : Pred or None
-        Its guard.
+        Guard of that instruction.
     labels : set of str
         Labels of the whole kernel.
     """
@@ -44,7 +44,7 @@ class Builder:
         self.kernel.blocks.append(self._block)
 
     def close_block(self, end: Terminator) -> None:
-        """End the block at hand; what follows up to the next label starts a new one."""
+        """End the current block; code up to the next label starts a new one."""
         assert self._block is not None
         block, self._block = self._block, None
         if len(end.targets) == 2 and not end.targets[1]:
@@ -57,7 +57,7 @@ class Builder:
             self.open_block(self.fresh_label("next"))
 
     def fresh_label(self, base: str) -> str:
-        """Return a label that no block has, and none that the PTX names."""
+        """Return a label that neither a block nor the PTX uses."""
         while True:
             number = self._numbers[base] = self._numbers.get(base, -1) + 1
             label = f"{base}.{number}"
@@ -76,13 +76,13 @@ class Builder:
         self._block.ops.append(op)
 
     def op(self, name: str, *uses: Use) -> Reg:
-        """Append an operation with one vector result, which is a fresh temporary; return that."""
+        """Append an operation with one vector result, a fresh temporary; return the temporary."""
         result = self.w() if name.endswith(".64") and name not in ("lo.64", "hi.64") else self.r()
         self.emit(name, (result,), uses)
         return result
 
     def test(self, name: str, *uses: Use) -> Pred:
-        """Append an operation with a predicate result, which is a fresh temporary; return that as an operand."""
+        """Append an operation with a predicate result, a fresh temporary; return it as an operand."""
         outcome = self.p()
         self.emit(name, (outcome,), uses)
         return Pred(outcome)
@@ -102,7 +102,7 @@ class Builder:
         return self.kernel.fresh("p")
 
     def named(self, kind: str) -> Reg:
-        """Return a fresh register that is no temporary: what writes it is guarded."""
+        """Return a fresh register that is no temporary: writes to it are guarded."""
         reg = self.kernel.fresh(kind)
         self._named.add(reg)
         return reg
@@ -116,7 +116,7 @@ class Builder:
 
     @property
     def carry_flag(self) -> Reg:
-        """Predicate that stands for ``CC.CF`` (PTX ISA 9.7.2): the carry of a sum, or of a + ~b + 1."""
+        """Predicate for ``CC.CF`` (PTX ISA 9.7.2): the carry of a sum, or of a + ~b + 1."""
         if self._carry is None:
             self._carry = self.named("p")
         return self._carry

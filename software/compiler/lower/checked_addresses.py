@@ -1,4 +1,4 @@
-"""Checks of the upper words of 64-bit addresses, which the machine's 32-bit addresses drop otherwise."""
+"""Checks of the upper words of 64-bit addresses, which the machine's 32-bit addresses otherwise drop."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ __all__ = ["checked_base"]
 
 
 def checked_base(ctx: Context, base: Reg, offset: int) -> tuple[Reg, int]:
-    """Return base and offset of an access, so that one whose 64-bit address has an upper word goes to `HIGH_WORD`.
+    """Return base and offset of an access; a 64-bit address with an upper word is redirected to `HIGH_WORD`.
 
     Parameters
     ----------
     ctx : Context
     base : Reg
-        Of kind ``w``.
+        Base register of kind ``w``.
     offset : int
-        32 bits, signed as a PTX offset is.
+        Signed 32-bit offset, as in PTX.
     """
     address, high, right, chosen = ctx.w(), ctx.r(), ctx.p(), ctx.w()
     ctx.emit("add.64", (address,), (base, Imm((offset - ((offset & 1 << 31) << 1)) & (1 << 64) - 1)))

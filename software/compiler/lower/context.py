@@ -1,4 +1,4 @@
-"""What the lowering of one PTX instruction needs: registers by name, operands as IR."""
+"""The state for the lowering of PTX instructions: registers by name, operands as IR."""
 
 from __future__ import annotations
 
@@ -29,20 +29,20 @@ class Context(Builder):
     symbols : dict of str to int
         Addresses of variables in their spaces.
     spaces : dict of str to str
-        Space of each of them: ``shared``, ``local``, ``const`` or ``global``.
+        Space of each variable: ``shared``, ``local``, ``const`` or ``global``.
     provenance : Provenance
-        What generic addresses can be of.
+        Spaces that generic addresses can belong to.
     parameters : dict of str to Parameter
     bindings : dict of (str, str) to Binding
-        What the driver passes behind the parameters, by kind and name.
+        Words that the driver passes behind the parameters, by kind and name.
     textures : set of str
         Texture references of the module.
     texture_objects : set of Reg
-        Registers that textures were fetched by.
+        Registers that texture fetches take as texture objects.
     targets : dict of str to list of str
         Lists of labels, for ``brx``, by name.
     elsewhere : dict of str to str
-        Variables in spaces that are not supported, and their space.
+        Variables in unsupported spaces, and their space.
     routines : callable
         Returns the code of a routine by its name.
     """
@@ -68,7 +68,7 @@ class Context(Builder):
     # Declarations
 
     def declare(self, variable: Variable) -> None:
-        """Declare a register or a range of them; of types that are not supported it must not be used."""
+        """Declare a register or a range of them; registers of unsupported types must not be used."""
         if variable.type not in REGISTER_TYPES and variable.type not in UNUSED_TYPES:
             raise CompileError.at(variable, self.file, f"registers of type .{variable.type} are not supported"
                                   if variable.type else "the type is missing",
@@ -79,7 +79,7 @@ class Context(Builder):
             self._ranges[variable.name] = variable
 
     def type_of(self, name: str) -> str | None:
-        """Return the declared type of a register, None if `name` is none."""
+        """Return the declared type of a register; None if `name` is none."""
         found = self._types.get(name)
         if found is None:
             variable = of_range(name, self._ranges)
@@ -88,7 +88,7 @@ class Context(Builder):
         return found
 
     def binding(self, kind: str, name: str = "") -> Binding:
-        """Return the words of a kind that the driver passes, behind the parameters and what was asked for before."""
+        """Return the words of a kind that the driver passes; new ones go behind the parameters and earlier words."""
         if (kind, name) not in self.bindings:
             placed = (*((p.offset, p.size) for p in self.parameters.values()),
                       *((b.offset, 4 * b.words) for b in self.bindings.values()))
@@ -111,7 +111,7 @@ class Context(Builder):
         self.symbols[name], self.spaces[name] = address, space
 
     def routine(self, name: str) -> tuple[int, Routine]:
-        """Return a routine that is called, and its number in the kernel."""
+        """Return a called routine, and its number in the kernel."""
         known = [routine.name for routine in self.kernel.routines]
         if name not in known:
             self.kernel.routines.append(self.routines(name))
@@ -121,7 +121,7 @@ class Context(Builder):
     # Errors
 
     def error(self, message: str, supported: str = "") -> CompileError:
-        """Return the error for the instruction at hand."""
+        """Return the error for the current instruction."""
         return CompileError.at(self.instruction, self.file, as_written(message), supported)
 
     def label(self, name: str) -> str:
@@ -179,9 +179,10 @@ class Context(Builder):
         return Pred(self.dest(operand, 1))
 
     def value(self, operand: Operand, bits: int, type: str | None = None) -> Use:
-        """Return a source of `bits` bits (16, 32: an ``r``; 64: a ``w``): register, constant, address or special.
+        """Return a source: a register, constant, address or special register.
 
-        Its type is the last modifier of the instruction, or `type` if given.
+        It has `bits` bits: 16 and 32 give an ``r``, 64 gives a ``w``. Its type is the last modifier of the instruction,
+        or `type` if given.
         """
         if type is None:
             type = self.instruction.type

@@ -1,7 +1,7 @@
-"""Expansion: instructions that the library computes, and calls, become what they stand for, as PTX.
+"""Expansion: calls, and instructions that the library computes, are replaced by PTX.
 
-A routine of the library keeps line, column and text of the instruction it stands for; an inlined function of the file
-keeps its own. What is called instead of being inlined (`routines`) becomes a ``CALL`` of registers (`ptx.inline`).
+A routine of the library keeps line, column and text of the instruction it replaces; an inlined function of the file
+keeps its own. A call that is not inlined (`routines`) becomes a ``CALL`` of registers (`ptx.inline`).
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ from ..ptx.syntax import Function, Instruction, Module, Name, Variable
 __all__ = ["expand", "routine_program"]
 
 Choice = Callable[[Function, int], str]
-"""Name of the routine to call for a function that is used so often; empty: inline it."""
+"""Name of the routine to call for a function with this number of uses; empty: inline it."""
 MOST_OF_ROUTINE = 2000
-"""Statements of a routine with its calls inlined; a longer one is inlined: no interval has room for it."""
+"""Most statements of a routine with its calls inlined; a longer one is inlined, since it fits no interval."""
 
 
 def expand(module: Module, function: Function, choose: Choice = lambda function, uses: "") -> Function:
@@ -53,7 +53,7 @@ def routine_program(module: Module, function: Function) -> Function | None:
     Raises
     ------
     CompileError
-        As `expand`, and if it is longer than `MOST_OF_ROUTINE`.
+        Errors of `expand`, or a length of more than `MOST_OF_ROUTINE`.
     """
     if not callable_signature(function):
         return None
@@ -78,7 +78,7 @@ def _functions(module: Module) -> dict[str, Function]:
 
 
 def _uses(functions: dict[str, Function], statements: Sequence[Statement]) -> Counter[str]:
-    """Return how often each function would be inlined; where one calls itself, only the calls in `statements` count."""
+    """Return how often each function would be inlined; in a recursive one, only the calls in `statements` count."""
     def called(body: Sequence[Statement]) -> Counter[str]:
         return Counter(operand.text for s in body if isinstance(s, Instruction) and s.base == "call"
                        for operand in s.operands if isinstance(operand, Name) and operand.text in functions)
@@ -94,7 +94,7 @@ def _uses(functions: dict[str, Function], statements: Sequence[Statement]) -> Co
 
 def _finished(module: Module, function: Function, inlined: Sequence[Statement], declared: Sequence[Variable],
               choose: Choice = lambda function, uses: "") -> Function:
-    """Return `function` with statements whose ``.param`` variables are registers and which the library has computed."""
+    """Return `function` with new statements: ``.param`` variables are registers, and the library has been applied."""
     passed = [v for v in declared if v.space == "param"]
     resolved, copies, local = resolve_parameter_addresses(inlined, function.parameters, passed)
     statements, registers = parameters_to_registers(

@@ -1,7 +1,7 @@
 """Lowering: one PTX entry to IR of stage ``wide``.
 
 Each PTX register becomes one virtual register (kind ``r`` up to 32 bits, ``w`` for 64, ``p``). A value of 8 or 16 bits
-lives in a 32-bit register whose other bits are undefined: it is extended where it is used as a number.
+is in a 32-bit register whose other bits are undefined; it is extended where it is used as a number.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ __all__ = ["lower"]
 
 
 SPACES = ("reg", "param", "shared", "global", "const", "local")
-"""State spaces a declaration may name; those beyond registers, parameters and shared memory only if unused."""
+"""State spaces a declaration may name; only registers, parameters and shared memory may be used."""
 MAX_PARAMETER_BYTES = 32764
 """Most bytes of a kernel's parameters (PTX ISA 5.1.6.1)."""
 
@@ -71,12 +71,12 @@ def lower(module: Module, function: Function, routines: Callable[[str], Routine]
     routines : callable, optional
         Returns the code of a routine that `function` calls, by its name.
     check_addresses : bool
-        As in `CompileOptions`.
+        Meaning as in `CompileOptions`.
 
     Raises
     ------
     CompileError
-        At the first thing that is not supported.
+        At the first unsupported instruction or declaration.
     """
     kernel = Kernel(function.name, source=escaped(module.file))
     ctx = Context(kernel, module.file, routines, check_addresses)
@@ -111,7 +111,7 @@ def lower(module: Module, function: Function, routines: Callable[[str], Routine]
 
 
 def _unknown(ctx: Context) -> CompileError:
-    """Return the error for an instruction that nothing lowers: why, or which it may have been meant to be."""
+    """Return the error for an instruction that is not lowered: the reason, or similar instructions."""
     opcode = ctx.instruction.opcode
     reason = reason_of(opcode)
     if reason:

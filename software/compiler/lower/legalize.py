@@ -1,10 +1,9 @@
 """64-bit legalisation: every ``w`` register becomes two ``r`` registers, every 64-bit operation 32-bit ones.
 
-A machine operation on 64-bit values (f64, 64-bit accesses and atomics) takes both words in the place of one; that they
-are pairs matters again when registers are allocated. An address narrows to the low half, since addresses have 32 bits;
-the high halves that only fed addresses are then dead and dead code elimination removes what computed them. A guarded
-64-bit operation is computed without guard into temporaries and moved under the guard, so that no temporary is live
-into it.
+A machine operation on 64-bit values (f64, 64-bit accesses and atomics) takes both words instead of one register.
+Register allocation later treats them as a pair. An address narrows to the low half, since addresses have 32 bits. High
+halves that only fed addresses are then dead, and dead code elimination removes their operations. A guarded 64-bit
+operation is computed without guard into temporaries and moved under the guard, so that no temporary is live into it.
 """
 
 from __future__ import annotations
@@ -40,7 +39,7 @@ def legalize(kernel: Kernel) -> None:
 
 
 def _narrowed(op: Op, split) -> Op:
-    """Return a machine operation with both words of its 64-bit operands, of an address the low one."""
+    """Return a machine operation with both words of its 64-bit operands; addresses have the low word alone."""
     if not any([isinstance(x, Reg) and x.kind == "w" for x in op.defs + op.uses]):
         return op
     defs = tuple(half for d in op.defs for half in (split(d) if d is not None and d.kind == "w" else (d,)))
@@ -59,7 +58,7 @@ def _expand(kernel: Kernel, op: Op, split) -> list[Op]:
     made = EXPANSIONS[op.name](emitter, *uses)
     results: tuple[Any, ...] = (made,) if isinstance(made, (Reg, Imm)) else made
     ops = emitter.ops
-    # Let the operation that made a result write the target itself, where that changes nothing it still needs.
+    # # Let the operation that made a result write the target itself, where it still needs no value that this changes.
     words = (word for use, kind in zip(uses, kinds, strict=True) for word in (use if kind == "w" else (use,)))
     sources = {word for word in words if isinstance(word, Reg)}
     direct = op.guard is None and not sources & set(targets)

@@ -1,4 +1,4 @@
-"""Which function lowers which PTX instruction, and the messages for those that none lowers."""
+"""The registry of functions that lower PTX instructions, and messages for instructions without one."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def _only_float(ctx: Context) -> None:
 
 
 def supported_opcodes() -> list[str]:
-    """Return the supported base opcodes, without those of `ptx.inline`, which no PTX has."""
+    """Return the supported base opcodes, without the internal ones of `ptx.inline`."""
     found = {*_HANDLERS, *_HALF_HANDLERS, *_FLOAT_HANDLERS["f32"], *_FLOAT_HANDLERS["f64"]}
     return sorted(found - {CALL, ENTER, RETURN, YIELD})
 
@@ -93,7 +93,7 @@ def check_modifiers(ctx: Context, allowed: set[str], modifiers: list[str]) -> No
 
 
 def take_operands(ctx: Context, count: int) -> tuple[Operand, ...]:
-    """Return the operands, of which there must be `count`."""
+    """Return the operands; their number must be `count`."""
     operands = without_policy(ctx)
     if len(operands) != count:
         raise ctx.error(f"{len(operands)} operands where {count} belong")
@@ -105,7 +105,7 @@ CACHE_HINT = "L2::cache_hint"
 
 
 def without_policy(ctx: Context) -> tuple[Operand, ...]:
-    """Return the operands but for a cache policy."""
+    """Return the operands without a cache policy."""
     operands = ctx.instruction.operands
     if CACHE_HINT not in ctx.instruction.opcode or CACHE_HINT not in ctx.instruction.modifiers or not operands:
         return operands

@@ -16,22 +16,22 @@ __all__ = ["SPACES", "Provenance", "conjunction", "each_space"]
 
 SPACES: dict[str, str] = {"param": "param", "global": "global", "shared": "shared", "shared::cta": "shared",
                           "const": "const", "local": "local"}
-"""Modifier of an instruction to state space."""
+"""Modifier of an instruction to its state space."""
 
 
 class Provenance:
-    """From which spaces the generic addresses in each register of a kernel can come.
+    """Finds the spaces that the generic addresses in each register of a kernel can come from.
 
     A register's value can be an address of
 
     1. the space of a ``cvta`` that it comes from; global memory also after ``cvta.to.global``, which changes nothing;
     2. the spaces of any operand of a move, addition, subtraction, selection, minimum, maximum or logic operation;
-    3. global memory, if it is a parameter: nobody but the kernel itself has addresses of its local and shared memory;
+    3. global memory, if it is a parameter: only the kernel itself has addresses of its local and shared memory;
     4. none, if it is shorter than an address, or the result of other arithmetic or a conversion;
-    5. any space that the kernel, or an initial value, makes generic addresses of, and global memory, otherwise (loaded,
-       packed, exchanged, returned by a routine).
+    5. otherwise (loaded, packed, exchanged, returned by a routine), global memory, and any space that the kernel or an
+       initial value makes generic addresses of.
 
-    Registers have one answer for the whole kernel. With nothing known, the answer is that of 5.
+    Registers have one answer for the whole kernel. If nothing is known, the answer is case 5.
 
     Parameters
     ----------
@@ -46,7 +46,7 @@ class Provenance:
         self._bits = module.address_size or 64
 
     def _find(self) -> dict[str, frozenset[str]]:
-        """Return the spaces of every register; most kernels have no generic address, and need not know."""
+        """Return the spaces of every register; kernels without generic addresses do not need them."""
         module, known = self._module, {}
         statements = [s for s in self._function.statements if isinstance(s, Instruction)]
         self._any = frozenset({"global"}) | {
@@ -72,7 +72,7 @@ class Provenance:
         return tuple(sorted(found, key=lambda space: (space == "global", space)))
 
     def _results(self, statement: Instruction, known: dict[str, frozenset[str]]):
-        """Yield what each register written can hold, given what is known of others."""
+        """Yield the spaces that each written register can hold, from those known of others."""
         if not statement.operands:
             return
         if statement.opcode == CALL:
@@ -101,7 +101,7 @@ class Provenance:
 
 
 def _initial_spaces(module: Module) -> frozenset[str]:
-    """Return the spaces that generic addresses among the initial values of variables are of."""
+    """Return the spaces of generic addresses among the initial values of variables."""
     spaces = {v.name: v.space for v in module.variables}
     return frozenset(spaces.get(x.name, "global") for v in module.variables for x in v.initial
                      if isinstance(x, AddressOf) and x.generic)
@@ -124,8 +124,8 @@ def each_space(ctx: Context, address: Address, base, offset: int,
                access: Callable[[str, Reg | Imm, int], None]) -> None:
     """Call ``access(space, base, offset)`` for every space that a generic address can be in.
 
-    With more than one, each is called under a guard of the lanes whose address is in it: what `access` emits that is
-    guarded (see `Context.emit`) is theirs only.
+    With more than one, each call is under a guard of the lanes whose address is in that space. Guarded operations that
+    `access` emits (see `Context.emit`) belong to these lanes alone.
     """
     spaces = ctx.provenance.spaces(address.base)
     if len(spaces) == 1:

@@ -30,7 +30,7 @@ PREDEFINED = (*_SPECIAL, "%clock64", *_LANE_MASKS, *_CONSTANTS)
 
 
 def read_predefined(builder: Builder, name: str, bits: int) -> Use:
-    """Return the value of one of `PREDEFINED`, as a ``w`` for 64 bits where it is no constant."""
+    """Return the value of one of `PREDEFINED`; 64 bits give a ``w``, unless it is a constant."""
     if name in _CONSTANTS:
         return Imm(_CONSTANTS[name])
     if name == "%clock64":
@@ -39,7 +39,7 @@ def read_predefined(builder: Builder, name: str, bits: int) -> Use:
 
 
 def read_of_launch(builder: Builder, name: str, bits: int, word: Callable[[int], Reg]) -> Reg:
-    """Return a special register that depends on the launch, as a ``w`` for 64 bits.
+    """Return a special register that depends on the launch; 64 bits give a ``w``.
 
     Parameters
     ----------
@@ -67,8 +67,8 @@ def read_of_launch(builder: Builder, name: str, bits: int, word: Callable[[int],
 def _clock(builder: Builder) -> Reg:
     """Return the clock, a ``w``, at a moment between the first read and the last.
 
-    If the upper word has changed between two reads of it, there was a moment when it was the second and the lower word
-    0; also where the warp was away meanwhile.
+    If the upper word has changed between two reads of it, at some moment in between it was the second value and the
+    lower word 0. This holds even if the warp was away meanwhile.
     """
     before, low, after = (_word(builder, x) for x in (Special.CLOCK_HIGH, Special.CLOCK, Special.CLOCK_HIGH))
     low = builder.op("sel", low, Imm(0), builder.test("setp.eq", before, after))
@@ -76,7 +76,7 @@ def _clock(builder: Builder) -> Reg:
 
 
 def _word(builder: Builder, special: Special) -> Reg:
-    """Return a special register; one that changes is read where it stands, in order."""
+    """Return a special register; one that changes is read in program order."""
     word = builder.r()
     builder.emit("s2r", (word,), (), imm=int(special), volatile=special in (Special.CLOCK, Special.CLOCK_HIGH))
     return word
@@ -92,14 +92,14 @@ def _read(builder: Builder, name: str, bits: int) -> Reg:
 
 
 def _lane_mask(builder: Builder, name: str) -> Reg:
-    """Return the lanes that are equal to the own one, below, at most, above or at least it."""
+    """Return the lanes that are equal to, below, at most, above or at least the lane itself."""
     lane, own, result = _read(builder, "%laneid", 32), builder.r(), builder.r()
     builder.emit("shl", (own,), (Imm(1), lane))
     if name == "%lanemask_eq":
         return own
     if name in ("%lanemask_lt", "%lanemask_ge"):
         builder.emit("iadd", (result,), (own, Imm(0xFFFF_FFFF)))
-    else:  # the own bit and all below
+    else:  # the lane's bit and all below
         below = builder.r()
         builder.emit("iadd", (below,), (own, Imm(0xFFFF_FFFF)))
         builder.emit("or", (result,), (own, below))

@@ -1,4 +1,4 @@
-"""Where variables lie, and what those of the module hold at first (PTX ISA 5.1, 5.4)."""
+"""Addresses of variables, and initial contents of the module's variables (PTX ISA 5.1, 5.4)."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from .context import Context
 __all__ = ["REDUCTION", "Bank", "ModuleVariables", "place_variables", "place_local", "place_shared"]
 
 REDUCTION = "bar.red'"
-"""The word of shared memory that barriers with a reduction count in."""
+"""The word of shared memory in which barriers with a reduction count."""
 
 _LIMITS = {"const": ("constants", MAX_CONSTANT_BYTES), "global": ("global variables", MAX_GLOBAL_BYTES)}
 
@@ -30,7 +30,7 @@ class Bank:
 
 @dataclass(frozen=True)
 class ModuleVariables:
-    """What `place_variables` returns.
+    """The result of `place_variables`.
 
     Attributes
     ----------
@@ -51,7 +51,7 @@ def _error(file: str, variable: Variable, message: str, supported: str = "") -> 
 
 
 def _aligned(file: str, variable: Variable, end: int) -> int:
-    """Return where a variable begins that is placed behind others, which end at `end`; refuse types without a size."""
+    """Return the address of a variable behind others, which end at `end`; refuse types without a size."""
     if not variable.element_bytes:
         raise _error(file, variable, f"variable type .{variable.type} is not supported",
                      "integer and floating-point types")
@@ -62,12 +62,12 @@ def _aligned(file: str, variable: Variable, end: int) -> int:
 def place_variables(module: Module) -> ModuleVariables:
     """Lay out the module's variables, those of each space in order, global ones without initial values last.
 
-    What has no initial value is zero.
+    Variables without an initial value are zero.
 
     Raises
     ------
     CompileError
-        If a variable has no size, an initial value is none of its type, or there is too much.
+        If a variable has no size, an initial value does not fit its type, or the variables are too large.
     """
     banks = {"const": Bank(), "global": Bank()}
     symbols: dict[str, Symbol] = {}
@@ -130,7 +130,7 @@ def _constant(variable: Variable, value: Number, width: int) -> int | None:
 
 def _address(variable: Variable, value: AddressOf, width: int, symbols: dict[str, Symbol],
              relocations: list[Relocation], at: int) -> int | None:
-    """Return an address, or as much of it as is wanted; 0 with a relocation where the driver knows it."""
+    """Return an address, or its requested part; 0 with a relocation where only the driver knows it."""
     target = symbols.get(value.name)
     shift = 0
     if value.mask is not None:
@@ -153,12 +153,12 @@ def place_shared(ctx: Context, module: Module, function: Function) -> int:
     Returns
     -------
     int
-        Bytes of the static ones.
+        Size of the static variables.
 
     Raises
     ------
     CompileError
-        If one has an initial value or a type without a size, or there is too much.
+        If a variable has an initial value or a type without a size, or the variables are too large.
     """
     for variable in (*module.variables, *function.variables):
         if variable.space == "shared" and variable.initialized:
@@ -191,7 +191,7 @@ def place_local(ctx: Context, function: Function) -> int:
     Raises
     ------
     CompileError
-        If one has no size or an initial value, or there is too much.
+        If a variable has no size or an initial value, or the variables are too large.
     """
     end = 0
     for variable in function.variables:

@@ -1,6 +1,6 @@
-"""How each 64-bit operation is made of 32-bit ones.
+"""Expansions of 64-bit operations into 32-bit ones.
 
-An expansion takes an `Emitter` and the operands (a pair ``(low, high)`` for a 64-bit one) and returns the result: a
+An expansion takes an `Emitter` and the operands (a pair ``(low, high)`` for a 64-bit one). It returns the result: a
 pair, a register, or a predicate register. Every value it makes is in a fresh temporary with one definition.
 """
 
@@ -23,7 +23,7 @@ class Emitter:
     ----------
     ops : list of Op
     temporaries : set of Reg
-        Results so far; each defined once.
+        Registers of results so far; each is defined once.
     """
 
     true = TRUE
@@ -45,19 +45,19 @@ class Emitter:
         return Pred(reg)
 
     def op(self, name: str, *uses: Use) -> Reg:
-        """Emit an operation with a vector result; returns it."""
+        """Emit an operation with a vector result; return the result."""
         result = self._fresh("r")
         self.ops.append(Op(name, (result,), uses, line=self._line))
         return result
 
     def test(self, name: str, *uses: Use) -> Reg:
-        """Emit an operation with a predicate result; returns it."""
+        """Emit an operation with a predicate result; return the result."""
         result = self._fresh("p")
         self.ops.append(Op(name, (result,), uses, line=self._line))
         return result
 
     def carry(self, name: str, a: Use, b: Use, carry: Pred) -> tuple[Reg, Pred]:
-        """Emit ``iaddc`` or ``isubc``; returns sum and carry."""
+        """Emit ``iaddc`` or ``isubc``; return sum and carry."""
         result, out = self._fresh("r"), self._fresh("p")
         self.ops.append(Op(name, (result, out), (a, b, carry), line=self._line))
         return result, Pred(out)
@@ -90,7 +90,7 @@ def _mul(e: Emitter, a: Pair, b: Pair) -> Pair:
 
 
 def _mulhi_u(e: Emitter, a: Pair, b: Pair) -> Pair:
-    """Schoolbook product of four 32 x 32 products; the low word of the result is not needed."""
+    """Compute a schoolbook product of four 32 x 32 products; the low word of the result is not needed."""
     first, carry1 = e.carry("iaddc", e.op("imul.hi.u", a[0], b[0]), e.op("imul.lo", a[1], b[0]), FALSE)
     middle, _ = e.carry("iaddc", e.op("imul.hi.u", a[1], b[0]), _ZERO, carry1)
     _, carry2 = e.carry("iaddc", first, e.op("imul.lo", a[0], b[1]), FALSE)
@@ -102,7 +102,7 @@ def _mulhi_u(e: Emitter, a: Pair, b: Pair) -> Pair:
 
 
 def _mulhi_s(e: Emitter, a: Pair, b: Pair) -> Pair:
-    """Unsigned high half, less b where a is negative and less a where b is."""
+    """Compute the unsigned high half, less b where a is negative and less a where b is."""
     result = _mulhi_u(e, a, b)
     for x, y in ((a, b), (b, a)):
         mask = e.op("shr.s", x[1], Imm(31))
@@ -117,7 +117,7 @@ def _both(name: str):
 
 
 def _shift(left: bool, signed: bool):
-    """Shift amounts above 63 give 0, or all sign bits, as the 32-bit shifts do above 31."""
+    """Expand a shift; amounts above 63 give 0, or all sign bits, as the 32-bit shifts do above 31."""
     plain = "shl" if left else "shr.s" if signed else "shr.u"
 
     def constant(e: Emitter, a: Pair, n: int) -> Pair:

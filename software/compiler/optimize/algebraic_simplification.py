@@ -45,10 +45,10 @@ _TEST: dict[str, Callable[[int, int], bool]] = {
 
 
 def simplify(kernel: Kernel) -> bool:
-    """Simplify every operation of `kernel` (stage ``narrow``); returns whether anything changed.
+    """Simplify every operation of `kernel` (stage ``narrow``); return whether anything changed.
 
-    An operation that is as it was when no rule held for it is not looked at again, but for ``and``, for which it counts
-    what its operand can be.
+    It skips operations that have not changed since no rule held for them. An ``and`` is examined again if the possible
+    values of its operand have changed.
     """
     bits = _significant_bits(kernel) if any(map(_is_mask, kernel.ops())) else {}
 
@@ -65,7 +65,7 @@ def simplify(kernel: Kernel) -> bool:
 
 
 def _is_mask(op: Op) -> bool:
-    """Whether it keeps the low bits of a register."""
+    """Return whether it keeps the low bits of a register."""
     if op.name != "and" or not isinstance(op.uses[1], Imm) or not isinstance(op.uses[0], Reg):
         return False
     mask = op.uses[1].value
@@ -73,7 +73,7 @@ def _is_mask(op: Op) -> bool:
 
 
 def _can_change(op: Op) -> bool:
-    """Whether a rule can hold for it; most operations are left out here."""
+    """Return whether a rule can hold for it; most operations are filtered out here."""
     return op.name in _WITHOUT_CONSTANT or Imm in map(type, op.uses) or op.guard is FALSE
 
 
@@ -90,7 +90,7 @@ def _again(op: Op, name: str, *uses: Use) -> list[Op]:
 
 
 def _rewrite(op: Op, bits: dict[Reg, int]) -> list[Op] | None:
-    """Return what takes the place of `op`, None if it stays."""
+    """Return the replacement of `op`; None if it stays."""
     if op.guard is FALSE:
         return []
     name, uses = op.name, op.uses
@@ -121,7 +121,7 @@ def _rewrite(op: Op, bits: dict[Reg, int]) -> list[Op] | None:
 _WITHOUT_CONSTANT = frozenset(
     name for name in SIGNATURES if name in ("pand", "por", "pxor", "iaddc", "isubc", "sel", "imad.lo")
     or name.startswith(("setp.", "ffma.", "dfma.")))
-"""Operations that are judged without a constant operand too."""
+"""Operations that are examined without a constant operand too."""
 
 
 def _with_constant(op: Op, a: Use, b: int, bits: dict[Reg, int]) -> list[Op] | None:
@@ -156,7 +156,7 @@ def _multiply_add(op: Op) -> list[Op] | None:
 
 
 def _fused(op: Op) -> list[Op] | None:
-    """A product that a zero is added to: -0 changes no number, but for +0 where it is rounded down, +0 no square."""
+    """Return the product if the addend is a zero without effect: -0 (unless rounded down), or +0 on a square."""
     width = len(op.uses) // 3
     a, b, c = (op.uses[k:k + width] for k in range(0, 3 * width, width))
     negative = c[-1] == Imm(1 << 31) and not op.name.endswith(".rm")
@@ -218,12 +218,12 @@ def _carry(op: Op) -> list[Op] | None:
 
 @functools.cache
 def _loaded_bits(name: str) -> int:
-    """Return the low bits that can be other than 0 in what an operation of a name makes, if it is a load."""
+    """Return the low bits that can be nonzero in the result of an operation, if it is a load."""
     return int(name.rsplit("u", 1)[1]) if name.startswith("ld.") and name.endswith((".u8", ".u16")) else 32
 
 
 def _significant_bits(kernel: Kernel) -> dict[Reg, int]:
-    """Return, for registers whose every definition shows it, the low bits that can be other than 0."""
+    """Return, for registers whose every definition shows it, the low bits that can be nonzero."""
     found: dict[Reg, int] = {}
     for op in kernel.ops():
         bits = _loaded_bits(op.name)

@@ -1,4 +1,4 @@
-"""Atomics whose result nobody wants become reductions, which write no register."""
+"""Atomics with an unused result become reductions, which write no register."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ __all__ = ["drop_atomic_results"]
 
 
 def drop_atomic_results(kernel: Kernel) -> bool:
-    """Rewrite `kernel` (stage ``narrow``); returns whether anything changed."""
+    """Rewrite `kernel` (stage ``narrow``); return whether anything changed."""
     if not any(map(is_atomic, kernel.ops())):
         return False
     result, changed = liveness(kernel), False

@@ -8,9 +8,9 @@ __all__ = ["Change"]
 
 
 class Change(enum.IntEnum):
-    """Whether a pass has changed a kernel; as a truth value that alone."""
+    """Whether a pass has changed a kernel; its truth value says only that."""
 
     NONE = 0
     SOME = 1
     SETTLED = 2
-    """It has, and would find nothing in what it has left."""
+    """The pass has changed it, and would find nothing more."""

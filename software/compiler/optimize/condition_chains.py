@@ -1,8 +1,8 @@
 """Conjunctions and disjunctions of comparisons: the later comparison is executed under the earlier one's result.
 
-``p = A``, ``q = B``, ``c = p and q`` becomes ``c = A``, ``@c c = B``; a disjunction ``c = A``, ``@!c c = B``. That is
-one operation and one predicate less. It is done where all three are in a block and nothing else reads ``p`` and ``q``;
-chains of them collapse from the front. A negated operand is the opposite comparison.
+``p = A``, ``q = B``, ``c = p and q`` becomes ``c = A``, ``@c c = B``; a disjunction becomes ``c = A``, ``@!c c = B``.
+This saves one operation and one predicate. It requires all three in one block, and no other reader of ``p`` and ``q``.
+Chains of them collapse from the front. A negated operand is the opposite comparison.
 """
 
 from __future__ import annotations
@@ -19,17 +19,17 @@ _OPPOSITES = {
     **{f"fsetp.{a}": f"fsetp.{b}u" for x, y in _OPPOSITE.items() for a, b in ((x, y), (y, x))},
     **{f"fsetp.{a}u": f"fsetp.{b}" for x, y in _OPPOSITE.items() for a, b in ((x, y), (y, x))},
     "fsetp.num": "fsetp.nan", "fsetp.nan": "fsetp.num"}
-"""Comparison to the one that holds where it does not."""
+"""Comparison to its opposite."""
 
 
 def chain_conditions(kernel: Kernel) -> bool:
-    """Rewrite the conjunctions and disjunctions of `kernel` (stage ``narrow``); returns whether there were any."""
+    """Rewrite the conjunctions and disjunctions of `kernel` (stage ``narrow``); return whether there were any."""
     known = definitions_of(kernel)
     return any([_Chains(block, known).run() for block in kernel.blocks])
 
 
 class _Chains:
-    """Those of one block. `made` holds the operations that define a predicate, first to last."""
+    """The chains of one block. `made` holds the operations that define a predicate, first to last."""
 
     def __init__(self, block: Block, known: Definitions):
         self._block = block
@@ -74,5 +74,5 @@ class _Chains:
 
 
 def _fits(made: list[Op], use: Pred) -> bool:
-    """Whether the predicate that `made` define can be had as `use` has it."""
+    """Return whether the predicate that `made` define can be had as `use` has it."""
     return not use.negated or len(made) == 1 and made[0].name in _OPPOSITES

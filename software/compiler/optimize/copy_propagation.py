@@ -1,12 +1,13 @@
 """Copy and constant propagation, and folding of constant address offsets.
 
-A use of a register is replaced by what was moved into it, if the move is the definition that reaches the use, and what
-was moved still has its value there (`analysis.definitions`, with its cases).
+A moved value replaces a use of a register if the move is the definition that reaches the use. The source must still
+have its value there (`analysis.definitions`, with its cases).
 
-A register pair is not made of a constant and a register, which would take a move at every use.
+A register pair never mixes a constant and a register, since that would take a move at every use.
 
-The base ``x + constant`` of memory accesses becomes base ``x`` with the constant in their offsets, if ``x`` has its
-value at all of them and nothing else reads the sum, which is then dead. (Otherwise sum and ``x`` would both be live.)
+A base ``x + constant`` of memory accesses becomes base ``x``, with the constant in their offsets. This requires that
+``x`` has its value at all of them, and that nothing else reads the sum, which is then dead. (Otherwise sum and ``x``
+would both be live.)
 """
 
 from __future__ import annotations
@@ -55,7 +56,7 @@ class _Propagation:
 
     @staticmethod
     def _whole(op: Op, uses: tuple[Use, ...]) -> tuple[Use, ...]:
-        """Keep the registers of a group in which not every word would become a constant."""
+        """Keep the registers of a group unless every word would become a constant."""
         if uses == op.uses:
             return uses
         for result, start, width in GROUPS.get(op.name, ()):
@@ -92,7 +93,7 @@ class _Propagation:
         return op if op is not None and op.name == "iadd" else None
 
     def _folds_away(self, op: Op) -> bool:
-        """Whether an addition is one of a register and a constant, and all that reads the sum can add that itself."""
+        """Return whether an addition has a register and a constant, and all readers of the sum can add both."""
         if op not in self._folds:
             known = self._known
             self._folds[op] = (
@@ -110,7 +111,7 @@ def _register(use: Use) -> Reg | None:
 
 
 def _moved(op: Op) -> Use | None:
-    """Return what `op` copies, None if it is no copy."""
+    """Return the operand that `op` copies; None if it is no copy."""
     if op.name == "mov" and op.guard is None:
         return op.uses[0]
     if op.name == "pand" and op.guard is None and op.uses[1] == TRUE:
@@ -119,7 +120,7 @@ def _moved(op: Op) -> Use | None:
 
 
 def propagate(kernel: Kernel) -> bool:
-    """Propagate copies and constants through `kernel` (stage ``narrow``); returns whether anything changed."""
+    """Propagate copies and constants through `kernel` (stage ``narrow``); return whether anything changed."""
     propagation = _Propagation(kernel)
     propagation.run()
     return propagation.changed

@@ -1,12 +1,12 @@
 """Dead code elimination.
 
-An operation goes if it only computes (`ir.spec.is_pure`) and
+An operation is removed if it only computes (`ir.spec.is_pure`) and
 
 1. no operation that stays, nor a branch, reads any of its results; this removes whole cycles, such as the high half of
    a pointer that a loop advances; or
 2. none of its results is live after it (liveness, with its cases).
 
-A predicate result (a carry) that is not wanted is dropped from an operation that stays for its other result.
+An unused predicate result (a carry) is dropped from an operation that stays for its other result.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ __all__ = ["eliminate_dead_code"]
 
 
 def eliminate_dead_code(kernel: Kernel) -> Change:
-    """Remove dead operations; returns whether there were any."""
+    """Remove dead operations; return whether there were any."""
     unread = _unread(kernel)
     if not _not_live(kernel):
         return Change.SETTLED if unread else Change.NONE  # what 1 has left, it leaves again

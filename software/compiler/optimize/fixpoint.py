@@ -26,11 +26,11 @@ CLEANING: dict[str, Callable[[Kernel], bool | Change]] = {
     "simplify-cfg": simplify_cfg}
 """Passes that run in turn until none of them changes anything."""
 REDUNDANCY: dict[str, Callable[[Kernel], bool]] = {"reassociate": reassociate, "value-numbering": number_values}
-"""Passes that run then; if one of them changes something, all is done again."""
+"""Passes that run after those; if one of them changes something, everything runs again."""
 
 
 def optimize(kernel: Kernel, observe: Callable[[str], None] = lambda name: None) -> None:
-    """Simplify `kernel` (stage ``narrow``), or the body of a routine; `observe` is told which passes changed it."""
+    """Simplify `kernel` (stage ``narrow``), or the body of a routine; `observe` gets the passes that changed it."""
     settled = ""  # the pass that has left the code as it is, and would find nothing in it
 
     def change(name: str, step: Callable[[Kernel], bool | Change]) -> bool:

@@ -13,7 +13,7 @@ __all__ = ["exit_early"]
 
 
 def exit_early(kernel: Kernel) -> bool:
-    """Rewrite branches and jumps to blocks that only end; returns whether there were any."""
+    """Rewrite branches and jumps to blocks that only end; return whether there were any."""
     blocks = by_label(kernel)
     changed = False
     again = True

@@ -1,18 +1,18 @@
 """If-conversion: short conditional code is executed under a guard instead of being branched around.
 
-A block that ends in a branch takes up the code of one side (the other goes on at once) or of both, where they meet
-again. Each operation of a side is
+A block that ends in a branch absorbs the code of one side, if the other goes on at once, or of both sides, where they
+meet again. Each operation of a side is
 
-1. executed under the side's condition, if its result is needed where the sides meet, or it stores: what was needed
-   there was live before the branch as well, so that a guarded definition, which kills nothing, keeps nothing alive;
+1. executed under the side's condition, if its result is needed where the sides meet, or it stores. Registers needed
+   there were live before the branch as well. So a guarded definition, which kills nothing, keeps nothing alive;
 2. executed by all lanes, if it only computes a value that the side itself needs; or
-3. for a load that the side itself needs, executed under the condition into a register that the side has written
-   before and the load was the last to read. Without one there is nothing to kill what the load's result held.
+3. for a load that the side itself needs, executed under the condition into another register. The side has written that
+   register before, and the load was its last reader. Otherwise nothing would kill the old value of the load's result.
 
-Of two sides the first is executed by all lanes, as far as the second does not read what it overwrites.
+All lanes execute the first of two sides, as far as the second does not read what it overwrites.
 
-Sides with a convergent operation, a barrier, an ``exit`` or one of the slow units are left alone, and so are long
-ones: where no lane takes it, a branch costs less.
+Sides with a convergent operation, a barrier, an ``exit`` or a slow unit's operation are left alone. Long ones are too:
+a branch that no lane takes costs less.
 """
 
 from __future__ import annotations
@@ -32,12 +32,12 @@ from .simplify_cfg import simplify_cfg
 __all__ = ["LONGEST", "convert_ifs"]
 
 LONGEST = 6
-"""Operations of a side that is converted."""
+"""Most operations of a side that is converted."""
 _SLOW = (Unit.F64, Unit.SFU, Unit.EXCHANGE, Unit.CONTROL)
 
 
 def convert_ifs(kernel: Kernel) -> bool:
-    """Convert short conditional code of `kernel` (stage ``narrow``); returns whether there was any."""
+    """Convert short conditional code of `kernel` (stage ``narrow``); return whether there was any."""
     changed = False
     while _sweep(kernel):
         simplify_cfg(kernel)
@@ -71,7 +71,7 @@ def _sweep(kernel: Kernel) -> bool:
 
 
 def _side(side: Block, before: Block, flow) -> str | None:
-    """Return where `side` goes on, if only `before` leads to it and its code may be converted."""
+    """Return the block behind `side`, if only `before` leads to it and its code may be converted."""
     alone = len(side.end.targets) == 1 and list(flow.pred[side.label]) == [before.label]
     legal = 0 < len(side.ops) <= LONGEST and all(map(_convertible, side.ops))
     return side.end.targets[0] if alone and legal else None
@@ -83,7 +83,7 @@ def _convertible(op: Op) -> bool:
 
 
 def _merged(parts: list[Block], condition: Pred, live: Liveness, known: Definitions, meet: str) -> list[Op] | None:
-    """Return the code of one side or two in a row, None if it cannot be."""
+    """Return the code of one side or two in a row; None if it cannot be merged."""
     if any(reg == condition.reg for part in parts for op in part.ops for reg in op.written()):
         return None
     needed = live.live_in[meet]
@@ -126,7 +126,7 @@ def _guarded(ops: list[Op], condition: Pred, needed: Collection[Reg], known: Def
 
 
 def _last_read(op: Op, ops: list[Op], known: Definitions) -> Reg | None:
-    """Return a register that nothing but `op` reads, if only `ops` read the result of `op`: it can hold that."""
+    """Return a register that only `op` reads, for the result of `op`, if only `ops` read that."""
     if len(op.defs) != 1 or known.single(op.dest) is None or known.is_condition(op.dest) \
             or not all(user in ops for user in known.readers(op.dest)):
         return None

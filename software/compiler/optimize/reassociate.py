@@ -14,9 +14,9 @@ y                     y'                          c'
 ``x * z + t``         ``x * z + a``               ``c``
 ====================  ==========================  =============
 
-all modulo 2**32, if that makes nothing longer: ``y`` only feeds addresses (by additions), where its constant
-disappears, or nothing else reads ``t``, in the same block. Sums that differ by a constant are then found to be one sum
-(`optimize.value_numbering`), and 32-bit addresses make it right where an index of 64 bits would not allow it.
+These hold modulo 2**32. They apply only if the code gets no longer: ``y`` only feeds addresses (by additions), where
+its constant disappears, or nothing else reads ``t``, in the same block. Then `optimize.value_numbering` finds that sums
+which differ by a constant are one sum. Addresses of 32 bits make this right; an index of 64 bits would not allow it.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class _Reassociation:
         self._addresses: dict[tuple[Reg, int], bool] = {}
 
     def rewritten(self, op: Op) -> list[Op] | None:
-        """Return what takes the place of `op`, None if it stays."""
+        """Return the replacement of `op`; None if it stays."""
         if op.name not in _LINEAR or self._known.single(op.dest) is not op:
             return None
         for k, use in enumerate(op.uses):
@@ -51,7 +51,7 @@ class _Reassociation:
         return None
 
     def _sum(self, use, op: Op) -> Op | None:
-        """Return the sum of a register and a constant that `op` reads, if it may be taken apart."""
+        """Return the sum of a register and a constant that `op` reads, if it may be split."""
         place = self._known.places[op]
         inner = self._known.single(use) if isinstance(use, Reg) else None
         if inner is None or inner.name != "iadd" or not isinstance(inner.uses[0], Reg) \
@@ -64,7 +64,7 @@ class _Reassociation:
         return inner if self._known.unchanged(inner.uses[0], inner, place) else None
 
     def _only_address(self, reg: Reg, depth: int) -> bool:
-        """Whether `reg` is only read as a base, or by sums that are."""
+        """Return whether `reg` is only read as a base, or by such sums."""
         if (reg, depth) not in self._addresses:
             self._addresses[reg, depth] = all(
                 user.uses[0] == reg and reg not in user.uses[1:] if is_memory(user) else
@@ -74,7 +74,7 @@ class _Reassociation:
 
 
 def _outwards(kernel: Kernel, op: Op, k: int, a: Reg, c: Imm) -> list[Op] | None:
-    """Return `op` with its operand `k`, which is ``a + c``, taken apart; None if the constant cannot leave."""
+    """Return `op` with its operand `k`, which is ``a + c``, split; None if the constant cannot move out."""
     name, others, value = op.name, op.uses, c.value
     other = others[1 - k] if len(others) == 2 else None
     if name == "iadd" and isinstance(other, Imm):
@@ -97,5 +97,5 @@ def _outwards(kernel: Kernel, op: Op, k: int, a: Reg, c: Imm) -> list[Op] | None
 
 
 def reassociate(kernel: Kernel) -> bool:
-    """Move constants of `kernel` (stage ``narrow``) outwards by one operation; returns whether there were any."""
+    """Move constants of `kernel` (stage ``narrow``) outwards by one operation; return whether there were any."""
     return kernel.replace_ops(_Reassociation(kernel).rewritten)

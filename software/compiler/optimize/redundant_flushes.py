@@ -2,7 +2,7 @@
 
 A register never holds a subnormal if each of its definitions is one of
 
-1. ``fftz``, a conversion from an integer, a rounding to an integral value, or a constant that is none; or
+1. ``fftz``, a conversion from an integer, a rounding to an integral value, or a constant that is not subnormal; or
 2. a move, selection, minimum, maximum, change of sign or saturation of registers and constants that never do.
 """
 
@@ -17,7 +17,7 @@ _CHOICES = {"mov", "sel", "fmin", "fmax", "fneg", "fabs", "fsat"}
 
 
 def drop_flushes(kernel: Kernel) -> bool:
-    """Turn such operations of `kernel` (stage ``narrow``) into moves; returns whether there were any."""
+    """Turn such operations of `kernel` (stage ``narrow``) into moves; return whether there were any."""
     flushes = [op for op in kernel.ops() if op.name == "fftz"]
     if not flushes:
         return False

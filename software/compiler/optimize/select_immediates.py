@@ -1,7 +1,7 @@
 """Selection of immediate forms: constants stay where the instruction set has a place for them.
 
-Operands are swapped where that helps; every other constant is moved into a register just before its use, or taken from
-one that holds it since not long before (`WINDOW`) in the same block. An offset that an atomic has no room for is added
+Operands are swapped where that helps. Any other constant is moved into a register just before its use, or taken from a
+register that has held it for a short time (`WINDOW`) in the same block. An offset that does not fit an atomic is added
 to its address.
 """
 
@@ -13,14 +13,14 @@ from ..ir.spec import GROUPS, UNIFORM_PLACES, is_memory, machine_opcode, offset_
 __all__ = ["WINDOW", "select_immediates"]
 
 WINDOW = 16
-"""Operations after which a constant in a register is made anew rather than kept: a register is worth more."""
+"""Operations after which a constant is moved again rather than kept: a register is worth more."""
 _ANY = Reg("r", 0)
 
 
 class _Constants:
-    """Constants in registers, by value and the place they stand in.
+    """Constants in registers, by value and by their place.
 
-    A place that takes a uniform register has registers of its own, and so has each word of a pair.
+    A place that can be a uniform register has registers of its own, and so does each word of a pair.
     """
 
     def __init__(self, kernel: Kernel):

@@ -9,7 +9,7 @@ __all__ = ["simplify_cfg"]
 
 
 def simplify_cfg(kernel: Kernel) -> bool:
-    """Simplify the graph of `kernel`; returns whether anything changed."""
+    """Simplify the graph of `kernel`; return whether anything changed."""
     changed = False
     while _resolve_branches(kernel) | _skip_empty(kernel) | drop_unreachable(kernel) | _merge_chains(kernel):
         changed = True

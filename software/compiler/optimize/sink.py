@@ -1,7 +1,7 @@
-"""Sinking: what costs nothing to compute late is computed late, so that it is not live, and saved, before.
+"""Sinking: cheap values are computed late, so that they are not live, and saved, before.
 
-A parameter load, a special register or a constant that is defined once moves down to the last place that dominates all
-its uses, never into a loop that it is not in.
+A parameter load, special register or constant that is defined once moves down, to the last place that dominates all its
+uses. It never moves into another loop.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ def _defined_once(kernel: Kernel) -> set[Reg]:
 
 
 class _Above:
-    """Which blocks dominate which."""
+    """The dominance of blocks."""
 
     def __init__(self, dominators: dict[str, str], entry: str):
         self.dominators = dominators

@@ -2,8 +2,8 @@
 
 In a loop with a ``break`` inside an ``if``, the immediate post-dominator of that ``if`` lies behind the loop: lanes
 that diverge there do not meet again before the loop is over, and each iteration may add an entry to the SIMT stack.
-Such a loop is rewritten: every edge to its header or out of it first goes to a new block, the *meeting block*, with a
-note of where it leads; the meeting block branches on the note. Then every branch in the loop reconverges there at the
+Such a loop is rewritten. Every edge to its header or out of it first goes to a new block, the *meeting block*, with a
+note of its target. The meeting block branches on the note. Then every branch in the loop reconverges there at the
 latest, and the loop ends for the warp when its last lane leaves.
 """
 
@@ -19,7 +19,7 @@ __all__ = ["unify_loop_exits"]
 
 
 def unify_loop_exits(kernel: Kernel) -> bool:
-    """Rewrite the loops of `kernel` (stage ``narrow``) that need it; returns whether there were any."""
+    """Rewrite the loops of `kernel` (stage ``narrow``) that need it; return whether there were any."""
     changed = False
     for _ in range(len(kernel.blocks)):  # once for each level of nesting at most
         flow = flow_graph(kernel)
@@ -33,7 +33,7 @@ def unify_loop_exits(kernel: Kernel) -> bool:
 
 
 def _find(flow: DiGraph) -> list[set[str]]:
-    """Return the outermost loops in which lanes can part without meeting again inside them; no two share a block."""
+    """Return the outermost loops in which lanes can part without meeting again inside; no two share a block."""
     meet = reconvergence(flow)
     found: list[set[str]] = []
     pending = list(cycles(flow))

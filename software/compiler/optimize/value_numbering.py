@@ -1,24 +1,24 @@
 """Common subexpressions: global value numbering over the dominator tree (Briggs, Cooper, Simpson, 1997), without SSA.
 
-Two registers have the same number at a place if both hold what the last execution of one operation computed. A new
+Two registers have the same number at a place if both hold the result of the last execution of one operation. A new
 number belongs to
 
-1. the result of an operation without guard, and whatever is moved from it;
-2. a register in a block, if it has several definitions, or one that does not dominate the block: nothing is known of it
-   but that it stays the same until it is written; or
+1. the result of an operation without guard, and all copies of it;
+2. a register in a block, if it has several definitions, or one that does not dominate the block: it is only known to
+   stay the same until it is written; or
 3. a register behind a definition under a guard.
 
-Registers of one definition keep their numbers in every block that this dominates, others until paths meet. The number
-of a sum is its linear form (`analysis.linear_forms`).
+A register with one definition keeps its number in every block that this dominates, others keep theirs until paths meet.
+The number of a sum is its linear form (`analysis.linear_forms`).
 
-An operation whose name, constants and operands' numbers are those of one that dominates it, or a sum that was computed
-before, becomes a move, if both results have one definition. It is one that always computes the same
-(`is_repeatable`): no convergent operation, no load but of constant memory, and no clock. Predicates are shared inside
-a block only: there are few registers for them, and a comparison costs no more than keeping its result.
+An operation becomes a move if one that dominates it has the same name, constants and numbers of operands, or if it is a
+sum that was computed before. Both results need one definition. The operation must always compute the same
+(`is_repeatable`): no convergent operation, no load but of constant memory, and no clock. Predicates are shared inside a
+block only: there are few registers for them, and a comparison costs no more than keeping its result.
 
-A base that nothing but memory operations reads gives way to an earlier base from which it differs by a constant.
+A base that only memory operations read is replaced by an earlier base from which it differs by a constant.
 
-Neither is done where it would raise the most registers that are live at once (`analysis.headroom`).
+Neither is done where it would raise the most registers live at once (`analysis.headroom`).
 """
 
 from __future__ import annotations
@@ -55,11 +55,11 @@ class _Numbering:
 
     @functools.cached_property
     def _headroom(self) -> Headroom:
-        """That of the kernel as it was; first asked for before an operation is changed, mostly never."""
+        """Headroom of the kernel before any change; it is computed at first use, mostly never."""
         return Headroom(self._before, self._known)
 
     def run(self, entry: str) -> None:
-        """Walk the dominator tree; what is known in a block is known in those below, and forgotten after them."""
+        """Walk the dominator tree; facts of a block hold in the blocks below, and are forgotten after them."""
         pending: list[tuple[str, str, int]] = [(entry, entry, -1)]
         left = len(self._blocks)
         while pending and left:
@@ -89,7 +89,7 @@ class _Numbering:
         block.ops = ops
 
     def _shared(self, op: Op, label: str) -> list[Op] | None:
-        """Number the results of `op`; returns moves that take its place if another operation has computed them."""
+        """Number the results of `op`; return moves that replace it if another operation has computed them."""
         only = self._known.only
         key = number = None
         if op.guard is not None:
@@ -144,7 +144,7 @@ class _Numbering:
             self._keep(self._bases, form.terms, (base, number))
 
     def _gives_way(self, base: Reg, other: Reg) -> bool:
-        """Whether all that reads `base` can read `other`, and an offset."""
+        """Return whether all readers of `base` can read `other`, and an offset."""
         if (base, other) not in self._ways:
             made = self._known.single(base)
             self._ways[base, other] = (
@@ -192,7 +192,7 @@ _ALWAYS = functools.cache(lambda name: not (
 
 
 def is_repeatable(op: Op) -> bool:
-    """Whether `op` gives the same results wherever its operands have the same values; one without a guard."""
+    """Return whether `op`, without its guard, gives the same results wherever its operands have the same values."""
     if op.volatile or not _ALWAYS(op.name) or op.name == "pand" and op.uses[1] is TRUE:
         return False
     return op.name != "s2r" or is_constant(op)
@@ -205,7 +205,7 @@ def _move(dest: Reg, source: Reg | None, line: int) -> Op:
 
 
 def number_values(kernel: Kernel) -> bool:
-    """Remove common subexpressions of `kernel` (stage ``narrow``); returns whether there were any."""
+    """Remove common subexpressions of `kernel` (stage ``narrow``); return whether there were any."""
     numbering = _Numbering(kernel)
     numbering.run(kernel.blocks[0].label)
     return numbering.changed

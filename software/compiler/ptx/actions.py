@@ -124,7 +124,7 @@ class Actions(DeclarationActions):
     def _flattened(self, function, bodies, taken, hoisted, sizes):
         """Return a function with its body; add its ``.global`` and ``.const`` variables to `hoisted`.
 
-        `sizes` are the bytes of an element of each variable of the module.
+        `sizes` holds the bytes of an element of each variable of the module.
         """
         flat = Flattener(self._file, taken | {v.name for v in (*function.parameters, *function.results)})
         for body in bodies:
@@ -140,7 +140,7 @@ class Actions(DeclarationActions):
                                    statements=tuple(statements))
 
     def _addressed(self, statement, sizes: Mapping[str, int]):
-        """Return a statement with addresses in the place of elements: of a ``mov`` as a value, else of memory."""
+        """Return a statement with addresses in place of elements, as a value in a ``mov``, else as memory."""
         if not isinstance(statement, Instruction) or not any(isinstance(x, Element) for x in statement.operands):
             return statement
         operands = []
@@ -158,7 +158,7 @@ class Actions(DeclarationActions):
         return ("alias", str(children[0]), str(children[1]), children[0])
 
     def _aliased(self, functions: list[Function], aliases) -> list[Function]:
-        """Return functions with those that ``.alias`` gives other names (PTX ISA 11.6.6)."""
+        """Return functions, with those that ``.alias`` gives other names (PTX ISA 11.6.6)."""
         for _, other, name, token in aliases:
             known = next((f for f in functions if f.name == name and f.kind == "func" and f.defined), None)
             if known is None or any(f.name == other and (f.kind == "entry" or f.defined) for f in functions):

@@ -20,7 +20,7 @@ class DeclarationActions(OperandActions):
     """Builds variables."""
 
     def range(self, children):
-        """``<8>`` behind the prefix of registers: how many there are."""
+        """``<8>`` behind the prefix of registers: their number."""
         return ("range", self._integer(children[0]))
 
     def dimension(self, children):
@@ -38,7 +38,7 @@ class DeclarationActions(OperandActions):
         return ("modifier", str(word)[1:], self._integer(number) if number is not None else None)
 
     def property(self, children):
-        """``.attribute(.managed)``, of which nothing is used."""
+        """``.attribute(.managed)``, which is ignored."""
         return ("modifier", "attribute", None)
 
     @lark.v_args(meta=True)
@@ -71,7 +71,7 @@ class DeclarationActions(OperandActions):
                 for k, (_, name, count, sizes) in enumerate(declarators)]
 
     def _modifiers(self, meta, modifiers: list[tuple[str, int | None]], vectors: bool) -> tuple[str, int, int]:
-        """Return type, alignment and scalars of an element that the words of a declaration give."""
+        """Return type, alignment and scalars per element from the words of a declaration."""
         kind, align, lanes = "", 0, 1
         for word, number in modifiers:
             if (word == "align") != (number is not None):
@@ -107,7 +107,7 @@ class DeclarationActions(OperandActions):
 
     @lark.v_args(meta=True)
     def masked_address(self, meta, children):
-        """``0xff00(table)`` as an initial value: the `AddressOf` with the bits that are wanted."""
+        """``0xff00(table)`` as an initial value: the `AddressOf` with the requested bits."""
         mask, address = children
         return dataclasses.replace(address, mask=self._integer(mask), text=self._source(meta))
 
@@ -116,14 +116,14 @@ class DeclarationActions(OperandActions):
         return ("initializer", tuple(x[1] if isinstance(x, tuple) else x for x in children if x is not None))
 
     def _initial(self, values: tuple, sizes: tuple[int, ...], meta) -> tuple:
-        """Return initial values in the order of memory, zeros where a row that others follow has fewer than its size.
+        """Return initial values in memory order; a row with too few values is filled with zeros if another follows.
 
         Parameters
         ----------
         values : tuple
-            A value alone, or what braces hold: further tuples.
+            One value, or the contents of braces: further tuples.
         sizes : tuple of int
-            Of the dimensions, the outermost first; only this one may be open (0).
+            Sizes of the dimensions, the outermost first; only this one may be open (0).
         """
         braces = not values or isinstance(values[0], tuple)
         if not sizes:

@@ -1,9 +1,9 @@
-"""PTX for machines before compute capability 2.0 (``.target sm_10`` to ``sm_13``), as PTX of today.
+"""Converts PTX for machines before compute capability 2.0 (``.target sm_10`` to ``sm_13``) to present PTX.
 
 1. Instructions of f32 have ``.ftz``: those machines had no subnormal numbers (PTX ISA 9.7.3).
-2. ``mad.f32`` without rounding is ``fma.rn.ftz.f32``, as it is when compiled for later machines (PTX ISA 9.7.3.7).
-3. Before version 1.4, ``div rcp sqrt rsqrt sin cos lg2 ex2`` of f32 without a modifier are ``.approx``; ``div rcp sqrt
-   mad`` of f64 are ``.rn``, and conversions round to nearest, to integers to zero.
+2. ``mad.f32`` without rounding is ``fma.rn.ftz.f32``, as when compiled for later machines (PTX ISA 9.7.3.7).
+3. Before version 1.4, ``div rcp sqrt rsqrt sin cos lg2 ex2`` of f32 without a modifier are ``.approx``. ``div rcp sqrt
+   mad`` of f64 are ``.rn``. Conversions round to nearest, to integers to zero.
 4. Before version 1.4, parameters of a kernel are declared in its body.
 """
 
@@ -56,7 +56,7 @@ def _opcode(instruction: Instruction, oldest: bool) -> str:
 
 
 def _default(base: str, modifiers: list[str]) -> list[str]:
-    """Return what an instruction without a rounding modifier rounds by (case 3)."""
+    """Return the default rounding of an instruction without a rounding modifier (case 3)."""
     if base == "cvt":
         to, source = modifiers[-2:]
         if source[0] == "f" and to[0] != "f":

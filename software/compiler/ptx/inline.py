@@ -1,8 +1,9 @@
-"""Inlining: the body of a ``.func`` in the place of a call, as PTX.
+"""Inlining: the body of a ``.func`` replaces a call, as PTX.
 
-Registers, labels and variables of the body get names of their own, but for those in ``.shared``, which all calls of
-the function share. ``ret`` becomes a branch to its end. Parameters in ``.reg`` are registers that the arguments are
-moved to; a parameter in ``.param`` is the variable that the call passes (`parameters` makes registers of these).
+Registers, labels and variables of the body get names of their own. Variables in ``.shared`` keep theirs, since all
+calls of the function share them. ``ret`` becomes a branch to its end. Parameters in ``.reg`` are registers to which the
+arguments are moved. A parameter in ``.param`` is the variable that the call passes (`parameters` makes registers of
+these).
 """
 
 from __future__ import annotations
@@ -20,20 +21,25 @@ __all__ = ["CALL", "ENTER", "MOST_STATEMENTS", "RETURN", "YIELD", "Inliner", "St
 
 Statement = Instruction | Label
 MOST_STATEMENTS = 100_000
-"""Statements that the calls of a kernel may become: a chain of functions that call twice doubles with each."""
+"""Most statements that the calls of a kernel may become: a chain of functions that call twice doubles with each."""
 DEEPEST = 64
-"""Calls within calls."""
+"""Deepest nesting of calls."""
 CALL, ENTER, RETURN = "`call", "`enter", "`return"
-"""Opcodes around routines. A call has the routine's name, then its results and its arguments, all in registers; a
-routine begins with its arguments and ends with its results."""
+"""Opcodes around routines.
+
+A call has the routine's name, then its results and its arguments, all in registers. A routine begins with its arguments
+and ends with its results.
+"""
 YIELD = "`yield"
-"""Opcode of what a call of `YIELDING` becomes; it has the address and the value that is expected there."""
+"""Opcode for a call of `YIELDING`; its operands are the address and the value expected there."""
 YIELDING = "caesura_yield"
-"""``extern "C" __device__ void caesura_yield(unsigned *address, unsigned expected)``: the thread block may leave the SM
-until what is at the address changes (docs/preemption.md, Yield)."""
+"""``extern "C" __device__ void caesura_yield(unsigned *address, unsigned expected)``.
+
+The thread block may leave the SM until the word at the address changes (docs/preemption.md, Yield).
+"""
 _REGISTERS = ("b16", "u16", "s16", "b32", "u32", "s32", "f32", "b64", "u64", "s64", "f64")
 ASSERTION = "__assertfail"
-"""What CUDA's ``assert`` calls; a call of it ends the thread block with a fault."""
+"""Function that CUDA's ``assert`` calls; a call of it ends the thread block with a fault."""
 _COMPUTES = frozenset((
     "abs add addc and bfe bfi bfind brev clz cnot copysign cos cvt div ex2 fma lg2 lop3 mad mad24 madc max min mov mul "
     "mul24 neg not or popc prmt rcp rem ret rsqrt sad selp set setp shf shl shr sin slct sqrt sub subc testp xor"
@@ -41,7 +47,7 @@ _COMPUTES = frozenset((
 
 
 def callable_signature(function: Function) -> bool:
-    """Whether registers can hold each parameter and each result of a function."""
+    """Return whether registers can hold each parameter and each result of a function."""
     return all(variable.elements is None and variable.count is None and variable.type in _REGISTERS
                for variable in (*function.parameters, *function.results))
 
@@ -65,27 +71,27 @@ def _move(variable: Variable) -> str:
 
 
 def speculatable(function: Function) -> bool:
-    """Whether a function only computes results in ``.reg``: lanes that are not to have them may take part."""
+    """Return whether a function only computes results in ``.reg``; then lanes without a result may take part."""
     harmless = all(isinstance(s, Instruction) and s.base in _COMPUTES for s in function.statements)
     return harmless and all(s.guard is None for s in function.statements
                             if isinstance(s, Instruction) and s.base == "ret")
 
 
 class Inliner:
-    """Collects what calls become.
+    """Collects the code that replaces calls.
 
     Parameters
     ----------
     find : callable
-        Function by name; None if there is none.
+        Returns a function by its name; None if there is none.
     file : str
-        For messages.
+        Name of the source, for messages.
     caller : Function
-        Whose names a body may not use.
+        Function whose names a body may not use.
     most : int, optional
-        Statements that all calls together may become; more are refused.
+        Most statements that all calls together may become; more are refused.
     routine : callable
-        Name of the routine to call for a function, empty if it is to be inlined.
+        Returns the name of the routine to call for a function; empty if it is to be inlined.
 
     Attributes
     ----------
@@ -114,12 +120,13 @@ class Inliner:
         return f"{name}`{self._number}"
 
     def call(self, site: Instruction, at_site: bool = False) -> list[Statement]:
-        """Return what a ``call`` instruction becomes; `at_site` as in `expand`.
+        """Return the replacement of a ``call`` instruction; `at_site` is the argument of `expand`.
 
         Raises
         ------
         CompileError
-            If it does not call a function of the file directly, or recursively, or with other operands than that has.
+            If it does not call a function of the file directly, is recursive, or its operands do not match the
+            function.
         """
         operands = list(site.operands)
 
@@ -145,7 +152,7 @@ class Inliner:
         return self.expand(function, results, arguments, site, at_site)
 
     def _check_yield(self, declared: Function | None, site: Instruction) -> None:
-        """Refuse a declaration of `YIELDING` that is another function's."""
+        """Refuse a declaration of `YIELDING` with another signature."""
         if declared is not None and (declared.results or [v.size for v in declared.parameters] != [8, 4]):
             raise self._error(site, f"{YIELDING} is declared with other parameters or with a result",
                               f".extern .func {YIELDING} (.param .b64 address, .param .b32 expected)")
@@ -159,13 +166,13 @@ class Inliner:
         ----------
         function : Function
         results, arguments : tuple of Operand
-            In the order of the function's parameters; None for a result that is not wanted.
+            Operands in the order of the function's parameters; None for a result that is not wanted.
         site : Instruction
-            In whose place it stands; its guard holds for all of it.
+            Instruction that it replaces, whose guard holds for all of it.
         at_site : bool
-            Give the statements line, column and text of `site` instead of their own.
+            Whether the statements get line, column and text of `site` instead of their own.
         move : callable, optional
-            Opcode that moves a value to or from a parameter.
+            Returns the opcode that moves a value to or from a parameter.
         """
         move = move or _move
         if function.name in self._open:
@@ -232,7 +239,7 @@ class Inliner:
         return statements if site.guard is None else self._around(statements, site)
 
     def _around(self, statements: list[Statement], site: Instruction) -> list[Statement]:
-        """Return statements with a branch around them for lanes that the guard of `site` leaves out."""
+        """Return statements with a branch around them for lanes that the guard of `site` disables."""
         assert site.guard is not None
         end = self.fresh("$skip")
         skip = dataclasses.replace(site, opcode="bra", operands=(Name(end),),
@@ -272,7 +279,7 @@ class Inliner:
 
     def _bind(self, variable: Variable, operand: Operand | None, names: dict[str, str], site: Instruction,
               result: bool) -> list[Instruction]:
-        """Let a ``.param`` parameter be the caller's variable; return what passes a register or a constant instead."""
+        """Let a ``.param`` parameter be the caller's variable; return statements that pass a register or a constant."""
         passed = operand.text if isinstance(operand, Name) else ""
         if passed in self._passable:
             wanted, given = variable.size, self._passable[passed].size

@@ -1,4 +1,4 @@
-"""Every instruction of PTX ISA 9.0, and what the compiler does with it: the table in docs/ptx.md, and of messages.
+"""Every instruction of PTX ISA 9.0 and its outcome here, for messages and for the table in docs/ptx.md.
 
 ``python -m caesura.software.compiler.ptx.instruction_set docs/ptx.md`` writes the table into the page.
 """
@@ -17,7 +17,7 @@ __all__ = ["Outcome", "Section", "SECTIONS", "instructions", "page_with_table", 
 
 
 class Outcome(StrEnum):
-    """What happens to an instruction."""
+    """The outcome of an instruction."""
 
     RUNS = "runs"
     NO_EFFECT = "no effect"
@@ -32,11 +32,11 @@ class Section:
     ----------
     number, title : str
     runs : str
-        Names of instructions that do what the section says, with blanks between; at least in the forms of the page.
+        Names of supported instructions, with blanks between; at least in the forms of the page.
     no_effect : str
-        Names of those that are accepted, and change no result.
+        Names of instructions that are accepted, and change no result.
     refused : mapping of str to str
-        Why instructions are refused, to their names.
+        Reasons of refusals, each with the names of its instructions.
     """
 
     number: str
@@ -101,11 +101,11 @@ SECTIONS: tuple[Section, ...] = (
     Section("9.7.19", "Miscellaneous", "brkpt trap", "nanosleep pmevent",
             {"registers are given at launch": "setmaxnreg"}),
 )
-"""In the order of the PTX ISA; an instruction that several types have stands in the section of each."""
+"""Sections in the order of the PTX ISA; an instruction of several types stands in the section of each."""
 
 
 def instructions() -> Iterator[tuple[str, Outcome, str]]:
-    """Yield each instruction: name, outcome, and why it is refused."""
+    """Yield each instruction: name, outcome, and the reason of a refusal."""
     for section in SECTIONS:
         for names, outcome in ((section.runs, Outcome.RUNS), (section.no_effect, Outcome.NO_EFFECT)):
             yield from ((name, outcome, "") for name in names.split())
@@ -119,7 +119,7 @@ def _reasons() -> dict[str, str]:
 
 
 def reason_of(opcode: str) -> str | None:
-    """Return why an instruction of the PTX ISA is refused, by its opcode with modifiers; None if there is none."""
+    """Return why an instruction of the PTX ISA is refused, by its opcode with modifiers; None if it is not refused."""
     parts = opcode.split(".")
     known = _reasons()
     for count in range(len(parts), 0, -1):

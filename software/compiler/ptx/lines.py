@@ -1,6 +1,6 @@
-"""``.loc``, ``.file`` and the names in ``.debug_str``: which line of CUDA each line of PTX comes from.
+"""Reads ``.loc``, ``.file`` and the names in ``.debug_str``: the line of CUDA for each line of PTX.
 
-(PTX ISA 11.5.) A ``.loc`` holds for what follows it up to the next one, at most to the end of its function:
+(PTX ISA 11.5.) A ``.loc`` holds for the lines up to the next one, at most to the end of its function.
 
 ====================================================  ============================================================
 ``.loc 1 9 5``                                        file 1, line 9, column 5; line 0: not known
@@ -8,9 +8,9 @@
 ``.file 1 "norms.cu", 1699000000, 412``               name of file 1; time and size are optional
 ====================================================  ============================================================
 
-The place that a function was inlined at may be inlined itself: then the last ``.loc`` of that place says where.
-Directives that are not of these forms, or name a file that is not declared, say nothing; the grammar ignores all of
-them, so they are read from the text.
+A function may be inlined at a place that is inlined itself: then the last ``.loc`` of that place says where. Directives
+of other forms, or with a file that is not declared, are skipped. The grammar ignores all of them, so they are read from
+the text.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ __all__ = ["LineTable", "read_lines"]
 
 _MOST_LINE = (1 << 31) - 1
 _MOST_NAME = 4096
-"""Characters of a path or a symbol; longer ones are not believed."""
+"""Most characters of a path or a symbol; longer ones are rejected."""
 _PARTS = re.compile(
     r'//[^\n]*|/\*.*?(?:\*/|\Z)|(?P<loc>\.loc\b[^\n]*)|(?P<file>\.file\b[^\n]*)|"[^"\n]*"'
     r"|(?P<section>\.section\s+\.debug_str\s*\{[^}]*\})|(?P<start>\.(?:entry|func)\b)", re.ASCII | re.DOTALL)
@@ -39,21 +39,21 @@ _STRING_PARTS = re.compile(r"(?P<label>[$%_a-zA-Z][\w$%]*)\s*:|\.b8\b(?P<bytes>(
 
 @dataclass(frozen=True)
 class LineTable:
-    """From lines of PTX to their origins.
+    """The origins of lines of PTX.
 
     Attributes
     ----------
     starts : tuple of int
         Lines behind which a directive, or a function, begins to hold; ascending.
     origins : tuple of Origin or None
-        What holds there.
+        Origin behind each of these lines.
     """
 
     starts: tuple[int, ...] = ()
     origins: tuple[Origin | None, ...] = ()
 
     def at(self, line: int) -> Origin | None:
-        """Return the origin of a line of PTX, None if it is not known."""
+        """Return the origin of a line of PTX; None if it is not known."""
         index = bisect.bisect_left(self.starts, line) - 1
         return self.origins[index] if index >= 0 else None
 
@@ -85,7 +85,7 @@ class _Reader:
     Attributes
     ----------
     seen : dict
-        The last origin of each (file, line, column) of the function at hand.
+        The last origin of each (file, line, column) of the current function.
     """
 
     def __init__(self, files: dict[int, str], strings: tuple[dict[str, int], bytes]):
@@ -95,7 +95,7 @@ class _Reader:
         self._known: dict[Origin, Origin] = {}
 
     def origin(self, directive: str) -> Origin | None:
-        """Return the origin that a directive names, None if it names none."""
+        """Return the origin that a directive names; None if it names none."""
         match = _LOC.match(directive)
         if match is None:
             return None

@@ -15,12 +15,12 @@ _QUIET_F32, _QUIET_F64 = 0x7FC0_0000, 0x7FF8_0000_0000_0000
 
 
 def literal(text: str) -> Number:
-    """Return what a number as the grammar has it stands for.
+    """Return the value of a number of the grammar.
 
     Raises
     ------
     ValueError
-        If it is an integer that a 64-bit operand cannot hold; a minus negates one that it can.
+        If it is an integer that a 64-bit operand cannot hold. A minus sign negates an integer that fits.
     """
     digits = text.removesuffix("U").lstrip("+-")
     prefix = digits[:2].lower()
@@ -67,7 +67,7 @@ def _widened(pattern: int) -> int:
 
 
 def _narrowed(pattern: int) -> int:
-    """Return the bits of an f64 as those of an f32, likewise."""
+    """Return the bits of an f64 as those of an f32; a NaN keeps sign and payload, and is quiet."""
     value, = struct.unpack("<d", struct.pack("<Q", pattern))
     sign = (pattern >> 63) << 31
     if math.isnan(value):

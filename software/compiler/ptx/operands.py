@@ -1,4 +1,4 @@
-"""Actions of the grammar for operands and numbers: lark's tree to that of `syntax`."""
+"""Actions of the grammar for operands and numbers: they convert lark's tree to that of `syntax`."""
 
 from __future__ import annotations
 
@@ -33,9 +33,9 @@ class OperandActions(lark.Transformer):
     Parameters
     ----------
     text : str
-        Source.
+        Text of the source.
     file : str
-        For messages.
+        Name of the source, for messages.
     """
 
     def __init__(self, text: str, file: str):
@@ -73,7 +73,7 @@ class OperandActions(lark.Transformer):
         return value
 
     def _displacement(self, meta, name: lark.Token, token: lark.Token | None) -> int:
-        """Return the offset behind a name, 0 if there is none; there is a sign between."""
+        """Return the offset behind a name, with the sign between; 0 if there is none."""
         if any(sign in self._source(meta) for sign in "+-") != (token is not None):
             raise self._wrong(token or name, f"syntax error at {str(token or '+')!r}")
         return 0 if token is None else self._offset(token)
@@ -121,7 +121,7 @@ class OperandActions(lark.Transformer):
         return Address(str(name), self._displacement(meta, name, offset))
 
     def absolute(self, children):
-        """``[4]``: an `Address` without a base; refuses what has more than 32 bits."""
+        """``[4]``: an `Address` without a base; refuses more than 32 bits."""
         return Address(None, self._offset(children[0]))
 
     def texture(self, children):

@@ -1,13 +1,14 @@
-"""Addresses of parameters: ``mov.b64 %rd1, parameter`` and what is loaded through them (PTX ISA 5.1.6, 9.7.9.5).
+"""Addresses of parameters: ``mov.b64 %rd1, parameter``, and accesses through them (PTX ISA 5.1.6, 9.7.9.5).
 
 Parameters have no addresses in the machine. A register *points* to a parameter if
 
 1. its only definition is a ``mov`` of the parameter's address, or
 2. its only definition adds a constant to a register that points to one, or moves it.
 
-An access through such a register is one of the parameter itself. A parameter whose address goes elsewhere (it is added
-to a register, kept, made generic) gets a copy in local memory, made when the kernel begins; a ``.param`` variable of a
-call is there from the start. Every other access in ``.param`` through a register is then one of ``.local``.
+An access through such a register is an access to the parameter itself. A parameter whose address has another use (an
+addition to a register, a store, a generic address) gets a copy in local memory, made when the kernel begins. A
+``.param`` variable of a call is there from the start. Every other access in ``.param`` through a register then is an
+access to ``.local``.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ Statement = Instruction | Label
 
 def resolve_parameter_addresses(statements: Sequence[Statement], own: Sequence[Variable], passed: Sequence[Variable]
                                 ) -> tuple[list[Statement], list[Variable], set[str]]:
-    """Return statements that take no parameter's address, variables that they need, and which of `passed` are local.
+    """Return statements without parameters' addresses, the variables they need, and the local ones of `passed`.
 
     Parameters
     ----------
@@ -134,7 +135,7 @@ def _points(statement: Statement, pointers: Mapping[str, object]) -> bool:
 
 
 def _read(statement: Statement, pointers: Mapping[str, object]) -> Iterator[str]:
-    """Yield the names that a statement uses otherwise than in the definition of a pointer or as an address."""
+    """Yield the names that a statement uses in other ways than as a pointer's definition or an address."""
     if not isinstance(statement, Instruction) or _points(statement, pointers):
         return
     for operand in statement.operands:
@@ -148,7 +149,7 @@ def _with(statement: Instruction, *operands: Operand) -> Instruction:
 
 def _access(statement: Instruction, pointers: Mapping[str, tuple[str, int]], local: set[str],
             variables: Mapping[str, Variable]) -> Instruction:
-    """Return an access, or a conversion, with the parameter that it means or in local memory."""
+    """Return an access, or a conversion, with its parameter, or in local memory."""
     def resolved(operand: Operand) -> Operand:
         if isinstance(operand, Address) and (operand.base or "") in pointers:
             name, offset = pointers[operand.base or ""]

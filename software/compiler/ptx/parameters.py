@@ -1,12 +1,12 @@
 """Parameters of calls: the ``.param`` variables of an inlined program become registers (PTX ISA 5.1.6.2, 9.7.13.4).
 
-The accesses to a variable, by callers and callees alike, fall into *pieces*, no two of which overlap:
+The accesses to a variable, by callers and callees alike, fall into *pieces* that do not overlap:
 
 1. A piece that is only ever accessed as a whole is one register.
-2. Another piece (a structure stored by members and read by words) is a register for each of its 32-bit words; of an
-   access to part of a word the field is taken out or put in.
+2. Another piece (a structure stored by members and read by words) is one register for each of its 32-bit words. An
+   access to part of a word extracts or inserts the field.
 
-What is read but never written is zero; PTX leaves it open.
+A part that is read but never written is zero; PTX leaves it open.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class _Piece:
 
     @property
     def whole(self) -> bool:
-        """Whether every access is to all of it (case 1)."""
+        """Return whether every access is to all of it (case 1)."""
         return len(self.accesses) == 1
 
 
@@ -46,14 +46,14 @@ def parameters_to_registers(statements: Sequence[Statement], sizes: Mapping[str,
     ----------
     statements : sequence of Instruction or Label
     sizes : mapping of str to int
-        The variables, and the bytes of each; 0 where they are not known.
+        Bytes of each variable by name; 0 where they are not known.
     file : str
-        For messages.
+        Name of the source, for messages.
 
     Raises
     ------
     CompileError
-        If an access to one is not aligned, or beyond it.
+        If an access to a variable is not aligned, or beyond its end.
     """
     return _Parameters(statements, sizes, file).rewrite() if sizes else (list(statements), [])
 
@@ -84,7 +84,7 @@ class _Parameters:
         return [*self._cleared, *result], declared
 
     def _accessed(self, statement: Statement) -> tuple[Address, tuple[Operand, ...], str] | None:
-        """Return address, data and type of an access to one of the variables, None if it is none."""
+        """Return address, data and type of an access to one of the variables; None for other statements."""
         if not isinstance(statement, Instruction) or statement.base not in ("ld", "st") \
                 or "param" not in statement.modifiers or len(statement.operands) != 2:
             return None
@@ -153,7 +153,7 @@ class _Parameters:
         return Name(name)
 
     def _ready(self, site: Instruction, register: Name, overwrites: bool) -> list[Instruction]:
-        """Return what gives a register a value before its first use: before a store of part of it, or at the start."""
+        """Return statements that define a register before a store of part of it, or at the start."""
         if register.text in self._written:
             return []
         self._written.add(register.text)

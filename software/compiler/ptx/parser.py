@@ -1,7 +1,7 @@
-"""PTX text to syntax tree: the grammar of `ptx.lark` (LALR, built once a process) and its `actions`.
+"""PTX text to syntax tree: the grammar of `ptx.lark` (LALR, built once per process) and its `actions`.
 
 A module in the plain form (`plain_module`) is read without the grammar. In any other, plain instructions (`plain`) are
-one terminal. Whatever is refused with these is parsed once more without, so that the grammar alone says what is wrong.
+one terminal. A text that is refused with these is parsed once more without, so that the grammar alone reports errors.
 """
 
 from __future__ import annotations
@@ -31,9 +31,9 @@ def parse(text: str, filename: str = "<ptx>", plain: bool = True) -> Module:
     ----------
     text : str
     filename : str
-        For messages.
+        Name of the source, for messages.
     plain : bool
-        Read what is in the plain form at once; else, slowly and to the same end, all as the grammar has it.
+        Whether the plain form is read at once. If not, the grammar reads everything, slowly and with the same result.
 
     Returns
     -------
@@ -42,7 +42,7 @@ def parse(text: str, filename: str = "<ptx>", plain: bool = True) -> Module:
     Raises
     ------
     CompileError
-        If the text is not PTX; with line, column and the text of the line.
+        If the text is not PTX; the message has line, column and the text of the line.
     """
     text = text.rstrip("\0")
     lines = read_lines(text)

@@ -1,9 +1,8 @@
-"""Runs of plain instructions, read in one step: most lines of a module, and most of the time its grammar would take.
+"""Runs of plain instructions, read in one step; most lines are plain, and would take most of the grammar's time.
 
-An instruction is plain if it stands on one line without comments, and each of its operands is a name, a number, a
-negated name, a pair of names, an address ``[name]`` or ``[name+4]``, or a vector of names and numbers. The terminal
-`TERMINAL` stands for a run of them; the grammar judges everything else, and has the last word on what is refused
-(`parser`).
+A plain instruction stands on one line without comments. Each of its operands is a name, a number, a negated name, a
+pair of names, an address ``[name]`` or ``[name+4]``, or a vector of names and numbers. The terminal `TERMINAL` stands
+for a run of them. The grammar judges everything else, and decides what is refused (`parser`).
 """
 
 from __future__ import annotations
@@ -35,16 +34,16 @@ _OFFSETS = range(-1 << 31, 1 << 32)
 
 
 def matches(text: str) -> bool:
-    """Whether a text is a run of plain instructions."""
+    """Return whether a text is a run of plain instructions."""
     return _RUN.fullmatch(text) is not None
 
 
 class NotPlain(Exception):
-    """The grammar has to say what an instruction is, or what is wrong with it."""
+    """The grammar has to decide what an instruction is, or what is wrong with it."""
 
 
 class PlainReader:
-    """Makes instructions of what `TERMINAL` matches; operands that are written alike are one object."""
+    """Makes instructions of a match of `TERMINAL`; operands with equal text are one object."""
 
     def __init__(self):
         self._operands: dict[str, Operand] = {}

@@ -1,9 +1,9 @@
-"""Modules in the plain form, read without the grammar: as nvcc writes a file of kernels that call nothing.
+"""Reads modules in the plain form without the grammar: nvcc writes it for a file of kernels without calls.
 
 Between comments, a plain module has version, target and address size, arrays with or without initial values, and
 kernels. A body has declarations of one name each, labels, and runs of plain instructions (`plain`). Each of these is a
-regular expression that stands for less than the grammar would take in its place: what does not match, or is not all
-right, raises `NotPlain`, and the grammar has the last word (`parser`).
+regular expression that matches less than the grammar would in its place. Text that does not match, or is not all right,
+raises `NotPlain`, and the grammar decides (`parser`).
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ def read_module(text: str, file: str) -> Module:
     Raises
     ------
     NotPlain
-        If it is not, or something in it is refused.
+        If the module is not plain, or something in it is refused.
     CompileError
         If something in it is refused; the grammar finds the same, or an error before it.
     """
@@ -87,7 +87,7 @@ class _ModuleReader:
             yield "address_size", int(match["bits"])
 
     def _next(self, expression: re.Pattern) -> re.Match | None:
-        """Return the match of what comes next, and go there; None at the end of the text."""
+        """Return the match of the next item, and go there; None at the end of the text."""
         between = _BETWEEN.match(self._text, self._position)
         assert between is not None
         self._go(between.end())
@@ -106,7 +106,7 @@ class _ModuleReader:
         self._position = position
 
     def _place(self) -> tuple[int, int]:
-        """Return the line and the column at hand."""
+        """Return the current line and column."""
         return self._line, self._position - self._before + 1
 
     def _function(self, match: re.Match) -> tuple:

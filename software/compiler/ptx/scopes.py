@@ -1,7 +1,8 @@
-"""Scopes of a function body: what an inner ``{ }`` declares is its own (PTX ISA 4.4, 5.1.1).
+"""Scopes of a function body: declarations of an inner ``{ }`` are its own (PTX ISA 4.4, 5.1.1).
 
-A body is flattened to one list of declarations and one of statements. A register, variable or label of an inner scope,
-or whose name the module or a parameter has, gets another name: ``name'n``, which no PTX name can be.
+A body is flattened to one list of declarations and one of statements. A register, variable or label of an inner scope
+gets another name, and so does one whose name the module or a parameter has. The new name ``name'n`` is no legal PTX
+name.
 """
 
 from __future__ import annotations
@@ -28,12 +29,12 @@ Item = Instruction | Label | Variable | Scope
 
 
 def as_written(text: str) -> str:
-    """Return a message with names as the PTX has them, without what scopes and inlining (`inline`) append."""
+    """Return a message with the names of the PTX, without the suffixes of scopes and inlining (`inline`)."""
     return re.sub(r"'\d+'?|`[\w$%.]+", "", text)
 
 
 def of_range(name: str, ranges: Mapping[str, Variable]) -> Variable | None:
-    """Return the declaration ``prefix<count>`` among `ranges` (by prefix) that gives `name`, None if none does."""
+    """Return the declaration ``prefix<count>`` among `ranges` (by prefix) that gives `name`; None if none does."""
     prefix = _prefix(name, ranges)
     return None if prefix is None else ranges[prefix]
 
@@ -54,7 +55,7 @@ class Flattener:
     Parameters
     ----------
     file : str
-        For messages.
+        Name of the source, for messages.
     taken : iterable of str
         Names of the module and of the function's parameters.
 
@@ -110,7 +111,7 @@ class Flattener:
             self._ranges[own.name] = own
 
     def _fresh(self, name: str, inner: bool, count: int | None = None) -> str:
-        """Return the name, or another if it is of an inner scope or it, or one of its range, is taken."""
+        """Return the name, or another one if it is of an inner scope, or if it or a name of its range is taken."""
         if count is None:
             clash = name in self._single or of_range(name, self._ranges) is not None
         else:
@@ -141,22 +142,22 @@ class Flattener:
 
 
 def _alike(first: str, second: str) -> bool:
-    """Whether two prefixes of register ranges may give the same name."""
+    """Return whether two prefixes of register ranges may give the same name."""
     short, long = sorted((first, second), key=len)
     return long.startswith(short) and (long == short or long[len(short):].isdigit())
 
 
 class _Names:
-    """What one scope declares: names and register ranges, to what they are called in the function.
+    """The declarations of one scope: names and register ranges, to their names in the function.
 
     Attributes
     ----------
     inner : bool
-        It is in another scope of the function.
+        Whether it is in another scope of the function.
     single : dict of str to str
     ranges : dict of str to Variable
     changed : bool
-        Any of them is called otherwise than it is declared.
+        Whether any of them has another name than its declaration.
     """
 
     def __init__(self, inner: bool):
@@ -176,7 +177,7 @@ class _Names:
         self.changed |= own.name != prefix
 
     def find(self, name: str) -> str | None:
-        """Return what a name is called, None if the scope does not declare it."""
+        """Return the new name of a name; None if the scope does not declare it."""
         if name in self.single:
             return self.single[name]
         prefix = _prefix(name, self.ranges)

@@ -1,4 +1,4 @@
-"""Syntax tree of a PTX module: what was written, with line and column where it stands."""
+"""Syntax tree of a PTX module, as written, with line and column of each part."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ __all__ = ["Name", "Number", "Negated", "Part", "Pair", "Address", "AddressOf", 
 
 @dataclass(slots=True, unsafe_hash=True)
 class Name:
-    """A register, symbol, label or special register; as `Instruction`, not frozen."""
+    """A register, symbol, label or special register; like `Instruction`, not frozen."""
 
     text: str
 
@@ -33,10 +33,10 @@ class Number:
     value : int or None
         Signed integer; None for a floating-point literal.
     single, double : int or None
-        Bit patterns as f32 and as f64 of a floating-point literal (PTX ISA 4.5.2: decimal ones are f64 first), else
-        None.
+        Bit patterns as f32 and as f64 of a floating-point literal (PTX ISA 4.5.2: decimal ones are f64 first); None for
+        an integer.
     exact : int
-        Bits, if given as the bits of an f32 (``0f3F800000``) or an f64 (``0d3FF0000000000000``), else 0.
+        Number of bits, if given as the bits of an f32 (``0f3F800000``) or an f64 (``0d3FF0000000000000``), else 0.
     """
 
     text: str
@@ -102,18 +102,18 @@ class Texel:
 
 @dataclass(frozen=True, slots=True)
 class AddressOf:
-    """An address as an operand or initial value: ``name + offset``; as the latter ``generic(name)``, ``mask(...)`` too.
+    """An address, ``name + offset``; as an initial value also ``generic(name)``, ``mask(...)``.
 
     Attributes
     ----------
     name : str
     offset : int
     generic : bool
-        In the generic space, rather than that of the variable.
+        Whether it is in the generic space, rather than in the variable's.
     mask : int or None
-        Bits of it that are wanted, moved down to bit 0 (PTX ISA 5.4.5).
+        Requested bits of the address, moved down to bit 0 (PTX ISA 5.4.5).
     text : str
-        As written.
+        Text as written.
     """
 
     name: str
@@ -138,18 +138,18 @@ _SELECTED = re.compile(r"([%$\w]+)\.(b[0-7]{1,4}|h[0-3]{1,2})", re.ASCII)
 
 
 def named(text: str) -> Name | Part:
-    """Return the operand that a word is: a name, or parts of a register."""
+    """Return the operand that a word stands for: a name, or parts of a register."""
     selected = _SELECTED.fullmatch(text) if "." in text else None
     return Part(selected[1], selected[2]) if selected else Name(text)
 
 
 def left_out(item: Operand, items: Sequence[Operand]) -> bool:
-    """Return whether a load of several `items` has no place for one: ``_``."""
+    """Return whether a load of several `items` has ``_`` in place of one of them."""
     return len(items) > 1 and item == Name("_")
 
 
 def renamed(operand: Operand, rename: Callable[[str], str]) -> Operand:
-    """Return an operand with every name in it as `rename` has it."""
+    """Return an operand in which `rename` has replaced every name."""
     if isinstance(operand, Name):
         return Name(rename(operand.text))
     if isinstance(operand, Negated):
@@ -182,9 +182,9 @@ _TYPE = re.compile(r"(?:[busf](?:8|16|32|64)|f16x2|bf16(?:x2)?|pred)")
 
 @functools.lru_cache(4096)
 def opcode_parts(opcode: str) -> tuple[str, ...]:
-    """Return base and modifiers of an opcode, a type that options follow behind them: their order is free.
+    """Return base and modifiers of an opcode, types last; modifiers behind a type move ahead: their order is free.
 
-    Of video instructions, whose first modifiers are types, it is as written.
+    Video instructions, whose first modifiers are types, keep the order as written.
     """
     base, *modifiers = opcode.replace("param::entry", "param").replace("param::func", "param").split(".")
     if base[:1] != "v" or base == "vote":
@@ -196,7 +196,7 @@ def opcode_parts(opcode: str) -> tuple[str, ...]:
 
 @dataclass(slots=True, unsafe_hash=True)
 class Instruction:
-    """One instruction, which nobody changes; it is not frozen, since each attribute would take three times as long.
+    """One instruction, never changed; it is not frozen, since each attribute would then take three times as long.
 
     Attributes
     ----------
@@ -206,13 +206,13 @@ class Instruction:
     guard : Guard or None
     line : int
     text : str
-        As written.
+        Text as written.
     column : int
-        Of the opcode, from 1; 0 if not known.
+        Column of the opcode, from 1; 0 if not known.
     base : str
         Opcode without modifiers.
     type : str
-        The last modifier, empty if there is none.
+        Last modifier, empty if there is none.
     """
 
     opcode: str
@@ -254,11 +254,11 @@ class Variable:
     type : str
         Scalar type, for example ``"u32"``.
     lanes : int
-        Scalars of an element: 2 and 4 of ``.v2`` and ``.v4``, else 1.
+        Scalars per element: 2 and 4 for ``.v2`` and ``.v4``, else 1.
     name : str
         Name, or prefix of a register range.
     count : int or None
-        Of a register range ``%r<count>``.
+        Count of a register range ``%r<count>``; None for other declarations.
     elements : int or None
         Elements of an array; 0 where left open (``[]``), None for a scalar.
     align : int
@@ -268,9 +268,9 @@ class Variable:
         Values of the first scalars, in order.
     line : int
     text : str
-        As written.
+        Text as written.
     column : int
-        Of the declaration.
+        Column of the declaration, from 1.
     """
 
     space: str
@@ -299,12 +299,12 @@ class Variable:
 
     @property
     def element_count(self) -> int:
-        """Elements of it, 1 for a scalar; the initial values count where the number is left open."""
+        """Number of its elements, 1 for a scalar; the initial values count where the number is left open."""
         return 1 if self.elements is None else self.elements or -(-len(self.initial) // self.lanes)
 
     @property
     def size(self) -> int:
-        """Bytes of all its elements, 0 where their type or their number is not known."""
+        """Bytes of all its elements; 0 where their type or their number is not known."""
         return self.element_bytes * self.element_count
 
 
@@ -323,13 +323,13 @@ class Function:
     attributes : dict of str to tuple of int
         ``maxntid`` and the like.
     variables : tuple of Variable
-        Declared in the body.
+        Variables declared in the body.
     statements : tuple of Instruction or Label
-        In order; nested scopes are flattened, what they declare has names of its own (`scopes`).
+        Statements in order; nested scopes are flattened, and their declarations have names of their own (`scopes`).
     line, column : int
-        Of the word ``.entry`` or ``.func``.
+        Place of the word ``.entry`` or ``.func``.
     defined : bool
-        Has a body.
+        Whether it has a body.
     """
 
     kind: str
@@ -356,7 +356,7 @@ class Module:
     variables : tuple of Variable
     functions : tuple of Function
     lines : LineTable
-        Which lines of CUDA the file's come from.
+        Lines of CUDA that the file's lines come from.
     """
 
     file: str

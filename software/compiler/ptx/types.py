@@ -1,4 +1,4 @@
-"""PTX scalar types and where their values live."""
+"""PTX scalar types and the kinds of registers for their values."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ DATA_TYPES: dict[str, int] = {**WIDTHS, "f32": 32, "f64": 64}
 DECLARED_WIDTHS: dict[str, int] = {**DATA_TYPES, "f16": 16}
 """Types that a parameter or a variable may be declared with, to bits."""
 OPAQUE_TYPES = ("texref", "samplerref", "surfref")
-"""Types of variables that are no memory."""
+"""Types of variables that are not memory."""
 ROUNDINGS = ("rn", "rz", "rm", "rp")
 """Rounding modifiers: to nearest even, to zero, down, up."""
 HALF_TYPES: dict[str, int] = {"f16": 16, "f16x2": 32, "bf16": 16, "bf16x2": 32}
 """Types of one or two floating-point numbers of 16 bits, to bits."""
 REGISTER_TYPES: dict[str, int] = {"pred": 1, **DATA_TYPES, **HALF_TYPES}
-"""Types a register that is used can have, to bits; a predicate has 1."""
+"""Types that a used register can have, to bits; a predicate has 1."""
 UNUSED_TYPES = ("tf32", "b128")
 """Further types that registers may be declared with, as long as nothing uses them."""
 KINDS: dict[int, str] = {1: "p", 8: "r", 16: "r", 32: "r", 64: "w"}
-"""Declared bits to register kind; what lies above a value of 8 or 16 bits in its register is undefined."""
+"""Declared bits to register kind; bits above a value of 8 or 16 bits in its register are undefined."""
 
 
 def width_of(type: str) -> int:

@@ -2,12 +2,12 @@
 
 0. Calls get slots (`registers.calling_convention`), which are coloured like everything else.
 1. Predicates are coloured with seven numbers; one that does not fit moves to a vector register.
-2. While more vector registers are needed at once than there may be, values are computed again where they are used, or
-   kept in local memory (`registers.spill`).
-3. Vector registers are coloured, copies coalesced. A register that different operations need in different groups, or
-   places of a group, gets a copy for each; coalescing takes most away again.
-4. If that takes more than `TIGHT` times what is needed at once, or more than there may be, live ranges are split
-   (`registers.live_range_splitting`), with the colouring as a hint.
+2. While more vector registers are needed at once than there may be, values are recomputed where they are used, or kept
+   in local memory (`registers.spill`).
+3. Vector registers are coloured, and copies coalesced. If operations need a register in different groups, or in
+   different places of a group, it gets a copy for each; coalescing removes most of them again.
+4. If colouring takes more than `TIGHT` times the registers needed at once, or more than there may be, live ranges are
+   split (`registers.live_range_splitting`), with the colouring as a hint.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from .spill_predicates import spill_predicates
 __all__ = ["TIGHT", "allocate"]
 
 TIGHT = 1.05
-"""Registers used, at most, for each that is needed at once."""
+"""Most registers used for each that is needed at once."""
 
 
 def allocate(kernel: Kernel, max_registers: int) -> None:
@@ -41,7 +41,8 @@ def allocate(kernel: Kernel, max_registers: int) -> None:
     Raises
     ------
     CompileError
-        If `max_registers` vector registers are too few even with values in local memory; says how many are enough.
+        If `max_registers` vector registers are too few even with values in local memory; the message says how many
+        suffice.
     """
     slots = bind_calls(kernel)
     predicates = _color_predicates(kernel, slots.predicates)
@@ -59,7 +60,7 @@ def allocate(kernel: Kernel, max_registers: int) -> None:
 
 
 def _spill(kernel: Kernel, max_registers: int, slots: Collection[Reg]) -> None:
-    """Spill what does not fit, or say how many registers would do."""
+    """Spill values that do not fit, or say how many registers would do."""
     trial = _copy(kernel)
     try:
         return Spiller(kernel, slots).reduce_pressure(max_registers)
@@ -76,8 +77,10 @@ def _spill(kernel: Kernel, max_registers: int, slots: Collection[Reg]) -> None:
 
 
 def _colored(kernel: Kernel, limit: int, predicates: dict[Reg, Reg]) -> dict[Reg, int] | None:
-    """Colour vector registers, and rename them and predicates; if more than `limit` are needed, leave `kernel` as it is
-    and return the colours."""
+    """Colour vector registers, and rename them and predicates.
+
+    If more than `limit` are needed, leave `kernel` as it is and return the colours.
+    """
     trial = _in_own_groups(kernel)
     numbers = _color_vectors(trial)
     if max(numbers.values(), default=-1) >= limit:
@@ -88,8 +91,7 @@ def _colored(kernel: Kernel, limit: int, predicates: dict[Reg, Reg]) -> dict[Reg
 
 
 def _in_own_groups(kernel: Kernel) -> Kernel:
-    """Return `kernel` with a group of its own for each operation that needs another than others do; itself, if none
-    does."""
+    """Return `kernel` with a separate group for each operation whose group differs from others; or `kernel` itself."""
     registers = in_two_groups(kernel)
     if not registers:
         return kernel

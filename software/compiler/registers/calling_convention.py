@@ -5,13 +5,13 @@ A routine is compiled once, by itself (`routines`), so that it has registers ``R
 every call. Before allocation each ``routine`` operation becomes
 
 1. moves of its arguments to the slots where the routine expects them,
-2. ``call``, which reads these slots and writes all that the routine writes, so that nothing that lives across the call
+2. ``call``, which reads these slots and writes all that the routine writes, so that no value that lives across the call
    is in them, and
 3. moves of the results out of their slots.
 
-Slots are coloured with everything else, and most of the moves are coalesced. After allocation the registers that the
-slots have got are put into the routine's code. The return address has a uniform register to itself: what else lives in
-uniform registers, also that of lanes that wait elsewhere, cannot be in it.
+Slots are coloured with everything else, and most of the moves are coalesced. After allocation the routine's code gets
+the registers of its slots. The return address has a uniform register to itself. No other value may be in it, not even
+one of lanes that wait elsewhere.
 """
 
 from __future__ import annotations
@@ -104,7 +104,7 @@ def finish_calls(kernel: Kernel) -> None:
 
 
 def _placed(routine: Routine, call: Op, address: Reg) -> Routine:
-    """Return a routine in the registers that its slots have got at a call; they are the same at all of them."""
+    """Return a routine in the registers that its slots have got at a call; they are the same at all calls."""
     places: dict[str, list[Reg]] = {kind: [d for d in call.defs if d is not None and d.kind == kind] for kind in "RP"}
     registers = {Reg(kind, number): reg for kind, regs in places.items() for number, reg in enumerate(regs)}
     blocks = []

@@ -1,6 +1,6 @@
 """Graph colouring with aligned groups: smallest-last order (Matula and Beck), lowest free place first.
 
-Wide groups are coloured first: a single register always finds a place between them, they not between single ones.
+Wide groups are coloured first: a single register always finds a place between them, but not the reverse.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from .interference import Group, Interference
 __all__ = ["color"]
 
 _WIDE = 8
-"""Neighbours that each register of a group counts for when groups are put in order."""
+"""Neighbours that each register of a group counts for when groups are ordered."""
 _NO_PARTNERS: Mapping[int, set[int]] = {}
 
 
@@ -25,13 +25,13 @@ def color(graph: Interference, partners: Mapping[int, set[int]] = _NO_PARTNERS) 
     ----------
     graph : Interference
     partners : mapping, optional
-        Nodes read by the same operations; among places that cost nothing, one in another bank of the register file is
-        taken.
+        Nodes read by the same operations. Among places without cost, one in another bank of the register file is
+        preferred.
 
     Returns
     -------
     dict of int to int
-        As few different numbers as the heuristic finds; the caller judges whether they are too many.
+        Numbers of the nodes, as few different ones as the heuristic finds; the caller judges whether they are too many.
     """
     chosen: dict[int, int] = {}
     top = 0
@@ -56,10 +56,10 @@ def _base(taken: int, width: int, top: int, conflicts: list[int]) -> int:
     Parameters
     ----------
     taken : int
-        A bit for each place where it cannot begin.
+        One bit for each place where it cannot begin.
     width, top : int
     conflicts : list of int
-        By bank.
+        Conflicts by bank.
     """
     best, least = -1, 0
     whole = (top // width + 2) * width
@@ -88,7 +88,7 @@ def _conflicts(group: Group, chosen: dict[int, int], partners: Mapping[int, set[
 
 
 def _smallest_last(graph: Interference) -> list[Group]:
-    """Return the groups, always the one least in the way of those that are left; wide ones stay to the last."""
+    """Return the groups, always the one with the fewest conflicts among those left; wide ones stay to the last."""
     nodes = graph.representatives()
     known: dict[int, int] = {}  # a group's first node stands for it
     for node in nodes:

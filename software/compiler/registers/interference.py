@@ -1,12 +1,12 @@
 """Interference of virtual registers, and coalescing of copies under the constraints of register groups.
 
-Two registers interfere if one is written where the other is live afterwards (Chaitin), a copy ``d = s`` excepted for d
-and s. Plain per-thread liveness is enough even under divergence, since every lane has its own word of a vector
-register and lanes that are masked off keep theirs.
+Two registers interfere if one is written where the other is live afterwards (Chaitin). A copy ``d = s`` does not make d
+and s interfere. Plain per-thread liveness suffices even under divergence: every lane has its own word of a vector
+register, and masked lanes keep theirs.
 
-A *group* is what must lie in consecutive, aligned registers: the data of a 64- or 128-bit access, a 64-bit value that
-an f64 operation or an atomic reads or writes; every other register is a group of one. Coalescing merges two registers,
-and thereby their groups.
+A *group* is a set of values that need consecutive, aligned registers: the data of a 64- or 128-bit access, or a 64-bit
+value that an f64 operation or an atomic reads or writes. Every other register is a group of one. Coalescing merges two
+registers, and thereby their groups.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ class Group:
     Attributes
     ----------
     width : int
-        Places, 1, 2 or 4; the first is aligned to it.
+        Number of places, 1, 2 or 4; the first is aligned to it.
     members : dict of int to int
         Node in each place.
     """
@@ -45,16 +45,16 @@ def groups_of(op: Op) -> list[tuple[Reg, ...]]:
 class Interference:
     """The interference graph of one register kind; a register is in one group, always in the same place.
 
-    Nodes are numbers, registers in the order in which the kernel names them.
+    Nodes are numbers; they number registers in the order in which the kernel names them.
 
     Attributes
     ----------
     registers : list of Reg
-        Of each node, before any was merged.
+        Register of each node, before any was merged.
     numbers : dict of Reg to int
-        The reverse.
+        Node of each register.
     neighbours : list of set of int
-        Of each node that represents its class, the nodes that do.
+        Neighbours of each node that represents its class; they are such nodes themselves.
     groups : list of (Group, int)
         Group and place of a node that represents its class.
     """
@@ -115,7 +115,7 @@ class Interference:
         return [node for node, other in enumerate(self._merged) if node == other]
 
     def coalesce(self, a: Reg, b: Reg) -> bool:
-        """Give two registers one place if nothing forbids it; returns whether they share one now."""
+        """Give two registers one place if nothing forbids it; return whether they share one now."""
         first, second = self.find(self.numbers[a]), self.find(self.numbers[b])
         if first == second:
             return True
@@ -149,7 +149,7 @@ class Interference:
 
 
 def _registers(kernel: Kernel) -> dict[Reg, None]:
-    """Return the registers that a kernel names, in the order in which it does."""
+    """Return the registers of a kernel in the order in which it names them."""
     found: list[Reg] = []
     for block in kernel.blocks:
         for op in block.ops:

@@ -1,17 +1,17 @@
 """Allocation by splitting live ranges: as many registers as the largest need, at the cost of copies.
 
-Blocks are walked in reverse postorder with a `RegisterFile` of which value is where; every point of a kernel has a
-packing in as many registers as it needs (`analysis.pressure`), and copies lead from one packing to the next. So that
-there are few,
+Blocks are walked in reverse postorder, with a `RegisterFile` that holds the place of each value. Every point of a
+kernel has a packing in as many registers as it needs (`analysis.pressure`). Copies lead from one packing to the next.
+To keep them few,
 
-1. a value goes to its hinted register (what graph colouring found for it) if that is free, else beside the members of
-   its group, else where it breaks up no free group;
+1. a value goes to its hinted register (the one from graph colouring) if that is free. Else it goes beside the members
+   of its group, or else where it breaks up no free group;
 2. values move only where a group has no place, the cheapest first;
 3. a block starts with the places in which its first predecessor ends; the other edges to it get copies.
 
-Each lane has its own word of a register, and copies on an edge are executed by the lanes that take it, so divergence
-changes nothing. But an edge from a branch to the point where its lanes meet again gets no copies, since lanes that
-execute them would be apart: they come before the branch.
+Each lane has its own word of a register, and only lanes that take an edge execute its copies, so divergence changes
+nothing. But an edge from a branch to its reconvergence point gets no copies, since lanes that execute them would be
+apart: they come before the branch.
 """
 
 from __future__ import annotations
@@ -38,12 +38,12 @@ def split(kernel: Kernel, size: int, hints: Mapping[Reg, int], slots: Sequence[R
     ----------
     kernel : Kernel
     size : int
-        Registers; at least its `analysis.pressure.pressure`.
+        Number of registers; at least the kernel's `analysis.pressure.pressure`.
     hints : mapping of Reg to int
-        Register that a value should get; without effect where that is not below `size`.
+        Register that a value should get; ignored if it is not below `size`.
     slots : sequence of Reg, optional
-        The registers of routines (`registers.calling_convention`): at each call they are the first of the register
-        file, in this order.
+        Registers of routines (`registers.calling_convention`); at each call they are the first of the register file, in
+        this order.
     """
     _Splitter(kernel, size, hints, slots).run()
 
@@ -127,7 +127,7 @@ class _Splitter:
             ops.append(op)
 
     def _call(self, op: Op, live: set[Reg], file: RegisterFile, ops: list[Op]) -> None:
-        """Bring the arguments to their places, and what lives across the call out of the routine's registers."""
+        """Bring the arguments to their places, and values that live across the call out of the routine's registers."""
         before = dict(file.place)
         places = [self._slots.get(d) if d is not None else None for d in op.defs]  # a predicate has none
         taken = {number for number in places if number is not None}
@@ -151,7 +151,7 @@ class _Splitter:
         ops.append(op)
 
     def _base(self, group: tuple[Reg, ...], file: RegisterFile) -> int:
-        """Return where to put a group of results: where most of its members have their hints."""
+        """Return the place of a group of results: where most of its members have their hints."""
         free = file.free_groups(len(group))
         return min(free, key=lambda base: (-sum(self._hints.get(reg) == n for n, reg in enumerate(group, base)), base))
 
@@ -172,7 +172,7 @@ class _Splitter:
     # Edges
 
     def _agree(self, block: Block, file: RegisterFile) -> None:
-        """At the end of a block that branches, bring values to where a target expects them that has its places."""
+        """Before a block's branch, bring values to where a target with known places expects them."""
         fixed = [t for t in block.end.targets if t in self._starts and self._shared(t)]
         if len(block.end.targets) < 2 or not fixed:
             return
@@ -213,7 +213,7 @@ class _Splitter:
         self._kernel.blocks = placed
 
     def _shared(self, label: str) -> bool:
-        """Whether a block is reached on several edges, or an edge and from outside."""
+        """Return whether a block is reached on several edges, or on an edge and from outside."""
         return len(self._flow.pred[label]) > (label != self._kernel.blocks[0].label)
 
     def _copies(self, block: Block, target: str) -> list[Op]:
@@ -235,7 +235,7 @@ def _pieces(op: Op, ending: set[Reg], file: RegisterFile) -> Pieces:
 
 
 def _breaks(file: RegisterFile, number: int) -> int:
-    """Return how large a free aligned group a register is taken out of."""
+    """Return the size of the free aligned group that a register is taken out of."""
     for width in (4, 2):
         base = number // width * width
         if base + width <= file.size and not any(file.holder[base:base + width]):

@@ -1,4 +1,4 @@
-"""Copies that happen at once, one after the other: registers change places without a value being lost."""
+"""Simultaneous copies as a sequence: registers change places without a value being lost."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ __all__ = ["parallel_copy"]
 def parallel_copy(moves: dict[int, int], busy: Collection[int], size: int, line: int = 0) -> list[Op]:
     """Return operations on physical registers that do `moves` at once.
 
-    A copy whose target nobody reads any more comes first; what is left are cycles. One is broken with a register that
-    is not in use, or, if there is none, by exclusive-or.
+    Copies whose target has no reader left come first; the rest are cycles. A cycle is broken with an unused register,
+    or, if there is none, by exclusive-or.
 
     Parameters
     ----------
@@ -22,7 +22,7 @@ def parallel_copy(moves: dict[int, int], busy: Collection[int], size: int, line:
     busy : collection of int
         Registers with other values, before or after the moves.
     size : int
-        Registers there are.
+        Number of registers.
     line : int
         Source line of the operations.
     """

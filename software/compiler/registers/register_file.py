@@ -1,7 +1,7 @@
-"""The register file at one point of a kernel: which value is in which register, and how to make room for a group.
+"""The register file at one point of a kernel: the place of each value, and moves that make room for a group.
 
-Aligned groups of one, two and four registers fill a register file of any size without gaps if the widest are placed
-first and each goes to the smallest place that holds it (`pack`).
+Aligned groups of one, two and four registers fill a register file of any size without gaps. For this the widest are
+placed first, and each goes to the smallest place that holds it (`pack`).
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _WIDTHS = 4, 2, 1
 
 @dataclass
 class Pieces:
-    """What must lie together around one operation.
+    """The groups that must lie together around one operation.
 
     Attributes
     ----------
@@ -82,9 +82,9 @@ class RegisterFile:
     Parameters
     ----------
     size : int
-        Registers.
+        Number of registers.
     place : dict of Reg to int
-        Register of each value at first.
+        Initial register of each value.
 
     Attributes
     ----------
@@ -127,15 +127,15 @@ class RegisterFile:
                 if all(reg is None or reg in ending for reg in self.holder[base:base + width])]
 
     def lies(self, group: Sequence[Reg]) -> bool:
-        """Whether a group of values is in consecutive, aligned registers."""
+        """Return whether a group of values is in consecutive, aligned registers."""
         base = self.place.get(group[0], -1)
         return base % len(group) == 0 and base + len(group) <= self.size and all(
             self.place.get(reg) == base + k for k, reg in enumerate(group))
 
     def arrange(self, pieces: Pieces) -> None:
-        """Move values so that the groups around an operation have their places; a few moves if that is easy.
+        """Move values so that the groups around an operation have their places; few moves if that is easy.
 
-        Every group read then lies in place, and there is room for every group made once the values that end are gone.
+        Afterwards every group read is in place, and every group made has room once the values that end are gone.
         """
         before = self.place
         if not any(not self.lies(group) for group in (*pieces.whole, *pieces.read)) and all(
@@ -159,7 +159,7 @@ class RegisterFile:
             self._clear(len(group), fixed, pieces.ending)
 
     def _cheapest(self, group: Sequence[Reg], fixed: set[int]) -> int:
-        """Return where a group takes the fewest moves, among the registers that are not fixed."""
+        """Return the place where a group takes the fewest moves, among the registers that are not fixed."""
         best = None
         for base in self.blocks(len(group)):
             numbers = range(base, base + len(group))
@@ -174,7 +174,7 @@ class RegisterFile:
         return best[1]
 
     def _bring(self, reg: Reg, number: int, fixed: set[int]) -> None:
-        """Put a value into a register; what is there goes to a free register, or where the value was."""
+        """Put a value into a register; its former value goes to a free register, or to where the new value was."""
         if self.holder[number] == reg:
             return
         if self.holder[number] is not None:

@@ -1,16 +1,17 @@
-"""Spilling: values that find no register are computed again where they are used, or kept in local memory.
+"""Spilling: values that find no register are recomputed where they are used, or kept in local memory.
 
-As long as an operation needs more vector registers than there may be (`analysis.pressure`), the values that are live
-across such operations without taking part in them are judged by the loads and stores that doing without them would
-take, each counted ten times for every loop around it, for each operation that they relieve; the cheapest go first.
+An operation may need more vector registers than there may be (`analysis.pressure`). While one does, values are
+candidates that are live across such operations without taking part in them. The price of a candidate is the number of
+loads and stores without it, each counted ten times for every loop around it, divided by the operations that it
+relieves. The cheapest go first.
 
-1. A constant, a special register, a parameter or a word of constant memory that is defined once is computed again
-   before each use. A value that was loaded from its place in local memory is loaded again.
+1. A constant, a special register, a parameter or a word of constant memory that is defined once is recomputed before
+   each use. A value that was loaded from its place in local memory is loaded again.
 2. Any other value is stored behind each definition, under the definition's guard, and loaded before each use. A later
    use in the same block takes the same register while there is one to spare.
 
-Places in local memory are offsets of the thread's own (`ir.spaces`), behind the kernel's variables; values
-that are never live together share them. Each lane has its own word, so divergence changes nothing.
+Places in local memory are offsets of the thread's own (`ir.spaces`), behind the kernel's variables. Values that are
+never live together share them. Each lane has its own word, so divergence changes nothing.
 """
 
 from __future__ import annotations
@@ -47,7 +48,7 @@ class _Crowd:
 
 @dataclass(slots=True)
 class _Value:
-    """What is known of a register that could be spilled: the crowds it is in, and the price of doing without it."""
+    """The facts about a register that could be spilled: its crowds, and the price of doing without it."""
 
     crowds: list[_Crowd] = field(default_factory=list)
     loads: int = 0
@@ -56,13 +57,13 @@ class _Value:
 
 
 class Spiller:
-    """Reduces what a kernel (stage ``narrow``, immediates selected) needs at once.
+    """Reduces the registers that a kernel (stage ``narrow``, immediates selected) needs at once.
 
     Parameters
     ----------
     kernel : Kernel
     slots : collection of Reg, optional
-        Registers of routines, which stay what they are.
+        Registers of routines, which are never spilled.
     """
 
     def __init__(self, kernel: Kernel, slots: Collection[Reg] = ()):
@@ -108,7 +109,7 @@ class Spiller:
         return values
 
     def _crowds(self, values: dict[Reg, _Value], result: Liveness, limit: int) -> list[_Crowd]:
-        """Find the points where too much is needed, and enter them at the values that can be spared there."""
+        """Find the points that need too many registers, and enter them at the values that can be spared there."""
         crowds: list[_Crowd] = []
 
         def add(excess: int, spared: set[Reg]) -> None:
@@ -156,7 +157,7 @@ class Spiller:
         return sorted(chosen)
 
     def _computable(self, value: _Value) -> bool:
-        """Whether the only definition gives the same wherever it stands (case 1)."""
+        """Return whether the only definition gives the same value anywhere (case 1)."""
         if len(value.definitions) != 1:
             return False
         op = value.definitions[0]
@@ -169,7 +170,7 @@ class Spiller:
     # Where to
 
     def _place(self, stored: list[Reg], result: Liveness) -> None:
-        """Give values places in local memory; those that are live together get different ones."""
+        """Give values places in local memory; values live together get different ones."""
         wanted = set(stored)
         near: dict[Reg, set[Reg]] = {reg: set() for reg in stored}
         for block in self._kernel.blocks if stored else ():

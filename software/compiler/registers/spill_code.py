@@ -1,4 +1,4 @@
-"""The loads and stores of spilled values (`registers.spill` decides which those are)."""
+"""The loads and stores of spilled values; `registers.spill` chooses the values."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _LOAD, _STORE = "ld.local.b32", "st.local.b32"
 
 @dataclass
 class Spilled:
-    """What has been spilled so far.
+    """The spilled values so far.
 
     Attributes
     ----------
@@ -25,9 +25,9 @@ class Spilled:
     homes : dict of Reg to int
         Local address at which a register is stored as soon as it is written.
     once : set of Reg
-        Registers that live from one operation to the next, or to the loads between them: nothing is won by spilling.
+        Registers that live from one operation to the next, or to the loads between; spilling them gains nothing.
     loads, stores : set of Op
-        Of spilled values.
+        Loads and stores of spilled values.
     """
 
     slots: dict[Reg, int] = field(default_factory=dict)
@@ -44,17 +44,17 @@ def rewrite(kernel: Kernel, victims: Collection[Reg], again: Mapping[Reg, Op], s
     Parameters
     ----------
     kernel : Kernel
-        Of stage ``narrow``.
+        Kernel of stage ``narrow``.
     victims : collection of Reg
-        The values.
+        Values to be spilled.
     again : mapping of Reg to Op
-        Operations that compute some of them again; the others have a place in local memory.
+        Operations that recompute some of them; the others have a place in local memory.
     spilled : Spilled
-        Brought up to date.
+        Spilled values so far; updated.
     limit : int
-        Vector registers; a register is kept for a later use while they are enough.
+        Number of vector registers; a register is kept for a later use while they suffice.
     result : Liveness
-        Of `kernel`.
+        Liveness of `kernel`.
     """
     for block in kernel.blocks:
         _BlockRewriter(kernel, block, set(victims), again, spilled, limit, result).run()
@@ -73,7 +73,7 @@ class _BlockRewriter:
         self._ops: list[Op] = []
 
     def _without_victims(self, result: Liveness) -> list[int]:
-        """Return what is needed before and after each operation, victims it does not read or write left out."""
+        """Return the need before and after each operation, without victims that it does not read or write."""
         counts: list[int] = []
         for need in pressure_of_ops(self._block, result):
             staying = need.live & self._victims
@@ -112,7 +112,7 @@ class _BlockRewriter:
             self._ops.append(store)
 
     def _loaded(self, reg: Reg, index: int, line: int) -> Reg:
-        """Return a register with the value of `reg`, at best one that has it already."""
+        """Return a register with the value of `reg`, preferably one that has it already."""
         copy = self._kept(reg, index)
         if copy is None:
             copy = self._kernel.fresh("r")
@@ -128,7 +128,7 @@ class _BlockRewriter:
         return copy
 
     def _kept(self, reg: Reg, index: int) -> Reg | None:
-        """Return the register that got the value at an operation before, if it can be kept until now."""
+        """Return the register that got the value at an earlier operation, if it can be kept until now."""
         copy, since = self._copies.get(reg, (None, 0))
         if copy is None or self._full > 2 * since:
             return None
@@ -139,7 +139,7 @@ class _BlockRewriter:
         return copy
 
     def _written(self, reg: Reg, op: Op, index: int, reads: dict[Reg, Reg]) -> Reg:
-        """Return the register that `op` writes in the place of `reg`."""
+        """Return the register that `op` writes instead of `reg`."""
         copy = reads.get(reg) if op.guard is not None else None
         whole = op.guard is None or copy is not None
         if copy is None:

@@ -10,7 +10,7 @@ __all__ = ["spill_predicates"]
 
 
 def spill_predicates(kernel: Kernel, victims: Collection[Reg]) -> set[Reg]:
-    """Keep `victims` in vector registers; returns the short-lived predicates that stand for them."""
+    """Keep `victims` in vector registers; return the short-lived predicates that stand for them."""
     homes = {victim: kernel.fresh("r") for victim in victims}
     made: set[Reg] = set()
 

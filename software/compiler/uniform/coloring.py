@@ -1,10 +1,10 @@
 """Colouring of uniform registers.
 
-Vector registers have a word a lane, so what one side of a divergent branch writes does not reach lanes that wait on the
-other. A uniform register has one word a warp, and both sides execute: it interferes with what is live after its
-definition, and with what lanes that wait elsewhere need meanwhile (`analysis.simt_stack`). The order is smallest-last
-(Matula and Beck); where more than all registers interfere, what is executed least goes last, and may be left over. A
-kernel with calls keeps one register for return addresses (`registers.calling_convention`).
+Vector registers have one word per lane, so a write on one side of a divergent branch does not reach lanes that wait on
+the other. A uniform register has one word per warp, and both sides execute. It interferes with the registers live after
+its definition, and with those that lanes waiting elsewhere need meanwhile (`analysis.simt_stack`). The order is
+smallest-last (Matula and Beck). Where more than all registers interfere, the least executed goes last, and may be left
+over. A kernel with calls keeps one register for return addresses (`registers.calling_convention`).
 """
 
 from __future__ import annotations
@@ -35,9 +35,9 @@ def color_uniform(kernel: Kernel, flow: DiGraph, meet: Mapping[str, str | None],
     Returns
     -------
     dict of Reg to Reg
-        Of kind ``U``, for those that have one.
+        Registers of kind ``U``, for those that have one.
     list of Reg
-        The others.
+        Registers without a place.
     """
     near = _interference(kernel, flow, meet, divergent)
     count = UNIFORMS - bool(kernel.routines)
@@ -87,7 +87,7 @@ def _waiting(kernel: Kernel, flow: DiGraph, meet: Mapping[str, str | None],
 
 
 def _executed(kernel: Kernel) -> dict[Reg, int]:
-    """Return how often a register is named, an operation in a loop ten times."""
+    """Return how often a register is named; an operation in a loop counts ten times."""
     depth = loop_depth(kernel)
     count: dict[Reg, int] = {}
     for block in kernel.blocks:

@@ -21,7 +21,7 @@ _MIRROR = {"isub": "irsub", "irsub": "isub",
 
 
 def is_scalar(op: Op, uniform: Collection[Reg], predicates: Collection[Reg]) -> bool:
-    """Whether the uniform data path can execute `op` if its operands are in uniform registers.
+    """Return whether the uniform data path can execute `op` if its operands are in uniform registers.
 
     A ``sel`` counts: it becomes two moves, one under its predicate.
 
@@ -31,7 +31,7 @@ def is_scalar(op: Op, uniform: Collection[Reg], predicates: Collection[Reg]) -> 
     uniform : collection of Reg
         Values that are, or would be, in uniform registers.
     predicates : collection of Reg
-        Those that are warp-uniform.
+        Warp-uniform predicates.
     """
     if op.volatile:
         return False
@@ -46,8 +46,10 @@ def is_scalar(op: Op, uniform: Collection[Reg], predicates: Collection[Reg]) -> 
 
 
 def runs_uniform(op: Op, uniform: Collection[Reg], predicates: Collection[Reg]) -> bool:
-    """Whether `op` goes to the uniform data path when the values `uniform` are kept in uniform registers; parameters as
-    of `is_scalar`."""
+    """Return whether `op` goes to the uniform data path when the values `uniform` are in uniform registers.
+
+    The parameters are those of `is_scalar`.
+    """
     for d in op.defs:
         if d is None or d.kind != "p" and d not in uniform:
             return False
@@ -55,8 +57,11 @@ def runs_uniform(op: Op, uniform: Collection[Reg], predicates: Collection[Reg]) 
 
 
 def misplaced(op: Op, uniform: Collection[Reg], swapped: Callable[[Op], Op | None]) -> tuple[Op, set[Reg]]:
-    """Return vector operation `op`, with its operands exchanged if that helps, and which of its operands among
-    `uniform` stand where no uniform register can; `swapped` is the function of that name, or one that remembers."""
+    """Return vector operation `op`, its operands exchanged if that helps, and its misplaced uniform operands.
+
+    An operand of `uniform` is misplaced where no uniform register can be. `swapped` is the function of that name, or a
+    cached one.
+    """
     best = op, _misplaced(op, uniform)
     if best[1]:
         other = swapped(op)
@@ -66,7 +71,7 @@ def misplaced(op: Op, uniform: Collection[Reg], swapped: Callable[[Op], Op | Non
 
 
 def swapped(op: Op) -> Op | None:
-    """Return the same operation with its first two operands exchanged, None if there is none."""
+    """Return the same operation with its first two operands exchanged; None if there is none."""
     other = _swapped(op)
     return None if other is None or machine_opcode(other) is None else other
 

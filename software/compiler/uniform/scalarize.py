@@ -1,15 +1,15 @@
 """Warp-uniform values move to uniform registers, and their computation to the uniform data path.
 
-`selection` says which. Each of their registers becomes one of kind ``u``, its operations those of the uniform data
-path; a comparison of such values sets its predicate from there too. What reads them:
+`selection` chooses the values. Each of their registers becomes one of kind ``u``, and its operations become those of
+the uniform data path. A comparison of such values sets its predicate from there too. Their readers change as follows:
 
 1. A vector operation that has a place for a uniform register (`ir.spec.UNIFORM_PLACES`) names it there, its operands
-   exchanged if need be.
-2. Elsewhere the value is moved to a vector register just before; a constant, a parameter or a special register is read
+   2. Elsewhere the value is moved to a vector register just before. A constant, a parameter or a special register is
+      read again instead.
    again instead.
 
-What reads nothing leaves the loops that it is in: a register that holds it meanwhile costs no context. Values that find
-no place among the machine's registers stay where they were.
+An operation without operands leaves its loops: a register that holds the value meanwhile costs no context. Values that
+find no place among the machine's registers stay where they were.
 """
 
 from __future__ import annotations
@@ -56,9 +56,9 @@ class _Rewrite:
     Attributes
     ----------
     kernel : Kernel
-        The result; operations that it has from the original name no register of kind ``u``.
+        Resulting kernel; operations that it shares with the original name no register of kind ``u``.
     origins : dict of Reg to set of Reg
-        What the registers of kind ``u`` were.
+        Former registers of each register of kind ``u``.
     hoisted : set of Reg
         Registers of kind ``u`` whose definition left a loop.
     """
@@ -88,7 +88,7 @@ class _Rewrite:
         self._constants = {reg: op for reg, op in self._constants.items() if reg not in several}
 
     def _hoist(self, kernel: Kernel, inside: set[Reg]) -> None:
-        """Give constants defined in loops, but for those of `inside`, a definition ahead; equal ones share it."""
+        """Move constants defined in loops ahead of them, but for those of `inside`; equal ones share a definition."""
         depth = loop_depth(kernel)
         above = immediate_dominators(kernel)
         for block in kernel.blocks:
@@ -109,7 +109,7 @@ class _Rewrite:
         self.origins.setdefault(ahead[key].dest, set()).add(op.dest)
 
     def _of(self, value: Any) -> Any:
-        """Return the uniform register of a chosen one, anything else as it is."""
+        """Return the uniform register of a chosen register; other registers stay."""
         if not isinstance(value, Reg) or value not in self._chosen:
             return value
         if value not in self._uniform:

@@ -1,12 +1,12 @@
-"""Which warp-uniform values are kept in uniform registers.
+"""Chooses the warp-uniform values that are kept in uniform registers.
 
-A value can be if every operation that defines it can run on the uniform data path. What it is made of must be in
-uniform registers then: there is no way back from a vector register. Where a vector operation has no place for a uniform
+A value can be chosen if every operation that defines it can run on the uniform data path. Its operands must then be in
+uniform registers: there is no way back from a vector register. Where a vector operation has no place for a uniform
 register, a move is needed. An operation counts ``10 ** d`` inside d loops.
 
-1. A value is chosen, with what it is made of, if that adds no operations.
-2. Then, as long as fewer vector registers are needed at once and the moves are within `BUDGET`, those values are chosen
-   which need the fewest, among the values live where most registers are.
+1. A value is chosen, with its operands, if that adds no operations.
+2. Then values are chosen that are live where most registers are, those first that add the fewest operations. This goes
+   on while it lowers the vector registers needed at once, and the added operations are within `BUDGET`.
 """
 
 from __future__ import annotations
@@ -27,15 +27,15 @@ __all__ = ["BUDGET", "choose"]
 BUDGET = 0.02
 """Moves that may be added to save vector registers, for each operation executed."""
 _DEEPEST = 4
-"""Loops that count in the weight of an operation."""
+"""Most loops that count in the weight of an operation."""
 _LARGEST = 32
-"""Values chosen together at most."""
+"""Most values that are chosen together."""
 _SWEEPS = 4
-"""Times that rule 1 looks at what stands beside a new choice."""
+"""Most rounds in which rule 1 examines the neighbours of a new choice."""
 _ROUNDS = 40
-"""Registers that rule 2 saves at most."""
+"""Most registers that rule 2 saves."""
 _OPTIONS = 12
-"""Values that rule 2 compares at a place."""
+"""Most values that rule 2 compares at a place."""
 
 
 def choose(kernel: Kernel, facts: Uniformity, excluded: Collection[Reg] = ()) -> set[Reg]:
@@ -45,9 +45,9 @@ def choose(kernel: Kernel, facts: Uniformity, excluded: Collection[Reg] = ()) ->
     ----------
     kernel : Kernel
     facts : Uniformity
-        Of the kernel.
+        Uniformity of the kernel.
     excluded : collection of Reg
-        Registers that stay vector registers, and with them what is made of them.
+        Registers that stay vector registers, and with them all values computed from them.
     """
     choice = _Choice(kernel, facts, excluded)
     choice.take_free()
@@ -90,7 +90,7 @@ class _Choice:
     # Rule 1
 
     def take_free(self) -> None:
-        """Choose what adds no operations."""
+        """Choose values that add no operations."""
         pending = dict.fromkeys(self._candidates)
         for _ in range(_SWEEPS):
             changed: set[Reg] = set()
@@ -102,12 +102,12 @@ class _Choice:
             pending = {reg: None for reg in self._candidates if reg not in self.chosen and self._beside(reg, changed)}
 
     def _beside(self, reg: Reg, others: Collection[Reg]) -> bool:
-        """Whether an operation that reads or writes `reg` reads or writes one of `others`."""
+        """Return whether an operation that reads or writes `reg` reads or writes one of `others`."""
         return any(x in others for op in (*self._users.get(reg, ()), *self._definitions[reg])
                    for x in (*op.defs, *op.uses))
 
     def _with_sources(self, reg: Reg) -> set[Reg]:
-        """Return `reg` and all it is made of that is not chosen yet; nothing if that is too much to look at."""
+        """Return `reg` and all unchosen values it is computed from; nothing if they are too many."""
         found: set[Reg] = set()
         pending = [reg]
         while pending and len(found) < _LARGEST:
@@ -134,13 +134,13 @@ class _Choice:
         self._known.update((op, self._cost(op)) for op in self._touched(group))
 
     def _cost(self, op: Op) -> int:
-        """Return the operations that are needed beside `op` itself."""
+        """Return the operations that are needed besides `op` itself."""
         if runs_uniform(op, self.chosen, self._facts.registers):
             return op.name == "sel" and op.dest not in op.uses
         return len(misplaced(op, self.chosen, self._swapped)[1])
 
     def _needs_move(self, reg: Reg, op: Op) -> bool:
-        """Whether `op` needs a move from `reg`, if that is chosen too."""
+        """Return whether `op` needs a move from `reg`, if that is chosen too."""
         if reg not in op.uses:
             return False
         new = reg not in self.chosen
@@ -152,8 +152,10 @@ class _Choice:
         return needs
 
     def _saved(self, reg: Reg) -> int:
-        """Return what is saved if the only definition of `reg` reads nothing: it can leave its loops, or be repeated
-        where a move would be needed."""
+        """Return the gain if the only definition of `reg` has no operands.
+
+        It can leave its loops, or be repeated where a move would be needed.
+        """
         definition, *others = self._definitions[reg]
         if others or not is_constant(definition):
             return 0
@@ -163,7 +165,7 @@ class _Choice:
     # Rule 2
 
     def save_registers(self) -> None:
-        """Choose what lowers the number of registers needed at once."""
+        """Choose values that lower the number of registers needed at once."""
         if self.chosen.issuperset(self._candidates):
             return
         limit = BUDGET * sum(self._weight.values())
@@ -188,7 +190,7 @@ class _Choice:
 
 
 class _Pressure:
-    """How many vector registers are live before each operation, and which candidates are among them."""
+    """The number of vector registers live before each operation, and the candidates among them."""
 
     def __init__(self, kernel: Kernel, live: Liveness, candidates: Collection[Reg]):
         self._ops: list[Op] = []
@@ -202,7 +204,7 @@ class _Pressure:
         self._fewer = [0] * (len(self._ops) + 1)  # by how much a place is relieved of more than the one before
 
     def _walk(self, block: Block, live: set[Reg]) -> None:
-        """Take a block from its end, where `live` are."""
+        """Process a block from its end, where `live` are live."""
         spans = self._spans
         inside = live & spans.keys()
         begun = dict.fromkeys(inside, len(self._ops))
@@ -228,7 +230,7 @@ class _Pressure:
             spans[reg].append(range(start, len(self._ops)))
 
     def remove(self, registers: Iterable[Reg], needs_move: Callable[[Reg, Op], bool]) -> None:
-        """Take away registers, except where an operation needs a move from them."""
+        """Remove registers, except where an operation needs a move from them."""
         for reg in registers:
             self._removed.add(reg)
             for span in self._spans[reg]:
@@ -242,7 +244,7 @@ class _Pressure:
         self._fewer[places.stop] -= count
 
     def crowds(self, needs_move: Callable[[Reg, Op], bool]) -> list[set[Reg]]:
-        """Return, for each place where most are live, the candidates whose removal makes them fewer."""
+        """Return, for each place with the most live registers, the candidates whose removal makes them fewer."""
         left = [count - fewer for count, fewer in zip(self._count, itertools.accumulate(self._fewer), strict=False)]
         most = max(left, default=0)
         places = (place for place, count in enumerate(left) if count == most)

@@ -33,12 +33,12 @@ def _add_sub(ctx: Context) -> None:
 
 
 def _saturating(ctx: Context, base: str, dest: Reg, a: Use, b: Use) -> None:
-    """Add or subtract; where the result has overflowed, the greatest or least number on the side of a."""
+    """Add or subtract; an overflowed result becomes the greatest or least number, with the sign of a."""
     result, signs, other, wrong, bound, over = *(ctx.r() for _ in range(5)), ctx.p()
     ctx.emit(f"i{base}", (result,), (a, b))
     ctx.emit("xor", (signs,), (a, result))
     ctx.emit("xor", (other,), (a, b))
-    if base == "add":  # overflow: both operands have the sign that the result has not
+    if base == "add":  # overflow: both operands have one sign, the result has the other
         inverted = ctx.r()
         ctx.emit("not", (inverted,), (other,))
         other = inverted

@@ -1,6 +1,6 @@
 """Lowering of asynchronous copies (PTX ISA 9.7.9.25, ``cp.async``): done at once, so that groups have no effect.
 
-Bytes that are not to be read (the source size is smaller, or the predicate says so) are not, and zero in shared memory.
+Bytes beyond the source size, or disabled by the predicate, are not read, and become zero in shared memory.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Lowering of atomics and fences (PTX ISA 9.7.12.13 to 9.7.12.15, 9.7.12.4).
 
 An operation with ``.release`` has a `membar` before it, one with ``.acquire`` one after it, whatever the scope: a
-`membar` waits for all that the warp has asked of memory. ``atom.add.f64`` is a loop of compare-and-swaps.
+`membar` waits for all memory requests of the warp. ``atom.add.f64`` is a loop of compare-and-swaps.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _OPERATIONS: dict[str, tuple[set[str], str]] = {
     "exch": (_SAME, "exch"), "cas": ({*_SAME, "b16"}, "cas"), "inc": ({"u32"}, "inc"),
     "dec": ({"u32"}, "dec"),
 }
-"""PTX operation: its types, and the stem of the machine's name."""
+"""PTX operation to its types, and to the stem of the machine's name."""
 _SUPPORTED = ("atom and red of .global, .shared and generic addresses with .add (32 and 64 bits, .f32, .f64), .min, "
               ".max, .and, .or, .xor, .exch, .cas (32 and 64 bits, .cas of 16), .inc, .dec (.u32)")
 
@@ -57,7 +57,7 @@ def _atomic(ctx: Context) -> None:
 
 
 def _in_order(ctx: Context, order: str, access: Callable[[], None]) -> None:
-    """Emit an access, with what an order wants around it."""
+    """Emit an access, with the fences of its order around it."""
     if order in ("release", "acq_rel"):
         ctx.emit("membar")
     access()
@@ -99,7 +99,7 @@ def _source(ctx: Context, operand, bits: int, type: str):
 
 
 def _name(space: str, operation: str, type: str, returns: bool) -> str:
-    """Return the machine operation; one that always returns if there is no other."""
+    """Return the machine operation; if there is no other, it is one that always returns."""
     stem, bits = _OPERATIONS[operation][1], width_of(type)
     if operation in ("min", "max"):
         stem += f".{type[0]}"
@@ -111,7 +111,7 @@ def _name(space: str, operation: str, type: str, returns: bool) -> str:
 
 def _in_space(ctx: Context, space: str, base, offset: int, operation: str, type: str, result: Reg | None,
               sources: list) -> None:
-    """One space. Memory that is the thread's own (local) needs no atomic; constants cannot be changed."""
+    """Lower an atomic of one space. Local memory, the thread's own, needs no atomic; constants cannot be changed."""
     if space not in ("global", "shared"):
         ctx.emit("trap")
     elif operation == "add" and type == "f64":
@@ -124,7 +124,7 @@ def _in_space(ctx: Context, space: str, base, offset: int, operation: str, type:
 
 def _generic(ctx: Context, address: Address, base, offset: int, operation: str, type: str, result: Reg | None,
              sources: list) -> None:
-    """A generic address; where it can be in several spaces, each fills its lanes of a copy of the result."""
+    """Lower an atomic of a generic address; if it can be in several spaces, each fills its lanes of a result's copy."""
     def access(space: str, base, offset: int) -> None:
         _in_space(ctx, space, base, offset, operation, type, copy, sources)
 
@@ -137,9 +137,9 @@ def _generic(ctx: Context, address: Address, base, offset: int, operation: str, 
 
 
 def _add_f64(ctx: Context, space: str, base, offset: int, result: Reg | None, value: Reg) -> None:
-    """Compare and swap until nobody came in between; lanes that are outside the guard go around.
+    """Compare and swap until no other write came in between; lanes outside the guard skip the loop.
 
-    The first look is an atomic too, so that only the order of atomics decides how often the loop runs.
+    The first load is an atomic too, so that only the order of atomics decides how often the loop runs.
     """
     guard, ctx.guard = ctx.guard, None
     line = ctx.instruction.line

@@ -46,7 +46,7 @@ def _leading_zeros(ctx: Context, value: Use, bits: int) -> Reg:
 
 @lowers("clz", "popc")
 def _count(ctx: Context) -> None:
-    """The result has 32 bits whatever the operand has."""
+    """Lower a count of bits; its result has 32 bits for every operand."""
     check_modifiers(ctx, set(), ctx.instruction.modifiers[:-1])
     bits = width_of(integer_type(ctx, (32, 64)))
     d, a = take_operands(ctx, 2)
@@ -61,7 +61,7 @@ def _count(ctx: Context) -> None:
 
 @lowers("bfind")
 def _find(ctx: Context) -> None:
-    """Highest bit that is not the sign (of an unsigned number: not zero), all ones if there is none."""
+    """Find the highest bit that is not the sign (if unsigned: not zero); all ones if there is none."""
     modifiers = ctx.instruction.modifiers
     check_modifiers(ctx, {"shiftamt"}, modifiers[:-1])
     type = integer_type(ctx, (32, 64))
@@ -80,7 +80,7 @@ def _find(ctx: Context) -> None:
 
 
 def _low_byte(ctx: Context, operand: Operand) -> Use:
-    """Return bits 7..0 of a 32-bit operand, of which the others are ignored."""
+    """Return bits 7..0 of a 32-bit operand, and ignore the others."""
     value = ctx.value(operand, 32, "u32")
     return Imm(value.value & 255) if isinstance(value, Imm) else ctx.op("and", value, Imm(255))
 
@@ -98,7 +98,7 @@ def _field(ctx: Context, first: Operand, length: Operand) -> Use:
 
 @lowers("bfe")
 def _extract(ctx: Context) -> None:
-    """Of 64 bits: the field is shifted to the top and from there to the bottom; a shift by 64 leaves nothing."""
+    """Extract a bit field. 64 bits are shifted to the top, then to the bottom; a shift by 64 leaves nothing."""
     check_modifiers(ctx, set(), ctx.instruction.modifiers[:-1])
     type = integer_type(ctx, (32, 64))
     sign = "s" if type[0] == "s" else "u"
@@ -145,7 +145,7 @@ def _permute(ctx: Context) -> None:
 
 
 def _selector(ctx: Context, table: tuple[int, ...], choice: Use) -> Use:
-    """Return the entry of `table` that bits 1..0 of `choice` name; what is above bit 15 does not count."""
+    """Return the entry of `table` that bits 1..0 of `choice` name; bits above bit 15 do not count."""
     if isinstance(choice, Imm):
         return Imm(table[choice.value & 3])
     upper = ctx.test("setp.ne", ctx.op("and", choice, Imm(2)), Imm(0))
@@ -173,7 +173,7 @@ def _absolute_difference(ctx: Context) -> None:
 
 @lowers("lop3")
 def _logic(ctx: Context) -> None:
-    """Any function of three bits, given as its value for each of the eight combinations."""
+    """Lower any function of three bits, given as its value for each of the eight combinations."""
     if ctx.instruction.modifiers != ["b32"]:
         raise ctx.error("not a known logic operation", "lop3.b32")
     d, a, b, c, table = take_operands(ctx, 5)
@@ -196,6 +196,6 @@ def _function(ctx: Context, table: int, inputs: list[Use]) -> Use:
         return _function(ctx, low, rest)
     if low == high ^ (1 << half) - 1:
         return ctx.op("xor", first, _function(ctx, low, rest))
-    # where the first input is 1 the value for 1, elsewhere that for 0
+    # # the value for 1 where the first input is 1, elsewhere the value for 0
     differs = ctx.op("and", first, _function(ctx, low ^ high, rest))
     return ctx.op("xor", _function(ctx, low, rest), differs)

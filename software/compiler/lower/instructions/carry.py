@@ -1,7 +1,7 @@
-"""Lowering of extended-precision arithmetic, whose instructions hand on a carry (PTX ISA 9.7.2).
+"""Lowering of extended-precision arithmetic, whose instructions pass on a carry (PTX ISA 9.7.2).
 
-``CC.CF`` is the carry out of the adder, whatever wrote it. A difference is the sum a + ~b + 1, or a + ~b + flag in
-``subc``: the flag is clear where it borrows. So any instruction that takes the flag can follow any that gives it.
+``CC.CF`` is the carry out of the adder for every instruction. A difference is the sum a + ~b + 1, or a + ~b + flag in
+``subc``: the flag is clear if it borrows. So any instruction that takes the flag can follow any that gives it.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ def multiply_add(ctx: Context) -> None:
 
 
 def _sum(ctx: Context, dest: Reg, a: Use, b: Use, subtracts: bool) -> None:
-    """Write the sum or difference; take and give the adder's carry as the instruction says."""
+    """Write the sum or difference; the instruction says whether it takes and gives the adder's carry."""
     takes, gives = ctx.instruction.base.endswith("c"), "cc" in ctx.instruction.modifiers
     name = "isubc" if subtracts else "iaddc"
     carry = Pred(ctx.carry_flag) if takes else TRUE if subtracts else FALSE

@@ -41,7 +41,7 @@ def _setp(ctx: Context) -> None:
 
 
 def modifiers_of(ctx: Context, types: int) -> tuple[str, str]:
-    """Return the comparison and how its outcome is combined with a predicate; `types` type modifiers follow."""
+    """Return the comparison and the operation that combines it with a predicate; `types` type modifiers follow."""
     modifiers = ctx.instruction.modifiers
     type = modifiers[-1] if modifiers else ""
     test, *others = [m for m in modifiers[:-types] if m != "ftz" or type != "f32"] or [""]
@@ -110,7 +110,7 @@ def _set(ctx: Context) -> None:
 @lowers_f32("slct")
 @lowers_f64("slct")
 def _slct(ctx: Context) -> None:
-    """The first source if the last one is at least zero, else (or if that is a NaN) the second."""
+    """Select the first source if the last one is at least zero, else (or if it is a NaN) the second."""
     options, types = ctx.instruction.modifiers[:-2], ctx.instruction.modifiers[-2:]
     flush = options == ["ftz"] and types[1] == "f32"
     if len(types) != 2 or DATA_TYPES.get(types[0], 0) < 16 or types[1] not in ("s32", "f32") or options and not flush:

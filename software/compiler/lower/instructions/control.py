@@ -22,7 +22,7 @@ __all__: list[str] = []
 _BARRIERS = ("bar.sync, barrier.sync and their .red.popc.u32, .red.and.pred, .red.or.pred with a constant id 0 to 15 "
              "and all threads of the block, bar.warp.sync")
 _WARP = 32
-"""Threads of a warp of PTX, of which the count of a barrier is a multiple."""
+"""Threads of a warp of PTX; the count of a barrier is a multiple of them."""
 
 
 @lowers("bra")
@@ -40,7 +40,7 @@ def _bra(ctx: Context) -> None:
 
 @lowers("brx")
 def _indexed(ctx: Context) -> None:
-    """A branch to one of a list of labels: comparisons one after the other; an index beyond takes the last label."""
+    """Lower a branch to one of a list of labels: successive comparisons; an index beyond takes the last label."""
     ins = ctx.instruction
     if ins.modifiers not in (["idx"], ["idx", "uni"]) or len(ins.operands) != 2:
         raise ctx.error("not a known branch", "brx.idx index, list")
@@ -100,7 +100,7 @@ def _barrier(ctx: Context) -> None:
     ins = ctx.instruction
     modifiers = [m for m in ins.modifiers if m not in ("cta", "aligned")]
     if modifiers == ["warp", "sync"]:
-        ctx.emit("nop")  # lanes run in lockstep; it marks for `preemption.idempotence` where they may exchange memory
+        ctx.emit("nop")  # lanes run in lockstep; it tells `preemption.idempotence` that they may exchange memory
         return
     if modifiers[:1] == ["red"] and modifiers[1:] in (["popc", "u32"], ["and", "pred"], ["or", "pred"]):
         _reduction(ctx, modifiers[1])
@@ -120,9 +120,11 @@ def _rounded(threads: int) -> int:
 
 
 def _check_count(ctx: Context, count: Sequence[Operand]) -> None:
-    """Make sure that a barrier's count of threads, where there is one, is the whole thread block. A constant is
-    checked here if the kernel says how large its blocks are, else at launch. A register is checked as it executes, by a
-    trap."""
+    """Check that a barrier's count of threads, if it has one, is the whole thread block.
+
+    A constant is checked here if the kernel declares the size of its blocks, else at launch. A register is checked by a
+    trap when it executes.
+    """
     kernel = ctx.kernel
     for operand in count:
         if not isinstance(operand, Number):
@@ -149,7 +151,7 @@ def _barrier_name(ctx: Context, number: Operand) -> str:
 
 @contextmanager
 def _in_all_lanes(ctx: Context) -> Iterator[None]:
-    """Emit without a guard, which barriers do not have: branch around. (PTX wants it to be the same in all lanes.)"""
+    """Emit without a guard, which barriers lack, behind a branch around. (PTX wants the guard equal in all lanes.)"""
     guard, ctx.guard = ctx.guard, None
     skip = ctx.fresh_label("skip")
     if guard is not None:
@@ -160,9 +162,9 @@ def _in_all_lanes(ctx: Context) -> Iterator[None]:
 
 
 def _reduction(ctx: Context, kind: str) -> None:
-    """Count, between three barriers, in a word of shared memory, the threads whose predicate holds (or does not).
+    """Count the threads whose predicate holds (or does not), in a word of shared memory, between three barriers.
 
-    The first barrier is for those who still read the word of the last reduction.
+    The first barrier protects threads that still read the word of the last reduction.
     """
     operands = ctx.instruction.operands
     if len(operands) not in (3, 4):
@@ -190,7 +192,7 @@ def _reduction(ctx: Context, kind: str) -> None:
 
 @lowers(YIELD)
 def _yield(ctx: Context) -> None:
-    """Watch what is at the address and compare it, unless that is zero; then wait, perhaps away from the SM."""
+    """Watch the word at the address and compare it, unless the address is zero; then wait, perhaps away from the SM."""
     address, expected = _names(ctx)
     base, offset = address_base(ctx, "global", Address(address.text))
     wanted, found, some, other = ctx.register(expected.text), ctx.named("r"), ctx.p(), ctx.p()
@@ -208,19 +210,19 @@ def _yield(ctx: Context) -> None:
 
 @lowers("trap", "brkpt")
 def _trap(ctx: Context) -> None:
-    """``brkpt`` traps: no debugger would let a suspended thread go on."""
+    """Lower traps; ``brkpt`` traps too, since no debugger would resume a suspended thread."""
     check_modifiers(ctx, set(), ctx.instruction.modifiers)
     ctx.emit("trap")
 
 
 @lowers("nanosleep", "pmevent", "prefetch", "prefetchu", "discard", "applypriority")
 def _nothing(ctx: Context) -> None:
-    """Hints: no effect on results. What ``discard`` leaves is open until it is written: it stays as it is."""
+    """Lower hints, which do not affect results. ``discard`` allows any contents until a write; they stay."""
 
 
 @lowers("createpolicy")
 def _policy(ctx: Context) -> None:
-    """A cache policy is a number that only hints take."""
+    """Lower the creation of a cache policy, a number that only hints take."""
     modifiers = ctx.instruction.modifiers
     if modifiers[:1] not in (["fractional"], ["range"], ["cvt"]) or modifiers[-1] != "b64":
         raise ctx.error("not a known cache policy", "createpolicy.fractional, .range, .cvt with .b64")

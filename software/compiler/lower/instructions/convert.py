@@ -46,7 +46,7 @@ def _integers(ctx: Context) -> None:
 
 
 def _saturated(ctx: Context, value: Use, source: str, to: str) -> Use:
-    """Return an integer of type `source` clamped to the range of type `to`, in as many words as the wider one has."""
+    """Return an integer of type `source` clamped to the range of type `to`, in the words of the wider type."""
     bits, wide = width_of(to), max(width_of(source), width_of(to)) == 64
     signed = source[0] == "s"
     if wide and not (isinstance(value, Reg) and value.kind == "w" and width_of(source) == 64):
@@ -101,7 +101,7 @@ def _floating(ctx: Context) -> None:
 
 
 def source_operand(ctx: Context, a: Operand, type: str) -> Use:
-    """Return the source in a register of its own width, integers below 32 bits extended."""
+    """Return the source in a register of its own width; integers below 32 bits are extended."""
     value, bits, signed = _source(ctx, a, type)
     if bits == 64:
         return ctx.number(a, type) if type == "f64" else _wide(ctx, value)
@@ -121,7 +121,7 @@ def _wide(ctx: Context, value: Use) -> Reg:
 def converted(ctx: Context, value: Use, to: str, source: str, mode: str) -> Use:
     """Return the value converted; an integer is clamped to the range of its type.
 
-    Of a NaN it is 0, but, where one of the types has 64 bits, the least of a signed type of this width.
+    A NaN becomes 0. If one of the types has 64 bits, it becomes the least value of a signed type of that width.
     """
     letter, wide = _FLOATS.get(source), width_of(to) == 64
     if to in _FLOATS and source in _FLOATS:
@@ -179,7 +179,7 @@ def _low(ctx: Context, value: Use) -> Use:
 
 
 def _source(ctx: Context, a: Operand, type: str) -> tuple[Use, int, bool]:
-    """Return the source as a value, the bits of it that count, and whether it is signed."""
+    """Return the source as a value, the number of its bits that count, and whether it is signed."""
     bits, signed = width_of(type), type[0] == "s"
     if not isinstance(a, Name) or ctx.type_of(a.text) is None:
         return ctx.value(a, max(bits, 16)), bits, signed
@@ -190,7 +190,7 @@ def _source(ctx: Context, a: Operand, type: str) -> tuple[Use, int, bool]:
 
 
 def write(ctx: Context, dest: Reg, value: Use, signed: bool) -> None:
-    """Write a 32-bit value to `dest`, extended if that has 64 bits."""
+    """Write a 32-bit value to `dest`, extended if `dest` has 64 bits."""
     if dest.kind == "w":
         _widen(ctx, dest, value, 32, signed)
     else:

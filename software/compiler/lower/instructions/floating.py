@@ -1,9 +1,7 @@
-"""Lowering of f32 and f64 arithmetic (PTX ISA 9.7.3): each instruction becomes the operation of its name, never a
-fused one.
+"""Lowering of f32 and f64 arithmetic (PTX ISA 9.7.3): each instruction becomes the operation of its name, never fused.
 
-Rounding is to nearest even where the instruction names none. With ``.ftz`` subnormal sources and results of f32 become
-zeros of their sign. Division and roots that are rounded correctly are routines of the
-library (`lower.expand`).
+Instructions without a rounding modifier round to nearest even. With ``.ftz`` subnormal sources and results of f32
+become zeros of their sign. Correctly rounded division and roots are routines of the library (`lower.expand`).
 """
 
 from __future__ import annotations
@@ -58,7 +56,7 @@ def _binary(ctx: Context) -> None:
 @lowers_f32("fma", "mad")
 @lowers_f64("fma", "mad")
 def _fma(ctx: Context) -> None:
-    """``mad`` is ``fma`` (PTX ISA 9.7.3.7)."""
+    """Lower ``fma``, and ``mad``, which is the same (PTX ISA 9.7.3.7)."""
     _arithmetic(ctx, "fma", 3, required=True)
 
 
@@ -94,7 +92,7 @@ def _sign_f64(ctx: Context) -> None:
 @lowers_f32("copysign")
 @lowers_f64("copysign")
 def _copysign(ctx: Context) -> None:
-    """The sign comes from the first source, the magnitude from the second."""
+    """Combine the sign of the first source with the magnitude of the second."""
     check_modifiers(ctx, set(), ctx.instruction.modifiers[:-1])
     d, a, b = take_operands(ctx, 3)
     sign, magnitude, result = ctx.r(), ctx.r(), ctx.r()
@@ -114,7 +112,7 @@ def _copysign(ctx: Context) -> None:
 
 @lowers_f32("min", "max")
 def _min_max(ctx: Context) -> None:
-    """With ``.xorsign.abs`` of magnitudes, with the exclusive or of the signs; three sources one after the other."""
+    """Lower ``min`` and ``max``; three sources go in turn; ``.xorsign.abs`` takes magnitudes, and xors signs."""
     modifiers = ctx.instruction.modifiers[:-1]
     check_modifiers(ctx, {"NaN", "ftz", "xorsign", "abs"}, modifiers)
     three = len(ctx.instruction.operands) == 4
@@ -123,7 +121,7 @@ def _min_max(ctx: Context) -> None:
     d, *operands = take_operands(ctx, 4 if three else 3)
     uses = [ctx.number(x, "f32") for x in operands]
     dest, sign = ctx.dest(d, 32), None
-    if "xorsign" in modifiers:  # also of a NaN, whose sign a flush would drop
+    if "xorsign" in modifiers:  # for a NaN too, whose sign a flush would drop
         sign = ctx.op("and", ctx.op("xor", *uses), Imm(_SIGN))
     if "ftz" in modifiers:
         uses = [ctx.flushed(use) for use in uses]
@@ -153,7 +151,7 @@ def _min_max_f64(ctx: Context) -> None:
 @lowers_f32("testp")
 @lowers_f64("testp")
 def _testp(ctx: Context) -> None:
-    """A property of the operand's bits without the sign, of f64 with all low bits gathered in the lowest."""
+    """Test a property of the operand's bits without the sign; f64 has all low bits gathered in the lowest."""
     kind = ".".join(ctx.instruction.modifiers[:-1])
     least, infinity = (0x0080_0000, 0x7F80_0000) if _type(ctx) == "f32" else (0x0010_0000, 0x7FF0_0000)
     ranges = {"finite": (0, infinity), "infinite": (infinity, 1), "number": (0, infinity + 1),

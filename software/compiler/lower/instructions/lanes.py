@@ -1,8 +1,8 @@
 """Lowering of votes, matches and shuffles between the lanes of a warp (PTX ISA 9.7.9 ``shfl``, 9.7.13).
 
-The lanes that execute an instruction are those of the warp's active mask that its guard lets through; a result is
-over those of them that the lane's own member mask names. Lanes of a member mask that run elsewhere are not waited for:
-lanes meet where the control-flow graph has their branches reconverge.
+An instruction executes in the lanes of the warp's active mask that its guard enables. A result covers those of them
+that the lane's own member mask names. It does not wait for lanes of a member mask that run elsewhere: lanes meet where
+the control-flow graph has their branches reconverge.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _SHUFFLES = ("up", "down", "bfly", "idx")
 
 
 def _gather(ctx: Context, name: str, *uses: Use) -> Reg:
-    """Emit an operation over the lanes that execute the instruction; returns its result, 0 in the others."""
+    """Emit an operation over the lanes that execute the instruction; return its result, 0 in the others."""
     result = ctx.r()
     if ctx.guard is not None:
         guard, ctx.guard = ctx.guard, None
@@ -31,7 +31,7 @@ def _gather(ctx: Context, name: str, *uses: Use) -> Reg:
 
 
 def _among(ctx: Context, lanes: Reg, members: Use) -> Reg:
-    """Return those of `lanes` that are members."""
+    """Return the members among `lanes`."""
     if members == _ALL:
         return lanes
     result = ctx.r()
@@ -40,9 +40,9 @@ def _among(ctx: Context, lanes: Reg, members: Use) -> Reg:
 
 
 def _synchronous(ctx: Context, count: int) -> tuple[list[str], tuple[Operand, ...], Use]:
-    """Return the modifiers but ``.sync``, `count` operands, and the member mask (all lanes without ``.sync``).
+    """Return the modifiers without ``.sync``, `count` operands, and the member mask (all lanes without ``.sync``).
 
-    ``.sync`` stands before the mode, as PTX ISA has it, or behind it, as CUB writes it and ptxas takes it.
+    ``.sync`` stands before the mode, as in the PTX ISA, or behind it, as CUB writes it and ptxas takes it.
     """
     modifiers = ctx.instruction.modifiers
     if "sync" not in modifiers[:2]:
@@ -70,7 +70,7 @@ def _vote(ctx: Context) -> None:
         raise ctx.error("not a known vote", "vote and vote.sync with .any.pred, .all.pred, .uni.pred, .ballot.b32")
     dest, predicate, kind = ctx.dest(d, 1), ctx.pred(a), modifiers[0]
     nobody = []
-    for condition in (predicate, predicate.inverted()):  # that holds; that does not hold
+    for condition in (predicate, predicate.inverted()):  # where it holds; where it does not
         lanes, none = _among(ctx, _gather(ctx, "ballot", condition), members), ctx.p()
         ctx.emit("setp.eq", (none,), (lanes, Imm(0)))
         nobody.append(Pred(none))
@@ -115,7 +115,7 @@ def _match(ctx: Context) -> None:
 
 @lowers("shfl")
 def _shuffle(ctx: Context) -> None:
-    """The member mask has no effect: PTX requires that it names the lanes that execute the instruction."""
+    """Lower shuffles. Their member mask has no effect: PTX requires that it names the executing lanes."""
     modifiers, (d, a, b, c), _ = _synchronous(ctx, 4)
     if len(modifiers) != 2 or modifiers[0] not in _SHUFFLES or modifiers[1] != "b32":
         raise ctx.error("not a known shuffle", "shfl and shfl.sync with .up, .down, .bfly, .idx and .b32")

@@ -18,7 +18,7 @@ def _bounded(ctx: Context, value: Use, mode: str) -> Reg:
 
 @lowers("bmsk")
 def _mask(ctx: Context) -> None:
-    """``b`` ones from bit ``a`` on; those beyond bit 31 are left out. A shift by more than 31 leaves nothing."""
+    """Make ``b`` ones from bit ``a`` on; bits beyond 31 are dropped. A shift by more than 31 leaves nothing."""
     modifiers = ctx.instruction.modifiers
     if modifiers not in (["clamp", "b32"], ["wrap", "b32"]):
         raise ctx.error("not a known mask", "bmsk.clamp.b32, bmsk.wrap.b32")
@@ -32,7 +32,7 @@ def _mask(ctx: Context) -> None:
 
 @lowers("szext")
 def _extend(ctx: Context) -> None:
-    """The low ``b`` bits of ``a``, extended: a bit field from bit 0 on."""
+    """Extend the low ``b`` bits of ``a``, a bit field from bit 0 on."""
     modifiers = ctx.instruction.modifiers
     if len(modifiers) != 2 or modifiers[0] not in ("clamp", "wrap") or modifiers[1] not in ("u32", "s32"):
         raise ctx.error("not a known extension", "szext.clamp, szext.wrap with .u32, .s32")
@@ -43,10 +43,10 @@ def _extend(ctx: Context) -> None:
 
 @lowers("fns")
 def _nth_set(ctx: Context) -> None:
-    """The n-th bit set from a base on, downwards if n is negative; for n = 0 the base, if its bit is set.
+    """Find the n-th bit set from a base on, downwards if n is negative; for n = 0 the base, if its bit is set.
 
-    Downwards is upwards in the reversed mask. A search by halves finds the n-th bit above the base: if the lower half
-    of what is left has fewer, it is shifted out.
+    Downwards is upwards in the reversed mask. A binary search finds the n-th bit above the base: if the lower half of
+    the remaining bits has fewer, it is shifted out.
     """
     if ctx.instruction.modifiers != ["b32"]:
         raise ctx.error("not a known search", "fns.b32")

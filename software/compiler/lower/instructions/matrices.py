@@ -1,7 +1,8 @@
-"""Lowering of loads, stores and moves of 8 x 8 matrices of 16 bits (PTX ISA 9.7.14.5: ``ldmatrix``, ``stmatrix``,
-``movmatrix``): each lane fetches the addresses of rows, or other lanes' words, by shuffles.
+"""Lowering of ``ldmatrix``, ``stmatrix`` and ``movmatrix`` for 8 x 8 matrices of 16 bits (PTX ISA 9.7.14.5).
 
-Lane i has, of a matrix, elements 2 (i mod 4) and the next of row i / 4; with ``.trans`` of column i / 4. The address of
+Each lane fetches the addresses of rows, or other lanes' words, by shuffles.
+
+Lane i has elements 2 (i mod 4) and the next of row i / 4 of a matrix; with ``.trans`` of column i / 4. The address of
 row r of matrix m comes from lane 8 m + r.
 """
 
@@ -21,14 +22,14 @@ _LAST_LANE = Imm(31)
 
 
 def operation(ctx: Context, name: str, *uses: Use) -> Reg:
-    """Emit an operation with a 32-bit result; returns it."""
+    """Emit an operation with a 32-bit result; return the result."""
     result = ctx.r()
     ctx.emit(name, (result,), uses)
     return result
 
 
 def shared_address(ctx: Context, operand, what: str) -> tuple[Use, int]:
-    """Return base and offset of an operand in shared memory; without ``.shared`` it is a generic address of it."""
+    """Return base and offset of an operand in shared memory; without ``.shared`` it is a generic address."""
     if not isinstance(operand, Address):
         raise ctx.error(f"{what} wants an address", "[register + constant], [variable + constant]")
     if any(m in ("shared", "shared::cta") for m in ctx.instruction.modifiers):
@@ -51,7 +52,7 @@ def _lane(ctx: Context) -> tuple[Reg, Reg]:
 
 
 def _shape(ctx: Context) -> tuple[int, bool]:
-    """Return how many matrices there are, and whether they are transposed."""
+    """Return the number of matrices, and whether they are transposed."""
     modifiers = ctx.instruction.modifiers
     counts = [m for m in modifiers if m in ("x1", "x2", "x4")]
     if modifiers[-1:] != ["b16"] or "m8n8" not in modifiers or len(counts) != 1 or "sync" not in modifiers:
@@ -62,7 +63,7 @@ def _shape(ctx: Context) -> tuple[int, bool]:
 
 
 def _places(ctx: Context, address, count: int, transposed: bool) -> list[list[Reg]]:
-    """Return, of each matrix, the address of the lane's word, or those of its two elements."""
+    """Return, for each matrix, the address of the lane's word, or the addresses of its two elements."""
     base, offset = shared_address(ctx, address, ctx.instruction.base)
     if isinstance(base, Reg) and base.kind == "w":
         base = operation(ctx, "lo.64", base)
@@ -119,7 +120,7 @@ def _store(ctx: Context) -> None:
 
 @lowers("movmatrix")
 def _move(ctx: Context) -> None:
-    """Elements r and r + 1 of column c of the source are in lanes 4 r + c / 2 and the fourth behind, half c mod 2."""
+    """Transpose: elements r and r + 1 of column c are in lane 4 r + c / 2 and the fourth behind, half c mod 2."""
     if {*ctx.instruction.modifiers} != {"sync", "aligned", "m8n8", "trans", "b16"}:
         raise ctx.error("not a known matrix move", "movmatrix.sync.aligned.m8n8.trans.b16")
     d, a = take_operands(ctx, 2)

@@ -1,6 +1,6 @@
 """Lowering of barriers in shared memory (PTX ISA 9.7.13.15, ``mbarrier``), among the threads of one thread block.
 
-The 64 bits of a barrier:
+The 64 bits of a barrier are
 
 =========  =============================================================================
 bits       meaning
@@ -12,7 +12,7 @@ bits       meaning
 =========  =============================================================================
 
 A phase ends when it waits for no arrival and no byte. Every change is a loop of compare-and-swaps, so that the end of a
-phase and the beginning of the next are one step. The state that an arrival returns is the barrier before it.
+phase and the beginning of the next are one step. An arrival returns the barrier before it as the state.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ def _init(ctx: Context) -> None:
 
 
 def _invalidate(ctx: Context) -> None:
-    """The memory is free for something else: nothing to do."""
+    """Free the memory for another use; this takes no code."""
     _options(ctx)
     shared_address(ctx, take_operands(ctx, 1)[0], "mbarrier")
 
@@ -80,7 +80,7 @@ def _moved(ctx: Context, value: Reg, shift: int) -> Reg:
 
 
 def _arrive(ctx: Context) -> None:
-    """``arrive`` and ``arrive_drop``: one arrival, or as many as the last operand says, or with expected bytes."""
+    """Lower ``arrive`` and ``arrive_drop``: one arrival, or as the last operand says, or with expected bytes."""
     dropping = ctx.instruction.modifiers[0] == "arrive_drop"
     options = _options(ctx, "release", "relaxed", *_SCOPES, "noComplete", "expect_tx")
     expecting = "expect_tx" in options
@@ -99,8 +99,11 @@ def _arrive(ctx: Context) -> None:
 
 
 def arrive_for_copies(ctx: Context) -> None:
-    """Lower ``cp.async.mbarrier.arrive``: copies are done, so it is one arrival with ``.noinc``, and none without,
-    since that raises the count by one before."""
+    """Lower ``cp.async.mbarrier.arrive``.
+
+    Copies are done already. With ``.noinc`` it is one arrival. Without it the instruction raises the count by one
+    first, so it does nothing.
+    """
     options = ctx.instruction.modifiers[3:-1]
     check_modifiers(ctx, {"noinc", *_SPACES}, options)
     address, = take_operands(ctx, 1)
@@ -110,7 +113,7 @@ def arrive_for_copies(ctx: Context) -> None:
 
 
 def _bytes(ctx: Context) -> None:
-    """``expect_tx`` and ``complete_tx``."""
+    """Lower ``expect_tx`` and ``complete_tx``."""
     _options(ctx, "relaxed", *_SCOPES)
     address, count = take_operands(ctx, 2)
     change = _moved(ctx, _counted(ctx, count), _BYTES)
@@ -120,8 +123,10 @@ def _bytes(ctx: Context) -> None:
 
 
 def _update(ctx: Context, address: Operand, change: Reg, state: Reg | None) -> None:
-    """Add to a barrier, end the phase if nothing is left of it, and return the barrier before. This is a loop until no
-    other write came in between; lanes outside the guard go around it."""
+    """Add to a barrier, end a phase that waits for nothing more, and return the barrier before.
+
+    This is a loop until no other write came in between; lanes outside the guard skip it.
+    """
     base, offset = shared_address(ctx, address, "mbarrier")
     guard, ctx.guard = ctx.guard, None
     line, done, again = ctx.instruction.line, ctx.fresh_label("arrived"), ctx.fresh_label("again")
@@ -155,8 +160,10 @@ def _finished(ctx: Context, barrier: Reg) -> Reg:
 
 
 def _wait(ctx: Context) -> None:
-    """``test_wait`` and ``try_wait``, which does not wait either: whether the phase of a state, or of a parity, has
-    ended. How long it may wait has no effect."""
+    """Lower ``test_wait`` and ``try_wait``: whether the phase of a state, or of a parity, has ended.
+
+    ``try_wait`` does not wait either; its time limit has no effect.
+    """
     options = _options(ctx, "acquire", "relaxed", *_SCOPES, "parity")
     hinted = ctx.instruction.modifiers[0] == "try_wait" and len(ctx.instruction.operands) == 4
     d, address, which, *hint = take_operands(ctx, 4 if hinted else 3)

@@ -121,7 +121,7 @@ def _load(ctx: Context, space: str, address: Address, data: tuple, type: str, vo
 
 def _load_generic(ctx: Context, address: Address, base, offset: int, defs: list[Reg], type: str,
                   volatile: bool) -> None:
-    """Load from a generic address; where it can be in several spaces, each fills its lanes of copies."""
+    """Load from a generic address; if it can be in several spaces, each fills its lanes of copies."""
     def access(space: str, base, offset: int) -> None:
         _load_from(ctx, space, base, offset, results, type, volatile)
 
@@ -136,9 +136,9 @@ def _load_generic(ctx: Context, address: Address, base, offset: int, defs: list[
 
 
 def _load_from(ctx: Context, space: str, base, offset: int, defs: list[Reg], type: str, volatile: bool) -> None:
-    """Load one register (a ``w`` holds 64 bits), or as many of a vector, from one space."""
+    """Load one register (a ``w`` holds 64 bits), or several of a vector, from one space."""
     bits, count, packed = width_of(type), len(defs), []
-    if space == "local" and bits >= 32:  # words of a thread are not neighbours
+    if space == "local" and bits >= 32:  # words of a thread are not contiguous
         groups = []
         for k, reg in enumerate(defs):
             words = (ctx.r(), ctx.r()) if bits == 64 else (reg,)
@@ -185,7 +185,7 @@ def _store(ctx: Context, space: str, address: Address, data: tuple, type: str, v
 
 
 def _store_to(ctx: Context, space: str, base, offset: int, values: list, bits: int, volatile: bool) -> None:
-    """Store registers to one space; to constants only under the guard of lanes that must not be (they fault)."""
+    """Store registers to one space. Lanes with an address of constants store under a guard, and fault."""
     if space == "const":
         ctx.emit("trap")
         return

@@ -29,7 +29,7 @@ def _mov(ctx: Context) -> None:
 
 
 def _pack(ctx: Context, bits: int, d, a: Vector) -> None:
-    """The first item is the lowest."""
+    """Pack items into a register, the first one lowest."""
     parts = _part_bits(ctx, bits, a)
     dest = ctx.dest(d, bits)
     if parts == 32:

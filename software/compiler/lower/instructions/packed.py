@@ -1,5 +1,8 @@
-"""Lowering of integer instructions on parts of 32-bit words (PTX ISA 9.7.1 ``dp4a``, ``dp2a``; ``add``, ``min`` and
-``max`` of ``.u16x2``, ``.s16x2``; 9.7.9 ``cvt.pack``)."""
+"""Lowering of integer instructions on parts of 32-bit words.
+
+They are ``dp4a`` and ``dp2a``, ``add``, ``min`` and ``max`` of ``.u16x2`` and ``.s16x2`` (PTX ISA 9.7.1), and
+``cvt.pack`` (9.7.9).
+"""
 
 from __future__ import annotations
 
@@ -23,7 +26,7 @@ def part(ctx: Context, value: Use, first: int, bits: int, sign: str) -> Use:
 
 @lowers("dp4a", "dp2a")
 def _dot_product(ctx: Context) -> None:
-    """Products of bytes of a (``dp2a``: half-words) with bytes of b, all added to c, modulo 2**32."""
+    """Add to c all products of bytes of a (``dp2a``: half-words) with bytes of b, modulo 2**32."""
     modifiers, four = ctx.instruction.modifiers, ctx.instruction.base == "dp4a"
     half = [] if four else modifiers[:1]
     types = modifiers[len(half):]
@@ -59,7 +62,7 @@ def convert(ctx: Context) -> None:
 
 
 def pairs(ctx: Context) -> None:
-    """Lower ``add``, ``min`` and ``max`` of two half-words; ``.relu`` makes what is negative zero."""
+    """Lower ``add``, ``min`` and ``max`` of two half-words; ``.relu`` makes negative results zero."""
     base, modifiers = ctx.instruction.base, ctx.instruction.modifiers
     type = modifiers[-1]
     relu = modifiers == ["relu", "s16x2"] and base != "add"

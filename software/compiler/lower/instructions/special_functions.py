@@ -1,5 +1,8 @@
-"""Lowering of the approximations of the special-function unit (PTX ISA 9.7.3): ``rcp``, ``rsqrt``, ``sqrt``, ``ex2``,
-``lg2``, ``sin``, ``cos`` and ``div`` with ``.approx``. Their errors are those of the unit (`hw.core.units.sfu`)."""
+"""Lowering of the approximations of the special-function unit (PTX ISA 9.7.3).
+
+They are ``rcp``, ``rsqrt``, ``sqrt``, ``ex2``, ``lg2``, ``sin``, ``cos`` and ``div`` with ``.approx``. Their errors are
+those of the unit (`hw.core.units.sfu`).
+"""
 
 from __future__ import annotations
 
@@ -40,8 +43,11 @@ def _function(ctx: Context) -> None:
 
 @lowers_f32("div")
 def _quotient(ctx: Context) -> None:
-    """The dividend times the approximate reciprocal of the divisor; a subnormal divisor, whose reciprocal may be none,
-    is scaled before, and the quotient after. A reciprocal below the normal numbers counts as zero, as PTX says."""
+    """Multiply the dividend by the approximate reciprocal of the divisor.
+
+    The reciprocal of a subnormal divisor may not exist, so the divisor is scaled before, and the quotient after. A
+    subnormal reciprocal counts as zero, as PTX says.
+    """
     flush = _approximate(ctx, {"approx"})
     d, a, b = take_operands(ctx, 3)
     dividend, divisor = (ctx.number(x, "f32", flush) for x in (a, b))
@@ -63,7 +69,7 @@ def _quotient(ctx: Context) -> None:
 
 @lowers_f64("rcp", "rsqrt", "sqrt", "div")
 def _high_word(ctx: Context) -> None:
-    """The upper word of the result comes from that of the operand, the lower one is zero."""
+    """Compute the upper word of the result from the upper word of the operand; the lower one is zero."""
     if ctx.instruction.base in ("sqrt", "div"):
         raise ctx.error(f"{ctx.instruction.base} is not supported in this form", f"{ctx.instruction.base}.rn.f64")
     _approximate(ctx, {"approx", "ftz"})

@@ -1,8 +1,8 @@
 """Lowering of one-dimensional texture fetches from linear memory (PTX ISA 9.7.10.3 ``tex``).
 
-What a texture is stands in three words (`ir.variables.Binding`): behind the parameters for a ``.texref`` of the
-module, in memory, at the address that its handle is, for a texture object. A texel has 1, 2 or 4 channels of 32 bits;
-those that it does not have, and texels outside of the texture, are zero.
+Three words describe a texture (`ir.variables.Binding`). For a ``.texref`` of the module they are behind the parameters.
+For a texture object they are in memory, and the handle is their address. A texel has 1, 2 or 4 channels of 32 bits.
+Missing channels, and texels outside of the texture, are zero.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def _tex(ctx: Context) -> None:
 
 
 def _description(ctx: Context, name: str) -> tuple[Use, Use, Use]:
-    """Return address, texels, and bytes of a texel."""
+    """Return the address, the number of texels, and the bytes of a texel."""
     if name in ctx.textures:
         binding = ctx.binding("texture", name)
         return ctx.bound(binding), ctx.bound(binding, 1), ctx.bound(binding, 2)

@@ -1,6 +1,6 @@
 """Lowering of the scalar video instructions (PTX ISA 9.7.18.1): arithmetic on bytes, half-words or words of registers.
 
-An intermediate result is exact: it is computed in 64 bits, that of ``vmad`` in 96. Then it is clamped (``.sat``) and
+An intermediate result is exact: it is computed in 64 bits, or in 96 for ``vmad``. Then it is clamped (``.sat``) and
 combined with c (``.add``, ``.min``, ``.max``), or its low bits replace a part of c (``d.b0``).
 """
 
@@ -26,16 +26,16 @@ _SUPPORTED = ("three types .u32 or .s32 (vset: two and a comparison), .sat, and 
 
 @dataclass(frozen=True)
 class Sources:
-    """What an instruction says.
+    """The parts of an instruction.
 
     Attributes
     ----------
     types : tuple of str
-        ``"u"`` or ``"s"`` of the result and the first two sources; of a comparison the result is ``"u"``.
+        Signs of the result and the first two sources, ``"u"`` or ``"s"``; a comparison has the result ``"u"``.
     options : set of str
         Other modifiers.
     operands : tuple of Operand
-        Behind the destination.
+        Operands behind the destination.
     """
 
     types: tuple[str, ...]
@@ -44,7 +44,7 @@ class Sources:
 
 
 def _field(ctx: Context, selector: str) -> tuple[int, int]:
-    """Return the first bit and the bits of a part of a register."""
+    """Return the first bit and the number of bits of a part of a register."""
     bits = {"b": 8, "h": 16}.get(selector[:1], 32)
     place = int(selector[1:] or 0) if len(selector) < 3 else 4
     if bits * (place + 1) > 32:
@@ -152,7 +152,7 @@ def _shift(ctx: Context) -> None:
 
 @lowers("vmad")
 def _multiply_add(ctx: Context) -> None:
-    """a * b + c, or the negative of the product or of c; with ``.po`` one more. c has the sign of the product."""
+    """Lower a * b + c, or with a negated product or c; ``.po`` adds one more. c has the sign of the product."""
     sources = _read(ctx, ("sat", "po", "shr7", "shr15"))
     d, *operands = take_operands(ctx, 4)
     signs = sources.types[1:]
@@ -195,8 +195,11 @@ def _chain(ctx: Context, name: str, a: list[Use], b: list[Use], carry: Pred) -> 
 
 
 def _product(ctx: Context, a: Use, b: Use, signs: tuple[str, ...]) -> list[Use]:
-    """Return the three words of a product. That of the unsigned numbers has 2**32 times b too much where a is below
-    zero, 2**32 times a where b is; and 2**64 too little where both are."""
+    """Return the three words of a product.
+
+    The product of the unsigned numbers has 2**32 times b too much if a is below zero, and 2**32 times a too much if b
+    is. It has 2**64 too little if both are.
+    """
     words: list[Use] = [ctx.op("imul.lo", a, b), ctx.op("imul.hi.u", a, b), Imm(0)]
     masks = [ctx.op("shr.s", x, Imm(31)) if sign == "s" else None for x, sign in zip((a, b), signs, strict=True)]
     for mask, other in zip(masks, (b, a), strict=True):

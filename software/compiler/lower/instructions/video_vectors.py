@@ -18,7 +18,7 @@ _SUPPORTED = ("three types .u32 or .s32 (vset2, vset4: two and a comparison), .s
 
 @lowers(*(f"{name}{count}" for name in (*_OPERATIONS, "vset") for count in (2, 4)))
 def _vector(ctx: Context) -> None:
-    """Each element that the destination names is replaced in c, or with ``.add`` added to it."""
+    """Replace each element that the destination names in c, or with ``.add`` add to it."""
     ins, modifiers = ctx.instruction, ctx.instruction.modifiers
     base, count = ins.base[:-1], int(ins.base[-1])
     compares = base == "vset"

@@ -1,4 +1,4 @@
-"""Instructions on f16 and bf16, computed by those on f32."""
+"""Instructions on f16 and bf16, computed by f32 instructions."""
 
 from . import arithmetic, atomics, compare, convert
 

@@ -16,7 +16,7 @@ _EACH = {"add": "fadd.rn", "sub": "fsub.rn", "mul": "fmul.rn"}
 
 
 def _finish(ctx: Context, half: Half, value: Use, options: list[str]) -> Use:
-    """Return an f32 result in 16 bits, clamped before as the modifiers say."""
+    """Return an f32 result in 16 bits, after the clamp that the modifiers name."""
     if "sat" in options:
         value = op(ctx, "fsat", value)
     if "relu" in options:
@@ -25,7 +25,7 @@ def _finish(ctx: Context, half: Half, value: Use, options: list[str]) -> Use:
 
 
 def _mixed(ctx: Context) -> bool:
-    """Lower ``add sub fma`` of f32 with sources of 16 bits but the last, which is f32 (PTX ISA 9.7.5)."""
+    """Lower ``add sub fma`` of f32 whose sources have 16 bits, but for the last, which is f32 (PTX ISA 9.7.5)."""
     *options, to, _ = ["", *ctx.instruction.modifiers]
     base = ctx.instruction.base
     if to != "f32" or base == "mul":
@@ -96,8 +96,10 @@ def _min_max(ctx: Context) -> None:
 
 
 def _extreme(ctx: Context, half: Half, pair: tuple[Use, ...], signs: Use | None, number: int) -> Use:
-    """Return the minimum or maximum of two f32 in 16 bits; with ``.xorsign.abs``, which gives `signs`, that of the
-    magnitudes with the sign of a product."""
+    """Return the minimum or maximum of two f32 in 16 bits.
+
+    With ``.xorsign.abs``, which gives `signs`, it is the one of the magnitudes, with the sign of a product.
+    """
     if signs is not None:
         pair = tuple(op(ctx, "fabs", x) for x in pair)
     result = op(ctx, f"f{ctx.instruction.base}", *pair)
@@ -147,7 +149,7 @@ _SERIES = (0xBD5D_0DD1, 0x3E08_8889, 0xBEAA_AAAB)
 
 
 def _tanh(ctx: Context, value: Use) -> Use:
-    """Below 1/2 the series to the seventh power, whose error is below 2^-13; else 1 - 2 / (e^2x + 1)."""
+    """Use the series to the seventh power below 1/2, whose error is below 2^-13; else 1 - 2 / (e^2x + 1)."""
     size = op(ctx, "fabs", value)
     grown = op(ctx, "mufu.ex2", op(ctx, "fmul.rn", size, Imm(_TWICE_LOG2_E)))
     inverse = op(ctx, "mufu.rcp", op(ctx, "fadd.rn", grown, Imm(_ONE)))
@@ -158,4 +160,4 @@ def _tanh(ctx: Context, value: Use) -> Use:
     small = op(ctx, "ffma.rn", op(ctx, "fmul.rn", series, square), size, size)
     chosen = op(ctx, "sel", small, large, test(ctx, "fsetp.lt", size, Imm(_HALF)))
     signed = op(ctx, "or", chosen, op(ctx, "and", value, Imm(0x8000_0000)))
-    return op(ctx, "fadd.rn", signed, Imm(0x8000_0000))  # what is no number is 0x7fffffff
+    return op(ctx, "fadd.rn", signed, Imm(0x8000_0000))  # a NaN is 0x7fffffff

@@ -1,7 +1,7 @@
 """Lowering of atomics on numbers of 16 bits, and of compare-and-swap of 16 bits (PTX ISA 9.7.13.5, 9.7.13.6).
 
 The machine swaps words. Each atomic is a loop of compare-and-swaps on the word around the number, until no other write
-came between. A vector is its elements one after the other, as PTX allows.
+came in between. The elements of a vector are taken one after the other, as PTX allows.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _SUPPORTED = ("atom and red of .global, .shared and generic addresses with .add.
 
 @lowers_half("atom", "red")
 def _atomic(ctx: Context) -> None:
-    """``add`` of one number or pair; ``add``, ``min`` and ``max`` of vectors."""
+    """Lower ``add`` of one number or pair, and ``add``, ``min`` and ``max`` of vectors."""
     order, space, operation, count = _modifiers(ctx)
     half, returns = half_of(ctx), ctx.instruction.base == "atom"
     *operands, data = take_operands(ctx, 2 + returns)
@@ -70,7 +70,7 @@ def _items(ctx: Context, operand: Operand, count: int) -> tuple[Operand, ...]:
 
 
 def _change(ctx: Context, half: Half, added: list[Use], name: str) -> Callable[[Use], tuple[Use, None]]:
-    """Return what makes the new bits of old ones."""
+    """Return the function that computes the new bits from old ones."""
     def changed(old: Use) -> tuple[Use, None]:
         results = [op(ctx, name, x, y) for x, y in zip(singles_of(ctx, half, old), added, strict=True)]
         finish = rounded if name == "fadd.rn" else narrowed
@@ -79,7 +79,7 @@ def _change(ctx: Context, half: Half, added: list[Use], name: str) -> Callable[[
 
 
 def compare_and_swap_16(ctx: Context, space: str) -> None:
-    """Lower ``atom.cas.b16``: a number that is another one is left alone."""
+    """Lower ``atom.cas.b16``; a number that differs is left alone."""
     d, address, expected, new = take_operands(ctx, 4)
     if not isinstance(address, Address):
         raise ctx.error("not a known atomic", _SUPPORTED)
@@ -95,9 +95,9 @@ def compare_and_swap_16(ctx: Context, space: str) -> None:
 
 def _swapped(ctx: Context, space: str, address: Address, bits: int,
              change: Callable[[Use], tuple[Use, Pred | None]]) -> Reg:
-    """Change 16 or 32 bits at an address in one step; return what was there.
+    """Change 16 or 32 bits at an address in one step; return the old bits.
 
-    `change` returns the new bits, and a predicate for lanes that are done without.
+    `change` returns the new bits, and a predicate of lanes that need no change.
     """
     base, offset = address_base(ctx, space, address)
     result = ctx.merged("r")
@@ -116,7 +116,7 @@ def _swapped(ctx: Context, space: str, address: Address, bits: int,
 
 def _loop(ctx: Context, space: str, base: Use, offset: int, bits: int,
           change: Callable[[Use], tuple[Use, Pred | None]], result: Reg) -> None:
-    """The loop, around which lanes outside the guard go."""
+    """Emit the loop; lanes outside the guard skip it."""
     guard, ctx.guard = ctx.guard, None
     line, done, again = ctx.instruction.line, ctx.fresh_label("swapped"), ctx.fresh_label("again")
     if guard is not None:

@@ -1,4 +1,4 @@
-"""Lowering of comparisons of f16 and bf16, and of those whose result is one (PTX ISA 9.7.6)."""
+"""Lowering of comparisons of f16 and bf16, and of comparisons with such a result (PTX ISA 9.7.6)."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def _outcomes(ctx: Context, types: int) -> tuple[list[Pred], tuple]:
 
 @lowers_half("setp")
 def _setp(ctx: Context) -> None:
-    """Two predicates of a pair are those of its numbers."""
+    """Lower ``setp``; the two predicates of a pair belong to its two numbers."""
     found, operands = _outcomes(ctx, 1)
     d = operands[0]
     names = [d.first, d.second] if isinstance(d, Pair) else [d.text if isinstance(d, Name) else ""]
@@ -44,7 +44,7 @@ def _setp(ctx: Context) -> None:
 
 @lowers_half("set")
 def _set(ctx: Context) -> None:
-    """All ones or 1.0 where the comparison holds; a pair has a result for each of its numbers."""
+    """Lower ``set``: all ones or 1.0 where the comparison holds; a pair has a result for each of its numbers."""
     to, source = ctx.instruction.modifiers[-2:]
     if source in HALVES:
         found, operands = _outcomes(ctx, 2)

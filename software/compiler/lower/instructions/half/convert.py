@@ -1,6 +1,6 @@
 """Lowering of conversions from and to f16 and bf16 (PTX ISA 9.7.9.21).
 
-From f32 they are rounded once. From f64 and from integers, an f32 rounded to odd is between (`halves`).
+Conversions from f32 round once. From f64 and from integers, an f32 rounded to odd is the intermediate (`halves`).
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def _convert(ctx: Context) -> None:
 
 
 def _legal(to: str, source: str, modes: list[str], others: set[str]) -> bool:
-    """Whether there is such a conversion; where a type is rounded to itself it is to an integral value."""
+    """Return whether there is such a conversion; from a type to itself it must round to an integral value."""
     mode = modes[0] if modes else ""
     paired = "x2" in to
     if "x2" in source or paired and source != "f32":
@@ -79,7 +79,7 @@ def _to_half(ctx: Context, half: Half, a: Operand, source: str, mode: str, other
 
 
 def _limited(ctx: Context, half: Half, value: Use, others: set[str]) -> Use:
-    """Return an f32 with what ``.ftz``, ``.sat``, ``.relu`` and ``.satfinite`` do before it is rounded."""
+    """Return an f32 after ``.ftz``, ``.sat``, ``.relu`` and ``.satfinite``, which act before rounding."""
     if "ftz" in others:
         value = ctx.flushed(value)
     if "sat" in others:

@@ -1,17 +1,17 @@
 """Numbers of 16 bits, f16 and bf16, alone or two in a word, as f32 values (PTX ISA 5.2.3).
 
 Every one of them is an f32. Sums, differences and products of two are rounded to f32 first, then to 16 bits, to nearest
-even. That is the same as rounding once:
+even. The result is the same as with one rounding:
 
 1. f32 has 24 bits, f16 11 and bf16 8. Two roundings of a sum or a product are one if the first has at least
    2 p + 2 bits (Figueroa, When is double rounding innocuous?, 1995): 24 and 18.
-2. Where the result is subnormal in its own format, sums are exact. Products of f16 have 22 bits and are exact.
-   Products of bf16 have 16, and are exact from 2^-134 up. What is below becomes at most 2^-134, which is rounded to
+2. Where the result is subnormal in its own format, sums are exact. Products of f16 have 22 bits and are exact. Products
+   of bf16 have 16 bits, and are exact from 2^-134 up. A smaller product becomes at most 2^-134, which is rounded to
    zero.
 
-A product and a sum rounded once (`fma`) are not: 3 * 1366 + 2^-24 in f16 would become the midpoint 4098. So the f32
-result is *rounded to odd*: if it is not exact, the neighbour with an odd last bit. With two bits more than the result
-has, every later rounding is right (Boldo and Melquiond, Emulation of FMA and correctly rounded sums, 2008).
+For a product and a sum rounded once (`fma`) this fails: 3 * 1366 + 2^-24 in f16 would become the midpoint 4098. So the
+f32 result is *rounded to odd*: if it is not exact, it is the neighbour with an odd last bit. With two more bits than
+the result, every later rounding is right (Boldo and Melquiond, Emulation of FMA and correctly rounded sums, 2008).
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _UP, _DOWN = Imm(0x7780_0000), Imm(0x0780_0000)
 _LEAST_NORMAL = 0x3880_0000
 """2^-14 as f32: the least normal f16."""
 _TO_INTEGER = 0x06C0_0000
-"""Added to the bits of 2^e they are 1.5 * 2^(e + 13): the last bit of f32 is then that of an f16 with exponent e."""
+"""Offset that turns the bits of 2^e into 1.5 * 2^(e + 13), whose last bit is that of an f16 with exponent e."""
 _EXPONENT, _INFINITY = 0x7F80_0000, 0x7C00_0000
 _NAN = 0x7FFF
 """NaN, in both formats."""
@@ -39,16 +39,16 @@ _NAN = 0x7FFF
 
 @dataclass(frozen=True)
 class Half:
-    """A type: ``f16``, ``bf16``, and two of them in a word.
+    """A type: ``f16``, ``bf16``, or a pair of them in a word.
 
     Attributes
     ----------
     brain : bool
-        It is bf16.
+        Whether it is bf16.
     count : int
         Numbers in a register.
     one, most : int
-        Bits of 1; bits, as f32, of the greatest number.
+        Bits of 1, and bits, as f32, of the greatest number.
     """
 
     brain: bool
@@ -58,7 +58,7 @@ class Half:
 
     @property
     def bits(self) -> int:
-        """Bits of a register."""
+        """Number of bits in a register."""
         return 16 * self.count
 
 
@@ -67,14 +67,14 @@ HALVES = {"f16": Half(False, 1, 0x3C00, 0x477F_E000), "f16x2": Half(False, 2, 0x
 
 
 def op(ctx: Context, name: str, *uses: Use) -> Reg:
-    """Emit an operation with a 32-bit result; returns it."""
+    """Emit an operation with a 32-bit result; return the result."""
     result = ctx.r()
     ctx.emit(name, (result,), uses)
     return result
 
 
 def test(ctx: Context, name: str, *uses: Use) -> Pred:
-    """Emit an operation with a predicate result; returns it."""
+    """Emit an operation with a predicate result; return the result."""
     result = ctx.p()
     ctx.emit(name, (result,), uses)
     return Pred(result)
@@ -90,7 +90,7 @@ def half_of(ctx: Context, position: int = -1) -> Half:
 
 
 def write(ctx: Context, operand: Operand, bits: int, value: Use, type: str = "") -> None:
-    """Move a result of 16 or 32 bits to the destination, which must have as many and go with `type`."""
+    """Move a result of 16 or 32 bits to the destination, which must have that width and suit `type`."""
     if not isinstance(operand, Name):
         raise ctx.error("the destination must be a register")
     dest = ctx.register(operand.text)
@@ -116,8 +116,11 @@ def _from_brain(ctx: Context, word: Use, high: int) -> Use:
 
 
 def _from_f16(ctx: Context, word: Use, high: int) -> Use:
-    """The bits below the sign go to their places as f32; a factor corrects the exponent, of subnormals as well.
-    Infinity, and what is no number, have the highest exponent before."""
+    """Return an f16 as f32.
+
+    The bits below the sign go to their places in an f32. A factor corrects the exponent, of subnormals as well.
+    Infinity and NaN have the highest exponent before.
+    """
     top = word if high and not isinstance(word, Imm) else op(ctx, "shl", word, Imm(0)) if high else op(
         ctx, "shl", word, Imm(16))
     placed = op(ctx, "and", op(ctx, "shr.s", top, Imm(3)), Imm(0x8FFF_E000))
@@ -127,7 +130,7 @@ def _from_f16(ctx: Context, word: Use, high: int) -> Use:
 
 
 def flushed(ctx: Context, value: Use) -> Use:
-    """Return an f32 that is an f16, a subnormal one as zero of its sign."""
+    """Return an f32 that is an f16; a subnormal one becomes zero of its sign."""
     small = test(ctx, "setp.lt.u", op(ctx, "and", value, Imm(_MAGNITUDE)), Imm(_LEAST_NORMAL))
     return op(ctx, "sel", op(ctx, "and", value, Imm(_SIGN)), value, small)
 
@@ -144,7 +147,7 @@ def rounded(ctx: Context, half: Half, value: Use, mode: str = "rn", flush: bool 
 
 
 def _to_brain(ctx: Context, value: Use, mode: str) -> Use:
-    """Add what makes the cut of the low half the rounding; the exponent takes the carry."""
+    """Add a value that makes truncation of the low half round; the exponent takes the carry."""
     if mode == "rn":
         odd = op(ctx, "bfe.u", value, Imm(1 << 8 | 16))
         moved = op(ctx, "iadd", op(ctx, "iadd", value, Imm(0x7FFF)), odd)
@@ -158,7 +161,7 @@ def _to_brain(ctx: Context, value: Use, mode: str) -> Use:
 
 
 def _to_f16(ctx: Context, value: Use, mode: str) -> Use:
-    """Round by a sum whose last bit is that of the result. What is too large has overflowed before, in a product."""
+    """Round by a sum whose last bit is that of the result. Values too large have overflowed before, in a product."""
     scaled = op(ctx, f"fmul.{mode}", value, _UP)
     whole = op(ctx, "fmul.rn", scaled, _DOWN)
     exponent = op(ctx, "imax.u", op(ctx, "and", whole, Imm(_EXPONENT)), Imm(_LEAST_NORMAL))
@@ -176,12 +179,12 @@ def _packed_f16(ctx: Context, value: Use, sign: Use) -> Use:
 
 
 def narrowed(ctx: Context, half: Half, value: Use) -> Use:
-    """Return an f32 that is a number of 16 bits, or not a number as arithmetic makes it, in the low half of a word."""
+    """Return an f32 that is a number of 16 bits, or a NaN from arithmetic, in the low half of a word."""
     return op(ctx, "shr.u", value, Imm(16)) if half.brain else _packed_f16(ctx, value, value)
 
 
 def odd_sum(ctx: Context, a: Use, b: Use, c: Use) -> Use:
-    """Return a * b + c of f32, rounded to odd: of the two f32 around it, which are one if it is exact."""
+    """Return a * b + c of f32, rounded to odd: the odd one of the two f32 around it, which are one if it is exact."""
     below, above = op(ctx, "ffma.rm", a, b, c), op(ctx, "ffma.rp", a, b, c)
     return op(ctx, "sel", below, above, test(ctx, "setp.ne", op(ctx, "and", below, Imm(1)), Imm(0)))
 
