@@ -1,4 +1,4 @@
-"""Blocks as SystemVerilog that can be taken to another design.
+"""Exports blocks as SystemVerilog for use in another design.
 
 ::
 
@@ -6,7 +6,7 @@
               `--ports--> wrapper (names, types) -------------> name        }
                              `--structures-------------------> name_pkg       name_pkg.sv
 
-Simulators compile what `verilog` makes. The rest of this room gives the same blocks ports that
+Simulators compile the output of `verilog`. The rest of this room gives the same blocks ports that
 people can read.
 """
 

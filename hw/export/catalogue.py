@@ -1,4 +1,4 @@
-"""The blocks that can be exported, as a table: where each is, its parameters by default."""
+"""The blocks that can be exported, as a table: their places and their default parameters."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ from ..arch.geometry import Geometry
 __all__ = ["Block", "block", "blocks"]
 
 _MOST = 4096
-"""Of any parameter: more is no circuit."""
+"""Greatest value of any parameter; a larger one gives no circuit."""
 _MOST_WORDS = 64
-"""Of words in a cycle."""
+"""Most words in a cycle."""
 _FROM_NOTHING = "first_reader", "first_writer"
-"""Numbers that may be 0; others are of things of which there is one at least."""
+"""Numbers that may be 0; others count things of which there is at least one."""
 
 
 def _none(g: Geometry) -> dict[str, Any]:
@@ -39,11 +39,11 @@ class Block:
     Attributes
     ----------
     name : str
-        What users call it; its module's name unless another is asked for.
+        Name that users give; also the name of its module unless they ask for another.
     module, kind : str
-        Where it is, below `caesura.hw`, and its class.
+        Its module, below `caesura.hw`, and its class.
     defaults : callable
-        Parameters besides the geometry, for a geometry.
+        Function of a geometry that returns the parameters besides the geometry.
     """
 
     name: str
@@ -58,21 +58,21 @@ class Block:
 
     @property
     def summary(self) -> str:
-        """The first sentence of its documentation, as far as a line holds it."""
+        """The first sentence of its documentation, as far as it fits a line."""
         text = (inspect.getdoc(self.component) or "").partition("\n\n")[0]
         sentence = re.split(r"[.;] ", " ".join(text.split()))[0].rstrip(".:")
         return textwrap.shorten(sentence, 100, placeholder=" ...")
 
     @property
     def _kinds(self) -> dict[str, Any]:
-        """What each parameter is that can be written as a number."""
+        """The kind of each parameter that can be written as a number."""
         found = inspect.signature(self.component.__init__).parameters
         return {name: each.annotation for name, each in found.items()
                 if each.annotation in (int, bool, ShapeLike) and name not in ("observed", "shape")}
 
     @property
     def parameters(self) -> list[str]:
-        """Names of what a user may set: whole numbers, of switches 0 or 1."""
+        """Names of the parameters that a user may set: whole numbers, or 0 or 1 for switches."""
         return [*self._kinds]
 
     def values(self, g: Geometry, given: Mapping[str, int]) -> dict[str, Any]:
@@ -85,7 +85,7 @@ class Block:
         return plain | self.defaults(g) | own
 
     def _check(self, given: Mapping[str, int]) -> None:
-        """Refuse what is no parameter, and values that none can have."""
+        """Refuse unknown parameters, and values that no parameter can have."""
         for name, value in given.items():
             kind = self._kinds.get(name)
             if kind is None:
@@ -98,7 +98,7 @@ class Block:
 
     @contextmanager
     def told(self, given: Mapping[str, int]) -> Iterator[None]:
-        """Whatever goes wrong in the block, as an `InputError` if the user gave it parameters."""
+        """Convert any error in the block to an `InputError` if the user gave it parameters."""
         try:
             yield
         except UserError:

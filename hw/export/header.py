@@ -1,4 +1,4 @@
-"""The comment at the head of an exported file: what the block is, its parameters and its timing."""
+"""The comment at the head of an exported file: the block, its parameters and its timing."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ __all__ = ["header", "sections"]
 
 _BREAK = "\n\n"
 _NAMES = re.compile(r"^\w+(?:, \w+)*(?= : )|^\w+(?:, \w+)+$|(?<=; )\w+(?= : )", re.MULTILINE)
-"""Of ports, in a section of a docstring."""
+"""Names of ports in a section of a docstring."""
 
 
 def sections(docstring: str) -> dict[str, str]:
@@ -48,7 +48,7 @@ def header(of: Block, g: Geometry, values: Mapping[str, Any], timing: Timing) ->
     values : dict
         Parameters besides the geometry.
     timing : Timing
-        Of the block.
+        Timing of the block.
     """
     parts = sections(of.component.__doc__ or of.name)
     named = ", ".join(f"{field.name}={getattr(g, field.name)}" for field in dataclasses.fields(g)
@@ -68,7 +68,7 @@ def header(of: Block, g: Geometry, values: Mapping[str, Any], timing: Timing) ->
 
 
 def _found(timing: Timing) -> str:
-    """Return what the netlist says of the timing."""
+    """Return the facts of the netlist about the timing."""
     streams = [f"{name} ({'out' if output else 'in'})" for name, output in timing.streams()]
     buses = f"Buses: {', '.join(timing.buses)}, as AXI says{_cut(timing)}." if timing.buses else ""
     lines = [f"Handshake: {', '.join(streams)}; a payload is transferred in each cycle in which "
@@ -90,15 +90,17 @@ def _found(timing: Timing) -> str:
 
 
 def _cut(timing: Timing) -> str:
-    """Return what the netlist says of paths through buses."""
+    """Return the facts of the netlist about paths through buses."""
     return "" if timing.bus_paths() else (
         "; no output of theirs follows an input within a cycle, and no other output an input of "
         "theirs")
 
 
 def _constants(of: Block, g: Geometry, values: Mapping[str, Any]) -> list[tuple[str, int]]:
-    """Return what the text names of constants of the block's module and of what follows from the
-    geometry, with their values."""
+    """Return the constants that the text names, with their values.
+
+    They are constants of the block's module, and values that follow from the geometry.
+    """
     told = dict.fromkeys(re.findall(r"\b\w+\b", of.component.__doc__ or ""))
     module = vars(sys.modules[of.component.__module__])
     fields = {field.name for field in dataclasses.fields(g)}
@@ -110,7 +112,7 @@ def _constants(of: Block, g: Geometry, values: Mapping[str, Any]) -> list[tuple[
 
 
 def _named(attributes: str) -> str:
-    """Return what is said of ports with their names in SystemVerilog."""
+    """Return the notes on ports, with the ports' names in SystemVerilog."""
     def named(found: re.Match) -> str:
         return ", ".join(identifier([name]) for name in found[0].split(", "))
 

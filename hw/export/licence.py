@@ -1,5 +1,7 @@
-"""The lines at the head of an exported file that say whose it is, under which licence, and what
-wrote it: BSD-2-Clause wants the notice kept in copies."""
+"""The first lines of an exported file: copyright, licence, and the program that wrote it.
+
+BSD-2-Clause requires the notice in copies.
+"""
 
 from __future__ import annotations
 
@@ -32,20 +34,20 @@ def licence(command: str = "") -> str:
 
 def command_line(wanted: str, g: Geometry, given: Mapping[str, int], name: str = "",
                  flat: bool = False, observe: bool = False) -> str:
-    """Return the command that writes a block again; where its files lie is left out.
+    """Return the command that writes a block again, without the place of its files.
 
     Parameters
     ----------
     wanted : str
-        The block.
+        Name of the block.
     g : Geometry
-        Of a preset, with other sizes perhaps, or of a file named as the geometry.
+        A preset, perhaps with other sizes, or a geometry named after its file.
     given : dict
         Parameters besides the geometry.
     name : str
-        Of the module, if not the block's.
+        Name of the module, if it is not the block's.
     flat, observe : bool
-        As of `export_block`.
+        Options of `export_block`.
     """
     known = PRESETS.get(g.name)
     sizes = {} if known is None else {

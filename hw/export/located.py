@@ -1,7 +1,7 @@
-"""RTLIL that says of each branch which lines of Python it comes from.
+"""RTLIL with the lines of Python that each branch comes from.
 
-Amaranth's own writer gives cells and wires their place in the source, but not what is assigned
-under a condition. What a netlist computes is the same with and without.
+Amaranth's own writer gives the place in the source to cells and wires, but not to assignments under
+a condition. The netlist computes the same with and without.
 """
 
 from __future__ import annotations
@@ -16,9 +16,12 @@ __all__ = ["convert_fragment"]
 
 
 def convert_fragment(fragment: Any, ports: Any, name: str) -> tuple[str, Any]:
-    """Return what `rtlil.convert_fragment` does, with ``src`` attributes. That of a switch has for
-    each of its branches, with semicolons between, the lines of the statements that are carried out
-    in it and in no branch inside it, with bars between."""
+    """Do the work of `rtlil.convert_fragment`, and add ``src`` attributes.
+
+    A switch's attribute lists the lines for each of its branches, with semicolons between branches
+    and bars between lines. They are the lines of the statements in that branch, but in no branch
+    inside it.
+    """
     name_map: Any = _ast.SignalDict()  # pyright: ignore[reportAttributeAccessIssue]
     netlist: Any = _ir.build_netlist(fragment, ports=ports, name=name)
     empty = rtlil.EmptyModuleChecker(netlist)
@@ -39,12 +42,14 @@ class _Emitter(rtlil.ModuleEmitter):
         super().emit_assignment_list(cell_idx, cell)
         process = list(self.builder.contents.values())[-1]
         places = (assignment.src_loc for assignment in cell.assignments)
-        _locate(process.contents[1:], places)  # the first is what holds where no branch is taken
+        _locate(process.contents[1:], places)  # the first holds where no branch is taken
 
 
 def _locate(contents: list[Any], places: Iterator[Any]) -> str:
-    """Give the switches among what a branch has in it their attributes; return the lines of its own
-    statements. `places` are those of all assignments, in the order in which they were written."""
+    """Give the switches in a branch their attributes; return the lines of its own statements.
+
+    `places` holds the lines of all assignments, in the order in which they were written.
+    """
     mine: set[str] = set()
     for each in contents:
         if isinstance(each, rtlil.Assignment):

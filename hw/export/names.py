@@ -1,4 +1,4 @@
-"""Names in SystemVerilog: of ports, fields and types, none of them a reserved word."""
+"""Names of ports, fields and types in SystemVerilog; none is a reserved word."""
 
 import re
 from collections.abc import Iterable

@@ -1,4 +1,4 @@
-"""The ports of a block as SystemVerilog shall show them: one a member, or one a field of a member.
+"""The ports of a block in SystemVerilog: one for each member, or for each field of a member.
 
 ::
 
@@ -19,8 +19,10 @@ from .names import identifier, snake_case
 __all__ = ["OBSERVATION", "Leaf", "Port", "leaves", "observed", "ports_of"]
 
 OBSERVATION = ("trace", "observation", "activity")
-"""Members of signatures that simulations look at; so are those whose names start with ``trace_``,
-and no machine has them."""
+"""Members of signatures for simulations alone; no machine has them.
+
+Members whose names start with ``trace_`` are for simulations too.
+"""
 
 
 @dataclass(frozen=True)
@@ -34,12 +36,12 @@ class Port:
     shape : ShapeLike
         Its layout or shape; at least one bit.
     output : bool
-        Driven by the block.
+        Whether the block drives it.
     owner : tuple of str
-        What names a structure without a name: class of the signature that has the port, and the
-        path from there.
+        Name for a structure without a name: class of the signature that has the port, and the path
+        from there.
     separator : str
-        Between the parts of its name.
+        Text between the parts of its name.
     """
 
     path: tuple[str | int, ...]
@@ -60,12 +62,12 @@ class Port:
 
     @property
     def width(self) -> int:
-        """Its bits."""
+        """Its number of bits."""
         return Shape.cast(self.shape).width
 
     @property
     def structured(self) -> bool:
-        """Its type is a structure, or an array of some."""
+        """Whether its type is a structure, or an array of structures."""
         shape = self.shape
         while isinstance(shape, data.ArrayLayout):
             shape = shape.elem_shape
@@ -89,15 +91,15 @@ def observed(path: tuple[str | int, ...]) -> bool:
 
 
 def ports_of(component: wiring.Component, *, observe: bool = False) -> list[Port]:
-    """Return the ports of a component in the order of its signature, those without bits left out.
+    """Return the ports of a component in the order of its signature, without ports of no bits.
 
-    Where two would have one name, that of a member of an interface has two underscores.
+    If two ports would have one name, the member of an interface gets two underscores.
 
     Parameters
     ----------
     component : wiring.Component
     observe : bool
-        With those that are for simulations alone.
+        Include ports for simulations alone.
     """
     constant = {path for path, _, value in component.signature.flatten(component)
                 if isinstance(value, Const)}  # ``ready`` of a stream that is always ready
@@ -126,7 +128,7 @@ def _unflipped(signature: Any) -> Any:
 
 
 def _plain(signature: Any) -> bool:
-    """Return whether the class of a signature says nothing of what it is for."""
+    """Return whether the class of a signature does not tell its purpose."""
     return type(_unflipped(signature)) in (wiring.Signature, stream.Signature)
 
 

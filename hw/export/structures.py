@@ -1,8 +1,8 @@
 """Packed structures in SystemVerilog, one for each layout of a block's ports.
 
 A layout is named after the function or class of `caesura.hw` that makes it (``register_beat`` is
-``register_beat_t``), one written in place after the signature and the member it belongs to. Fields
-come in the reverse order of the layout: the first field of a packed structure has the highest bits.
+``register_beat_t``). A layout written in place is named after its signature and member. Fields come
+in the reverse order of the layout: the first field of a packed structure has the highest bits.
 """
 
 from __future__ import annotations
@@ -37,14 +37,14 @@ class Structures:
     Parameters
     ----------
     g : Geometry
-        Of the block; gives the layouts that functions of `caesura.hw` return.
+        Geometry of the block, for the layouts that functions of `caesura.hw` return.
     package : str
         Name of the package; types are written with it.
 
     Attributes
     ----------
     typedefs : dict
-        Name to definition, each after those it needs.
+        Definitions by name, each behind those it needs.
     """
 
     def __init__(self, g: Geometry, package: str):
@@ -53,13 +53,13 @@ class Structures:
         self._known: list[tuple[data.Layout, str]] = []
 
     def type_of(self, shape: ShapeLike, owner: tuple[str, ...]) -> str:
-        """Return the type of a port with the package's name in front where it is one of its types.
+        """Return the type of a port, with the package's name in front if the package defines it.
 
         Parameters
         ----------
         shape : ShapeLike
         owner : tuple of str
-            Names a structure that no function makes.
+            Name for a structure that no function makes.
         """
         text = self._type(shape, owner)
         return text if text.startswith("logic") else f"{self.package}::{text}"
@@ -130,8 +130,7 @@ _LAYOUTS = (data.StructLayout, data.FlexibleLayout, "data.StructLayout", "data.F
 
 @functools.cache
 def _layouts(g: Geometry) -> list[tuple[str, data.Layout, frozenset[str]]]:
-    """Return name, layout and the fields whose shape is a parameter, of what can be made from a
-    geometry."""
+    """Return name, layout and fields with a parameter as shape, of all layouts of a geometry."""
     found = []
     for name, maker in _makers().items():
         parameters = inspect.signature(maker).parameters.values()
@@ -140,7 +139,7 @@ def _layouts(g: Geometry) -> list[tuple[str, data.Layout, frozenset[str]]]:
             continue
         try:
             layout = maker(*(g for _ in needed))
-        except ValueError:  # a structure of what this geometry does not have
+        except ValueError:  # a structure of a part that this geometry lacks
             continue
         found.append((name, layout, frozenset(p.name for p in parameters) & frozenset(
             str(key) for key, _ in layout)))
@@ -149,8 +148,10 @@ def _layouts(g: Geometry) -> list[tuple[str, data.Layout, frozenset[str]]]:
 
 @functools.cache
 def _by_fields() -> dict[tuple[str, ...], str]:
-    """Return the functions that take whole numbers besides a geometry, by the fields of what they
-    return: these depend on no number."""
+    """Return the functions that take whole numbers besides a geometry, by their layouts' fields.
+
+    The fields do not depend on the numbers.
+    """
     found: dict[tuple[str, ...], str] = {}
     g = PRESETS["tiny"]
     for name, maker in _makers().items():
@@ -163,7 +164,7 @@ def _by_fields() -> dict[tuple[str, ...], str]:
 
 
 def layout_name(layout: data.Layout, g: Geometry) -> str | None:
-    """Return the name of the function or class that makes a layout, None if none does."""
+    """Return the name of the function or class that makes a layout; None if none does."""
     if type(layout) not in (data.StructLayout, data.FlexibleLayout):
         return snake_case(type(layout).__name__)
     for name, known, _ in _layouts(g):

@@ -1,6 +1,8 @@
-"""A block's timing, found in its netlist: which outputs follow inputs within a cycle, and whether
-registers cut a bus from all else. Also how many registers lie at least between a stream in and one
-out."""
+"""A block's timing, found in its netlist.
+
+It says which outputs follow inputs within a cycle, and whether registers cut a bus from all other
+ports. It also gives the fewest registers between a stream in and a stream out.
+"""
 
 from __future__ import annotations
 
@@ -18,8 +20,10 @@ from .ports import Port
 __all__ = ["LARGE", "Timing"]
 
 LARGE = 40_000
-"""Cells of a netlist of which `header` tells the buses only: it is a whole unit, whose parts have
-timing."""
+"""Most cells of a block whose whole timing is printed.
+
+`header` prints only the buses of a larger one: it is a whole unit, whose parts have timing.
+"""
 
 
 class Timing:
@@ -28,13 +32,13 @@ class Timing:
     Parameters
     ----------
     component : wiring.Component
-        Fresh: it is elaborated.
+        Component before its first elaboration; it is elaborated here.
     ports : sequence of Port
 
     Attributes
     ----------
     large : bool
-        There are more than `LARGE` cells.
+        Whether there are more than `LARGE` cells.
     buses : list of str
         Its AXI buses: ports named ``axi``, or ending in ``_axi``.
     """
@@ -64,16 +68,18 @@ class Timing:
                 for path in self._streams(output)]
 
     def within_cycle(self) -> dict[str, list[str]]:
-        """Return for each output the inputs that it follows within a cycle, in their order."""
+        """Return, for each output, the inputs that it follows within a cycle, in their order."""
         return {port.name: self._names(self._reached([port], through_registers=False))
                 for port in self._ports if port.output}
 
     def bus_paths(self) -> dict[str, list[str]]:
-        """Return the paths within a cycle that AXI forbids (AMBA AXI specification, A3.1.1): for an
-        output of a bus the inputs that it follows, for another output those of buses.
+        """Return the paths within a cycle that AXI forbids (AMBA AXI specification, A3.1.1).
 
-        Outputs without any are left out, so nothing is left of a bus that registers cut from all
-        else.
+        They are, for an output of a bus, the inputs that it follows, and for another output the
+        inputs of buses that it follows.
+
+        Outputs without such paths are left out. So a bus that registers cut from everything else
+        has none.
         """
         inputs = {port.inner for port in self._ports if not port.output}
         of_buses = {port.inner for port in self._ports if self._of_bus(port)}
@@ -91,7 +97,7 @@ class Timing:
         return str(port.path[0]) in self.buses
 
     def latencies(self) -> dict[tuple[str, str], int]:
-        """Return for pairs of a stream in and one out the fewest cycles from one to the other."""
+        """Return, for pairs of a stream in and one out, the fewest cycles from one to the other."""
         found = {}
         for out in self._streams(output=True):
             reached = self._reached([port for port in self._ports if port.path[:-1] == out
@@ -133,7 +139,7 @@ class Timing:
         return found
 
     def _before(self, net: Net) -> Iterator[tuple[Net, int]]:
-        """Yield the nets that one depends on, and how many clock edges later."""
+        """Yield the nets that a net depends on, and how many clock edges later."""
         resolve = self._netlist.resolve_net
         cell: Any = self._netlist.cells[net.cell]
         kind = type(cell)

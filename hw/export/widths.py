@@ -1,8 +1,8 @@
-"""Operators whose operands and results have one width, in an RTLIL text.
+"""Makes operands and results of operators equally wide, in an RTLIL text.
 
-RTLIL's cells extend operands, and cut results, by themselves; as Verilog that is ``a != 1'h0`` of
-eight bits, to which every linter objects. Here the extension is written out, the cut as a wire.
-What a design computes stays the same.
+RTLIL's cells extend operands, and cut results, implicitly. In Verilog that gives ``a != 1'h0`` with
+eight bits, which every linter rejects. Here the extension is explicit, and the cut is a wire. The
+design computes the same.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ def _cell(cell: re.Match, numbers: count) -> str:
 
 
 def _power_of_two(signal: str) -> str:
-    """Return the exponent of a constant that is a power of two, empty for any other signal."""
+    """Return the exponent of a constant that is a power of two; empty for any other signal."""
     bits = signal.partition("'")[2] if re.fullmatch(r"\d+'0+1[01]*", signal) else ""
     if bits.count("1") != 1:
         return ""
@@ -66,7 +66,7 @@ def _power_of_two(signal: str) -> str:
 
 def _written(kind: str, name: str, words: dict[str, str], wanted: dict[str, int],
              numbers: count) -> str:
-    """Return the cell with operands extended or cut to the widths wanted, and its result cut."""
+    """Return the cell with operands extended or cut to the needed widths, and its result cut."""
     before = after = ""
     for operand, width in wanted.items():
         if operand not in words or (own := int(words[f"{operand}_WIDTH"])) == width:

@@ -12,7 +12,7 @@ from .waivers import waived
 __all__ = ["wrapper"]
 
 UNUSED = {"UNUSEDSIGNAL": "no field has these bits"}
-"""What is waived in the module itself."""
+"""Waivers for the module itself."""
 
 
 def wrapper(name: str, inner: str, ports: Sequence[Port], structures: Structures | None) -> str:
@@ -21,7 +21,7 @@ def wrapper(name: str, inner: str, ports: Sequence[Port], structures: Structures
     Parameters
     ----------
     name, inner : str
-        Of the module, and of the netlist that it instantiates.
+        Names of the module, and of the netlist that it instantiates.
     ports : sequence of Port
     structures : Structures, optional
         Collects the types; without it each field is a port of its own.
@@ -51,8 +51,7 @@ def wrapper(name: str, inner: str, ports: Sequence[Port], structures: Structures
 
 
 def _inferred(members: Sequence[str]) -> dict[str, str]:
-    """Return the attributes by which Vivado connects clock and reset to the buses (UG994), for
-    blocks with AXI."""
+    """Return the attributes by which Vivado connects clock and reset to AXI buses (UG994)."""
     buses = ":".join(dict.fromkeys(name for name in members if name.endswith("_axi")))
     return {"clk": "  (* X_INTERFACE_INFO = \"xilinx.com:signal:clock:1.0 clk CLK\",\n"
                    f"     X_INTERFACE_PARAMETER = \"ASSOCIATED_BUSIF {buses}, "
@@ -67,8 +66,10 @@ def _escaped(name: str) -> str:
 
 def _concatenation(port: Port, fields: Sequence[Leaf], names: Sequence[str],
                    gaps: list[tuple[str, int]]) -> str:
-    """Return the fields of a port side by side, highest bits first; bits of an output that no field
-    has go to a signal, which is added to `gaps`."""
+    """Return the fields of a port side by side, highest bits first.
+
+    Bits of an output that belong to no field go to a signal, which is added to `gaps`.
+    """
     parts: list[str] = []
     position = 0
 

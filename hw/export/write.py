@@ -30,13 +30,13 @@ class Exported:
     Attributes
     ----------
     name : str
-        Of its module.
+        Name of its module.
     text : str
-        The module, and the netlist in it.
+        Text of the module, with its netlist.
     package : str
         Name of the package of its types; empty if it needs none.
     package_text : str
-        The package.
+        Text of the package.
     """
 
     name: str
@@ -56,20 +56,20 @@ def export_block(wanted: str, g: Geometry, *, parameters: Mapping[str, int] | No
         One of `blocks`.
     g : Geometry
     parameters : dict, optional
-        What it has besides the geometry, by name.
+        Parameters besides the geometry, by name.
     name : str
-        Of the module, if not the block's; all modules and the package start with it.
+        Name of the module, if not the block's; all modules and the package start with it.
     flat : bool
-        A port for each field rather than packed structures.
+        Whether each field is a port, rather than part of a packed structure.
     observe : bool
-        With the ports that are for simulations alone.
+        Whether ports for simulations alone are included.
     progress : callable
-        Told what goes on.
+        Called with messages about the progress.
 
     Raises
     ------
     InputError
-        If there is no such block or parameter, or the name is none.
+        If there is no such block or parameter, or the name is illegal.
     ExportError
         If Yosys is missing or fails.
     """

@@ -1,4 +1,4 @@
-"""Rules of AXI4, watched on a port between any master and any slave.
+"""Rules of AXI4, checked on a port between any master and any slave.
 
 Sections are those of the AMBA AXI and ACE protocol specification (ARM IHI 0022).
 """
@@ -19,7 +19,7 @@ from ..memory.axi import INCREMENTING, Axi4, AxiInterface
 __all__ = ["AxiRules", "WriteOrder", "bursts_fit", "stays"]
 
 OUTSTANDING_BITS = 8
-"""Bits of a number of outstanding bursts: there are fewer than 256 of an id at a time."""
+"""Width of a count of outstanding bursts; one id has fewer than 256 at a time."""
 _REQUEST = ("id", "addr", "len", "size", "burst")
 _CHANNELS = {"aw": _REQUEST, "w": ("data", "strb", "last"), "ar": _REQUEST,
              "b": ("id", "resp"), "r": ("id", "data", "resp", "last")}
@@ -27,8 +27,7 @@ _Rule = Callable[[Value, str], Any]
 
 
 def stays(m: Module, valid: Value, ready: Value, payload: Value) -> Value:
-    """Return whether what was offered in the cycle before and not taken is still offered, as it
-    was (A3.2.1)."""
+    """Return whether an offer of the last cycle that was not taken still holds (A3.2.1)."""
     waits = Signal()
     before = Signal(len(payload))
     m.d.sync += [waits.eq(valid & ~ready), before.eq(payload)]
@@ -36,15 +35,17 @@ def stays(m: Module, valid: Value, ready: Value, payload: Value) -> Value:
 
 
 def bursts_fit(g: Geometry, bus: Any, channel: str) -> Value:
-    """Return whether what an address channel offers, if anything, is an incrementing burst of whole
-    beats that is not longer than a segment (A3.4.1)."""
+    """Return whether an address channel offers nothing, or a legal burst (A3.4.1).
+
+    A legal burst is incrementing, has whole beats, and is not longer than a segment.
+    """
     length, size, kind = (getattr(bus, channel + name) for name in ("len", "size", "burst"))
     return ~getattr(bus, f"{channel}valid") | (
         (length < g.burst_beats) & (size == exact_log2(g.bus_bytes)) & (kind == INCREMENTING))
 
 
 class _Watcher(wiring.Component):
-    """Looks at a port: an input for each of its signals."""
+    """Observes a port through an input for each of its signals."""
 
     wlast: Signal
     arid: Signal
@@ -66,33 +67,33 @@ class _Watcher(wiring.Component):
         m.d.comb += [getattr(self, name).eq(getattr(bus, name)) for name in self._names]
 
     def taken(self, channel: str) -> Value:
-        """Return whether something passes on a channel."""
+        """Return whether a transfer takes place on a channel."""
         return getattr(self, f"{channel}valid") & getattr(self, f"{channel}ready")
 
 
 class AxiRules(_Watcher):
-    """Asserts or assumes what a master, what a slave has to do.
+    """Asserts or assumes the duties of a master and of a slave.
 
-    Of the master: what it offers stays until it is taken (A3.2.1); bursts are incrementing, of
-    whole beats, stay in a segment and so never cross 4 KB (A3.4.1). Of the slave: what it offers
-    stays; it answers nothing that was not requested, of any one id; the last beat of a read, and
-    no other, is marked (A3.4.1).
+    The master keeps an offer until it is taken (A3.2.1). Its bursts are incrementing, have whole
+    beats, and stay in a segment, so they never cross 4 KB (A3.4.1). The slave keeps an offer too.
+    It answers only requests, for any one id. It marks the last beat of a read, and no other
+    (A3.4.1).
 
     Parameters
     ----------
     g : Geometry
     id_bits : int
     requests, answers : Assert or Assume
-        What to do with the rules of the master, and of the slave.
+        Treatment of the master's rules, and of the slave's.
 
     Attributes
     ----------
     one : Signal(id_bits), in
-        The id whose answers are counted; constant.
+        Id whose answers are counted; constant.
     follow : Signal, in
-        If a read of this id is requested, its beats are counted, unless those of another one are.
+        Count the beats of a requested read of this id, unless another one's are being counted.
     reads, writes : Signal(8), out
-        Bursts of this id that are outstanding.
+        Outstanding bursts of this id.
     """
 
     one: Signal
@@ -124,7 +125,7 @@ class AxiRules(_Watcher):
         return m
 
     def _count(self, m: Module, asks: str, answers: str, outstanding: Signal, last: Any) -> None:
-        """Count outstanding bursts of the id; answers are to some of them."""
+        """Count outstanding bursts of the id; answers must belong to one of them."""
         more = Signal()
         less = Signal()
         mine = getattr(self, f"{answers}valid") & (getattr(self, f"{answers}id") == self.one)
@@ -154,8 +155,10 @@ class AxiRules(_Watcher):
 
 
 class WriteOrder(_Watcher):
-    """Asserts that write data comes in the order of the addresses, each burst with as many beats as
-    its address says, the last of which is marked (A3.4.1, A5.3.3); data may come before addresses.
+    """Asserts that write data comes in the order of the addresses.
+
+    Each burst has as many beats as its address says, and its last beat is marked (A3.4.1, A5.3.3).
+    Data may come before addresses.
 
     Parameters
     ----------
@@ -165,7 +168,7 @@ class WriteOrder(_Watcher):
     Attributes
     ----------
     number : Signal(4), in
-        The burst that is looked at, counted from reset; constant. Up to the 15th.
+        Index of the observed burst, counted from reset; constant, at most 15.
     """
 
     number: Signal

@@ -1,4 +1,4 @@
-"""A block with its inner signals in reach: what a proof by induction has to speak of."""
+"""A block with access to its inner signals, for proofs by induction."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__ = ["Opened", "free"]
 
 
 class Opened(Elaboratable):
-    """An elaborated component; goes into a module in its place.
+    """An elaborated component, which replaces the component in a module.
 
     Parameters
     ----------
@@ -41,9 +41,9 @@ class Opened(Elaboratable):
         Parameters
         ----------
         path : str
-            Its name, behind those of the submodules it is in, with dots: ``fifo.level``.
+            Name of the signal, behind the names of its submodules, with dots: ``fifo.level``.
         shape : ShapeCastable, optional
-            How to look at it, if it has fields.
+            Shape of the result, if it has fields.
 
         Raises
         ------
@@ -70,10 +70,11 @@ class Opened(Elaboratable):
         return machine.state == machine.encoding[state]
 
     def cut(self, path: str, shape: Any = None, value: Value | None = None) -> Any:
-        """Take away what drives an inner signal, and return it: it has any value in any cycle.
+        """Remove the driver of an inner signal, and return the signal; it may have any value.
 
-        What is proved of the block then holds whatever drives it; or if that is `value`, which is
-        any in a case that is looked at. Other parameters are those of `signal`.
+        Facts proved of the block then hold for any driver. With `value` they hold if the driver is
+        `value`, which is free in the case that the proof examines. Other parameters are those of
+        `signal`.
         """
         *parts, _ = path.split(".")
         signal, fragment = Value.cast(self.signal(path)), self._inside(parts)
@@ -102,7 +103,7 @@ def _signals(fragment: Any) -> Iterator[Signal]:
 
 
 def _without(statements: Any, signal: Value) -> Any:
-    """Return statements without those that drive a signal and no other."""
+    """Return the statements without those that drive this signal alone."""
     kept, switch = [], cast(Any, Switch)  # the stubs are those of an older one
     for each in statements:
         driven = {id(one) for one in each._lhs_signals()}

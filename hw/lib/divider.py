@@ -1,4 +1,4 @@
-"""A divider of one bit a cycle."""
+"""A divider of one bit per cycle."""
 
 from typing import Any
 
@@ -10,7 +10,7 @@ __all__ = ["Divider"]
 
 
 class Divider(wiring.Component):
-    """Divides by subtracting; as many cycles as the dividend has bits.
+    """Divides by repeated subtraction; it takes as many cycles as the dividend has bits.
 
     Parameters
     ----------
@@ -20,9 +20,9 @@ class Divider(wiring.Component):
     Attributes
     ----------
     start : Signal, in; dividend, divisor : Signal, in
-        Begins, with these; a divisor of 0 gives all ones.
+        Starts a division of these operands; a divisor of 0 gives all ones.
     done : Signal, out
-        The results hold, from the cycle after the last step until the next start.
+        High while the results are valid, from the cycle after the last step until the next start.
     quotient, remainder : Signal, out
     """
 

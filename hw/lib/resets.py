@@ -1,4 +1,4 @@
-"""Amaranth's `ResetInserter`, which keeps the names of the states of what it resets."""
+"""Amaranth's `ResetInserter`, extended to keep the names of states of the reset block."""
 
 from typing import Any
 
@@ -8,11 +8,13 @@ __all__ = ["ResetInserter"]
 
 
 class ResetInserter(hdl.ResetInserter):
-    """Resets a block, as Amaranth's does, and lets `sim.trace.waveform` name its states."""
+    """Resets a block, as Amaranth's does; `sim.trace.waveform` can still name its states."""
 
     def on_fragment(self, fragment: Any) -> Any:
-        """Return the block with its reset; a block is Amaranth's ``Fragment``, whose stub lacks the
-        names."""
+        """Return the block with its reset.
+
+        A block is Amaranth's ``Fragment``, whose stub lacks the names.
+        """
         copy = super().on_fragment(fragment)
         copy.generated.update(fragment.generated)
         return copy

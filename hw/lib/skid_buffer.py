@@ -1,4 +1,4 @@
-"""A two-entry buffer that cuts a stream: nothing on one side follows the other within a cycle.
+"""A two-entry buffer that cuts a stream: no path within a cycle leads from one side to the other.
 
 ::
 
@@ -18,8 +18,8 @@ __all__ = ["SkidBuffer"]
 class SkidBuffer(wiring.Component):
     """Passes a payload in each cycle, one cycle later; all its outputs come from registers.
 
-    ``input.ready`` is the inverse of one register, "the spare entry is full". So a payload can come
-    in the cycle in which the output begins to wait; the spare entry takes it.
+    ``input.ready`` is the inverse of one register, "the spare entry is full". A payload can come in
+    the cycle in which the output begins to wait; then the spare entry takes it.
 
     Parameters
     ----------

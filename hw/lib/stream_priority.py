@@ -1,4 +1,4 @@
-"""Two streams share one."""
+"""Merges two streams by priority."""
 
 from typing import Any
 
@@ -17,7 +17,7 @@ class StreamPriority(wiring.Component):
     Parameters
     ----------
     shape : ShapeLike
-        Of the payload.
+        Shape of the payload.
 
     Attributes
     ----------

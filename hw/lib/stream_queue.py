@@ -11,12 +11,13 @@ __all__ = ["StreamQueue"]
 
 
 class _BufferedFifo(wiring.Component):
-    """`amaranth.lib.fifo.SyncFIFOBuffered` in a memory that may give anything for what is written
-    in the same cycle: that is never read, since a word is written before `inner_level` counts it.
+    """`amaranth.lib.fifo.SyncFIFOBuffered` in a memory whose read during a write is undefined.
 
-    Block RAM of many FPGAs gives anything, and what Yosys puts around it for the old word of
-    `SyncFIFOBuffered` takes two flip-flops a bit. So the read is written as a register behind a
-    combinational port, of which tools make one of the memory, and the memory has an attribute.
+    Such a read never happens, since a word is written before `inner_level` counts it.
+
+    Block RAM of many FPGAs gives any value then. Around it Yosys adds two flip-flops per bit to
+    give the old word of `SyncFIFOBuffered`. So the read is a register behind a combinational port,
+    which tools merge into the memory. An attribute marks the memory.
 
     Parameters
     ----------
@@ -77,7 +78,7 @@ class _BufferedFifo(wiring.Component):
 
 
 class StreamQueue(wiring.Component):
-    """Queue of `depth` payloads; one in and one out a cycle.
+    """Queue of `depth` payloads; one in and one out per cycle.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Blocks that work on vectors of one bit a warp: arbiters, counters in bit planes."""
+"""Blocks that work on vectors with one bit per warp: arbiters, counters in bit planes."""
 
 from typing import Any
 
@@ -13,7 +13,7 @@ __all__ = ["BitSlicedCounters", "LeastRecent", "RoundRobin"]
 
 
 class RoundRobin(wiring.Component):
-    """Grants one of the requests, starting after the one granted last.
+    """Grants one of the requests, starting after the last one granted.
 
     Parameters
     ----------
@@ -23,13 +23,13 @@ class RoundRobin(wiring.Component):
     Attributes
     ----------
     requests : Signal(width), in
-        Who wants a grant in this cycle.
+        Requests for a grant in this cycle.
     valid : Signal(), out
-        Somebody does.
+        High if there is a request.
     grant : Signal(width), out
-        The one chosen, one-hot; combinational.
+        Granted request, one-hot; combinational.
     index : Signal, out
-        The same as a number.
+        Number of the granted request.
     """
 
     requests: Signal
@@ -62,26 +62,26 @@ class RoundRobin(wiring.Component):
 
 
 class LeastRecent(wiring.Component):
-    """Grants the request of the one whose last grant is longest ago.
+    """Grants the request of the requester whose last grant is longest ago.
 
-    So one that is passed over while it does not ask, for others that do, comes next when it does:
-    none waits for ever, where each waits for something of its own.
+    A requester is passed over while it does not request, and comes next when it does. So none waits
+    for ever, if each waits for something of its own.
 
     Parameters
     ----------
     width : int
         Number of requesters.
     told : bool
-        A grant may come to nothing: only what is `served` counts.
+        Whether a grant may come to nothing; then only `served` counts.
 
     Attributes
     ----------
     requests : Signal(width), in
-        Who wants a grant in this cycle.
+        Requests for a grant in this cycle.
     grant : Signal(width), out
-        The one chosen, one-hot; combinational.
+        Granted request, one-hot; combinational.
     served : Signal(width), in
-        One-hot: whose turn is over. Only if `told`.
+        Requester whose turn is over, one-hot. Only if `told`.
     """
 
     requests: Signal
@@ -96,8 +96,8 @@ class LeastRecent(wiring.Component):
     def elaborate(self, platform: Any):
         m = Module()
         everyone = range(self.width)
-        # Of each and those above it: its last grant is longer ago than theirs. One bit a pair, so
-        # that never two are granted.
+        # # Each pair of requesters has one bit: the last grant of the first is longer ago. With one
+        # bit per pair, two are never granted together.
         before = {(i, j): Signal(name=f"before_{i}_{j}", init=1)  # pyright: ignore
                   for i in everyone for j in everyone if i < j}
         for i in everyone:
@@ -114,7 +114,7 @@ class LeastRecent(wiring.Component):
 
 
 class BitSlicedCounters(wiring.Component):
-    """One small counter a warp, stored as bit planes so that all are tested at once.
+    """One small counter per warp, stored as bit planes so that all are tested at once.
 
     Parameters
     ----------
@@ -123,7 +123,7 @@ class BitSlicedCounters(wiring.Component):
     bits : int
         Bits of each.
 
-    Attributes
+    Bits of each counter.
     ----------
     up, down : Signal(width), in
         Counters to increment and to decrement; a counter in both keeps its value. The caller keeps

@@ -4,7 +4,7 @@ An operation needs
 
 1. *before* it, a register for every value that is live or read, and for every result of a guarded group: lanes that do
    not execute the operation keep their words there;
-2. *after* it, a register for every value that is live, and for every result, wanted or not. If the results form a
+2. *after* it, a register for every value that is live, and for every result. If the results form a
    group, a group that is read stays whole as long as one of its words is live, because words of two values cannot share
    an aligned pair.
 

@@ -90,7 +90,7 @@ class Instruction:
     region : str
         Region that `effect` reads or writes; empty: any.
     recovers : Register or None
-        For a reversible instruction, the register that is a source and its only result. Its old value follows from the
+        Register that a reversible instruction has as a source and as its only result. Its old value follows from the
         new one and the other operands (CTXBack III-C).
     cycles : int
         Cycles from its issue to its result, at least 1.
@@ -147,8 +147,8 @@ class Block:
     register_of : list of Register
         Register of each value.
     defined, overwritten : list of int
-        Index of the instruction that writes each value (`ENTRY` if none in the block does), and of the next one that
-        writes its register (the number of instructions if none does).
+        Instruction that writes each value (`ENTRY` if none in the block does), and the next one that writes its
+        register (the number of instructions if none does).
     operands, results, replaced : list of tuple of Value
         Values that each instruction reads, values it makes, and values that those replace.
     others : list of tuple of Value

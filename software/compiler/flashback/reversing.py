@@ -34,8 +34,8 @@ class Reversal(NamedTuple):
     inverse : str
         Mnemonic of the inverse, which takes the result and, if there is one, the other source, in this order.
     constant : str
-        Condition on the other source: a constant that is ``"odd"`` (the inverse takes it inverted), or that shifts out
-        zeros (``"lossless"``); empty: none.
+        The other source must be a constant that is ``"odd"`` (the inverse takes it inverted), or that shifts out
+        zeros (``"lossless"``); empty if any will do.
     """
 
     opcode: str

@@ -268,7 +268,7 @@ class Terminator:
     Attributes
     ----------
     targets : tuple of str
-        Labels of successors. None: every lane exits; one: jump; two: taken and other.
+        Labels of successors: none if every lane exits, one for a jump, two for a branch (taken and other).
     condition : Pred or None
         Condition of a branch; None for other ends.
     line : int

@@ -33,7 +33,7 @@ def unify_loop_exits(kernel: Kernel) -> bool:
 
 
 def _find(flow: DiGraph) -> list[set[str]]:
-    """Return the outermost loops in which lanes can part without meeting again inside; no two share a block."""
+    """Return the outermost loops in which lanes can part for good; no two of them have blocks in common."""
     meet = reconvergence(flow)
     found: list[set[str]] = []
     pending = list(cycles(flow))

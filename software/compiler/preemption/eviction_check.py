@@ -1,4 +1,4 @@
-"""A check at a kernel's entry: every thread block loads a flag and leaves if it is set (lazy eviction: REEF, 4.1).
+"""A check at a kernel's entry: every thread block loads a flag and leaves if it is set (lazy eviction, REEF 4.1).
 
 To take work back, the driver sets the flag. Buffered thread blocks then begin, find the flag set, and leave before they
 have done anything. Two hidden words of the parameters (`ir.variables.Binding`, kind ``"eviction"``) hold the address of

@@ -81,7 +81,7 @@ class OperandActions(lark.Transformer):
     # Operands
 
     def name(self, children):
-        """``%r1``: a `Name`; ``%r1.b0``: a `Part`."""
+        """Make a `Name` of ``%r1``, and a `Part` of ``%r1.b0``."""
         return named(str(children[0]))
 
     def minus(self, children):

@@ -92,7 +92,7 @@ class Spiller:
             self._place([reg for reg in victims if reg not in again and reg not in self._spilled.homes], result)
             rewrite(self._kernel, victims, again, self._spilled, limit, result)
 
-    # What to spill
+    # Choice of victims
 
     def _values(self) -> dict[Reg, _Value]:
         values: dict[Reg, _Value] = {}
@@ -167,7 +167,7 @@ class Spiller:
             return isinstance(op.uses[0], Imm)
         return is_constant(op) or op in self._spilled.loads
 
-    # Where to
+    # Places in memory
 
     def _place(self, stored: list[Reg], result: Liveness) -> None:
         """Give values places in local memory; values live together get different ones."""
