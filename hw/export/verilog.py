@@ -120,7 +120,7 @@ def rtlil_text(component: wiring.Component, *, name: str = "top", reset: bool = 
                   if signal is not None}
         convert = convert or functools.partial(rtlil.convert_fragment, emit_src=False)
         text, _ = convert(fragment, clocks | _ports(component, ports), name)
-    # # Verilog has no wire without bits: ``[-1:0]`` has two. Amaranth gives such addresses to
+    # Verilog has no wire without bits: ``[-1:0]`` has two. Amaranth gives such addresses to
     # memories of one row, and such a number to one beat.
     return merge_identical_modules(_NO_BITS.sub("", text))
 

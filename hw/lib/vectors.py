@@ -96,7 +96,7 @@ class LeastRecent(wiring.Component):
     def elaborate(self, platform: Any):
         m = Module()
         everyone = range(self.width)
-        # # Each pair of requesters has one bit: the last grant of the first is longer ago. With one
+        # Each pair of requesters has one bit: the last grant of the first is longer ago. With one
         # bit per pair, two are never granted together.
         before = {(i, j): Signal(name=f"before_{i}_{j}", init=1)  # pyright: ignore
                   for i in everyone for j in everyone if i < j}

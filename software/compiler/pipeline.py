@@ -174,7 +174,7 @@ def _check_block(function: Function, filename: str) -> None:
 
 def compile_function(module: Module, function: Function, options: CompileOptions | None = None,
                      observer: Observer = UNOBSERVED) -> KernelImage:
-    """Compile one entry of a parsed module; errors as `compile_ptx`, those of the whole kernel at the line of its name."""
+    """Compile one entry of a parsed module; raises as `compile_ptx`, for a whole kernel at the line of its name."""
     return _run(module, function, options or CompileOptions(), observer, Compilation.run)
 
 

@@ -114,7 +114,7 @@ class _Facts:
                 other = known[1] if known[0] == alone[0] else known[0]
                 return {frozenset()} if len(alone) == 2 else {frozenset((one,)) for one in self.partners(other)}
             return {frozenset((one,)) for one in partners[0] & partners[1]}
-        # # andn2 and xor: the result and b together are at least a and b. xor: the result and a as well
+        # andn2 and xor: the result and b together are at least a and b. xor: the result and a as well
         if operation in ("andn2", "xor") and together:
             return {frozenset((known[1],))} | ({frozenset((known[0],))} if operation == "xor" else set())
         return set()

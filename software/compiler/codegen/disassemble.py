@@ -42,7 +42,7 @@ def _canonical(word: int) -> Instruction | None:
     """Return the instruction of a word; None if its text could not give the word back."""
     try:
         instruction = decode(word)
-        # # Bits outside the fields that the text shows must be as the assembler leaves them.
+        # Bits outside the fields that the text shows must be as the assembler leaves them.
         shown = shown_fields(instruction.op)
         fields = {name: value for name, value in instruction.fields.items() if name in shown}
         if instruction.get("no_base"):

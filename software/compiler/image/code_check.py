@@ -180,7 +180,7 @@ def _in_place(w: _Words) -> np.ndarray:
     return wrong
 
 
-# # The error of the one word that was found
+# The error of the one word that was found
 
 _FILE = "the file is damaged, or of another version: compile the kernel again"
 

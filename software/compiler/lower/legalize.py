@@ -58,7 +58,7 @@ def _expand(kernel: Kernel, op: Op, split) -> list[Op]:
     made = EXPANSIONS[op.name](emitter, *uses)
     results: tuple[Any, ...] = (made,) if isinstance(made, (Reg, Imm)) else made
     ops = emitter.ops
-    # # Let the operation that made a result write the target itself, where it still needs no value that this changes.
+    # Let the operation that made a result write the target itself, where it still needs no value that this changes.
     words = (word for use, kind in zip(uses, kinds, strict=True) for word in (use if kind == "w" else (use,)))
     sources = {word for word in words if isinstance(word, Reg)}
     direct = op.guard is None and not sources & set(targets)

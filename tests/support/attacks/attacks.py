@@ -20,7 +20,7 @@ __all__ = ["ATTACKS", "IN_ROUTINES", "MARK", "START", "Attack", "image"]
 TINY = preset("tiny")
 MARK = 0x600D
 REGISTERS, SHARED, LOCAL, CONSTANTS = 12, 72, 12, 20
-"""What an attacker has; no multiple of the greatest access."""
+"""Resources of an attacker; none is a multiple of the greatest access."""
 
 
 @dataclass(frozen=True)
@@ -32,7 +32,7 @@ class Attack:
     name : str
     image : KernelImage
     fault : Fault or None
-        What ends its thread blocks. None: nothing, since it does no harm to others.
+        Fault that ends its thread blocks. None if nothing ends them, since the attack does no harm to others.
     place : str
         The address that it is told (`Cell.attack`).
     ends : bool
@@ -242,6 +242,6 @@ def attacks() -> Iterator[Attack]:
 
 
 ATTACKS = {attack.name: attack for attack in attacks()}
-"""By name."""
+"""Attacks by name."""
 IN_ROUTINES = {attack.name: attack for attack in routine_attacks()}
 """Those of preemption routines, by name."""

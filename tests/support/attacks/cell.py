@@ -28,7 +28,7 @@ TRANSPORTS = {"golden": GoldenTransport, "rtl": RtlTransport}
 MEMORY = 1 << 16
 WINDOW_BYTES = 2048
 THREADS = 16
-"""Of a TB, of both kernels: two warps, so that one of each is on the SM at a time."""
+"""Threads of a TB, in both kernels: two warps, so that one of each is on the SM at a time."""
 ROUNDS = 24
 LEAD, DISTURBED = 60, {"golden": 24, "rtl": 120}
 """Cycles that the innocent has before the attacker starts, and the attacker before somebody is disturbed."""
@@ -87,22 +87,23 @@ done:
 
 @dataclass
 class Outcome:
-    """What has become of an attack.
+    """The result of an attack.
 
     Attributes
     ----------
     fault : FaultReport or None
-        The first.
+        First fault that was reported.
     ended : bool
-        The attacker ended by itself; otherwise it was killed.
+        Whether the attacker ended by itself; otherwise it was killed.
     away : bool
-        Who was to be disturbed was saved, and came back.
+        Whether the kernel to be disturbed was saved, and came back.
     output : bytes
-        The innocent's result.
+        Result of the innocent kernel.
     window, writable : bytes
-        What the attacker can write by its accesses to global memory, and with it its local memory and its context.
+        Memory that the attacker can write by its accesses to global memory; and the same with its local memory and its
+        context.
     changed : list of int
-        Addresses of all other memory but the innocent's own whose bytes have changed.
+        Changed addresses of all other memory but the innocent's own.
     """
 
     fault: FaultReport | None
@@ -120,11 +121,11 @@ class Cell:
     Parameters
     ----------
     name : str
-        Of `TRANSPORTS`.
+        Name in `TRANSPORTS`.
     seed : int
-        Of the secrets.
+        Seed of the secrets.
     g : Geometry
-        Of one SM, with room for a TB of both kernels.
+        Geometry of one SM, with room for a TB of both kernels.
 
     Attributes
     ----------
@@ -190,14 +191,14 @@ class Cell:
         Parameters
         ----------
         image : KernelImage
-            Its parameters are the address of its window, and an address that it has no business with.
+            Image whose parameters are the address of its window, and an address that it must not use.
         place : str
-            That address: of `places`, or of the attacker's own memory that is in no window either (``"own code"``,
-            ``"own context"``, ``"own constants"``, ``"own local memory"``); behind ``"words to "``: how many
-            instruction words it is from the attacker's first one, as a return address.
+            Name of that address. It is one of `places`, or in the attacker's own memory but in no window (``"own
+            code"``, ``"own context"``, ``"own constants"``, ``"own local memory"``). Behind ``"words to "`` it is a
+            return address, as a number of instruction words from the attacker's first one.
         disturb : str
-            Who is preempted and brought back meanwhile: ``"innocent"``, ``"attacker"``, ``"trapped attacker"``, who
-            stops in its preemption routines, or nobody.
+            Kernel that is preempted and brought back meanwhile: ``"innocent"``, ``"attacker"``, or ``"trapped
+            attacker"``, which stops in its preemption routines. Empty for none.
         blocks : int
             TBs of the attacker.
         windows : sequence of (int, int), optional
@@ -205,7 +206,7 @@ class Cell:
         params : sequence of int, optional
             Words of its parameters, instead of the two addresses.
         threads : int
-            Of a TB of the attacker, at most as many as the innocent's.
+            Threads of a TB of the attacker, at most as many as the innocent's.
         patience : int
             Cycles after which an attacker is killed, when the innocent has ended.
 

@@ -107,19 +107,19 @@ class Image:
 
 @dataclass
 class Outcome:
-    """What a resume has come to, some time later.
+    """The result of a resume, some time later.
 
     Attributes
     ----------
     error : CommandError
-        Of the resume.
+        Error of the resume.
     state : KernelState
-        Of the kernel: finished, preempted if it was refused, or running if it had not ended after `patience` cycles (it
-        was preempted then).
+        State of the kernel: finished, preempted if it was refused, or running if it had not ended after `patience`
+        cycles (then it was preempted).
     fault : FaultReport or None
-        The first.
+        First fault that was reported.
     own, rest : bytes
-        What the kernel may write (its context, local memory, its array); all other memory.
+        Memory that the kernel may write (its context, local memory, its array), and all other memory.
     """
 
     error: CommandError
@@ -138,22 +138,22 @@ class ContextMachine:
     Parameters
     ----------
     name : str
-        Of `TRANSPORTS`.
+        Name in `TRANSPORTS`.
     tbs : int
         TBs of kernel 0, which are all resident when it is preempted.
     rounds : int
         Steps of a second kernel that runs when the machine is put back; 0: there is none.
     memory : bytes, optional
-        Of another such machine: what is saved there is this machine's context.
+        Memory of another such machine: its saved context is this machine's context.
 
     Attributes
     ----------
     expected : Outcome
-        Of a resume of the context as it was saved.
+        Outcome of a resume of the context as it was saved.
     patience : int
         Cycles after which a kernel that was resumed is taken to go on for ever.
     alone : bytes
-        What all other memory holds at the end if there is no resume at all.
+        Contents of all other memory at the end if there is no resume at all.
     """
 
     def __init__(self, name: str, tbs: int = 1, rounds: int = 0, mechanism: Mechanism = Mechanism.LIVE_CP,

@@ -27,7 +27,7 @@ class FanOutCampaign:
     Parameters
     ----------
     device : Device
-        With nothing on it.
+        Device that runs nothing.
     seed : int
     launches : int
 

@@ -35,7 +35,7 @@ class HostilePackets:
     Attributes
     ----------
     ends : Counter
-        What became of the packets: ``done``, ``failed`` or ``waits``.
+        Result of the packets: ``done``, ``failed`` or ``waits``.
     """
 
     KINDS = "bits", "bits", "field", "field", "noise", "object", "object", "high", "barrier", "signal", "arguments"

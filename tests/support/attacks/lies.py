@@ -35,7 +35,7 @@ CHECKSUMS = "crc", "stream_crc", "table_crc"
 LINES = -(-VICTIM.shared_bytes // SEGMENT_BYTES)
 WORD = 1 << 32
 CODES = 32 // CODE_BITS
-"""Of a word of the encoding table."""
+"""Codes in a word of the encoding table."""
 ROW = row_words(VICTIM.registers)
 KNOWN = Encoding.DEAD, *known_encodings(TINY)
 
@@ -46,7 +46,7 @@ class Places:
     Attributes
     ----------
     heads, scalars, stacks, registers : list of int
-        Of each warp record.
+        First word of these parts in each warp record.
     depths : list of int
         Stack entries of each.
     lines, table, end : int

@@ -170,6 +170,6 @@ def golden(g):
 
 @functools.cache
 def beginning(g):
-    """What it is when power has just come back."""
+    """Return the state of the machine when power has just come back."""
     machine: Any = golden(g)
     return machine.snapshot()

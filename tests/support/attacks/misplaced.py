@@ -39,13 +39,13 @@ class Piece(NamedTuple):
     Attributes
     ----------
     kind : str
-        What it is.
+        Kind of the place.
     base : int
-        Of the block.
+        Address of the block.
     start, size : int
-        Of the bytes, from there.
+        First byte behind that address, and number of bytes.
     index : int
-        Of the entry, -1 if it is none of one.
+        Index of the entry; -1 if it belongs to none.
     """
 
     kind: str

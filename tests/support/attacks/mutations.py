@@ -10,7 +10,7 @@ __all__ = ["EXTREMES", "mutate_bytes", "mutate_text"]
 EXTREMES = ("0", "-1", "1", "255", "65536", "4294967295", "4294967296", "18446744073709551616", "1e999", "-1e308",
             "nan", "inf", "9" * 400, "9" * 5000, "0x" + "f" * 40, '""', '"' + "x" * 5000 + '"', "[]", "{}", "[" * 300,
             "true", "null", "\x00", "é", "\u2028", "\ud7ff", "../" * 50, "a." * 2000)
-"""What stands where a value or a character was."""
+"""Replacements of a value or a character."""
 _PLACES = "0123456789abcdefxyzABCR {}[]()<>=:;,.\"'#\\/-+\n\t"
 
 

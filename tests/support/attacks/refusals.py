@@ -1,4 +1,4 @@
-"""What a reader does with a damaged input: it takes it, or refuses it with one line that can be read."""
+"""The reactions of a reader to a damaged input: it accepts it, or refuses it with one readable line."""
 
 from __future__ import annotations
 

@@ -6,12 +6,12 @@ __all__ = ["SharedMemory"]
 
 
 class SharedMemory:
-    """What one machine writes the other reads, some cycles later.
+    """Copies the writes of one machine to the other, some cycles later.
 
     Parameters
     ----------
     machines : sequence of transports
-        With memory of the same size; that of the first is what both have.
+        Machines with memory of the same size; both get the contents of the first.
     """
 
     def __init__(self, machines):

@@ -1,4 +1,4 @@
-"""Compressor: registers of every pattern, against the model of the block; nothing is lost that was launched."""
+"""Compressor: registers of every pattern, against the model of the block; no launched register is lost."""
 
 import cocotb
 import numpy as np

@@ -1,4 +1,4 @@
-"""Decoders: encoded registers come back as the values they stand for."""
+"""Decoders: encoded registers are decoded to their values."""
 
 import cocotb
 import numpy as np

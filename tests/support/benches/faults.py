@@ -12,7 +12,7 @@ __all__ = ["OPERATORS", "caught_share", "fault"]
 
 OPERATORS = {" + ": " - ", " - ": " + ", " == ": " != ", " != ": " == ", " & ": " | ", " | ": " & ", " >= ": " < ",
              " < ": " >= ", " && ": " || ", " || ": " && ", " ^ ": " & "}
-"""What becomes what."""
+"""Operators, and their replacements."""
 _PLACE = re.compile("|".join(re.escape(each) for each in OPERATORS))
 _BY_ONE = re.compile(r"\d+'h0*1\b")
 """A counter of two values goes up as it goes down."""

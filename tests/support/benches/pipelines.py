@@ -1,4 +1,4 @@
-"""What the benches of the two pipelines have in common: geometries, the command in hand, who pauses for long."""
+"""Common parts of the benches of the two pipelines: geometries, the current command, long pauses."""
 
 from typing import Any
 
@@ -33,7 +33,7 @@ def accepted(kernel: Kernel, mechanism: Mechanism, scramble: int) -> dict[str, A
 
 
 async def moody(bench: Bench, *agents: Any) -> None:
-    """Have each of some agents take nothing, a part, or everything, for some time each."""
+    """Let each agent take nothing, a part, or everything, for some time each."""
     rng = bench.generator()
     while True:
         for agent in agents:

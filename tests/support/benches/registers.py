@@ -31,7 +31,7 @@ def mask(register: Register) -> int:
 
 
 class Table:
-    """Stands in for the kernel slots, as a memory that is read in the next cycle; and keeps what was commanded."""
+    """Replaces the kernel slots by a memory that is read in the next cycle, and records the commands."""
 
     def __init__(self, bench: Bench):
         self.words: dict[tuple[int, int], int] = {}

@@ -31,7 +31,7 @@ def block(**given) -> RestorePipeline:
 
 
 class Words:
-    """Shows the next words, more of them by and by, and takes back what is taken."""
+    """Offers the next words, more and more of them, and removes those that are taken."""
 
     def __init__(self, bench: Bench, g: Geometry):
         self.waiting: deque[int] = deque()
@@ -163,7 +163,7 @@ class Restores:
             if (done := bench.done.value).valid:
                 assert done.entry == entries[len(found)]
                 found.append((places[len(found)][0], bool(done.bad)))
-        await ReadWrite()  # what was transferred in this cycle counts
+        await ReadWrite()  # transfers of this cycle count
         return found
 
     def check(self, tb: int, expected: SavedBlock) -> None:

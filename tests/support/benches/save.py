@@ -95,7 +95,7 @@ class Moods:
     """Checks in each cycle what the pipeline says that it does: whether it waits for warps, whether data flows."""
 
     LONG = 2000
-    """Cycles after which all that can be written has been."""
+    """Cycles after which everything that can be written is written."""
 
     def __init__(self, bench: Bench, state: CoreState):
         self._bench, self._state = bench, state

@@ -1,4 +1,4 @@
-"""TB-level compressor: of each register that follows from the warp before nothing is left, of all others everything."""
+"""TB-level compressor: it drops registers that follow from the previous warp, and keeps all others."""
 
 import cocotb
 import numpy as np
@@ -21,8 +21,11 @@ def block(warp: int = 8, lanes: int = 8, **_: int) -> TbCompressor:
 
 
 def warps_of(rng: np.random.Generator, g, warps: int, values: np.ndarray) -> list[np.ndarray]:
-    """Return the registers of the warps of a TB, first `values`, and those of one more: most go on as they did, some do
-    not, some almost: one bit is added to all lanes, or once more in each."""
+    """Return the registers of the warps of a TB, first `values`, and the registers of one more warp.
+
+    Most registers continue the pattern, some do not, some almost do: one bit is added to all lanes, or once more in
+    each.
+    """
     count = len(values)
     moves = rng.integers(0, 1 << 32, (count, 1), np.uint32) * rng.integers(0, 2, (count, 1), np.uint32)
     found = []
@@ -52,7 +55,7 @@ def beats_of(g, code: Encoding, words: list, register: int, opens: int) -> list[
 
 @cocotb.test(timeout_time=2, timeout_unit="ms")
 async def leaves_out_exactly_what_follows(dut):
-    """As `RegisterHistory` says; without `enable` nothing is left out."""
+    """The block agrees with `RegisterHistory`; without `enable` it drops nothing."""
     given = parameters()
     component = block(**given)
     bench, g = await Bench.start(dut, component), component.geometry

@@ -52,7 +52,7 @@ def registers(rounds: int) -> list[list[int]]:
 
 
 class Toy:
-    """What the bench does with the example."""
+    """Drives the example for the bench."""
 
     def __init__(self, dut, bench: Bench):
         self.dut, self.bench = dut, bench

@@ -303,7 +303,7 @@ async def a_kernel_is_taken_over_from_memory(dut):
         await brought_back(bench)
         assert sum(tb.kernel == 0 for tb in state.blocks.values()) == resident
         other = next(tb for tb in state.blocks.values() if tb.entry == 0)
-        result = await bench.dispatcher.adopt(0)  # it runs: what stands in memory is not to be believed
+        result = await bench.dispatcher.adopt(0)  # it runs, so its record in memory is invalid
         assert result.error == CommandError.BAD_IMAGE
 
 

@@ -1,4 +1,4 @@
-"""The unit's counters against what its ports show and what its contexts say."""
+"""The unit's counters against its ports and its contexts."""
 
 from collections.abc import Awaitable, Callable
 from typing import Any

@@ -1,1 +1,1 @@
-"""How much of the preemption rooms the benches of exported SystemVerilog run: counted by Verilator, told of Python."""
+"""Coverage of the preemption rooms by benches of exported SystemVerilog: Verilator counts, the report names Python."""

@@ -1,4 +1,4 @@
-"""What docs/coverage.md says of coverage: figures that ``make coverage ARGS=--record`` has kept, as tables."""
+"""Tables of coverage in docs/coverage.md, from figures that ``make coverage ARGS=--record`` has kept."""
 
 from __future__ import annotations
 

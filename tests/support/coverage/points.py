@@ -1,4 +1,4 @@
-"""What Verilator has counted, point by point, and the lines of Python that each point comes from.
+"""Points that Verilator has counted, and the lines of Python that each point comes from.
 
 A point is a branch or a toggle of the generated SystemVerilog. Branches are the arms of ``if``, ``case`` and ``?:``;
 blocks that always run, and the branches of a reset, are left out. A toggle is one bit of a signal that has a name,
@@ -32,9 +32,9 @@ class Point:
     Attributes
     ----------
     module : str
-        Of the generated SystemVerilog.
+        Module of the generated SystemVerilog.
     line : int
-        Of the SystemVerilog.
+        Line of the SystemVerilog.
     what : str
         Tells the points of a line apart.
     toggle : bool
@@ -88,7 +88,7 @@ def places(text: str) -> tuple[dict[int, tuple[Place, ...]], set[int]]:
 
 
 class _Branches:
-    """Where in the switches of a process a line is; `announced` is the attribute that came before a switch."""
+    """The place of a line in the switches of a process; `announced` is the attribute before a switch."""
 
     def __init__(self):
         self.announced = ""

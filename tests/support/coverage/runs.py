@@ -1,4 +1,4 @@
-"""The benches whose runs are counted, and what a run leaves."""
+"""The benches whose runs are counted, and the results of a run."""
 
 from __future__ import annotations
 
@@ -112,7 +112,7 @@ class Replay:
         own = [file.read_text() for file in (
             Path(__file__).with_name("verilated.py"), Path(__file__).with_name("replay.py"), LONG, model,
             model.with_suffix(".cpp"))]
-        # What is kept names places of the source by whole paths: it is of this checkout.
+        # The file names places of the source by whole paths, so it belongs to this checkout.
         kept = cache_directory() / "coverage" / f"{digest([*texts, *own, str(self), str(ROOT)])}.json.gz"
         found = read_packed(kept)
         if found is None:
@@ -153,7 +153,7 @@ _BLOCKS = {
     "restore": ("encoding_table", "entry_buffer", "expander", "record_reader", "row_writer"),
     "save": ("closer", "collector", "kernel_record", "records"),
 }
-"""By room, those of which the pipelines and the unit do not run all."""
+"""Blocks of each room that the pipelines and the unit do not run completely."""
 SIZES = (16, 4), (32, 32), (32, 8)
 RUNS: Sequence[Run | Replay] = (
     Run("packer", {"size": 4, "most": 4}), Run("packer", {"size": 8, "most": 8}),

@@ -1,4 +1,4 @@
-"""From points to rooms: which lines of Python are covered, how many branches and toggles of what is generated.
+"""Sums points by room: the covered lines of Python, and the branches and toggles of their SystemVerilog.
 
 A *line* of Python counts if a branch of the generated SystemVerilog comes from it: a statement under a condition, or a
 multiplexer. (Others run in every cycle.) It is *covered* if in one of the runs, in one module of that run, all branches
@@ -27,12 +27,12 @@ REASONS = Path(__file__).with_name("reasons.toml")
 
 
 class ReasonError(ValueError):
-    """A reason is given for a line that is covered, or that is not there."""
+    """A reason names a line that is covered, or that does not exist."""
 
 
 @dataclass
 class Room:
-    """What was counted of a room.
+    """The counts of a room.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""Tests of blocks on the exported SystemVerilog: what Amaranth's simulator was given is given to a model of Verilator.
+"""Tests of blocks on the exported SystemVerilog: a Verilator model gets the same inputs as Amaranth's simulator.
 
 Testbenches of a block run in Amaranth's simulator, as ever. Then the inputs that the block has had in each cycle are
 those of a model which Verilator has made of the netlist: all its outputs have to be the same in all cycles.
@@ -23,11 +23,11 @@ __all__ = ["COUNTED", "Design", "DifferenceError", "Simulator"]
 
 
 class DifferenceError(AssertionError):
-    """The SystemVerilog does something else than Amaranth's simulator."""
+    """The SystemVerilog and Amaranth's simulator disagree."""
 
 
 class Design:
-    """A block as Verilator simulates it.
+    """A block simulated by Verilator.
 
     Parameters
     ----------
@@ -37,7 +37,7 @@ class Design:
     ----------
     ports : list of Port
     values : list of Value
-        Of the ports.
+        Values of the ports.
     text : str
         SystemVerilog, with places in the source.
     counted : Counter

@@ -1,6 +1,6 @@
 """The command behind ``make prove``: proves everything, one property after the other, and prints a table.
 
-``make prove ARGS=axi`` proves what has that in its name.
+``make prove ARGS=axi`` proves the properties with that in their names.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from support.selection import named
 from .properties import PROPERTIES
 
 TRACES = Path("build") / "formal"
-"""Where the waveforms of what does not hold go."""
+"""Folder of the waveforms of failures."""
 
 
 def main(names: list[str]) -> int:
-    """Prove what has one of some names, or all; return whether a result is not the expected one."""
+    """Prove the properties with one of some names, or all; return whether a result is not the expected one."""
     console = Console(width=110)
     table = Table("property", "result", "expected", "seconds")
     wrong = 0

@@ -1,4 +1,4 @@
-"""Allocation tables never overlap and never leak: one unit, one entry, one slot, whichever it is, is followed."""
+"""Allocation tables never overlap and never leak: the proofs follow any one unit, entry or slot."""
 
 from __future__ import annotations
 
@@ -19,8 +19,10 @@ __all__ = ["UnitHasOneOwner", "EntryHasOneTb", "SlotsAreFree", "PROPERTIES"]
 
 
 class UnitHasOneOwner(Harness):
-    """A unit of a resource is in at most one range, and in one exactly from the insertion of a range with it until
-    the release of its owner, moves followed.
+    """A unit of a resource is in at most one range.
+
+    From the insertion of a range with the unit until the release of its owner, moves followed, it is in exactly one
+    range.
 
     Given: a range is inserted where the last search has found room for it, once; an owner has one range; there is a
     free entry.
@@ -78,7 +80,7 @@ class UnitHasOneOwner(Harness):
 
     @staticmethod
     def _owned(rows, of, name="owner"):
-        """Return whether a range is that of the owner of an insertion or a move."""
+        """Return whether a range belongs to the owner of an insertion or a move."""
         return of.valid & Cat(row.valid & (row.owner == of[name]) for row in rows).any()
 
 
@@ -137,7 +139,7 @@ class EntryHasOneTb(Harness):
         self._inner(m, dut, request, unused, taken, fresh, entry, full)
 
     def _inner(self, m, dut, request, unused, taken, fresh, entry, full):
-        """What makes it inductive, and the region."""
+        """Return the invariants for induction, and the region."""
         g, block = self.geometry, dut.component
         chosen, region, size = dut.signal("chosen"), dut.signal("region"), dut.signal("size")
         sizing, walking = dut.signal("sizing"), dut.signal("walking")

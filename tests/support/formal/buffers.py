@@ -1,4 +1,4 @@
-"""The two-entry buffers of the buses: what leaves one is what has come, in its order."""
+"""The two-entry buffers of the buses: payloads leave one as they came, in order."""
 
 from __future__ import annotations
 

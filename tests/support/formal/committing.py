@@ -1,4 +1,4 @@
-"""The commit protocol: which heads are written when, what is believed of them, and what follows from that."""
+"""The commit protocol: when heads are written, when they are trusted, and the consequences."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _HEAD = ("entry", "side", "state", "crc")
 
 
 def _request(g: Geometry) -> data.StructLayout:
-    """The request register, as in the committer."""
+    """Return the layout of the committer's request register."""
     return data.StructLayout({
         "address": 32, "extra_beats": range(g.burst_beats), "head": 1, "saved": 1,
         "entry": below(g.tb_slots), "side": 1, "state": 8, "crc": 32})
@@ -180,8 +180,8 @@ class FreesWhatIsAcknowledged(Harness):
 class PreemptEnds(Harness):
     """A preempt of up to two TBs ends within `LIMIT` cycles of its beginning, whatever fails, exits or is withdrawn.
 
-    Given: warps stop, or exit, within three cycles; the save pipeline takes a TB when it is idle, and up to four cycles
-    later the head of its entry is answered, well or not, or the TB has ended.
+    It assumes that warps stop, or exit, within three cycles. It assumes that the save pipeline takes a TB when it is
+    idle. Up to four cycles later the head of its entry is answered, successfully or not, or the TB has ended.
     """
 
     LIMIT = 20
@@ -312,7 +312,7 @@ class StartsWhatIsDemoted(Harness):
                 block.admit.valid | demotes | block.restore_job.valid))
 
     def _answers(self, m: Module, block) -> None:
-        """What is answered was asked for, once."""
+        """Each answer belongs to one request, which has no other."""
         event, head, job, back = block.head_event, block.head, block.restore_job, block.restored
         heads, jobs = Signal(self.geometry.tb_slots), Signal(self.geometry.tb_slots)
         for vector, asks, asked, answers, answered in (

@@ -1,5 +1,6 @@
-"""What is decoded is what was encoded, for every register of 32 lanes and every encoding, in lemmas (docs/formal.md,
-What stands behind the register encoder).
+"""Decoding inverts encoding, for every register of 32 lanes and every encoding, in lemmas.
+
+(docs/formal.md, What stands behind the register encoder.)
 
 Each lemma is about the register encoder as it is built, with wires cut where another lemma says what they carry.
 """
@@ -80,7 +81,7 @@ class _Encoder(Harness):
 
 
 def _stage_layout() -> data.StructLayout:
-    """As in the register encoder."""
+    """Return the layout that the register encoder uses."""
     quads = LANES // QUAD
     return data.StructLayout({
         "valid": 1, "words": data.ArrayLayout(32, LANES), "counted": LANES, "raw": 1,
@@ -125,8 +126,8 @@ class QuadsAreRight(_Encoder):
 class JoinedNodesAreRight(_Encoder):
     """Nodes of `size` lanes say the truth, if those of half as many do; in one of `CASES`, which are all there are.
 
-    That of the upper lanes has its first lane and its step given as expressions of those of the lower lanes where they
-    are the same, so that the solver need not find out that sums are.
+    The first lane and the step of the upper node are expressions of those of the lower node where they are the same.
+    Then the solver need not find out that sums are the same.
     """
 
     CASES = "none-below", "goes-on", "one-above", "breaks"
@@ -193,7 +194,7 @@ class VerdictsAreRight(_Encoder):
 
 
 def _verdict_layout() -> data.StructLayout:
-    """As in the register encoder."""
+    """Return the layout that the register encoder uses."""
     return data.StructLayout({"code": Encoding, "words": data.ArrayLayout(32, 2 * LANES // SMALLEST_GROUP), "tag": 1})
 
 
@@ -237,7 +238,7 @@ class WhatLeavesIsDecoded(_Encoder):
                 word(low, k) == Cat(word(row, k)[:bits], word(verdict.words, 0)[bits:]) for k in range(LANES)).all())
 
     def _groups(self, m, words, code, kept):
-        """What the group decoder gets of each eight lanes."""
+        """Return the inputs of the group decoder for each eight lanes."""
         encoding = self.encoding
         m.submodules.decoder = opened = Opened(GroupDecoder(G))
         decoder = opened.component

@@ -1,4 +1,4 @@
-"""Faults planted in the hardware: a line of a block's source is another one for a while."""
+"""Faults planted in the hardware: a line of a block's source is replaced for a while."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ __all__ = ["Fault", "planted"]
 
 @dataclass(frozen=True)
 class Fault:
-    """A fault: in the source of `module` it says `wrong` where it says `right`, which is there once."""
+    """A fault: `wrong` replaces `right`, which the source of `module` has once."""
 
     module: ModuleType
     right: str
@@ -22,7 +22,7 @@ class Fault:
 
 @contextlib.contextmanager
 def planted(fault: Fault) -> Iterator[None]:
-    """Have every function of a module do what it does with a fault in it, for all who have imported it.
+    """Give every function of a module the code with a fault, for all importers of the module.
 
     Raises
     ------

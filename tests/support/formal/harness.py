@@ -1,4 +1,4 @@
-"""What the benches of the proofs have in common."""
+"""Common parts of the benches of proofs."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def assume(holds: Value) -> Any:
 
 
 class Harness(wiring.Component):
-    """A bench without ports: it has blocks in it, gives them any inputs, and says what holds."""
+    """A bench without ports: it contains blocks, gives them any inputs, and asserts properties."""
 
     def __init__(self):
         super().__init__({})

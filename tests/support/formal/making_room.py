@@ -1,4 +1,4 @@
-"""Room is found whenever there can be some: what a search for the fewest that have to leave answers."""
+"""The search for room finds some whenever it exists, and names the ranges that have to leave."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Packer and unpacker lose and invent no word: one word, whichever it is, is followed through the block."""
+"""Packer and unpacker lose and invent no word: the proof follows any one word through the block."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ class PackerKeepsWords(Harness):
         self._state_of(m, dut, held, ending, tag, watched)
 
     def _state_of(self, m, dut, held, ending, tag, watched):
-        """What makes it inductive: the block's registers are what the bench says of them."""
+        """Claim the invariants for induction: the block's registers agree with the bench's description of them."""
         capacity = self.words_out + self.words_in - 1
         words, strobe = dut.signal("words"), dut.signal("strobe")
         self.claim(

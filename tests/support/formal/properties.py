@@ -1,4 +1,4 @@
-"""All that is proved, in the order in which docs/formal.md lists it."""
+"""All properties that are proved, in the order of docs/formal.md."""
 
 from __future__ import annotations
 

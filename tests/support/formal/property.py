@@ -1,4 +1,4 @@
-"""What is proved of a block, how, and which faults the prover has to find."""
+"""Properties of blocks: the claim, the method of proof, and the faults that the prover has to find."""
 
 from __future__ import annotations
 
@@ -21,25 +21,25 @@ class Property:
     Attributes
     ----------
     name : str
-        Its group and its own, with a slash between.
+        Name of its group and its own name, with a slash between.
     claim : str
-        What holds, a sentence or two.
+        Claim, in a sentence or two.
     bench : callable
         Returns a new bench, with the block in it.
     depth : int
-        Cycles of induction, or those that are looked at after a reset.
+        Cycles of induction, or cycles checked after a reset.
     bounded : bool
-        Nothing is said of later cycles.
+        Whether later cycles are not proved.
     faults : tuple of Fault
-        With each of them, alone, the prover finds a run from reset that is wrong.
+        Faults; with each of them alone, the prover finds a wrong run from reset.
     fault_depth : int
-        Cycles of such a run at most.
+        Most cycles of such a run.
     short : bool
-        `make test` proves it.
+        Whether `make test` proves it.
     timeout : int
         Seconds.
     defect : str
-        Why it does not hold, if it does not.
+        Reason why it does not hold; empty if it holds.
     """
 
     name: str
@@ -66,11 +66,11 @@ class Property:
         return f"bounded to {self.depth} cycles" if self.bounded else "proved by induction"
 
     def prove(self, trace: Path | None = None) -> Outcome:
-        """Return what the prover says."""
+        """Return the result of the prover."""
         return prove(self.bench(), self.depth, induction=not self.bounded, timeout=self.timeout, trace=trace)
 
     def refute(self, fault: Fault, trace: Path | None = None) -> Outcome:
-        """Return what the prover says of the block with a fault."""
+        """Return the result of the prover for the block with a fault."""
         with planted(fault):
             bench = self.bench()
             return prove(bench, self.fault_depth, induction=False, timeout=self.timeout, trace=trace)

@@ -1,4 +1,4 @@
-"""The segment reader asks for what its jobs say, gives out what memory answers, and remembers a failed answer."""
+"""The segment reader requests the beats of its jobs, passes memory's answers on, and remembers a failed answer."""
 
 from __future__ import annotations
 
@@ -49,9 +49,11 @@ class _Reader(Harness):
 
 
 class AnswersAreCounted(_Reader):
-    """It asks for the beats of its jobs, each once and in order, in bursts within a segment, as long as it has room for
-    all answers, which it then takes at once; it is idle exactly when all have come; a failed answer that is not
-    forgotten is said from the next cycle on until `clear`."""
+    """The reader asks for each beat of its jobs once and in order, in bursts within a segment.
+
+    It asks as long as it has room for all answers, and takes them at once. It is idle exactly when all have come. A
+    failed answer that is not forgotten is reported from the next cycle on until `clear`.
+    """
 
     def state(self, m):
         g = self.geometry
@@ -82,7 +84,7 @@ class AnswersAreCounted(_Reader):
                 address % SEGMENT_BYTES + beats * g.bus_bytes <= SEGMENT_BYTES),
             a_job_is_taken_when_all_of_the_last_is_asked_for=~(job.valid & job.ready) | (left == 0),
             nothing_is_asked_for_when_cancelled=~block.cancel | ~request.valid,
-            # What makes it inductive:
+            # Invariants for induction:
             address=(left == 0) | (dut.signal("address") == address) & (address % g.bus_bytes == 0),
             left=dut.signal("beats_left") == left,
             owed=dut.signal("owed") == self.owed, no_more_than_it_holds=self.owed + level <= depth,

@@ -1,4 +1,4 @@
-"""A register that was written is never clean and never invalid: one register of one warp, whichever, is followed."""
+"""A written register is never clean and never invalid: the proof follows any one register of one warp."""
 
 from __future__ import annotations
 

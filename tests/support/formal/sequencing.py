@@ -1,4 +1,4 @@
-"""The command sequencer answers each command once, and soon, whatever becomes of it."""
+"""The command sequencer answers each command once, and soon, whether it succeeds or not."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from .property import Property
 __all__ = ["EveryCommandEnds", "PROPERTIES"]
 
 SOON = 1
-"""Cycles that what the sequencer waits for takes at most after the one in which it is asked."""
+"""Most cycles from a request of the sequencer to the event that it waits for."""
 
 
 class EveryCommandEnds(Harness):
@@ -25,8 +25,8 @@ class EveryCommandEnds(Harness):
     fails, is withdrawn or cancelled; a write error of a kernel's record is an error of its command; a resume of a
     kernel begins only when its record is void, if that was to be.
 
-    Given: the sequencers below and the writer of records end what they have begun `SOON` cycles later at most, memory
-    settles as soon, TBs leave as soon, only a save drains, a write error stays until the next command, and at most one
+    It assumes that the sequencers below and the writer of records end what they have begun at most `SOON` cycles later.
+    Memory settles, and TBs leave, as soon. Only a save drains. A write error stays until the next command. At most one
     row of the staying table is evicted after the first.
     """
 
@@ -70,13 +70,12 @@ class EveryCommandEnds(Harness):
             it_flushes_only_what_is_cancelled=~block.state.flush | cancelled)
 
     def _answers(self, m: Module, dut: Opened, takes: Value) -> None:
-        """What the sequencer waits for comes soon."""
-        save, restore, book = dut.component.save, dut.component.restore, dut.component.book
-        settled = save.settled & restore.settled
-        for name, done in (("SAVE", save.preempt.done.valid), ("RESUME", restore.resume.done.valid),
-                           ("ADOPT", restore.adopt.done.valid), ("EVICT", save.evict.done.valid),
-                           ("LEAVING", save.kernel_left | save.unspared_left), ("SUM", book.check_done),
-                           ("RECORD", ~save.record_busy & settled), ("VOID", ~save.record_busy & settled)):
+        """Assume that the events the sequencer waits for come soon."""
+        block = dut.component
+        for name, done in (("SAVE", block.save_done.valid), ("RESUME", block.resume_done.valid),
+                           ("ADOPT", block.adopt_done.valid), ("EVICT", block.evict_done.valid),
+                           ("LEAVING", block.gone | block.released), ("SUM", block.checked),
+                           ("RECORD", ~block.busy & block.settled), ("VOID", ~block.busy & block.settled)):
             self._soon(m, dut.at(name), done, name)
         m.d.comb += assume(~dut.at("FLUSH") | settled)
         evictions = Signal(2)

@@ -19,7 +19,7 @@ class LastHasItsShare(Harness):
     """An arbiter that obeys `urgent` and is free otherwise, and the beats of a window that may begin in any cycle: if
     they are `PERIOD` or more, the last port has its share.
 
-    What makes it inductive: the debt is no less than what the beats of the window have added to it.
+    The invariant for induction: the debt is at least the sum that the beats of the window have added.
     """
 
     def __init__(self, g: Geometry, share: int):

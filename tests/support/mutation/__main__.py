@@ -1,6 +1,6 @@
-"""The command behind ``make mutate``: plants the faults, and prints a table of what the benches have noticed.
+"""The command behind ``make mutate``: plants the faults, and prints a table of the faults that the benches notice.
 
-``make mutate ARGS=packer`` does so for one block; ``--record`` keeps the figures of what was done for docs/coverage.md.
+``make mutate ARGS=packer`` does so for one block; ``--record`` keeps the figures for docs/coverage.md.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from .page import caught_share, fault_table, figures, record
 from .targets import TARGETS
 
 DEMANDED = 0.95
-"""Share of the faults that can be seen which the benches have to notice."""
+"""Share of the visible faults that the benches have to notice."""
 
 
 def main(arguments: list[str]) -> int:

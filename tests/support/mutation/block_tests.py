@@ -31,7 +31,7 @@ from .planting import NETLIST, SELECT, SELECT_BITS, Mutated
 __all__ = ["FOLDER", "BlockTests"]
 
 FOLDER = ROOT / "tests" / "hw"
-"""Of the tests."""
+"""Folder of the tests."""
 
 
 @dataclass(frozen=True)
@@ -47,7 +47,7 @@ class BlockTests:
         Of the blocks that have the faults; those of other geometries in the file have none. None where the block
         takes no geometry.
     arguments : tuple
-        What the block takes besides.
+        Arguments of the block besides the geometry.
     more : tuple of str
         Other files with tests of the block.
     inside : tuple of str
@@ -114,8 +114,11 @@ class BlockTests:
         return {number for number in numbers if found[str(number)]["code"] != pytest.ExitCode.OK}
 
     def _run(self, mutated: Mutated, numbers: list[int], limit: int, tests: list[str] | None = None) -> dict[str, Any]:
-        """Return of each fault pytest's exit code, None if it died or took too long, cycles of the longest simulation,
-        names of the tests that ran the netlist, and what was printed."""
+        """Return the results of the tests for each fault.
+
+        They are pytest's exit code (None if it died or took too long), cycles of the longest simulation, names of the
+        tests that ran the netlist, and the printed output.
+        """
         ports = ports_of(self.component())
         text = f"{top_module(NETLIST, ports, [(SELECT, SELECT_BITS)])}\n{mutated.netlist}"
         asked = {"text": text, "widths": [*(port.width for port in ports), SELECT_BITS], "faults": numbers,

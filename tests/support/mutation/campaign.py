@@ -32,7 +32,7 @@ class Result:
     target : Target
     faults : tuple of Fault
     fates : tuple of str
-        Of each fault: `CAUGHT`, or the value of a `Verdict`.
+        Fate of each fault: `CAUGHT`, or the value of a `Verdict`.
     """
 
     target: Target
@@ -92,7 +92,7 @@ def _noticed(target: Target, mutated: Mutated, report: Callable[[str, str], None
 
 
 class _Prover:
-    """What can be proved of a target's faults: of one too large for all times, what shows within a cycle."""
+    """Proves facts about a target's faults: for all times, or, if the target is too large, within one cycle."""
 
     def __init__(self, target: Target, mutated: Mutated):
         self._target, self._mutated = target, mutated

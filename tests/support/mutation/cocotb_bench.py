@@ -27,7 +27,7 @@ class CocotbBench:
     Attributes
     ----------
     name : str
-        Of its module.
+        Name of its module.
     parameters : dict
     tests : str, optional
         A regular expression; only tests whose names it matches are run.

@@ -1,4 +1,4 @@
-"""What blocks ask of their inputs, and which bits of their outputs say something: what their docstrings promise.
+"""The contracts of blocks, from their docstrings: legal inputs, and bits of outputs that have a meaning.
 
 The compressors are those of warps of 16 lanes.
 """

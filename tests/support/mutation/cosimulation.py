@@ -5,8 +5,9 @@
     testbenches <--> signals of the block's ports <--> process <--> netlist in Verilator
                      (in Amaranth's simulator)
 
-The tests are those of `tests/hw`, unchanged: in Amaranth's simulator stands a block without logic, whose
-outputs a process sets to what the netlist gives for the inputs, as soon as one of them changes and at each clock edge.
+The tests are those of `tests/hw`, unchanged. Amaranth's simulator runs a block without logic in place of the real one.
+A process sets its outputs to those of the netlist for the same inputs, at each change of an input and at each clock
+edge.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ class TooLongError(AssertionError):
 
 @dataclass
 class Substitute:
-    """What is run in the place of a block.
+    """The netlist that runs in place of a block.
 
     Attributes
     ----------

@@ -67,7 +67,7 @@ end
 
 
 class Verdict(enum.Enum):
-    """What is known of a fault."""
+    """The verdict on a fault."""
 
     PROVED = "proved equivalent"
     DIFFERS = "differs"
@@ -76,15 +76,15 @@ class Verdict(enum.Enum):
 
 @dataclass(frozen=True)
 class Contract:
-    """What a block asks of its inputs, and which bits of its outputs say something, as its docstring says.
+    """The rules for a block's inputs, and the bits of its outputs that have a meaning, from its docstring.
 
     Attributes
     ----------
     given : callable
         Takes the ports, by their names in the netlist; returns values that are true in every cycle.
     matters : dict
-        For outputs by name: takes the value of the port and all ports; returns the part that says something. Of a
-        stream's payload nothing does while ``valid`` is low, whatever is said here.
+        Functions by names of outputs; each takes the value of the port and all ports, and returns the meaningful part.
+        A stream's payload never has a meaning while ``valid`` is low.
     constant : tuple of str
         Inputs that have any value, but the same one in the whole run.
     """
@@ -173,7 +173,7 @@ def equivalent(component: wiring.Component, mutated: Mutated, number: int, contr
         The block, without faults.
     mutated : Mutated
     number : int
-        Of the fault.
+        Number of the fault.
     contract : Contract
     seconds : int
         That reachability may take; after three times as many, for all together, it is `Verdict.UNDECIDED`.

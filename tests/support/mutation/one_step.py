@@ -39,8 +39,8 @@ Bits = list[Any]
 class OneStep:
     """A netlist with faults, cut at its registers and memories.
 
-    Of an output ``x_payload`` nothing counts while ``x_valid`` is low, and of what is written into a memory only what
-    is enabled. Clocks count as outputs.
+    An output ``x_payload`` does not count while ``x_valid`` is low. A write to a memory counts only where it is
+    enabled. Clocks count as outputs.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""What docs/coverage.md says of planted faults: figures that ``make mutate ARGS=--record`` has kept, as tables."""
+"""Tables of planted faults in docs/coverage.md, from figures that ``make mutate ARGS=--record`` has kept."""
 
 from __future__ import annotations
 

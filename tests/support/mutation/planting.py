@@ -43,16 +43,16 @@ class Fault:
     Attributes
     ----------
     number : int
-        What selects it, from 1.
+        Value of the input that selects it, from 1.
     mode : str
-        ``inv``, ``const0``, ``const1``: what becomes of a bit; ``cnot0``, ``cnot1``: it is inverted where another bit
-        of the same port is 0, or 1.
+        Change of the bit: ``inv``, ``const0`` or ``const1``; with ``cnot0`` or ``cnot1`` it is inverted where another
+        bit of the same port is 0 or 1.
     place : str
         Module, cell, port and bit.
     wire : str
         Name of the signal whose bit it is, if it has one.
     lines : tuple of str
-        Of Python, ``file:line``.
+        Lines of Python, ``file:line``.
     """
 
     number: int

@@ -31,7 +31,7 @@ class _Place(NamedTuple):
     start, width : int
         Bits.
     shape : object
-        Of the part, which says how a structure is encoded.
+        Shape of the part, which says how a structure is encoded.
     """
 
     port: int

@@ -38,7 +38,7 @@ _SECONDS = 900
 
 
 class _Faults:
-    """What pytest does with the tests that it has collected: all or some of them once for each fault.
+    """Runs all or some of the tests that pytest has collected, once for each fault.
 
     Parameters
     ----------

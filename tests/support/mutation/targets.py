@@ -84,13 +84,14 @@ class Target:
     ----------
     name : str
     bench : CocotbBench or BlockTests
-        What has to notice them; it says which block.
+        Bench or tests that have to notice the faults; they name the block.
     count : int
-        Faults.
+        Number of faults.
     contract : Contract or None
-        None of a block that is too large: it is only proved what never shows within a cycle (`one_step`).
+        Contract of the block. None if the block is too large: then only faults that never show within a cycle are
+        proved (`one_step`).
     seed : int
-        Of the bench, and of the choice of faults.
+        Seed of the bench, and of the choice of faults.
     without : tuple of str
         Parts of the block, by the names of their instances, that have faults in another target: here they have none.
     """
@@ -104,7 +105,7 @@ class Target:
 
 
 _NAMES: dict[Any, str] = {RangePlanner: "range_planner"}
-"""Of blocks that do not have a module to themselves."""
+"""Names of blocks that do not have a module to themselves."""
 
 
 def _tested(file: str, block: Callable[..., wiring.Component], geometry: Geometry | None,

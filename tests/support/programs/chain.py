@@ -1,5 +1,7 @@
-"""Kernels in a row, each reading what the one before has written: with barriers, ragged warps and shared memory, and
-without."""
+"""A chain of kernels, each reading the results of the previous one.
+
+It comes with barriers, ragged warps and shared memory, and without.
+"""
 
 import numpy as np
 
@@ -113,7 +115,7 @@ def stage(name, values, rounds):
 
 
 class Chain:
-    """A work of kernels, each reading what the one before writes.
+    """A work of kernels, each reading the results of the previous one.
 
     Parameters
     ----------

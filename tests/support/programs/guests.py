@@ -1,4 +1,4 @@
-"""Kernels of any size side by side on one machine: who stays, who has to leave."""
+"""Kernels of any size side by side on one machine: some stay, others have to leave."""
 
 from __future__ import annotations
 
@@ -37,9 +37,9 @@ class Guest:
     blocks, warps : int
         TBs, and warps of a TB.
     registers : int
-        Of a thread, 6 at least.
+        Registers of a thread, 6 at least.
     lines : int
-        Of shared memory of a TB, 2 at least.
+        Lines of shared memory of a TB, 2 at least.
     rounds : int
     """
 
@@ -55,7 +55,7 @@ class Guest:
                                  argument_words(image, self.output, self.counters, rounds), shared_bytes=128 * lines)
 
     def check(self) -> None:
-        """It has computed what it computes alone."""
+        """Check that it computed the same as alone."""
         read = self.bench.transport.read_memory
         got = read(self.output, self.size) + read(self.counters, self.size)
         assert got == _alone(self.bench.geometry, self.shape), f"kernel {self.slot}"

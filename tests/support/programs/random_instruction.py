@@ -1,4 +1,4 @@
-"""Random legal instructions of any opcode, for tests of what encodes, decodes and prints them."""
+"""Random legal instructions of any opcode, for tests of encoding, decoding and printing."""
 
 from __future__ import annotations
 

@@ -61,7 +61,7 @@ class RandomUniform:
     values : int
         Values of the warp that never change; there are twice as many that do, and half as many of the lane.
     threads : int
-        Of each of two TBs.
+        Threads of each of two TBs.
 
     Attributes
     ----------

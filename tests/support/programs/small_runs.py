@@ -54,7 +54,7 @@ SMALL_RUNS = {
     "routines": lambda: routines_work(2, 45),
     "local": lambda: shipped("rankfilter", rankfilter_job(41, 3, seed=13, threads=41)),
 }
-"""By what they are chosen for, or by name: each call makes one anew."""
+"""By the reason of their choice, or by name: each call makes one anew."""
 TINY_RUNS = {
     "divergent": lambda: shipped("collatz", collatz_job(60, 5, seed=5, threads=15), FOR_TINY),
     "barriers": lambda: shipped("reduction", reduction_job(2, 1, seed=6, threads=32), FOR_TINY),

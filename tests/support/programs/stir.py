@@ -93,8 +93,8 @@ DONE:
 def image(registers: int):
     """Return the kernel, compiled for threads of at most `registers` registers.
 
-    It has the arguments ``output``, ``input`` (`WORDS` words), ``counters``, ``total`` and ``rounds``; output and
-    counters have a word a thread, of which a TB has an even number up to 64.
+    It has the arguments ``output``, ``input`` (`WORDS` words), ``counters``, ``total`` and ``rounds``. Output and
+    counters have one word per thread; a TB has an even number of threads up to 64.
     """
     return compile_ptx(_PTX, options=CompileOptions(max_registers=registers))["stir"]
 
@@ -113,13 +113,13 @@ def stirred(words: np.ndarray, threads: int, rounds: int) -> tuple[np.ndarray, n
 
 
 class StirArrays:
-    """What a launch of the kernel reads and writes, in memory that it shares with nobody.
+    """The memory that a launch of the kernel reads and writes, and shares with no other.
 
     Parameters
     ----------
     bench : Bench
     code : KernelImage
-        Of `image`.
+        Kernel that `image` returned.
     threads : int
     words : numpy.ndarray
         The `WORDS` words it reads.

@@ -1,4 +1,4 @@
-"""What tests put into streams."""
+"""Work that tests put into streams."""
 
 import numpy as np
 

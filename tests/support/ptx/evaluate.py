@@ -1,4 +1,4 @@
-"""Functions in PTX on numpy vectors, one element a thread: the library's routines without compiler and machine.
+"""Functions in PTX on numpy vectors, one element per thread: the library's routines without compiler and machine.
 
 Floating-point operations are those of the units (`compute`), integer ones numpy's. Branches go forward only: the
 elements that take one wait at its label. Registers hold bit patterns as uint64.
@@ -33,7 +33,7 @@ def evaluate(find: Callable[[str], Function | None], name: str, *arguments: Bits
         Function by name, also of those it calls.
     name : str
     *arguments : numpy.ndarray
-        uint64, one element a thread, in the order of the parameters.
+        uint64 arrays, one element per thread, in the order of the parameters.
 
     Raises
     ------

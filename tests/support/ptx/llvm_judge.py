@@ -183,7 +183,7 @@ end:
 """
 
     def expected(self, a: Sequence[int], b: Sequence[int], n: Sequence[int]) -> np.ndarray:
-        """Return what LLVM computes, a row of uint64 for each stored register, a column a thread.
+        """Return what LLVM computes: one row of uint64 per stored register, one column per thread.
 
         Raises
         ------

@@ -1,4 +1,4 @@
-"""PTX instructions and the same in LLVM's language: rows from which `llvm_judge` makes programs.
+"""PTX instructions and their equivalents in LLVM's language: rows from which `llvm_judge` makes programs.
 
 Kinds of values are letters: ``h``, ``r``, ``d`` integers of 16, 32 and 64 bits, ``f``, ``g`` f32 and f64, ``p``
 predicates.
@@ -59,9 +59,9 @@ class Row(NamedTuple):
     Attributes
     ----------
     text : str
-        With D for its result and A, B, C for its operands.
+        LLVM text, with D for its result and A, B, C for its operands.
     result : str
-        Kind.
+        Kind of the result.
     operands : str
         Kinds.
     emit : callable
@@ -92,7 +92,7 @@ def _product(e: Emitter, type: str, bits: int, sign: str, high: bool, a: str, b:
 
 
 def _shift(e: Emitter, name: str, type: str, bits: int, a: str, n: str) -> str:
-    """A shift by more than there is gives 0, or the sign."""
+    """Shift; by the width or more it gives 0, or the sign."""
     amount = e.call("llvm.umin.i32", "i32", f"i32 {n}", f"i32 {bits - (name == 'ashr')}")
     wide = e.op(f"{'sext' if name == 'ashr' else 'zext'} {type} {a} to i128")
     shifted = e.op(f"{name} i128 {wide}, {e.op(f'zext i32 {amount} to i128')}")
@@ -100,7 +100,7 @@ def _shift(e: Emitter, name: str, type: str, bits: int, a: str, n: str) -> str:
 
 
 def _divide(e: Emitter, name: str, type: str, bits: int, a: str, b: str) -> str:
-    """By zero all ones; of the least number by -1 what wraps."""
+    """Divide; by zero the result is all ones; the least number by -1 wraps."""
     zero = e.op(f"icmp eq {type} {b}, 0")
     divisor = e.op(f"select i1 {zero}, {type} 1, {type} {b}")
     if name[0] == "s":

@@ -1,1 +1,1 @@
-"""What tests of the compiler share: benches of PTX and IR, the table of forms, readers of others' listings."""
+"""Common parts of tests of the compiler: benches of PTX and IR, the table of forms, readers of foreign listings."""

@@ -1,4 +1,4 @@
-"""What LLVM says that instructions of AMDGPU read and write: its machine code in text form (MIR) after all passes.
+"""Reads and writes of AMDGPU instructions according to LLVM: its machine code as text (MIR) after all passes.
 
 Apart from our own table of opcodes. Numbered registers that stand only among the implicit operands are left out: LLVM
 notes with them that parts of a tuple belong together.

@@ -1,7 +1,7 @@
-"""What single instructions of gfx906 compute, for the model of a wave (`amdgpu_wave`).
+"""Operations of single instructions of gfx906, for the model of a wave (`amdgpu_wave`).
 
-Apart from the table of opcodes: from the manual, or, of what is not in `VECTOR` and `SCALAR`, a mixture of all operands
-that are printed, which is as good where only the flow of data matters. Vectors are arrays of 64 words.
+They do not use the table of opcodes. They come from the manual. An instruction that is not in `VECTOR` or `SCALAR`
+mixes all printed operands, which is as good where only the flow of data matters. Vectors are arrays of 64 words.
 """
 
 from __future__ import annotations
@@ -85,7 +85,7 @@ VECTOR: dict[str, Callable] = {
     "v_sad_u16": lambda a, b, c: _bytes_apart(a, b, 0xFFFF, 16) + c,
     "v_sad_u32": lambda a, b, c: np.maximum(a, b) - np.minimum(a, b) + c,
 }
-"""Of vector instructions with one result of a word that keep nothing."""
+"""Operations of vector instructions with one result of a word that keep nothing."""
 
 SCALAR: dict[str, Callable] = {
     "s_mov_b32": lambda a: (a, None), "s_movk_i32": lambda a: (a, None), "s_mov_b64": lambda a: (a, None),
@@ -119,7 +119,10 @@ SCALAR: dict[str, Callable] = {
     "s_cmp_lt_i32": lambda a, b: (None, _int(a) < _int(b)), "s_cmp_gt_i32": lambda a, b: (None, _int(a) > _int(b)),
     "s_cmp_le_i32": lambda a, b: (None, _int(a) <= _int(b)), "s_cmp_ge_i32": lambda a, b: (None, _int(a) >= _int(b)),
 }
-"""Of scalar instructions that read no condition code: result (or None) and condition code (None: it stays)."""
+"""Scalar instructions that read no condition code.
+
+Each returns its result (or None) and its condition code (None if it stays).
+"""
 
 COMPARE: dict[str, Callable] = {"lt": np.less, "le": np.less_equal, "gt": np.greater, "ge": np.greater_equal,
                                 "eq": np.equal, "ne": np.not_equal}

@@ -26,7 +26,7 @@ _ATOMICS = re.compile(r"(global|flat|buffer|ds)_(atomic|add|r?sub|inc|dec|min|ma
 _TWO_RESULTS = re.compile(r"v_((add|sub|subrev|addc|subb|subbrev)_co_|mad_[iu]64|div_scale)")
 _SCC, _EXEC, _VCC, _MODE, _M0 = 253, 126, 106, 254, 124
 _SOURCES_INDEXED, _RESULT_INDEXED = 1, 2
-"""In the mode register."""
+"""Bits of the mode register."""
 
 
 @functools.lru_cache(256)

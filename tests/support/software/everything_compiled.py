@@ -1,4 +1,4 @@
-"""Prints all that the compiler makes of some kernels, for `test_hash_seeds`: a line for each thing, with its hash.
+"""Prints all results of the compiler for some kernels, one per line with its hash, for `test_hash_seeds`.
 
 Run as ``python -m support.software.everything_compiled CASE...``. A case is ``ptx:NAME`` (a shipped kernel, its IR
 after each pass, also with few registers), ``plans:NAME`` (its explanation, flashback plans and preemption routines),

@@ -24,14 +24,14 @@ from caesura.software.compiler.flashback.routines import Action, Routines, Step
 
 LANES = 8
 WORDS = 16
-"""Of each memory."""
+"""Words of each memory."""
 VECTOR, PREDICATE, SCALAR = RegisterClass.VECTOR, RegisterClass.PREDICATE, RegisterClass.SCALAR
 U32 = np.uint32
 
 
 @dataclass(frozen=True)
 class Operation:
-    """What is executed: results, sources (registers or constants), guard."""
+    """An executed instruction: results, sources (registers or constants), guard."""
 
     name: str
     defs: tuple[Register, ...] = ()
@@ -52,7 +52,7 @@ OPERATIONS: dict[str, Callable] = {
     "mad": lambda a, b, c: a * b + c, "less": lambda a, b: a < b, "pxor": lambda a, b: a ^ b,
     "low": lambda a, b: (a & U32(0xFFFF)) | (b & U32(0xFFFF0000)),
 }
-"""Of those that only compute."""
+"""Instructions that only compute."""
 REVERSED: dict[tuple[str, int], Callable] = {
     ("add", 0): lambda d, b: d - b, ("add", 1): lambda d, a: d - a, ("sub", 0): lambda d, b: d + b,
     ("sub", 1): lambda d, a: a - d, ("rsub", 0): lambda d, b: b - d, ("rsub", 1): lambda d, a: d + a,
@@ -60,7 +60,7 @@ REVERSED: dict[tuple[str, int], Callable] = {
     ("neg", 0): lambda d: U32(0) - d, ("mulodd", 0): lambda d, b: d * U32(pow(int(np.ravel(b)[0]), -1, 1 << 32)),
     ("rot", 0): lambda d, n: _rotate(d, U32(32) - (n & U32(31))),
     ("pxor", 0): lambda d, b: d ^ b, ("pxor", 1): lambda d, a: d ^ a}
-"""Of an operation and the place of the source to be recovered: the source, from the result and the other source."""
+"""Operation and index of the source to be recovered, to the function of the result and the other source."""
 
 
 def recovered(op: Operation) -> Register | None:
@@ -202,7 +202,7 @@ class Runner:
     ----------
     program : Program
     block : Block
-        As the plans see it.
+        Block for which the plans were made.
     routines : list of Routines
         For each instruction, and for the end of the block.
     copies : dict of int to list of (Register, Register)
@@ -245,7 +245,7 @@ class Runner:
 
 
 def same_end(program: Program, a: Warp, b: Warp) -> bool:
-    """Whether two warps end alike, as far as anybody looks."""
+    """Return whether two warps end alike in all that is observed."""
     return np.array_equal(a.data, b.data) and all(
         np.array_equal(np.asarray(a.values[reg])[lanes], np.asarray(b.values[reg])[lanes])
         for reg in program.out | program.elsewhere

@@ -1,4 +1,4 @@
-"""f16 and bf16 by f64: what conversions and arithmetic on them are, for arrays of bits.
+"""Conversions and arithmetic of f16 and bf16 by f64, for arrays of bits.
 
 Sums and products are exact in f64, or rounded to odd by the error that a sum leaves (Knuth's TwoSum); one rounding to
 16 bits follows. Nothing of it goes through f32.
@@ -21,7 +21,7 @@ class Format:
     precision : int
         Bits of a number, the hidden one included.
     bias : int
-        Of the exponent.
+        Bias of the exponent.
     """
 
     def __init__(self, precision: int, bias: int):

@@ -22,7 +22,7 @@ def check(apply: Callable[[Kernel], object], before: str, after: str, stage: str
 
 
 def straight(apply: Callable[[Kernel], object], before: str, after: str, stage: str = "narrow"):
-    """As `check`, for one block whose operations are separated by semicolons."""
+    """Do the same as `check` for one block whose operations are separated by semicolons."""
     def block(lines: str) -> str:
         return "entry:\n" + "".join(f"  {line}\n" for line in lines.split("; ") if line) + "  end\n"
     check(apply, block(before), block(after), stage)

@@ -1,4 +1,4 @@
-"""Runs pieces of PTX on the golden model, one value a thread, and compares with what they should compute."""
+"""Runs pieces of PTX on the golden model, one value per thread, and compares with the expected results."""
 
 from collections.abc import Callable, Sequence
 
@@ -48,7 +48,7 @@ def kernel_text(body: str, shared: str = "", module: str = "") -> str:
 
 def run(body: str, a: Sequence[int], b: Sequence[int], n: Sequence[int], results: int, shared: str = "",
         module: str = "") -> np.ndarray:
-    """Return an array of `results` rows of 64-bit values, one column a thread; a multiple of `THREADS`."""
+    """Return `results` rows of 64-bit values, one column per thread; columns are a multiple of `THREADS`."""
     assert len(a) == len(b) == len(n) and len(a) % THREADS == 0
     image = compile_ptx(kernel_text(body, shared, module))["k"]
     device = open_device("golden", GEOMETRY, memory_bytes=1 << 23)

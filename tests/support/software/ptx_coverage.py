@@ -1,4 +1,4 @@
-"""Every instruction form that compilers were seen to emit, as a piece of a kernel and what it computes.
+"""Every instruction form that compilers were seen to emit, as a piece of a kernel and its expected result.
 
 The frame is that of `ptx_bench`, with a third operand in register 5 of each kind, the thread's number in %r3, and %p5
 true in odd threads. `FORMS` has a row a form or group of forms; `check` of `ptx_bench` runs them.
@@ -39,7 +39,7 @@ PRELUDE = """
     mov.u32 %r71, %tid.x; mul.lo.u32 %r71, %r71, 32; mov.u32 %r72, slots; add.s32 %r71, %r71, %r72;
     mul.wide.u32 %rd71, %r3, 32; mov.u64 %rd72, scratch; add.s64 %rd71, %rd71, %rd72;
 """
-"""Besides the operands: 32 bytes of a thread's own in shared memory at %r71, in global memory at %rd71."""
+"""Memory besides the operands: 32 bytes of each thread in shared memory at %r71, in global memory at %rd71."""
 SHARED = ".shared .align 16 .b8 slots[3072]; .local .align 16 .b8 mine[32];"
 MODULE = """
 .global .align 16 .b8 scratch[6144];
@@ -60,7 +60,7 @@ MODULE = """
 """
 
 Meaning = Callable[[int, int, int], int]
-"""Of the 64-bit operands of `ptx_bench` and the thread's number."""
+"""Function of the 64-bit operands of `ptx_bench` and the thread's number."""
 
 
 class Form(NamedTuple):
@@ -142,7 +142,7 @@ def integers() -> Iterator[Form]:
         bits = width(type)
         yield plain(f"mul.hi.{type}", 2, signed(bits, lambda a, b, n=bits: a * b >> n) if type[0] == "s" else
                     lambda a, b, n=bits: a * b >> n)
-    # what is divided by zero is open in PTX, -1 here
+    # PTX leaves division by zero open; here it gives -1
     yield plain("div.s32", 2, signed(32, lambda a, b: -1 if b == 0 else
                                      (abs(a) // abs(b)) * (1 if (a < 0) == (b < 0) else -1)))
     yield plain("rem.s32", 2, signed(32, lambda a, b: -1 if b == 0 else abs(a) % abs(b) * (-1 if a < 0 else 1)))

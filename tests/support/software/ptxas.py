@@ -1,4 +1,4 @@
-"""ptxas as a judge of what is legal PTX; tests that want it skip where it is not installed."""
+"""ptxas as a judge of legal PTX; tests that need it skip where it is not installed."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """Reads what ``nvdisasm -c -lrm narrow`` prints: SASS instructions beside the life ranges of their registers.
 
-Behind each instruction stands a column a register: ``^`` written, ``v`` read, ``x`` both, ``:`` live across the
+Behind each instruction stands one column per register: ``^`` written, ``v`` read, ``x`` both, ``:`` live across the
 instruction, blank for dead. Only the check of our liveness against nvdisasm's (`test_liveness_sass`) uses this.
 """
 
@@ -41,7 +41,7 @@ class Row:
     text : str
         Mnemonic and operands.
     marks : dict of Reg to str
-        Of the registers that are not dead.
+        Marks of the registers that are not dead.
     """
 
     address: int

@@ -69,7 +69,7 @@ _SHARED = [
     *rows("ds_wrxchg_rtn_b{32,64} ds_condxchg32_rtn_b64", "dss", Kind.ATOMIC, "lds", "exec"),
     *rows("ds_wrxchg2{,st64}_rtn_b{32,64} ds_wrap_rtn_b32", "dsss", Kind.ATOMIC, "lds", "exec"),
     *rows("ds_{append,consume}", "d", Kind.ATOMIC, "lds", "exec m0"),
-    # # exchange between lanes; no memory
+    # exchange between lanes; no memory
     *rows("ds_swizzle_b32", "ds", Kind.LANES, reads="exec"),
     *rows("ds_{permute,bpermute}_b32", "dss", Kind.LANES, reads="exec"),
     *rows("ds_nop", "", Kind.WAIT),

@@ -35,7 +35,7 @@ _TWO = [
           "v_cvt_pkrtz_f16_f32 v_cvt_pknorm_{i16,u16}_f{16,32} v_trig_preop_f64", "dss", reads=_FLOAT),
     *rows("v_cvt_pkaccum_u8_f32", "bss", reads=_FLOAT),
     *rows("v_{fmac,mac}_f32 v_mac_f16", "bss", reads=_FLOAT),
-    # # carries are in a mask of lanes, which is printed
+    # carries are in a mask of lanes, which is printed
     *rows("v_{add,sub,subrev}_co_u32", "ddss", reads=_INT),
     *rows("v_{addc,subb,subbrev}_co_u32", "ddsss", reads=_INT),
     *rows("v_cndmask_b32", "dsss", reads=_INT),

@@ -196,6 +196,6 @@ def _function(ctx: Context, table: int, inputs: list[Use]) -> Use:
         return _function(ctx, low, rest)
     if low == high ^ (1 << half) - 1:
         return ctx.op("xor", first, _function(ctx, low, rest))
-    # # the value for 1 where the first input is 1, elsewhere the value for 0
+    # the value for 1 where the first input is 1, elsewhere the value for 0
     differs = ctx.op("and", first, _function(ctx, low ^ high, rest))
     return ctx.op("xor", _function(ctx, low, rest), differs)

@@ -27,7 +27,7 @@ _STEMS = {stem: (kind, 0) for stem, kind in {
     "FABS": "ABS", "FSAT": "SAT", "F2I_S": "TO_S", "F2I_U": "TO_U", "I2F_S": "FROM_S", "I2F_U": "FROM_U",
     "FRND": "INTEGRAL", "FFTZ": "FLUSH"}.items()}
 OPERATIONS: dict[AluOp, Operation] = {op: describe(op, KINDS, "FSETP_", _STEMS) for op in AluOp if op.is_float}
-"""What each operation is to the judge."""
+"""Description of each operation for the judge."""
 _JUDGE = Judge(HERE / "judge.cpp", DEFINES, OPERATIONS, np.uint32)
 results, tuples = _JUDGE.results, _JUDGE.tuples
 

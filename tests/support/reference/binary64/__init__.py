@@ -1,7 +1,7 @@
 """Campaigns for the f64 unit: an outside judge (the host's IEEE 754 arithmetic in C++) for model and RTL.
 
-As `binary32`: `tuples` and `results` hand stratified operands and expected results to numpy, `Stream` drives a
-verilated `F64Lane` with them, an operation a cycle, without leaving C++.
+The parts are the same as in `binary32`. `tuples` and `results` hand stratified operands and expected results to numpy.
+`Stream` drives a verilated `F64Lane` with them, one operation per cycle, without leaving C++.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ KINDS = ("ADD", "SUB", "MUL", "FMA", "TEST", "MIN", "MAX", "INTEGRAL", "TO_SINGL
          "SINGLE_TO_INTEGER", "FROM_INTEGER", "INTEGER_TO_SINGLE")
 HERE = Path(__file__).resolve().parent
 DEFINES = binary32.DEFINES | {f"OF_{name}": number for number, name in enumerate(KINDS)}
-"""With those of the header of `binary32`, which this folder's includes."""
+"""Macros, with those of the header of `binary32`, which this folder's header includes."""
 _STEMS = {
     "DADD": ("ADD", 0), "DSUB": ("SUB", 0), "DMUL": ("MUL", 0), "DFMA": ("FMA", 0), "DRND": ("INTEGRAL", 0),
     "DMIN": ("MIN", 0), "DMAX": ("MAX", 0), "D2F": ("TO_SINGLE", 0), "F2D": ("FROM_SINGLE", 0),
@@ -35,7 +35,7 @@ _STEMS = {
 
 
 OPERATIONS: dict[F64Op, Operation] = {op: describe(op, KINDS, "DSETP_", _STEMS) for op in F64Op}
-"""What each operation is to the judge."""
+"""Description of each operation for the judge."""
 _JUDGE = Judge(HERE / "judge.cpp", DEFINES, OPERATIONS, np.uint64)
 results, tuples = _JUDGE.results, _JUDGE.tuples
 

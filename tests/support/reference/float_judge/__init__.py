@@ -1,4 +1,4 @@
-"""What the campaigns of the floating-point units share: the outside judge in C++, and the stream through a pipeline.
+"""Common parts of the floating-point units' campaigns: the outside judge in C++, and the stream through a pipeline.
 
 A judge is the host's IEEE 754 arithmetic. `binary32` and `binary64` have one each; both describe an operation by an
 `Operation`, both make operands of what `operands.h` has, and both compare a verilated pipeline with the judge by the
@@ -36,7 +36,7 @@ RELATIONS |= {"NUM": LESS | EQUAL | GREATER, "NAN": UNORDERED}
 
 
 class Operation(ctypes.Structure):
-    """What an operation is to a judge; C++ has the same structure."""
+    """An operation as described to a judge; C++ has the same structure."""
 
     _fields_ = [(name, ctypes.c_int32) for name in ("code", "kind", "detail", "mode")]
 
@@ -100,7 +100,7 @@ class Judge:
     defines : dict of str to int
         Its macros.
     operations : mapping of IntEnum to Operation
-        What each operation is to it.
+        Description of each operation for the judge.
     word : type
         numpy type of operands and results.
 
@@ -146,7 +146,7 @@ class Stream:
     defines : dict of str to int
         Its macros.
     operations : mapping of IntEnum to Operation
-        What each operation is to the judge.
+        Description of each operation for the judge.
     bits : int
         Width of operands and results, 32 or 64.
     lanes : int
@@ -181,7 +181,7 @@ class Stream:
 
     def _send(self, ops: Sequence[IntEnum], count: int, seed: int, gap: int, *more: int
               ) -> tuple[int, Difference | None]:
-        """Call the harness; it takes `more` integers if it says so."""
+        """Call the harness, which may take `more` integers."""
         table = (Operation * len(ops))(*(self._operations[op] for op in ops))
         found = self._found()
         differences = self._library.stream(

@@ -1,4 +1,4 @@
-"""Special-function campaigns: a verilated lane, and the host's functions as judge of what lane or model return."""
+"""Special-function campaigns: the host's functions judge the results of a verilated lane or of the model."""
 
 from __future__ import annotations
 
@@ -32,11 +32,11 @@ class Errors(ctypes.Structure):
     Attributes
     ----------
     ulps, ulps_from_1 : float
-        In units in the last place of the exact result, over all results, over those of magnitude 1 and more.
+        Errors in units in the last place of the exact result, over all results, and over those of magnitude 1 and more.
     absolute, absolute_below_1 : float
-        Over all results, over those of magnitude below 1.
+        Absolute errors over all results, and over those of magnitude below 1.
     relative : float
-        Of binary64 results.
+        Relative error of binary64 results.
     wrong : int
         Results that have another sign than the exact one, are infinite or not a number when it is not, and so on.
     wrong_at : int
