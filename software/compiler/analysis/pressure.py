@@ -4,8 +4,8 @@ An operation needs
 
 1. *before* it, a register for every value that is live or read, and for every result of a guarded group: lanes that do
    not execute the operation keep their words there;
-2. *after* it, a register for every value that is live, and for every result, wanted or not. If the results form a group,
-   each group that is read stays whole as long as one of its words is live. For words of two values cannot share an
+2. *after* it, a register for every value that is live, and for every result, wanted or not. A group that is read stays
+   whole as long as one of its words is live, if the results form a group too: words of two values cannot share an
    aligned pair.
 
 If copies may split live ranges (`registers.live_range_splitting`), the largest need is also enough registers. Aligned
