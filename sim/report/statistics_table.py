@@ -76,7 +76,7 @@ def print_statistics(g: Geometry, found: Statistics) -> None:
 
 
 def statistics_json(found: Statistics) -> dict:
-    """Return the counters as plain data; `docs/cli.md` documents the keys."""
+    """Return the counters as plain data; `docs/keys.md` documents the keys."""
     head = {"cycles": found.cycles, "ipc": found.ipc, "bus_use": found.bus_use, "queue_bytes": found.queue_bytes}
     return head | {"sms": [asdict(sm) | {"ipc": sm.ipc} for sm in found.sms],
                    "kernels": [asdict(use) | {"ipc": use.ipc} for use in found.kernels]}

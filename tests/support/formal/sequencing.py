@@ -71,11 +71,12 @@ class EveryCommandEnds(Harness):
 
     def _answers(self, m: Module, dut: Opened, takes: Value) -> None:
         """Assume that the events the sequencer waits for come soon."""
-        block = dut.component
-        for name, done in (("SAVE", block.save_done.valid), ("RESUME", block.resume_done.valid),
-                           ("ADOPT", block.adopt_done.valid), ("EVICT", block.evict_done.valid),
-                           ("LEAVING", block.gone | block.released), ("SUM", block.checked),
-                           ("RECORD", ~block.busy & block.settled), ("VOID", ~block.busy & block.settled)):
+        save, restore, book = dut.component.save, dut.component.restore, dut.component.book
+        settled = save.settled & restore.settled
+        for name, done in (("SAVE", save.preempt.done.valid), ("RESUME", restore.resume.done.valid),
+                           ("ADOPT", restore.adopt.done.valid), ("EVICT", save.evict.done.valid),
+                           ("LEAVING", save.kernel_left | save.unspared_left), ("SUM", book.check_done),
+                           ("RECORD", ~save.record_busy & settled), ("VOID", ~save.record_busy & settled)):
             self._soon(m, dut.at(name), done, name)
         m.d.comb += assume(~dut.at("FLUSH") | settled)
         evictions = Signal(2)
