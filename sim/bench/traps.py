@@ -68,7 +68,8 @@ def ways_of(g: Geometry, work: CompiledJob, mechanism: Mechanism) -> dict[str, t
 
 def _preempted(task: Task, work: CompiledJob, mechanism: Mechanism) -> tuple[list[dict | None], bool]:
     """Return the figures of each moment, None after the kernel's end, and whether all results were right."""
-    machine = Campaign(RtlTransport(task.geometry, MEMORY_BYTES), work, CompiledJob(*hostile(task.geometry)), MAX_CYCLES)
+    other = CompiledJob(*hostile(task.geometry))
+    machine = Campaign(RtlTransport(task.geometry, MEMORY_BYTES), work, other, MAX_CYCLES)
     cycles = [machine.cycles * (2 * k + 1) // (2 * task.moments) for k in range(task.moments)]
     found, right = [], True
     for result, correct in machine.results(mechanism, cycles, patience=UNLIMITED):

@@ -3,7 +3,8 @@
 The code is Amaranth's without the masks that change nothing, since most expressions give a number in the range of their
 shape. In the code, ``s12`` is slot 12 and ``next_12`` is its next value.
 """
-# The stubs of Amaranth lack its private parts. pyright: reportAttributeAccessIssue=false, reportIndexIssue=false
+# The stubs of Amaranth lack its private parts:
+# pyright: reportAttributeAccessIssue=false, reportIndexIssue=false
 
 from collections.abc import Callable
 from contextlib import AbstractContextManager

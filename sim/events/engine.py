@@ -1,5 +1,6 @@
 """`EventEngine`: builds the processes of a design and runs those that are due."""
-# The stubs of Amaranth lack its private parts. pyright: reportAttributeAccessIssue=false, reportIndexIssue=false
+# The stubs of Amaranth lack its private parts:
+# pyright: reportAttributeAccessIssue=false, reportIndexIssue=false
 
 from heapq import heappop, heappush
 from typing import Any

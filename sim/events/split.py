@@ -1,5 +1,6 @@
 """The statements of a module, split by the signals that they drive."""
-# The stubs of Amaranth lack its private parts. pyright: reportAttributeAccessIssue=false, reportIndexIssue=false
+# The stubs of Amaranth lack its private parts:
+# pyright: reportAttributeAccessIssue=false, reportIndexIssue=false
 
 from collections.abc import Iterable, Iterator
 from typing import Any

@@ -1,5 +1,6 @@
 """Signals that tell their readers of changes, and the processes that they wake."""
-# The stubs of Amaranth lack its private parts. pyright: reportAttributeAccessIssue=false, reportIndexIssue=false
+# The stubs of Amaranth lack its private parts:
+# pyright: reportAttributeAccessIssue=false, reportIndexIssue=false
 
 from __future__ import annotations
 
