@@ -4,9 +4,9 @@
 the uniform data path. A comparison of such values sets its predicate from there too. Their readers change as follows:
 
 1. A vector operation that has a place for a uniform register (`ir.spec.UNIFORM_PLACES`) names it there, its operands
-   2. Elsewhere the value is moved to a vector register just before. A constant, a parameter or a special register is
-      read again instead.
-   again instead.
+   exchanged if need be.
+2. Elsewhere the value is moved to a vector register just before. A constant, a parameter or a special register is
+   read again instead.
 
 An operation without operands leaves its loops: a register that holds the value meanwhile costs no context. Values that
 find no place among the machine's registers stay where they were.
