@@ -77,7 +77,7 @@ class Task:
         Size of the job.
     samples, seed : int
     work : CompiledJob, optional
-        CompiledJob that replaces the shipped kernel of that name.
+        Compiled job that replaces the shipped kernel of that name.
     previous : dict, optional
         Row of an earlier run with the same settings; it is used again if the kernel's code is the same.
     """

@@ -157,7 +157,7 @@ def measure(g: Geometry, name: str, other: CompiledJob, mechanisms: Iterable[Mec
     name : str
         Name of the kernel.
     other : CompiledJob
-        CompiledJob that runs during a preemption.
+        Compiled job that runs during a preemption.
     mechanisms : iterable of Mechanism
     moments : sequence of str
         Some of `MOMENTS`, in their order.

@@ -146,7 +146,7 @@ class Campaign:
     work : CompiledJob
         The kernel to interrupt.
     neighbour : CompiledJob
-        CompiledJob that runs during a preemption.
+        Compiled job that runs during a preemption.
     max_cycles : int
         Limit of every run and every wait.
     fill : bool

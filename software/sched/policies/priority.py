@@ -88,7 +88,7 @@ class Request:
     arrived : int
         Cycle of the arrival.
     signal : Submission or None
-        Submission of its last submission, None before the first.
+        Its last submission, None before the first.
     tries : int
         Number of submissions.
     """

@@ -72,9 +72,11 @@ def test_the_states_of_the_sequencer_are_named_and_in_order(run):
 def test_every_state_machine_of_the_engine_is_found():
     """Those of blocks that are reset at once included."""
     found = state_names(PreemptEngine(TINY))
-    assert set(found) == {("sequencer",), ("resume",), ("adopt",), ("read_ahead",), ("record_writer",), ("evict",),
-                          ("save", "records"), ("save", "closer"), ("restore", "parser")}
-    assert set(found["restore", "parser"].values()) > {"IDLE", "TABLE", "RECORD", "DATA"}
+    parser = "restore", "pipeline", "parser"
+    assert set(found) == {
+        ("sequencer",), ("restore", "resume"), ("restore", "adopt"), ("restore", "read_ahead"), ("save", "record_writer"),
+        ("save", "evict"), ("save", "pipeline", "records"), ("save", "pipeline", "closer"), parser}
+    assert set(found[parser].values()) > {"IDLE", "TABLE", "RECORD", "DATA"}
 
 
 @BUILDS
@@ -85,9 +87,9 @@ def test_every_state_machine_of_the_engine_has_named_states(run):
 
 @BUILDS
 def test_drain_and_save_last_as_reported(run):
-    draining = run.vcd.changes[(*ENGINE, "preempt", "draining")]
+    draining = run.vcd.changes[(*ENGINE, "save", "preempt", "draining")]
     assert sum(spans(draining, "1", run.vcd.end)) == run.result.preempt.drain_cycles > 0
-    cycles = run.vcd.changes[(*ENGINE, "counts", "counters.save_cycles")]
+    cycles = run.vcd.changes[(*ENGINE, "counters", "counts", "counters.save_cycles")]
     assert max(int(value) for _, value in cycles) == run.result.preempt.save_cycles
 
 
