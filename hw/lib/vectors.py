@@ -121,9 +121,9 @@ class BitSlicedCounters(wiring.Component):
     width : int
         Number of counters.
     bits : int
-        Bits of each.
+        Bits of each counter.
 
-    Bits of each counter.
+    Attributes
     ----------
     up, down : Signal(width), in
         Counters to increment and to decrement; a counter in both keeps its value. The caller keeps

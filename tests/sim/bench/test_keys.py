@@ -13,7 +13,7 @@ from caesura.hw.arch.image.context import Mechanism
 from caesura.progress import quiet
 from caesura.sim.bench import area, contexts, cycles, deadline, devices, kill, limits, machines, speed
 from caesura.sim.bench.recording import Difference
-from caesura.sim.scenario import Work
+from caesura.sim.scenario import CompiledJob
 from caesura.sim.synth.targets import COLUMNS
 from caesura.software.compiler import CompileOptions
 from caesura.software.kernels import hostile, kernel
@@ -25,7 +25,7 @@ from support.sim.tiny_run import TINY, work
 def small(name, g=TINY, size="small", preemption_points=True, eviction_check=False):
     """Stand for `shipped_work`: shipped kernels have thread blocks that `tiny` has no room for."""
     if name == "hostile":
-        return Work(*hostile(TINY))
+        return CompiledJob(*hostile(TINY))
     options = CompileOptions(max_registers=TINY.regs_per_thread, preemption_points=preemption_points,
                              eviction_check=eviction_check)
     return dataclasses.replace(work(), image=kernel("collatz").image(options))

@@ -251,8 +251,8 @@ _JOIN_ORDER_FAULTS = (
 _LITE_FAULTS = (
     Fault(axi_lite, "may_write.eq(addresses.valid & words.valid & answers.ready)",
           "may_write.eq(addresses.valid & words.valid)"),
-    Fault(axi_lite, "may_read.eq(asked.valid & (found.level + fresh < READS_HELD))",
-          "may_read.eq(asked.valid & (found.level < READS_HELD))"),
+    Fault(axi_lite, "may_read.eq(reads.valid & (found.level + fresh < READS_HELD))",
+          "may_read.eq(reads.valid & (found.level < READS_HELD))"),
     Fault(axi_lite, "addresses.ready.eq(write), words.ready.eq(write)", "addresses.ready.eq(write), words.ready.eq(1)"),
 )
 _MASTERS = {"tiny": ("tiny", 5, 3), "gtx480": ("gtx480", 5, 3), "contexts": ("tiny", 1, 1, 4, 2)}

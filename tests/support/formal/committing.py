@@ -290,7 +290,7 @@ class StartsWhatIsDemoted(Harness):
         m.d.sync += offered.eq(head.valid & ~head.ready)
         with m.If(block.begin):
             m.d.sync += refused.eq(0)
-        with m.Elif(dut.at("ENTRIES") & block.entries_full & block.requested & (block.read_error | block.bad)):
+        with m.Elif(dut.at("ENTRIES") & block.entries_full & block.entries_requested & (block.read_error | block.entries_bad)):
             m.d.sync += refused.eq(1)
         fails = block.read_error | block.write_error
         demotes = head.valid & (head.payload.state == State.DEMOTED)
