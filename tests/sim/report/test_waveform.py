@@ -74,8 +74,8 @@ def test_every_state_machine_of_the_engine_is_found():
     found = state_names(PreemptEngine(TINY))
     parser = "restore", "pipeline", "parser"
     assert set(found) == {
-        ("sequencer",), ("restore", "resume"), ("restore", "adopt"), ("restore", "read_ahead"),
-        ("save", "record_writer"), ("save", "evict"), ("save", "pipeline", "records"), ("save", "pipeline", "closer"), parser}
+        ("sequencer",), ("restore", "resume"), ("restore", "adopt"), ("restore", "read_ahead"), parser,
+        ("save", "record_writer"), ("save", "evict"), ("save", "pipeline", "records"), ("save", "pipeline", "closer")}
     assert set(found[parser].values()) > {"IDLE", "TABLE", "RECORD", "DATA"}
 
 
