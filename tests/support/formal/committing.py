@@ -288,9 +288,10 @@ class StartsWhatIsDemoted(Harness):
         bit = {name: dut.signal(name).bit_select(entry, 1) for name in ("demoted", "parsed", "running", "recalled")}
         refused, offered = Signal(), Signal()
         m.d.sync += offered.eq(head.valid & ~head.ready)
+        wrong = block.read_error | block.entries_bad
         with m.If(block.begin):
             m.d.sync += refused.eq(0)
-        with m.Elif(dut.at("ENTRIES") & block.entries_full & block.entries_requested & (block.read_error | block.entries_bad)):
+        with m.Elif(dut.at("ENTRIES") & block.entries_full & block.entries_requested & wrong):
             m.d.sync += refused.eq(1)
         fails = block.read_error | block.write_error
         demotes = head.valid & (head.payload.state == State.DEMOTED)
