@@ -8,14 +8,16 @@ __all__ = ["CACHES", "WARP_STATES", "cache_lookup", "observation"]
 
 WARP_STATES: tuple[str, ...] = ("issued", "passed_over", "issue", "scoreboard", "memory", "fetch",
                                "barrier", "stopped")
-"""What a warp that has started, and has neither ended nor been killed, does in a cycle: one of
-these.
+"""States of a warp in a cycle, from its start until it ends or is killed.
 
-``issued``: the issue stage takes its instruction. ``passed_over``: it could, and takes that of
-another warp. ``issue``: there is no room in the unit, or the issue stage stands because a warp is
-put into its slot. ``scoreboard``: it needs a register or predicate that a unit has not written
-yet. ``memory``: one that comes over the bus, or an access has to end before. ``fetch``: there is no
-instruction yet. ``barrier``: at a barrier. ``stopped``: for a preempt, or by a fault."""
+* ``issued``: the issue stage takes the instruction of the warp.
+* ``passed_over``: the issue stage could take it, and takes the instruction of another warp.
+* ``issue``: the unit has no room, or the issue stage stands because a warp is put into its slot.
+* ``scoreboard``: the warp needs a register or predicate that a unit has not written yet.
+* ``memory``: the warp needs a register that comes over the bus, or an access has to end before.
+* ``fetch``: the warp has no instruction yet.
+* ``barrier``: the warp waits at a barrier.
+* ``stopped``: the warp has stopped for a preempt, or by a fault."""
 CACHES: tuple[str, ...] = ("icache", "constants")
 """Caches whose lookups are seen."""
 
@@ -27,5 +29,5 @@ def cache_lookup() -> data.StructLayout:
 
 
 def observation(g: Geometry) -> data.StructLayout:
-    """Of each of the `WARP_STATES` a vector of one bit a warp slot."""
+    """Return one vector for each of the `WARP_STATES`, with one bit per warp slot."""
     return data.StructLayout(dict.fromkeys(WARP_STATES, g.warps))

@@ -146,8 +146,8 @@ def lane_op(g: Geometry, operands: tuple[str, ...]) -> data.StructLayout:
     `ExecutePipeline`.
 
     The `beats` beats of an instruction come in order with nothing between. `function` is the low 7
-    bits of the opcode; `operands` are those the unit has, a word a lane, of ``a b c`` and
-    ``high_a high_b high_c``, the upper words of operands that are register pairs. An immediate is
+    bits of the opcode. `operands` are the operands that the unit has, with one word per lane:
+    ``a b c``, and ``high_a high_b high_c`` for the upper words of register pairs. An immediate is
     operand b. `data_registers` are written from `d` up if `writes_d`, predicate `pd` if
     `writes_pd`.
     """
@@ -190,7 +190,7 @@ def uniform_write(g: Geometry) -> data.StructLayout:
 
 
 def generations(g: Geometry) -> data.ArrayLayout:
-    """The generation of every warp slot, as `GENERATION_BITS` vectors of one bit a warp."""
+    """The generation of every warp slot, as `GENERATION_BITS` vectors with one bit per slot."""
     return data.ArrayLayout(g.warps, GENERATION_BITS)
 
 

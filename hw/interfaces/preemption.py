@@ -1,4 +1,4 @@
-"""What the dispatcher and the preemption engine tell each other."""
+"""Payloads between the dispatcher and the preemption engine."""
 
 from amaranth.lib import data
 
@@ -57,9 +57,11 @@ def command(g: Geometry) -> data.StructLayout:
 
 
 def engine_result() -> data.StructLayout:
-    """How a command has ended; `valid` for one cycle. `left`: saved TBs stay behind, for want of
-    room or because the resume was withdrawn. Of a preempt, `saved`: TBs were; `at_once`: warps were
-    told to stop at their next instruction."""
+    """How a command has ended; `valid` for one cycle.
+
+    With `left` saved TBs stay behind, for want of room or because the resume was withdrawn. With
+    `saved` a preempt has saved TBs. With `at_once` it told warps to stop at their next
+    instruction."""
     return data.StructLayout({"valid": 1, "error": CommandError, "left": 1, "saved": 1,
                               "at_once": 1})
 
@@ -131,11 +133,11 @@ def counters() -> data.StructLayout:
 
 
 def activity(g: Geometry) -> data.StructLayout:
-    """What a simulation may watch of the engine: the signals its cycle counters count.
+    """Signals that the cycle counters of the engine count, for simulations.
 
-    `taken` is the cycle in which a command (`resume` or not, of `kernel`) is taken; `dropped`, of a
-    preempt, one in which a TB is done with; `draining` one in which nothing can be saved;
-    `started`, of a resume, one in which a TB starts.
+    `taken` is high in the cycle in which a command of `kernel` is taken; `resume` says whether that
+    is a resume. During a preempt `dropped` is high when the engine is done with a TB, and
+    `draining` while nothing can be saved. During a resume `started` is high when a TB starts.
     """
     return data.StructLayout({"taken": 1, "resume": 1,
                               "kernel": payload.below(g.kernel_slots), "draining": 1,

@@ -63,7 +63,7 @@ class WarpWindow(wiring.Signature):
     select : out
         A warp and an entry of its stack (0 is the bottom).
     view : payloads.warp_view, in
-        What the front end holds of them.
+        The control state of that warp, and that entry.
     """
 
     def __init__(self, g: Geometry):
@@ -93,7 +93,7 @@ class WarpSavePort(wiring.Signature):
 
 
 class WarpStatePort(wiring.Signature):
-    """What the front end holds of warps. Warps are put back by a `WarpLaunchPort`.
+    """State of warps in the front end. A `WarpLaunchPort` puts warps back.
 
     Attributes
     ----------
@@ -180,7 +180,7 @@ class SharedStatePort(wiring.Signature):
         Reads or writes a row. It goes before the accesses of warps, at most every other cycle; a
         write makes its line valid and dirty.
     row_data : payloads.row_data, in
-        What was read, one cycle after the transfer.
+        The row that was read, one cycle after the transfer.
     clean : payloads.line_range, out
         Lines that are not being written become clean from the next cycle on.
     """

@@ -1,5 +1,5 @@
-"""What stays on the SM of preempted TBs, as dispatcher and preemption engine tell each other
-(Lin et al. III-A, Fig. 4)."""
+"""Payloads about registers and shared memory of preempted TBs that stay on the SM, between the
+dispatcher and the preemption engine (Lin et al. III-A, Fig. 4)."""
 
 import enum
 
@@ -13,19 +13,21 @@ __all__ = ["Phase", "staying", "staying_row", "staying_warp", "staying_mask", "r
 
 
 class Phase(enum.IntEnum):
-    """What a row of the staying table stands for."""
+    """Phase of a row of the staying table."""
 
     FREE = 0
     RESERVED = 1
-    """A TB that is being saved: what it leaves is still its own."""
+    """The TB is being saved, and still owns what will stay of it."""
     STAYS = 2
     LENT = 3
-    """Its TB is being brought back, and has not started."""
+    """The TB is being brought back, and has not started."""
 
 
 def staying(g: Geometry) -> data.StructLayout:
-    """What stays of the TB of `entry` of `kernel`: its `registers`, from physical register `base`
-    on, or its `lines` of shared memory, from `first_line` on, or both; how it was saved."""
+    """The TB of `entry` of `kernel` has left something on the SM, and was saved by `mechanism`.
+
+    With `registers` its registers stay, from physical register `base` on. With `lines` its shared
+    memory stays, from `first_line` on."""
     return data.StructLayout({
         "kernel": below(g.kernel_slots), "entry": below(g.context_entries),
         "registers": 1, "lines": 1, "base": physical(g), "first_line": range(g.shared_lines + 1),
@@ -33,8 +35,10 @@ def staying(g: Geometry) -> data.StructLayout:
 
 
 def staying_row(g: Geometry) -> data.StructLayout:
-    """A row of the table: `tb` is the TB slot it was in, or is in again, `live_warps` those of its
-    warps that had not exited, whatever stays."""
+    """A row of the staying table.
+
+    `tb` is the TB slot that the TB was in, or is in again. `live_warps` are its warps that had not
+    exited, whatever stays."""
     return data.StructLayout({"phase": Phase, "tb": below(g.tb_slots),
                               "live_warps": g.max_block_warps, "what": staying(g)})
 
@@ -57,11 +61,12 @@ def range_move(g: Geometry) -> data.StructLayout:
 
 
 def staying_report(g: Geometry) -> data.StructLayout:
-    """What the dispatcher has to know of the staying table.
+    """State of the staying table, for the dispatcher.
 
-    `move_registers`, `move_lines` and `release` (a vector of owners) are for the allocation tables.
-    `evictable` has a bit for each row of what stays and is not lent; `registers` and `lines` have,
-    a vector a kernel, the entries whose registers, whose lines are on the SM without their TB.
+    `move_registers`, `move_lines` and `release` (a vector of owners) go to the allocation tables.
+    `evictable` has a bit for each row that stays and is not lent. `registers` has one vector per
+    kernel: entries whose registers are on the SM without their TB. `lines` has the same of shared
+    memory.
     """
     entries = data.ArrayLayout(g.context_entries, g.kernel_slots)
     return data.StructLayout({
@@ -71,12 +76,14 @@ def staying_report(g: Geometry) -> data.StructLayout:
 
 
 def plan_request(g: Geometry) -> data.StructLayout:
-    """Room is to be made for so many TBs of the kernel in slot `newcomer`, while those in slots
+    """Asks for room for `tbs` TBs of the kernel in slot `newcomer`, while the TBs in slots
     `chosen` are preempted; `valid` for one cycle."""
     return data.StructLayout({"valid": 1, "newcomer": 4, "tbs": 6, "chosen": g.tb_slots})
 
 
 def plan(g: Geometry) -> data.StructLayout:
-    """Of the TBs in these slots the registers, the shared memory can stay; right once it is
-    `done`."""
+    """Answer to a `plan_request`, right once it is `done`.
+
+    The registers of the TBs in slots `keep_registers` can stay, and the shared memory of those in
+    slots `keep_lines`."""
     return data.StructLayout({"done": 1, "keep_registers": g.tb_slots, "keep_lines": g.tb_slots})
