@@ -1,23 +1,23 @@
-"""What host and board say to each other over a serial line: frames, commands, answers, identity.
+"""The protocol of host and board over a serial line: frames, commands, answers, identity.
 
-A frame is framed by SLIP (RFC 1055): it ends with `END`, and an `END` may stand before it, so that
-noise on the line is a frame of its own; within it `END` and `ESC` are two bytes each. In it stand,
-lowest byte first,
+A frame is framed by SLIP (RFC 1055): it ends with `END`. An `END` may stand before it too, so that
+noise on the line is a frame of its own. Within the frame `END` and `ESC` are two bytes each. The
+frame holds, lowest byte first,
 
 =========  ==================================  =====================================
 bytes      request                             answer
 =========  ==================================  =====================================
 0          sequence number                     that of the request
-1          `Request`                           `Status`; bit 7: the interrupt line
+1          `Request`                           `Status`; the interrupt line in bit 7
 2 to 5     address, or a number of cycles      cycles since the SM was reset (48 bits)
 6 and 7    size: bytes to read or write
 8 ...      what is written                     what was read
 last 4     CRC-32 of all before (that of Ethernet, zip and zlib)
 =========  ==================================  =====================================
 
-The host sends a request when it has the answer to the one before. If it gets none, or a damaged
-one, it repeats the request with the same sequence number: a board that has carried it out already
-does not do so again, unless it only reads, and answers as before.
+The host sends a request when it has the answer to the one before. If it gets no answer, or a
+damaged one, it repeats the request with the same sequence number. A board that has already carried
+out the request does not repeat it, unless it only reads, and answers as before.
 """
 
 from __future__ import annotations
@@ -43,15 +43,15 @@ CRC_BYTES = 4
 MAX_DATA = 1024
 """Bytes that one request reads or writes, at most."""
 VERSION = 1
-"""Of what is said in this module."""
+"""Version of this protocol."""
 IDENTITY = struct.Struct("<4sHH")
-"""What the identity begins with: `IDENTITY_HEAD`, `VERSION`, bytes of the text that follows."""
+"""Start of the identity: `IDENTITY_HEAD`, `VERSION`, number of bytes of the text that follows."""
 IDENTITY_HEAD = b"CAES"
 _SAME = "build the bitstream and run it with the same version of the package"
 
 
 class Request(enum.IntEnum):
-    """What is asked of a board."""
+    """Request to a board."""
 
     IDENTIFY = 1
     """Read `size` bytes of the identity from `address` on; what comes next is no repetition."""
@@ -96,7 +96,7 @@ class Status(enum.IntEnum):
 
 @dataclass(frozen=True)
 class Identity:
-    """What a board says of itself.
+    """Facts that a board states of itself.
 
     Attributes
     ----------
@@ -104,9 +104,9 @@ class Identity:
         Its name.
     geometry : Geometry
     memory_bytes : int
-        From address 0.
+        Bytes of memory, from address 0 on.
     clock_hz : int
-        Of the SM and all else.
+        Clock frequency of the SM and of everything else.
     """
 
     board: str

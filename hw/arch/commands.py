@@ -21,7 +21,7 @@ class Command(enum.IntEnum):
     PREEMPT = 2
     """Its TBs are saved and leave the SM; a resume under way is withdrawn first."""
     RESUME = 3
-    """What is saved of it comes back, as there is room."""
+    """Its saved TBs come back, as there is room."""
     ABORT = 4
     """The preempt under way is withdrawn, and what it has saved is resumed; or the resume is
     withdrawn, and what has no room yet stays saved."""
@@ -109,7 +109,7 @@ preempt is refused as `CommandError.NOT_RUNNING` if no TB of the kernel is on th
 the preempt is in place or a checkpoint; else it evicts what stays, and writes the record."""
 
 STATE_ORDER = (_KILLING, _PREEMPTING, _RESUMING, _ADOPTING, _PREEMPTED, _RUNNING, _FINISHED)
-"""Of the states of a kernel on several SMs, the first of these that any has is the kernel's; so it
-is preempted while something is saved on any."""
+"""The state of a kernel on several SMs is the first of these that the kernel has on any SM. So the
+kernel is preempted while any SM has saved something of it."""
 BUSY_STATES = (_PREEMPTING, _RESUMING, _KILLING, _ADOPTING)
 """States in which something is under way that ends with an event."""

@@ -81,7 +81,7 @@ _KINDS: dict[str, tuple[Callable[[object], bool], str]] = {
     "float | None": (lambda value: value is None or _is_number(value), "a number or None"),
     "bool": (lambda value: isinstance(value, bool), "True or False"),
     "str": (lambda value: isinstance(value, str), "a text")}
-"""What a size has to be, by its type."""
+"""Check of a size and the words for it in a message, by the type of the size."""
 
 
 @dataclass(frozen=True)
@@ -108,7 +108,7 @@ class Geometry:
     shared_bytes : int
         Shared memory of the SM, a multiple of 128 below 1 MB.
     bus_bytes : int
-        Data width of the AXI4 port: a power of two from 4 to 128 bytes, at most a word a lane.
+        Data width of the AXI4 port: a power of two from 4 to 128 bytes, at most one word per lane.
     bytes_per_cycle : float
         Sustained memory bandwidth; at most `bus_bytes`.
     memory_latency : int
@@ -143,7 +143,7 @@ class Geometry:
     restart : bool
         A preempt can drop what TBs have done, so that they begin anew when they are resumed.
     profile : bool
-        It is counted what TBs take, for estimates.
+        The machine counts what TBs take, for estimates.
     checkpoints : bool
         TBs can be saved as a base and run on; a later preempt saves what has changed since.
     in_place : bool
@@ -159,11 +159,11 @@ class Geometry:
     queues : int
         Hardware queues of the device, 0 to 8.
     queue_capacity : int
-        Kernels that each queue can have in flight, 1, 2 or 4; its register ``capacity`` says how
-        many it may.
+        Kernels that each queue can have in flight, 1, 2 or 4. Register ``capacity`` of a queue says
+        how many it may have.
     sms : int
-        SMs of the device, 1 to 16. All else is said of each of them, but for `bytes_per_cycle` and
-        `memory_latency`, which are of the memory that they share.
+        SMs of the device, 1 to 16. They share the memory that `bytes_per_cycle` and
+        `memory_latency` describe; all other sizes are those of each SM.
     """
 
     name: str

@@ -2,7 +2,7 @@
 
 Packets and signals are those of HSA (*HSA Platform System Architecture Specification* 1.2, 2.9
 Architected Queuing Language, and AMD's ``amd_signal_t``), little endian; addresses have 64 bits, of
-which the upper 32 are 0. What a kernel object is HSA leaves open; ours is `KERNEL_OBJECT`.
+which the upper 32 are 0. HSA leaves open what a kernel object is; here it is `KERNEL_OBJECT`.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ __all__ = ["PACKET_BYTES", "PACKET_WORDS", "PacketType", "VendorFormat", "HEADER
 PACKET_BYTES = 64
 """Bytes of a packet; it lies at a multiple of this."""
 PACKET_WORDS = PACKET_BYTES // 4
-"""Its 32-bit words."""
+"""32-bit words of a packet."""
 DEPENDENCIES = 5
 """Signals that a barrier packet can wait for."""
 
@@ -52,9 +52,9 @@ class VendorFormat(enum.IntEnum):
 
 
 HEADER = data.StructLayout({"type": 8, "barrier": 1, "acquire": 2, "release": 2, "none": 3})
-"""First 16 bits of every packet. With `barrier` it is begun when all before it in its queue have
-completed. Nothing is cached between kernels but instructions and constants, so the fences ask for
-nothing more."""
+"""First 16 bits of every packet. With `barrier` the packet is begun when all packets before it in
+its queue have completed. The fences ask for nothing more, since nothing but instructions and
+constants is cached between kernels."""
 
 DISPATCH = data.StructLayout({
     "header": HEADER, "dimensions": 2, "none": 14,
@@ -93,8 +93,8 @@ KERNEL_OBJECT = data.StructLayout({
 KERNARG_ALIGNMENT = ALIGNED["param_base"]
 """Alignment of a dispatch's parameters, HSA's least; they stay in place while its kernel runs."""
 BARRIER_BIT = 1 << 4
-"""Of ``queue[q].control.discard`` and ``queue[q].status.uncertain``: the barrier before the packet
-that is begun next. The bits below are for kernels in flight."""
+"""Bit of ``queue[q].control.discard`` and ``queue[q].status.uncertain`` for the barrier before the
+packet that is begun next. The bits below it are for kernels in flight."""
 SIGNAL_BYTES = 64
 """Bytes of a signal; it lies at a multiple of this."""
 SIGNAL_VALUE = 8

@@ -21,13 +21,14 @@ __all__ = ["Combine", "Field", "Register", "register_map", "device_register_map"
 RDL_PATH = Path(__file__).with_name("registers.rdl")
 """The SystemRDL source."""
 GPU_RDL_PATH = Path(__file__).with_name("gpu_registers.rdl")
-"""That of what a device of several SMs adds."""
+"""The SystemRDL source of the registers that a device of several SMs adds."""
 ADDRESS_BITS = 13
 """Bits of a register byte address."""
 DEVICE_ADDRESS_BITS = ADDRESS_BITS + 1
-"""Those of a device of several SMs, whose own registers stand above an SM's."""
+"""Bits of a register byte address of a device of several SMs: its own registers stand above those
+of an SM."""
 IDENTIFICATION = int.from_bytes(b"CAES", "big")
-"""What register ``id`` reads."""
+"""Value of register ``id``."""
 UNLIMITED_PATIENCE = 0xFFFF_FFFF
 """Value of register ``patience`` that bounds no drain."""
 UNLIMITED_GRACE = 0xFFFF_FFFF
@@ -35,10 +36,10 @@ UNLIMITED_GRACE = 0xFFFF_FFFF
 
 
 class Combine(enum.Enum):
-    """What a device reads where each of its SMs has a register."""
+    """Rule by which a device makes one value of a register that each of its SMs has."""
 
     FIRST = "first"
-    """That of the first SM that is read."""
+    """The value of the first SM that is read."""
     SUM = "sum"
     MOST = "most"
     LEAST = "least"
@@ -48,7 +49,7 @@ class Combine(enum.Enum):
     STATUS = "status"
     """Whether any is busy, the error of the last command, and the sums."""
     FAULT = "fault"
-    """That of the first SM with a fault."""
+    """The value of the first SM with a fault."""
 
 
 @dataclass(frozen=True)
@@ -75,14 +76,15 @@ class Register:
     readable, writable : bool
         Access from software.
     clear_on_one : bool
-        Writing 1 clears a bit.
+        A bit is cleared by writing 1.
     combine : Combine
-        What a device of several SMs reads.
+        Rule by which a device of several SMs reads the register.
     last : str
-        Of those SMs only that took the last command of this name, if it is not empty.
+        Name of a command: only SMs that took the last command of this name count. If empty, all
+        SMs count.
     where : str
-        Attribute of a `Geometry`: machines of which it is 0 or false lack the register. Empty: all
-        have it.
+        Attribute of a `Geometry`: machines lack the register if it is 0 or false. If empty, all
+        machines have the register.
     """
 
     path: str

@@ -1,7 +1,7 @@
 """Room: where a range of a resource fits, and which thread blocks (TBs) have to leave for it
 (Lin et al. III-A, Fig. 4).
 
-What the allocation tables of the hardware find (`hw.dispatch`), and the golden model. A resource
+The allocation tables of the hardware (`hw.dispatch`) and the golden model find the same. A resource
 has `capacity` units in a row: rows of vector registers, lines of shared memory.
 """
 
@@ -19,7 +19,7 @@ class Range(NamedTuple):
     Attributes
     ----------
     start, size : int
-        In units of the resource.
+        First unit of the range, and its number of units.
     owner : int or None
         Number of a TB that can leave, None for one that cannot.
     """
@@ -45,7 +45,7 @@ class Fit(NamedTuple):
     ----------
     start : int
     owners : frozenset of int
-        Of the TBs that are in its way.
+        Numbers of the TBs that are in its way.
     """
 
     start: int
@@ -66,8 +66,8 @@ def cheapest_fit(capacity: int, ranges: Iterable[Range], size: int) -> Fit | Non
     """Return where `size` units fit so that the fewest TBs are in the way, the lowest place of
     several; None if nowhere.
 
-    A place that is worth looking at begins where a range ends, or at 0: moved towards 0 until
-    then, a range comes to be in the way of none that it was not.
+    Only places that begin where a range ends, or at 0, are looked at. Any other place can move
+    towards 0 until it begins there, and no further range comes to be in its way.
     """
     ranges = [each for each in ranges if each.size]
     best = None
@@ -88,7 +88,7 @@ def make_room(capacity: int, ranges: Iterable[Range], size: int, count: int
     Returns
     -------
     int
-        For how many there is room.
+        Number of ranges for which there is room.
     frozenset of int
         The owners that have to leave.
     """

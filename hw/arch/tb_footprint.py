@@ -1,4 +1,4 @@
-"""What a TB takes of the SM, and whether it can ever fit:
+"""The resources that a TB takes of the SM, and whether it can ever fit:
 the condition on which a kernel start is accepted."""
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ def tb_footprint(g: Geometry, grid: tuple[int, int, int], threads: int, register
     grid : tuple of int
         TBs in x, y, z; none may be 0.
     threads : int
-        Of a TB, at least 1.
+        Threads of a TB, at least 1.
     registers : int
         Vector registers of a thread, 1 to ``g.regs_per_thread``.
     warps : int
-        Of a TB: exactly as many as the threads need, and at most ``g.max_block_warps``.
+        Warps of a TB: exactly as many as the threads need, and at most ``g.max_block_warps``.
     shared_bytes : int
-        Of a TB.
+        Bytes of shared memory of a TB.
     """
     rows, lines = -(-warps * registers // REGISTER_BANKS), -(-shared_bytes // SEGMENT_BYTES)
     fits = (0 not in grid and threads > 0

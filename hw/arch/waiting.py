@@ -13,7 +13,7 @@ __all__ = ["UNLIMITED", "WANTED", "waiting", "waiting_cycles"]
 UNLIMITED = "unlimited"
 """A preempt waits for ever."""
 WANTED = f"a number of cycles from 0 to {UNLIMITED_PATIENCE - 1}, or {UNLIMITED!r}, is wanted"
-"""Of messages."""
+"""Words for a permitted bound, in messages."""
 
 assert UNLIMITED_GRACE == UNLIMITED_PATIENCE
 

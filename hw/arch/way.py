@@ -115,7 +115,7 @@ class Way:
         Parameters
         ----------
         g : Geometry
-            Of the machine.
+            The geometry of the machine.
         names : mapping of str to str, optional
             The names that the user gave options, where they differ.
         """
@@ -135,7 +135,7 @@ class Way:
         Parameters
         ----------
         names : mapping of str to str, optional
-            As of `refusal`.
+            The names that the user gave options, as in `refusal`.
         """
         patience = 0 if self.patience is None else self.patience
         for name, given in (("patience", patience), ("grace", self.grace)):

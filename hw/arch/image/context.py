@@ -1,11 +1,11 @@
 """The context image: what a preempted thread block (TB) looks like in memory, and how it is
 committed.
 
-A kernel's context control block (CCB) is an array of `Geometry.context_entries` 128-byte entries,
-as many as there are TB slots unless the geometry says otherwise, or twice as many on a machine with
-checkpoints, then the kernel's own record, followed by one save area for each entry (Lin et al.
-IV-B, Fig. 12). A TB has an entry, or one on each of two
-*sides*, from its launch to its end, whatever slot it is in; n is `places`::
+A kernel's context control block (CCB) is an array of 128-byte entries, then the kernel's own
+record, then one save area for each entry (Lin et al. IV-B, Fig. 12). There are
+`Geometry.context_entries` entries, or twice as many on a machine with checkpoints. A TB has an
+entry, or one on each of two *sides*, from its launch to its end, whatever slot it is in; n is
+`places`::
 
     ccb_base                   entry 0 | entry 1 | ... | entry n-1 | record
     ccb_base + 128 * (n + 1)   area 0 (area_bytes) | area 1 | ...
@@ -16,27 +16,32 @@ stand together: a kernel that uses no others has memory for no others.
 
 An area holds one unbroken stream of 32-bit little-endian words:
 
-* for each warp that has not exited, in any order, a **warp record**: `WARP_HEADER` (a word), the
-  lanes that are live if some have `exited`, a vector of uniform registers if there are `uniforms`;
-  one word (a bit a lane) for each saved predicate in ascending order, one word for each uniform
-  register of that vector in ascending order, besides which those of the record before are saved
-  with the same values if this one `repeats`; the SIMT stack from the bottom up, of each entry
-  a `STACK_ENTRY` (a word), its active mask unless that is the `whole` of the live lanes, and its
-  reconvergence PC if that is its `Reconvergence.OWN`; then the saved registers, encoded as
-  `hw.arch.image.encodings` says: those of which something is kept of each lane in ascending
-  order, then the uniform and strided ones in ascending order; one that follows from the records
-  before has no words (`hw.arch.image.tb_history`);
-* then shared memory: one bit a 128-byte line of the TB (``ceil(lines / 32)`` words, set = saved),
+* for each warp that has not exited, in any order, a **warp record**;
+* then shared memory: one bit per 128-byte line of the TB (``ceil(lines / 32)`` words, set = saved),
   then the saved lines in ascending order. Absent if the TB has no shared memory;
-* then the **encoding table**: of each warp record, in the order of the records, a row with an
-  `Encoding` for each register that the kernel has (4 bits each, the lowest first; `row_words`
-  words). So it begins ``popcount(live_warps)`` rows before the end of the stream.
+* then the **encoding table**: one row for each warp record, in the order of the records. A row has
+  an `Encoding` for each register that the kernel has (4 bits each, the lowest first; `row_words`
+  words). So the table begins ``popcount(live_warps)`` rows before the end of the stream.
 
-A register's encoding is known only after it was read, so a save that reads each register once
-cannot put it before the data; a restore finds the table from the entry and reads it first.
-Registers of which something is kept of each lane stand before the others of their warp so that a
-save and a restore move several words of the others in one bus beat while the register port takes
-one register a cycle: neither waits for the other in a warp that has both kinds.
+A warp record has, in this order:
+
+* `WARP_HEADER` (a word);
+* the lanes that are live, if some have `exited`;
+* a vector of uniform registers, if there are `uniforms`;
+* one word (one bit per lane) for each saved predicate in ascending order;
+* one word for each uniform register of that vector in ascending order. If the record `repeats`,
+  the other uniform registers of the record before are saved with the same values;
+* the SIMT stack from the bottom up. Each entry has a `STACK_ENTRY` (a word), its active mask unless
+  that is the `whole` of the live lanes, and its reconvergence PC if that is `Reconvergence.OWN`;
+* the saved registers, encoded as `hw.arch.image.encodings` says. Registers that keep something of
+  each lane come in ascending order, then the uniform and strided ones in ascending order. A
+  register that follows from the records before has no words (`hw.arch.image.tb_history`).
+
+A register's encoding is known only after the register was read. So a save that reads each register
+once cannot put the encoding before the data. A restore finds the table from the entry and reads it
+first. A bus beat moves several words of uniform and strided registers, while the register port
+takes one register per cycle. These registers stand last in their record, so that neither bus nor
+port waits for the other in a warp that has both kinds.
 
 Checksums
 ---------
@@ -61,14 +66,16 @@ What stays
 ----------
 (Lin et al. III-A, Fig. 4.) On a machine with `Geometry.in_place` the registers of a TB may stay on
 the SM when it is preempted, and so may its shared memory. Its image then says `registers_stay` or
-`lines_stay` and has everything else: it is neither increment nor base, its encoding table has no
-registers, or its bitmap no lines. When what stays is *evicted*, it is written as a second image,
-on the other side, that *completes* the first: its state is `State.BASE`, its `base_crc` the
-checksum of the first one's entry, it says what the first one says, and of each of the same warps
-its record has the registers that were to be saved, and nothing of its state: all lanes are live,
-the stack is one entry deep, at PC 0. Launch id, place in the grid and local memory of its entry are
-0. A resume takes registers and lines of the second image first, then the first one, as it takes a
-base and its increment. Neither is the base of an increment.
+`lines_stay` and has everything else. Its encoding table has no registers, or its bitmap no lines.
+It is neither increment nor base.
+
+When what stays is *evicted*, a second image is written on the other side, which *completes* the
+first. Its state is `State.BASE`, and its `base_crc` is the checksum of the first one's entry. It
+says `registers_stay` and `lines_stay` as the first does. It has a record for each of the same
+warps, with the registers that were to be saved. That record has no state of the warp: all lanes are
+live, and the stack is one entry deep, at PC 0. Launch id, place in the grid and local memory of the
+entry are 0. A resume takes registers and lines of the second image first, then the first one, as it
+takes a base and its increment. Neither is the base of an increment.
 
 Commit protocol
 ---------------
@@ -144,17 +151,17 @@ class State(enum.IntEnum):
 
 
 class Capability(enum.Flag):
-    """What a preemption mechanism does: all that hardware, driver and models ask of one."""
+    """Properties of a preemption mechanism: all that hardware, driver and models ask of one."""
 
     STOPS_AT_POINTS = enum.auto()
     """Warps run on to a preemption point; without, they stop at their next instruction."""
     SAVES_LIVE_ONLY = enum.auto()
-    """What is live of the registers, predicates and uniform registers that were written, and valid
-    shared lines, are saved; without, everything allocated."""
+    """Saves valid shared lines, and registers, predicates and uniform registers that are live and
+    were written; without, everything allocated is saved."""
     COMPRESSES = enum.auto()
     """Each register is saved in its shortest encoding; without, every one is saved as random."""
     FOLLOWS = enum.auto()
-    """Of registers and uniform registers nothing is saved that follows from the warp before."""
+    """Registers and uniform registers that follow from the warp before are not saved."""
 
 
 class Mechanism(enum.IntEnum):
@@ -166,9 +173,10 @@ class Mechanism(enum.IntEnum):
     """Run to a preemption point, save what is live and was written, and valid shared lines
     (Lin et al. III-B)."""
     LIVE_CP = 2
-    """As `LIVE`, each register compressed by itself (Lin et al. III-C, warp level)."""
+    """The same as `LIVE`, with each register compressed by itself (Lin et al. III-C, warp
+    level)."""
     LIVE_TB = 3
-    """As `LIVE_CP`, and what follows from the warp before in the image is left out
+    """The same as `LIVE_CP`, but registers that follow from the warp before are left out
     (`hw.arch.image.tb_history`; Lin et al. III-C, TB level). Only with `Geometry.tb_compressor`."""
 
     @property

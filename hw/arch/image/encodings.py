@@ -1,32 +1,32 @@
-"""Encodings of vector registers: a way to save one that looks at its own values alone.
+"""Encodings of vector registers: each saves a register by its own values alone.
 
-Lin et al. (III-C, Fig. 10) look at a register in groups of lanes whose width follows from the
-shape of the block, and know three patterns. Here the width is chosen register by register, lanes
-whose value nobody will read again do not *count*, and of what no pattern fits the upper bits that
-all lanes share are kept once. Arithmetic is modulo 2^32.
+Lin et al. (III-C, Fig. 10) look at a register in groups of lanes and know three patterns. There the
+width of a group follows from the shape of the block; here it is chosen for each register. Lanes
+whose value is never read again do not *count*. If no pattern fits, the upper bits that all lanes
+share are kept once. Arithmetic is modulo 2^32.
 
 ================== ============================================= ==============================
 encoding           every counted lane                            words of the register
 ================== ============================================= ==============================
-DEAD               not saved                                     none
-UNIFORM_8, 16, 32  has the value of its group of so many lanes   a word a group
-STRIDED_8, 16, 32  is so many steps behind the first of its      two words a group: lane 0,
-                   group                                         and the step to the next
-LOW_4 ... LOW_28   has the upper bits of all others              a word with these bits, and the
-                                                                 lower so many bits of each lane
-RANDOM             anything                                      a word a lane
-FOLLOWS            is what `tb_history` expects of it            none
+DEAD               not saved.                                    none.
+UNIFORM_8, 16, 32  has the value of its group of 8, 16, 32.      one per group.
+STRIDED_8, 16, 32  is its number of steps behind the first lane  two per group: lane 0,
+                   of its group.                                 and the step to the next.
+LOW_4 ... LOW_28   has the same upper bits.                      one with these bits, and the
+                                                                 4 to 28 lower bits of each lane.
+RANDOM             has any value.                                one per lane.
+FOLLOWS            has the value that `tb_history` expects.      none.
 ================== ============================================= ==============================
 
-The lower bits stand beat by beat, `lanes` lanes at a time, and of each beat plane by plane: the
-lowest four bits of all its lanes, then the next. So no bit moves but by wires, and a beat has words
-of its own; with 4 lanes, of which four bits are half a word, planes are eight bits thick, and
-LOW_4, 12, 20 and 28 are not used.
+The lower bits stand beat by beat, `lanes` lanes at a time. In each beat they stand plane by plane:
+the lowest four bits of all its lanes, then the next four. So bits move by wires only, and a beat
+has words of its own. With 4 lanes, four bits of each are half a word; so planes are eight bits
+thick there, and LOW_4, 12, 20 and 28 are not used.
 
-Of the encodings that fit the one with the fewest words is taken (`encodings_of`). Whether a stride
-fits is judged by comparing neighbours, from quads of lanes upwards; the counted lanes of each quad
-have to be its first ones, and one behind a gap fits only where the step is known from a quad before
-it. What is called strided always is; a register with gaps may be strided and not be called so.
+The encoding with the fewest words is taken of those that fit (`encodings_of`). Neighbours are
+compared to judge whether a stride fits, from quads of lanes upwards. The counted lanes of each quad
+have to be its first ones. A lane behind a gap fits only where the step is known from a quad before
+it. A register that is called strided always is; one with gaps may be strided and not be called so.
 """
 
 from __future__ import annotations
@@ -58,13 +58,15 @@ QUAD = 4
 SMALLEST_GROUP = 8
 """Fewest lanes of a group."""
 NIBBLES = 8
-"""Of a word: the units in which the bits are counted that lanes share."""
+"""Nibbles of a word: bits that lanes share are counted in nibbles."""
 
 
 class Encoding(enum.IntEnum):
-    """Four-bit code of a register: up to 8 the number of nibbles kept of each lane; above, the
-    lower two bits give the width of a group, 4 lanes doubled so many times. That of `FOLLOWS` would
-    be groups of 4 lanes, which there are not."""
+    """Four-bit code of a register.
+
+    Up to 8 it is the number of nibbles kept of each lane. Above 8 its lower two bits give the width
+    of a group: 4 lanes, doubled that many times. No register has groups of 4 lanes, so `FOLLOWS`
+    has the code of these."""
 
     DEAD = 0
     LOW_4 = 1
@@ -126,7 +128,7 @@ def encoded_words(encoding: int, warp_size: int) -> int:
 
 
 class _Node(NamedTuple):
-    """What is known of neighbouring lanes of many registers; one entry a register and node.
+    """Facts about neighbouring lanes of many registers, one entry per register and node.
 
     Attributes
     ----------
@@ -188,9 +190,9 @@ def encode(values: np.ndarray, counted: np.ndarray | int, lanes: int,
     ----------
     values : ndarray of uint32, shape (registers, warp_size)
     counted : int or ndarray of int, shape (registers,)
-        Lanes that count, a bit a lane.
+        Lanes that count, one bit per lane.
     lanes : int
-        Of a beat.
+        Lanes of a beat.
     choice : sequence of Encoding
         To be tried in this order, unless all; `Encoding.RANDOM` is the last.
 
@@ -272,7 +274,7 @@ def decode(codes: np.ndarray, words: np.ndarray, lanes: int) -> np.ndarray:
     words : ndarray of uint32, shape (registers, warp_size)
         Each register's encoded words first; the rest of its row does not matter.
     lanes : int
-        Of a beat.
+        Lanes of a beat.
 
     Returns
     -------

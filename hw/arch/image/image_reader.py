@@ -23,7 +23,7 @@ __all__ = ["BadImage", "WarpRecord", "ImageReader"]
 
 
 class BadImage(ValueError):
-    """What is in memory is no context image, or none of this kernel on this geometry."""
+    """Memory holds no context image, or none of this kernel on this geometry."""
 
 
 @dataclass(frozen=True)
@@ -63,7 +63,7 @@ class ImageReader:
     Attributes
     ----------
     codes : list of ndarray of int
-        Of each record the `Encoding` of each register, from the encoding table at the end.
+        Row of the encoding table of each record: the `Encoding` of each register.
     position : int
         Words taken.
 

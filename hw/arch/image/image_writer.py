@@ -19,7 +19,7 @@ def stack_words(stack: Sequence[tuple[int, int, int]], live: int) -> list[int]:
     stack : sequence of tuple of int
         Next PC, active mask and reconvergence PC of each entry, from the bottom up.
     live : int
-        Lanes that have not exited, a bit a lane; no others are in the masks.
+        Lanes that have not exited, one bit per lane; no others are in the masks.
     """
     words: list[int] = []
     below = PC_NONE, PC_NONE
@@ -46,11 +46,11 @@ def record_words(warp: int, launched: int, live: int, barrier: int | None,
     launched, live : int
         Lanes that were launched, the first ones of the warp, and that have not exited.
     barrier : int or None
-        At which it waits.
+        Barrier at which the warp waits.
     predicates, uniforms : mapping of int to int
         Those that are saved, by ascending number.
     stack : sequence of tuple of int
-        As in `stack_words`.
+        The SIMT stack, as in `stack_words`.
     before : mapping of int to int, optional
         Uniform registers of the record before, if those need not be saved again.
     """

@@ -1,5 +1,5 @@
-"""Patterns of vector registers as Lin et al. encode them (III-C, Fig. 7 and Fig. 10); context
-images have the encodings of `hw.arch.image.encodings`, which have these among them.
+"""Patterns of vector registers as Lin et al. encode them (III-C, Fig. 7 and Fig. 10). Context
+images have the encodings of `hw.arch.image.encodings`, which include these.
 
 A register is analysed in *pattern analysing groups* (PAG) of neighbouring lanes; arithmetic is
 modulo 2^32. The lanes of a warp that were launched are a prefix of it; what the others hold does
@@ -8,10 +8,10 @@ not matter.
 ======= ==================================== ==================================================
 pattern every group is                       words of the register
 ======= ==================================== ==================================================
-UNIFORM one value in all launched lanes      a word a group
-STRIDED arithmetic (or uniform)              two words a group: lane 0, and the step to the next
-RANDOM  anything                             a word a lane
-DEAD    not saved                            none
+UNIFORM one value in all launched lanes.     one per group.
+STRIDED arithmetic (or uniform).             two per group: lane 0, and the step to the next.
+RANDOM  any values.                          one per lane.
+DEAD    not saved.                           none.
 ======= ==================================== ==================================================
 
 A group with no launched lane encodes as zeros, the step of a group with one launched lane as zero.
@@ -35,11 +35,11 @@ class Pattern(enum.IntEnum):
     DEAD = 0
     """Not saved."""
     UNIFORM = 1
-    """In every group all lanes are equal: one word a group."""
+    """In every group all lanes are equal: one word per group."""
     RANDOM = 2
-    """Anything: one word a lane."""
+    """Any values: one word per lane."""
     STRIDED = 3
-    """In every group each lane is the one before plus a constant: two words a group."""
+    """In every group each lane is the one before plus a constant: two words per group."""
 
 
 def pattern_group(block_x: int, warp_size: int) -> int:

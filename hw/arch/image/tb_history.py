@@ -1,22 +1,22 @@
-"""What the warps of a TB have in common: what one warp record of an image says of the next.
+"""Registers that the warps of a TB have in common: one warp record of an image predicts the next.
 
 Lin et al. (III-C, Figs. 9 and 11) compress a register over all warps of a TB once each warp has
-been compressed by itself: it may have one value in all of them, or go up by equal steps. They wait
-for all warps of the TB, which have to stand at the same barrier. Here a register is compared with
-what it was in the record before, which needs neither: it `FOLLOWS` if it has the same encoding, the
-same steps, and first values of its groups that have all moved on by as much as they did before.
+been compressed by itself. The register may have one value in all warps, or go up by equal steps.
+They wait for all warps of the TB, which have to stand at the same barrier. Here a register is
+compared with the record before, which needs neither. It `FOLLOWS` if it has the same encoding and
+steps, and if the first values of its groups have all moved on by as much as they did before.
 
-A register moves on, from one record that has it uniform or strided to the next, by the difference
-of its first words; and after the first such record, or one in another encoding, by a warp's width
-of steps if it is strided over the whole warp, else by nothing. So of what Lin et al. call global
-uniform and global strided one word or two are kept in a TB, of what they call local uniform or
-local strided the words of two warps as far as these differ evenly.
+From one record to the next a uniform or strided register moves on by the difference of its first
+words. After its first such record, or one in another encoding, no difference is known. It then
+moves on by a warp's width of steps if it is strided over the whole warp, else by nothing. So a TB
+keeps one or two words of a register that Lin et al. call global uniform or global strided. It keeps
+the words of two warps of one that they call local uniform or local strided, if these differ evenly.
 
-What is kept of a register is at most `FOLLOWED_WORDS` words; one of more is never followed and
-leaves what was kept before as it is. So does one of which something is kept of each lane.
+At most `FOLLOWED_WORDS` words of a register are kept. A register with more words is never followed,
+and leaves what was kept before as it is. So does a register that keeps something of each lane.
 
-Of uniform registers those are left out whose value is that of the record before, if that had no
-register that this one has not: such a record `repeats` (`context.WARP_HEADER`).
+A record `repeats` (`context.WARP_HEADER`) if it has every uniform register of the record before.
+It then leaves out those with the same value.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ def _moves_of(code: Encoding, words: np.ndarray, warp_size: int) -> int:
 
 @dataclass
 class RegisterHistory:
-    """What is kept of the registers of a TB, record by record.
+    """Words and steps that are kept of the registers of a TB, record by record.
 
     Parameters
     ----------

@@ -1,9 +1,9 @@
 """Liveness vectors: what a preemption point saves.
 
-Vector registers have their bits from 0 up, `LIVE_REST` stands for it and all above. Predicates have
-theirs from `LIVE_BITS` - 1 down, uniform registers from below those down: P0, ... P6, U0, ... U31.
-A bit below the number of vector registers that the kernel has is a vector register's; a predicate
-or uniform register that would have had it is always saved.
+Vector registers have the bits from 0 up; bit `LIVE_REST` stands for that register and all above.
+Predicates have the bits from `LIVE_BITS` - 1 down, and uniform registers the bits below those: P0,
+... P6, U0, ... U31. A bit below the number of vector registers of the kernel belongs to a vector
+register; a predicate or uniform register that shares the bit is always saved.
 """
 
 from __future__ import annotations
@@ -26,12 +26,13 @@ that has one."""
 
 @dataclass(frozen=True)
 class Saved:
-    """What a liveness vector saves, each in ascending order.
+    """Registers that a liveness vector saves, each kind in ascending order.
 
     Attributes
     ----------
     registers, predicates, uniforms : tuple of int
-        Of vector registers only those that the kernel has.
+        Numbers of vector registers (only those that the kernel has), predicates and uniform
+        registers.
     """
 
     registers: tuple[int, ...]

@@ -8,21 +8,21 @@ preemption point carries a whole liveness vector (`hw.arch.isa.liveness`). Paylo
 Opcode map
 ----------
 ======================  ==========================================================================
-``0x000 .. 0x07f``      ALU, register form (format ``R``); low 7 bits are `AluOp`
-``0x080 .. 0x0ff``      ALU, immediate form (format ``I``): operand b is the 32-bit immediate
-``0x100 .. 0x17f``      memory (format ``M``): bits 6..4 `Space`, bit 3 store, bits 2..0 `Size`;
-                        of local memory size 5 are accesses of 4 bytes by all lanes, of
-                        global memory size 7 are loads of 4 bytes that watch what they read
-``0x180 .. 0x1ff``      control (formats ``B``, ``G`` and ``C``)
-``0x200 .. 0x27f``      f64 (format ``R``): low 7 bits are `F64Op`
-``0x280 .. 0x2bf``      special functions (format ``R``): low 6 bits are `SfuOp`
-``0x2c0 .. 0x2ff``      exchange between lanes (formats ``R``, ``I``): low 6 bits are `ExchangeOp`
-``0x300 .. 0x33f``      atomics with a result (format ``A``): bit 5 `Space`, bit 4 64-bit,
-                        bits 3..0 `AtomicOp`
-``0x340 .. 0x37f``      uniform data path (formats ``R``, ``I``, ``M``): bit 5 immediate form
-``0x380 .. 0x3af``      preemption (format ``L``): ``pp``, ``pp.div``, ``bar.pp`` in 16 opcodes, and
-                        ``bar.yield``
-``0x3c0 .. 0x3ff``      atomics without a result (format ``A``), as those with one
+``0x000 .. 0x07f``      ALU, register form (format ``R``); low 7 bits are `AluOp`.
+``0x080 .. 0x0ff``      ALU, immediate form (format ``I``); operand b is the 32-bit immediate.
+``0x100 .. 0x17f``      memory (format ``M``), bits 6..4 `Space`, bit 3 store, bits 2..0 `Size`;
+                        size 5 of local memory is an access of 4 bytes by all lanes; size 7 of
+                        global memory is a load of 4 bytes that watches what it reads.
+``0x180 .. 0x1ff``      control (formats ``B``, ``G`` and ``C``).
+``0x200 .. 0x27f``      f64 (format ``R``); low 7 bits are `F64Op`.
+``0x280 .. 0x2bf``      special functions (format ``R``); low 6 bits are `SfuOp`.
+``0x2c0 .. 0x2ff``      exchange between lanes (formats ``R``, ``I``); low 6 bits are `ExchangeOp`.
+``0x300 .. 0x33f``      atomics with a result (format ``A``), bit 5 `Space`, bit 4 64-bit,
+                        bits 3..0 `AtomicOp`.
+``0x340 .. 0x37f``      uniform data path (formats ``R``, ``I``, ``M``), bit 5 immediate form.
+``0x380 .. 0x3af``      preemption (format ``L``); ``pp``, ``pp.div``, ``bar.pp`` in 16 opcodes, and
+                        ``bar.yield``.
+``0x3c0 .. 0x3ff``      atomics without a result (format ``A``), as those with one.
 ======================  ==========================================================================
 
 Every format but ``C`` and ``L`` has a guard predicate. The operations are in
@@ -80,10 +80,10 @@ class Opcode:
     unit : Unit
         Where it executes.
     operands : tuple of str
-        Operands in assembly order. ``d a b c`` vector registers, ``ud ua ub uc`` uniform registers
-        in the same fields, ``pd pa pb`` predicates, ``imm``, ``sreg`` and ``param`` (both in the
-        immediate), ``mem`` (``[a + imm]``), ``data`` (register field ``d`` read, of a store),
-        ``target``, ``reconv``, ``live``.
+        Operands in assembly order. ``d a b c`` are vector registers, ``ud ua ub uc`` uniform
+        registers in the same fields, ``pd pa pb`` predicates. ``sreg`` and ``param`` stand in the
+        immediate, as ``imm`` does. ``mem`` is ``[a + imm]``. ``data`` is register field ``d`` of a
+        store, which is read. The others are ``target``, ``reconv`` and ``live``.
     semantics : str
         One line.
     alu : AluOp or None
@@ -93,7 +93,7 @@ class Opcode:
     pairs : str
         Those of ``d a b c`` that name aligned register pairs (64-bit values).
     space, size, store
-        Of a memory instruction.
+        Address space and access size of a memory instruction, and whether it stores.
     barrier : int or None
         Barrier id of a ``bar.pp``.
     yields : bool

@@ -258,8 +258,8 @@ class ExchangeOp(enum.IntEnum):
 
 
 class AtomicOp(enum.IntEnum):
-    """What an atomic does to a word of memory; the low 4 bits of its opcode. Its result is the word
-    before.
+    """Operation of an atomic on a word of memory; the low 4 bits of its opcode. The result is the
+    word before.
 
     `b` and `c` are the operands; `INC` and `DEC` are CUDA's (wrap at b). `FADD` is binary32, round
     to nearest even.

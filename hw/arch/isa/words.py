@@ -18,7 +18,7 @@ _PREDICATES = ("guard", "pa", "pb", "pd")
 
 @dataclass(slots=True)
 class Instruction:
-    """One machine instruction, which nobody changes.
+    """One machine instruction, which is never changed.
 
     Attributes
     ----------
@@ -113,7 +113,7 @@ class Instruction:
 
 
 class _Places(NamedTuple):
-    """Where the words of an opcode have what.
+    """Places of the fields in the words of an opcode.
 
     Attributes
     ----------
