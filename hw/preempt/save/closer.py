@@ -40,10 +40,11 @@ def closing_tag() -> data.StructLayout:
 def closing_job(g: Geometry) -> data.StructLayout:
     """A TB whose records and lines are all listed.
 
-    Unless something was `written`, it has no stream. `records` are in the stream, those in `listed`
-    (a bit a record, `items` in all) with registers. It goes to a side; an `increment` is that of
-    the base with the checksum `base_crc`, as what was `evict`ed is with the image that it
-    completes. Registers or lines of the TB stay, or have stayed, on the SM.
+    Unless something was `written`, the TB has no stream. The stream has `records` records; those in
+    `listed` (one bit per record, `items` in all) have registers. The image goes to a side. An
+    `increment` belongs to the base with the checksum `base_crc`. An `evict`ed image belongs in the
+    same way to the image that it completes. With `registers_stay` or `lines_stay` registers or
+    lines of the TB stay, or have stayed, on the SM.
     """
     count = range(g.max_block_warps + 1)
     return data.StructLayout({
@@ -60,7 +61,7 @@ ORIGIN = {"launch_id": 32, "ctaid_x": 32, "ctaid_y": 16, "ctaid_z": 16, "local_b
 
 
 def tb_origin() -> data.StructLayout:
-    """What the TB of a bank is, whose job comes later; `valid` for one cycle."""
+    """Origin of the TB of a bank, whose job comes later; `valid` for one cycle."""
     return data.StructLayout({"valid": 1, "bank": 1, **ORIGIN})
 
 
@@ -79,8 +80,8 @@ def save_tally(g: Geometry) -> data.StructLayout:
 class Closer(wiring.Component):
     """Closes one TB at a time while the records of the next are written.
 
-    Waits until all registers of the TB are in, then takes a cycle a record and a few; two a record
-    if a row of the table has more than four words.
+    Waits until all registers of the TB are in. Then it takes one cycle per record and a few more,
+    or two per record if a row of the table has more than four words.
 
     Parameters
     ----------
@@ -92,7 +93,7 @@ class Closer(wiring.Component):
     ----------
     accepted : in
     origin : in; job : stream, in
-        From a `RecordWriter`.
+        Origins and jobs of a `RecordWriter`.
     select, vector, collected, clear
         The `Collector`.
     chunk : stream, out
@@ -172,6 +173,7 @@ class Closer(wiring.Component):
                 m.d.sync += [job.eq(self.job.payload), number.eq(0), part.eq(0)]
                 with m.If(self.job.valid):
                     m.next = "COLLECT"
+            # The sizes are right only when the last register of the TB has been encoded.
             with m.State("COLLECT"):
                 m.d.sync += [data_words.eq(collected.words
                                            + job.lines * (SEGMENT_BYTES // WORD_BYTES)),
@@ -202,6 +204,7 @@ class Closer(wiring.Component):
                         m.next = "DONE"
                         with m.If(~job.ended):
                             m.next = "HEAD"
+            # The checksum of the entry covers its head, which the `Committer` writes later.
             with m.State("HEAD"):
                 evicted = job.evict if self.geometry.in_place else 0
                 whole, base = (to_words(CCB_ENTRY, state=state, version=VERSION)[0]
@@ -225,13 +228,14 @@ class Closer(wiring.Component):
                     m.d.sync += part.eq(part + 1)
                     with m.If(last):
                         m.next = "DONE"
+            # The bank is free again: the collector forgets its TB.
             with m.State("DONE"):
                 m.d.comb += [self.done.valid.eq(1), self.clear.eq(1 << job.bank)]
                 m.next = "IDLE"
         return m
 
     def _origin(self, m: Module, bank: Value):
-        """Keep what the TBs of both banks are; return it of the one in hand."""
+        """Keep the origins of the TBs of both banks; return the one of the TB in hand."""
         layout = data.StructLayout(ORIGIN)
         m.submodules.origins = origins = Memory(shape=layout, depth=2, init=[])
         write = origins.write_port()

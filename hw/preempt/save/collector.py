@@ -36,8 +36,9 @@ def rows_ahead(g: Geometry) -> int:
 
 
 def kept_row(g: Geometry) -> data.StructLayout:
-    """What is kept of a row of lanes: the first `lane_words` of `words`, and in front of those of a
-    register's `first` row the word `shared`, if its lanes share bits."""
+    """Words that are kept of a row of lanes: the first `lane_words` of `words`.
+
+    In the `first` row of a register whose lanes share bits the word `shared` comes before them."""
     return data.StructLayout({"words": data.ArrayLayout(32, g.lanes), "shared": 32,
                               "code": Encoding, "first": 1})
 
@@ -48,7 +49,7 @@ def item_rows(g: Geometry):
 
 
 def tb_data(g: Geometry) -> data.StructLayout:
-    """What was collected of a TB: warps whose registers are all in,
+    """Counts of a TB that is collected: warps whose registers are all in,
     and the words of all its registers."""
     return data.StructLayout({"items": range(g.max_block_warps + 1), "words": stream_words(g)})
 
@@ -64,9 +65,9 @@ class Collector(wiring.Component):
     Attributes
     ----------
     input : stream, in
-        From a `RegisterEncoder` that carries a `register_tag`.
+        Output of a `RegisterEncoder` that carries a `register_tag`.
     rows : stream, out
-        What is kept of the rows of the others, in order.
+        Rows of the registers that keep something of each lane, in order.
     words : stream, out
         Words of the uniform and strided registers of each item, in groups, ended by a flush
         even if there are none; all words of an item can be held, whether they are taken or not.
@@ -77,7 +78,7 @@ class Collector(wiring.Component):
         Row of the encoding table of a record, combinational; right once its TB's `collected` has
         counted it.
     collected : array of tb_data, out
-        Of the TB of each bank.
+        Counts of the TB of each bank.
     clear : Signal, in
         Banks (bit vector) whose TB is done with.
     busy : Signal, out
@@ -170,7 +171,7 @@ class Collector(wiring.Component):
         read = vectors.read_port(domain="comb")
         mask = masks.read_port(domain="comb")
         of = entering.tag.of
-        arrives = Signal(MAX_REGISTERS)  # the register that has come, a bit a register
+        arrives = Signal(MAX_REGISTERS)  # the register that has come, one bit per register
         listed = Signal(MAX_REGISTERS)  # those of the row up to here
         updated = Signal(MAX_REGISTERS)
         words = Signal(range(len(entering.words) + 1))  # of the beat

@@ -1,5 +1,5 @@
-"""Commit protocol: heads of CCB entries among the data bursts, and who waits for which
-acknowledgement.
+"""Commit protocol: heads of CCB entries among the data bursts, and the acknowledgements that they
+wait for.
 
 ::
 
@@ -64,7 +64,7 @@ class Committer(wiring.Component):
     With `cancel` nothing more is requested; bursts that were granted are ended with beats that
     write nothing.
 
-    A beat a cycle, and a request a cycle, which is offered in the cycle after it was taken.
+    One beat and one request per cycle; a request is offered in the cycle after it was taken.
 
     Parameters
     ----------
@@ -73,15 +73,15 @@ class Committer(wiring.Component):
     Attributes
     ----------
     ccb_base : Signal, in
-        Of the kernel in hand; constant until `idle`.
+        Address of the CCB of the kernel in hand; constant until `idle`.
     base : Signal, in
-        What is saved are bases; likewise.
+        Images are saved as bases; constant until `idle`.
     clear : Signal, in
         A command begins: forgets `error`.
     cancel : Signal, in
-        What is offered does not count any more; high until `idle`.
+        Requests that are offered do not count any more; high until `idle`.
     burst, data : stream, in
-        From a `SegmentWriter`.
+        Bursts of a `SegmentWriter`.
     head : stream, in
         Heads to be written.
     event : out
@@ -166,6 +166,8 @@ class Committer(wiring.Component):
         take_head = Signal()
         take_burst = Signal()
         chosen = Signal(head(g))
+        # An entry is completed at once, since only one such head is kept. Other heads are short,
+        # and a TB waits for each.
         m.d.comb += [
             take_complete.eq(completes & ~self.error),
             take_head.eq(self.head.valid & ~take_complete),

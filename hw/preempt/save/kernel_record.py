@@ -26,13 +26,13 @@ RECORD_ROWS = CCB_RECORD.size // (32 * CHUNK_WORDS)
 
 
 def _part(vector: Value, number: Value, width: int) -> Value:
-    """Return the part with a number of a vector; of the only one the number has no bits."""
+    """Return the part with a number of a vector; the number of an only part has no bits."""
     parts = [vector[low:low + width] for low in range(0, len(vector), width)]
     return pick(parts, number) if len(number) else parts[0]
 
 
 class KernelRecordWriter(wiring.Component):
-    """Writes `arch.context.CCB_RECORD` in one burst, or of one that stands the byte of its state.
+    """Writes `arch.context.CCB_RECORD` in one burst, or only the state byte of an old record.
 
     The burst is offered `RECORD_ROWS` + 1 cycles after `write`, and in the cycle after `void`.
 
@@ -46,16 +46,16 @@ class KernelRecordWriter(wiring.Component):
     ----------
     accepted : in
     kernel, progress : in
-        Of the kernel in hand; constant from `write` until not `busy`.
+        Description and progress of the kernel in hand; constant from `write` until not `busy`.
     saved, sides : Signal(context_entries), in; generations : Signal(32), in
         Entries that are complete, on which sides, and the checksum of their generations; constant
-        likewise.
+        as `kernel` is.
     write, void : Signal, in
         Begin to write a record; write `State.DEMOTED` over the state of one.
     busy : Signal, out
-        From the next cycle until the last beat is taken.
+        A record is being written; high from the next cycle until the last beat is taken.
     burst, data : stream, out
-        For the `Committer`.
+        Bursts for the `Committer`.
     checksum : ChecksumPort, out
         If `shared`.
     """
@@ -97,7 +97,7 @@ class KernelRecordWriter(wiring.Component):
         beat = Signal(range(beats))
         last = Signal()
         checks = Signal()  # a row is taken into the checksum
-        # What is chosen of the record at a time: a row or a beat, whichever is more.
+        # One multiplexer chooses rows and beats of the record: it is as wide as the wider of both.
         size = max(32 * CHUNK_WORDS, 8 * g.bus_bytes)
         rows, parts = size // (32 * CHUNK_WORDS), size // (8 * g.bus_bytes)
         chosen = Signal(size)
@@ -130,6 +130,7 @@ class KernelRecordWriter(wiring.Component):
                     m.next = "BURST"
                 with m.Elif(self.write):
                     m.next = "CHECK"
+            # The checksum stands in front of the words that it covers: it is computed first.
             with m.State("CHECK"):
                 m.d.comb += [checks.eq(1), checksum.valid.eq(1)]
                 m.d.sync += row.eq(row + 1)

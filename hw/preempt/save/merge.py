@@ -18,11 +18,10 @@ __all__ = ["Merge"]
 
 
 class Merge(wiring.Component):
-    """Puts each piece of metadata and what follows it into one stream; one chunk a cycle.
+    """Puts each piece of metadata and the data after it into one stream, one chunk per cycle.
 
-    After a piece come the rows of shared memory that its tag counts, or with ``tag.registers``
-    what is kept of the rows and then the words of one item, or with ``tag.closes`` the closing
-    chunks of its TB.
+    After a piece come the rows of shared memory that its tag counts. With ``tag.registers`` the
+    rows and then the words of one item follow, with ``tag.closes`` the closing chunks of its TB.
 
     Parameters
     ----------
@@ -35,7 +34,7 @@ class Merge(wiring.Component):
     lines : stream, in
         Rows of shared memory, from a `LineFetch`.
     rows, words, items : stream, in
-        From a `Collector`.
+        Output of a `Collector`.
     closing : stream, in
         Chunks; the last one of a TB has a `closing_tag` with `closed`.
     chunk : stream, out

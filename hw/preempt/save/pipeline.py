@@ -52,9 +52,9 @@ UNITS_AHEAD = 4
 class SavePipeline(wiring.Component):
     """Writes the streams and the entry bodies of TBs, back to back, as bursts.
 
-    Throughput is one bus beat or one register beat a cycle, whichever takes longer, as long as that
-    is no less for each warp than its cycles of metadata (see `RecordWriter`): while shared lines of
-    a TB are on the bus, registers of the next one are read.
+    Throughput is one bus beat or one register beat per cycle, whichever takes longer. That holds as
+    long as the data of each warp takes no fewer cycles than its metadata (see `RecordWriter`).
+    While shared lines of a TB are on the bus, registers of the next TB are read.
 
     Parameters
     ----------
@@ -72,12 +72,12 @@ class SavePipeline(wiring.Component):
         A TB's stream has been closed, and what was saved of it; `valid` for one cycle.
     stopped, exited, lines_valid, lines_dirty : Signal, in; warps : WarpSavePort, out
     flags : RegisterFlagsPort, out; mask_write, mask_select, mask
-        As in `RecordWriter`.
+        The ports of the `RecordWriter`.
     save_read, row : stream, out; save_data, row_data : in
         Read ports of the register file and of shared memory, as in `RegisterFetch` and
         `LineFetch`.
     burst, data : stream, out
-        As in `SegmentWriter`.
+        The ports of the `SegmentWriter`.
     warps_awaited : Signal, out
         The TB in hand has only running warps left.
     data_flowing : Signal, out

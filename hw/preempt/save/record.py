@@ -83,7 +83,7 @@ class Record:
         self.compare_pending = Signal(UNIFORMS)
 
     def _closing(self, g: Geometry):
-        """What the `Closer` is told."""
+        """Facts for the `Closer`."""
         self.metadata_words = Signal(stream_words(g))
         self.records = Signal(range(g.max_block_warps + 1))
         self.items = Signal(range(g.max_block_warps + 1))
@@ -98,7 +98,7 @@ class Record:
 
     @property
     def evicting(self) -> Value:
-        """What stayed of a TB that has left is saved."""
+        """Registers or lines that stayed of a TB that has left are saved."""
         return self.evict if self.geometry.in_place else Const(0)
 
     def emit(self, words: Value, count: ValueLike, last: ValueLike = 0, **tag: ValueLike):

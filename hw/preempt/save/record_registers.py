@@ -82,6 +82,7 @@ class RegisterStates:
         scalars_saved = ((self.live_scalars | options.scramble.replicate(count))
                          & ~record.restarting.replicate(count))
         uniforms = self.uniforms_written & scalars_saved[PREDICATES:]
+        # Register what is saved of the warp; the next state offers its registers.
         with m.State("VIEW"):
             m.d.sync += [
                 record.valid_registers.eq(flags.valid),
@@ -100,8 +101,8 @@ class RegisterStates:
             m.next = "ITEM"
 
     def _stay(self, whole_image: Value):
-        """Have a warp remembered of whose TB something stays, and the registers that stay if they
-        do; or save what has stayed."""
+        """Have a warp remembered if something of its TB stays, with the registers that stay; or
+        save registers that have stayed."""
         record, masks, view = self.record, self.masks, self.view
         m, accepted = record.m, record.accepted
         with m.If(record.evict):

@@ -90,6 +90,7 @@ class ScalarStates:
             pair_same.eq(Cat(kept.values[k] == self.values[k] for k in range(2))
                          & pair_compared & record.last_uniforms.word_select(select, 2)),
         ]
+        # The header says which uniform registers follow: they are compared before it is written.
         with m.State("COMPARE"):
             pair = record.uniforms.word_select(select, 2)
             m.d.sync += [record.compare_pending.eq(others_pending), pair.eq(pair & ~pair_same)]
@@ -161,7 +162,8 @@ class ScalarStates:
         lanes = self.flags.predicate_value ^ spread(
             self.inverted[:PREDICATES].bit_select(self.flags.predicate_select, 1),
             self.record.geometry.warp_size)
-        # From the last word to the first: a stack entry, and what comes in front of it.
+        # The chunk is built from its last word to the first, a stack entry, so that each part only
+        # shifts the parts behind it.
         last_words, with_uniforms, with_predicate, words = (
             Signal(32 * CHUNK_WORDS, name=f"words_{k}") for k in range(4))
         self.record.m.d.comb += [

@@ -61,19 +61,23 @@ def save_target(g: Geometry) -> data.StructLayout:
 class RecordWriter(wiring.Component):
     """Walks one TB at a time.
 
-    Warps are taken as they stop; exited warps have no record. Of a warp that stands at a preemption
-    point or a barrier a mechanism that saves what is live saves the registers, predicates and
-    uniform registers that are live there and written, of one stopped between points all that are
-    written. A TB none of whose warps is left when it would be completed (it finished, or was killed
-    by a fault) has `ended`: its stream is closed, its entry gets no body. With `restart` every warp
-    has a record, one that has exited too: it is as it was launched, and nothing else of the TB is
-    saved (flushing: Chimera). A warp takes 2 cycles for
-    its registers, one more for its choice if it has to be waited for, and then one for each
-    predicate, pair of uniform registers and stack entry, while the data of the one before is
-    fetched and written; its header goes with what follows it, and so do the last predicate with the
-    first uniform registers and the last of these with the first stack entry, as far as four words
-    reach. If it may repeat the uniform registers of the warp before, each pair of those takes a
-    cycle more, in which they are compared, and only those that differ are written.
+    Warps are taken as they stop; exited warps have no record. A mechanism that saves what is live
+    saves registers, predicates and uniform registers that were written. If the warp stands at a
+    preemption point or a barrier, only those that are live there are saved.
+
+    A TB may have no warp left when it would be completed: it finished, or was killed by a fault. It
+    then has `ended`: its stream is closed, and its entry gets no body.
+
+    With `restart` every warp has a record, even an exited one. The record is that of a warp as it
+    was launched, and nothing else of the TB is saved (flushing, as in Chimera).
+
+    A warp takes 2 cycles for its registers, and one more for its choice if it has to be waited for.
+    Then it takes one cycle for each predicate, pair of uniform registers and stack entry, while the
+    data of the warp before is fetched and written. The header shares a cycle with the words that
+    follow it, as far as four words reach. So do the last predicate with the first uniform
+    registers, and the last uniform registers with the first stack entry. A warp may repeat the
+    uniform registers of the warp before. Each pair of these then takes a cycle more, in which they
+    are compared, and only those that differ are written.
 
     Parameters
     ----------
@@ -86,7 +90,7 @@ class RecordWriter(wiring.Component):
     target : stream, in
         The next TB; ready while idle.
     origin : closer.tb_origin, out
-        What the TB that is taken in this cycle is.
+        The origin of the TB that is taken in this cycle.
     close : stream, out
         A TB whose records and lines are all listed.
     job : stream, out
@@ -109,7 +113,7 @@ class RecordWriter(wiring.Component):
         A warp of a TB of which something stays, and its registers, which stay if the TB's do; to
         the `StayingMasks`.
     mask_select : staying_warp, out; mask : Signal(MAX_REGISTERS), in
-        Those of a warp of which they are saved now.
+        The registers that have stayed of a warp, which are saved now.
     """
 
     accepted: data.View
@@ -208,6 +212,7 @@ class RecordWriter(wiring.Component):
                 record.items, record.records_with_item, record.tb_ended, record.last_uniforms)]
             with m.If(self.target.valid):
                 m.next = "OPEN"
+        # A cycle of its own for the arithmetic of the address.
         with m.State("OPEN"):
             m.d.sync += record.area.eq(area_address(
                 g, accepted.ccb_base, accepted.area_bytes,
@@ -224,6 +229,7 @@ class RecordWriter(wiring.Component):
         m.d.comb += [
             running.eq(record.row.warps & ~record.warps_saved & ~without_record),
             ready.eq(running & (self.stopped | self.exited | evicting))]
+        # Warps are saved in the order in which they stop: none waits for a slower one.
         with m.State("WARP"):
             m.d.comb += self.warps_awaited.eq(running.any() & ~ready.any())
             m.d.sync += [record.warp.eq(lowest_number(ready)), record.stack_entry.eq(0)]
@@ -238,6 +244,7 @@ class RecordWriter(wiring.Component):
                     m.next = "CLOSE"
                 with m.Elif(self.accepted.lines != 0):
                     m.next = "BITMAP"
+        # Open the stream only for a TB with a record: one that has ended needs none.
         with m.State("STREAM"):
             job = self.job.payload
             m.d.comb += [job.address.eq(record.area), job.entry.eq(record.row.entry),
@@ -263,6 +270,7 @@ class RecordWriter(wiring.Component):
         meanwhile."""
         g, job, row = self.geometry, self.job.payload, record.row
         skipped = HEAD_BYTES % g.bus_bytes  # bytes of the head that share a beat with the body
+        # The TB may have ended while its last warps were saved: then no entry is written.
         with m.State("END"):
             m.d.sync += record.tb_ended.eq(
                 ~(row.warps & ~self.exited).any() & ~record.evicting)
@@ -276,6 +284,7 @@ class RecordWriter(wiring.Component):
                                + ENTRY_BYTES * place_of(g, row.entry, record.side))]
             with m.If(record.tb_ended | self.job.ready):
                 m.next = "CLOSE"
+        # The `Closer` takes one TB at a time; the next TB goes to the other bank.
         with m.State("CLOSE"):
             m.d.comb += self.close.valid.eq(1)
             with m.If(self.close.ready):

@@ -111,7 +111,7 @@ class RegisterFetch(wiring.Component):
                 Mux(mask.any(), read_taken & last & ~rest.any(), ~item.mask.any())),
             self.busy.eq(items.output.valid | (credits != ROW_CREDITS)),
         ]
-        # Of the row that was asked for, but its words.
+        # All of the row that was asked for, except its words.
         zero = Signal()
         scramble = Signal()
         row = Signal(lane_beat(g, register_tag(g)))

@@ -32,14 +32,14 @@ class Sealer(wiring.Component):
     input : stream, in
         Beats with a `closing_tag`.
     bounded : Signal, in; stream_words : Signal, in
-        The TB in hand has so many words before its encoding table; low as long as none of the table
-        can have come.
+        The TB in hand has `stream_words` words before its encoding table; `bounded` is low as long
+        as no word of the table can have come.
     stream_crc : Signal, out
-        Of the stream whose words before the table have all come, until the next one begins.
+        Checksum of the stream whose words before the table have all come, until the next begins.
     output : stream, out
         The same beats; the tag of a flush says that the unit is final.
     entry_crc : Signal, out
-        Of the entry whose last beat is offered.
+        Checksum of the entry whose last beat is offered.
     """
 
     input: stream.Interface

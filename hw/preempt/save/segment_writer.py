@@ -55,7 +55,7 @@ class SegmentWriter(wiring.Component):
     crc : Signal, in
         Checksum of the entry that a final flush ends.
     burst : stream, out
-        In address order.
+        The bursts, in address order.
     data : stream, out
         The beats of the bursts, in order.
     """

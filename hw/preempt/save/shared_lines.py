@@ -55,6 +55,7 @@ class LineStates:
                      & ~(written & ~dirty & record.increment.replicate(GROUP))),
             total.eq(record.lines_listed + popcount(saved)),
         ]
+        # The whole bitmap comes before the lines in the stream.
         with m.State("BITMAP"):
             with m.If(record.emit(saved, 1, last=last_group, rows=total * rows_per_line(g))):
                 m.d.sync += [record.lines_listed.eq(total),

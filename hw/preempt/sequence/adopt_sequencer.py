@@ -35,7 +35,7 @@ class AdoptSequencer(wiring.Component):
     begin : Signal, in
         Start, with `accepted` set from this cycle on.
     record_reading : Signal, out
-        What memory answers is the record.
+        The words that memory answers are the record's.
     record_full, record_bad : Signal, in; record : in
         The `RecordReader`.
     entries_clear : Signal, out; images_full, entries_full, entries_bad : Signal, in
@@ -52,7 +52,7 @@ class AdoptSequencer(wiring.Component):
     done : out
         `valid` for one cycle, with the result.
     adopted : out
-        In that cycle, if there is no error.
+        The adoption, `valid` in the cycle of `done` if there is no error.
     """
 
     accepted: data.View
@@ -103,11 +103,13 @@ class AdoptSequencer(wiring.Component):
             with m.State("IDLE"):
                 with m.If(self.begin):
                     m.next = "ASK"
+            # The record comes first: it says on which side each entry stands.
             with m.State("ASK"):
                 m.d.comb += [self.record_reading.eq(1), job.valid.eq(1)]
                 m.d.sync += [requested.eq(0), of_base.eq(0)]
                 with m.If(job.ready):
                     m.next = "RECORD"
+            # Wait for the record; no entry is read if it is bad.
             with m.State("RECORD"):
                 m.d.comb += self.record_reading.eq(1)
                 m.d.sync += error.eq(Mux(self.read_error, CommandError.BUS_ERROR,
@@ -117,6 +119,7 @@ class AdoptSequencer(wiring.Component):
                     m.next = "ENTRIES"
                     with m.If(self.read_error | self.record_bad):
                         m.next = "SETTLE"
+            # Read all entries, then all bases if an entry is an increment: only the entries tell.
             with m.State("ENTRIES"):
                 m.d.comb += job.valid.eq(requested != g.context_entries)
                 with m.If(job.valid & job.ready):
@@ -130,11 +133,13 @@ class AdoptSequencer(wiring.Component):
                     m.next = "GENERATIONS"
                     with m.If(self.read_error | self.entries_bad):
                         m.next = "SETTLE"
+            # The entries must be those that the record was written with.
             with m.State("GENERATIONS"):
                 with m.If(self.check_done):
                     m.next = "SETTLE"
                     with m.If(self.generations == record.generations):
                         m.d.sync += error.eq(CommandError.NONE)
+            # After an error reads may still be outstanding: the next command must not get them.
             with m.State("SETTLE"):
                 with m.If(self.reads_idle):
                     m.next = "FINISH"

@@ -21,10 +21,9 @@ class PreemptCounters(wiring.Component):
     """Counts, from `begin_save` or `begin_restore` on, in cycles since the command was taken. Later
     passes of a resume count on.
 
-    ``save_cycles`` is the time of the last `claim_dropped` claim,
-    ``restore_cycles`` that of the last
-    `tb_started` TB, ``resume_cycles`` that of the first instruction issued after a TB has started.
-    Bytes of metadata include the heads and bodies of CCB entries.
+    ``save_cycles`` is the time of the last `claim_dropped`, and ``restore_cycles`` the time of the
+    last `tb_started`. ``resume_cycles`` is the time of the first instruction issued after a TB has
+    started. Bytes of metadata include the heads and bodies of CCB entries.
 
     Parameters
     ----------
@@ -35,11 +34,11 @@ class PreemptCounters(wiring.Component):
     begin_save, begin_restore : Signal, in
         A command was taken (the cycle before); resets its counters.
     grace_used : Signal(32), in
-        Of the preempt, in the cycle of `begin_save`.
+        Cycles of grace that the preempt took, read in the cycle of `begin_save`.
     saving, evicting : Signal, in
         A preempt is under way; what has stayed on the SM is being saved.
     row_evicted : Signal, in
-        It has been.
+        A row of the staying table has been saved.
     tally, head_event, claim_dropped, tb_committed, draining : in
         Progress of a preempt.
     tb_started, instruction_issued, read_valid, read_words : in
@@ -85,6 +84,7 @@ class PreemptCounters(wiring.Component):
         unresumed = Signal()
         running = Signal()
         for begin, time in ((self.begin_save, saved_for), (self.begin_restore, restored_for)):
+            # `begin` comes a cycle after the command is taken: the next cycle is number 2.
             m.d.sync += time.eq(Mux(begin, 2, time + 1))
 
         if self.geometry.in_place:

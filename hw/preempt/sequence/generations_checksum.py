@@ -14,7 +14,7 @@ __all__ = ["GenerationsChecksum"]
 
 
 class GenerationsChecksum(wiring.Component):
-    """Steps over the entries, one a cycle; `arch.context.generations_crc` of what is saved.
+    """Computes `arch.context.generations_crc` of the saved entries, one entry per cycle.
 
     Parameters
     ----------
@@ -31,7 +31,7 @@ class GenerationsChecksum(wiring.Component):
     done : Signal, out
         All entries are in, until the next `start`: `context_entries` + 1 cycles after it.
     crc : Signal(32), out
-        Then the checksum.
+        The checksum, right while `done`.
     """
 
     start: Signal

@@ -1,4 +1,4 @@
-"""What the parts of the preemption engine tell each other, a signature for each relation.
+"""Ports between the parts of the preemption engine, one signature for each pair of parts.
 
 ::
 
@@ -36,7 +36,7 @@ def row_reservation(g: Geometry) -> data.StructLayout:
 
 
 class InterventionPort(wiring.Signature):
-    """Interferes with the command in hand. Directions are those of the one that interferes.
+    """Interferes with the command in hand. Directions are those of the part that interferes.
 
     Attributes
     ----------
@@ -94,12 +94,12 @@ class StepPort(wiring.Signature):
 
 
 class SavePort(wiring.Signature):
-    """What the sequencer has the save side do, and what it hears of it.
+    """Orders of the sequencer to the save side, and its reports.
 
     Attributes
     ----------
     preempt, evict : StepPort, out
-        All TBs of the kernel are saved; what has stayed of the TB in row `evict_row` is.
+        All TBs of the kernel are saved; what has stayed of the TB in row `evict_row` is saved.
     evict_row : Signal(range(tb_slots)), out
         A row of the staying table.
     stop_pending, stop_now : Signal, out
@@ -130,7 +130,7 @@ class SavePort(wiring.Signature):
 
 
 class RestorePort(wiring.Signature):
-    """What the sequencer has the restore side do, and what it hears of it.
+    """Orders of the sequencer to the restore side, and its reports.
 
     Attributes
     ----------
@@ -151,7 +151,7 @@ class RestorePort(wiring.Signature):
 
 
 class BookPort(wiring.Signature):
-    """What the sequencer notes in the context book, and what it reads there.
+    """Notes of the sequencer in the context book, and its look-ups there.
 
     Attributes
     ----------
@@ -225,7 +225,7 @@ class HeadPort(wiring.Signature):
 
 
 class SaveBookPort(wiring.Signature):
-    """What the save side notes in the context book, and what it reads there.
+    """Notes of the save side in the context book, and its look-ups there.
 
     Attributes
     ----------
@@ -267,18 +267,18 @@ class SaveBookPort(wiring.Signature):
 
 
 class RestoreBookPort(wiring.Signature):
-    """What the restore side notes in the context book, and what it reads there.
+    """Notes of the restore side in the context book, and its look-ups there.
 
     Attributes
     ----------
     select, select_base : Signal, out
-        An entry that arrives, or it is that on the other side.
+        An entry that arrives, or with `select_base` the one on the other side.
     generation, crc : Signal(32), in; extent : stream_extent, in
-        What is known of it (`SavedEntries`). Combinational.
+        Facts about that entry (`SavedEntries`). Combinational.
     read_select, read_select_base : Signal, out; read_extent : stream_extent, in
         The length of the stream of another. Combinational.
     image_arrived, base_arrived : Signal, out; found : found_entry, out
-        The entry, or that of its base, says this; the kernel is being adopted.
+        The entry, or the entry of its base, says `found`; the kernel is being adopted.
     adopt_begin : Signal, out; record_sides : Signal(context_entries), out
         Entries of a kernel that is being adopted will be read, on these sides.
     adopted : adoption, out
@@ -317,7 +317,7 @@ class RestoreBookPort(wiring.Signature):
 
 
 class SaveProgress(wiring.Signature):
-    """What the save side has got done, for the counters.
+    """Progress of the save side, for the counters.
 
     Attributes
     ----------
@@ -330,7 +330,7 @@ class SaveProgress(wiring.Signature):
     draining : Signal, out
         Nothing can be saved because warps still run.
     evicted : Signal, out
-        What had stayed of a TB is in memory.
+        Everything that had stayed of a TB is in memory.
     """
 
     def __init__(self, g: Geometry):
@@ -340,7 +340,7 @@ class SaveProgress(wiring.Signature):
 
 
 class RestoreProgress(wiring.Signature):
-    """What the restore side has got done, for the counters.
+    """Progress of the restore side, for the counters.
 
     Attributes
     ----------

@@ -45,8 +45,8 @@ class PreemptSequencer(wiring.Component):
 
     After a write error no further TB is begun; when everything under way is acknowledged the
     remaining claims are dropped, and those TBs stay. What became of their entries does not matter:
-    no resume looks at one that was not committed (`SavedEntries`). So it is when the preempt is
-    withdrawn; warps of the TBs that are begun then stop at once.
+    no resume looks at one that was not committed (`SavedEntries`). The same holds when the preempt
+    is withdrawn; warps of the TBs that are begun then stop at once.
 
     With ``options.checkpoint`` TBs are not released: what they have is clean when it is committed,
     and they run on from the next cycle.
@@ -93,7 +93,8 @@ class PreemptSequencer(wiring.Component):
     plan : staying.plan, in
         TBs whose registers, whose shared memory may stay; they are not saved before it is done.
     row_free : Signal, in; free_row : Signal, in; row_reserve : Signal, out
-        The `StayingTable`: a row is free; it; the TB that is handed over in this cycle has it.
+        The `StayingTable`: a row is free; its number; the TB that is handed over in this cycle gets
+        that row.
     target, tally, warps_awaited, data_flowing, save_idle
         The `SavePipeline`.
     head_event, write_error, beats_pending, commit_idle
@@ -185,6 +186,7 @@ class PreemptSequencer(wiring.Component):
         self._claims(m, tbs, active, rows, begin_barred)
         chosen = self._choose(m, tbs, active, begin_barred)
 
+        # Patience counts only these cycles, so that a long save does not use it up.
         remaining = self.kernel_tbs & ~tbs.save_finished & ~tbs.save_begun
         m.d.comb += self.draining.eq(
             active & ~self.data_flowing & ~self.beats_pending & (self.warps_awaited | (

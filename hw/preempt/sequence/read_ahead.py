@@ -1,8 +1,8 @@
-"""Read ahead: what a resume reads, asked for before it is known which TBs get room.
+"""Read ahead: asks for all that a resume reads, before it is known which TBs get room.
 
 All entries are read, and right behind them the streams of the saved ones, whose length the machine
-remembers (`SavedEntries`): so that a resume waits for memory once, not first for the entries and
-then for the streams.
+remembers (`SavedEntries`). So a resume waits for memory once, not first for the entries and then
+for the streams.
 """
 
 from typing import Any
@@ -25,13 +25,15 @@ __all__ = ["ReadAhead"]
 
 
 class ReadAhead(wiring.Component):
-    """Asks for the entries of a kernel, and if some are increments or completed for those on the
-    other sides, then of each saved one for the encoding table and the rest of its stream, that of
-    its base, or the one that completes it, first, in the order of the entries.
+    """Asks for the entries of a kernel, then for the streams of the saved ones.
 
-    A stream is asked for if its TB has room, or may still get it: in the first pass of a resume all
-    of them, in a later one, when room has become free for a TB or two, one more than have been
-    given room. What is asked for and not needed has to be dropped by the taker of the words.
+    If some entries are increments or completed, all entries on the other sides are read too. The
+    streams come in the order of the entries, each as its encoding table and then the rest. The
+    stream of an entry's base, or of the image that completes it, comes before its own.
+
+    A stream is asked for if its TB has room, or may still get it. In the first pass of a resume
+    these are all streams. In a later pass room has become free for a TB or two, so one stream more
+    is asked for than TBs have room. The taker of the words has to drop words that are not needed.
 
     Timing
     ------
@@ -49,8 +51,8 @@ class ReadAhead(wiring.Component):
     begin : Signal, in
         A pass begins, with `accepted` set from this cycle on.
     restore_pending, tbs_placed : Signal(context_entries), in
-        Vectors: entries that are to come back, from the cycle after `begin` on; those whose TB has
-        room.
+        Vectors: entries that are to come back, from the cycle after `begin` on; entries whose TB
+        has room.
     sides, increments, completed : Signal(context_entries), in
         Vectors: entries that are on side 1, that are increments, that a second image completes.
     admission_closed : Signal, in
@@ -58,9 +60,10 @@ class ReadAhead(wiring.Component):
     discard : Signal, in
         Nothing more is needed; high until `idle`.
     entry_select, entry_select_base : Signal, out; extent : in
-        The length of the stream of entry `entry_select`, or of that of its base. Combinational.
+        The length of the stream of entry `entry_select`, or with `entry_select_base` of its base.
+        Combinational.
     read_job : stream, out
-        To a `SegmentReader`.
+        Jobs for a `SegmentReader`.
     entries_requested : Signal, out
         All entries have been asked for.
     idle : Signal, out
@@ -126,6 +129,7 @@ class ReadAhead(wiring.Component):
                 with m.If(self.begin):
                     m.d.sync += [entry.eq(0), of_base.eq(0)]
                     m.next = "ENTRIES"
+            # Entries are needed whichever TBs get room.
             with m.State("ENTRIES"):
                 m.d.comb += [job.valid.eq(entry != g.context_entries),
                              job.payload.words.eq(ENTRY_WORDS),
@@ -138,6 +142,7 @@ class ReadAhead(wiring.Component):
                     m.d.sync += [entry.eq(0), of_base.eq(1)]
                 with m.If(self.entries_requested):
                     m.next = "CHOOSE"
+            # Wait until the next stream is wanted, or nothing more is.
             with m.State("CHOOSE"):
                 m.d.sync += [self.entry_select.eq(chosen), self.entry_select_base.eq(
                     pairs.bit_select(chosen, 1) if g.checkpoints else 0)]
@@ -146,16 +151,19 @@ class ReadAhead(wiring.Component):
                     m.next = "FIND"
                 with m.Elif(self.discard):
                     m.next = "IDLE"
+            # A cycle of its own for the arithmetic of addresses.
             with m.State("FIND"):
                 m.d.sync += [area.eq(area_address(g, s.ccb_base, s.area_bytes, self._place(
                                  self.entry_select, self.entry_select_base))),
                              words_before.eq(self.extent.words - table)]
                 m.next = "TABLE"
+            # The table stands last in a stream, and is needed first.
             with m.State("TABLE"):
                 m.d.comb += [job.valid.eq(1), job.payload.address.eq(at - skip * WORD_BYTES),
                              job.payload.words.eq(table + skip), job.payload.skip.eq(skip)]
                 with m.If(job.ready):
                     m.next = "STREAM"
+            # Then the words before the table; after those of a base, the stream of its increment.
             with m.State("STREAM"):
                 m.d.comb += [job.valid.eq(1), job.payload.address.eq(area),
                              job.payload.words.eq(words_before), job.payload.checked.eq(1)]
@@ -167,7 +175,7 @@ class ReadAhead(wiring.Component):
         return m
 
     def _place(self, entry: Value, of_base: Value):
-        """Return which of the CCB's entries an entry is, or that of its base."""
+        """Return the place in the CCB of an entry, or of the entry of its base."""
         if not self.geometry.checkpoints:
             return entry
         return place_of(self.geometry, entry, self.sides.bit_select(entry, 1) ^ of_base)

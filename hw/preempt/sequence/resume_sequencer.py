@@ -1,4 +1,4 @@
-"""Resume sequencer: entries in, checks, then a TB at a time: room, stream, demotion, start.
+"""Resume sequencer: reads and checks entries, then gives one TB at a time room, stream and start.
 
 Every TB passes ``tbs_placed`` (it has room), ``parsed`` (all of it is in place, and right) and
 ``demoted`` (its entry is no longer resumable, acknowledged), and then starts: at once, or with
@@ -29,7 +29,7 @@ __all__ = ["ResumeSequencer"]
 
 
 class _Registers:
-    """What is remembered of the entries, and of the one in hand."""
+    """State of the entries, and of the one in hand."""
 
     def __init__(self, g: Geometry):
         self.waiting = Signal(g.context_entries)  # entries whose TB has no room yet
@@ -49,17 +49,19 @@ class _Registers:
 
 
 class ResumeSequencer(wiring.Component):
-    """Runs one pass of a resume: it brings back the TBs there is room for, in the order of their
-    entries up to the first that finds none, of machines where TBs yield only those that are not
-    spared. When it is withdrawn it admits no further one.
+    """Runs one pass of a resume.
 
-    On a bus error while the entries are read, or a bad entry, nothing is restored. After an error
-    later (bus, or a stream that makes no sense) no more TBs are admitted but the one offered, and
-    no more entries are demoted: TBs whose demotion is acknowledged start, every other one is given
-    back through `release`, its entry still complete. What became of a demotion that was answered
-    with an error is not known: the TB is given back only once its entry has been written
-    `State.COMPLETE` again and that is acknowledged. If that fails too it is *parked*: it keeps its
-    room, with all its state, and does not run; the next resume begins with its demotion.
+    It brings back TBs in the order of their entries, up to the first that finds no room. On
+    machines where TBs yield, spared TBs are left out. When the resume is withdrawn, no further TB
+    is admitted.
+
+    On a bus error while the entries are read, or a bad entry, nothing is restored. After a later
+    error (bus, or a stream that makes no sense) no more TBs are admitted but the one offered, and
+    no more entries are demoted. TBs whose demotion is acknowledged start. Every other TB is given
+    back through `release`, with its entry still complete. If a demotion was answered with an error,
+    memory may hold either state. Its TB is given back only once the entry has been written
+    `State.COMPLETE` again and that is acknowledged. If that fails too the TB is *parked*: it keeps
+    its room, with all its state, and does not run; the next resume begins with its demotion.
 
     A TB whose registers or lines have stayed on the SM gets its room around them (`StayingTable`).
 
@@ -99,16 +101,16 @@ class ResumeSequencer(wiring.Component):
     restore_failed : Signal, out
         Something went wrong since `begin`.
     read_error, write_error : Signal, in
-        From the reader and the committer, set since `begin`.
+        An access of the reader, of the committer has failed since `begin`.
     entries_full, entries_bad, restore_pending, entry_select, entry_select_base, entry_load, entry
         The `EntryBuffer`; `restore_pending` is the vector of the entries it is to look at.
-    tbs_placed : Signal(context_entries), out; admission_closed : Signal,
-    out; entries_requested : Signal, in
-        `ReadAhead`: entries whose TB is in a slot; no further one gets room; all entries have been
-        asked for.
+    tbs_placed : Signal(context_entries), out; admission_closed : Signal, out
+        Vector for `ReadAhead`: entries whose TB is in a slot; no further TB gets room.
+    entries_requested : Signal, in
+        `ReadAhead` has asked for all entries.
     discard : Signal, out; reads_idle : Signal, in
-        What has been asked for and not been taken is to be forgotten; nothing is under way. High
-        until then.
+        Words that were asked for and not taken are to be forgotten; no read is under way. `discard`
+        is high until then.
     restore_job, restored, restore_idle
         The `RestorePipeline`.
     head, head_event, commit_idle
@@ -283,6 +285,7 @@ class ResumeSequencer(wiring.Component):
         with m.State("IDLE"):
             with m.If(self.begin):
                 m.next = "ENTRIES"
+        # Wait until all entries are in: one bad entry fails the resume before a TB is admitted.
         with m.State("ENTRIES"):
             m.d.sync += regs.waiting.eq(self.restore_pending)
             with m.If(self.entries_full & self.entries_requested):
@@ -301,11 +304,13 @@ class ResumeSequencer(wiring.Component):
         m.d.sync += [table.eq(popcount(entry.live_warps[:g.max_block_warps])
                               * self.accepted.row_words),
                      words.eq(entry.length // WORD_BYTES)]
+        # Choose the lowest waiting entry: streams arrive in that order.
         with m.State("NEXT"):
             m.d.sync += regs.current.eq(lowest_number(regs.waiting))
             m.next = "SETTLE"
             with m.If(regs.waiting.any() & ~self.admission_closed):
                 m.next = "LOAD"
+        # The entry buffer shows the entry from the next cycle on.
         with m.State("LOAD"):
             m.d.comb += self.entry_load.eq(1)
             m.next = "ADMIT"
@@ -332,22 +337,27 @@ class ResumeSequencer(wiring.Component):
                                  & ~regs.of_base),
                 job.stayed.eq(here[0]), job.staying.eq(regs.row),
             ]
+        # The offer stays until it is taken, even after an error: it must not be withdrawn.
         with m.State("ADMIT"):
             m.d.comb += admit.valid.eq(1)
             with m.If(admit.ready):
                 m.next = "ROOM"
                 with m.If(self.admitted.valid):
                     self._parse(m, regs, increment)
+        # Wait for the dispatcher's answer.
         with m.State("ROOM"):
             with m.If(self.admitted.valid):
                 self._parse(m, regs, increment)
                 with m.If(self.admitted.bad | self.admitted.full):
                     m.next = "NEXT"
-        with m.State("SHOW"):  # the entry of the base, or after it the increment's again
+        # Show the entry of the base, or after it the entry of the increment again.
+        with m.State("SHOW"):
             m.d.comb += [self.entry_select_base.eq(regs.of_base), self.entry_load.eq(1)]
             m.next = "SHOWN"
+        # `words` and `table` follow the entry shown by one cycle.
         with m.State("SHOWN"):
             m.next = "PARSE"
+        # Queue the stream for the pipeline, that of a base before that of its increment.
         with m.State("PARSE"):
             m.d.comb += [
                 self.restore_job.valid.eq(1), self.restore_job.payload.entry.eq(regs.current),
@@ -384,6 +394,7 @@ class ResumeSequencer(wiring.Component):
                      & ~(regs.demoted & ~regs.running).any()),
             self.release.tb.eq(regs.tb_of[regs.current]),
         ]
+        # Wait until every TB with room runs, or until a failed resume has nothing under way.
         with m.State("SETTLE"):
             m.d.sync += regs.current.eq(chosen)
             with m.If(quiet & ~(self.tbs_placed & ~regs.running).any()):
@@ -394,10 +405,12 @@ class ResumeSequencer(wiring.Component):
                     m.next = "RETURN"
                     with m.If(regs.recalled.bit_select(chosen, 1)):
                         m.next = "RELOAD"
+        # Give back a TB that was never demoted: its entry is still complete.
         with m.State("RETURN"):
             m.d.comb += self.release.valid.eq(1)
             m.d.sync += self.tbs_placed.eq(self.tbs_placed & ~(1 << regs.current))
             m.next = "SETTLE"
+        # Memory may hold the entry as demoted: load it, to write its old head again.
         with m.State("RELOAD"):
             m.d.comb += self.entry_load.eq(1)
             m.next = "RELOADING"
@@ -408,6 +421,7 @@ class ResumeSequencer(wiring.Component):
                          head.payload.crc.eq(self.entry.crc)]
             with m.If(head.ready):
                 m.next = "COMPLETED"
+        # The TB leaves only if the entry is complete for certain; otherwise it is parked.
         with m.State("COMPLETED"):
             m.d.comb += self.release.valid.eq(event.valid & ~event.error)
             with m.If(event.valid):
@@ -416,6 +430,7 @@ class ResumeSequencer(wiring.Component):
                 with m.Else():
                     m.d.sync += self.tbs_placed.eq(self.tbs_placed & ~(1 << regs.current))
                 m.next = "SETTLE"
+        # Drop the words that were read ahead for TBs without room.
         with m.State("DISCARD"):
             m.d.comb += self.discard.eq(1)
             with m.If(self.reads_idle):

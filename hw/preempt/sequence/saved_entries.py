@@ -1,6 +1,8 @@
-"""Saved entries: which entries of each kernel can be resumed, of which preempt each is and how long
-its stream, what its base is, what of its TB stays on the SM, and whether the kernel's record may be
-believed."""
+"""Saved entries: the entries of each kernel that can be resumed, and whether its record may be
+believed.
+
+The generation, the length of its stream and the base of each entry are kept, and whether registers
+or lines of its TB stay on the SM."""
 
 from typing import Any
 
@@ -22,8 +24,10 @@ __all__ = ["SavedEntries"]
 
 
 class _Sets:
-    """Of a kernel, a bit an entry: it is saved, on side 1, as an increment; its TB has a base, on
-    side 1; it was saved without its registers, without its lines, and has been completed."""
+    """Vectors of a kernel, with one bit per entry.
+
+    The entry is saved, is on side 1, is an increment; its TB has a base, has it on side 1; the
+    entry was saved without its registers, without its lines, and has been completed."""
 
     NAMES = ("saved", "sides", "increments", "bases", "base_sides", "without_registers",
              "without_lines", "completed")
@@ -37,12 +41,15 @@ class _Sets:
 class SavedEntries(wiring.Component):
     """Remembers what has been committed, so that nothing else in memory is ever looked at.
 
-    An entry is saved from the acknowledgement of its `State.COMPLETE` in a preempt to that of its
-    `State.DEMOTED` in a resume; or from the adoption of its kernel on. Its TB has a base from the
-    acknowledgement of its `State.BASE` on, or of its `State.DEMOTED` if it was saved whole, until
-    it ends or is saved without what stays on the SM. One of those is completed by the
-    acknowledgement of what was evicted. A kernel's record may be believed from when it is written,
-    or adopted, until the kernel begins to run again.
+    An entry is saved once its `State.COMPLETE` is acknowledged in a preempt, or once its kernel is
+    adopted. It is saved until its `State.DEMOTED` is acknowledged in a resume.
+
+    A TB has a base once its `State.BASE` is acknowledged, or the `State.DEMOTED` of an entry that
+    was saved whole. It has the base until the TB ends or is saved without what stays on the SM. An
+    entry without what stays is completed when the evicted image is acknowledged.
+
+    A kernel's record may be believed from when it is written, or adopted, until the kernel begins
+    to run again.
 
     Timing
     ------
@@ -55,26 +62,26 @@ class SavedEntries(wiring.Component):
     Attributes
     ----------
     kernel, generation : Signal, in
-        Of the command in hand.
+        Kernel and generation of the command in hand.
     saving, incremental : Signal, in
-        It is a preempt; one that saves increments of TBs that have a base.
+        The command is a preempt; it saves increments of TBs that have a base.
     evicting : Signal, in
-        What has stayed of a TB is saved.
+        Registers or lines that have stayed of a TB are being saved.
     keeps_registers, keeps_lines : Signal(context_entries), in
         Vectors: entries of the kernel whose registers, whose lines stay on the SM.
     event : in
         Heads that are acknowledged.
     tally : in
-        Of each stream that is saved.
+        The tally of each stream that is saved.
     adopt_begin : Signal, in; record_sides : Signal(context_entries), in
         The entries of a kernel that is being adopted will be read, on these sides.
     image_arrived, base_arrived : Signal, in; found : in
-        Entry `entry_select` of such a kernel, or that of its base, says this.
+        Entry `entry_select` of such a kernel, or the entry of its base, says `found`.
     adopted : in
-        Its entries count from now on.
+        The kernel is adopted: its entries count from now on.
     record_writing, record_written, record_voiding, record_voided : Signal, in
-        The kernel's record begins to be written; it is acknowledged; it begins to be made void; it
-        is acknowledged that it is.
+        The kernel's record begins to be written; that is acknowledged; the record begins to be made
+        void; that is acknowledged.
     start : Signal(kernel_slots), in
         Vector: the kernel begins anew; none of its entries is saved.
     ended : in
@@ -83,26 +90,25 @@ class SavedEntries(wiring.Component):
         Vectors of the kernel: entries that are saved, on which side, as increments; those whose TB
         has a base, on which side.
     without_registers, without_lines, completed : Signal(context_entries), out
-        Vectors of the kernel: of the saved entries those without registers, without lines, and
-        those of them to which there is a second image on the other side.
+        Vectors of the kernel: saved entries without registers, without lines; those of them that
+        have a second image on the other side.
     record_stands : Signal, out
         The record of the kernel may be believed.
     record_in_memory : Signal(kernel_slots), out
         Vector: kernels whose record is in memory, whole, and nothing of which has been asked to
         run since.
     away : array of Signal(context_entries), in
-        With `Geometry.watches`. Vector a kernel: entries of TBs that have left by themselves.
+        One vector per kernel, with `Geometry.watches`: entries of TBs that have left by themselves.
     contexts_kept : Signal(kernel_slots), out
-        Vector: kernels of which any entry is saved that is not one of these, or the record may be
-        believed.
+        Vector: kernels that have a saved entry that is not `away`, or whose record may be believed.
     entry_select, entry_select_base : Signal, in
     entry_generation, entry_crc : Signal(32), out; entry_extent : out
-        The generation of an entry, the checksum of its base's, or of itself if it is completed, and
-        the length of its stream or of that on the other side. Combinational.
+        The generation of an entry; the checksum of its base's entry, or of the entry itself if it
+        is completed; the length of its stream, or of the stream on the other side. Combinational.
     read_select, read_select_base : Signal, in; read_extent : out
-        The length of the stream of another. Combinational.
+        The length of the stream of another entry. Combinational.
     base_select : Signal, in; base_crc : Signal(32), out
-        The checksum of the entry of the base of another, or when `evicting` of itself.
+        The checksum of the entry of another entry's base, or when `evicting` of that entry itself.
         Combinational.
     """
 
@@ -299,8 +305,8 @@ class SavedEntries(wiring.Component):
         ]
 
     def _extents(self, m: Module):
-        """Remember the checksum of each entry and how long each stream is; of one that is not
-        saved, and no base, it does not matter."""
+        """Remember the checksum of each entry and the length of each stream. Those of an entry that
+        is neither saved nor a base do not matter."""
         g, tally, event = self.geometry, self.tally, self.event
         depth = g.kernel_slots << len(self.entry_select) + g.checkpoints
         m.submodules.extents = extents = Memory(shape=stream_extent(g), depth=depth, init=[])
@@ -330,8 +336,8 @@ class SavedEntries(wiring.Component):
         if not g.checkpoints:
             return
         m.submodules.checksums = checksums = Memory(shape=32, depth=depth, init=[])
-        # Of an image that is adopted its own is written first, in the cycle after it that of the
-        # base that it names.
+        # An adopted image brings two checksums, and there is one port: its own is written first,
+        # in the next cycle the one of the base that it names.
         port = checksums.write_port()
         later = Signal()
         base = Signal.like(port.addr)

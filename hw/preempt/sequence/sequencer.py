@@ -159,6 +159,7 @@ class Sequencer(wiring.Component):
                         lacks(request.options.mechanism, Capability.STOPS_AT_POINTS)
                         | (request.patience == 0) | request.options.restart)]
                 m.next = "BOUND"
+        # A cycle for the size of the save area, which `CHECK` compares.
         with m.State("BOUND"):
             m.d.comb += self.state.clear.eq(1)
             m.next = "CHECK"
@@ -180,6 +181,7 @@ class Sequencer(wiring.Component):
         g, accepted, save = self.geometry, self.state.accepted, self.save
         bound = Signal(32)
         m.d.sync += bound.eq(area_bound(g, accepted.warps, accepted.registers, accepted.lines))
+        # An area that is too small is refused before anything is written.
         with m.State("CHECK"):
             m.d.sync += [error.eq(CommandError.AREA_TOO_SMALL), tbs_left.eq(0)]
             m.next = "END"
@@ -208,13 +210,14 @@ class Sequencer(wiring.Component):
         """Write rows of the staying table to memory."""
         save, book, options = self.save, self.book, self.state.accepted.options
         with m.State("LOOK"):
-            # What has stayed is saved as the rest of its TB was, whatever this command says.
+            # Registers and lines are saved as the rest of their TB was, whatever this command says.
             m.d.sync += [options.mechanism.eq(book.row.what.mechanism),
                          options.scramble.eq(book.row.what.scramble),
                          self.state.accepted.evict.eq(1),
                          *(options[name].eq(0)
                            for name in ("restart", "checkpoint", "incremental"))]
             m.next = "OFFER"
+        # `accepted` has the mechanism of the row from this cycle on.
         with m.State("OFFER"):
             m.d.comb += save.evict.begin.eq(1)
             m.next = "EVICT"
@@ -241,6 +244,7 @@ class Sequencer(wiring.Component):
     def _record(self, m: Module, error: Signal, tbs_left: Signal, settled: Signal) -> None:
         """Write the kernel's record, or make it void."""
         save, book = self.save, self.book
+        # The record describes a kernel that has left: if spared TBs stay, none is written.
         with m.State("LEAVING"):
             kernel_left = save.kernel_left
             if self.geometry.watches:  # what yields has no record: its kernel runs on
@@ -251,6 +255,7 @@ class Sequencer(wiring.Component):
             with m.Elif(save.unspared_left):
                 m.next = "END"
             self._cancel(m)
+        # The record holds the checksum of the generations: it is computed first.
         with m.State("SUM"):
             m.d.comb += save.record_write.eq(book.check_done)
             with m.If(book.check_done):
@@ -263,6 +268,7 @@ class Sequencer(wiring.Component):
                 m.d.comb += book.record_written.eq(~save.write_error)
                 m.next = "END"
             self._cancel(m)
+        # The old record must be void in memory before a TB of the kernel runs.
         with m.State("VOID"):
             m.d.sync += [error.eq(CommandError.BUS_ERROR), tbs_left.eq(0)]
             with m.If(~save.record_busy & settled):
