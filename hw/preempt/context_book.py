@@ -49,13 +49,13 @@ class ContextBook(wiring.Component):
     ended : preemption.entry_event, in
         A TB has ended: its base is none any more.
     away : array of Signal(context_entries), in
-        With `Geometry.watches`. Vector a kernel: entries of TBs that have left by themselves.
+        One vector per kernel, with `Geometry.watches`: entries of TBs that have left by themselves.
     contexts_kept : Signal(kernel_slots), out
         Vector: a TB of the kernel that is not `away` is saved, or its record stands in memory.
     record_in_memory : Signal(kernel_slots), out
         Vector: kernels whose record is in memory, and nothing of which has run since.
     staying : staying_report, out
-        What stays on the SM of preempted TBs.
+        Registers and lines of preempted TBs that stay on the SM.
     """
 
     command: Port
@@ -101,7 +101,7 @@ class ContextBook(wiring.Component):
         return m
 
     def _note(self, m: Module, saved: SavedEntries):
-        """What happens to entries."""
+        """Note events of entries."""
         command = self.command
         accepted, options = command.accepted, command.accepted.options
         m.d.comb += [
@@ -118,8 +118,8 @@ class ContextBook(wiring.Component):
             m.d.comb += saved.away.eq(self.away)
 
     def _look_up(self, m: Module, saved: SavedEntries, generations: GenerationsChecksum):
-        """What is known of an entry: of the one that arrives, of one whose stream is to be read, of
-        the base of one that is saved."""
+        """Look up an entry: one that arrives, one whose stream is to be read, the base of one that
+        is saved."""
         save, restore = self.save, self.restore
         m.d.comb += [
             # The checksum of the generations steps over the entries before any of them arrives.
@@ -163,7 +163,8 @@ class ContextBook(wiring.Component):
         ]
 
     def _stay(self, m: Module, saved: SavedEntries):
-        """What has stayed of TBs on the SM, and which registers of their warps."""
+        """Keep the rows of TBs that have left something on the SM, and the registers of their
+        warps."""
         command, sequencer, save, restore = self.command, self.sequencer, self.save, self.restore
         kernel = command.accepted.kernel
         m.submodules.staying = table = StayingTable(self.geometry)

@@ -13,8 +13,7 @@
        v                                                           v
     write_port                                                 read_port
 
-A signature of `sequence.ports` says what each two of them tell each other; `CommandState` and
-`EntrySets` go to all.
+`sequence.ports` has a signature for each two of them; `CommandState` and `EntrySets` go to all.
 
 Lin et al. IV-B (context format, Fig. 12) and IV-C (pipelines, Fig. 13); commit protocol in
 `arch.context`.
@@ -64,10 +63,10 @@ class PreemptEngine(wiring.Component):
     run on, and nothing written of them will be resumed.
 
     A resume brings back the TBs there is room for; the rest has its turn in a later pass. With
-    `CommandError.BAD_IMAGE` nothing was restored, unless a stream (not an entry) made no sense;
-    then, and with `CommandError.BUS_ERROR`, TBs that were restored before run, every other one is
-    given back (`release`) with its entry complete, and one whose entry is in doubt stays in its
-    room without running: no TB is ever lost, or in both places (`PreemptSequencer`,
+    `CommandError.BAD_IMAGE` nothing was restored, unless a stream (not an entry) made no sense.
+    After such a stream, and with `CommandError.BUS_ERROR`, TBs that were restored before run. Every
+    other TB is given back (`release`) with its entry complete. A TB whose entry is in doubt stays
+    in its room without running. So no TB is ever lost, or in both places (`PreemptSequencer`,
     `ResumeSequencer`).
 
     Timing
@@ -98,41 +97,41 @@ class PreemptEngine(wiring.Component):
     admit : stream of preemption.admission, out; admitted : in
         A TB that needs room, and the answer.
     withdraw : Signal, in
-        The command in hand is withdrawn: a preempt saves no further TB but those begun, whose
-        warps stop at once, a resume brings no further one back. High until the result.
+        The command in hand is withdrawn. A preempt saves no further TB but those begun, whose
+        warps stop at once; a resume brings no further TB back. High until the result.
     cancel : Signal, in
-        The command in hand is dropped, since its kernel is killed: everything begun is forgotten,
-        writes that were granted write nothing; the result comes when memory has answered, and the
-        dispatcher an admission. High until the result.
+        The command in hand is dropped, since its kernel is killed. Everything begun is forgotten,
+        and writes that were granted write nothing. The result comes when memory has answered, and
+        the dispatcher has answered an admission. High until the result.
     flushing : Signal, out
-        It is; nothing reaches the core any more.
+        A command is being dropped; nothing reaches the core any more.
     staying : staying_report, out
-        What stays on the SM of preempted TBs.
+        Registers and lines of preempted TBs that stay on the SM.
     discard : Signal(kernel_slots), in
         Vector: kernels that are killed; nothing stays of them.
     plan_request : staying.plan_request, out; plan : staying.plan, in
         The `RoomPlanner`.
     kept : Signal(kernel_slots), out
-        Vector: a TB of the kernel is saved, or its record stands in memory: a resume has to come
-        before it runs again. TBs that are `away` do not count.
+        Vector: a TB of the kernel is saved, or its record stands in memory. A resume has to come
+        before the kernel runs again. TBs that are `away` do not count.
     recorded : Signal(kernel_slots), out
         Vector: kernels whose record is in memory, and nothing of which has run since.
     away : array of Signal(context_entries), in
-        With `Geometry.watches`. Vector a kernel: entries of TBs that have left by themselves.
+        One vector per kernel, with `Geometry.watches`: entries of TBs that have left by themselves.
     ended : preemption.entry_event, in
         A TB has ended: its base is none any more.
     progress : array of preemption.kernel_progress, in
-        Of each kernel, for its record.
+        Progress of each kernel, for its record.
     adopted : preemption.adoption, out
         A kernel is taken over from memory.
     launch : WarpLaunchPort, out
-        Restored warps and TBs. The dispatcher merges it with that of fresh ones.
+        Restored warps and TBs. The dispatcher merges this port with the one for fresh warps.
     core : PreemptionPort, out
         The core whose warps are saved and restored.
     counters : out
-        As in the register map.
+        The counters, named as in the register map.
     activity : out
-        For simulations; not part of the machine.
+        Signals for simulations; not part of the machine.
     read_port : ReadPort, out; write_port : WritePort, out
         Contexts in memory.
     """

@@ -27,13 +27,13 @@ class EngineCounters(wiring.Component):
     command : CommandState, in
         The command in hand.
     save : SaveProgress, in; restore : RestoreProgress, in
-        What the two sides have got done.
+        Progress of the two sides.
     stop_pending : Signal, in
         The TBs of a kernel stop.
     issued : Signal, in
         An instruction retires in this cycle.
     counters : preemption.counters, out
-        As in the register map.
+        The counters, named as in the register map.
     """
 
     command: Port

@@ -85,7 +85,7 @@ class RestoreSide(wiring.Component):
     heads : HeadPort, out
         The save side.
     progress : RestoreProgress, out
-        For the counters.
+        Progress for the counters.
     kernels : array of payloads.kernel_info, in
         The kernel slots.
     resident : array of preemption.resident_tb, in
@@ -104,7 +104,7 @@ class RestoreSide(wiring.Component):
     read_port : ReadPort, out
         Contexts in memory.
     checksums : array of ChecksumPort, out
-        Of a `Checksum` that the blocks share.
+        Ports of a `Checksum` that the blocks share.
     """
 
     command: Port
@@ -234,7 +234,7 @@ class RestoreSide(wiring.Component):
         return admission_pending
 
     def _read_ahead(self, m: Module, resume: ResumeSequencer, ahead: ReadAhead):
-        """What a resume reads: the entries, and the streams of those that are saved."""
+        """Connect the reads of a resume: the entries, and the streams of the saved ones."""
         book = self.book
         m.d.comb += [
             ahead.begin.eq(self.order.resume.begin),
@@ -251,9 +251,11 @@ class RestoreSide(wiring.Component):
 
     def _words(self, m: Module, adopt: AdoptSequencer, reader: SegmentReader, unpacker: Unpacker,
                record: RecordReader, entries: EntryBuffer, pipeline: RestorePipeline):
-        """What memory answers: a record, else entries until all are in, else streams.
+        """Give words from memory to the record, else to the entries until all are in, else to the
+        streams.
 
-        A record is none of the entries, though these may wait for more: those of a kernel before.
+        The words of a record are not entries, even if the entry buffer still waits for entries of
+        an earlier kernel.
         """
         wiring.connect(m, reader.beat, unpacker.beat)
         m.d.comb += [part.words.eq(unpacker.words) for part in (record, entries, pipeline)]

@@ -68,7 +68,7 @@ class SaveSide(wiring.Component):
     heads : HeadPort, in
         The restore side.
     progress : SaveProgress, out
-        For the counters.
+        Progress for the counters.
     kernels : array of payloads.kernel_info, in
         The kernel slots.
     kernel_progress : array of preemption.kernel_progress, in
@@ -92,7 +92,7 @@ class SaveSide(wiring.Component):
     write_port : WritePort, out
         Contexts in memory.
     checksums : array of ChecksumPort, out
-        Of a `Checksum` that the blocks share.
+        Ports of a `Checksum` that the blocks share.
     """
 
     command: Port
@@ -262,7 +262,7 @@ class SaveSide(wiring.Component):
 
     def _progress(self, m: Module, preempt: PreemptSequencer, pipeline: SavePipeline,
                   commit: Committer):
-        """What the counters count."""
+        """Show the progress that the counters count."""
         progress = self.progress
         m.d.comb += [
             progress.tally.eq(pipeline.done), progress.head_event.eq(commit.event),
@@ -272,7 +272,7 @@ class SaveSide(wiring.Component):
         ]
 
     def _stay(self, m: Module, preempt: PreemptSequencer, pipeline: SavePipeline):
-        """What is to stay on the SM of TBs that are saved."""
+        """Reserve rows for registers and lines of TBs that are to stay on the SM."""
         book, accepted, target = self.book, self.command.accepted, preempt.target.payload
         what = book.row_reserve.what
         m.d.comb += [
@@ -294,7 +294,7 @@ class SaveSide(wiring.Component):
 
     def _evict(self, m: Module, forgets: Callable[..., Any], preempt: PreemptSequencer,
                pipeline: SavePipeline, commit: Committer):
-        """What has stayed is saved by the same pipeline, when no TB is."""
+        """Let evictions use the pipeline while no TB is saved."""
         order, book, evicting = self.order, self.book, self.command.evicting
         m.submodules.evict = forgets(evict := EvictSequencer(self.geometry))
         target = pipeline.target

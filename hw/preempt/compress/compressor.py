@@ -48,14 +48,15 @@ class Compressor(wiring.Component):
     """Finds the pattern of each register and encodes it.
 
     A register comes as ``warp_size / lanes`` beats and leaves as one beat if it is uniform or
-    strided, else as it came. A beat a cycle; with one beat a register `LATENCY` cycles from input
-    to output, else a register is held until its last beat is in. A group may be split over beats.
+    strided, else as it came. Throughput is one beat per cycle. A register of one beat takes
+    `LATENCY` cycles from input to output; a longer one is held until its last beat is in. A group
+    may be split over beats.
 
     Parameters
     ----------
     g : Geometry
     tag : ShapeLike
-        What a register carries along; that of its last beat is given out.
+        Shape of the tag that a register carries along; the tag of its last beat is given out.
 
     Attributes
     ----------

@@ -16,8 +16,8 @@ __all__ = ["Decompressor"]
 
 
 class Decompressor(wiring.Component):
-    """Gives out the values of encoded registers, a beat a cycle; `LATENCY` cycles from input to
-    output.
+    """Gives out the values of encoded registers, one beat per cycle, `LATENCY` cycles after the
+    input.
 
     A uniform, strided or dead register comes as one beat and leaves as ``warp_size / lanes`` beats;
     a random one leaves as it came.
@@ -26,7 +26,7 @@ class Decompressor(wiring.Component):
     ----------
     g : Geometry
     tag : ShapeLike
-        What a register carries along.
+        Shape of the tag that a register carries along.
 
     Attributes
     ----------

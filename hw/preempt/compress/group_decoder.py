@@ -56,14 +56,15 @@ def times(value: Value, number: int) -> Value:
 
 
 class GroupDecoder(wiring.Component):
-    """Gives out the values of registers, ``warp_size / lanes`` beats each, a beat a cycle;
-    `LATENCY` cycles from input to output.
+    """Gives out the values of registers, one beat per cycle, `LATENCY` cycles after the input.
+
+    Each register has ``warp_size / lanes`` beats.
 
     Parameters
     ----------
     g : Geometry
     tag : ShapeLike
-        What a register carries along.
+        Shape of the tag that a register carries along.
 
     Attributes
     ----------

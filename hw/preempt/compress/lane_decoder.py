@@ -10,7 +10,7 @@ __all__ = ["lane_values"]
 
 
 def lane_values(m: Module, g: Geometry, code: Value, shared: Value, low: Value) -> Value:
-    """Return the words of a beat, combinational: a multiplexer a plane and lane, the rest is wires.
+    """Return the words of a beat, combinational: one multiplexer per plane and lane, else wires.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Register encoder: finds the shortest of `arch.encodings` for each register::
+"""Register encoder, which finds the shortest of `arch.encodings` for each register::
 
     input --> first of each quad, --> [words, firsts, steps] --> nodes of quads, --> verdict --+
               its steps compared             |                   joined by pairs                |
@@ -75,7 +75,7 @@ def planes(g: Geometry, words: Value) -> Value:
 
 
 class _Node(NamedTuple):
-    """What is known of neighbouring lanes, as in `arch.encodings`."""
+    """Facts about neighbouring lanes, as in `arch.encodings`."""
 
     some: Value
     first: Value
@@ -98,17 +98,17 @@ class RegisterEncoder(wiring.Component):
     """Encodes registers.
 
     A register comes as ``warp_size / lanes`` beats and leaves as one beat if it is uniform or
-    strided, else as many as it came in. A beat a cycle; with one beat a register `LATENCY` cycles
-    from input to output, else a register is held until its last beat is in.
+    strided, else as many as it came in. Throughput is one beat per cycle. A register of one beat
+    takes `LATENCY` cycles from input to output; a longer one is held until its last beat is in.
 
     Parameters
     ----------
     g : Geometry
     tag : ShapeLike
-        What a register carries along; that of its last beat is given out.
+        Shape of the tag that a register carries along; the tag of its last beat is given out.
     choice : sequence of Encoding
-        What may be chosen, in this order and `Encoding.RANDOM` last; all that the machine has
-        unless some are given. The rule of Lin et al. for blocks of 16 lanes is ``UNIFORM_16,
+        Encodings that may be chosen, in this order and `Encoding.RANDOM` last; all that the machine
+        has unless some are given. The rule of Lin et al. for blocks of 16 lanes is ``UNIFORM_16,
         STRIDED_16, RANDOM``.
 
     Attributes

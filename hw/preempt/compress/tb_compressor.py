@@ -1,8 +1,8 @@
 """TB-level compressor and its inverse (Lin et al. III-C, Figs. 9 and 11): a register that follows
 from those of the warps before it has no words (`arch.tb_history`).
 
-The paper's waits for all warps of a TB and compares their first words and steps. These compare each
-warp with the one before, a register a cycle, whatever its place::
+The compressor of the paper waits for all warps of a TB and compares their first words and steps.
+These two compare each warp with the one before, one register per cycle, whatever its place::
 
     register --> [ stage ] ------+---------------> register, or only that it follows
                      |        compare
@@ -57,14 +57,14 @@ class _Stage(wiring.Component):
 
 
 class TbCompressor(_Stage):
-    """Leaves out the words of registers that follow; a beat a cycle, `LATENCY` cycles later.
+    """Leaves out the words of registers that follow; one beat per cycle, `LATENCY` cycles later.
 
     Parameters
     ----------
     g : Geometry
     tag : data.StructLayout
-        What a register carries along, its number `register` and whether it `opens` a new TB, in
-        all its beats, among it.
+        Layout of the tag that all beats of a register carry along. It has at least the number
+        `register`, and `opens`: the register begins a new TB.
 
     Attributes
     ----------
@@ -118,7 +118,7 @@ class TbDecompressor(_Stage):
     ----------
     g : Geometry
     tag : data.StructLayout
-        As of a `TbCompressor`.
+        Layout of the tag, as in `TbCompressor`.
 
     Attributes
     ----------

@@ -1,4 +1,5 @@
-"""What is kept of the registers of a TB from one warp record to the next (`arch.tb_history`)."""
+"""Words and steps that are kept of the registers of a TB from one warp record to the next
+(`arch.tb_history`)."""
 
 from typing import Any
 
@@ -29,7 +30,7 @@ def followed(g: Geometry, code: Value) -> Value:
 
 
 class RegisterHistory(wiring.Component):
-    """Keeps a row for each register, and shows that of a register asked for in the cycle before.
+    """Keeps a row for each register, and shows the row of the one asked for in the cycle before.
 
     Parameters
     ----------
@@ -42,7 +43,7 @@ class RegisterHistory(wiring.Component):
     kept : Signal, out
         Something is kept of the register shown.
     code : Encoding, out; expected : array of words, out
-        What it has if it follows; as many words as its encoding has, then whatever.
+        Encoding and words of the register if it follows; words beyond its encoding do not matter.
     opens : Signal, in
         The register shown is the first of a TB: nothing is kept.
     write : Signal, in; new : Encoding, in; words : array of words, in

@@ -1,4 +1,4 @@
-"""What the engine keeps of the command in hand and of its kernel."""
+"""Facts about the command in hand and its kernel that the engine keeps."""
 
 from amaranth.lib import data
 
@@ -13,14 +13,16 @@ __all__ = ["accepted_command"]
 def accepted_command(g: Geometry) -> data.StructLayout:
     """Constants of a command.
 
-    `again`: a later pass of a resume. `adopt`: neither preempt nor resume. `evict`: what has stayed
-    of a TB is saved. `options`: how a preempt is carried out. Its `trap`, which a machine without
-    traps does not keep, is 0 for a kernel without preemption routines. `grace_used`: by a preempt,
-    in cycles, before it was taken. `yields`: TBs leave or come back by themselves; only with
+    `again` marks a later pass of a resume, and `adopt` a command that is neither preempt nor
+    resume. With `evict` registers or lines that have stayed of a TB are saved. `options` says how a
+    preempt is carried out. Its `trap`, which a machine without traps does not keep, is 0 for a
+    kernel without preemption routines. `grace_used` is the grace that a preempt took, in cycles,
+    before it was taken. With `yields` TBs leave or come back by themselves; only with
     `Geometry.watches`.
-    `lines` is the shared memory of a TB in 128-byte lines, `allocated` has a bit for each of a
-    thread's `registers`, `generation` is the one that a preempt writes; a row of the encoding table
-    has `row_words` words.
+
+    `lines` is the shared memory of a TB in 128-byte lines. `allocated` has a bit for each of a
+    thread's `registers`. A preempt writes `generation`. A row of the encoding table has `row_words`
+    words.
     """
     options = {name: shape for name, shape in preempt_options(g).members.items()
                if g.traps or name != "trap"}

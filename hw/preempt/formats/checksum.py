@@ -36,7 +36,7 @@ class ChecksumPort(wiring.Signature):
     start : Signal, out
     data : Signal(32 * words), out; valid : Signal, out
     crc : Signal(32), in
-        As of the `Checksum`.
+        The ports of the `Checksum`.
     """
 
     def __init__(self, words: int):

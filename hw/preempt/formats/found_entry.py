@@ -1,4 +1,4 @@
-"""What a CCB entry in memory says of itself."""
+"""Facts that a CCB entry in memory states."""
 
 from amaranth.lib import data
 

@@ -59,16 +59,17 @@ def packed(words: int, tag: ShapeLike = unsigned(1)) -> data.StructLayout:  # no
 class Packer(wiring.Component):
     """Packs chunks into groups of `words_out` words.
 
-    A group goes out when it is full, or at a flush with what there is: a flush gives at least one
-    group (with an empty strobe if nothing was left), and the next chunk starts a new group. A chunk
-    a cycle, or a group a cycle if that is less; latency one cycle.
+    A group goes out when it is full, or at a flush with the words that are there. A flush gives at
+    least one group (with an empty strobe if nothing was left), and the next chunk starts a new
+    group. Throughput is one chunk per cycle, or one group per cycle if that is less. Latency is one
+    cycle.
 
     Parameters
     ----------
     words_out : int
         Words of a group, a power of two up to 32.
     tag : ShapeLike
-        What a flush carries along.
+        Shape of the tag that a flush carries along.
     words_in : int
         Most words of a chunk.
 

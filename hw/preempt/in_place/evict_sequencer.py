@@ -37,7 +37,7 @@ class EvictSequencer(wiring.Component):
     number : Signal, in; row : staying_row, in
         The row.
     side : Signal, in; crc : Signal(32), in
-        Of the image that is completed.
+        Side and checksum of the image that is completed.
     target : stream, out; save_idle, commit_idle : Signal, in
         The `SavePipeline`, and the `Committer`.
     head_event, write_error
@@ -45,7 +45,7 @@ class EvictSequencer(wiring.Component):
     done : engine_result, out
         `valid` for one cycle.
     row_evicted : Signal, out
-        With `done`: it is in memory.
+        All of the row is in memory; comes with `done`.
     """
 
     begin: Signal

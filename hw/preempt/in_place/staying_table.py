@@ -23,7 +23,7 @@ class StayingTable(wiring.Component):
     committed and leaves; it is free again when the TB has started, when what stays has been written
     to memory, or when the kernel is killed. While its TB is brought back it is lent.
 
-    What happens to a row shows in the next cycle; each row takes one event a cycle.
+    An event of a row shows in the next cycle; each row takes one event per cycle.
 
     Parameters
     ----------
@@ -138,7 +138,7 @@ class StayingTable(wiring.Component):
         return there
 
     def _follow(self, m: Module, s: int, row: data.View, chosen: Value):
-        """What becomes of a row, and of its ranges."""
+        """Follow the events of a row, and move its ranges."""
         slots = self.geometry.tb_slots
         row_left, row_started, row_freed = (Signal(name=f"{name}_{s}") for name in (
             "row_left", "row_started", "row_freed"))

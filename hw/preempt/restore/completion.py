@@ -39,11 +39,11 @@ class Completion(wiring.Component):
     pending : Signal(2), in
         Banks of which something is still to be written.
     crc : stream, in
-        Of each stream the checksum, from a `StreamChecker`.
+        The checksum of each stream, from a `StreamChecker`.
     failed : Signal, in
         The words cannot be trusted.
     done : out
-        From the second cycle after `parsed`.
+        The TB that is in place; comes from the second cycle after `parsed` on.
     """
 
     parsed: stream.Interface

@@ -47,9 +47,9 @@ class EncodingTable(wiring.Component):
         Number of the row that is written or shown.
     words : Signal, in; part : Signal, in; write : Signal, in
         Four words of the row come in this cycle, filled up with zeros. Part 0 of a row begins it;
-        that of record 0 begins a table.
+        part 0 of record 0 begins a table.
     codes : Signal, out
-        The row shown, combinational: an `Encoding` a register.
+        The row shown, combinational: one `Encoding` per register.
     by_lane, saved : Signal(MAX_REGISTERS), out
         Vectors of the row shown: registers of which something is kept of each lane, and these with
         those that are uniform or strided or follow.

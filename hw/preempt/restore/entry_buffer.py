@@ -43,7 +43,7 @@ def _any(checks: dict[str, Any]) -> Value:
 
 
 class _Expected:
-    """What the entry in hand is to be."""
+    """Properties that the entry in hand must have."""
 
     def __init__(self):
         self.increment = Signal()
@@ -52,7 +52,7 @@ class _Expected:
 
 
 class _Claims:
-    """What the entry in hand has said of itself so far."""
+    """Fields of the entry in hand so far."""
 
     def __init__(self, g: Geometry):
         self.area = Signal(ADDRESS_BITS, name="claimed_area")  # its save area on side 0
@@ -69,16 +69,21 @@ class EntryBuffer(wiring.Component):
     image, those on the other sides in the same order; checks those that are saved, the bases of
     increments and second images, and shows one at a time.
 
-    A saved entry is bad if its state is not `State.COMPLETE`, if its checksum is wrong, if its
-    format version, geometry hash, generation or length of stream is not the one expected, if its
-    registers or warps differ from the kernel's, if it names no warp or one that the
-    kernel has not, if its stream does not begin with its save area, is longer than that, or is
-    no longer than its encoding table, or if it is no increment though one is expected, of the base
-    that is expected, or the reverse. For a base the same holds, but that its state is `State.BASE`
-    or `State.DEMOTED`, and that its checksum is the one expected, with the state that it was
-    written with; it is not an increment itself. A second image is `State.BASE`, and names the one
-    that it completes. Each is without the registers or lines that it is expected to be without; a
-    second image says of them what the first does.
+    A saved entry is bad
+
+    * if its state is not `State.COMPLETE`, or its checksum is wrong;
+    * if its format version, geometry hash, generation or length of stream is not as expected;
+    * if its registers or warps differ from the kernel's;
+    * if it names no warp, or one that the kernel has not;
+    * if its stream does not begin with its save area, is longer than that, or is no longer than its
+      encoding table;
+    * if it is no increment of the base that is expected, or an increment that is not expected.
+
+    The same holds for a base, with two differences. Its state is `State.BASE` or `State.DEMOTED`.
+    Its checksum is the one expected, with the state that it was written with. A base is not an
+    increment itself. A second image is `State.BASE`, and names the image that it completes. Each
+    image is without the registers or lines that it is expected to be without. A second image says
+    of them what the first does.
 
     Timing
     ------

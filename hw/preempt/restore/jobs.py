@@ -1,4 +1,4 @@
-"""What a restore is told of a TB, and what it reports."""
+"""Orders to restore a TB, and the reports on them."""
 
 from amaranth.lib import data
 

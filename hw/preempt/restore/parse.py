@@ -21,7 +21,7 @@ __all__ = ["Parse", "ParserInputs"]
 
 
 class ParserInputs:
-    """What all states of a parser read, and `take`, which they drive (`StreamParser`)."""
+    """Inputs that all states of a parser read, and `take`, which they drive (`StreamParser`)."""
 
     def __init__(self, accepted: data.View, words: data.View, level: Signal, take: Signal):
         self.accepted, self.words, self.level, self.take = accepted, words, level, take
@@ -67,8 +67,8 @@ class Parse:
         self.base_records = Signal(g.max_block_warps)  # with a record in the base of this stream
         self.init_pending = Signal(g.max_block_warps)  # that had exited, and are not initialised
         self.record = Signal(range(g.max_block_warps + 1))  # rows of the table, or records, taken
-        # What the records up to here have: uniform registers of the last, registers that others may
-        # follow, and something for the expander.
+        # Facts about the records so far: uniform registers of the last, registers that others may
+        # follow, and whether one had something for the expander.
         self.last_uniforms = Signal(UNIFORMS)
         self.followed_registers = Signal(MAX_REGISTERS)
         self.expander_opened = Signal()

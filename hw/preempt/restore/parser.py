@@ -31,26 +31,29 @@ __all__ = ["StreamParser"]
 
 
 class StreamParser(wiring.Component):
-    """Parses streams one after the other, four words or a bus beat a cycle, whichever is more.
+    """Parses streams one after the other, four words or one bus beat per cycle, the more of both.
 
-    First the encoding table is kept, four words a cycle; warps that had exited are initialised
-    meanwhile, with no live lane. A record takes a cycle for its header, then as many as it has
-    words by chunks (`Geometry.chunk_words`), with a cycle more at most for each stack entry and one
-    for its uniform and strided registers; the word that the lanes of a register share takes none. A
-    bitmap word takes a cycle, an empty one another. The next stream begins in the cycle after the
-    last word of one.
+    First the encoding table is kept, four words per cycle. Meanwhile warps that had exited are
+    initialised, with no live lane. A record takes one cycle for its header, then one for each chunk
+    of its words (`Geometry.chunk_words`). At most one cycle more comes with each stack entry, and
+    one with its uniform and strided registers. The word that the lanes of a register share takes
+    none. A bitmap word takes a cycle, an empty one another. The next stream begins in the cycle
+    after the last word of one.
 
-    A TB is bad if `failed` was set before its last record, if the checksum of its table is not that
-    of its entry, if its stream is too short or too long, or if a record names a warp that is not to
-    come, a depth that cannot be, or has registers that the kernel has not, or one in an encoding
-    that there is not, or that follows nothing, or if an increment names a warp that its base has
-    not; the rest of its stream is then skipped.
+    A TB is bad, and the rest of its stream is skipped,
+
+    * if `failed` was set before its last record, or its stream is too short or too long;
+    * if the checksum of its table is not the one in its entry;
+    * if a record names a warp that is not to come, or a depth that cannot be;
+    * if a record has registers that the kernel has not, in an unknown encoding, or that follow
+      nothing;
+    * if an increment names a warp that its base has not.
 
     The registers of a warp that have stayed on the SM are loaded (`StayingMasks`) after its
-    initialisation, a cycle a warp at least.
+    initialisation, which takes at least one cycle per warp.
 
-    Of a base only registers and lines are handed over, and its warps initialised; the increment
-    begins when all of that has been written.
+    The warps of a base are initialised, but only its registers and lines are handed over. The
+    increment begins when all of that has been written.
 
     Parameters
     ----------
@@ -68,17 +71,17 @@ class StreamParser(wiring.Component):
     failed : Signal, in
         The words cannot be trusted.
     warp_init : stream, out; load : stream of payloads.register_flags, out
-        To the core.
+        Warps and their register flags, for the core.
     mask_select : staying_warp, out; mask : Signal(MAX_REGISTERS), in
         The `StayingMasks`.
     state, state_words : stream, out
-        To a `StateWriter`.
+        Warps and their words, for a `StateWriter`.
     expansion, expansion_words : stream, out
-        To an `Expander`.
+        Warps and their words, for an `Expander`.
     row : stream, out
-        To a `RowWriter`.
+        Chunks for a `RowWriter`.
     parsed : stream, out
-        To a `Completion`, which is ready when everything of the stream before has been written.
+        TBs for a `Completion`, which is ready when all of the stream before has been written.
     writers_quiet : Signal, in
         None of the writers has something offered and not taken, or a whole row.
     writes_done : Signal, in

@@ -70,9 +70,9 @@ class RestorePipeline(wiring.Component):
     failed : Signal, in
         The words cannot be trusted.
     crc : stream, in
-        Of each stream the checksum up to its table, from a `StreamChecker`.
+        The checksum of each stream up to its table, from a `StreamChecker`.
     warp_init, load, stack_push, restore_predicate, restore_uniform, restore_write, row
-        To the core.
+        Ports of the core.
     mask_select : staying_warp, out; mask : Signal(MAX_REGISTERS), in
         The `StayingMasks`.
     done : out

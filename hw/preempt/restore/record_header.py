@@ -25,11 +25,11 @@ class HeaderStates:
     scalars : ScalarStates
         The first words of the warp's state go with its initialisation.
     warp_init : stream of payloads.warp_init
-        To the core.
+        Warps for the core.
     state : stream of state_writer.warp_state
-        To the `StateWriter`.
+        Warps for the `StateWriter`.
     expansion : stream of expander.expansion
-        To the `Expander`.
+        Warps for the `Expander`.
     """
 
     def __init__(self, parse: Parse, table: EncodingTable, scalars: ScalarStates,
@@ -150,7 +150,7 @@ class HeaderStates:
                             ((parse.record_pending & ~(1 << number)).any(), "RECORD"))
 
     def _payloads(self, number: Value, launched: Value):
-        """What the writer of the state and the expander are told of the warp."""
+        """Describe the warp to the writer of the state and to the expander."""
         parse, header = self.parse, self.parse.header
         state, job = self.state.payload, self.expansion.payload
         parse.m.d.comb += [

@@ -23,13 +23,16 @@ _CRC_WORD = CCB_RECORD["crc"].offset // 32
 class RecordReader(wiring.Component):
     """Receives the four rows of a record (`arch.context.CCB_RECORD`).
 
-    A record is bad if its state is not `State.COMPLETE`, if its checksum, its format version or its
-    geometry hash is wrong, if its grid, code or constants are not those of the kernel, if more or
-    fewer entries are complete than TBs were launched and are not completed, or ones that the kernel
-    may not use, or on a side that there is not, or if the TB to be launched next is none of the
-    grid.
+    A record is bad
 
-    `CHUNK_WORDS` words a cycle, as soon as they are there.
+    * if its state is not `State.COMPLETE`;
+    * if its checksum, its format version or its geometry hash is wrong;
+    * if its grid, code or constants are not those of the kernel;
+    * if the number of complete entries is not that of TBs launched and not completed;
+    * if a complete entry is one that the kernel may not use, or on a side that there is not;
+    * if the TB to be launched next is none of the grid.
+
+    `CHUNK_WORDS` words are taken per cycle, as soon as they are there.
 
     Parameters
     ----------
@@ -51,7 +54,7 @@ class RecordReader(wiring.Component):
     bad : Signal, out
         It is not believed.
     record : Signal, out
-        What it says.
+        The fields of the record.
     checksum : ChecksumPort, out
         If `shared`.
     """

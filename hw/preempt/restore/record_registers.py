@@ -23,9 +23,9 @@ class DataStates:
     lines : LineStates
         Lines have no codes, and more of them come with the next bitmap word.
     row : stream of row_writer.row_chunk
-        To the `RowWriter`.
+        Chunks for the `RowWriter`.
     expansion_words : stream of unpacker.word_beat
-        To the `Expander`.
+        Words for the `Expander`.
     """
 
     def __init__(self, parse: Parse, table: EncodingTable, lines: LineStates,

@@ -60,9 +60,9 @@ class RowWriter(wiring.Component):
     chunk : stream, in
         A `row_chunk`.
     extra : stream, in
-        From an `Expander`.
+        Rows of an `Expander`.
     restore_write, row : stream, out
-        To the core.
+        Rows for the registers and the shared memory of the core.
     pending : Signal(2), out
         Banks of which a gathered row is not written yet.
     """

@@ -29,9 +29,9 @@ def read_job(g: Geometry) -> data.StructLayout:
 class SegmentReader(wiring.Component):
     """Reads jobs ahead of their consumer, as far as its buffer has room.
 
-    The buffer covers the memory latency of the geometry, so that a consumer that keeps up sees one
-    beat a cycle; a burst is requested only when there is room for all of it, so that the bus is
-    never held.
+    The buffer covers the memory latency of the geometry: a consumer that keeps up sees one beat per
+    cycle. A burst is requested only when there is room for all of it, so that the bus is never
+    held.
 
     Parameters
     ----------

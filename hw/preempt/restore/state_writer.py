@@ -1,4 +1,4 @@
-"""State writer: predicates, uniform registers and SIMT stacks of restored warps::
+"""State writer, for predicates, uniform registers and SIMT stacks of restored warps::
 
     chunks of words --> queue --> Unpacker --+--> predicates, uniform registers, stack entries
     warps ------------> queue --> walk ------+
@@ -61,7 +61,7 @@ class StateWriter(wiring.Component):
         The words of the jobs, in order, in chunks that jobs may not share.
     restore_predicate : stream, out; restore_uniform : out
     stack_push : stream, out
-        To the core. While a predicate waits, nothing behind it is written.
+        Writes to the core. While a predicate waits, nothing behind it is written.
     pending : Signal(2), out
         Banks of which something is not written yet.
     """

@@ -12,7 +12,7 @@ __all__ = ["TbsUnderWay"]
 class TbsUnderWay(wiring.Component):
     """Counts the jobs of both banks that a block has taken and not finished.
 
-    A job begins and one ends a cycle; `pending` says so in the next.
+    In each cycle one job may begin and one may end; `pending` shows it in the next.
 
     Parameters
     ----------
