@@ -43,20 +43,7 @@ class Parse:
         self.m, self.geometry = m, g
         self.accepted, self.words = inputs.accepted, inputs.words
         self.level, self.take = inputs.level, inputs.take
-        self._stream(g)
-        self._record(g)
-        self._data(g)
-        few = len(self.few_words_left)
-        m.d.sync += self.words_left.eq(self.words_left - self.take)
-        m.d.comb += [
-            self.few_words_left.eq(
-                self.words_left[:few] | spread(self.words_left[few:].any(), few)),
-            self.other_targets.eq(without_lowest(self.targets)),
-            self.next_targets.eq(self.other_targets),
-            self.lowest_target.eq(lowest_number(self.next_targets))]
-
-    def _stream(self, g: Geometry):
-        """The stream in hand."""
+        # The stream in hand.
         self.stream = Signal(restore_job(g))
         self.bank = Signal()
         self.words_left = Signal(WORD_COUNT_BITS)
@@ -72,9 +59,7 @@ class Parse:
         self.last_uniforms = Signal(UNIFORMS)
         self.followed_registers = Signal(MAX_REGISTERS)
         self.expander_opened = Signal()
-
-    def _record(self, g: Geometry):
-        """The record in hand, and what is left of it."""
+        # The record in hand, and what is left of it.
         self.header = Signal(WARP_HEADER)
         self.live_lanes = Signal(g.warp_size)
         self.uniforms = Signal(UNIFORMS)
@@ -87,9 +72,7 @@ class Parse:
         self.codes_wrong = Signal()  # its codes make no sense
         self.expander_needed = Signal()
         self.state_parsed = Signal()  # nothing else of its state is left
-
-    def _data(self, g: Geometry):
-        """Registers, or lines of a bitmap word, whose rows are gathered."""
+        # Registers, or lines of a bitmap word, whose rows are gathered.
         self.targets = Signal(MAX_REGISTERS)
         self.other_targets = Signal(MAX_REGISTERS)  # without the lowest
         self.next_targets = Signal(MAX_REGISTERS)  # what they become in the next cycle
@@ -101,6 +84,14 @@ class Parse:
         # How far the lowest has come: row and part of it; before the records part of a table row.
         self.unit = Signal(range(max(g.beats, rows_per_line(g))))
         self.part = Signal(range(max(2, g.lanes // g.chunk_words)))
+        few = len(self.few_words_left)
+        m.d.sync += self.words_left.eq(self.words_left - self.take)
+        m.d.comb += [
+            self.few_words_left.eq(
+                self.words_left[:few] | spread(self.words_left[few:].any(), few)),
+            self.other_targets.eq(without_lowest(self.targets)),
+            self.next_targets.eq(self.other_targets),
+            self.lowest_target.eq(lowest_number(self.next_targets))]
 
     def chunk(self) -> Value:
         """Return the next words, as many as are handed over in a cycle."""

@@ -38,14 +38,7 @@ class Record:
 
     def __init__(self, m: Module, g: Geometry, accepted: data.View, chunk: stream.Interface):
         self.m, self.geometry, self.accepted, self.chunk = m, g, accepted, chunk
-        self._tb(g)
-        self._warp(g)
-        self._closing(g)
-        with m.If(chunk.valid & chunk.ready):
-            m.d.sync += self.metadata_words.eq(self.metadata_words + chunk.payload.count)
-
-    def _tb(self, g: Geometry):
-        """The TB in hand: its slot, its row of the TB table, its area, its warps."""
+        # The TB in hand: its slot, its row of the TB table, its area, its warps.
         self.tb = Signal(below(g.tb_slots))
         self.row = Signal(resident_tb(g))
         self.side = Signal()
@@ -62,9 +55,7 @@ class Record:
         self.bank = Signal()
         self.tb_ended = Signal()
         self.group = Signal(range(g.shared_lines + 1))  # the bitmap word in hand
-
-    def _warp(self, g: Geometry):
-        """The warp in hand: registers to be saved, and what of its record is left."""
+        # The warp in hand: registers to be saved, and what of its record is left.
         self.warp = Signal(below(g.warps))
         self.saved_registers = Signal(MAX_REGISTERS)
         self.valid_registers = Signal(MAX_REGISTERS)
@@ -81,15 +72,15 @@ class Record:
         self.uniforms_repeat = Signal()
         self.all_uniforms = Signal(UNIFORMS)
         self.compare_pending = Signal(UNIFORMS)
-
-    def _closing(self, g: Geometry):
-        """Facts for the `Closer`."""
+        # Facts for the `Closer`.
         self.metadata_words = Signal(stream_words(g))
         self.records = Signal(range(g.max_block_warps + 1))
         self.items = Signal(range(g.max_block_warps + 1))
         self.records_with_item = Signal(g.max_block_warps)
         self.registers_listed = Signal(32)
         self.lines_listed = Signal(range(g.shared_lines + 1))
+        with m.If(chunk.valid & chunk.ready):
+            m.d.sync += self.metadata_words.eq(self.metadata_words + chunk.payload.count)
 
     @property
     def restarting(self) -> Value:
