@@ -1,4 +1,4 @@
-"""What a read of a device gives: the words of its SMs as one."""
+"""Combines the words that the SMs of a device read into one word."""
 
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
@@ -29,7 +29,7 @@ class Combiner(wiring.Component):
     Attributes
     ----------
     words : array of Signal(32), in
-        By SM.
+        Word of each SM.
     chosen : Signal(sms), in
         Vector: SMs that count.
     error_shown : Signal(sms), in

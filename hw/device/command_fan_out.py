@@ -20,9 +20,9 @@ __all__ = ["CommandFanOut"]
 
 
 class CommandFanOut(wiring.Component):
-    """Judges a command by the state of its kernel on all the SMs that it is for, and passes it to
-    those on which the kernel is in a state for it; the SMs judge the rest of it. Combinational, but
-    for what it remembers of commands.
+    """Judges a command by the state of its kernel on all SMs that the command is for. It passes the
+    command to the SMs on which the kernel is in a suitable state; these SMs judge the rest.
+    Combinational, except for what it remembers of commands.
 
     A start or an adoption is for all SMs that are written, and refused if the kernel is not free on
     every SM of the device. A release is for all SMs of the device whatever is written, and refused
@@ -42,7 +42,7 @@ class CommandFanOut(wiring.Component):
     mask : Signal(sms), in
         SMs that it is for.
     states : array of array of KernelState, in
-        By SM and kernel.
+        Kernel states by SM and kernel.
     recorded : array of Signal(kernel_slots), in
         By SM, vector: the kernel is preempted, and all of it is in memory.
     accepted : Signal(sms), in
@@ -50,7 +50,7 @@ class CommandFanOut(wiring.Component):
     targets : Signal(sms), out
         Vector: SMs that it is passed to.
     words : array of Signal(32), out
-        What each is passed.
+        Command word that each SM is passed.
     refused : Signal, out
         The command is taken by no SM; high in its cycle.
     error : CommandError, out
@@ -58,7 +58,7 @@ class CommandFanOut(wiring.Component):
     refusing : Signal(sms), out
         Vector: SMs that tell why none took the last command; the first of them counts.
     takers : array of Signal(sms), out
-        Vector a kernel: SMs that took its last start, preempt, resume or adoption.
+        Vector per kernel: SMs that took its last start, preempt, resume or adoption.
     preempted, resumed : Signal(sms), out
         Vectors: SMs that took the last preempt, and the last resume, of any kernel.
     """

@@ -28,7 +28,7 @@ class Gpu(wiring.Component):
     Parameters
     ----------
     g : Geometry
-        With `has_uncore`.
+        Geometry with `has_uncore`.
     policy : callable
         Makes the `Policy` by which TBs are handed out.
 

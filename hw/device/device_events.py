@@ -21,7 +21,7 @@ ENDED = {KernelState.PREEMPTING: "preempted", KernelState.RESUMING: "resumed",
          KernelState.KILLING: "killed", KernelState.ADOPTING: "adopted"}
 """The event at the end of a state."""
 SAVED = (Switch.AT_ONCE, Switch.AT_POINTS, Switch.CHECKPOINTED, Switch.DRAINED)
-"""Of the ways in which a preempt ended on the SMs, the first of these is the device's."""
+"""Ways in which a preempt can end on an SM; the device reports the first one that occurred."""
 
 
 class DeviceEvents(wiring.Component):
@@ -40,9 +40,9 @@ class DeviceEvents(wiring.Component):
     states, errors : array of array, in
         `KernelState` and `CommandError` by SM and kernel.
     members, takers : array of Signal(sms), in
-        Vectors a kernel: SMs that have it; that took its last command.
+        Vectors per kernel: SMs that have it; that took its last command.
     switched : array of switch_event, in
-        By SM.
+        One event per SM.
     faults : Signal(sms), in
         Vector: SMs with a fault record that is waiting.
     refused : Signal, in

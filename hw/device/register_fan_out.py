@@ -39,7 +39,7 @@ class DeviceHostPort(wiring.Signature):
     read : Signal, out
         `read_data` is wanted of it.
     write, write_data : out; read_data, interrupt : in
-        As in `HostPort`.
+        Described in `HostPort`.
     """
 
     def __init__(self):
@@ -66,7 +66,7 @@ class RegisterFanOut(wiring.Component):
     sms : list of HostPort, out
     reports : list of ReportPort, in
     members : list of Signal(sms), in
-        Vector a kernel: SMs that have it.
+        Vector per kernel: SMs that have it.
     queued : stream of register_write, in
         Writes and commands of the queue processor, taken when the host neither reads nor writes;
         `shown`, what its registers read, by path. Only with `Geometry.queues`.

@@ -93,15 +93,15 @@ class TbDispatcher(wiring.Component):
     supplies : list of TbSupplyPort, in
         The SMs.
     grids : array of array of grid_size, in
-        By SM; those of an SM that has the kernel count.
+        Grid sizes by SM; only those of an SM that has the kernel count.
     starts : array of Signal(kernel_slots), in
-        Vector an SM: the kernel begins anew there, or is to be adopted.
+        Vector per SM: the kernel begins anew there, or is to be adopted.
     adopted : array of preemption.adoption, in
-        By SM.
+        One adoption per SM.
     idle : array of Signal(kernel_slots), in
-        Vector an SM: nothing that it has launched of the kernel is left.
+        Vector per SM: nothing that it has launched of the kernel is left.
     members : array of Signal(sms), out
-        Vector a kernel: SMs that have it.
+        Vector per kernel: SMs that have it.
     launched : array, out
         TBs launched of each kernel.
     """
@@ -166,7 +166,8 @@ class TbDispatcher(wiring.Component):
         return m
 
     def _adopt(self, m: Module, walker: GridWalker):
-        """Add up what the SMs have launched of a kernel, and find the last TB, an SM a cycle."""
+        """Add up the TBs that the SMs have launched of a kernel, and find the last TB. One SM is
+        handled per cycle."""
         g = self.geometry
         waiting = Signal(g.sms)
         held = [Signal(adoption(g), name=f"adoption_{i}") for i in range(g.sms)]

@@ -62,7 +62,7 @@ def device_ports(g: Geometry) -> dict[str, wiring.Member]:
 
 
 class QueueTracePorts(wiring.Signature):
-    """What a device shows of a hardware queue to a simulation; not part of the machine.
+    """State of a hardware queue that a device shows to a simulation; not part of the machine.
 
     Attributes
     ----------
@@ -73,8 +73,8 @@ class QueueTracePorts(wiring.Signature):
     unstarted, write_index : Signal(32), out
         The packet to be begun next; packets that have been put into the queue.
     flights : list, out
-        Of each kernel in flight `busy`, while there is one; `slot`, its kernel slot; `index`, that
-        of its packet.
+        Kernels in flight: `busy` while there is one, its kernel `slot`, and the `index` of its
+        packet.
     """
 
     def __init__(self, g: Geometry):
@@ -95,7 +95,7 @@ class Uncore(wiring.Component):
     Parameters
     ----------
     g : Geometry
-        With `has_uncore`.
+        Geometry with `has_uncore`.
     policy : callable
         Makes the `Policy` by which TBs are handed out.
 
@@ -106,7 +106,7 @@ class Uncore(wiring.Component):
     address, read, write, write_data, read_data, interrupt, axi
         As of `hw.device.device.Gpu`.
     trace : list of QueueTracePorts, out
-        Of each queue, where there are any.
+        One trace for each queue, if there are any.
     """
 
     sms: list[Port]
@@ -170,8 +170,8 @@ class Uncore(wiring.Component):
         return m
 
     def _writes(self, m: Module, writers: Sequence[stream.Interface]):
-        """Tell all SMs what one of them has written, or the queue processor, a write a cycle; they
-        take turns."""
+        """Tell all SMs which segment one of them, or the queue processor, has written. One write is
+        told per cycle; writers take turns."""
         m.submodules.writers = turns = RoundRobin(len(writers))
         written = Signal(written_event())
         m.d.comb += turns.requests.eq(Cat(wrote.valid for wrote in writers))

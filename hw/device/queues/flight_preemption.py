@@ -33,8 +33,8 @@ def queue_kernel(g: Geometry) -> data.StructLayout:
 
 
 def queue_action(g: Geometry) -> data.StructLayout:
-    """A command for a kernel in flight, `kernel`; of a preempt: `checkpoint`, it runs on; `whole`,
-    what is left of a preempted kernel on the SMs goes to memory."""
+    """A command for `kernel`, a kernel in flight. After a preempt with `checkpoint` it runs on. A
+    preempt with `whole` moves to memory all that is left of a preempted kernel on the SMs."""
     return data.StructLayout({"op": unsigned(4), "kernel": flight_number(g),
                               "slot": below(g.kernel_slots), "checkpoint": 1, "whole": 1})
 
@@ -73,7 +73,7 @@ class FlightPreemption(wiring.Component):
     Parameters
     ----------
     g : Geometry
-        With `queues`.
+        Geometry with `queues`.
 
     Attributes
     ----------
@@ -199,6 +199,7 @@ class FlightPreemption(wiring.Component):
                               resume_failed)
         was_stuck = Signal()
         m.d.sync += was_stuck.eq(orders.stuck)
+        # A queue that goes on has its failed resume tried once more.
         with m.If(was_stuck & ~orders.stuck):
             m.d.sync += resume_failed.eq(0)
         self._see_done(m, resume_owed, refused, checkpoint_due, memory_lacks, resume_pending)

@@ -15,7 +15,7 @@ from ...lib.bits import lowest_number, popcount
 __all__ = ["InFlight", "flight", "flight_begin", "flight_end", "flight_number"]
 
 AGE_BITS = 16
-"""Packets between two of a queue that are not completed are fewer than 2 to the power of this."""
+"""Bits of the distance in packets between two packets of a queue that have not completed."""
 
 
 def flight_number(g: Geometry):
@@ -46,14 +46,14 @@ def flight_end(g: Geometry) -> data.StructLayout:
 class InFlight(wiring.Component):
     """Holds the kernels in flight of all queues, and counts packets.
 
-    Packets are begun in their order and complete in any; `oldest` is the first that has not
-    completed, up to which the ring may be written again. A kernel takes the lowest place that is
-    vacant in its queue, so of a queue that may have `n` in flight it is one of the first `n`.
+    Packets begin in their order and complete in any order. `oldest` is the first packet that has
+    not completed: software may write the ring again up to there. A kernel takes the lowest vacant
+    place of its queue. So a queue with at most `n` kernels in flight uses its first `n` places.
 
     Parameters
     ----------
     g : Geometry
-        With `queues`.
+        Geometry with `queues`.
 
     Attributes
     ----------
@@ -63,7 +63,7 @@ class InFlight(wiring.Component):
         Vector: the one before `next` is a barrier that has been passed, and has not completed.
     begin : flight_begin, in; end : flight_end, in
     flights : array of array of flight, out
-        By queue.
+        Kernels in flight by queue.
     next, oldest : array of Signal(32), out
     count : array, out
         Kernels in flight; combinational, as are the following.

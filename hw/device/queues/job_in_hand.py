@@ -49,7 +49,7 @@ class JobInHand:
     m : Module
         The queue processor's.
     g : Geometry
-        With `queues`.
+        Geometry with `queues`.
     queues : QueueStates
         Takes the verdict on a packet.
     reader : WordReader
@@ -156,6 +156,7 @@ class JobInHand:
             m.d.sync += [count.eq(0), self.read_failed.eq(0)]
             with m.If(job.ready):
                 m.next = f"{name}_WORDS"
+        # All words are taken, those of a refused read too: the reader is free afterwards.
         with m.State(f"{name}_WORDS"):
             m.d.comb += word.ready.eq(1)
             with m.If(word.valid):

@@ -21,6 +21,8 @@ from .queue_registers import queue_setup
 __all__ = ["KernelDescriber", "register_write"]
 
 RECIPROCAL_BITS = 20
+"""Fraction bits of a reciprocal that is rounded up: exact for thread numbers and block sizes below
+1024."""
 OFFSET_BITS = exact_log2(SEGMENT_BYTES)
 KERNARG_BITS = exact_log2(KERNARG_ALIGNMENT)
 
@@ -31,8 +33,8 @@ def register_write(g: Geometry) -> data.StructLayout:
 
 
 class KernelDescriber(wiring.Component):
-    """Divides, then writes a register a cycle: those that all SMs have alike, then where each saves
-    and has its local memory. The parameters stay where the packet says.
+    """Divides, then writes one register per cycle. Registers that all SMs have alike come first,
+    then the save areas and local memory of each SM. The parameters stay where the packet says.
 
     ::
 
@@ -40,17 +42,17 @@ class KernelDescriber(wiring.Component):
                                             |                                   |
                              done <---------+-----------------------------------+
 
-    HSA counts the threads of a grid, of blocks of any shape: five divisions of 34 cycles give the
-    thread blocks in x, y, z and the reciprocals that an SM finds threads with.
+    HSA counts a grid in threads, with blocks of any shape. Five divisions of 34 cycles give the
+    thread blocks in x, y and z, and the reciprocals from which an SM finds its threads.
 
-    Then the packet and its kernel object are judged: what has no place in a register, or is not
-    aligned as the register wants it, is no shape; nor is local memory that would reach beyond what
-    the queue was given.
+    Then the packet and its kernel object are judged. A value that does not fit its register, or is
+    not aligned as the register wants it, is refused. Local memory that would reach beyond what the
+    queue was given is refused too.
 
     Parameters
     ----------
     g : Geometry
-        With `queues`.
+        Geometry with `queues`.
 
     Attributes
     ----------
@@ -58,13 +60,14 @@ class KernelDescriber(wiring.Component):
     slot : Signal, in
         Kernel slot.
     place : Signal, in
-        Of the kernel among those in flight in its queue: each has save areas and local memory of
-        its own. All five are held from `begin` to `done`.
+        Number of the kernel among those in flight in its queue; each has save areas and local
+        memory of its own. All five inputs are held from `begin` to `done`.
     begin : Signal, in; done : Signal, out
         Each high for one cycle.
     wrong, strange : Signal, out
-        With `done`: nothing was written, since the packet has a shape that no grid has, or blocks
-        larger than the SM takes, or the kernel object numbers that no kernel has.
+        High with `done` if nothing was written. The packet is `wrong` if no grid has its shape, or
+        its blocks are larger than the SM takes. The kernel object is `strange` if no kernel has
+        its numbers.
     registers : stream of register_write, out
     """
 
@@ -90,6 +93,7 @@ class KernelDescriber(wiring.Component):
 
     def elaborate(self, platform: Any):
         m = Module()
+        # A dividend has 33 bits: the divisor less 1 is added to 32 bits, to round up.
         m.submodules.divider = divider = Divider(33, 17)
         blocks = [Signal(32, name=f"blocks_{name}") for name in "xyz"]
         reciprocals = [Signal(RECIPROCAL_BITS + 1, name=f"reciprocal_{name}") for name in "xy"]
@@ -107,8 +111,9 @@ class KernelDescriber(wiring.Component):
         return m
 
     def _shape(self, m: Module, threads: Signal) -> Value:
-        """Work out the threads of a block, and return whether it is none or its local memory has no
-        room. Numbers are checked to be small before they are multiplied, a product a cycle."""
+        """Compute the threads of a block. Return whether the block has none, is too large, or its
+        local memory has no room. Numbers are checked to be small before they are multiplied, one
+        product per cycle."""
         g, packet, most = self.geometry, self.packet, self.geometry.max_block_threads
         block = [packet[f"block_{name}"] for name in "xyz"]
         area = Signal(22)
@@ -128,7 +133,7 @@ class KernelDescriber(wiring.Component):
                    everything > self.setup.local_stride).any()
 
     def _judge(self, m: Module, words: Mapping[str, ValueLike], wrong: Value):
-        """Refuse what the registers do not take."""
+        """Refuse values that the registers do not take."""
         packet, found, places = self.packet, self.found, register_map()
         theirs = [name for name in words
                   if name.startswith(("code", "const", "trap", "param_bytes"))]
@@ -140,6 +145,7 @@ class KernelDescriber(wiring.Component):
         shape = places["kernel[0].block"].fields
         wide = Cat(packet[f"block_{name}"][shape[name].width:].any() for name in "xyz").any()
         registers = places["kernel[0].sizes"].fields["registers"].width
+        # The products of `_shape` have settled by now: the divisions take longer.
         with m.State("JUDGE"):
             m.d.comb += [
                 self.wrong.eq(wrong | wide | Cat(
@@ -158,13 +164,14 @@ class KernelDescriber(wiring.Component):
 
     def _divide(self, m: Module, divider: Divider, blocks: Sequence[Signal],
                 reciprocals: Sequence[Signal]):
-        """Thread blocks of the grid, and what the SM wants to know of a block's shape."""
+        """Compute the thread blocks of the grid, and the reciprocals of a block's x and y."""
         packet = self.packet
         step = Signal(range(5))
         steps = [(packet[f"threads_{name}"], packet[f"block_{name}"], result)
                  for name, result in zip("xyz", blocks, strict=True)]
         steps += [((1 << RECIPROCAL_BITS), packet[f"block_{name}"], result)
                   for name, result in zip("xy", reciprocals, strict=True)]
+        # The five divisions share one divider; each is started here, and its end awaited.
         with m.State("DIVIDE"):
             with m.Switch(step):
                 for k, (dividend, divisor, _) in enumerate(steps):
@@ -223,7 +230,7 @@ class KernelDescriber(wiring.Component):
                      port.payload.address.eq((self.slot << slot_bits) + offset + (index << 2))]
 
     def _write_common(self, m: Module, words: Mapping[str, ValueLike]):
-        """Those that all SMs have alike."""
+        """Write the registers that all SMs have alike."""
         step = Signal(range(len(words)))
         with m.State("DESCRIBE"):
             with m.Switch(step):
@@ -237,8 +244,8 @@ class KernelDescriber(wiring.Component):
                     m.next = "CONTEXTS"
 
     def _write_places(self, m: Module):
-        """Where each SM saves, and has its local memory: a stride a cycle, over those of earlier
-        places and then of the SMs."""
+        """Write where each SM saves and has its local memory. The offset grows by one stride per
+        cycle, over earlier places first and then over the SMs."""
         setup, sms = self.setup, self.geometry.sms
         sm = Signal(below(sms))
         passed = Signal(below(self.geometry.queue_capacity))  # places
@@ -246,6 +253,8 @@ class KernelDescriber(wiring.Component):
         for state, name, first, stride, then in (
                 ("CONTEXTS", "ccb_base", setup.ccb_base, setup.ccb_stride, "LOCALS"),
                 ("LOCALS", "local_base", setup.local_base, setup.local_stride, "IDLE")):
+            # One offset runs over all places and SMs, so that no multiplier is needed; registers
+            # are written only at the kernel's own place.
             with m.State(state):
                 here = passed == self.place
                 with m.If(here):

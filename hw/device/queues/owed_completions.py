@@ -23,7 +23,7 @@ class OwedCompletions(wiring.Component):
     Parameters
     ----------
     g : Geometry
-        With `queues`.
+        Geometry with `queues`.
 
     Attributes
     ----------
@@ -36,9 +36,9 @@ class OwedCompletions(wiring.Component):
     enables : Signal(queues), in
         Vector: queues that software has enabled.
     discards : Signal(flights), in; barrier_discards : Signal(queues), in
-        As of `QueueCompletionPort`.
+        Described in `QueueCompletionPort`.
     retry : Signal(1), in
-        What memory has refused may be tried again.
+        Completions that memory has refused may be tried again.
     pending : Signal(flights), out; barrier_pending : Signal(queues), out
         Vectors: only the packet of the kernel is left, to be completed; a barrier is.
     refused : Signal(flights), out; barrier_refused : Signal(queues), out
@@ -46,7 +46,7 @@ class OwedCompletions(wiring.Component):
     ready : Signal(flights), out; passed : Signal(queues), out
         Vectors: the completion of a kernel without a slot, or of a barrier, may be done now.
     uncertain : Signal(flights), out; barrier_uncertain : Signal(queues), out
-        As of `QueueCompletionPort`.
+        Described in `QueueCompletionPort`.
     barriers : array of Signal(ADDRESS_BITS), out
         Signals of the barriers of queues.
     """

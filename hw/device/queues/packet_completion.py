@@ -19,10 +19,10 @@ from ...memory.word_reader import read_word, words_job
 __all__ = ["PAUSE_CYCLES", "TRIES", "PacketCompletion"]
 
 TRIES = 8
-"""Reads in a row of a value that memory refuses, after a write that it refused, before it is left
-uncertain."""
+"""Successive reads of a value that memory may refuse after it has refused the value's write. Then
+the completion is uncertain."""
 PAUSE_CYCLES = 64
-"""Cycles between two of them."""
+"""Cycles between two such reads."""
 
 
 class PacketCompletion(wiring.Component):
@@ -35,14 +35,14 @@ class PacketCompletion(wiring.Component):
                     +-----------+-----------|---------+           v
                           `refused`      no times               CHECK <--> PAUSE
 
-    The value is changed as atomics are, with its segment owned at the point of order; it is done in
-    the cycle in which memory acknowledges that. Where memory answers with an error before the value
-    was written nothing has been counted, and all is to be done once more later: it is `refused`.
-    If the write of the value is answered with an error, memory may hold the old value or the new
-    one. The segment stays owned then, and the value is read. The new one completes the packet; the
-    old one says that nothing has been counted. Memory may refuse these reads `TRIES` times, with a
-    pause before each but the first, or hold another value. Then the completion is `uncertain`. So
-    memory holds others up for a bounded time.
+    The value is changed as atomics are, with its segment owned at the point of order. The packet is
+    done in the cycle in which memory acknowledges the write. If memory answers with an error before
+    the value is written, nothing has been counted. The completion is `refused`, and everything is
+    done once more later. If the write of the value is answered with an error, memory may hold the
+    old value or the new one. The segment stays owned then, and the value is read. The new value
+    completes the packet; the old one says that nothing has been counted. Memory may refuse these
+    reads `TRIES` times, with a pause before each but the first, or hold another value. Then the
+    completion is `uncertain`. Thus memory holds others up for a bounded time.
 
     Parameters
     ----------
@@ -68,7 +68,7 @@ class PacketCompletion(wiring.Component):
     insists : Signal, out
         The write of the value was refused, and what memory holds is being read.
     job, word : streams, out and in
-        Of a `WordReader`.
+        Streams of a `WordReader`.
     order : OrderPort, out
     write_port : WritePort, out
     wrote : stream of Signal(SEGMENT_BITS), out
@@ -130,6 +130,7 @@ class PacketCompletion(wiring.Component):
             self._write(m, writer, "STAMP_END", SIGNAL_END, self.cycle,
                         partial(self._go, m, "COUNT"), partial(self._refuse, m))
             self._count(m, writer)
+            # A packet without a signal is done a cycle after `begin`, as the port promises.
             with m.State("NOTHING"):
                 m.d.comb += self.done.eq(1)
                 m.next = "IDLE"
@@ -145,14 +146,14 @@ class PacketCompletion(wiring.Component):
             m.d.sync += [self.wrote.valid.eq(1), self.wrote.payload.eq(self.order.give.segment)]
 
     def _refuse(self, m: Module):
-        """Memory does not take it: all is to be done once more, unless it is given up."""
+        """End a completion that memory has refused; it is done once more unless it is given up."""
         m.d.comb += [self.done.eq(1), self.refused.eq(1)]
         with m.If(self.give_up):  # the times may have been written
             self._tell(m)
         m.next = "IDLE"
 
     def _give(self, m: Module):
-        """The segment has no owner any more."""
+        """Give the segment back to the point of order."""
         m.d.comb += self.order.give.valid.eq(1)
         m.d.sync += self.insists.eq(0)
 
@@ -167,7 +168,7 @@ class PacketCompletion(wiring.Component):
         m.next = "IDLE"
 
     def _leave(self, m: Module, uncertain: ValueLike):
-        """The value may have been written or not, and is read no more."""
+        """End a completion whose value may have been written or not; it is read no more."""
         self._give(m)
         self._tell(m)
         m.d.comb += [self.done.eq(1), self.refused.eq(1), self.uncertain.eq(uncertain)]
@@ -214,8 +215,9 @@ class PacketCompletion(wiring.Component):
         m.d.comb += [order.take.payload.eq(segment), order.give.segment.eq(segment),
                      job.payload.address.eq(self.signal + SIGNAL_VALUE),
                      job.payload.words.eq(len(value))]
+        # The notice of the signal before is told first: there is one register for it.
         with m.State("COUNT"):
-            with m.If(~self._notice_pending):  # of the one before
+            with m.If(~self._notice_pending):
                 m.d.comb += order.take.valid.eq(1)
                 with m.If(order.take.ready):
                     m.next = "VALUE_ASK"
@@ -232,7 +234,7 @@ class PacketCompletion(wiring.Component):
         self._check(m, Cat(value), less, failed)
 
     def _doubt(self, m: Module):
-        """The write of the value was refused: see what memory holds."""
+        """Look at the value in memory after its write was refused, unless it is given up."""
         with m.If(self.give_up):
             self._leave(m, uncertain=0)
         with m.Else():
@@ -240,11 +242,12 @@ class PacketCompletion(wiring.Component):
             m.next = "CHECK_ASK"
 
     def _check(self, m: Module, value: Value, less: Value, failed: Signal):
-        """See whether memory holds the `value` or one `less`."""
+        """Find out whether memory holds the `value` or the one that is `less`."""
         found = [Signal(32, name=f"found_{k}") for k in range(2)]
         tries = Signal(range(TRIES))
         pause = Signal(range(PAUSE_CYCLES))
         self._read(m, "CHECK", found, failed)
+        # Only the new value completes the packet; any value but the old one leaves it uncertain.
         with m.State("CHECK"):
             m.d.sync += [pause.eq(PAUSE_CYCLES - 1), tries.eq(0)]
             with m.If(self.give_up):
@@ -258,6 +261,7 @@ class PacketCompletion(wiring.Component):
                 self._nothing_counted(m)
             with m.Else():
                 self._leave(m, uncertain=1)
+        # The segment stays owned meanwhile, so that no other access changes the value.
         with m.State("PAUSE"):
             m.d.sync += pause.eq(pause - 1)
             with m.If(self.give_up):

@@ -21,8 +21,8 @@ __all__ = ["PacketStates"]
 
 
 class PacketStates:
-    """States that read the packet of a queue and see what it is, and that wait for the signals of a
-    barrier.
+    """States that read and classify the packet of a queue, and states that wait for the signals of
+    a barrier.
 
     ::
 
@@ -118,6 +118,7 @@ class PacketStates:
         m.d.comb += address.eq(Array(barrier.signals[k] for k in range(DEPENDENCIES))[
             self.dependency])
         one_suffices = barrier.header.type == PacketType.BARRIER_OR
+        # Address 0 names no signal: it neither satisfies a barrier nor holds one up.
         with m.State("DEPEND"):
             with m.If(address == 0):
                 self._next_signal(m, self.signal_unmet)

@@ -16,14 +16,14 @@ __all__ = ["NextJobPort", "PacketPort", "QueueCompletionPort", "Wait", "completi
 
 
 class Wait(enum.IntEnum):
-    """What the next packet of a queue waits for."""
+    """Reason why the next packet of a queue waits."""
 
     LATER = 0
     """To be written, or for a signal: it is looked at again when all others have had their turn."""
     DRAIN = 1
-    """For all that is in flight: it has the barrier bit."""
+    """It has the barrier bit, so it waits for all kernels in flight."""
     ROOM = 2
-    """For a kernel slot."""
+    """It waits for a kernel slot."""
 
 
 def packet_verdict(g: Geometry) -> data.StructLayout:
@@ -66,7 +66,7 @@ class NextJobPort(wiring.Signature):
     action : struct, in
         While `valid` a command is to be given, `what` (queue_action).
     done : queue_action_done, out
-        What became of it.
+        Outcome of the command.
     chosen : struct, in
         While `valid` a `queue` has a packet to begin, in the place `flight`; the kernel
         `comes_back`, or the packet is the next one.
@@ -99,7 +99,7 @@ class PacketPort(wiring.Signature):
     checkpoint : checkpoint_request, out
         It has other kernels checkpointed.
     begin : flight_begin, out; advance : Signal(queues), out
-        As of `InFlight`.
+        Described in `InFlight`.
     served : Signal(queues), out
         Vector: the packet of a queue has been begun.
     passes : passed_barrier, out

@@ -26,8 +26,8 @@ __all__ = ["QueuePreemption", "queue_demand"]
 
 
 def queue_demand() -> data.StructLayout:
-    """What a queue is after: its next packet is `roomless`, a kernel that finds no slot; while it
-    is `stuck` it begins nothing, and its kernels are left alone."""
+    """Demand of a queue. A queue is `roomless` while its next packet is a kernel that finds no
+    slot. While a queue is `stuck` it begins nothing, and its kernels are left alone."""
     priority = checkpoint_request()["priority"].width
     return data.StructLayout({"priority": priority, "stuck": 1, "roomless": 1})
 
@@ -42,25 +42,25 @@ class QueuePreemption(wiring.Component):
           +-----resume------+ <---adopt-----+           when none has any more
 
     A kernel that is saved keeps its kernel slot until one of a higher priority needs it: then the
-    slot is released, and what memory holds of the kernel is adopted into another slot later
-    (`back`). One that memory does not hold whole, since some has stayed on the SMs or a write was
-    refused, is preempted once more before that, as a whole: the SMs refuse its release. What others
-    have preempted they resume. Kernels of a queue that is stopped keep their slots, and run to
-    their ends. Those of one queue have one priority, so they do not preempt each other. One that
-    could not be resumed keeps its slot as well, and is resumed once more when its queue begins to
-    go on.
+    slot is released, and the kernel is adopted from memory into another slot later (`back`). Memory
+    may lack part of a kernel, since some has stayed on the SMs or a write was refused. The SMs
+    refuse its release, so such a kernel is preempted once more before, as a whole. A kernel that
+    software has preempted is left to software to resume. Kernels of a stopped queue keep their
+    slots, and run to their ends. Kernels of one queue have one priority, so they do not preempt
+    each other. A kernel that could not be resumed keeps its slot too. It is resumed once more when
+    its queue begins to go on.
 
     Parameters
     ----------
     g : Geometry
-        With `queues`.
+        Geometry with `queues`.
 
     Attributes
     ----------
     enable : Signal, in
         Kernels are preempted by priority.
     in_place : Signal, in
-        What is preempted from now on leaves some of itself on the SMs.
+        Kernels that are preempted from now on leave some of their state on the SMs.
     queues : array of queue_demand, in
     kernels : array of queue_kernel, in
         All that can be in flight, by queue; vectors below are over them.
@@ -69,7 +69,7 @@ class QueuePreemption(wiring.Component):
     free : Signal, in
         Some kernel slot of the queues is free.
     retry : Signal, in
-        What was refused may be requested again.
+        Refused commands may be requested again.
     settled : Signal, in
         States are those after all commands.
     checkpoint : checkpoint_request, in
@@ -180,6 +180,7 @@ class QueuePreemption(wiring.Component):
                 leave[q].eq(self.enable & ~queue.stuck & (active & higher).any()),
                 slot_request[q].eq(~queue.stuck & (queue.roomless
                                                    | self.away[own].any() & ~leave[q])),
+                # No kernel gives its slot up while another slot is free.
                 slot_needed[q].eq((slot_request & higher).any() & ~self.free),
                 self.back[own].eq(Cat(flight.away & ~leave[q] & self.free
                                       for flight in flights[own]))]
@@ -192,6 +193,7 @@ class QueuePreemption(wiring.Component):
     def _choose(self, m: Module, flights: Sequence[FlightPreemption]):
         """Show one of the requests: what frees something comes first."""
         what = self.action.what
+        # The last assignment counts, so the first purpose of `REQUESTS` comes last.
         for name in reversed(REQUESTS):
             requests = Signal(self.geometry.flights, name=f"requests_{name}")
             chosen = Signal(self.geometry.flights, name=f"chosen_{name}")

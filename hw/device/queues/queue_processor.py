@@ -41,17 +41,17 @@ class QueueProcessor(wiring.Component):
           | +-> COMMAND --> SETTLE          |                     v
           +<-------------------+------- COMPLETE <-- (a kernel has finished)
 
-    `QueueStates` says what is next: what has completed goes first, then commands of
-    `QueuePreemption`, then the packet of a queue. A barrier whose signals are not as it wants, a
-    packet that is not written yet and a dispatch without a free slot give way; a barrier is done
-    before anything behind it is begun. What was fetched of a queue that is stopped before the start
-    is dropped, also if it goes on at once: its packet may be another by then. A kernel that is away
-    comes back by its packet, which is read again, and an adoption in the place of the start.
+    `QueueStates` chooses the next job. Completions go first, then commands of `QueuePreemption`,
+    then the packet of a queue. A barrier whose signals are not met, a packet that is not written
+    yet and a dispatch without a free slot give way. A barrier completes before anything behind it
+    begins. If a queue is stopped before the start, its fetched packet is dropped, even if the queue
+    goes on at once: the packet may be another by then. For a kernel that is away, its packet is
+    read again, and an adoption takes the place of the start.
 
     Parameters
     ----------
     g : Geometry
-        With `queues`.
+        Geometry with `queues`.
 
     Attributes
     ----------
@@ -62,7 +62,7 @@ class QueueProcessor(wiring.Component):
     states, errors : array of array, in
         `KernelState` and `CommandError` by SM and kernel.
     cycle : Signal(64), in
-        Of the device's clock, for signals.
+        Cycle of the device's clock, written to signals.
     registers : stream of register_write, out
         Describes and starts kernels.
     accepted : Signal, in
@@ -133,7 +133,7 @@ class QueueProcessor(wiring.Component):
         return m
 
     def _choose(self, m: Module, job: JobInHand, action: View):
-        """What has completed goes first, then commands, then the next packet."""
+        """Choose the next job. Completions go first, then commands, then the next packet."""
         next_job = job.queues.next_job
         with m.State("CHOOSE"):
             m.d.comb += [job.idle.eq(1), next_job.settled.eq(1)]
@@ -159,6 +159,7 @@ class QueueProcessor(wiring.Component):
         """Give the command by which kernels are preempted by priority."""
         port, done = self.registers, queues.next_job.done
         word = Signal(register_layout(register_map()["command"]), name="command_word")
+        # The command waits here while the host has the registers.
         with m.State("COMMAND"):
             m.d.comb += word.eq(Mux(action.op == Command.PREEMPT, Mux(
                 action.checkpoint, self.policy.checkpoint, self.policy.preempt), 0))
@@ -174,7 +175,8 @@ class QueueProcessor(wiring.Component):
                 m.d.comb += [done.valid.eq(1), done.what.eq(action),
                              done.accepted.eq(self.accepted)]
                 m.next = "SETTLE"
-        with m.State("SETTLE"):  # the states of the SMs follow
+        # The states of the SMs follow the command by a cycle: no choice is made from old ones.
+        with m.State("SETTLE"):
             m.next = "CHOOSE"
 
     def _command_port(self, word: View):
@@ -189,11 +191,12 @@ class QueueProcessor(wiring.Component):
         m.d.comb += [describer.packet.eq(packet), describer.found.eq(found),
                      describer.setup.eq(job.setup), describer.slot.eq(job.slot),
                      describer.place.eq(job.place)]
-        # What the object and the packet name lies where the queue's owner has such things.
+        # All that the object and the packet name must lie in the memory that the queue was given.
         reach = Signal(range(3))
         places = Array([found.code_base, found.const_base, packet.kernarg_address[:ADDRESS_BITS]])
         sizes = Array([found.code_words << exact_log2(INSTRUCTION_BYTES), found.const_bytes,
                        found.kernarg_words << exact_log2(WORD_BYTES)])
+        # One range is checked per cycle: code, constants, parameters.
         with m.State("REACH"):
             m.d.sync += reach.eq(reach + 1)
             with m.If((sizes[reach] != 0) & job.outside(places[reach], sizes[reach])):
@@ -210,6 +213,7 @@ class QueueProcessor(wiring.Component):
                 m.next = "REACH"
 
         job.read(m, "OBJECT", packet.kernel_object[:32], job.object_words, check_magic)
+        # The describer refuses a packet before it writes its first register.
         with m.State("DESCRIBE"):
             self._lend(m, (describer.registers, self.registers))
             with m.If(describer.done):
@@ -222,7 +226,7 @@ class QueueProcessor(wiring.Component):
 
     @staticmethod
     def _lend(m: Module, *streams: tuple[stream.Interface, stream.Interface]):
-        """Let a block of its own use what this one has."""
+        """Let a submodule use the ports of this block."""
         for source, target in streams:
             m.d.comb += [target.valid.eq(source.valid), target.payload.eq(source.payload),
                          source.ready.eq(target.ready)]
@@ -235,6 +239,7 @@ class QueueProcessor(wiring.Component):
         m.d.comb += [begin.number.eq(job.flight), begin.slot.eq(job.slot),
                      begin.fresh.eq(~job.comes_back), begin.start.eq(self.cycle),
                      begin.signal.eq(job.dispatch.completion_signal)]
+        # A stop of the queue counts until here: once the command is taken the kernel runs.
         with m.State("START"):
             with m.If(job.queue_stopped):
                 m.next = "CHOOSE"
@@ -249,7 +254,8 @@ class QueueProcessor(wiring.Component):
                         m.next = "SETTLE"
                     with m.Else():
                         job.fail(m, QueueError.REFUSED)
-        with m.State("PASSED"):  # a barrier
+        # A barrier whose signals are met, or a checkpoint packet: only its completion is left.
+        with m.State("PASSED"):
             with m.If(~job.queue_stopped):
                 m.d.comb += [packet.served.eq(here), packet.advance.eq(here),
                              packet.passes.valid.eq(1)]
@@ -259,8 +265,9 @@ class QueueProcessor(wiring.Component):
                 m.next = "CHOOSE"
 
     def _complete(self, m: Module, job: JobInHand, completion: PacketCompletion):
-        """Have the packet's signal changed, and be done with it unless memory refuses. A barrier
-        writes no times. An uncertain one comes here to be discarded: its signal is left alone."""
+        """Have the packet's signal changed, and end the packet unless memory refuses. A barrier
+        writes no times. An uncertain completion comes here to be discarded, and its signal is left
+        alone."""
         packet, port, reader = job.queues.packet, job.queues.completion, job.reader
         passes, ends = packet.passes, port.event
 
@@ -283,6 +290,7 @@ class QueueProcessor(wiring.Component):
             ends.barrier.eq(job.is_barrier), ends.queue.eq(job.queue), ends.flight.eq(job.flight),
             ends.refused.eq(Mux(completion.done, refused, completion.insists)),
             ends.done.eq(completion.done & ~refused)]
+        # An uncertain completion ends without a write: the value may have been counted down.
         with m.State("COMPLETE"):
             m.d.comb += completion.begin.eq(~uncertain)
             m.next = "COMPLETING"
@@ -290,6 +298,7 @@ class QueueProcessor(wiring.Component):
                 m.d.comb += ends.done.eq(1)
                 m.d.sync += job.is_barrier.eq(0)
                 m.next = "CHOOSE"
+        # The processor fetches nothing meanwhile, so its reader is lent.
         with m.State("COMPLETING"):
             self._lend(m, (completion.job, reader.job), (reader.word, completion.word))
             with m.If(completion.done):

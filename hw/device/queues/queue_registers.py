@@ -19,7 +19,7 @@ WRITTEN = ("base", "size", "write_index", "ccb_base", "ccb_stride", "area_bytes"
 
 
 def queue_setup() -> data.StructLayout:
-    """What software has written of a queue; registers of these names."""
+    """Registers of a queue that software writes, under the names of the register map."""
     registers = device_register_map()
     return data.StructLayout({
         **{name: registers[f"queue[0].{name}"].fields["value"].width for name in WRITTEN},

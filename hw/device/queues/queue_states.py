@@ -42,29 +42,29 @@ class QueueStates(wiring.Component):
                          v
           choice of the next job, states of the queues
 
-    A queue with a packet to begin is chosen by priority, of equals the one whose last packet was
-    begun longest ago. It may have as many kernels in flight as its register ``capacity`` says, and
-    `queue_capacity` of the geometry. What comes back goes before what is fresh.
+    A queue with a packet to begin is chosen by priority. Among equals the queue goes first whose
+    last packet was begun longest ago. Its register ``capacity``, and `queue_capacity` of the
+    geometry, limit its kernels in flight. A kernel that comes back goes before a fresh packet.
 
     Parameters
     ----------
     g : Geometry
-        With `queues`.
+        Geometry with `queues`.
 
     Attributes
     ----------
     setups : array of queue_setup, in; slots : Signal(kernel_slots), in
     policy : queue_policy, in
     states, errors : array of array, in
-        As of the `QueueProcessor`.
+        Described in `QueueProcessor`.
     statuses : array of queue_status, out
         Combinational, as outputs of the ports are.
     next_job : NextJobPort, in
-        For the processor without a job.
+        The processor without a job asks here for the next one.
     packet : PacketPort, in
-        For the packet in hand.
+        The processor reports the packet in hand here.
     completion : QueueCompletionPort, in
-        For the completion in hand.
+        The processor reports the completion in hand here.
     """
 
     setups: View
@@ -183,6 +183,8 @@ class QueueStates(wiring.Component):
                                        | (sm[k] == KernelState.FINISHED)
                                        for sm in self.states).all())
         used_slots = []
+        # A kernel that has a slot ends when no SM has anything of it left. One without a slot has
+        # ended before, or was discarded, and only owes its completion.
         for f in range(g.flights):
             one = self.packet.flights[f]
             has_slot = Signal(name=f"has_slot_{f}")
@@ -222,10 +224,12 @@ class QueueStates(wiring.Component):
         for q, wait in enumerate(waits):
             setup, status, own = self.setups[q], self.statuses[q], back[self._of(q)]
             some = packet.counts[q] != 0
+            # A fresh packet waits behind its queue's completions, and for each reason in `waits`.
             fresh = ((setup.write_index != status.unstarted) & ~status.full
                      & ~self._unfinished(q, owed)
                      & ~wait.waits.later & ~(wait.waits.drain & some)
                      & (~wait.waits.room | packet.free.any()))
+            # Only queues of the highest priority that have something to begin take turns.
             m.d.comb += [
                 pending[q].eq(setup.enable & (wait.error == QueueError.NONE)
                               & ~self._doubtful(q, owed) & (fresh | own.any())),
@@ -242,7 +246,7 @@ class QueueStates(wiring.Component):
 
     def _show(self, m: Module, q: int, in_flight: InFlight, preemption: QueuePreemption,
               wait: QueueWait, owed: OwedCompletions):
-        """Say what a queue does: what only has to complete runs until it has."""
+        """Show the state of a queue; it runs until all of its completions are done."""
         g, status = self.geometry, self.statuses[q]
         own, count = self._of(q), self.packet.counts[q]
         busy = Cat(in_flight.flights[q][i].busy for i in range(g.queue_capacity))
@@ -256,6 +260,8 @@ class QueueStates(wiring.Component):
             status.uncertain[:g.queue_capacity].eq(owed.uncertain[own]),
             status.uncertain[-1].eq(owed.barrier_uncertain[q])]
         refused, uncertain = owed.refused[own], owed.uncertain[own]
+        # An error of the next packet goes before those of completions; among these an uncertain
+        # one, assigned last, goes before a refused one.
         with m.If(wait.error == QueueError.NONE):
             for error, kernels, barrier in (
                     (QueueError.BAD_SIGNAL, refused, owed.barrier_refused[q]),

@@ -15,7 +15,7 @@ from .queue_ports import Wait, packet_verdict
 __all__ = ["TRIES", "QueueWait"]
 
 TRIES = 8
-"""Looks in a row at the signals of a barrier that memory refuses, before its queue stops."""
+"""Successive looks at the signals of a barrier that memory may refuse before its queue stops."""
 
 
 class QueueWait(wiring.Component):
@@ -24,12 +24,12 @@ class QueueWait(wiring.Component):
     Parameters
     ----------
     g : Geometry
-        With `queues`.
+        Geometry with `queues`.
 
     Attributes
     ----------
     verdict : packet_verdict, in
-        On a packet of this queue.
+        Verdict on a packet of this queue.
     enable : Signal(1), in
         Software has enabled the queue.
     lost : Signal(queue_capacity), in
@@ -43,7 +43,7 @@ class QueueWait(wiring.Component):
     waits : struct, out
         A bit for each `Wait`.
     error : QueueError, out; of : Signal(3), out
-        As of register ``status``.
+        Fields of register ``status``.
     """
 
     verdict: View
@@ -79,13 +79,16 @@ class QueueWait(wiring.Component):
                 m.d.sync += waits.room.eq(0)
                 with m.If(verdict.error != QueueError.NONE):
                     m.d.sync += [self.error.eq(verdict.error), self.of.eq(verdict.of)]
+        # A kernel that could not be brought back goes before any verdict on a packet.
         with m.If(self.lost.any()):
             m.d.sync += [self.error.eq(QueueError.BAD_CONTEXT),
                          self.of.eq(lowest_number(self.lost) + 1)]
+        # Software clears an error by disabling the queue.
         with m.If(~self.enable):
             m.d.sync += [waits.room.eq(0), self.error.eq(QueueError.NONE), tries.eq(0)]
         with m.If(self.served):
             m.d.sync += tries.eq(0)
+        # The barrier bit has nothing to wait for once no kernel is in flight.
         with m.If(~self.enable | self.empty):
             m.d.sync += waits.drain.eq(0)
         with m.If(self.retry):
