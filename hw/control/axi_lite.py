@@ -1,8 +1,8 @@
-"""AXI4-Lite access to the register map: what a bus of a system on chip connects to.
+"""AXI4-Lite access to the register map, for the bus of a system on chip.
 
 ::
 
-    AW, W --> a buffer each --+--> one access a cycle --> HostPort --> register block
+    AW, W --> a buffer each --+-> one access per cycle -> HostPort --> register block
     AR -----> a buffer -------+            |                               |
     B <------ a buffer <-------------------+                               |
     R <------ a queue <----------------------------------------------------+
@@ -37,7 +37,7 @@ class AxiLitePort(wiring.Signature):
     Parameters
     ----------
     address_bits : int
-        Those of an SM's registers, or of a device's.
+        Address bits of an SM's registers, or of a device's.
 
     Attributes
     ----------
@@ -66,26 +66,26 @@ class AxiLitePort(wiring.Signature):
 
 
 READS_HELD = 3
-"""Words that wait to be taken, with the one that is being read. A word comes in each cycle, though
-a place is free only in the cycle after its word has gone."""
+"""Words that wait to be taken, with the one that is being read. A word can come in each cycle, but
+a place is free only in the cycle after its word has gone. So three places are needed."""
 
 
 class AxiLiteHost(wiring.Component):
-    """Carries out one access a cycle; each channel passes a buffer.
+    """Carries out one access per cycle; each channel passes a buffer.
 
     A write has its effect one cycle after the later of its address and data is taken, a read one
     cycle after its address. The response to a write can be taken one cycle later, what is read two
     cycles later. No output of the bus follows an input within a cycle, nor does the host's port.
 
-    A read and a write that could both be carried out take turns. A write of some bytes of a
-    register has no effect and is answered with `Response.SLVERR`, since registers are written as a
-    whole; one of no byte at all has none either, and is fine. An address without a register reads
-    0.
+    A read and a write that could both be carried out take turns. Registers are written as a whole.
+    A write of some bytes of a register has no effect and is answered with `Response.SLVERR`. A
+    write of no byte has no effect either, and is answered with `Response.OKAY`. An address without
+    a register reads 0.
 
     Parameters
     ----------
     address_bits : int
-        Those of an SM's registers, or of a device's.
+        Address bits of an SM's registers, or of a device's.
 
     Attributes
     ----------
@@ -94,7 +94,7 @@ class AxiLiteHost(wiring.Component):
     read : Signal, out
         The register at ``host.address`` is read in this cycle.
     interrupt : Signal, out
-        That of the register map, level-sensitive.
+        Interrupt of the register map, level-sensitive.
     """
 
     axi: Port
@@ -133,6 +133,7 @@ class AxiLiteHost(wiring.Component):
             self.interrupt.eq(host.interrupt),
         ]
         m.d.sync += fresh.eq(read)
+        # The other kind goes first next time, so neither a run of reads nor of writes starves it.
         with m.If(write | read):
             m.d.sync += turn.eq(write)
         return m

@@ -19,7 +19,8 @@ __all__ = ["CommandCheck"]
 
 
 class CommandCheck(wiring.Component):
-    """Says why a command is refused, if it is (`arch.commands.REFUSED`). Combinational.
+    """Judges a command and gives the reason if it is refused (`arch.commands.REFUSED`).
+    Combinational.
 
     Attributes
     ----------

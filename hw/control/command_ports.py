@@ -57,11 +57,11 @@ class DispatchPort(wiring.Signature):
     evict : Signal(tb_slots), in
         Vector: rows of the staying table that are in the way of a TB.
     stuck : Signal(kernel_slots), out; hopeless : Signal(kernel_slots), in
-        With `Geometry.in_place`. Vectors: kernels of which memory has refused evictions too often;
-        kernels of which a TB lacks room that only those evictions could make.
+        Vectors: kernels of which memory has refused evictions too often; kernels of which a TB
+        lacks room that only those evictions could make. Both exist only with `Geometry.in_place`.
     running_kernels, resuming_kernels : Signal(kernel_slots), out
-        With `Geometry.watches`. Vectors: kernels in state `KernelState.RUNNING`,
-        `KernelState.RESUMING`.
+        Vectors: kernels in state `KernelState.RUNNING`; kernels in state `KernelState.RESUMING`.
+        Both exist only with `Geometry.watches`.
     forget : Signal(kernel_slots), out
         Likewise. Vector: no TB of these kernels is away any more. They begin anew, are killed, or
         have been preempted; a resume brings back all that is saved of a preempted one.

@@ -53,8 +53,8 @@ class CommandProcessor(wiring.Component):
     is a preempt that is to write the kernel's record: a preempt of some TBs, or one that memory
     refused, has left none. Only a kernel that has a record can be released.
 
-    A killed kernel is idle, and its slot and its memory are free, when its TBs have left the table
-    and memory has answered everything that was asked on its behalf.
+    A killed kernel is idle, and its slot and its memory are free, once its TBs have left the table
+    and memory has answered all accesses made on its behalf.
 
     Parameters
     ----------
@@ -73,7 +73,7 @@ class CommandProcessor(wiring.Component):
     engine : EnginePort, out
         The preemption engine.
     yields : LeavePort, in
-        With `Geometry.watches`: TBs that leave and come back by themselves.
+        TBs that leave and come back by themselves; exists only with `Geometry.watches`.
     status : StatusPort, out
         The state of commands and kernels.
     """
@@ -204,8 +204,8 @@ class CommandProcessor(wiring.Component):
                     | ~self.dispatch.present.bit_select(queue.held.kernel, 1))
         with m.If(self.engine.result.valid):
             m.d.sync += [result_pending.eq(1), result.eq(self.engine.result)]
-        # A pass that is withdrawn or dropped, or has failed, leaves TBs behind that say nothing of
-        # room: the next pass must not wait for some.
+        # A pass that was withdrawn or dropped, or has failed, leaves TBs behind for other reasons
+        # than room: the next pass must not wait for room.
         m.d.comb += [ended.eq(result), ended.valid.eq(result_pending & tbs_gone & ~comes),
                      queue.ended.valid.eq(ended.valid),
                      queue.ended.tbs_left.eq(result.left & ~withdrawn & ~self.engine.cancel

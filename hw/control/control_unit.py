@@ -64,12 +64,12 @@ class ControlUnit(wiring.Component):
     bus_share : Signal, out
         Beats of 256 guaranteed to them.
     activity, states, tb_count : out
-        For simulations: `preemption.activity`, the `KernelState` of each slot, TBs resident.
+        `preemption.activity`, for simulations: the `KernelState` of each slot, TBs resident.
     supply : TbSupplyPort, out; report : ReportPort, out
-        On one of several SMs: its device.
+        The device of which this is one of several SMs; exists only there.
     yields : YieldPort, in; watch : watch_event, in; written : written_event, in
-        With `Geometry.watches`: TBs that wait for memory to change; the segments that they watch;
-        the segments that were written.
+        TBs that wait for memory to change; the segments that they watch; the segments that were
+        written. All exist only with `Geometry.watches`.
     """
 
     host: Port

@@ -60,7 +60,7 @@ class Dispatcher(wiring.Component):
     exited : Signal(warps), in
         Vector: warps that have ended, and of which nothing is outstanding.
     issued, issuer : Signal, in
-        With `Geometry.profile`: a warp retires an instruction.
+        A warp retires an instruction; its number. Both exist only with `Geometry.profile`.
     reports : payloads.fault_reports, in
         Faults of the core's blocks; of those in one cycle one is recorded.
     fault_event : FaultEventPort, out
@@ -72,12 +72,12 @@ class Dispatcher(wiring.Component):
     clear_lines : line_range, out
         Lines of shared memory given to a TB in this cycle.
     status : DispatchStatusPort, out
-        For registers.
+        State of the TBs and kernels for registers.
     supply : TbSupplyPort, out; idle : Signal(kernel_slots), out
-        On one of several SMs: where fresh TBs come from. Vector: nothing that the SM has launched
-        of the kernel is left, on it or saved.
+        Source of fresh TBs. Vector: nothing that the SM has launched of the kernel is left, on it
+        or saved. Both exist only on one of several SMs.
     yields : YieldPort, in; watch : watch_event, in
-        With `Geometry.watches`: TBs that yield; what they watch.
+        TBs that yield; what they watch. Both exist only with `Geometry.watches`.
     written : written_event, in; notice : notice, in
         Likewise: what the SMs and the host have written.
     leaves : LeavePort, out

@@ -51,9 +51,10 @@ class EngineTbPort(wiring.Signature):
     progress : array of kernel_progress, in
         The progress of each kernel.
     plan_request : staying.plan_request, out; plan : staying.plan, in
-        With `Geometry.in_place`: asks which of the preempted TBs can stay.
+        Asks which of the preempted TBs can stay; exists only with `Geometry.in_place`.
     away : array of Signal(context_entries), in
-        With `Geometry.watches`. Vector per kernel: entries of TBs that have left by themselves.
+        Vector per kernel: entries of TBs that have left by themselves. Exists only with
+        `Geometry.watches`.
     """
 
     def __init__(self, g: Geometry):
@@ -88,8 +89,8 @@ class DispatchStatusPort(wiring.Signature):
     ages : array of tb_age, out; profiles : array of kernel_profile, out
         With `Geometry.profile`: by TB slot, how far a TB is; by kernel slot, what TBs have taken.
     away : array of Signal(context_entries), out; yields : array of Signal(32), out
-        With `Geometry.watches`. Vector per kernel: entries of TBs that are away. TBs of each kernel
-        that have left by themselves since its start.
+        Vector per kernel: entries of TBs that are away. TBs of each kernel that have left by
+        themselves since its start. Both exist only with `Geometry.watches`.
     """
 
     def __init__(self, g: Geometry):

@@ -25,32 +25,32 @@ __all__ = ["EngineQueue"]
 
 
 class EngineQueue(wiring.Component):
-    """Hands commands to the engine, one at a time; preempts go before resumes, kernels take turns.
-    Next is the kernel whose last command was taken longest ago.
+    """Hands commands to the engine, one at a time. Preempts go before resumes, and kernels take
+    turns. The kernel goes first whose last command was taken longest ago.
 
-    A resume is carried out in *passes*: one brings back what there is room for. A kernel of which
-    something was left behind gets another pass once a TB has left the SM, so that the engine is
+    A resume is carried out in *passes*. Each pass brings back the TBs for which there is room. A
+    kernel whose pass left TBs behind gets another pass once a TB has left the SM. So the engine is
     never held by a resume that waits, and a preempt that makes room comes through. A preempt waits
-    until no TB of its kernel is half launched, and none has grace any more.
+    until no TB of its kernel is half launched, and the grace of its kernel is over.
 
     Parameters
     ----------
     g : Geometry
 
-    Evictions go first: what waits for room waits for them. A TB that yields is saved when no
-    preempt waits; those of a kernel that are ready to come back are brought back in passes when it
-    is its turn, as by a resume. After a pass that has found too little room, TBs of no other kernel
-    come back in this way: they might take each room that the kernel could have, and leave again to
-    wait for its TBs. That holds for one kernel at a time, or two would wait for each other. Resumes
-    of other kernels go on, and so do kernels whose last pass memory has refused: a TB of theirs may
-    be parked, and only another pass gives its room back.
+    Evictions go first, since TBs that wait for room wait for them. A TB that yields is saved when
+    no preempt waits. TBs of a kernel that are ready to come back are brought back in passes when it
+    is the kernel's turn, as by a resume. After a pass that has found too little room, TBs of no
+    other kernel come back in this way. They might take each room that the kernel could have, and
+    leave again to wait for its TBs. This holds for one kernel at a time, or two would wait for each
+    other. Resumes of other kernels go on. Kernels whose last pass memory has refused go on too: one
+    of their TBs may be parked, and only another pass gives its room back.
 
     Want of room and a refusal by memory are remembered apart. A kernel that has found no room waits
     until a TB has left the SM. Memory may refuse an eviction, or a TB that leaves or comes back by
-    itself. That is tried again after a pause, `memory_refusals.TRIES` times (`MemoryRefusals`).
-    Then the kernel whose TB does not leave or come back is `given_up`. What is not evicted is in no
-    plan for a while (`StuckKernels`); a kernel is given up for that when it can find no room
-    elsewhere, and nothing on the SM can make some.
+    itself. Each is tried again after a pause, `memory_refusals.TRIES` times (`MemoryRefusals`).
+    Then the kernel whose TB does not leave or come back is `given_up`. A TB that is not evicted is
+    in no plan for a while (`StuckKernels`). Its kernel is given up for that when it can find no
+    room elsewhere, and nothing on the SM can make room.
 
     Attributes
     ----------
@@ -67,21 +67,21 @@ class EngineQueue(wiring.Component):
     evict : Signal(tb_slots), in; staying : staying_report, in
         Vector: rows of the staying table that are in the way of a TB; the table.
     hopeless : Signal(kernel_slots), in; stuck : Signal(kernel_slots), out
-        With `Geometry.in_place`. Vectors: kernels of which a TB lacks room that only evictions that
-        were given up could make; kernels of which these are.
+        Vectors: kernels of which a TB lacks room that only evictions could make that were given up;
+        kernels of which evictions were given up. Both exist only with `Geometry.in_place`.
     running : Signal(kernel_slots), in; yields : LeavePort, in
-        With `Geometry.watches`. Vector: kernels in state `KernelState.RUNNING`; TBs that leave and
-        come back by themselves.
+        Vector: kernels in state `KernelState.RUNNING`; TBs that leave and come back by themselves.
+        Both exist only with `Geometry.watches`.
     yield_owner : Signal(kernel_slots), out
         Vector, as `eviction_owner`: the kernel of which TBs leave or come back by themselves.
     returns_waiting : Signal(1), out
         TBs are to come back, so no fresh one is to take their room.
     given_up : Signal(kernel_slots), out
-        With `Geometry.watches` or `in_place`. Vector: kernels whose TBs do not leave, come back or
-        begin, since memory has refused too often.
+        Vector: kernels whose TBs do not leave, come back or begin, since memory has refused too
+        often. Exists only with `Geometry.watches` or `in_place`.
     ended : In(valid, tbs_left, refused)
-        The command in hand has ended; `tbs_left`: its pass has left TBs behind for want of room;
-        `refused`: by memory.
+        The command in hand has ended. With `tbs_left` its pass has left TBs behind for want of
+        room; with `refused` memory has refused it.
     held : Out(valid, kernel, resume, partial)
         The engine has a command of `kernel`, from the cycle after its transfer until `ended`: a
         pass of a resume, or one after which TBs stay on the SM.
@@ -148,6 +148,7 @@ class EngineQueue(wiring.Component):
             depth=1 << len(held.kernel), init=[])
         store = given.write_port()
         load = given.read_port(domain="comb")
+        # Turns are counted by commands that were taken, not by those that were offered.
         m.submodules.turns = turns = LeastRecent(slots, told=True)
         self._requests(m)
         index = Signal.like(held.kernel)  # the kernel whose turn it is
@@ -261,6 +262,7 @@ class EngineQueue(wiring.Component):
         with m.If(~busy):
             m.d.comb += [turns.requests.eq(self.resumes & ~self.lacks_room | self.adopts | wakes),
                          offer.options.spared.eq(yields.resume_excluded[index])]
+        # Only the entries that are ready come back.
         with m.If((turns.grant & wakes).any()):
             m.d.comb += [offer.yields.eq(1), offer.again.eq(1), offer.resume.eq(1),
                          offer.adopt.eq(0),
@@ -269,6 +271,7 @@ class EngineQueue(wiring.Component):
                          command_taken.eq(0),
                          transferred.eq(Mux(self.engine.ready, turns.grant, 0)),
                          yields.wake_taken.eq(transferred)]
+        # A TB that yields goes before resumes and returns: it makes room for them.
         with m.If(leave.valid & ~busy & ~self.launching.bit_select(leave.kernel, 1)):
             m.d.comb += [
                 turns.requests.eq(0), self.engine.valid.eq(1), offer.yields.eq(1),

@@ -1,4 +1,4 @@
-"""The grid walker: says which TB of which kernel is launched next."""
+"""The grid walker: chooses the TB that is launched next, and its kernel."""
 
 from typing import Any
 
@@ -65,6 +65,7 @@ class GridWalker(wiring.Component):
         m.d.comb += [ready.eq(fresh.request & ~self.exhausted),
                      fresh.next_valid.eq(ready.any())]
 
+        # The nearest kernel behind the last one wins, since its assignment comes last.
         with m.Switch(last):
             for current in range(slots):
                 with m.Case(current):

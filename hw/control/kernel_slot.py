@@ -20,9 +20,9 @@ __all__ = ["KernelSlot"]
 class KernelSlot(wiring.Component):
     """State machine of a kernel slot; `CommandProcessor` has its picture.
 
-    A preempt with *grace* is kept from the engine until no started TB of the kernel is left but
-    those that it spares, or the cycles of its grace have passed, or `Command.HASTEN` comes
-    (draining: Tanasic et al.; Chimera).
+    A preempt with *grace* is kept from the engine until the first of three events. No started TB of
+    the kernel is left except those that the preempt spares; the cycles of its grace have passed; or
+    `Command.HASTEN` comes (draining: Tanasic et al.; Chimera).
 
     Parameters
     ----------
@@ -110,6 +110,8 @@ class KernelSlot(wiring.Component):
     def elaborate(self, platform: Any):
         m = Module()
         commands, state, engine = self.commands, self.state, self.engine
+        # Once a kernel begins, or begins to come back, earlier refusals and want of room of it do
+        # not count any more.
         m.d.comb += engine.first_pass.eq(commands.start | commands.adopt | self.resume_begins)
         with m.If(commands.as_value().any()):
             m.d.sync += self.others_running.eq(0)
@@ -120,6 +122,7 @@ class KernelSlot(wiring.Component):
         # A command goes before the end of the engine's, and both before what happens by itself.
         with m.If(commands.start):
             m.d.sync += [state.eq(KernelState.RUNNING), self.error.eq(CommandError.NONE)]
+        # An adopted kernel is preempted once the engine has read its record.
         with m.Elif(commands.adopt):
             m.d.sync += [state.eq(KernelState.ADOPTING), self.error.eq(CommandError.NONE),
                          engine.adopt_pending.eq(1)]
@@ -154,7 +157,7 @@ class KernelSlot(wiring.Component):
                 self._stay(m)
                 m.d.sync += [self.error.eq(self.failure), engine.resume_pending.eq(0)]
                 m.d.comb += self.resumed.eq(1)
-        # On one of several SMs, the rest of a preempted kernel may end on others.
+        # On one of several SMs the rest of a preempted kernel may end on others.
         leftover = 1 if self.geometry.has_uncore else self.others_running
         with m.Elif(((state == KernelState.RUNNING)
                      | (state == KernelState.PREEMPTED) & leftover) & self.done):

@@ -23,10 +23,10 @@ _WORD_BITS = max((register.address - KERNEL_BASE >> 2).bit_length() for path, re
 def descriptor_words(g: Geometry) -> dict[int, list[tuple[Field, tuple]]]:
     """Return, by word of a kernel slot, the fields it holds and where in `kernel_info` each goes.
 
-    A register of one field has that register's name there, ``block`` and ``sizes`` give several
-    members, ``window_base[w]`` and ``window_end[w]`` are windows; windows beyond the geometry's do
-    not exist, nor does ``trap_base`` without `Geometry.traps`, nor what the geometry lacks
-    (`Register.exists`).
+    A register of one field has that register's name there. ``block`` and ``sizes`` give several
+    members; ``window_base[w]`` and ``window_end[w]`` are windows. Windows beyond the geometry's do
+    not exist. Neither do ``trap_base`` without `Geometry.traps` and registers that the geometry
+    lacks (`Register.exists`).
     """
     words = {}
     for path, register in register_map().items():

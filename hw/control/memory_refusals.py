@@ -1,5 +1,5 @@
-"""Refusals by memory, of each kernel: a pause before the next try, and an end. Kernels of which
-nothing can be evicted."""
+"""Refusals by memory, counted for each kernel: a pause before the next try, and a limit. Kernels of
+which nothing can be evicted."""
 
 from typing import Any
 
@@ -14,7 +14,7 @@ __all__ = ["AGAIN_CYCLES", "REST_CYCLES", "TRIES", "MemoryRefusals", "StuckKerne
 AGAIN_CYCLES = 256
 """Cycles for which what memory has refused is not tried again."""
 TRIES = 8
-"""Tries in a row that memory refuses before it is given up."""
+"""Successive tries that memory may refuse before they are given up."""
 REST_CYCLES = 16 * AGAIN_CYCLES
 """Cycles without a command after which an eviction that was given up is tried again."""
 
@@ -23,8 +23,8 @@ class MemoryRefusals(wiring.Component):
     """Has what the engine does of its own accord for a kernel pause after memory has refused it,
     and gives it up after `TRIES` of these in a row.
 
-    The pauses of all kernels end together, `AGAIN_CYCLES` after the last refusal of any. So one
-    lasts `AGAIN_CYCLES` at least, and that for each kernel at most.
+    The pauses of all kernels end together, `AGAIN_CYCLES` after the last refusal of any kernel. So
+    a pause lasts `AGAIN_CYCLES` at least, and `AGAIN_CYCLES` times the number of kernels at most.
 
     Parameters
     ----------
@@ -55,6 +55,7 @@ class MemoryRefusals(wiring.Component):
 
     def elaborate(self, platform: Any):
         m = Module()
+        # One counter serves all kernels: a new refusal extends the pauses that have begun.
         cycles_left = Signal(range(AGAIN_CYCLES))
         with m.If(self.refused.any()):
             m.d.sync += cycles_left.eq(AGAIN_CYCLES - 1)

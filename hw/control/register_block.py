@@ -38,8 +38,8 @@ def _exists(g: Geometry, register: Register) -> bool:
 
 
 class RegisterBlock(wiring.Component):
-    """Decodes bus accesses; holds the registers of events, of what is inspected, of what a preempt
-    is given, and of the bus share.
+    """Decodes bus accesses. Holds the event register, the inspect register, the parameters of a
+    preempt and the bus share.
 
     The kernel slots' writable words live in `KernelTable` and are passed through. An access to an
     address that holds no register reads 0 and writes nothing.
@@ -63,8 +63,8 @@ class RegisterBlock(wiring.Component):
     inspect : struct, out
         The inspect register.
     notice : notice, out
-        With `Geometry.watches`: the segments that the host has written, in the cycle after
-        ``notify_end``.
+        Segments that the host has written, in the cycle after ``notify_end``; exists only with
+        `Geometry.watches`.
     bus_share : struct, out
         The guaranteed share of save and restore.
     """
@@ -134,7 +134,7 @@ class RegisterBlock(wiring.Component):
         return m
 
     def _notice(self, m: Module, written: Callable[[str], Value]):
-        """Say which segments the host has written."""
+        """Tell which segments the host has written."""
         begin, end = (Signal(32, name=name) for name in ("notify_begin", "notify_end"))
         self._notified = {"notify_begin": begin, "notify_end": end}
         for path, value in self._notified.items():

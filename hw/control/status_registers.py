@@ -133,7 +133,8 @@ class StatusRegisters(wiring.Component):
 
         Returns whether there is a warp in the slot.
         """
-        inspected = Signal()  # not read from the registers, which would be a loop to simulators
+        # A signal of its own: read from the registers it would look like a loop to simulators.
+        inspected = Signal()
         view, select, values = self.inspect.view, self.inspect.select, self.values
         state, tb = values["inspect_state"], self.dispatch.resident[view.tb]
         m.d.comb += [select.warp.eq(self.select.warp), select.entry.eq(self.select.entry),

@@ -33,7 +33,7 @@ class SwitchCounters(wiring.Component):
         Vector: the kernel begins anew, or is taken over from memory. It has no switch in that
         cycle.
     counts : array of kernel_switches, out
-        By kernel slot, a cycle after the event.
+        Counts by kernel slot; they change a cycle after the event.
     """
 
     switched: data.View
