@@ -84,7 +84,7 @@ class TracePorts(wiring.Signature):
     init : out
         A warp put into its slot.
     warps : out
-        Vectors of one bit a warp slot (`FrontEnd`).
+        Vectors of one bit per warp slot (`FrontEnd`).
     engine : out
         `interfaces.preemption.activity`.
     states, tbs : out
@@ -153,7 +153,7 @@ class SmPort(wiring.Signature):
     Attributes
     ----------
     address, write, write_data : in; read_data : out
-        As in `HostPort`.
+        Described in `HostPort`.
     sm_index : Signal(SM_BITS), in
         Its number on the device.
     axi, context_axi : Axi4, out
@@ -162,7 +162,7 @@ class SmPort(wiring.Signature):
     order : OrderPort, out
     report : ReportPort, out
     writes : WritesPort, out
-        With `Geometry.watches`.
+        Exists only with `Geometry.watches`.
     """
 
     def __init__(self, g: Geometry):
@@ -185,7 +185,7 @@ class Sm(wiring.Component):
     ----------
     g : Geometry
     observed : bool
-        With port `observation`, for simulations.
+        The SM has port `observation`, for simulations.
 
     Attributes
     ----------
@@ -202,7 +202,7 @@ class Sm(wiring.Component):
         Memory.
     trace : TracePorts, out
     context_axi : Axi4, out
-        Of one of several SMs, only then: what save and restore move; `axi` carries the rest.
+        Data that save and restore move; `axi` carries the rest. Exists only on one of several SMs.
     sm_index : Signal(SM_BITS), in
         Its number there, likewise.
     supply : TbSupplyPort, out; order : OrderPort, out; report : ReportPort, out

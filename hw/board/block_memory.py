@@ -26,18 +26,18 @@ DECODE_ERROR = 0b11
 class BlockMemory(wiring.Component):
     """A memory from address 0 on; reads and writes do not wait for each other.
 
-    A read's first beat comes two cycles after its address has been taken, then a beat a cycle; the
-    next address is taken with the last beat's. A write takes a beat a cycle from the cycle after
-    its address on, and is acknowledged a cycle after its last beat; what was acknowledged is read
-    by whatever is requested from then on. Beyond the memory reads give 0, writes have no effect,
-    and a burst that touches it is answered with `DECODE_ERROR`, a read beat by beat.
+    The first beat of a read comes two cycles after its address has been taken, then one beat per
+    cycle. The next address is taken with the last beat. A write takes one beat per cycle, from the
+    cycle after its address on. It is acknowledged a cycle after its last beat; any later request
+    reads the new data. Beyond the memory reads give 0, and writes have no effect. A burst that
+    touches that range is answered with `DECODE_ERROR`, a read beat by beat.
 
     Bursts are incrementing, of whole beats. Beats of bursts are in the order of the addresses.
 
     Parameters
     ----------
     g : Geometry
-        For the width of the bus.
+        Geometry that gives the width of the bus.
     size : int
         Bytes, a multiple of the bus's width.
     id_bits : int
@@ -102,7 +102,7 @@ class BlockMemory(wiring.Component):
                          active.eq(1), number.eq(bus.arid)]
 
     def _write(self, m: Module, port: WritePort) -> None:
-        """Take a beat a cycle."""
+        """Take one beat per cycle."""
         bus = self.axi
         place = Signal(len(bus.awaddr))
         active = Signal()

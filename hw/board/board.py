@@ -39,7 +39,7 @@ def machine_id_bits(g: Geometry) -> int:
 
 
 class BoardShell(wiring.Component):
-    """What is on a board's FPGA but for the machine, the pins, the clock and the line itself.
+    """All parts on a board's FPGA except the machine, the pins, the clock and the line itself.
 
     The host's writes are in memory before they are answered, so that a kernel that is started
     afterwards finds them; what a kernel has stored when it has finished is what the host reads.
@@ -56,15 +56,15 @@ class BoardShell(wiring.Component):
     Attributes
     ----------
     received : stream of 8, in; sent : stream of 8, out
-        Of the line.
+        Bytes from the line; bytes to the line.
     host : HostPort, out; read : Signal(1), out
         The machine's registers.
     axi : Axi4, in
         Its memory.
     reset : Signal(1), out
-        Of the machine.
+        Reset of the machine.
     port : NativePort, out
-        With `litedram`.
+        Exists only with `litedram`.
     """
 
     received: stream.Interface
@@ -126,11 +126,11 @@ class Board(wiring.Component):
     Attributes
     ----------
     received : stream of 8, in; sent : stream of 8, out
-        Of the line.
+        Bytes from the line; bytes to the line.
     interrupt : Signal(1), out
         That of the machine, for a light.
     port : NativePort, out
-        With `litedram`.
+        Exists only with `litedram`.
     """
 
     received: stream.Interface

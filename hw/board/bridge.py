@@ -36,34 +36,34 @@ BUS_PATIENCE = 1 << 16
 """Cycles that the bus is given for a burst or a register."""
 RESET_CYCLES = 16
 CYCLE_BITS = 48
-"""Of the cycle counter."""
+"""Width of the cycle counter."""
 WORD_BYTES = 4
 
 
 class HostBridge(wiring.Component):
     """Carries out what a host asks for (`hw.arch.board_protocol`), one request after the other.
 
-    Memory is read and written in bursts within a segment, a byte every two cycles: a line of 10
-    cycles a byte or more is never waited for. Bytes that are not written keep their value. A burst,
-    or a register, that is not answered for `bus_patience` cycles ends the request, and all that
-    need the bus until the next `Request.RESET`.
+    Memory is read and written in bursts within a segment, one byte every two cycles. So a line of
+    10 or more cycles per byte never waits. Bytes that are not written keep their value. An access
+    to memory or to a register that is not answered for `bus_patience` cycles ends its request, and
+    all requests that need the bus until the next `Request.RESET`.
 
     Parameters
     ----------
     g : Geometry
-        For the width of the bus.
+        Geometry that gives the width of the bus.
     identity : bytes
-        What `Request.IDENTIFY` reads; zeros behind it.
+        Bytes that `Request.IDENTIFY` reads; zeros follow them.
     patience : int
         Cycles without a byte after which a frame that has begun is given up.
     address_bits : int
-        Of the registers.
+        Address bits of the registers.
     bus_patience : int
 
     Attributes
     ----------
     received : stream of 8, in
-        From the line; always taken.
+        Bytes from the line; always taken.
     sent : stream of 8, out
     registers : AxiLitePort, out
     axi : Axi4, out

@@ -83,7 +83,7 @@ def answer_layout() -> data.StructLayout:
 
 
 class FrameReceiver(wiring.Component):
-    """Takes frames apart, a byte a cycle.
+    """Takes frames apart, one byte per cycle.
 
     A frame is offered two cycles after its last `END`, and no byte is taken until it is. Frames
     without a byte are none. The data of one that is not right has been stored as well.

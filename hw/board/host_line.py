@@ -58,15 +58,15 @@ class HostLine(wiring.Component):
     Attributes
     ----------
     received : stream of 8, in
-        From the line; always taken.
+        Bytes from the line; always taken.
     sent : stream of 8, out
-        To the line.
+        Bytes to the line.
     frame : stream of frame_layout, out
         A request; its data is in the buffer.
     answer : stream of answer_layout, in
         An answer; its data is in the buffer.
     buffer : BufferPort, in
-        For the bridge. The answer reads the buffer while it is valid.
+        Interface of the bridge. The answer reads the buffer while it is valid.
     byte_pending : Signal(1), out
         A byte of the line waits.
     """

@@ -23,12 +23,12 @@ __all__ = ["LiteDramMemory", "NativePort"]
 
 _PAGE = 4096
 _COUNT_BITS = 10
-"""Of a number of words that are under way: there are no more than those of a few bursts."""
+"""Bits of the number of words under way; these are at most the words of a few bursts."""
 
 
 class NativePort(wiring.Signature):
-    """What LiteDRAM calls a native port, in both directions (``LiteDRAMNativePort``), without
-    ``flush`` and ``lock``. Directions are those of the port's user.
+    """Native port of LiteDRAM in both directions (``LiteDRAMNativePort``), without ``flush`` and
+    ``lock``. Directions are those of the port's user.
 
     Commands that concern the same word are carried out in their order; ``wdata`` and ``rdata`` are
     in the order of the commands. The memory waits for neither: what is written has to be there
@@ -38,7 +38,7 @@ class NativePort(wiring.Signature):
     Parameters
     ----------
     address_bits : int
-        Of a number of a word of `data_bits`.
+        Bits of the number of a word of `data_bits`.
     data_bits : int
 
     Attributes
@@ -88,11 +88,11 @@ class _Burst:
 class LiteDramMemory(wiring.Component):
     """A memory from address 0 on that is behind a native port as wide as the bus.
 
-    One burst at a time; of a read and a write that are there at the same time the one goes first
-    that did not the last time. A read asks for a beat a cycle, from the cycle after its address on,
-    and gives a beat a cycle after it has come. A write takes a beat a cycle, asks for it a cycle
-    later, and is acknowledged two cycles after the port has taken the last one: what is requested
-    from then on comes behind it.
+    Bursts go one at a time; a read and a write that wait at the same time take turns. A read
+    requests one beat per cycle, from the cycle after its address on, and gives one beat per cycle
+    once the data has come. A write takes one beat per cycle, and requests each a cycle later. It is
+    acknowledged two cycles after the port has taken the last beat; any later request comes behind
+    the write.
 
     Beyond the memory nothing is asked for: reads give 0, and a burst there is answered with
     `DECODE_ERROR`. A burst stays within a segment, so none begins inside and ends outside.
@@ -103,7 +103,7 @@ class LiteDramMemory(wiring.Component):
     Parameters
     ----------
     g : Geometry
-        For the width of the bus.
+        Geometry that gives the width of the bus.
     size : int
         Bytes, a multiple of 4096.
     id_bits : int
@@ -159,7 +159,8 @@ class LiteDramMemory(wiring.Component):
 
     def _owed(self, m: Module, begins: Value, ends: Value) -> Signal:
         """Return whether the next word that is given, or taken, belongs to a command from before a
-        reset. Of two counts of words under way, a reset leaves one."""
+        reset. A reset clears one of two counts of words under way; while they differ, old words are
+        left."""
         old = Signal()
         all_words = Signal(_COUNT_BITS, reset_less=True)
         own = Signal(_COUNT_BITS)

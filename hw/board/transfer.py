@@ -17,7 +17,7 @@ class Transfer:
     Parameters
     ----------
     g : Geometry
-        For the width of the bus.
+        Geometry that gives the width of the bus.
     buffer : BufferPort
         The data of the request, or of its answer.
     bus_patience : int

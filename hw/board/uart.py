@@ -41,7 +41,7 @@ class UartReceiver(wiring.Component):
     Attributes
     ----------
     rx : Signal(1), in
-        Of another clock, or of none.
+        Input from another clock domain, or from none.
     received : stream of 8, out
 
     Raises
@@ -158,7 +158,7 @@ class Uart(wiring.Component):
     ----------
     rx : Signal(1), in; tx : Signal(1), out
     received : stream of 8, out; sent : stream of 8, in
-        As of `UartReceiver` and `UartTransmitter`.
+        Described in `UartReceiver` and `UartTransmitter`.
 
     Raises
     ------

@@ -20,7 +20,7 @@ BAUD = 500_000
 _PATIENCE_SECONDS = 0.25
 """Without a byte, after which a frame that has begun is given up."""
 _MOST_ERROR = 0.02
-"""Of the line's speed. Ten bits may be off by half a bit, for both sides together."""
+"""Tolerance of the line's speed. Ten bits may be off by half a bit, for both sides together."""
 
 
 def platform() -> Any:

@@ -26,7 +26,7 @@ class ExecutionUnit:
     Attributes
     ----------
     unit : Unit
-        What decode calls it.
+        Name of the unit in decode.
     block : type
         Its component. A memory unit has a ``MemoryAccessPort access`` and a ``CompletionPort
         completion``; any other has streams ``op`` (`payloads.lane_op`) and ``write``, and ``room``.
@@ -49,7 +49,7 @@ class ExecutionUnit:
 
     @property
     def name(self) -> str:
-        """Of its ports and submodule."""
+        """Name of the unit's ports and submodule."""
         return self.unit.name.lower()
 
     def places(self, g: Geometry) -> int:
@@ -68,4 +68,4 @@ SIDE_UNITS = (ExecutionUnit(Unit.F64, F64Unit, writes_predicates=True),
               ExecutionUnit(Unit.EXCHANGE, ExchangeUnit, writes_predicates=True))
 """Units that take a warp instruction for several cycles; `ExecutePipeline` holds them."""
 EXECUTION_UNITS = MEMORY_UNITS + SIDE_UNITS
-"""In the order in which they stand in the ports of `WriteBack`."""
+"""Units in the order in which they stand in the ports of `WriteBack`."""

@@ -28,7 +28,7 @@ def lock_of(segment: Value):
 
 
 class PointOfOrder(wiring.Component):
-    """Gives segments of memory to SMs, one a cycle, each to one SM at a time.
+    """Gives segments of memory to SMs, one per cycle, each to one SM at a time.
 
     A segment given back is given again from the next cycle on, to the SM whose last one is longest
     ago. No SM waits for ever: the owner of a segment needs no other one to give it back.

@@ -72,7 +72,7 @@ class TakingTurns(Policy):
 
 
 class TbDispatcher(wiring.Component):
-    """Hands out the TBs of the grids to the SMs, one a cycle, when an SM has found room for one.
+    """Hands out the TBs of the grids to the SMs, one per cycle, when an SM has found room for one.
 
     An SM looks for room as soon as a kernel has TBs left, and claims one when it has found it: so
     its allocation tables are asked before a TB is its own, and no TB waits on an SM that is full.

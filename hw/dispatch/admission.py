@@ -72,8 +72,9 @@ class Admission(wiring.Component):
     evict : Signal(tb_slots), out
         Vector: rows of the staying table that are in the way, each until it is evicted.
     stuck : Signal(kernel_slots), in; hopeless : Signal(kernel_slots), out
-        With `Geometry.in_place`. Vectors: kernels of which nothing can be evicted; kernels of which
-        a TB has found no room since one left the SM, entered it, or `stuck` changed, nor can any.
+        Vectors: kernels of which nothing can be evicted; kernels of which a TB has found no room
+        since a TB left or entered the SM or `stuck` changed, and can find none. Both exist only
+        with `Geometry.in_place`.
     registers, lines : arrays of allocation, out
         The allocated ranges. Only with `Geometry.in_place`.
     clear_lines : struct, out
@@ -81,8 +82,8 @@ class Admission(wiring.Component):
     fresh : stream, out
         A fresh TB; transferred once its warps run.
     blocked, crowded : Signal(kernel_slots), out
-        With `Geometry.watches`. Vectors: kernels of which a fresh TB has found no room since a TB
-        left the SM; of which no entry is free.
+        Vectors: kernels of which a fresh TB has found no room since a TB left the SM; kernels of
+        which no entry is free. Both exist only with `Geometry.watches`.
     launching : struct, out
         A TB of `kernel` is being admitted, or a fresh one launched.
     """
@@ -220,7 +221,7 @@ class Admission(wiring.Component):
                     m.d.comb += maker.active.eq(1)
                     with m.If(maker.done):
                         m.next = "FULL"
-            # What has left the SM meanwhile may have left too late for the search.
+            # A TB that has left the SM meanwhile may have left too late for the search.
             with m.State("FULL"):
                 m.next = "IDLE"
                 with m.If(room_freed):

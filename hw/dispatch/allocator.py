@@ -21,8 +21,8 @@ def allocation(capacity: int, owners: int) -> data.StructLayout:
 class AllocationTable(wiring.Component):
     """Owner, start and size of every allocated range of one resource, with a first-fit search.
 
-    The search starts at 0 and moves to the end of an overlapping range until none overlaps, one
-    step a cycle: `done` rises at most ``entries + 1`` cycles after the request.
+    The search starts at 0 and moves to the end of an overlapping range until none overlaps. It
+    takes one step per cycle, so `done` rises at most ``entries + 1`` cycles after the request.
 
     Parameters
     ----------

@@ -20,7 +20,7 @@ def occupied_range(capacity: int) -> data.StructLayout:
 
 
 class CheapestFit(wiring.Component):
-    """Looks at every place that begins where a range ends, and at 0, one a cycle: `done` rises
+    """Looks at every place that begins where a range ends, and at 0, one per cycle: `done` rises
     ``ranges + 2`` cycles after the request.
 
     Parameters

@@ -15,9 +15,9 @@ __all__ = ["Completion"]
 
 
 class Completion(wiring.Component):
-    """Frees a started TB once all its warps have exited, one killed with its kernel once they have
-    or can be forgotten, one of a killed kernel that was never started, and a TB that the engine has
-    saved, one a cycle.
+    """Frees TBs, one per cycle. A started TB is freed once all its warps have exited. If it was
+    killed with its kernel, it is freed once its warps have exited or can be forgotten. A TB of a
+    killed kernel that was never started is freed too, and a TB that the engine has saved.
 
     Attributes
     ----------
@@ -38,8 +38,8 @@ class Completion(wiring.Component):
     adopted : preemption.adoption, in
         A kernel is taken over from memory, with its count.
     remove : Signal(tb_slots), out
-        At most one bit: this TB leaves the SM in this cycle; a TB that ends does two cycles after
-        its last warp.
+        The TB that leaves the SM in this cycle, at most one bit. A TB that ends leaves two cycles
+        after its last warp.
     ended : preemption.entry_event, out
         The TB that leaves has ended, or was killed.
     free : Signal(warps), out

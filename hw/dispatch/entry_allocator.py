@@ -56,7 +56,7 @@ class EntryAllocator(wiring.Component):
     entry : Signal, out
         The entry found.
     address : Signal, out
-        Of its region; `local_base` itself if the kernel has no local memory.
+        Address of the entry's region; `local_base` itself if the kernel has no local memory.
     take : Signal, in
         The entry found has its TB.
     ended : preemption.entry_event, in
@@ -66,7 +66,7 @@ class EntryAllocator(wiring.Component):
     adopted : preemption.adoption, in
         A kernel is taken over from memory: the entries of its saved TBs are taken.
     owned : array of Signal(context_entries), out
-        With `Geometry.watches`. Vector per kernel: entries that are not free.
+        Vector per kernel: entries that are not free. Exists only with `Geometry.watches`.
     """
 
     request: data.View

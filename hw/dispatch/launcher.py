@@ -19,7 +19,7 @@ class Launcher(wiring.Component):
     """Initialises each warp with its lanes, pushes its first stack entry (PC 0), then starts the
     TB.
 
-    Two cycles a warp and one for the start, when ``launch.warp_init`` and ``launch.stack_push``
+    Two cycles per warp and one for the start, when ``launch.warp_init`` and ``launch.stack_push``
     are ready.
 
     Attributes

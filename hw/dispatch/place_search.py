@@ -83,9 +83,9 @@ class PlaceSearch(wiring.Component):
     staying : staying_report, in
         Registers and lines of preempted TBs that stay on the SM.
     ended : entry_event, in; start : Signal(kernel_slots), in; adopted : adoption, in
-        As of `EntryAllocator`.
+        Described in `EntryAllocator`.
     crowded : Signal(kernel_slots), out
-        With `Geometry.watches`. Vector: kernels of which no entry is free.
+        Vector: kernels of which no entry is free. Exists only with `Geometry.watches`.
     """
 
     kernels: data.View

@@ -27,7 +27,7 @@ class RoomMaker(wiring.Component):
     Parameters
     ----------
     g : Geometry
-        With `in_place`.
+        Geometry with `in_place`.
 
     Attributes
     ----------

@@ -34,7 +34,7 @@ class RangePlanner(wiring.Component):
     Parameters
     ----------
     capacity, owners, entries : int
-        As of the `AllocationTable`.
+        Sizes of the `AllocationTable`.
     most : int
         Ranges that can be asked for.
 

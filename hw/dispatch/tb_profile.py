@@ -24,7 +24,7 @@ def tb_age() -> data.StructLayout:
 
 
 def kernel_profile() -> data.StructLayout:
-    """What `tbs` whole TBs of a kernel took that have ended by themselves, together.
+    """Sums over the `tbs` whole TBs of a kernel that have ended by themselves.
 
     When a sum would reach 2**32 all three are halved first, so that their quotients stay means, of
     which the later TBs have the greater part; a sum that does all the same stays at `MOST`.
@@ -50,13 +50,13 @@ class TbProfile(wiring.Component):
     issued, issuer : Signal, in
         A warp retires an instruction.
     remove : Signal(tb_slots), in
-        At most one bit: this TB leaves the SM.
+        The TB that leaves the SM, at most one bit.
     ended : Signal, in
-        By itself, neither saved nor killed.
+        The TB has ended by itself, neither saved nor killed.
     clear : Signal(kernel_slots), in
         Vector: the kernel begins anew, or is taken over from memory.
     ages : array of tb_age, out
-        By TB slot; of a TB that is not started, that of the one before.
+        Age by TB slot; a slot whose TB is not started shows the age of its last TB.
     profiles : array of kernel_profile, out
         By kernel slot; a TB is in it two cycles after it has left.
     """

@@ -36,7 +36,7 @@ class TbSupply(wiring.Component):
         TBs that the SM has launched since `start`.
     exhausted : Signal(kernel_slots), out
     places : array, out
-        As of the port.
+        Described in `TbSupplyPort`.
     """
 
     port: Port

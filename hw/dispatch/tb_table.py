@@ -47,7 +47,8 @@ class RoomPort(wiring.Signature):
 class TbTable(wiring.Component):
     """One row for each TB slot, and how many TBs and warps are resident.
 
-    A TB is inserted and one started a cycle, any number removed; all show in the next.
+    Each cycle one TB can be inserted, one started, and any number removed. All changes show in the
+    next cycle.
 
     Attributes
     ----------

@@ -14,7 +14,7 @@ __all__ = ["WarpSlots"]
 
 
 class WarpSlots(wiring.Component):
-    """Collects free warp slots, one a cycle.
+    """Collects free warp slots, one per cycle.
 
     Attributes
     ----------

@@ -65,7 +65,7 @@ class WatchTable(wiring.Component):
     Parameters
     ----------
     g : Geometry
-        With `watches` rows.
+        Geometry with `watches` rows.
 
     Attributes
     ----------
@@ -75,7 +75,7 @@ class WatchTable(wiring.Component):
     cancel : Signal(warps), in
         Vector: of the TBs of these warps the watch has fired.
     written : written_event, in; noticed : notice, in
-        What the SMs and the host have written.
+        Segments that the SMs and the host have written.
     tbs : WatchPort, out
         The watches.
     """

@@ -25,7 +25,7 @@ class YieldControl(wiring.Component):
     Parameters
     ----------
     g : Geometry
-        With `watches`.
+        Geometry with `watches`.
 
     Attributes
     ----------
@@ -42,7 +42,7 @@ class YieldControl(wiring.Component):
     insert : new_tb, in; remove : Signal(tb_slots), in
         A TB enters the table. Vector: the TB that leaves it.
     running, resuming, forget, start : Signal(kernel_slots), in
-        As of the `YieldUnit`.
+        Described in `YieldUnit`.
     exhausted, blocked, crowded : Signal(kernel_slots), in
         Vectors: kernels without further fresh TBs; kernels of which one has found no room since a
         TB left the SM; kernels of which no entry is free.

@@ -22,14 +22,14 @@ __all__ = ["YieldUnit"]
 class YieldUnit(wiring.Component):
     """Decides at each ``bar.yield`` that a TB has come to whether it leaves.
 
-    It does, unless its watch has fired, if its kernel runs, or is being resumed, others want its
-    place, and memory has not refused to save one of the kernel of late: the engine saves it
-    (`leaves.leave`), while its barrier is held. Until the engine begins, each of these may change
-    and the barrier is released. If the save fails it is released too. Once the TB has left it is
-    *away*; it is *ready* to be brought back when its watch fires, also while it was being saved.
-    One that watches nothing, or finds the watch table full, waits for its turn: it is ready when a
-    fresh TB has been launched since, or there is none. Ready TBs of a kernel come back one by one,
-    each at the latest after all others.
+    The TB leaves if its kernel runs or is being resumed, others want its place, and its watch has
+    not fired. Nor must memory have refused lately to save a TB of the kernel. Then the engine saves
+    the TB (`leaves.leave`) while its barrier is held. Until the engine begins, each of these
+    conditions may change, and then the barrier is released. It is released too if the save fails.
+    Once the TB has left it is *away*. It is *ready* to be brought back when its watch fires, even
+    while it is being saved. A TB that watches nothing, or finds the watch table full, waits for its
+    turn. It is ready when a fresh TB has been launched since, or there is no fresh TB. Ready TBs of
+    a kernel come back one by one, each at the latest after all others.
 
     A TB that is away holds nothing but its entry. It is saved as any preempted TB is, so a resume
     of the kernel brings it back as well, ready or not.
@@ -43,7 +43,7 @@ class YieldUnit(wiring.Component):
     resident : array of resident_tb, in
         The TB table.
     waits : Signal(tb_slots), in; hold : Signal(tb_slots), out
-        As in the `YieldPort`. Combinational.
+        Described in `YieldPort`. Combinational.
     watches : WatchPort, in
         The `WatchTable`. Its `away` has the entries of the TBs that are away.
     leaves : LeavePort, out
@@ -51,8 +51,9 @@ class YieldUnit(wiring.Component):
     running, resuming : Signal(kernel_slots), in
         Vectors: kernels in state `KernelState.RUNNING`, `KernelState.RESUMING`.
     forget, start : Signal(kernel_slots), in
-        Vectors: kernels of which no TB is away any more, since they begin anew, are killed, or have
-        been preempted: what is saved of these comes back by a resume. Those that begin anew.
+        Vectors: kernels of which no TB is away any more; kernels that begin anew. No TB is away of
+        kernels that begin anew, are killed, or have been preempted. A resume brings back the saved
+        TBs of a preempted kernel.
     room_wanted : Signal, in
         A TB has found no room on the SM since one left it last.
     fresh_pending, fresh_launched : Signal, in

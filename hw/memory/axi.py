@@ -43,7 +43,7 @@ class Axi4(wiring.Signature):
     Parameters
     ----------
     g : Geometry
-        For the width of the bus.
+        Geometry that gives the width of the bus.
     id_bits : int
 
     Attributes
@@ -125,7 +125,7 @@ def buffered_responses(m: Module, bus: AxiInterface) -> dict[str, stream.Interfa
     m : Module
         Gets the buffers, as ``r_buffer`` and ``b_buffer``.
     bus : Axi4
-        Of a master.
+        Bus of a master.
     """
     found = {}
     for channel, fields in RESPONSES.items():
@@ -146,17 +146,17 @@ class AxiMaster(wiring.Component):
     The last reader and the last writer are guaranteed a share of the beats of their channel
     (`GuaranteedShare`): now and then they go first.
 
-    Requests and write beats pass a register each, read beats and acknowledgements a two-entry
-    buffer: one cycle each, one burst and one beat a cycle. No output of the bus follows an input
-    within a cycle; no answer of an inner port follows the bus. Addresses, data and strobes
-    stay stable from ``valid`` to ``ready``; write data comes in the order of the write addresses
-    and may run before them or behind them. A response other than OKAY sets `error`; one with the id
-    of no port is taken and dropped.
+    Requests and write beats pass a register each; read beats and acknowledgements pass a two-entry
+    buffer. Each takes one cycle, and passes one burst or beat per cycle. No output of the bus
+    follows an input within a cycle; no answer of an inner port follows the bus. Addresses, data and
+    strobes stay stable from ``valid`` to ``ready``. Write data comes in the order of the write
+    addresses, and may run before them or behind them. A response other than OKAY sets `error`. A
+    response whose id belongs to no port is taken and dropped.
 
     Parameters
     ----------
     g : Geometry
-        For the width of the bus.
+        Geometry that gives the width of the bus.
     readers, writers : int
         Ports of each kind, 1 to 8.
     first_reader, first_writer : int
@@ -165,7 +165,7 @@ class AxiMaster(wiring.Component):
     Attributes
     ----------
     readers : list of ReadPort, in; writers : list of WritePort, in
-        In order of priority.
+        Ports in order of priority.
     share : Signal(SHARE_BITS), in
         Beats of 256 that the last port of each kind gets, at least, while it waits.
     axi : Axi4, out

@@ -32,22 +32,22 @@ __all__ = ["AxiJoin", "FairJoin", "PriorityJoin"]
 class AxiJoin(wiring.Component):
     """Merges AXI4 masters into one; the number of a master is put in front of its ids.
 
-    Requests and write beats pass a register each (one cycle, one burst and one beat a cycle); read
-    beats and acknowledgements go straight to the master that their id names, or pass a two-entry
-    buffer first (one cycle; see `buffered_responses`). Write data comes in the order of the write
-    addresses. A response that names no master is taken and dropped.
+    Requests and write beats pass a register each: this takes one cycle, with one burst and one beat
+    per cycle. Read beats and acknowledgements go straight to the master that their id names, or
+    pass a two-entry buffer first (one cycle; see `buffered_responses`). Write data comes in the
+    order of the write addresses. A response that names no master is taken and dropped.
 
     Parameters
     ----------
     g : Geometry
-        For the width of the bus.
+        Geometry that gives the width of the bus.
     masters : int
     id_bits : int
-        Of each master.
+        Id bits of each master.
     number_bits : int, optional
         Of the number of a master in front of its ids; as few as there can be unless given.
     buffered : bool
-        With the buffers, for a port that leads out of the device.
+        Responses pass buffers, for a port that leads out of the device.
 
     Attributes
     ----------

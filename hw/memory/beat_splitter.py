@@ -46,7 +46,7 @@ class BeatSplitter(wiring.Component):
     Parameters
     ----------
     g : Geometry
-        With a bus wider than `CACHE_BEAT_BYTES`.
+        Geometry with a bus wider than `CACHE_BEAT_BYTES`.
 
     Attributes
     ----------

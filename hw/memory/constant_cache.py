@@ -22,7 +22,7 @@ _ROW_BITS = exact_log2(ROW_BYTES)
 class ConstantCache(wiring.Component):
     """Direct-mapped cache of `constant_lines` lines of 128 bytes, filled over a `ReadPort`.
 
-    One lookup a cycle. Whether it hits is known in the same cycle, its row follows in the next. A
+    One lookup per cycle. Whether it hits is known in the same cycle, its row follows in the next. A
     miss starts a fill, and the request has to stay; the line has come when the lookup hits or tells
     an `error`. An error is told once: the next lookup of that line fetches it again.
 
@@ -35,7 +35,7 @@ class ConstantCache(wiring.Component):
     request : In(valid, address)
         Byte address; the low 4 bits are ignored.
     hit, error : Signal(), out
-        Of the request, combinational. `error`: the memory failed to deliver the line.
+        Answer to the request, combinational. `error`: the memory failed to deliver the line.
     row : Signal(128), out
         The 16 bytes of a request that hit, one cycle after it, until the next hit.
     invalidate : Signal(), in

@@ -29,7 +29,7 @@ class GuaranteedShare(wiring.Component):
     Parameters
     ----------
     g : Geometry
-        For the beats of a burst.
+        Geometry that gives the beats of a burst.
 
     Attributes
     ----------
@@ -40,7 +40,7 @@ class GuaranteedShare(wiring.Component):
     granted : Signal, in; last : Signal, in; extra_beats : Signal, in
         A burst is granted in this cycle; it is the last port's; its beats less one.
     debt : Signal, out
-        What the last port is owed.
+        Debt to the last port, in units of 1 / `PERIOD` of a beat.
     urgent : Signal, out
         The last port goes first, if it waits.
     """

@@ -26,7 +26,7 @@ _BANKS = 4
 class InstructionCache(wiring.Component):
     """Direct-mapped cache of `icache_lines` lines of 128 bytes, filled over a `ReadPort`.
 
-    One lookup a cycle; its response comes in the next cycle. A miss starts a fill unless one is
+    One lookup per cycle; its response comes in the next cycle. A miss starts a fill unless one is
     under way. It is not remembered: the request has to come again after `filled`. Other lines go on
     hitting meanwhile, and the line being replaced until its first beat arrives. The line after the
     missing one is fetched along if it is not there; an error of that one is ignored.
@@ -40,9 +40,9 @@ class InstructionCache(wiring.Component):
     request : In(valid, address)
         Byte address of an instruction word (a multiple of 8).
     response : Out(hit, error, words, more)
-        Of the request of the cycle before; with neither `hit` nor `error` it missed. `error`: the
-        memory failed to deliver the line. `words` begins with the one asked for; `more` of those
-        after it are in the same line.
+        Answer to the request of the cycle before; a request without `hit` and `error` has missed.
+        `error`: the memory failed to deliver the line. `words` begins with the word that was
+        requested; `more` of the words after it are in the same line.
     filled : Signal(), out
         A line came, well or with an error, in this cycle or the one before; requests from the next
         cycle on see it.

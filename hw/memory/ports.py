@@ -56,7 +56,7 @@ class WritePort(wiring.Signature):
     ----------
     request : stream of burst, out
     beat : stream, out
-        `data`, `strobe` (a bit a byte), `last` of its burst; in the order of the requests.
+        `data`, `strobe` (one bit per byte), `last` of its burst; in the order of the requests.
     ack : stream, in
         One a burst; with `error` it is not known what was written.
     """

@@ -1,4 +1,4 @@
-"""Word reader: 32-bit words from memory, one a cycle."""
+"""Word reader: 32-bit words from memory, one per cycle."""
 
 from typing import Any
 

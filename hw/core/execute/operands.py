@@ -31,7 +31,7 @@ a and up to four words of a store."""
 
 
 def operation(g: Geometry) -> data.StructLayout:
-    """What is left of an issued instruction when one beat of its operands is there.
+    """Control of an issued instruction when one beat of its operands is there.
 
     `ballot` are the lanes of the whole warp that execute it and whose pa holds.
     """

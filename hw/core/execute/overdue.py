@@ -24,7 +24,8 @@ class Overdue(wiring.Component):
     waits : Signal(1), in
         A request waits in this cycle.
     over : Signal(1), out
-        From the cycle after the last of them on, until after one without a waiting request.
+        High from the cycle after the last of them on, until after a cycle without a waiting
+        request.
     """
 
     waits: Signal

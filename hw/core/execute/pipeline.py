@@ -71,11 +71,11 @@ class ExecutePipeline(wiring.Component):
         low while registers that share a bank are read in turn, and while an operation waits for its
         unit.
     global_access, shared_access, constant_access : MemoryAccessPort, out
-        To the memory units.
+        Operations to the memory units.
     cycle : Signal(64), in
-        What ``s2r`` of the clock reads.
+        Value that ``s2r`` of the clock reads.
     sm_index : Signal(SM_BITS), in
-        What it reads of the SM's number; only with `Geometry.has_uncore`.
+        Value that ``s2r`` of the SM's number reads; only with `Geometry.has_uncore`.
     clear : in
         A warp slot is initialised: from the next cycle its registers are invalid and clean, its
         predicates unwritten.
@@ -83,7 +83,7 @@ class ExecutePipeline(wiring.Component):
         Reads and writes of registers and predicates. `restore_write` is taken when there is
         no other write.
     trace_write, trace_predicate : out
-        For simulations: beats written to registers, but by restores, and to predicates.
+        Beats written to registers, except by restores, and to predicates; for simulations.
     """
 
     kernels: data.View

@@ -1,4 +1,4 @@
-"""Predicate registers: seven a warp slot, each a bit a lane."""
+"""Predicate registers: seven per warp slot, each with one bit per lane."""
 
 from typing import Any
 
@@ -53,7 +53,7 @@ class PredicateWriteBack(wiring.Component):
     throttle : Signal(1), out
         Issue no ALU instruction in this cycle.
     write, restored : out
-        For the predicate file: a beat, or a whole predicate; never both.
+        Write to the predicate file: a beat, or a whole predicate; never both.
     """
 
     result: data.View

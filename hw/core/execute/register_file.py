@@ -53,7 +53,7 @@ class RegisterFile(wiring.Component):
     save_masked : Signal(1), in
         With `save_read`: its register is invalid and reads as zero.
     save_data : out
-        What was read, one cycle after the transfer of `save_read`.
+        Beat that was read, one cycle after the transfer of `save_read`.
     write : in
         Beat written to physical register `register` in the lanes of `mask`; visible to a read in
         the next cycle.

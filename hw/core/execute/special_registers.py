@@ -1,4 +1,4 @@
-"""What ``s2r`` and ``ballot`` read: special registers, the vector of lanes.
+"""Values that ``s2r`` and ``ballot`` read: special registers, the vector of lanes.
 
 A value that is the same in all lanes becomes operand b, which the lanes pass on (`ScalarSource`);
 the thread index within the block is computed beside the lanes (`ThreadIndex`) and replaces their
@@ -44,8 +44,8 @@ class ScalarSource(wiring.Component):
     sm_index : Signal(SM_BITS), in
         The number of the SM on its device; only with `Geometry.has_uncore`, else it is 0.
     operation : in
-        ``s2r``: special register `imm`, 0 if it is one of a lane or there is none; ``ballot``: its
-        field `ballot`; any other operation: `imm`.
+        ``s2r`` gives special register `imm`, or 0 if `imm` names none or one of a lane. ``ballot``
+        gives its field `ballot`, any other operation `imm`.
     value : Signal(32), out
     """
 

@@ -13,7 +13,7 @@ from ...lib.bits import encode, lowest, spread
 __all__ = ["BarrierUnit", "BARRIER_PLANES"]
 
 BARRIER_PLANES = (BARRIERS - 1).bit_length()
-"""Bits of a barrier id, each kept as a vector of one bit a warp."""
+"""Bits of a barrier id, each kept as a vector of one bit per warp."""
 
 
 class BarrierUnit(wiring.Component):
@@ -34,8 +34,8 @@ class BarrierUnit(wiring.Component):
     barriers : list of Signal(warps), in
         Bit planes of the barrier id each warp waits at.
     yields : Signal(warps), in; held : Signal(tb_slots), in; yielding : Signal(tb_slots), out
-        With `Geometry.watches`. Vectors: warps that came by a ``bar.yield``; TBs that are not
-        released; TBs whose barrier is full of such warps. `held` may depend on `yielding`.
+        Vectors: warps that came by a ``bar.yield``; TBs that are not released; TBs whose barrier is
+        full of such warps. `held` may depend on `yielding`. All exist only with `Geometry.watches`.
     release : Signal(warps), out
         Warps that stop waiting.
     mismatch : Signal(warps), out

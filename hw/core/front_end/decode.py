@@ -54,10 +54,11 @@ def _row(op: Opcode) -> data.Const:
 class Decoder(wiring.Component):
     """Splits a 64-bit instruction word into the control bundle `payloads.decoded`; combinational.
 
-    An opcode that is not in the table, a register group whose first register is not a multiple of
-    its size, a uniform register that does not exist and one as half of a pair give `illegal`; for
-    an unknown opcode nothing else is set. The 32-bit immediate counts as operand b of memory
-    instructions too, since their address is a + imm. A write to `isa.PT` is no write.
+    Four kinds of instruction give `illegal`. The opcode is not in the table; the first register of
+    a group is not a multiple of the group's size; a uniform register does not exist; or a uniform
+    register is half of a pair. For an unknown opcode nothing else is set. The 32-bit immediate
+    counts as operand b of memory instructions too, since their address is a + imm. A write to
+    `isa.PT` is no write.
 
     Parameters
     ----------

@@ -39,21 +39,21 @@ class FetchUnit(wiring.Component):
     hit.
 
     A `pp` or `pp.div` of a kernel that is not being preempted is skipped here, without an issue
-    slot, unless the next PC is where the top of the warp's stack reconverges (the issue stage then
-    pops the stack) or the warp is between a `pp` that was not idle and its `pp.div`. The two words
-    of a point are skipped together when they are in one cache line; if the instruction behind them
-    is there too, the point costs no cycle.
+    slot. There are two exceptions. The next PC may be where the top of the warp's stack
+    reconverges: the issue stage then pops the stack. Or the warp may be between a `pp` that was not
+    idle and its `pp.div`. The two words of a point are skipped together when they are in one cache
+    line. If the instruction behind them is there too, the point costs no cycle.
 
     Parameters
     ----------
     g : Geometry
     observed : bool
-        With port `lookup`, for simulations.
+        The unit has port `lookup`, for simulations.
 
     Attributes
     ----------
     kernels : in
-        As in `FrontEnd`.
+        Described in `FrontEnd`.
     wanting : Signal(warps), in
         Warps that may be fetched for: `alive`, and neither settling nor holding an instruction.
     table : FetchTablePort, out
@@ -61,7 +61,7 @@ class FetchUnit(wiring.Component):
     stack : FetchStackPort, out
         Reads the PC of the warp that was picked; moves the decoded warp over an idle point.
     invalidate : Signal(), in; lingering : Signal(), out
-        Of the cache.
+        Signals of the cache.
     forget : Signal(warps), in
         Vector: warps that wait for no line any more.
     fill : Out(valid, warp, instruction); op : Out(decoded)

@@ -57,7 +57,7 @@ class FrontEnd(wiring.Component):
     ----------
     g : Geometry
     observed : bool
-        With ports `observation` and `lookup`, for simulations.
+        The front end has ports `observation` and `lookup`, for simulations.
 
     Attributes
     ----------
@@ -75,35 +75,35 @@ class FrontEnd(wiring.Component):
         Vectors: slots that hold a warp (`valid`); warps at a barrier (`waiting`); started, and
         neither out of lanes nor killed (`active`).
     execute : IssuePort, out
-        To `ExecutePipeline`.
+        Instructions to `ExecutePipeline`.
     global_completion, shared_completion, constant_completion : CompletionPort, in
-        Of `LoadStore`, `SharedMemory` and `ConstantUnit`.
+        Completions of `LoadStore`, `SharedMemory` and `ConstantUnit`.
     constant : stream of payloads.uniform_write, in
         Constants for uniform registers.
     cycle : Signal(64), in
-        What ``us2r`` of the clock reads.
+        Value that ``us2r`` of the clock reads.
     sm_index : Signal(SM_BITS), in
-        What it reads of the SM's number; only with `Geometry.has_uncore`.
+        Value that ``us2r`` of the SM's number reads; only with `Geometry.has_uncore`.
     fault : payloads.fault_report, out
-        One a cycle.
+        At most one fault is reported per cycle.
     icache_port : ReadPort, out
-        Of the instruction cache.
+        Fills of the instruction cache.
     yields : YieldPort, out
-        With `Geometry.watches`: thread blocks that wait for memory to change.
+        Thread blocks that wait for memory to change; exists only with `Geometry.watches`.
     trace, trace_uniform : out
-        For simulations: an instruction that left the issue stage, a uniform register that was
-        written.
+        An instruction that left the issue stage, and a uniform register that was written; for
+        simulations.
     observation : observation, out
-        What each warp does in this cycle.
+        State of each warp in this cycle.
     lookup : cache_lookup, out
-        Of an instruction.
+        Lookup of an instruction.
 
     Notes
     -----
     A warp has one write of a uniform register outstanding at most: whatever touches its uniform
     registers waits for it (`UniformUnit.LATENCY` cycles). A global atomic waits for the warp's
     global loads, stores and atomics, and they wait for it. Faults are reported one cycle after the
-    instruction would have issued, one a cycle; a faulted warp issues nothing
+    instruction would have issued, one per cycle; a faulted warp issues nothing
     more, and is ``stop.exited`` only once it is killed. A barrier mismatch is reported with the PC
     of the barrier that one of the waiting warps is at.
     """
@@ -276,7 +276,7 @@ class FrontEnd(wiring.Component):
     def _dependences(self, m: Module, issue: IssueStage, buffer: InstructionBuffer,
                      scoreboard: Scoreboard, outstanding: OutstandingOperations, table: WarpTable,
                      uniforms: UniformRegisters):
-        """What the instructions held depend on, and what an issued one leaves behind."""
+        """Connect the dependences of the instructions held, and the effects of an issued one."""
         loads, stores, atomics = outstanding.loads, outstanding.stores, outstanding.atomics
         blocked = (buffer.load & (stores | atomics | outstanding.loads_full)
                    | buffer.store & (loads | atomics | outstanding.stores_full)

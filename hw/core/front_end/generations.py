@@ -28,7 +28,7 @@ class WarpGenerations(wiring.Component):
     able : Signal(warps), out
         Vector: slots whose warp may be forgotten.
     generations : payloads.generations, out
-        Of every slot; the next one from the cycle after `forget`.
+        Generations of all slots; the next one counts from the cycle after `forget`.
     """
 
     forget: Signal

@@ -50,7 +50,7 @@ class InstructionPort(wiring.Signature):
 
 
 class InstructionBuffer(wiring.Component):
-    """One entry a warp.
+    """One entry per warp.
 
     Parameters
     ----------
@@ -71,7 +71,7 @@ class InstructionBuffer(wiring.Component):
         Entries whose instruction is of the class; others may hold an old value where `held` is
         clear.
     read : InstructionPort, in
-        For the issue stage.
+        Read port of the issue stage.
     """
 
     fill: data.View

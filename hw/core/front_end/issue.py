@@ -38,7 +38,7 @@ class IssueConditions(wiring.Signature):
     ready : Signal(warps), in
         Vector: warps whose instruction has nothing to wait for but room in its unit.
     uses : struct, in
-        For each of the `UNITS` a vector: warps whose instruction needs it.
+        Vector for each of the `UNITS`: warps whose instruction needs it.
     hold : Signal(1), in
         No instruction issues in this cycle.
     throttle : Signal(1), in
@@ -72,7 +72,7 @@ class IssueStage(wiring.Component):
     ----------
     g : Geometry
     observed : bool
-        With ports `requests` and `grant`, for simulations.
+        The stage has ports `requests` and `grant`, for simulations.
 
     Attributes
     ----------
@@ -89,8 +89,8 @@ class IssueStage(wiring.Component):
     predicates : PredicatePort, out
         Reads the predicates of the instruction.
     issue : stream of payloads.issue, out
-        As in `IssuePort`. `issue.ready` and `uniform_op.ready` must not depend on what issues
-        within the cycle: they take part in the choice of the warp.
+        Described in `IssuePort`. `issue.ready` and `uniform_op.ready` must not depend on what
+        issues within the cycle: they take part in the choice of the warp.
     uniform_op : stream of payloads.uniform_op, out
         Instructions of the uniform data path.
     reserve : reservation, out
@@ -100,15 +100,16 @@ class IssueStage(wiring.Component):
     uniform_writes : Signal(warps), out
         Vector: the warp that issues an instruction which writes a uniform register.
     fault : struct, out
-        In `warps`, the warp whose instruction faults, one-hot; its number `warp`, `kind` and `pc`.
+        A fault: `warps` has the warp whose instruction faults, one-hot; `warp` is its number, with
+        its `kind` and `pc`.
     trap_base : Signal, in
-        With `Geometry.traps`: first trap vector of the chosen warp's kernel.
+        First trap vector of the chosen warp's kernel; exists only with `Geometry.traps`.
     traps : Signal(warps), out
-        With `Geometry.traps`. Vector: the warp that is trapped.
+        Vector: the warp that is trapped. Exists only with `Geometry.traps`.
     cancels : Signal(warps), out
-        With `Geometry.watches`. Vector: the warp that retires an ``unwatch``.
+        Vector: the warp that retires an ``unwatch``. Exists only with `Geometry.watches`.
     trace : out
-        For simulations: the instruction that retires.
+        Instruction that retires, for simulations.
     requests, grant : Signal(warps), out
         The warps to choose from; the one chosen.
     """

@@ -67,7 +67,7 @@ class Scoreboard(wiring.Component):
     ----------
     g : Geometry
     observed : bool
-        With port `far`, for simulations.
+        The scoreboard has port `far`, for simulations.
 
     Attributes
     ----------
@@ -197,7 +197,7 @@ class OutstandingOperations(wiring.Component):
     loads, stores, shared, atomics : Signal(warps), out
         Some outstanding.
     loads_full, stores_full, shared_full, atomics_full : Signal(warps), out
-        `LIMIT` (of atomics: one) outstanding: no more may be issued.
+        No more operations may be issued: `LIMIT` are outstanding, or one atomic.
     """
 
     issued: Port

@@ -29,7 +29,7 @@ __all__ = ["FetchStackPort", "SimtStack", "StackCommand", "StackPort", "command"
 
 
 class StackCommand(enum.IntEnum):
-    """What to do with the stack of one warp."""
+    """Command for the stack of one warp."""
 
     NONE = 0
     INIT = 1
@@ -164,7 +164,7 @@ class FetchStackPort(wiring.Signature):
 
 
 class SimtStack(wiring.Component):
-    """One SIMT stack a warp, one command a cycle while not `busy`.
+    """One SIMT stack per warp. Takes one command per cycle while not `busy`.
 
     A command takes effect at the end of its cycle. When the new top is finished (no lane left, or
     at its reconvergence PC), the following cycles pop one entry each; a divergence that pushes two
@@ -187,7 +187,7 @@ class SimtStack(wiring.Component):
         afterwards. Live lanes that run off the bottom of the stack instead continue at `PC_NONE`,
         which no code reaches.
     fetch : FetchStackPort, in
-        For the fetch unit.
+        Read and skip port of the fetch unit.
     waiter_warp : Signal, in; waiter_pc : Signal, out
         A warp, and where it stands; combinational.
     view_select, view

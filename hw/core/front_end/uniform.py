@@ -33,7 +33,7 @@ __all__ = ["UniformUnit"]
 
 
 class UniformUnit(wiring.Component):
-    """Executes the instructions of the uniform data path: an operation a cycle, in order.
+    """Executes the instructions of the uniform data path in order, one operation per cycle.
 
     The arithmetic is `IntegerLane`'s. ``us2r`` reads what ``s2r`` reads (`ScalarSource`). A
     register can be read `LATENCY` cycles after the operation was taken (later while a restore
@@ -87,7 +87,7 @@ class UniformUnit(wiring.Component):
         Parameters
         ----------
         op : AluOp
-            Of a uniform instruction; ``S2R`` passes operand b, the value that it reads.
+            Operation of a uniform instruction; ``S2R`` passes operand b, the value that it reads.
         a, b, c : int
             32-bit operands.
 

@@ -36,9 +36,10 @@ class UniformRegisters(wiring.Component):
     """The uniform registers of all warp slots, with a "written" bit each; every read is
     combinational.
 
-    A register that was not written since `clear` reads 0. One write a cycle: that of a restore, of
-    a register or of a pair, else the unit's, else the constant unit's. Even and odd registers lie
-    in a memory each, so the preemption unit moves a pair a cycle.
+    A register that was not written since `clear` reads 0. There is one write per cycle. A write of
+    the preemption unit, to a register or a pair, goes first, then the unit's, then the constant
+    unit's. Even and odd registers have a memory each, so the preemption unit moves one pair per
+    cycle.
 
     Parameters
     ----------
@@ -47,7 +48,7 @@ class UniformRegisters(wiring.Component):
     Attributes
     ----------
     read : UniformReadPort, in
-        For the issue stage.
+        Read port of the issue stage.
     result, constant : in stream
         `payloads.uniform_write` of `UniformUnit` and of the constant unit; visible from the next
         cycle.
@@ -58,7 +59,7 @@ class UniformRegisters(wiring.Component):
     reserve : Signal(warps), in
         The warp that issues an instruction which will write a register, one-hot.
     remote : Signal(1), in
-        With `reserve`: what is written comes over the bus.
+        The write that `reserve` announces comes over the bus.
     forget : Signal(warps), in
         Vector: no write is to come any more.
     outstanding : Signal(warps), out

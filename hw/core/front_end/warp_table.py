@@ -18,7 +18,7 @@ __all__ = ["FetchTablePort", "WarpEventPort", "WarpTable", "identity"]
 
 
 def identity(g: Geometry) -> data.StructLayout:
-    """What `warp_init` says of a warp that never changes."""
+    """Fields of `warp_init` that never change for a warp."""
     below = payload.below
     return data.StructLayout({
         "tb": below(g.tb_slots), "kernel": below(g.kernel_slots),
@@ -48,11 +48,13 @@ class WarpEventPort(wiring.Signature):
     live : struct, out
         While `valid` the live vector of the chosen warp becomes `vector`.
     trapping : Signal(warps), in
-        With `Geometry.traps`. Vector: warps that go on in their kernel's routines.
+        Vector: warps that go on in their kernel's routines. Exists only with `Geometry.traps`.
     routines : Signal(warps), out
-        With `Geometry.traps`. Vector: the warp that retires an instruction of a routine.
+        Vector: the warp that retires an instruction of a routine. Exists only with
+        `Geometry.traps`.
     yields : Signal(warps), out
-        With `Geometry.watches`. Vector: the warp that arrives at a barrier by a ``bar.yield``.
+        Vector: the warp that arrives at a barrier by a ``bar.yield``. Exists only with
+        `Geometry.watches`.
     """
 
     def __init__(self, g: Geometry):
@@ -84,7 +86,7 @@ class FetchTablePort(wiring.Signature):
 
 
 class WarpTable(wiring.Component):
-    """State of all warp slots, as vectors of one bit a warp.
+    """State of all warp slots, as vectors of one bit per warp.
 
     ::
 
@@ -101,19 +103,19 @@ class WarpTable(wiring.Component):
     init, init_valid : in
         `payloads.warp_init`, taken when `init_valid`.
     start, free, kill, pending, stop_now : in
-        As in `FrontEnd`.
+        Described in `FrontEnd`.
     trap : Signal(tb_slots), in
-        With `Geometry.traps`, as in `StopPort`.
+        Described in `StopPort`; exists only with `Geometry.traps`.
     issue : WarpEventPort, in
-        For the issue stage. A warp that has just come back from a routine is `trapping` again only
-        once its next instruction retires.
+        Port of the issue stage. A warp that has just come back from a routine is `trapping` again
+        only once its next instruction retires.
     fetch : FetchTablePort, in
-        For the fetch unit.
+        Port of the fetch unit.
     faults, emptied, releases : Signal(warps), in
         Vectors: warps that faulted; that lost their last lane; whose barrier is full.
     yielding : Signal(warps), out
-        With `Geometry.watches`. Vector: warps that wait, or waited last, at a ``bar.yield``. A warp
-        that was restored counts as waiting at another barrier.
+        Vector: warps that wait, or waited last, at a ``bar.yield``. A restored warp counts as
+        waiting at another barrier. Exists only with `Geometry.watches`.
     alive : Signal(warps), out
         May fetch and issue in this cycle.
     valid, waiting, parked, armed, faulted : Signal(warps), out

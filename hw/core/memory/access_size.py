@@ -1,4 +1,4 @@
-"""What an access size means: alignment, place in a word, sign; shared by the memory units.
+"""Meaning of an access size: alignment, place in a word, sign; shared by the memory units.
 
 All take the 3-bit `size` field (`Size`) as a value and the low bits of a byte address. A "register
 count" or a "byte count" is given less one, which for powers of two is also the mask of the bits

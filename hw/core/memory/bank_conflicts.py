@@ -17,7 +17,7 @@ __all__ = ["bank_access", "BankConflicts"]
 
 
 def bank_access(g: Geometry, rows: int) -> data.StructLayout:
-    """What one bank does in a pass: its row, and the word and byte strobes of a store."""
+    """Access of one bank in a pass: its row, and the word and byte strobes of a store."""
     return data.StructLayout({"row": below(rows), "data": 32, "strobe": WORD_BYTES})
 
 
@@ -89,7 +89,8 @@ class BankConflicts(wiring.Component):
 
 
 def _before(m: Module, values: Sequence[Value]):
-    """For each value the OR of those before it, as a tree of logarithmic depth (Sklansky 1960)."""
+    """Return for each value the OR of those before it, as a tree of logarithmic depth (Sklansky
+    1960)."""
     sums = list(values)
     level = 0
     while 1 << level < len(values):

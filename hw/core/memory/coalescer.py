@@ -41,7 +41,7 @@ def segment(g: Geometry, slots: int) -> data.StructLayout:
 
 
 class Coalescer(wiring.Component):
-    """Takes the oldest instruction of an `OperationQueue` apart, one segment a cycle.
+    """Takes the oldest instruction of an `OperationQueue` apart, one segment per cycle.
 
     Each cycle the lowest lane that is left leads, and every lane that is left in its segment goes
     with it (the coalescing rule of compute capability 1.2 and later). A segment leaves one cycle

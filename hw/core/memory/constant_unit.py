@@ -58,7 +58,7 @@ def _pass(g: Geometry) -> data.StructLayout:
 
 
 class ConstantUnit(wiring.Component):
-    """Executes loads of constants and of parameters, one pass a cycle.
+    """Executes loads of constants and of parameters, one pass per cycle.
 
     A pass serves the lanes of a beat that read the same address as its lowest lane that is left. A
     load of one address thus takes ``beats`` cycles a register, one of n addresses a beat n times as
@@ -83,7 +83,7 @@ class ConstantUnit(wiring.Component):
     ----------
     g : Geometry
     observed : bool
-        With port `lookup`, for simulations.
+        The unit has port `lookup`, for simulations.
 
     Attributes
     ----------

@@ -45,13 +45,13 @@ __all__ = ["LoadStore"]
 class LoadStore(wiring.Component):
     """Executes global and local loads and stores, and global atomics.
 
-    An instruction is taken apart into aligned 128-byte segments, lowest lane first, one segment a
+    An instruction is taken apart into aligned 128-byte segments, lowest lane first, one segment per
     cycle. Loads read whole segments, of any warps at once, up to `load_queue` outstanding, at one
-    bus beat a cycle; stores write one bus beat a cycle. From the last beat on `op` to the first
-    request are 2 cycles; from the last bus beat of a segment to its first register write 2. An
-    instruction that needs several segments writes each destination register once for each, with
-    that segment's lanes. `GlobalAtomics` says what atomics take; loads and stores of other warps do
-    not wait for them.
+    bus beat per cycle. Stores write one bus beat per cycle. From the last beat on `op` to the first
+    request takes 2 cycles; from the last bus beat of a segment to its first register write takes 2.
+    An instruction that needs several segments writes each destination register once for each
+    segment, with that segment's lanes. `GlobalAtomics` describes the time that atomics take; loads
+    and stores of other warps do not wait for them.
 
     Faults: an instruction with a misaligned lane accesses nothing (MISALIGNED at the lowest such
     lane), nor does one with a lane beyond its local memory (LOCAL_BOUND; the address reported of a
@@ -66,21 +66,21 @@ class LoadStore(wiring.Component):
     Attributes
     ----------
     kernels, tbs : arrays, in
-        For the windows and the local memory of a TB.
+        Descriptors for the windows and the local memory of a TB.
     access : MemoryAccessPort, in
         Beats of global and local accesses, and what loads and atomics give; atomics go first.
     completion : CompletionPort, out
-        Of loads, stores and atomics.
+        Completions of loads, stores and atomics.
     fault : interfaces.fault_report, out
     trace_atomic : out
-        For simulations: the lanes of atomics in the order in which they are performed.
+        Lanes of atomics in the order in which they are performed; for simulations.
     read_port, atomic_read_port : ReadPort, out; write_port, atomic_write_port : WritePort, out
-        Of loads and stores, and of atomics.
+        Ports of loads and stores, and of atomics.
     order : OrderPort, out
-        Of one of several SMs: puts its atomics in order with those of the others.
+        Point of order that orders its atomics with those of the other SMs; exists only on one of
+        several.
     watch : watch_event, out
-        With `Geometry.watches`: a load that watches what it reads. Only the segment of its lowest
-        lane is watched.
+        A load that watches the segment of its lowest lane; exists only with `Geometry.watches`.
     wrote : stream of segment numbers, out
         With `Geometry.watches`: writes that memory has acknowledged; none is while it is not taken.
     """
@@ -256,8 +256,8 @@ class LoadStore(wiring.Component):
 
     def _report(self, m: Module, segment: data.View, kind: ValueLike, refused: Value,
                 units: Sequence[StoreUnit | LoadUnit | GlobalAtomics]):
-        """Put one fault a cycle on the port:
-        those of the units in turn, then that of `segment` if `refused`."""
+        """Put one fault per cycle on the port: the fault of the first unit that has one, else that
+        of `segment` if `refused`."""
         fault, earlier = self.fault, 0
         for unit in units:
             m.d.comb += unit.fault.ready.eq(~earlier)

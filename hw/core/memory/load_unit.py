@@ -37,8 +37,7 @@ def access_fault(g: Geometry) -> data.StructLayout:
 
 
 def _outstanding(g: Geometry) -> data.StructLayout:
-    """What is remembered of a requested segment;
-    a `void` one was not requested and gives nothing."""
+    """Record of a requested segment; a `void` one was not requested and gives nothing."""
     return data.StructLayout({
         "warp": payload.below(g.warps), "base": payload.physical(g),
         "pc": PC_BITS, "d": 6, "size": Size,
@@ -52,11 +51,10 @@ class LoadUnit(wiring.Component):
     """Reads whole segments and writes the destination registers, in order of the segments.
 
     Segments of any warps are outstanding together, up to `load_queue`. A bus beat is taken every
-    cycle: as it passes, each lane captures the words it holds of the lane's. The cycle after a
-    segment's last beat the lanes are copied to the rows of the write port (where 8- and 16-bit
-    values are extended), and the next segment is gathered while they are written. Register k's
-    beats go out together, then those of register k + 1. Lanes outside the mask are written as
-    zeros.
+    cycle; as it passes, each lane captures its words from the beat. In the cycle after a segment's
+    last beat the lanes are copied to the rows of the write port, where 8- and 16-bit values are
+    extended. The next segment is gathered while they are written. Register k's beats go out
+    together, then those of register k + 1. Lanes outside the mask are written as zeros.
 
     A segment with `kind` set, or with a failed beat, writes its registers with empty masks, as do
     those after it of the same instruction; a failed beat is reported once an instruction, as
@@ -68,7 +66,7 @@ class LoadUnit(wiring.Component):
     segment : stream of segment, in
         Loads only. One whose `kind` is set has been reported already; it needs no request.
     generations : payloads.generations, in; forget : Signal(1), in; lingering : Signal(1), out
-        As in `CompletionPort`.
+        Described in `CompletionPort`.
     write : stream of tagged register_write, out
     done : tagged warp_event, out
         One cycle, after the last write of an instruction was accepted.

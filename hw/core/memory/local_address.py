@@ -32,11 +32,11 @@ class LocalAddress(wiring.Component):
     Attributes
     ----------
     kernels, tbs : In
-        For `local_bytes` and `local_base`.
+        Kernel and TB descriptors, for `local_bytes` and `local_base`.
     valid, op : In
         One beat.
     address : Out
-        Of each lane of the beat.
+        Addresses of each lane of the beat.
     beyond : Signal(lanes), out
         Lanes (of the mask or not) of a local access that reach beyond the thread's local memory.
     """

@@ -18,7 +18,7 @@ __all__ = ["queued", "OperationQueue"]
 
 
 def queued(g: Geometry, slots: int) -> data.StructLayout:
-    """What is common to the lanes of a queued instruction; `slot` is where its data lies.
+    """Data common to the lanes of a queued instruction; `slot` is where its data lies.
 
     `kind` is the fault found on the way in, `Fault.NONE` if none, and `fault_address` the address
     of the lowest lane that has it.
@@ -37,11 +37,11 @@ class OperationQueue(wiring.Component):
     """Gathers the beats of memory instructions and holds them until the unit has used their data.
 
     The unit looks at the oldest instruction it has not advanced past (`head`, `mask`, `address`),
-    reads store data by slot, and pulses three events: `start` when it begins an instruction (this
-    gives the place back to the front end), `advance` when it needs no more of its addresses,
-    `release` when it needs no more of its data. All three may come in one cycle. An instruction can
-    be started one cycle after its last beat, and there is room for one started and one advanced
-    instruction beside `unit_queue` waiting ones.
+    and reads store data by slot. It pulses three events. `start`: it begins an instruction; this
+    gives the place back to the front end. `advance`: it needs no more of the instruction's
+    addresses. `release`: it needs no more of its data. All three may come in one cycle. An
+    instruction can be started one cycle after its last beat. There is room for one started and one
+    advanced instruction beside `unit_queue` waiting ones.
 
     A lane whose address is misaligned or, if none is, `beyond` its bound makes the whole
     instruction a faulting one. The lowest such lane is reported.
@@ -53,9 +53,9 @@ class OperationQueue(wiring.Component):
     ----------
     g : Geometry
     bound : Fault
-        What a lane that is `beyond` reports.
+        Value that a lane that is `beyond` reports.
     words : int
-        Of data that come with each lane; 0 for a unit that only loads.
+        Bits of data that come with each lane; 0 for a unit that only loads.
 
     Attributes
     ----------
@@ -73,7 +73,7 @@ class OperationQueue(wiring.Component):
     data_slot : In
         Slot whose data is read.
     data : Out
-        What came with a store or an atomic (`payloads.memory_op`), of every lane, combinational.
+        Payload of a store or an atomic (`payloads.memory_op`), of every lane, combinational.
     start, advance, release : Signal(1), in
         The unit's events, of the oldest instruction each; high for one cycle.
     room : Signal(1), out
@@ -188,7 +188,7 @@ class OperationQueue(wiring.Component):
 
     def _store(self, m: Module, name: str, value: Value, enable: Value, write_slot: Value,
                read_slot: Value):
-        """A memory of a row a slot; returns the row at `read_slot`."""
+        """Create a memory of one row per slot; return the row at `read_slot`."""
         m.submodules[name] = store = memory.Memory(shape=len(value), depth=self.slots, init=[])
         write = store.write_port()
         read = store.read_port(domain="comb")

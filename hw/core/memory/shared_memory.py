@@ -54,23 +54,23 @@ def _pass(g: Geometry) -> data.StructLayout:
 
 
 class SharedMemory(wiring.Component):
-    """Executes shared-memory loads, stores and atomics, one pass a cycle.
+    """Executes shared-memory loads, stores and atomics, one pass per cycle.
 
     A pass serves the lanes of a beat that do not conflict (`BankConflicts`); a 64- or 128-bit
     access takes its words in successive rounds. Without conflicts a 32-bit access takes ``beats``
     cycles, and a load's first write comes 3 cycles after its last beat on `op`. Instructions
     complete in order.
 
-    An atomic takes a pass a lane, lowest first; lanes that follow each other on one word take 3
-    cycles each (f32 sums: 7), and the next instruction waits for the last lane, 2 cycles (6).
-    64-bit ones then write the upper halves of what they found, a beat a cycle. An atomic prepares
+    An atomic takes one pass per lane, lowest first. Lanes that follow each other on one word take 3
+    cycles each (f32 sums: 7), and the next instruction waits 2 cycles (6) for the last lane. 64-bit
+    atomics then write the upper halves of the values found, one beat per cycle. An atomic prepares
     lines as a store does.
 
     Addresses are relative to the TB's allocation. A read of an invalid line gives zeros. The first
-    store to a line that is not dirty takes the cycle(s) before it to mark the line, and to write
-    zeros to all of it if it was invalid. A row access holds operations up while the lanes of
-    atomics in flight are written, then takes a cycle, at most every other one: TBs that run cannot
-    hold up a save or a restore.
+    store to a line that is not dirty takes a cycle before it to mark the line. If the line was
+    invalid, zeros are written to all of it in the cycles before the store. A row access holds
+    operations up while the lanes of atomics in flight are written. Then it takes a cycle, at most
+    every other one. So running TBs cannot hold up a save or a restore.
 
     Faults: MISALIGNED, else SHARED_BOUND, each at its lowest lane, before anything is accessed.
     Registers are released and completion is signalled all the same, after the report.
@@ -82,14 +82,14 @@ class SharedMemory(wiring.Component):
     access : MemoryAccessPort, in
         Beats of shared accesses, and what loads and atomics give.
     completion : CompletionPort, out
-        Of accesses (``shared``), in the order of ``access.op``.
+        Completions of accesses (``shared``), in the order of ``access.op``.
     fault : interfaces.fault_report, out
     clear : in
         Lines `first` to ``first + count - 1`` become invalid and clean, from the next cycle.
     state : SharedStatePort, in
         Lines valid and dirty; reads and writes of rows.
     trace_atomic : out
-        For simulations: the lanes of atomics in the order in which they are performed.
+        Lanes of atomics in the order in which they are performed; for simulations.
     """
 
     tbs: data.View

@@ -26,7 +26,7 @@ WORD_BITS = exact_log2(WORD_BYTES)
 
 
 class StoreUnit(wiring.Component):
-    """Writes segments as bursts of one beat a cycle, from the first beat any lane writes to the
+    """Writes segments as bursts, one beat per cycle, from the first beat any lane writes to the
     last.
 
     Beats are built as they leave: of the lanes that write a byte the highest wins. The next segment
@@ -42,13 +42,14 @@ class StoreUnit(wiring.Component):
     data : In
         ``data[k]`` is register ``d + k`` of every lane of `segment`.
     generations : payloads.generations, in; forget : Signal(1), in; lingering : Signal(1), out
-        As in `CompletionPort`.
+        Described in `CompletionPort`.
     done : tagged warp_event, out
         One cycle, after the last burst of an instruction was acknowledged.
     fault : stream of access_fault, out
         BUS_ERROR at the segment's lowest lane, once an instruction.
     acknowledged : Signal(ADDRESS_BITS), out
-        With `Geometry.watches`: an address in the segment whose burst is acknowledged next.
+        Address in the segment whose burst is acknowledged next; exists only with
+        `Geometry.watches`.
     write_port : WritePort
     """
 

@@ -40,7 +40,7 @@ class Mode(enum.Enum, shape=2):
 
 
 class Step(enum.Enum, shape=2):
-    """What is done with the words read."""
+    """Use of the words read."""
 
     SHUFFLE = 0
     TARGETS = 1
@@ -52,13 +52,13 @@ class ExchangeUnit(wiring.Component):
     """Shuffles and matches of one warp instruction at a time, `exchange_lanes` threads a cycle.
 
     A shuffle follows the pseudo-code of PTX ISA 9.7.9, ``shfl``, with lane numbers of
-    log2(`warp_size`) bits: of operand b, of the clamp (c from bit 0) and of the segment mask (c
-    from bit 8) that many bits count, so that a warp of fewer than 32 lanes behaves as the lowest
-    lanes of one whose clamp is its highest lane. A lane whose source is out of range or does not
+    log2(`warp_size`) bits. Only that many bits count of operand b, of the clamp (c from bit 0) and
+    of the segment mask (c from bit 8). So a warp of fewer than 32 lanes behaves as the lowest lanes
+    of a warp whose clamp is its highest lane. A lane whose source is out of range or does not
     execute the instruction keeps its own a, and its predicate is false. An immediate form has b in
     bits 7..0 of its operand b and c in the bits above. A match gives each lane a bit for every lane
-    that executes the instruction with the same a; each group of threads is compared with one group
-    a cycle.
+    that executes the instruction with the same a. Each group of threads is compared with one group
+    per cycle.
 
     With W = `warp_size`, E = `exchange_lanes` and writes that are accepted at once: a shuffle's
     first write is offered ``lanes / E + 2`` cycles after its last beat, its last one ``W / E + 2``;
@@ -113,7 +113,7 @@ class ExchangeUnit(wiring.Component):
         ----------
         op : ExchangeOp
         a, b, c : array of uint32
-            Operands, a word a lane; 8, 16 or 32 lanes. An immediate is operand b of every lane.
+            Operands, one word per lane; 8, 16 or 32 lanes. An immediate is operand b of every lane.
         mask : array of bool
             Lanes that execute the instruction.
 

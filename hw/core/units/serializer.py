@@ -44,14 +44,14 @@ class Serial(wiring.Component):
         m.d.comb += [self.room.eq(serial.room), lane.b.eq(serial.enter.b[0]),
                      serial.result[0][0].eq(lane.result)]
 
-    Groups of `threads` neighbouring threads enter in ascending order, one a cycle; groups without
+    Groups of `threads` neighbouring threads enter in ascending order, one per cycle; groups without
     an active thread are left out. There is room for one instruction whose groups enter and one that
     waits, and for the results of two.
 
     Latency: with T active groups, the first group enters 4 cycles after the instruction's last
-    beat, and the first write is offered ``latency + T + 5`` cycles after that beat. Throughput: an
-    instruction every T cycles, unless its writes or the latency take longer: the results of two are
-    under way from entering to written.
+    beat. The first write is offered ``latency + T + 5`` cycles after that beat. Throughput: one
+    instruction every T cycles, unless its writes or the latency take longer. The results of two
+    instructions are under way from entering to written.
 
     Parameters
     ----------

@@ -23,8 +23,9 @@ __all__ = ["SegmentEngine"]
 class SegmentEngine(wiring.Component):
     """Fetches the words of a segment, performs its lanes, and has the result written.
 
-    Two cycles, one for each bus beat fetched, one a lane (a lane on the word of the one before it:
-    3, of an f32 sum: 7), three for the last lane to end, one for each beat written.
+    The time is two cycles, one for each bus beat fetched, one for each lane, three for the last
+    lane to end, and one for each beat written. A lane on the word of the lane before it takes 3
+    cycles, or 7 for an f32 sum.
 
     Attributes
     ----------
@@ -119,7 +120,7 @@ class SegmentEngine(wiring.Component):
         return m
 
     def _writer(self, m: Module, pipeline: AtomicPipeline, words: Sequence[Value], changed: Value):
-        """What becomes of the segment afterwards."""
+        """Connect the writer, which afterwards writes the segment and its registers."""
         here = self.entry
         m.submodules.writer = writer = SegmentWriter(self.geometry)
         wiring.connect(m, writer.write, wiring.flipped(self.write))

@@ -1,4 +1,4 @@
-"""What is remembered of a segment that atomics change."""
+"""Entries for the segments that atomics change."""
 
 from amaranth.lib import data
 from amaranth.utils import exact_log2
@@ -17,7 +17,7 @@ PLACE_BITS = OFFSET_BITS - WORD_BITS
 
 
 def entry(g: Geometry) -> data.StructLayout:
-    """What the lanes of a segment share.
+    """Data of a segment that its lanes share.
 
     `first` and `last_beat` are the bus beats that they touch; with `begins` the segment is the
     first of its instruction, with `last` the last. A `void` segment is not accessed.
@@ -31,7 +31,7 @@ def entry(g: Geometry) -> data.StructLayout:
 
 
 def operand() -> data.StructLayout:
-    """What a lane has of its own: the word that it changes, and its operands."""
+    """Data that a lane has of its own: the word that it changes, and its operands."""
     return data.StructLayout({"place": PLACE_BITS, "b": 64, "c": 64})
 
 

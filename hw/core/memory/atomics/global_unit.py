@@ -65,7 +65,7 @@ class GlobalAtomics(wiring.Component):
     data : In
         b, c, high word of b and high word of c, of every lane of `segment`.
     generations : payloads.generations, in; forget : Signal(1), in; lingering : Signal(1), out
-        As in `CompletionPort`.
+        Described in `CompletionPort`.
     write : stream of tagged register_write, out
     done : tagged warp_event, out
         One cycle, after everything of an instruction was acknowledged and its registers written.
@@ -73,10 +73,11 @@ class GlobalAtomics(wiring.Component):
     trace : Out
         The lanes in order, as they find their words.
     acknowledged : Signal(ADDRESS_BITS), out
-        With `Geometry.watches`: an address in the segment whose burst is acknowledged next.
+        Address in the segment whose burst is acknowledged next; exists only with
+        `Geometry.watches`.
     read_port, write_port : ReadPort, WritePort
     order : OrderPort, out
-        Of one of several SMs.
+        Port to the point of order; exists only on one of several SMs.
     """
 
     segment: stream.Interface

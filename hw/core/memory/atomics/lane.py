@@ -1,4 +1,4 @@
-"""What an atomic does to one word of memory."""
+"""Arithmetic of an atomic on one word of memory."""
 
 from typing import Any
 
@@ -25,8 +25,9 @@ class AtomicLane(wiring.Component):
     """The new value of a 32- or 64-bit word: integers one cycle after the operands, `AtomicOp.FADD`
     `FLOAT_LATENCY`.
 
-    A new operation of the same kind every cycle; the user waits before one of the other kind. Of a
-    32-bit operation the upper halves of the operands are ignored, and that of the result is 0.
+    A new operation of the same kind begins every cycle; the user waits before one of the other
+    kind. A 32-bit operation ignores the upper halves of its operands, and the upper half of its
+    result is 0.
 
     Attributes
     ----------
@@ -39,7 +40,7 @@ class AtomicLane(wiring.Component):
     integer : Signal(64), out
         Result of every operation but FADD.
     changed : Signal(1), out
-        With `integer`: it differs from `old`.
+        The result differs from `old`; valid with `integer`.
     real : Signal(32), out
         Result of FADD.
     """

@@ -1,5 +1,5 @@
-"""One atomic a cycle on one memory; an operation on a place waits until the one before it there is
-written."""
+"""One atomic per cycle on one memory. An operation on a place waits until the operation before it
+there is written."""
 
 from typing import Any
 
@@ -21,15 +21,15 @@ class AtomicPipeline(wiring.Component):
         op --> read (1 cycle later), old --> lane --> result (2 cycles after op;
                                                               FADD 1 + FLOAT_LATENCY)
 
-    What `read` names is expected on `old` in the same cycle, and what `result` names must be
-    written in its cycle, so that an operation taken in the next one reads it. Hence operations on
-    one place follow each other every 3 cycles (FADD: every 2 + FLOAT_LATENCY), those on different
-    places every cycle.
+    The word that `read` names is expected on `old` in the same cycle. The word that `result` names
+    must be written in its cycle, so that an operation taken in the next cycle reads it. Hence
+    operations on one place follow each other every 3 cycles (FADD: every 2 + FLOAT_LATENCY).
+    Operations on different places follow each other every cycle.
 
     Parameters
     ----------
     place, tag : ShapeLike
-        What names a place of memory; what the user wants to know in `read`.
+        Shape of the name of a place in memory; shape of data that the user gets back in `read`.
 
     Attributes
     ----------

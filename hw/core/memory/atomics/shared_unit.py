@@ -18,14 +18,14 @@ __all__ = ["SharedAtomics"]
 
 
 class SharedAtomics(wiring.Component):
-    """Performs one lane a cycle on words that the banks show a cycle after `op`; keeps the upper
+    """Performs one lane per cycle on words that the banks show a cycle after `op`; keeps the upper
     halves found.
 
     Parameters
     ----------
     g : Geometry
     rows : int
-        Of a bank.
+        Address bits of a bank.
 
     Attributes
     ----------
@@ -38,7 +38,7 @@ class SharedAtomics(wiring.Component):
     busy : Signal(1), out
         Something is in flight, and may use the banks' write ports.
     words : In
-        What the banks show.
+        Words that the banks show.
     commit : Out
         To be written in the same cycle: `low` and, if `wide`, `high` in the bank after.
     beat : In

@@ -29,16 +29,16 @@ class SegmentWriter(wiring.Component):
     idle : Signal(1), out
         Everything has been taken; from the cycle after `start` on.
     words, changed, address : In
-        Of the segment; `changed` has a bit a word, `address` is a segment's number.
+        The segment: `changed` has one bit per word, `address` is the segment's number.
     old : In
-        What a lane found; comes before `start`.
+        Value that a lane found; comes before `start`.
     cancel : Signal(1), in
         A burst of which nothing has been taken is not sent; of another the rest has no strobes.
         Once high it stays so until `idle`.
     burst : Signal(1), out
         There was a burst, with `idle`.
     warp, generation, base, register, mask, release : In
-        Of the registers written. `release` goes with the last beat of each.
+        Writes and releases of registers. `release` goes with the last beat of each register.
     registers : Signal(2), in
         Which of `register` and ``register + 1`` are written; 0, 1 or 3.
     failed : Signal(1), in

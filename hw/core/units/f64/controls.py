@@ -16,7 +16,7 @@ class Addend(enum.Enum, shape=3):
     """Third operand of the multiply-add."""
 
     ZERO = 0
-    """With the sign of the product, which it then leaves unchanged."""
+    """Zero with the sign of the product, which it then leaves unchanged."""
     B = 1
     MINUS_B = 2
     C = 3
@@ -30,9 +30,9 @@ class Place(enum.Enum, shape=2):
     """Exponent that the number is moved against, of a conversion."""
 
     LOWEST = 0
-    """Of the smallest binary64 number: nothing moves."""
+    """Exponent of the smallest binary64 number: nothing moves."""
     LOWEST_SINGLE = 1
-    """Of the smallest normal binary32 number."""
+    """Exponent of the smallest normal binary32 number."""
     INTEGER = 2
     """The integer part then stands in the 64 highest bits of the window."""
 

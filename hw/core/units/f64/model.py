@@ -1,4 +1,4 @@
-"""What the f64 pipeline computes, on numpy arrays of bit patterns.
+"""Model of the f64 pipeline, on numpy arrays of bit patterns.
 
 Sums are exact as two binary64 numbers (Knuth's TwoSum), whose second says how the first, rounded to
 nearest, differs from a sum rounded in another direction. Products are such pairs too (Dekker), as

@@ -29,8 +29,8 @@ __all__ = ["F64Unit"]
 class F64Unit(wiring.Component):
     """Executes every `F64Op`, an instruction after the other, IEEE 754 results.
 
-    Of a warp instruction with T groups of `f64_lanes` neighbouring threads that have an active one,
-    the first write is offered ``T + LATENCY`` cycles after the last beat; an instruction takes the
+    Let T be the number of groups of `f64_lanes` neighbouring threads that have an active thread.
+    The first write is offered ``T + LATENCY`` cycles after the last beat. An instruction takes the
     unit for T cycles if nothing holds back its writes (`Serial` has the details).
 
     Parameters

@@ -15,7 +15,7 @@ class Addend(enum.Enum, shape=2):
     """Third operand of the multiply-add."""
 
     ZERO = 0
-    """With the sign of the product, which it then leaves unchanged."""
+    """Zero with the sign of the product, which it then leaves unchanged."""
     B = 1
     MINUS_B = 2
     C = 3

@@ -1,7 +1,7 @@
-"""What the floating-point lane computes, on numpy arrays of binary32 bit patterns.
+"""Model of the floating-point lane, on numpy arrays of binary32 bit patterns.
 
-Arithmetic goes through binary64: products of two binary32 numbers are exact there, the error of a
-sum is found by Knuth's TwoSum, and the sum is rounded to odd, from which every binary32 rounding is
+Arithmetic goes through binary64. Products of two binary32 numbers are exact there. The error of a
+sum is found by Knuth's TwoSum, and the sum is rounded to odd. From that every binary32 rounding is
 the correct one (S. Boldo, G. Melquiond, "Emulation of a FMA and correctly rounded sums: proved
 algorithms using rounding to odd", 2008).
 """

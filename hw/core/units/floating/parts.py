@@ -31,7 +31,7 @@ class Number:
     exponent : 8 or 11 bits
         Biased; 1 for subnormal numbers.
     significand : 24 or 53 bits
-        With its hidden bit.
+        Significand with its hidden bit.
     """
 
     def __init__(self, m: Module, name: str, bits: Value):
@@ -114,7 +114,7 @@ def align(m: Module, s: Mapping[str, Any], width: int, point: int) -> dict[str, 
     """Return the two addends of a fused sum in a window of `width` bits, the lower one moved.
 
     `s` has the ``product``, the ``addend``, which stands `point` bits higher, whether the product
-    is ``below`` it, and by how much (``count``). Of the result, `sticky` says that a one was
+    is ``below`` it, and by how much (``count``). In the result, `sticky` says that a one was
     shifted out of ``lower``.
     """
     product = Signal(width, name="product_window")

@@ -29,7 +29,7 @@ __all__ = ["FloatUnit"]
 
 
 class FloatUnit(wiring.Component):
-    """Floating point of `lanes` threads: a beat a cycle, results `LATENCY` cycles later.
+    """Floating point of `lanes` threads: one beat per cycle, results `LATENCY` cycles later.
 
     Parameters
     ----------

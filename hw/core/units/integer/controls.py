@@ -37,7 +37,7 @@ class Logic(enum.Enum, shape=4):
 
 
 class Choice(enum.Enum, shape=3):
-    """What stage 2 passes on."""
+    """Data that stage 2 passes on."""
 
     OTHER = 0
     SUM = 1
@@ -67,9 +67,9 @@ STAGE_1 = data.StructLayout({
     "field": 1, "insert": 1, "count": 1, "leading_digit": 1,
     "logic": Logic, "multiply": 1, "signed_product": 1, "accumulate": 1, "enable": 1,
 })
-"""Controls of stage 1: there is an operation (`enable`); adder (x = a, y = b), funnel shifter, bit
-field (`insert`: at its place, not at bit 0), counts of each digit, logic, correction added to the
-product."""
+"""Controls of stage 1. With `enable` there is an operation. The others control the adder (x is a, y
+is b), the funnel shifter, a bit field, the counts of each digit, logic, and the correction added to
+the product. With `insert` a bit field is put at its place, not at bit 0."""
 STAGE_2 = data.StructLayout({"choice": Choice, "test": Test, "signed": 1,
                              "negate": 1, "leading": 1, "multiply": 1, "enable": 1})
 """Controls of stage 2: what to pass on, which comparison, which digits count."""

@@ -163,8 +163,8 @@ class IntegerLane(wiring.Component):
         return total, differ
 
     def _shifter(self, m: Module):
-        """Stage 1: low word of {high, low} >> count, or a unchanged, registered.
-        Of a bit field, count is its start."""
+        """Stage 1: low word of {high, low} >> count, or a unchanged, registered. For a bit field
+        the count is its start."""
         control = self.stage_1
         high = Signal(32)
         low = Signal(32)

@@ -1,4 +1,4 @@
-"""What the integer lane computes, on numpy vectors of lanes."""
+"""Model of the integer lane, on numpy vectors of lanes."""
 
 from __future__ import annotations
 

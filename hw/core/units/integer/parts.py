@@ -50,9 +50,9 @@ class DigitCounts(wiring.Component):
     enable : Signal(1), in
         Take `word`.
     leading_digit : Signal(1), in
-        With `word`: count the leading zeros of each digit, not its ones.
+        Count the leading zeros of each digit, not its ones; taken with `word`.
     leading : Signal(1), in
-        With `total`: a digit counts only if all above it are zero.
+        A digit counts only if all above it are zero; applies to `total`.
     total : Signal(6), out
     """
 

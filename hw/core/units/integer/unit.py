@@ -17,7 +17,8 @@ __all__ = ["IntegerUnit"]
 
 
 class IntegerUnit(wiring.Component):
-    """Integer lanes under one control: a beat a cycle, results `IntegerLane.LATENCY` cycles later.
+    """Integer lanes under one control: one beat per cycle, results `IntegerLane.LATENCY` cycles
+    later.
 
     Parameters
     ----------

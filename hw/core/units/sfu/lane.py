@@ -63,7 +63,7 @@ def _is(op: Value, *ops: SfuOp) -> Value:
 
 
 class _Products:
-    """What stage 2 makes of an angle, or of a power, for stage 3."""
+    """Data that stage 2 makes of an angle, or of a power, for stage 3."""
 
     def __init__(self):
         self.low = Signal(24 + HALF_WINDOW, reset_less=True)

@@ -1,5 +1,5 @@
-"""What a lane of the special-function unit computes, on numpy arrays: its integer arithmetic, bit
-for bit.
+"""Model of a lane of the special-function unit, on numpy arrays: its integer arithmetic, bit for
+bit.
 
 A number is ``significand * 2**(exponent - 23)``, its significand in [2**23, 2**24); the value of
 the interpolation has `tables.VALUE_BITS` fractional bits.

@@ -37,7 +37,7 @@ C2_BITS = 27
 WINDOW_BITS = 54
 """Bits of a window of 2 / pi."""
 FRACTION_BITS = WINDOW_BITS - 2
-"""Of them those below a quarter turn."""
+"""Bits of a window that lie below a quarter turn."""
 _NODE_BITS = 16
 _NODES = 4390, 32768, 61146
 """Chebyshev nodes of three points between 0 and 1, (1 - cos(pi / 6)) / 2 and so on,
