@@ -66,7 +66,7 @@ class HostLine(wiring.Component):
     answer : stream of answer_layout, in
         An answer; its data is in the buffer.
     buffer : BufferPort, in
-        Interface of the bridge. The answer reads the buffer while it is valid.
+        Access of the bridge to the buffer. The answer reads the buffer while it is valid.
     byte_pending : Signal(1), out
         A byte of the line waits.
     """

@@ -34,7 +34,7 @@ class RangePlanner(wiring.Component):
     Parameters
     ----------
     capacity, owners, entries : int
-        Sizes of the `AllocationTable`.
+        Described in `AllocationTable`.
     most : int
         Ranges that can be asked for.
 

@@ -119,6 +119,7 @@ class FetchUnit(wiring.Component):
             m.d.sync += routine.eq(Cat(base.any() & (self.stack.pc + k >= base) for k in (0, 2)))
         self._decode(m, cache.response, fetching, pc, bound, last, routine, decoding)
 
+        # A warp that missed sleeps until a line comes, and takes no lookup from others meanwhile.
         missed = fetching & ~bound & ~cache.response.hit & ~cache.response.error
         m.d.sync += sleeping.eq((sleeping | decoding & spread(missed, g.warps))
                                 & ~self.forget & ~spread(cache.filled, g.warps))
@@ -133,6 +134,7 @@ class FetchUnit(wiring.Component):
         code_base = Array(kernel.code_base for kernel in self.kernels)[self.table.kernel]
         code_words = Array(kernel.code_words for kernel in self.kernels)[self.table.kernel]
         out_of_code = Signal()
+        # A warp whose word is being decoded may get its instruction in this cycle.
         m.d.comb += [
             arbiter.requests.eq(self.wanting & ~decoding & ~sleeping),
             self.table.warp.eq(arbiter.index), self.stack.warp.eq(arbiter.index),
@@ -156,6 +158,7 @@ class FetchUnit(wiring.Component):
         second_pc = Signal(PC_BITS)
         instruction, words, stack = self.fill.instruction, response.words, self.stack
 
+        # A warp that reconverges at the target is left to the issue stage, which pops its stack.
         def elsewhere(target: Value):
             return (target != stack.decode_reconv) | (target == PC_NONE)
 

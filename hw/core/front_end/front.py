@@ -46,8 +46,8 @@ __all__ = ["FrontEnd"]
 
 
 class FrontEnd(wiring.Component):
-    """Everything of the SM before the operands are read: all per-warp control state, one issue slot
-    a cycle.
+    """The part of the SM before the operands are read: all per-warp control state, one issue slot
+    per cycle.
 
     A warp has at most one instruction between fetch and issue, so nothing is speculative. Fetch
     takes 2 cycles with a cache hit, issue 1: a warp by itself issues every third cycle.
@@ -278,6 +278,7 @@ class FrontEnd(wiring.Component):
                      uniforms: UniformRegisters):
         """Connect the dependences of the instructions held, and the effects of an issued one."""
         loads, stores, atomics = outstanding.loads, outstanding.stores, outstanding.atomics
+        # Loads, stores and atomics of one warp are not outstanding together: this orders them.
         blocked = (buffer.load & (stores | atomics | outstanding.loads_full)
                    | buffer.store & (loads | atomics | outstanding.stores_full)
                    | buffer.atomic & (loads | stores | atomics)
@@ -366,8 +367,9 @@ class FrontEnd(wiring.Component):
 
     def _report(self, m: Module, barriers: BarrierUnit, issue: IssueStage, stack: SimtStack,
                 table: WarpTable):
-        """Fault reports: the issue stage's, a barrier mismatch."""
+        """Report faults of the issue stage, and barrier mismatches."""
         fault = issue.fault.warps.any()
+        # One report per cycle: a mismatch stays until it has been reported.
         mismatch = barriers.mismatch.any() & ~fault
         report = Signal.like(self.fault)
         m.d.comb += [

@@ -13,11 +13,11 @@ __all__ = ["WarpGenerations"]
 
 
 class WarpGenerations(wiring.Component):
-    """A small number a warp slot, the next one after each warp that is forgotten there.
+    """A small number for each warp slot, the next one after each warp that is forgotten there.
 
-    A slot goes through all its generations but one before no access of any forgotten warp is left;
-    then its warp has to wait for that, since its number would come again while an access of the
-    first such warp has it.
+    A slot may use up all its generations but one while accesses of forgotten warps are left. Then
+    its warp has to wait until none is left. Otherwise a number would come again while an access of
+    the first such warp has it.
 
     Attributes
     ----------

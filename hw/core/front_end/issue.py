@@ -57,15 +57,15 @@ class IssueConditions(wiring.Signature):
 class IssueStage(wiring.Component):
     """Picks a ready warp (round robin) and retires its instruction in the same cycle.
 
-    Instructions with at least one lane whose guard holds go down `issue`, those of the uniform data
-    path to `uniform_op`; what `Unit.CONTROL` executes ends here. A uniform register that operand b
-    or the address of another unit's instruction needs is put into, or added to, the immediate. A
-    ``call`` jumps here, and is a move of its return address for the uniform unit; a ``bru`` faults
-    if no PC can be what it reads, a ``rejoin`` where nothing ends. A faulting instruction has no
-    effect but `fault`.
+    Instructions with at least one lane whose guard holds go down `issue`; those of the uniform data
+    path go to `uniform_op`. Instructions of `Unit.CONTROL` end here. Another unit's instruction may
+    have a uniform register as operand b or in its address. The register then replaces the
+    immediate, or is added to it. A ``call`` jumps here; for the uniform unit it is a move of its
+    return address. A ``bru`` faults if its register holds no PC, a ``rejoin`` if its entry ends
+    nowhere. A faulting instruction has no effect but `fault`.
 
-    A warp that is to be trapped goes on, instead of executing its instruction, in a new entry of
-    its stack at the instruction's trap vector; the entry ends where the instruction stands. Points,
+    A warp that is to be trapped does not execute its instruction. It goes on in a new entry of its
+    stack at the instruction's trap vector, and the entry ends where the instruction stands. Points,
     barriers, ``exit`` and a fetch that failed are not trapped, nor is a warp whose stack is full.
 
     Parameters
@@ -156,6 +156,7 @@ class IssueStage(wiring.Component):
     def elaborate(self, platform: Any):
         m = Module()
         size, warps = self.geometry.warp_size, self.geometry.warps
+        # The warp that was chosen last comes last, so that no ready warp starves.
         m.submodules.arbiter = arbiter = RoundRobin(warps)
         m.submodules.decoder = decoder = Decoder(self.geometry.watches > 0)
         table, top = self.table, self.stack.top
@@ -210,6 +211,7 @@ class IssueStage(wiring.Component):
         """Count places left in the units; return the warps whose unit has room."""
         g, conditions = self.geometry, self.conditions
         full = {"alu": conditions.throttle | ~self.issue.ready, "uniform": ~self.uniform_op.ready}
+        # An instruction takes its place at issue, before its operands are read.
         for row in EXECUTION_UNITS:
             most = row.places(g)
             places = Signal(range(most + 1), init=most, name=f"{row.name}_places")
@@ -225,6 +227,7 @@ class IssueStage(wiring.Component):
                armed: Value) -> Value:
         """Find out whether the instruction faults."""
         kind = Signal(Fault)
+        # The first condition counts: a word that was not fetched cannot be judged further.
         with m.If(self.instructions.instruction.bound):
             m.d.comb += kind.eq(Fault.FETCH_BOUND)
         with m.Elif(self.instructions.instruction.bus_error):
@@ -285,7 +288,7 @@ class IssueStage(wiring.Component):
                              do.mask.eq(active), do.reconv.eq(top.pc)]
 
     def _control(self, m: Module, op: data.View, armed: Value, pending: Value, retire: Value):
-        """Barriers and preemption points."""
+        """Report barriers and preemption points to the warp table."""
         warps, table = self.geometry.warps, self.table
         stops_at_pp = Signal()
         stops_at_div = Signal()

@@ -233,6 +233,7 @@ class OutstandingOperations(wiring.Component):
     def elaborate(self, platform: Any):
         m = Module()
         warps = self.geometry.warps
+        # One bit suffices for atomics: a warp has at most one outstanding.
         for kind, name in self._kinds.items():
             m.submodules[name] = counters = BitSlicedCounters(warps,
                                                               1 if kind == "atomic" else self.BITS)

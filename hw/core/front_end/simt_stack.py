@@ -44,8 +44,8 @@ class StackCommand(enum.IntEnum):
 
 
 def command(g: Geometry) -> data.StructLayout:
-    """Payload of a command; which fields count, its kind says, a `StackCommand`. That is no field:
-    it depends on `overflow`, which depends on these."""
+    """Payload of a command; its kind, a `StackCommand`, says which fields count. The kind is no
+    field, since it depends on `overflow`, which depends on the fields."""
     return data.StructLayout({"pc": PC_BITS, "mask": g.warp_size, "reconv": PC_BITS,
                               "live": g.warp_size})
 
@@ -233,8 +233,10 @@ class SimtStack(wiring.Component):
             stacks.write_live.data.eq(self.work.command.live),
         ]
         self._select(m, stacks)
+        # An entry that a pop reveals may be finished too, so pops repeat.
         with m.If(stacks.popping):
             self._pop(m, stacks)
+        # The second entry of a divergence comes a cycle later: `body` has one write port.
         with m.Elif(stacks.pushing):
             stacks.store(m, stacks.level_up - 1, stacks.second)
             m.d.sync += stacks.pushing.eq(0)
@@ -286,6 +288,8 @@ class SimtStack(wiring.Component):
         push_fall = Signal()
         push_target = Signal()
         new_depth = Signal(range(self.geometry.stack_depth + 3))
+        # A side that stands at the reconvergence point needs no entry. If the top reconverges there
+        # itself, nothing of it is left to execute, and its place is reused.
         m.d.comb += [
             fall.eq(self.work.top.pc + 1), rest.eq(self.work.top.mask & ~do.mask),
             reuse.eq(raw.reconv == do.reconv), push_fall.eq(fall != do.reconv),

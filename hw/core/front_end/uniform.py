@@ -1,4 +1,4 @@
-"""The unit of the uniform data path: it computes with a warp's uniform registers once a warp.
+"""The unit of the uniform data path: it computes with uniform registers, once per warp.
 
 ::
 
@@ -106,7 +106,8 @@ class UniformUnit(wiring.Component):
         m.submodules.queue = queue = StreamQueue(self._entry, self.LATENCY)
         op_accepted = Signal()
         entry_done = Signal()
-        # operations between `op` and the end of the queue
+        # Operations between `op` and the end of the queue: never more than it holds, so that each
+        # result finds a place.
         in_flight = Signal(range(queue.depth + 1))
         m.d.comb += [self.op.ready.eq(in_flight != queue.depth),
                      op_accepted.eq(self.op.valid & self.op.ready)]

@@ -63,9 +63,9 @@ class UniformRegisters(wiring.Component):
     forget : Signal(warps), in
         Vector: no write is to come any more.
     outstanding : Signal(warps), out
-        That write is still to come.
+        The reserved write is still to come.
     near : Signal(warps), out
-        It is, and not over the bus.
+        The reserved write is still to come, and not over the bus.
     save_warp, save_select, save_values : in, out
         A pair of registers of a warp, for the preemption unit.
     written : Signal(UNIFORMS), out

@@ -47,11 +47,11 @@ class LoadStore(wiring.Component):
 
     An instruction is taken apart into aligned 128-byte segments, lowest lane first, one segment per
     cycle. Loads read whole segments, of any warps at once, up to `load_queue` outstanding, at one
-    bus beat per cycle. Stores write one bus beat per cycle. From the last beat on `op` to the first
-    request takes 2 cycles; from the last bus beat of a segment to its first register write takes 2.
-    An instruction that needs several segments writes each destination register once for each
-    segment, with that segment's lanes. `GlobalAtomics` describes the time that atomics take; loads
-    and stores of other warps do not wait for them.
+    bus beat per cycle. Stores write one bus beat per cycle. The first request follows the last beat
+    on `op` by 2 cycles; the first register write follows the last bus beat of its segment by 2. An
+    instruction that needs several segments writes each destination register once for each segment,
+    with that segment's lanes. `GlobalAtomics` describes the time that atomics take; loads and
+    stores of other warps do not wait for them.
 
     Faults: an instruction with a misaligned lane accesses nothing (MISALIGNED at the lowest such
     lane), nor does one with a lane beyond its local memory (LOCAL_BOUND; the address reported of a

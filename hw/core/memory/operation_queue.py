@@ -53,9 +53,9 @@ class OperationQueue(wiring.Component):
     ----------
     g : Geometry
     bound : Fault
-        Value that a lane that is `beyond` reports.
+        Fault that a lane that is `beyond` reports.
     words : int
-        Bits of data that come with each lane; 0 for a unit that only loads.
+        Words of data that come with each lane; 0 for a unit that only loads.
 
     Attributes
     ----------

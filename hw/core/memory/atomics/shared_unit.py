@@ -25,7 +25,7 @@ class SharedAtomics(wiring.Component):
     ----------
     g : Geometry
     rows : int
-        Address bits of a bank.
+        Rows of a bank.
 
     Attributes
     ----------
