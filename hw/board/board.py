@@ -41,8 +41,8 @@ def machine_id_bits(g: Geometry) -> int:
 class BoardShell(wiring.Component):
     """All parts on a board's FPGA except the machine, the pins, the clock and the line itself.
 
-    The host's writes are in memory before they are answered, so that a kernel that is started
-    afterwards finds them; what a kernel has stored when it has finished is what the host reads.
+    The host's writes are in memory before they are answered. So a kernel that is started afterwards
+    finds them, and the host reads what a finished kernel has stored.
 
     Parameters
     ----------
@@ -128,7 +128,7 @@ class Board(wiring.Component):
     received : stream of 8, in; sent : stream of 8, out
         Bytes from the line; bytes to the line.
     interrupt : Signal(1), out
-        That of the machine, for a light.
+        Interrupt of the machine, for a light.
     port : NativePort, out
         Exists only with `litedram`.
     """

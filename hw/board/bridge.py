@@ -7,8 +7,8 @@
                      +------------- buffer <-----------+  |   +-- AXI4-Lite
                                                           +------ AxiMaster
 
-A request is carried out once all of it has come and its CRC is right, so that what is cut off or
-damaged has no effect.
+A request is carried out once all of it has come and its CRC is right. So a request that is cut off
+or damaged has no effect.
 """
 
 from typing import Any
@@ -44,9 +44,9 @@ class HostBridge(wiring.Component):
     """Carries out what a host asks for (`hw.arch.board_protocol`), one request after the other.
 
     Memory is read and written in bursts within a segment, one byte every two cycles. So a line of
-    10 or more cycles per byte never waits. Bytes that are not written keep their value. An access
-    to memory or to a register that is not answered for `bus_patience` cycles ends its request, and
-    all requests that need the bus until the next `Request.RESET`.
+    10 or more cycles per byte never waits. Bytes that are not written keep their value. If memory
+    or a register does not answer for `bus_patience` cycles, the request ends. Later requests that
+    need the bus end too, until the next `Request.RESET`.
 
     Parameters
     ----------

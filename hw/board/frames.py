@@ -59,7 +59,7 @@ class Fetch(wiring.Signature):
     ----------
     index : Signal, out
     byte : Signal(8), in
-        That of the index one cycle before.
+        Byte at the index of one cycle before.
     """
 
     def __init__(self):

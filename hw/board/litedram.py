@@ -31,9 +31,9 @@ class NativePort(wiring.Signature):
     ``lock``. Directions are those of the port's user.
 
     Commands that concern the same word are carried out in their order; ``wdata`` and ``rdata`` are
-    in the order of the commands. The memory waits for neither: what is written has to be there
-    when its command is taken, what is read has to be taken when it comes. The data of a write is
-    taken after its command.
+    in the order of the commands. The memory waits for neither. Data to be written must be there
+    when its command is taken; data read must be taken when it comes. The data of a write is taken
+    after its command.
 
     Parameters
     ----------

@@ -38,23 +38,23 @@ class CommandProcessor(wiring.Component):
 
     A command is checked and takes effect in the cycle it is written. Preempts and resumes go to the
     engine one at a time, each kernel's when its turn comes (`EngineQueue`). A preempt has ended
-    when its TBs have left the table; those that it spares run on, and when they have ended with
-    nothing saved the kernel has finished. One that ends badly, or is aborted, after a TB has been
-    saved leads to preempted, or to resuming; its other TBs run on. While a resume waits for room no
-    fresh TB of any kernel is launched, so that it cannot starve.
+    when its TBs have left the table. TBs that it spares run on; if they end with nothing saved, the
+    kernel has finished. A preempt that ends badly, or is aborted, after a TB has been saved leads
+    to preempted, or to resuming; its other TBs run on. While a resume waits for room no fresh TB of
+    any kernel is launched, so that the resume cannot starve.
 
     An aborted preempt ends as soon as the TB in hand is saved, whose warps stop at once; then what
     it has saved is resumed. A preempt of a kernel that is resuming withdraws the resume first: TBs
     that have their room come back, and are saved again.
 
-    Registers and lines of preempted TBs that stay on the SM are evicted between commands when they
-    are in the way of others, without a change of their kernel's state. A preempt that is not in
-    place evicts all of them, and is accepted for that even if no TB of the kernel is on the SM. So
-    is a preempt that is to write the kernel's record: a preempt of some TBs, or one that memory
-    refused, has left none. Only a kernel that has a record can be released.
+    Registers and lines of preempted TBs that stay on the SM are evicted between commands, when they
+    are in the way of others. The state of their kernel does not change. A preempt that is not in
+    place evicts all of them, and is accepted for that even if no TB of the kernel is on the SM. A
+    preempt that is to write the kernel's record is accepted likewise. A preempt of some TBs, or one
+    that memory refused, has left no record. Only a kernel that has a record can be released.
 
-    A killed kernel is idle, and its slot and its memory are free, once its TBs have left the table
-    and memory has answered all accesses made on its behalf.
+    A killed kernel is idle when its TBs have left the table and memory has answered all accesses
+    made on its behalf. Its slot and its memory are free then.
 
     Parameters
     ----------
@@ -65,7 +65,7 @@ class CommandProcessor(wiring.Component):
     registers : CommandPort, in
         Commands, and the registers that go with a preempt.
     events : command_events, out
-        For register ``event``; the status follows one cycle later.
+        Events for register ``event``; the status follows one cycle later.
     kernels : array of kernel_info, in
         The kernel slots.
     dispatch : DispatchPort, out

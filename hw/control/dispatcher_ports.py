@@ -87,7 +87,8 @@ class DispatchStatusPort(wiring.Signature):
     fault : fault_record, out; fault_count : Signal(32), out
         The first fault while no record was pending; TBs ended by a fault since reset.
     ages : array of tb_age, out; profiles : array of kernel_profile, out
-        With `Geometry.profile`: by TB slot, how far a TB is; by kernel slot, what TBs have taken.
+        Progress of a TB by TB slot; costs of TBs by kernel slot. Both exist only with
+        `Geometry.profile`.
     away : array of Signal(context_entries), out; yields : array of Signal(32), out
         Vector per kernel: entries of TBs that are away. TBs of each kernel that have left by
         themselves since its start. Both exist only with `Geometry.watches`.

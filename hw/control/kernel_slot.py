@@ -27,15 +27,16 @@ class KernelSlot(wiring.Component):
     Parameters
     ----------
     g : Geometry
-        Says whether there is grace.
+        Geometry that says whether there is grace.
 
     Attributes
     ----------
     commands : struct, in
         A bit for each `Command`: it is accepted for this kernel in this cycle.
     grace : Signal(32), in; spared : Signal(context_entries), in; checkpoint : Signal, in
-        A preempt takes these in its cycle: its grace (`UNLIMITED_GRACE` has no end); the vector of
-        the entries whose TBs it spares; whether it saves bases, and its TBs run on.
+        Parameters that a preempt takes in its cycle. Its `grace` has no end if it is
+        `UNLIMITED_GRACE`. `spared` is the vector of the entries whose TBs it spares. With
+        `checkpoint` it saves bases, and its TBs run on.
     engine : EngineRequestPort, out
         The wishes of the slot to the engine.
     resuming, withdrawn : Signal, in
@@ -44,8 +45,9 @@ class KernelSlot(wiring.Component):
         The engine writes what has stayed of a TB of this kernel, or one leaves or comes back by
         itself.
     failure : CommandError, in
-        With `Geometry.watches` or `in_place`: the reason why a TB that yields cannot leave or come
-        back, or why a fresh or saved one gets no room. What is saved of the kernel stays saved.
+        Reason why a TB that yields cannot leave or come back, or why a fresh or saved TB gets no
+        room. What is saved of the kernel stays saved. Exists only with `Geometry.watches` or
+        `in_place`.
     ended : engine_result, in
         The engine's command was this kernel's, and has ended. Not in a cycle with a command.
     done, present, saved, launching, outstanding : Signal, in

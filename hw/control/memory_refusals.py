@@ -20,8 +20,8 @@ REST_CYCLES = 16 * AGAIN_CYCLES
 
 
 class MemoryRefusals(wiring.Component):
-    """Has what the engine does of its own accord for a kernel pause after memory has refused it,
-    and gives it up after `TRIES` of these in a row.
+    """Makes the engine's own work for a kernel pause after memory has refused it, and gives it up
+    after `TRIES` refusals in a row.
 
     The pauses of all kernels end together, `AGAIN_CYCLES` after the last refusal of any kernel. So
     a pause lasts `AGAIN_CYCLES` at least, and `AGAIN_CYCLES` times the number of kernels at most.

@@ -91,7 +91,7 @@ class KernelTablePort(wiring.Signature):
     select : table_select, out
         The word that is read.
     read_data : Signal(32), in
-        That word, one cycle later.
+        Word that was selected, one cycle later.
     """
 
     def __init__(self):

@@ -1,7 +1,7 @@
 """The units that execute instructions besides the ALU and the uniform data path, one row each.
 
-Issue, operand collection, write back, scoreboard and `hw.sm` derive from these rows what they have
-for a unit: adding one takes its file, its row and, in `arch.isa`, its `Unit` and operations.
+Issue, operand collection, write back, scoreboard and `hw.sm` derive their parts for a unit from
+these rows. Adding a unit takes its file, its row and, in `arch.isa`, its `Unit` and operations.
 """
 
 from dataclasses import dataclass

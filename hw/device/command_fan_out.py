@@ -24,10 +24,10 @@ class CommandFanOut(wiring.Component):
     command to the SMs on which the kernel is in a suitable state; these SMs judge the rest.
     Combinational, except for what it remembers of commands.
 
-    A start or an adoption is for all SMs that are written, and refused if the kernel is not free on
-    every SM of the device. A release is for all SMs of the device whatever is written, and refused
-    if the kernel is not recorded on each SM that has any of it. An abort of a preempt has SMs that
-    have saved their TBs already resume them.
+    A start or an adoption is for all SMs that are written. It is refused if the kernel is not free
+    on every SM of the device. A release is for all SMs of the device, whatever is written. It is
+    refused if the kernel is not recorded on each SM that has any of it. After an abort of a
+    preempt, SMs that have saved their TBs already resume them.
 
     Parameters
     ----------
@@ -44,7 +44,7 @@ class CommandFanOut(wiring.Component):
     states : array of array of KernelState, in
         Kernel states by SM and kernel.
     recorded : array of Signal(kernel_slots), in
-        By SM, vector: the kernel is preempted, and all of it is in memory.
+        Vector per SM: the kernel is preempted, and all of it is in memory.
     accepted : Signal(sms), in
         Vector: SMs that take what they are passed, in this cycle.
     targets : Signal(sms), out

@@ -121,8 +121,8 @@ class DeviceEvents(wiring.Component):
 
     def _count(self, m: Module, k: int, states: Sequence[Value], finished: Value,
                over: Mapping[str, Signal], waiting: Signal):
-        """Say how a switch of the kernel ended, once; kernels whose switches end in one cycle wait
-        for each other."""
+        """Count a switch of the kernel once, by how it ended. Kernels whose switches end in one
+        cycle wait for each other."""
         g = self.geometry
         seen = Signal(len(Switch), name=f"seen_{k}")  # how it ended on SMs
         kind = Signal(Switch, name=f"kind_{k}")

@@ -50,8 +50,8 @@ class DeviceHostPort(wiring.Signature):
 class RegisterFanOut(wiring.Component):
     """Passes writes to SMs, and combines what they read, as `Combine` says of each register.
 
-    Writes and commands go to the SMs of ``sm_write``, reads are of those of ``sm_read``; what
-    becomes of commands, `CommandFanOut` says, of events and counts of switches `DeviceEvents`.
+    Writes and commands go to the SMs of ``sm_write``; reads are of the SMs of ``sm_read``.
+    `CommandFanOut` handles the outcome of commands, `DeviceEvents` events and counts of switches.
     Counters of the last preempt or resume are those of the SMs that took it.
 
     Reads take a cycle, as those of an SM; writes none.

@@ -74,13 +74,13 @@ class TakingTurns(Policy):
 class TbDispatcher(wiring.Component):
     """Hands out the TBs of the grids to the SMs, one per cycle, when an SM has found room for one.
 
-    An SM looks for room as soon as a kernel has TBs left, and claims one when it has found it: so
-    its allocation tables are asked before a TB is its own, and no TB waits on an SM that is full.
-    The answer comes one cycle after the claim was chosen. A kernel is done when all its TBs have
-    been launched and none is left of those that its SMs have launched.
+    An SM looks for room as soon as a kernel has TBs left, and claims a TB when it has found room.
+    So its allocation tables are asked before a TB is its own, and no TB waits on an SM that is
+    full. The answer comes one cycle after the claim was chosen. A kernel is done when all its TBs
+    have been launched, and no launched TB is left on its SMs.
 
-    A kernel that is adopted goes on behind all TBs that its SMs have launched: what was saved on
-    each says how many that were, and what was to be launched next then.
+    An adopted kernel goes on behind all TBs that its SMs have launched. The saved state of each SM
+    says how many these were, and which TB was next.
 
     Parameters
     ----------

@@ -36,13 +36,13 @@ class Admission(wiring.Component):
     local memory, one TB at a time.
 
     A restored TB goes before fresh ones; if there is no room for it, the answer is that the SM is
-    `full`. A fresh TB for which there is no room gives way to the other kernels; its kernel is
-    tried again when a TB has left the SM. What stays on the SM of preempted TBs is to be evicted if
-    that makes room for either (Lin et al. III-A; `CheapestFit`), but of kernels that are `stuck`:
-    memory has refused to evict that. A kernel is `hopeless` if that is in the way of a TB of it,
-    and no TB is on the SM that could make room. When `stuck` changes all try again. An attempt
-    takes ``max(warps, ranges + 1)`` cycles and a few, or as long as `EntryAllocator` does. A
-    restored TB whose local memory is not that of its entry is answered as `bad`.
+    `full`. A fresh TB without room gives way to the other kernels; its kernel is tried again when a
+    TB has left the SM. Parts of preempted TBs that stay on the SM are evicted if that makes room
+    for either (Lin et al. III-A; `CheapestFit`). Parts of `stuck` kernels are not, since memory has
+    refused to evict them. A kernel is `hopeless` if only such parts are in the way of a TB of it,
+    and no TB on the SM could make room. When `stuck` changes all try again. An attempt takes
+    ``max(warps, ranges + 1)`` cycles and a few, or as long as `EntryAllocator` does. A restored TB
+    whose local memory is not that of its entry is answered as `bad`.
 
     Attributes
     ----------

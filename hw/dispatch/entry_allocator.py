@@ -1,5 +1,5 @@
-"""Entries of thread blocks (TBs): which entry of its kernel's context control block (CCB) each has,
-and with it its save area and its local memory, from launch to end, on the SM or preempted."""
+"""Entries of thread blocks (TBs) in the context control block (CCB) of their kernel. With its entry
+a TB has a save area and local memory, from launch to end, on the SM or preempted."""
 
 from typing import Any
 
@@ -32,14 +32,14 @@ class EntryAllocator(wiring.Component):
 
     Each kernel has `context_entries` entries, and as many regions of local memory of
     `arch.tb_footprint.local_region_bytes` each, the first at `local_base`; region k belongs to
-    entry k. As many as there are TB slots are enough where TBs of a kernel are resident or
-    preempted, and none is launched while any is preempted. On a machine with more a kernel says how
-    many it may use, 0 standing for as many as there are TB slots; a fresh TB gets none beyond
-    these. The number of a TB's slot means nothing here: an entry is its TB's until the
-    TB has ended, so that no other TB ever writes over an image that waits to be resumed.
+    entry k. As many entries as TB slots are enough if no TB of a kernel is launched while any is
+    preempted. On a machine with more entries a kernel says how many it may use; 0 stands for as
+    many as there are TB slots. A fresh TB gets no entry beyond these. Entries do not depend on the
+    number of a TB's slot. An entry belongs to its TB until the TB has ended, so that no other TB
+    writes over an image that waits to be resumed.
 
-    An answer takes a cycle for each bit of the number of warps and one for each region up to the
-    entry's (a kernel without local memory: none), since sizes and addresses are added up rather
+    An answer takes a cycle for each bit of the number of warps, and one for each region up to the
+    entry's. (A kernel without local memory takes none.) Sizes and addresses are added up rather
     than multiplied.
 
     Parameters

@@ -1,5 +1,5 @@
-"""Fault handling: the record of the first fault, and the end of the TB it happened in; the end of
-the TBs of a kernel that is killed."""
+"""Fault handling: the record of the first fault, the end of the TB in which it happened, and the
+end of the TBs of a kernel that is killed."""
 
 import functools
 import operator

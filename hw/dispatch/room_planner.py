@@ -1,5 +1,5 @@
-"""Room planner: which of the TBs that are preempted have to leave the SM for a newcomer, and which
-can leave registers and shared memory where they are (Lin et al. III-A, IV-C; the model is
+"""Room planner: selects the preempted TBs that have to leave the SM for a newcomer. The others can
+leave registers and shared memory where they are (Lin et al. III-A, IV-C; the model is
 `arch.room.make_room`)."""
 
 from typing import Any
@@ -126,8 +126,8 @@ class RangePlanner(wiring.Component):
 
 
 class RoomPlanner(wiring.Component):
-    """Makes a plan for registers and shared memory apart, side by side; if there is room in one for
-    fewer TBs than in the other, both are planned again for so many.
+    """Makes separate plans for registers and shared memory, side by side. If one has room for fewer
+    TBs than the other, both are planned again for that number.
 
     For a newcomer that has no TB, or none that could ever fit, all stays.
 

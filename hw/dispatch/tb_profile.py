@@ -26,8 +26,8 @@ def tb_age() -> data.StructLayout:
 def kernel_profile() -> data.StructLayout:
     """Sums over the `tbs` whole TBs of a kernel that have ended by themselves.
 
-    When a sum would reach 2**32 all three are halved first, so that their quotients stay means, of
-    which the later TBs have the greater part; a sum that does all the same stays at `MOST`.
+    When a sum would reach 2**32 all three are halved first. So their quotients stay means in which
+    later TBs weigh more. A sum that reaches 2**32 nevertheless stays at `MOST`.
     """
     return data.StructLayout({"tbs": 32, "cycles": 32, "instructions": 32})
 
@@ -58,7 +58,7 @@ class TbProfile(wiring.Component):
     ages : array of tb_age, out
         Age by TB slot; a slot whose TB is not started shows the age of its last TB.
     profiles : array of kernel_profile, out
-        By kernel slot; a TB is in it two cycles after it has left.
+        Profiles by kernel slot; a TB counts two cycles after it has left.
     """
 
     resident: data.View

@@ -18,9 +18,9 @@ __all__ = ["TbSupply"]
 
 
 class TbSupply(wiring.Component):
-    """Says of which kernels the device has TBs left, and counts those that the SM has got. Kernels
-    take turns: next is the one whose last launch is longest ago. The device names the TB once
-    there is room for it.
+    """Tells of which kernels the device has TBs left, and counts the TBs that the SM has received.
+    Kernels take turns: the kernel goes first whose last launch is longest ago. The device names the
+    TB once there is room for it.
 
     Attributes
     ----------

@@ -1,5 +1,5 @@
-"""The watch table: what thread blocks (TBs) wait for that have left the SM, and what those on it
-are about to wait for (GPUpIO VII, "Hardware yield instruction")."""
+"""The watch table: the segments that thread blocks (TBs) watch, both TBs that have left the SM and
+TBs on it that are about to wait (GPUpIO VII, "Hardware yield instruction")."""
 
 from typing import Any
 
@@ -58,9 +58,9 @@ class WatchTable(wiring.Component):
 
     A TB on the SM watches one segment, from the cycle after `watch` on. The watch has *fired* when
     that segment was written since, when the TB asks for another one as well, or when it says so
-    itself (`cancel`); `fired` counts a write of the same cycle. When the TB leaves, its watch
-    becomes a row of the table if one is free; a write fires a row in the cycle after it is there as
-    before, so that none is missed, and then the row is free again.
+    itself (`cancel`). A write of the same cycle counts in `fired`. When the TB leaves, its watch
+    becomes a row of the table if one is free. In the next cycle a write already fires the row, so
+    no write is missed. A row that has fired is free again.
 
     Parameters
     ----------

@@ -1,5 +1,5 @@
-"""The yield unit: decides which thread blocks (TBs) leave the SM because they yield, and which of
-them are to come back (GPUpIO VII, "Hardware yield instruction")."""
+"""The yield unit: decides which thread blocks (TBs) leave the SM because they yield, and which come
+back (GPUpIO VII, "Hardware yield instruction")."""
 
 from collections.abc import Sequence
 from typing import Any

@@ -45,7 +45,7 @@ class AxiJoin(wiring.Component):
     id_bits : int
         Id bits of each master.
     number_bits : int, optional
-        Of the number of a master in front of its ids; as few as there can be unless given.
+        Bits of the number of a master in front of its ids; as few as possible unless given.
     buffered : bool
         Responses pass buffers, for a port that leads out of the device.
 

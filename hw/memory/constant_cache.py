@@ -41,8 +41,8 @@ class ConstantCache(wiring.Component):
     invalidate : Signal(), in
         Forget every line, the one being filled included.
     forget : Signal(), in
-        A request that missed may not come again: an error of the line being filled is not told, and
-        a request that still comes fetches it again.
+        A request that missed may not come again. An error of the line being filled is not told
+        then, and a request that still comes fetches the line again.
     lingering : Signal(), out
         The line that was being filled at the last `forget` still is.
     port : ReadPort

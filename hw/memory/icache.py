@@ -49,8 +49,8 @@ class InstructionCache(wiring.Component):
     invalidate : Signal(), in
         Forget every line, the one being filled included.
     forget : Signal(), in
-        Requests that missed may not come again: an error of the lines being filled is not told, and
-        a request that still comes fetches them again.
+        Requests that missed may not come again. Errors of the lines being filled are not told then,
+        and a request that still comes fetches its line again.
     lingering : Signal(), out
         Lines that were being filled at the last `forget` still are.
     port : ReadPort

@@ -6,7 +6,7 @@
              beat,                 `arriving`             a | b d0 | c d1 |
              operands left                                high b d2 | high c d3 | high a
 
-An instruction whose operands are in different banks takes `beats` cycles; registers that share a
+An instruction whose operands are in different banks takes `beats` cycles. Registers that share a
 bank are read in turn, in the order of the operand registers.
 """
 

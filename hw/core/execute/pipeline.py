@@ -15,11 +15,11 @@
     cycle 7                                              stage 5
     cycle 8   WriteBack, PredicateFile, releases    (cycle 2 + alu_latency)
 
-Integer results wait for the stages that only floating point has, so that every ALU operation takes
-as long and the write port needs no arbitration among them.
+Integer results wait for the stages that only floating point has. So all ALU operations take the
+same time, and the write port needs no arbitration among them.
 
 A released register or predicate can be read from the next cycle. Operations of other units leave at
-cycle 3; while the unit does not take one, the stages before it stand still and ALU operations
+cycle 3. While the unit does not take one, the stages before it stand still, and ALU operations
 behind it go on to complete. Those units write registers and predicates when the ALU does not.
 """
 
@@ -67,7 +67,7 @@ class ExecutePipeline(wiring.Component):
     kernels, tbs : arrays, in
         `payloads.kernel_info` of the kernel slots, `payloads.tb_info` of the TB slots.
     issue : IssuePort, in
-        Instructions, predicates, releases. ``op.ready`` does not depend on what is offered; it is
+        Instructions, predicates, releases. ``op.ready`` does not depend on what is offered. It is
         low while registers that share a bank are read in turn, and while an operation waits for its
         unit.
     global_access, shared_access, constant_access : MemoryAccessPort, out

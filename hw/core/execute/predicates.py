@@ -36,9 +36,9 @@ def _valid_restore(g: Geometry) -> data.StructLayout:
 class PredicateWriteBack(wiring.Component):
     """Chooses one predicate beat, or one restored predicate, to write each cycle; combinational.
 
-    ALU results cannot wait; then come the other units (in turn), then the preemption unit's
-    restores, which go before the units once they have waited for `MOST_WAIT` cycles. While one of
-    these waits for an ALU result, `throttle` holds back one ALU instruction in two.
+    ALU results cannot wait, so they go first. The other units follow in turn, then the preemption
+    unit's restores. Restores go before the units once they have waited for `MOST_WAIT` cycles.
+    While one of these waits for an ALU result, `throttle` holds back one ALU instruction in two.
 
     Attributes
     ----------

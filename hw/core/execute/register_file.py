@@ -51,7 +51,7 @@ class RegisterFile(wiring.Component):
     overdue : Signal(1), out
         It has waited for `MOST_WAIT` cycles: there should be one without a read.
     save_masked : Signal(1), in
-        With `save_read`: its register is invalid and reads as zero.
+        The register of `save_read` is invalid and reads as zero.
     save_data : out
         Beat that was read, one cycle after the transfer of `save_read`.
     write : in

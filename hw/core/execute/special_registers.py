@@ -1,7 +1,7 @@
 """Values that ``s2r`` and ``ballot`` read: special registers, the vector of lanes.
 
-A value that is the same in all lanes becomes operand b, which the lanes pass on (`ScalarSource`);
-the thread index within the block is computed beside the lanes (`ThreadIndex`) and replaces their
+A value that is the same in all lanes becomes operand b, which the lanes pass on (`ScalarSource`).
+The thread index within the block is computed beside the lanes (`ThreadIndex`) and replaces their
 result.
 """
 
@@ -97,9 +97,9 @@ class ScalarSource(wiring.Component):
 class ThreadIndex(wiring.Component):
     """Lane number and three-dimensional thread index of the `lanes` threads of a beat.
 
-    The linear thread number of lane l of beat b of warp w is ``w * warp_size + b * lanes + l``; it
-    is divided by the block's width and height by multiplying with their reciprocals. A beat a
-    cycle.
+    The linear thread number of lane l of beat b of warp w is ``w * warp_size + b * lanes + l``. It
+    is divided by the block's width and height by multiplying with their reciprocals. One beat is
+    taken per cycle.
 
     Attributes
     ----------
@@ -111,7 +111,7 @@ class ThreadIndex(wiring.Component):
         `LATENCY` cycles after the operation was taken, of stages 2 to `LATENCY` that advance every
         cycle.
     selected : Signal(1), out
-        With `result`: the operation was ``s2r`` of `LANEID` or `TID_X`, `TID_Y`, `TID_Z`.
+        The operation of `result` was ``s2r`` of `LANEID` or `TID_X`, `TID_Y`, `TID_Z`.
     """
 
     kernels: data.View

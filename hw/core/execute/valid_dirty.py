@@ -2,10 +2,10 @@
 
 `valid` masks reads to zero, so that nothing of a former owner can be read; `dirty` selects what a
 checkpoint saves (docs/sm.md, Valid and dirty bits). The rows stand in small memories read
-combinationally. Clearing a warp takes one cycle for all its registers: it sets the warp's bit in
-`fresh`, and a fresh warp's rows read as zero until its first write. So it is with `tidy` and dirty
-bits alone. Both rows of a warp whose registers have stayed on the SM while it was away are loaded
-at once (Lin et al. III-A).
+combinationally. Clearing a warp takes one cycle for all its registers. It sets the warp's bit in
+`fresh`, and a fresh warp's rows read as zero until its first write. A bit in `tidy` does the same
+for dirty bits alone. Both rows of a warp whose registers have stayed on the SM while it was away
+are loaded at once (Lin et al. III-A).
 """
 
 from typing import Any

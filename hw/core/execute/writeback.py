@@ -1,8 +1,9 @@
 """Write back: the one write port of the vector register file, and what its users must know of it.
 
-ALU results cannot wait; then come the other units (in turn), then the preemption unit's restores,
-which go before the units once they have waited for `MOST_WAIT` cycles. While one of these waits for
-an ALU result, `throttle` holds back one ALU instruction in two, so it gets the port.
+ALU results cannot wait, so they go first. The other units follow in turn, then the preemption
+unit's restores. Restores go before the units once they have waited for `MOST_WAIT` cycles. While
+one of these waits for an ALU result, `throttle` holds back one ALU instruction in two, so it gets
+the port.
 """
 
 from typing import Any

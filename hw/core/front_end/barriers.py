@@ -19,9 +19,9 @@ BARRIER_PLANES = (BARRIERS - 1).bit_length()
 class BarrierUnit(wiring.Component):
     """Finds full barriers, all TBs at once; combinational.
 
-    The warps of a TB that count are the `active` ones. When each of them waits, none has faulted
-    and no preempt is pending for them, they are released if they wait at the same barrier, else it
-    is a mismatch. Where warps can yield, those of a TB that all came by a ``bar.yield`` are
+    Only the `active` warps of a TB count. Its barrier is full when each of them waits, none has
+    faulted and no preempt is pending for them. If all wait at the same barrier they are released,
+    else it is a mismatch. Where warps can yield, those of a TB that all came by a ``bar.yield`` are
     released unless they are to be held.
 
     Attributes

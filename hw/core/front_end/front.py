@@ -100,12 +100,12 @@ class FrontEnd(wiring.Component):
 
     Notes
     -----
-    A warp has one write of a uniform register outstanding at most: whatever touches its uniform
-    registers waits for it (`UniformUnit.LATENCY` cycles). A global atomic waits for the warp's
-    global loads, stores and atomics, and they wait for it. Faults are reported one cycle after the
-    instruction would have issued, one per cycle; a faulted warp issues nothing
-    more, and is ``stop.exited`` only once it is killed. A barrier mismatch is reported with the PC
-    of the barrier that one of the waiting warps is at.
+    A warp has one write of a uniform register outstanding at most: any use of its uniform registers
+    waits for it (`UniformUnit.LATENCY` cycles). A global atomic waits for the warp's global loads,
+    stores and atomics, and they wait for it. Faults are reported one cycle after the instruction
+    would have issued, one per cycle. A faulted warp issues nothing more, and is ``stop.exited``
+    only once it is killed. A barrier mismatch is reported with the PC of the barrier that one of
+    the waiting warps is at.
     """
 
     kernels: data.View

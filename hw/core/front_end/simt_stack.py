@@ -68,8 +68,8 @@ def stack_entry(g: Geometry) -> data.StructLayout:
 class _Stacks:
     """The stacks of all warps, and the one that is worked on.
 
-    The top entry of each lies in memories of its own (`pcs`, `tops`), those below in `body`, from
-    level 0; `lives` has the lanes that have not exited.
+    The top entry of each stack lies in memories of its own (`pcs`, `tops`), the entries below in
+    `body`, from level 0. `lives` has the lanes that have not exited.
     """
 
     def __init__(self, m: Module, g: Geometry):
@@ -166,9 +166,9 @@ class FetchStackPort(wiring.Signature):
 class SimtStack(wiring.Component):
     """One SIMT stack per warp. Takes one command per cycle while not `busy`.
 
-    A command takes effect at the end of its cycle. When the new top is finished (no lane left, or
-    at its reconvergence PC), the following cycles pop one entry each; a divergence that pushes two
-    entries below a kept one takes one more cycle.
+    A command takes effect at the end of its cycle. A new top is finished if no lane is left, or if
+    it is at its reconvergence PC. Then the following cycles pop one entry each. A divergence that
+    pushes two entries below a kept one takes one more cycle.
 
     Parameters
     ----------

@@ -37,8 +37,7 @@ class UniformUnit(wiring.Component):
 
     The arithmetic is `IntegerLane`'s. ``us2r`` reads what ``s2r`` reads (`ScalarSource`). A
     register can be read `LATENCY` cycles after the operation was taken (later while a restore
-    writes); a predicate is offered as `beats` beats, the first one `LATENCY` - 1
-    cycles after.
+    writes). A predicate is offered as `beats` beats, the first one `LATENCY` - 1 cycles after.
 
     Parameters
     ----------

@@ -25,8 +25,8 @@ class BankConflicts(wiring.Component):
     """Picks the lanes of one pass; combinational.
 
     In each bank the lowest lane that is left wins and chooses the row. With `share` (loads) every
-    lane of the same word is served with it; without, only the winner, so that later passes
-    overwrite earlier ones and the highest lane's store stays.
+    lane of the same word is served with it. Without `share` only the winner is served. So later
+    passes overwrite earlier ones, and the highest lane's store stays.
 
     Attributes
     ----------

@@ -44,9 +44,10 @@ class Coalescer(wiring.Component):
     """Takes the oldest instruction of an `OperationQueue` apart, one segment per cycle.
 
     Each cycle the lowest lane that is left leads, and every lane that is left in its segment goes
-    with it (the coalescing rule of compute capability 1.2 and later). A segment leaves one cycle
-    after it was found. An instruction with a fault becomes one empty segment, and so does what is
-    left of one whose warp was forgotten: every instruction has a last segment.
+    with it. (This is the coalescing rule of compute capability 1.2 and later.) A segment leaves one
+    cycle after it was found. An instruction with a fault becomes one empty segment. The rest of an
+    instruction whose warp was forgotten becomes one too, so that every instruction has a last
+    segment.
 
     Attributes
     ----------

@@ -61,14 +61,14 @@ class ConstantUnit(wiring.Component):
     """Executes loads of constants and of parameters, one pass per cycle.
 
     A pass serves the lanes of a beat that read the same address as its lowest lane that is left. A
-    load of one address thus takes ``beats`` cycles a register, one of n addresses a beat n times as
-    many. Its first register beat comes `HIT_LATENCY` cycles after its last beat on `op`.
-    Instructions complete in order; a miss holds up those behind it. Addresses are offsets in the
-    kernel's constant bank at `const_base`, whose low 7 bits are ignored, or in its parameters at
-    `param_base`, whose low 4 bits are.
+    load of one address thus takes ``beats`` cycles per register; a load of n addresses per beat
+    takes n times as many. Its first register beat comes `HIT_LATENCY` cycles after its last beat on
+    `op`. Instructions complete in order; a miss holds up those behind it. Addresses are offsets in
+    the kernel's constant bank at `const_base`, or in its parameters at `param_base`. The low 7 bits
+    of `const_base` and the low 4 bits of `param_base` are ignored.
 
-    A load into a uniform register (`writes_u`) comes as one beat, the last one, and gives one
-    `uniform_write`: what its lanes, which all read the same address, get.
+    A load into a uniform register (`writes_u`) comes as one beat, the last one. Its lanes all read
+    the same address, and it gives one `uniform_write` with their value.
 
     Faults: MISALIGNED, else CONSTANT_BOUND or PARAM_BOUND, each at its lowest lane and with the
     offset, before anything is read; BUS_ERROR with the memory address, at the lowest lane whose
@@ -76,8 +76,8 @@ class ConstantUnit(wiring.Component):
     Registers are released all the same, after the report, with empty masks (a uniform register
     without `keep`).
 
-    A load whose warp was forgotten looks nothing up any more, reports and writes nothing; the line
-    that it may have missed is fetched to its end.
+    A load whose warp was forgotten looks nothing up any more, and reports and writes nothing. If it
+    has missed, the line is fetched to its end.
 
     Parameters
     ----------

@@ -54,14 +54,15 @@ class LoadStore(wiring.Component):
     stores of other warps do not wait for them.
 
     Faults: an instruction with a misaligned lane accesses nothing (MISALIGNED at the lowest such
-    lane), nor does one with a lane beyond its local memory (LOCAL_BOUND; the address reported of a
-    local access is the offset). A segment in none of the kernel's windows (GLOBAL_WINDOW), or
-    answered with an error (BUS_ERROR), is reported at its lowest lane; segments before it have been
-    accessed, later ones are not (BUS_ERROR: may be). Registers are released and completion is
-    signalled all the same, not before the report.
+    lane). An instruction with a lane beyond its local memory accesses nothing either (LOCAL_BOUND;
+    the address reported of a local access is the offset). A segment in none of the kernel's windows
+    (GLOBAL_WINDOW), or answered with an error (BUS_ERROR), is reported at its lowest lane. Segments
+    before it have been accessed. Later ones are not accessed after GLOBAL_WINDOW, and may be
+    accessed after BUS_ERROR. Registers are released and completion is signalled all the same, not
+    before the report.
 
-    Forgotten warps: an access that has not become a request does not become one; of others the
-    answer is awaited, in the order in which they were made, and dropped.
+    Forgotten warps: an access that has not become a request does not become one. The answers to
+    other accesses are awaited, in the order of the accesses, and dropped.
 
     Attributes
     ----------
@@ -82,7 +83,8 @@ class LoadStore(wiring.Component):
     watch : watch_event, out
         A load that watches the segment of its lowest lane; exists only with `Geometry.watches`.
     wrote : stream of segment numbers, out
-        With `Geometry.watches`: writes that memory has acknowledged; none is while it is not taken.
+        Writes that memory has acknowledged; while one is not taken, none is acknowledged. Exists
+        only with `Geometry.watches`.
     """
 
     kernels: data.View

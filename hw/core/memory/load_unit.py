@@ -56,10 +56,10 @@ class LoadUnit(wiring.Component):
     extended. The next segment is gathered while they are written. Register k's beats go out
     together, then those of register k + 1. Lanes outside the mask are written as zeros.
 
-    A segment with `kind` set, or with a failed beat, writes its registers with empty masks, as do
-    those after it of the same instruction; a failed beat is reported once an instruction, as
-    BUS_ERROR at the lowest lane. One whose warp was forgotten is not reported, and what it writes
-    and completes says so by its generation.
+    A segment with `kind` set, or with a failed beat, writes its registers with empty masks. The
+    segments after it of the same instruction do the same. A failed beat is reported once per
+    instruction, as BUS_ERROR at the lowest lane. A segment whose warp was forgotten is not
+    reported; the generation of its writes and completions shows that it was forgotten.
 
     Attributes
     ----------

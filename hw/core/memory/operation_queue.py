@@ -77,7 +77,7 @@ class OperationQueue(wiring.Component):
     start, advance, release : Signal(1), in
         The unit's events, of the oldest instruction each; high for one cycle.
     room : Signal(1), out
-        With `start`: the front end has a place back.
+        The front end has a place back; comes with `start`.
     """
 
     op: stream.Interface

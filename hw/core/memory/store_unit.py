@@ -32,8 +32,8 @@ class StoreUnit(wiring.Component):
     Beats are built as they leave: of the lanes that write a byte the highest wins. The next segment
     is taken in the cycle the last beat leaves, so bursts follow each other without a gap. Up to
     `load_queue` bursts are unacknowledged. A segment with `kind` set makes no burst and only keeps
-    its place among the acknowledgements. If its warp is forgotten a burst that has begun ends
-    without strobes, what has been sent is acknowledged, and no error of it is reported.
+    its place among the acknowledgements. If the segment's warp is forgotten, a burst that has begun
+    ends without strobes. The beats sent are acknowledged, and no error of the burst is reported.
 
     Attributes
     ----------

@@ -60,11 +60,11 @@ class ExchangeUnit(wiring.Component):
     that executes the instruction with the same a. Each group of threads is compared with one group
     per cycle.
 
-    With W = `warp_size`, E = `exchange_lanes` and writes that are accepted at once: a shuffle's
-    first write is offered ``lanes / E + 2`` cycles after its last beat, its last one ``W / E + 2``;
-    those of a match ``(lanes / E) * (W / E + 1) + 2`` and ``(W / E) * (W / E + 1) + 2``. `room`
-    comes two cycles before the last write, and the next beat is taken from the cycle of that write
-    on.
+    Let W = `warp_size` and E = `exchange_lanes`, and let writes be accepted at once. A shuffle's
+    first write is offered ``lanes / E + 2`` cycles after its last beat, its last one ``W / E + 2``.
+    The writes of a match are offered after ``(lanes / E) * (W / E + 1) + 2`` and ``(W / E) * (W / E
+    + 1) + 2`` cycles. `room` comes two cycles before the last write, and the next beat is taken
+    from the cycle of that write on.
 
     Parameters
     ----------

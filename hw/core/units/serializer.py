@@ -35,8 +35,8 @@ class Serial(wiring.Component):
     """Feeds the threads of warp instructions to a pipeline of fixed latency and writes out what it
     returns.
 
-    A unit has it as a submodule, connects its own `op`, `room`, `write` and `predicate` to those
-    here, and puts its pipeline between `enter` and `result`::
+    A unit has it as a submodule, and connects its own `op`, `room`, `write` and `predicate` to the
+    ports here. It puts its pipeline between `enter` and `result`::
 
         m.submodules.serial = serial = Serial(g, threads=2, operands=("b",), registers=1, latency=4)
         wiring.connect(m, wiring.flipped(self.op), serial.op)

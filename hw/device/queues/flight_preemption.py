@@ -50,8 +50,9 @@ def checkpoint_request() -> data.StructLayout:
 
 
 def flight_orders() -> data.StructLayout:
-    """How kernels of a queue are to be treated: they are left alone while it is `stuck`; they are
-    to `leave` the SMs or to stay away; another queue needs their slots if `slot_needed`."""
+    """Orders for the kernels of a queue. While the queue is `stuck` they are left alone. With
+    `leave` they are to leave the SMs or to stay away. With `slot_needed` another queue needs their
+    slots."""
     return data.StructLayout({"priority": _priority_bits(), "stuck": 1, "leave": 1,
                               "slot_needed": 1})
 
@@ -108,9 +109,10 @@ class FlightPreemption(wiring.Component):
     adopting : Signal(1), out
         It is being adopted.
     lost : Signal(1), out
-        For one cycle: it could not be adopted, and is away again; or it could not be resumed.
+        High for one cycle: the kernel could not be adopted, and is away again; or it could not be
+        resumed.
     dropped : Signal(1), out
-        For one cycle: it was away, and is discarded.
+        High for one cycle: the kernel was away, and is discarded.
     """
 
     kernel: View
@@ -212,8 +214,8 @@ class FlightPreemption(wiring.Component):
                      resume_failed: Signal):
         """See how the resume of the kernel has ended, if it had one.
 
-        A kernel that `rests` in memory for an error, though it was not preempted here, counts as
-        not resumed: memory has refused too often to bring it back.
+        A kernel may rest (`rests`) in memory for an error, though it was not preempted here. It
+        counts as not resumed, since memory has refused too often to bring it back.
         """
         absent = Signal(len(states))  # SMs where it is not back, for an error
         m.d.comb += absent.eq(Cat(

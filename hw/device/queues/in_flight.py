@@ -24,15 +24,15 @@ def flight_number(g: Geometry):
 
 
 def flight(g: Geometry) -> data.StructLayout:
-    """A kernel in flight if `busy`: the index of its packet, its signal, and when it was started
-    in which kernel slot, its last one if it is away."""
+    """A kernel in flight if `busy`: the index of its packet, its signal, its start time and its
+    kernel slot. A kernel that is away shows its last slot."""
     return data.StructLayout({"busy": 1, "slot": below(g.kernel_slots), "index": ADDRESS_BITS,
                               "signal": ADDRESS_BITS, "start": 64})
 
 
 def flight_begin(g: Geometry) -> data.StructLayout:
-    """While `valid` a kernel takes the place `number`: that of the next packet, if `fresh`,
-    otherwise one that was away and is now in another `slot`."""
+    """While `valid` a kernel takes the place `number`. If `fresh` it is the kernel of the next
+    packet, otherwise a kernel that was away and is now in another `slot`."""
     return data.StructLayout({
         "valid": 1, "fresh": 1, "number": flight_number(g), "slot": below(g.kernel_slots),
         "signal": ADDRESS_BITS, "start": 64})
@@ -117,7 +117,7 @@ class InFlight(wiring.Component):
                                  one.signal.eq(begin.signal), one.start.eq(begin.start)]
 
     def _count(self, m: Module, q: int):
-        """Say how many there are, and which is the oldest."""
+        """Count the kernels in flight of a queue, and find its oldest packet."""
         depth = self.geometry.queue_capacity
         busy = Signal(depth, name=f"busy_{q}")
         ages = [Signal(AGE_BITS, name=f"age_{q}_{i}") for i in range(depth)]

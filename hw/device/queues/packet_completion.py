@@ -62,9 +62,10 @@ class PacketCompletion(wiring.Component):
     give_up : Signal, in
         A value whose write memory has refused is not read.
     done : Signal, out; refused : Signal, out
-        For one cycle; the signal is not as it is to be.
+        High for one cycle. With `refused` the signal was not changed as wanted.
     uncertain : Signal, out
-        With `refused`, unless it was given up: it is not known whether the value was counted down.
+        High with `refused`, unless the completion was given up: it is not known whether the value
+        was counted down.
     insists : Signal, out
         The write of the value was refused, and what memory holds is being read.
     job, word : streams, out and in
@@ -141,7 +142,7 @@ class PacketCompletion(wiring.Component):
         m.next = state
 
     def _tell(self, m: Module):
-        """Say that the signal has been written."""
+        """Tell the SMs that the signal has been written."""
         if self.geometry.watches:
             m.d.sync += [self.wrote.valid.eq(1), self.wrote.payload.eq(self.order.give.segment)]
 

@@ -27,9 +27,9 @@ class Wait(enum.IntEnum):
 
 
 def packet_verdict(g: Geometry) -> data.StructLayout:
-    """While `valid` the packet in hand of a `queue` `waits`, and `why`; or has failed with an
-    `error`, `of` as of register ``status``; or is a dispatch that has a slot. With `fails` memory
-    has refused a signal that it waits for."""
+    """Verdict on the packet in hand of a `queue`, while `valid`. The packet `waits`, and `why`; or
+    it has failed with an `error`, `of` as of register ``status``; or it is a dispatch that has a
+    slot. With `fails` memory has refused a signal that it waits for."""
     return data.StructLayout({"valid": 1, "queue": below(g.queues), "waits": 1, "why": Wait,
                               "fails": 1, "error": QueueError, "of": 3})
 
@@ -37,8 +37,8 @@ def packet_verdict(g: Geometry) -> data.StructLayout:
 def completion_event(g: Geometry) -> data.StructLayout:
     """How the completion in hand goes: of the `barrier` of a `queue`, or the kernel `flight`.
 
-    It is `done` for a cycle. Or it was `refused` by memory, for a cycle or longer: then it is tried
-    again when others have had their turn, and if that is `uncertain` the queue stops.
+    It is `done` for a cycle, or it was `refused` by memory, for a cycle or longer. A refused
+    completion is tried again when others have had their turn. If it is `uncertain` the queue stops.
     """
     return data.StructLayout({"done": 1, "refused": 1, "uncertain": 1, "barrier": 1,
                               "queue": below(g.queues), "flight": flight_number(g)})

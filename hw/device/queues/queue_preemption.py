@@ -91,8 +91,9 @@ class QueuePreemption(wiring.Component):
     adopting : Signal(flights), out
         Vector: it is being adopted.
     lost : Signal(flights), out
-        Vector, for one cycle: it could not be adopted, and is away again; or not be resumed, by
-        this block or by the SM itself after it had left the SM to wait.
+        Vector, for one cycle: the kernel could not be adopted, and is away again, or it could not
+        be resumed. This block has failed to resume it, or the SM itself after the kernel had left
+        to wait.
     dropped : Signal(flights), out
         Vector, for one cycle: it was away, and is discarded.
     """

@@ -33,9 +33,9 @@ def queue_policy() -> data.StructLayout:
 
 
 def queue_status(g: Geometry) -> data.StructLayout:
-    """How far a queue is: `of` what its error is, and `uncertain` completions, as of register
-    ``status``; `passing`, a barrier has been passed and has not completed; `full`, it may have no
-    more in flight."""
+    """Progress of a queue. `of` tells the part that an error concerns, and `uncertain` the
+    completions, both as in register ``status``. With `passing` a barrier has been passed and has
+    not completed. With `full` the queue may have no more in flight."""
     return data.StructLayout({
         "state": QueueState, "error": QueueError, "of": 3, "uncertain": 5, "away": g.queue_capacity,
         "passing": 1, "full": 1,

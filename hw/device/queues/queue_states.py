@@ -132,8 +132,8 @@ class QueueStates(wiring.Component):
         return owed.refused[self._of(q)].any() | owed.barrier_pending[q]
 
     def _retry(self, m: Module, expires: Value, in_flight: InFlight) -> Signal:
-        """Return whether packets that wait are looked at again: after all others, once their time
-        has expired and something has begun or ended meanwhile, or nothing else is to be done."""
+        """Return whether packets that wait are looked at again. Their time must have expired.
+        Besides, something must have begun or ended meanwhile, or nothing else is to be done."""
         expired = Signal()
         changed = Signal()  # something has begun or ended since the last look
         retry = Signal()

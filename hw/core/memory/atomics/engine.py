@@ -42,8 +42,8 @@ class SegmentEngine(wiring.Component):
     finish : Signal(1), out
         One cycle: the burst has been sent and the registers are written.
     wrote, read_failed : Signal(1), out
-        With `finish`: there was a burst; nothing was done as the segment, or one before it, had
-        failed.
+        There was a burst; nothing was done as the segment, or one before it, had failed. Both come
+        with `finish`.
     write : stream of tagged register_write, out
     port : WritePort, out
         Without the acknowledgements, which the user takes.

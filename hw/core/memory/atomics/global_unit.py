@@ -40,23 +40,23 @@ class GlobalAtomics(wiring.Component):
     """Performs the atomics of an SM on global memory, all at one point of order.
 
     Segments are read, changed and written in the order in which they come. Up to `atomic_queue` are
-    in flight; one whose address equals that of another waits until that one's write is
-    acknowledged, and those behind it wait too. Only the bus beats that the lanes touch are read,
-    and of these the words that the operations changed are written: a store of another warp to other
-    words is never lost, and an operation that changes nothing (a compare-and-swap that fails) loses
-    none at all. A plain store to a word that an atomic changes at the same time may be overwritten;
-    PTX leaves such a race undefined. One of several SMs owns a segment (`OrderPort`) from before it
-    is read until its write is acknowledged, which takes a cycle more.
+    in flight. A segment whose address equals that of another waits until the other's write is
+    acknowledged, and the segments behind it wait too. Only the bus beats that the lanes touch are
+    read, and only the words that the operations changed are written. So a store of another warp to
+    other words is never lost. An operation that changes nothing (a compare-and-swap that fails)
+    loses no store at all. A plain store to a word that an atomic changes at the same time may be
+    overwritten; PTX leaves such a race undefined. One of several SMs owns a segment (`OrderPort`)
+    from before it is read until its write is acknowledged, which takes a cycle more.
 
     From the last beat on `LoadStore.op` to the request are 3 cycles, from the last bus beat on
     those of `SegmentEngine`.
 
     A segment whose `kind` is set, or with a failed beat, changes nothing and writes its registers
-    with empty masks, as do those after it of the same instruction; a failed read or write is
-    reported once an instruction, as BUS_ERROR at the segment's lowest lane.
+    with empty masks. The segments after it of the same instruction do the same. A failed read or
+    write is reported once per instruction, as BUS_ERROR at the segment's lowest lane.
 
-    A segment whose warp is forgotten is read no more, changes nothing more and is not written any
-    more, unless its burst has been requested: then the rest of that has no strobes.
+    A segment whose warp is forgotten is not read, changed or written any more. If its burst has
+    been requested already, the rest of the burst has no strobes.
 
     Attributes
     ----------
@@ -246,7 +246,7 @@ class GlobalAtomics(wiring.Component):
     def _arrivals(self, m: Module, engine: SegmentEngine, arriving: View, requested: Value,
                   pointers: Mapping[str, Value], waiting: Value, arrive: Signal):
         """Store the beats of the next segment, if it was requested, as they come, so that the bus
-        never waits, and show the engine those it wants."""
+        never waits. Show the engine the beats that it wants."""
         g, beat = self.geometry, self.read_port.beat
         number = Signal(range(g.burst_beats))
         here = Signal(range(g.burst_beats))

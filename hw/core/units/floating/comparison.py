@@ -22,7 +22,7 @@ class ComparisonLane(wiring.Component):
     Attributes
     ----------
     control : in
-        With the operands; the results stand still unless ``control.enable``.
+        Comes with the operands; the results stand still unless ``control.enable``.
     a, b : Signal(32), in
     result : Signal(32), out
     predicate : Signal(1), out

@@ -74,9 +74,10 @@ class _Products:
 class SpecialFunctionLane(wiring.Component):
     """Special functions: a new operand every cycle, its result `LATENCY` cycles later.
 
-    A stage changes only in cycles in which it has an operand. Holds a table of coefficients (1536
-    words of 62 bits) and one of windows of 2 / pi (256 words of 54 bits); multipliers: 24 by 27
-    bits and 24 by 27 bits modulo 2**27 (angles), 17 by 17, 18 by 17 and 13 by 17 bits.
+    A stage changes only in cycles in which it has an operand. The lane holds a table of
+    coefficients (1536 words of 62 bits) and one of windows of 2 / pi (256 words of 54 bits). Its
+    multipliers are 24 by 27 bits and 24 by 27 bits modulo 2**27 (angles), 17 by 17, 18 by 17 and 13
+    by 17 bits.
 
     Attributes
     ----------

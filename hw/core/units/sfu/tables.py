@@ -6,9 +6,9 @@ to 1 in each::
 
     value = c0 + c1 t + c2 t**2
 
-Of the polynomial through the function at the Chebyshev nodes c1 is rounded first; c2 is then what
-still fits at the two outer nodes, and is rounded; c0 centres what error is left. Where the function
-must be exact at t = 0 (powers of two), c0 is the function there.
+The polynomial goes through the function at the Chebyshev nodes. Its c1 is rounded first; c2 is then
+what still fits at the two outer nodes, and is rounded; c0 centres the error that is left. Where the
+function must be exact at t = 0 (powers of two), c0 is the function there.
 """
 
 from __future__ import annotations
