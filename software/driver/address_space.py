@@ -34,7 +34,7 @@ class AddressSpace(LaunchingDevice):
     Parameters
     ----------
     core : DeviceCore
-        Of the device.
+        The parts that all owners of memory share.
     system, heap : Region
 
     Attributes
@@ -72,8 +72,8 @@ class AddressSpace(LaunchingDevice):
 
     @checked(address=ADDRESS)
     def array_at(self, address: int, shape, dtype: DTypeLike = np.float64) -> DeviceArray:
-        """Return a device array over memory that is held already: an array of a launch that was adopted. The memory
-        stays as long as any of them.
+        """Return a device array over memory that an adopted launch holds. The memory stays allocated while either the
+        launch or an array uses it.
 
         Raises
         ------
@@ -98,7 +98,7 @@ class AddressSpace(LaunchingDevice):
         ----------
         images : iterable of KernelImage
         check : bool
-            Judge their code as well as their facts: instructions, registers, parameters, branches, where it ends.
+            Check the code of the images too: instructions, registers, parameters, branches, and the end of the code.
 
         Raises
         ------
@@ -142,23 +142,26 @@ class AddressSpace(LaunchingDevice):
     @checked(kernels=many(LoadedKernel))
     def queue(self, kernels: Iterable[LoadedKernel], block_threads: int, *, shared_bytes: int = 0, packets: int = 16,
               priority: int = 0, capacity: int = 1) -> Queue:
-        """Return a hardware queue that nobody has (docs/device.md), until it is ended (`Queue.end`). With the first,
-        the upper half of the kernel slots becomes the queues'.
+        """Return a free hardware queue (docs/device.md), which stays the caller's until `Queue.end`. The first queue of
+        a
+        device reserves the upper half of the kernel slots for queues.
 
         Parameters
         ----------
         kernels : iterable of kernels
-            Those that it launches; room for saving their thread blocks is kept.
+            The kernels that the queue can launch. The queue reserves memory to save their thread blocks.
         block_threads, shared_bytes : int
-            Most threads, and bytes of shared memory, of a thread block.
+            The largest number of threads, and of bytes of shared memory, of a thread block.
         packets : int
-            Launches that it holds, a power of two.
+            The number of launches that the queue holds, a power of two.
         priority : int
-            0 to 15; the highest goes first.
+            0 to 15; the highest priority goes first.
         capacity : int
-            Kernels in flight at most, of `queue_capacity` of the geometry (REEF 4.1 bounds by it what a reset has to
-            evict). With 1 they run in order; with more they are begun in order, and `Queue.launch` says which waits
-            for those before it.
+            The largest number of kernels in flight, up to `queue_capacity` of the geometry. It bounds the work that a
+            reset
+            has to evict (REEF 4.1). With 1 the kernels run in order. With more they begin in order, and the `barrier`
+            of
+            `Queue.launch` makes a kernel wait for those before it.
 
         Raises
         ------
@@ -175,10 +178,11 @@ class AddressSpace(LaunchingDevice):
         Parameters
         ----------
         priority : int
-            From 0. Of streams with something to begin the highest goes first, and kernels of lower ones are
-            preempted for it (`Device.preempt_by`).
+            A whole number from 0. The stream with the highest priority begins its work first, and kernels of streams
+            with
+            lower priorities are preempted for it (`Device.preempt_by`).
         name : str
-            For messages.
+            Name of the stream in messages.
         """
         return self._core.streams.make(self, whole_number(priority, "priority"), name)
 
@@ -188,7 +192,7 @@ class AddressSpace(LaunchingDevice):
         Raises
         ------
         Exception
-            The first failure that nobody has heard of; see `Stream.synchronize`.
+            The first failure that has not been reported yet; see `Stream.synchronize`.
         CycleLimit
             If it takes longer than `max_cycles`.
         """

@@ -1,4 +1,4 @@
-"""What all owners of memory on a device share: its registers, its time, and who has which kernel slot."""
+"""The parts of a device that all owners of memory share: its registers, its time, and its kernel slots."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ __all__ = ["DeviceCore"]
 
 
 class DeviceCore:
-    """The parts of a device that are there once.
+    """The parts that exist once per device.
 
     Parameters
     ----------

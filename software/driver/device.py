@@ -35,18 +35,19 @@ class Device(PreemptingDevice):
     ----------
     transport : Transport
     geometry : Geometry
-        Of the SM.
+        Geometry of the SM.
     system, heap : Region
         The two parts of the memory.
     observer : callable or None
-        Called as ``observer(launch, cycle)`` ten times a second at most while time passes. Reading the device takes
-        simulated time, `peek` and `Launch.peek_progress` do not: with them what is observed is what would happen
-        anyway.
+        Called as ``observer(launch, cycle)`` at most ten times per second while time passes. Reads of the device take
+        simulated time; `peek` and `Launch.peek_progress` take none. An observer that uses only these two does not
+        change
+        the run.
 
     Notes
     -----
-    An interrupt (Ctrl-C) ends what waits within a fraction of a second, between two cycles: the device goes on where
-    it stands, for example with another `wait`.
+    An interrupt (Ctrl-C) ends a wait within a fraction of a second, between two cycles. The device can then go on from
+        there, for example with another `wait`.
 
     Examples
     --------
@@ -73,8 +74,9 @@ class Device(PreemptingDevice):
         return self.host.closed
 
     def close(self) -> None:
-        """End the machine and give its memory back; any later use of it is a `Closed` error, and so ends what other
-        threads wait for. Safe to repeat."""
+        """End the machine and give its memory back. Any later use raises `Closed`, also in other threads that wait.
+        Safe
+        to repeat."""
         for launch in [*self.launches.values()]:
             launch.held = []
         self.host.close()
@@ -146,20 +148,19 @@ class Device(PreemptingDevice):
         Parameters
         ----------
         memory_bytes : int
-            For its arrays and global variables, from the end of the device's heap.
+            Size of its arrays and global variables, taken from the end of the device's heap.
         system_bytes : int, optional
-            For its code, constants, contexts and local memory; as much as `memory_bytes` unless given.
+            Size of its code, constants, contexts and local memory; `memory_bytes` unless given.
         launches : int, optional
-            Most launches that it may have at a time, preempted ones included; any number unless given.
+            The largest number of launches that it may have at a time, preempted ones included; no limit unless given.
         name : str
-            For messages.
+            Name of the tenant in messages.
 
         Raises
         ------
         OutOfMemory
             If there is no room.
-        DriverError
-            If a launch or a queue of the device itself could reach the memory: it was made before.
+        If a launch or a queue of the device itself could reach the memory because it was made before.
         """
         return Tenant(self._core, self, self._partition, whole_number(memory_bytes, "memory_bytes"),
                       None if system_bytes is None else whole_number(system_bytes, "system_bytes"),
@@ -167,17 +168,17 @@ class Device(PreemptingDevice):
 
     @property
     def tenants(self) -> list[Tenant]:
-        """Those that have not been closed."""
+        """The tenants that have not been closed."""
         return [owner for owner in self.launcher.owners if isinstance(owner, Tenant)]
 
     @checked(tasks=many(Task))
     def wait_any(self, tasks: Iterable[Task], max_cycles: int = DEFAULT_CYCLES) -> Task:
-        """Let time pass until one of some tasks of streams is over, and return it.
+        """Let time pass until one of some tasks of streams is over, and return this task.
 
         Raises
         ------
         CycleLimit
-            If none is after `max_cycles`.
+            If no task is over after `max_cycles`.
         """
         return self._core.streams.wait_any(tasks, max_cycles)
 
@@ -185,12 +186,12 @@ class Device(PreemptingDevice):
 
     @property
     def cycle(self) -> int:
-        """Cycles since the start of the machine; asking takes none."""
+        """Cycles since the start of the machine; the access takes no simulated time."""
         return self.transport.cycle
 
     @property
     def observer(self) -> Observer | None:
-        """Told what goes on while time passes."""
+        """Called with the launch and the cycle while time passes."""
         return self._time.observer
 
     @observer.setter
@@ -199,7 +200,7 @@ class Device(PreemptingDevice):
         self._time.observer = observer
 
     def advance(self, cycles: int) -> int:
-        """Let `cycles` cycles pass, and return how many did: some more if streams have begun something at the end.
+        """Let `cycles` cycles pass, and return how many did: more if streams have begun something at the end.
 
         Raises
         ------
@@ -210,7 +211,7 @@ class Device(PreemptingDevice):
 
     @checked(launch=a(Launch))
     def run(self, launch: Launch, cycles: int) -> int:
-        """Let `cycles` cycles pass, fewer if a launch finishes; return the cycles passed. A fault is left to `wait`.
+        """Let `cycles` cycles pass, or fewer if a launch finishes; return the cycles passed. `wait` reports faults.
 
         Raises
         ------
@@ -239,9 +240,9 @@ class Device(PreemptingDevice):
     # Inspection
 
     def warps(self) -> list[WarpState]:
-        """Return where every warp on the SM stands."""
+        """Return the state of every warp on the SM."""
         return self._core.inspection.warps()
 
     def describe_warps(self) -> str:
-        """Return a few lines that say where every warp on the SM stands."""
+        """Return a few lines with the state of every warp on the SM."""
         return self._core.inspection.describe_warps()

@@ -1,9 +1,9 @@
-"""What a descriptor block says, judged: it lies in memory, where others may have written it.
+"""Checks of a descriptor block, which lies in memory where others may have written it.
 
-Nothing in it is believed. Each register of the kernel slot that follows from the kernel, the shape of the launch and
-the owner's memory must be the one that a launch would have. Each other address must lie in memory that the block names
-and the launch holds (`DeviceMemory.claim`): in the owner's, where nothing else lies. Only the arguments are free. The
-windows, which are the owner's, bound them.
+Nothing in the block is trusted. The kernel, the shape of the launch and the owner's memory determine most registers of
+the kernel slot; each of these must have the value that a launch would have. Each other address must lie in the owner's
+memory, in a range that the block names and the launch holds (`DeviceMemory.claim`), with nothing else in it. Only the
+arguments are free: the windows of the owner bound them.
 """
 
 from __future__ import annotations
@@ -34,9 +34,9 @@ def prepared_again(device: DeviceMemory, launch: Launch, block: DescriptorBlock,
     Raises
     ------
     DriverError
-        If code or constants do not lie in system memory that the launch holds.
+        If code or constants are not in system memory that the launch holds.
     LaunchError
-        If no kernel can be launched so.
+        If no kernel can be launched with these values.
     """
     g, value, handle = device.geometry, block.field, launch.handle
     _check_place(device, launch.held, value("code_base"), len(code_bytes(image)), "code", handle)

@@ -1,4 +1,4 @@
-"""What a launch is given: sizes, and numbers and structures as kernel parameters."""
+"""The arguments of a launch: sizes, and numbers and structures as kernel parameters."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ __all__ = ["number_bytes", "triple", "whole_number"]
 
 
 def number_bytes(parameter: Parameter, value, where: str) -> bytes:
-    """Return a number, or a structure given as bytes, as it stands in the parameter space.
+    """Return a number, or a structure given as bytes, in its form in the parameter space.
 
     Parameters
     ----------
     parameter : Parameter
     value : int, float, numpy scalar or bytes
     where : str
-        For messages.
+        Name of the argument in messages.
 
     Raises
     ------
     LaunchError
-        If it cannot be one.
+        If the value does not fit the parameter.
     """
     if isinstance(value, (bytes, bytearray)):
         if len(value) != parameter.size:
@@ -71,12 +71,12 @@ def triple(value: int | Sequence[int], what: str) -> tuple[int, int, int]:
 
 
 def whole_number(value: int, what: str) -> int:
-    """Return a number from 0.
+    """Return a whole number from 0.
 
     Raises
     ------
     LaunchError
-        If it is none.
+        If the value is not a whole number from 0.
     """
     try:
         count = operator.index(value)

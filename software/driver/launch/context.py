@@ -1,4 +1,4 @@
-"""A saved context as the driver shows it (`hw.arch.image.context` has its format in memory)."""
+"""A saved context as the driver shows it (`hw.arch.image.context` defines its format in memory)."""
 
 from __future__ import annotations
 
@@ -33,19 +33,19 @@ class WarpContext:
     warp : int
         Warp of the TB.
     live_lanes, launched_lanes : int
-        A bit a lane.
+        One bit per lane.
     barrier : int or None
         Barrier it waits at.
     stack : tuple of StackEntry
-        From the bottom up; the last is where it goes on.
+        SIMT stack from the bottom up; the warp goes on at the last entry.
     predicates : dict of int to int
-        Written predicates, a bit a lane.
+        Written predicates, one bit per lane.
     uniforms : dict of int to int
         Written uniform registers.
     registers : dict of int to numpy.ndarray
-        Saved registers, decompressed: one 32-bit word a lane. Lanes that are not live may hold anything.
+        Saved registers, decompressed: one 32-bit word per lane. Lanes that are not live may hold anything.
     encodings : dict of int to hw.arch.image.encodings.Encoding
-        Encoding of each allocated register; dead ones were not saved, one that `FOLLOWS` has no bytes of its own.
+        Encoding of each allocated register. Dead registers were not saved; `FOLLOWS` has no bytes of its own.
     metadata_bytes, data_bytes : int
         Bytes of its record and its row of the encoding table, and of its registers as saved.
     """
@@ -69,7 +69,7 @@ class WarpContext:
 
     @property
     def pc(self) -> int:
-        """Where it goes on."""
+        """PC at which the warp goes on."""
         return self.stack[-1].pc
 
 
@@ -85,9 +85,9 @@ class TbContext:
     mechanism : hw.arch.image.context.Mechanism
     generation : int
     allocated_registers : int
-        Vector registers of a thread.
+        Vector registers per thread.
     warps : tuple of WarpContext
-        Those that had not exited.
+        The warps that had not exited.
     local_base : int
         Address of its local memory, which stays where it is.
     shared_lines : dict of int to bytes
@@ -95,11 +95,11 @@ class TbContext:
     length, data_bytes, metadata_bytes : int
         Bytes of the stream, and its two parts.
     base : TbContext or None
-        Of an increment: what it lacks is as it was then (`whole`).
+        Base of an increment, which supplies the state that the increment lacks (`whole`).
     registers_stay, lines_stay : bool
-        Its registers, its shared memory are still on the SM, and not here.
+        Whether its registers, or its shared memory, are still on the SM and not in this context.
     evicted : TbContext or None
-        What had stayed on the SM and was written later; it belongs to the `whole`.
+        State that had stayed on the SM and was written later; `whole` includes it.
     """
 
     state: State
@@ -127,8 +127,9 @@ class TbContext:
 
     @property
     def whole(self) -> TbContext:
-        """The TB as it will be resumed, but for what is on the SM: of an increment with the registers and shared lines
-        of its base, with those that were evicted."""
+        """The TB as it will be resumed, without the state on the SM. An increment gets the registers and shared lines
+        of
+        its base, and those that were evicted."""
         rest = self.base or self.evicted
         if rest is None:
             return self

@@ -1,4 +1,4 @@
-"""What a launch leaves in memory for a host that knows nothing of it: the registers of its slot, and what it uses.
+"""The record that a launch leaves in memory for another host: the registers of its slot, and the memory it uses.
 
 A block lies in front of the launch's context control block, in the same allocation; its address is `Launch.handle`.
 32-bit little-endian words::
@@ -9,8 +9,9 @@ A block lies in front of the launch's context control block, in the same allocat
     3  geometry hash                      7  TB slots of an SM, and 2**16 for each SM but the first
                                           8  bytes of the parameters
 
-The registers of the kernel slot follow in the order of their addresses, as many as software writes. Then come address
-and size of each range, zeros up to a multiple of 128, and the parameters, which the SMs read here. The rest is zeros.
+The registers of the kernel slot that software writes follow in the order of their addresses. The address and the size
+of each range come next, then zeros up to a multiple of 128. The parameters follow, and the SMs read them here. The rest
+is zeros.
 """
 
 from __future__ import annotations
@@ -60,28 +61,28 @@ def _whole(size: int) -> int:
 
 
 def parameter_offset(g: Geometry, ranges: int) -> int:
-    """Return where the parameters begin in a block that names so many ranges of memory: a multiple of 128."""
+    """Return the offset of the parameters in a block with so many ranges of memory: a multiple of 128."""
     return _whole(WORD_BYTES * (_HEAD_WORDS + len(_registers(g)) + 2 * ranges))
 
 
 def block_bytes(g: Geometry, ranges: int, parameters: int) -> int:
-    """Return the bytes of a block that names so many ranges of memory, with so many bytes of parameters."""
+    """Return the size in bytes of a block with so many ranges of memory and so many bytes of parameters."""
     return parameter_offset(g, ranges) + _whole(parameters)
 
 
 @dataclass(frozen=True)
 class DescriptorBlock:
-    """A block.
+    """A descriptor block.
 
     Attributes
     ----------
     registers : mapping of str to int
-        Words of the kernel slot's registers by name; those that are not there are 0.
+        Words of the kernel slot's registers by name; registers that are missing here are 0.
     ranges : sequence of (int, int)
-        Address and size of the memory that the launch uses beside its context and its local memory: code, constants,
-        variables, arrays.
+        Address and size of each range of memory that the launch uses beside its context and its local memory: code,
+        constants, variables, arrays.
     parameters : bytes
-        Whole words.
+        The parameters as whole words.
     """
 
     registers: Mapping[str, int]
@@ -93,7 +94,7 @@ class DescriptorBlock:
         return register_map()[f"kernel[0].{name}"].fields[field].extract(self.registers.get(name, 0))
 
     def pack(self, g: Geometry) -> bytes:
-        """Return the block as it stands in memory."""
+        """Return the block in its form in memory."""
         at, names = parameter_offset(g, len(self.ranges)), _registers(g)
         size = block_bytes(g, len(self.ranges), len(self.parameters))
         words = [MAGIC, VERSION, 0, g.hash, size, len(names), len(self.ranges), _slots(g), len(self.parameters)]
@@ -110,7 +111,7 @@ class DescriptorBlock:
         Raises
         ------
         DriverError
-            If there is none, or it is not of this format or geometry.
+            If there is no block, or it is not of this format or geometry.
         """
         g = transport.geometry
         where = f"no launch can be adopted from {handle:#x}"

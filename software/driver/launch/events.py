@@ -1,4 +1,4 @@
-"""The event register: what ends every wait, and the fault that waits there to be read."""
+"""The event register, whose events end every wait, and the fault that is recorded until software reads it."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ class Events:
     ----------
     host : HostInterface
     launches : mapping of int to Launch
-        By kernel slot.
+        The launches by kernel slot.
 
     Attributes
     ----------
     taken : int
-        How often there was one: who waits, in whatever thread, looks again then.
+        Number of events taken so far. A thread that waits looks again when it changes.
     """
 
     def __init__(self, host: HostInterface, launches: Mapping[int, Launch]):
@@ -37,12 +37,12 @@ class Events:
 
     @property
     def lock(self) -> FairLock:
-        """Of the device."""
+        """The lock of the device."""
         return self._host.lock
 
     @whole
     def take(self) -> None:
-        """Clear the events, each of which would end every wait; keep a fault with the launch it belongs to."""
+        """Clear the events, each of which would end every wait, and keep a fault with its launch."""
         event = self._host.fields("event")
         if event["fault"]:
             launch = self._launches.get(self._host.fields("fault_kind")["kernel"])
@@ -52,7 +52,7 @@ class Events:
         self.taken += any(event.values())
 
     def note(self) -> None:
-        """Something has happened that is no event of the machine."""
+        """Count something that has happened and is no event of the machine."""
         self.taken += 1
 
     def _fault(self) -> FaultRecord:

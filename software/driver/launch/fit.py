@@ -1,4 +1,4 @@
-"""Whether a launch fits an SM: asked of a geometry alone, before there is a device."""
+"""Checks whether a launch fits an SM. They need a geometry alone, and no device."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def check_block(g: Geometry, name: str, grid: Size, block: Size) -> int:
     Raises
     ------
     LaunchError
-        If grid or block are beyond what the hardware counts, or the SM has no room for so many threads.
+        If the grid or the block exceeds the hardware's counters, or the SM has no room for so many threads.
     """
     threads, where = math.prod(block), _where(name, block)
     if block[2] > 1023 or max(grid[1:]) > 65535 or grid[0] > 0xFFFF_FFFF:
@@ -34,7 +34,7 @@ def check_block(g: Geometry, name: str, grid: Size, block: Size) -> int:
 
 
 def check_fit(g: Geometry, code: KernelImage, grid: Size, block: Size, shared: int) -> int:
-    """Return the threads of a thread block (TB) of a launch that fits.
+    """Return the threads per thread block (TB) of a launch that fits.
 
     Parameters
     ----------
@@ -42,12 +42,12 @@ def check_fit(g: Geometry, code: KernelImage, grid: Size, block: Size, shared: i
     code : KernelImage
     grid, block : tuple of int
     shared : int
-        Shared memory of a TB, static and dynamic, in bytes.
+        Shared memory per TB, static and dynamic, in bytes.
 
     Raises
     ------
     LaunchError
-        If the SM has no room for a single TB, or the kernel was compiled for other ones.
+        If the SM has no room for a single TB, or the kernel was compiled for TBs of another size.
     """
     threads, where = check_block(g, code.name, grid, block), _where(code.name, block)
     if code.max_threads and threads > code.max_threads:
@@ -68,14 +68,14 @@ def check_fit(g: Geometry, code: KernelImage, grid: Size, block: Size, shared: i
 
 
 def check_image(g: Geometry, code: KernelImage, where: str = "") -> None:
-    """Check that a kernel can run on an SM at all, whatever it is launched with.
+    """Check that a kernel can run on an SM at all, whatever its launch is.
 
     Parameters
     ----------
     g : Geometry
     code : KernelImage
     where : str
-        What a message begins with; the kernel's name without it.
+        Beginning of a message; the kernel's name unless given.
 
     Raises
     ------
@@ -103,13 +103,13 @@ def check_image(g: Geometry, code: KernelImage, where: str = "") -> None:
 
 
 def check_entries(g: Geometry, code: KernelImage, entries: int) -> int:
-    """Return how many entries of its context control block a launch may use on an SM, `entries` or, for 0, as many as
-    there are TB slots; of a kernel that yields all, for the thread blocks that are away.
+    """Return how many entries of its context control block a launch may use on an SM. 0 stands for one entry per TB
+    slot; for a kernel that yields it stands for all entries, since thread blocks that are away need some too.
 
     Raises
     ------
     LaunchError
-        If an SM has not so many.
+        If an SM has fewer entries.
     """
     if not 0 <= entries <= g.context_entries:
         raise LaunchError(f"kernel {code.name!r}: {entries} entries are wanted, this SM ({g.name}) has "

@@ -1,4 +1,4 @@
-"""Where the warps on the SMs stand."""
+"""The state of the warps on the SMs."""
 
 from __future__ import annotations
 
@@ -22,22 +22,22 @@ Seen = TypeVar("Seen")
 
 @dataclass(frozen=True)
 class WarpState:
-    """Where a warp on the SM stands.
+    """The state of a warp on the SM.
 
     Attributes
     ----------
     slot, kernel, launch_id, warp : int
-        Warp slot, kernel slot, TB, warp of the TB.
+        Warp slot, kernel slot, launch id of the TB, and number of the warp in the TB.
     entry : int
-        Of the TB, in the context control block of its kernel.
+        Entry of the TB in the context control block of its kernel.
     sm : int
-        Where it is.
+        Number of its SM.
     state : str
         ``"running"``, ``"waiting"`` (at a barrier), ``"parked"`` or ``"exited"``.
     barrier : int or None
     live_lanes : int
     stack : tuple of StackEntry
-        From the bottom up.
+        SIMT stack from the bottom up.
     """
 
     slot: int
@@ -54,16 +54,16 @@ class WarpState:
 
 @dataclass(frozen=True)
 class TbAge:
-    """How far a TB on the SM is.
+    """The progress of a TB on the SM.
 
     Attributes
     ----------
     cycles, instructions : int
-        Since it began, or came back from memory; warp instructions.
+        Cycles and warp instructions since the TB began, or came back from memory.
     whole : bool
-        It began on the SM.
+        Whether the TB began on the SM.
     at : int
-        Cycle in which it was so, 32 bits.
+        Cycle of this measurement, 32 bits.
     """
 
     cycles: int
@@ -73,13 +73,13 @@ class TbAge:
 
 
 class Inspection:
-    """Looks at the warps of the SMs through their inspection registers; it takes simulated time.
+    """Reads the state of the warps through the inspection registers of the SMs; each read takes simulated time.
 
     Parameters
     ----------
     host : HostInterface
     launches : mapping of int to Launch
-        By kernel slot.
+        The launches by kernel slot.
     """
 
     def __init__(self, host: HostInterface, launches: Mapping[int, Launch]):
@@ -87,12 +87,12 @@ class Inspection:
 
     @property
     def lock(self) -> FairLock:
-        """Of the device."""
+        """The lock of the device."""
         return self._host.lock
 
     @whole
     def warps(self) -> list[WarpState]:
-        """Return where every warp stands, SM by SM."""
+        """Return the state of every warp, SM by SM."""
         found = []
         for sm in range(self._host.geometry.sms):
             with self._host.of_sm(sm):
@@ -100,7 +100,7 @@ class Inspection:
         return found
 
     def _warps(self, sm: int) -> list[WarpState]:
-        """Return where the warps of an SM stand."""
+        """Return the state of the warps of an SM."""
         found = []
         for slot in range(self._host.geometry.warps):
             self._host.write("inspect", warp=slot, entry=0)
@@ -119,12 +119,12 @@ class Inspection:
         return found
 
     def resident(self, kernel: int) -> dict[int, tuple[int, int]]:
-        """Return the TBs of a kernel slot that are on an SM: which SM and entry, by launch id, in the order of their
+        """Return the SM and the entry of each TB of a kernel slot that is on an SM, by launch id, in the order of
         launch."""
         return self._each_tb(kernel, lambda sm: (sm, self._host.read("inspect_ccb_entry")))
 
     def ages(self, kernel: int) -> dict[int, TbAge]:
-        """Return how far the TBs of a kernel slot are, by launch id, in the order of their launch."""
+        """Return the progress of the TBs of a kernel slot, by launch id, in the order of launch."""
         def age(_: int) -> TbAge:
             at = self._host.read("cycle_low")
             cycles, instructions = (self._host.read(f"inspect_tb_{name}") for name in ("cycles", "instructions"))
@@ -134,7 +134,7 @@ class Inspection:
 
     @whole
     def _each_tb(self, kernel: int, look: Callable[[int], Seen]) -> dict[int, Seen]:
-        """Look at each TB of a kernel slot that is on an SM, through one of its warps."""
+        """Look at each TB of a kernel slot that is on an SM through one of its warps."""
         found: dict[int, Seen] = {}
         for sm in range(self._host.geometry.sms):
             with self._host.of_sm(sm):
@@ -151,12 +151,12 @@ class Inspection:
                     found[before[1]] = seen
 
     def _owner(self) -> tuple[int, int] | None:
-        """Return kernel slot and launch id of the TB of the warp slot that is looked at."""
+        """Return the kernel slot and the launch id of the TB in the selected warp slot."""
         state = self._host.fields("inspect_state")
         return (state["kernel"], self._host.read("inspect_tb")) if state["valid"] else None
 
     def describe_warps(self) -> str:
-        """Return a few lines that say where every warp on the SM stands."""
+        """Return a few lines with the state of every warp on the SM."""
         lines = []
         for warp in self.warps():
             launch = self._launches.get(warp.kernel)

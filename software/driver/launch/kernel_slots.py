@@ -1,4 +1,4 @@
-"""The kernel slots of a device: who has which, and what becomes free with a launch that has left its slot."""
+"""The kernel slots of a device: their launches, and the memory that becomes free when a launch leaves its slot."""
 
 from __future__ import annotations
 
@@ -28,16 +28,16 @@ class KernelSlots:
     Attributes
     ----------
     launches : dict of int to Launch
-        The last launch of each kernel slot that had one.
+        The last launch of each kernel slot that had a launch.
     queue_slots : frozenset of int
         Kernel slots that hardware queues use.
     away : list of Launch
-        Preempted launches that have none, in the order in which they lost theirs.
+        Preempted launches without a slot, in the order in which they lost their slots.
     closing : set of int
-        Slots that were killed after their launch had left them.
+        Slots in which a kill goes on after their launch had left them.
     events : Events
     make_room : callable
-        Called when no slot is free: gives one back that its launch can do without, and returns whether there was any.
+        Called when no slot is free. It releases the slot of a launch that can do without, and returns whether it did.
     """
 
     def __init__(self, host: HostInterface):
@@ -52,17 +52,17 @@ class KernelSlots:
 
     @property
     def lock(self) -> FairLock:
-        """Of the device."""
+        """The lock of the device."""
         return self.host.lock
 
     @whole
     def take(self) -> int:
-        """Return a kernel slot for another launch; what its last one had is free.
+        """Return a kernel slot for another launch, and free the memory of the slot's last launch.
 
         Raises
         ------
         NoSlot
-            If there is none.
+            If no slot is free.
         """
         slots = [k for k in range(self.host.geometry.kernel_slots) if k not in self.queue_slots]
         slot = self._free(slots)
@@ -81,13 +81,13 @@ class KernelSlots:
         return next((k for k in slots if (self.launches[k].ended if k in self.launches else not self.closes(k))), None)
 
     def closes(self, slot: int) -> bool:
-        """Return whether the machine is still killing what was in a slot; asking takes time."""
+        """Return whether the machine is still killing the kernel of a slot; the read takes simulated time."""
         if slot in self.closing and self.host.fields(f"kernel[{slot}].state")["state"] != KernelState.KILLING:
             self.closing.discard(slot)
         return slot in self.closing
 
     def drop(self, launch: Launch) -> None:
-        """Take the slot of a launch that has ended, and its context."""
+        """Take the slot of a launch that has ended, and free its context."""
         launch.leave_slot()
         del self.launches[launch.slot]
         self.forget(launch)
@@ -95,11 +95,11 @@ class KernelSlots:
 
     @whole
     def of(self, device: DeviceMemory) -> list[Launch]:
-        """Return the launches of an owner; those that have ended are among them while they have a slot."""
+        """Return the launches of an owner, including those that have ended and still have a slot."""
         return [launch for launch in (*self.launches.values(), *self.away) if launch.device is device]
 
     def give_back(self, launch: Launch) -> None:
-        """Free the context of a launch of which nothing more comes, and its local memory."""
+        """Free the context and the local memory of a launch that has ended."""
         self._gone.add(launch)
         launch.device.system.free(launch.handle)
         if launch.local_base:
@@ -107,13 +107,13 @@ class KernelSlots:
             launch.local_base = 0
 
     def restored(self, launch: Launch) -> None:
-        """A launch has its context again: the machine has gone back to a snapshot."""
+        """Note that a launch has its context again because the machine has gone back to a snapshot."""
         self._gone.discard(launch)
 
     @whole
     def forget(self, launch: Launch) -> None:
-        """Clear what stands in memory of a launch but for its save areas: nobody can adopt it any more. Nothing happens
-        if the memory has been given back: it may be another's."""
+        """Clear the record of a launch in memory, without its save areas, so that nothing can adopt it any more. Do
+        nothing if the memory has been given back, since it may belong to another owner."""
         if launch in self._gone:
             return
         device, g = launch.device, self.host.geometry

@@ -1,4 +1,4 @@
-"""A launch of a kernel: what it was given, and how far it is."""
+"""A launch of a kernel: its arguments, and its progress."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ from .switches import Switches
 __all__ = ["ENDED", "Launch"]
 
 ENDED = KernelState.FINISHED, KernelState.IDLE
-"""States in which nothing more comes of a launch."""
+"""States of a kernel slot whose launch has ended."""
 
 
 class Away(NamedTuple):
-    """What a kernel slot knew of a launch that has left it."""
+    """The state that a kernel slot had of a launch that has left it."""
 
     launched: int
     completed: int
@@ -48,35 +48,35 @@ class Launch:
         Kernel slot of the SM.
     grid, block : tuple of int
     shared_bytes : int
-        Static and dynamic.
+        Shared memory of a TB in bytes, static and dynamic.
     ccb_base, area_bytes : int
-        Context control block, of several SMs the first one's (`ccb_of`).
+        Context control block; with several SMs the block of the first SM (`ccb_of`).
     entries : int
-        Entries of the context control block that it may use on an SM: its TBs there, those that are away included.
+        Entries of the context control block that the launch may use on an SM, also for TBs that are away.
     handle : int
-        Address in device memory by which another device over the same memory can adopt the launch (`Device.adopt`)
-        while it is preempted; the same after an adoption.
+        Address in device memory by which another device over the same memory can adopt the launch while it is preempted
+        (`Device.adopt`). An adoption keeps it.
     local_base : int
-        Local memory of all TBs, 0 if they have none, or no longer any; of several SMs that of the first one's TBs
-        comes first (`local_of`).
+        Local memory of all TBs; 0 if they have none, or no longer any. With several SMs the local memory of the first
+        SM's TBs comes first (`local_of`).
     window_end : int
-        First byte beyond the global memory that it reaches.
+        First byte beyond the global memory that the kernel reaches.
     parts : list of int
-        Of several SMs: which of its parts in memory (context control block, local memory) each has.
+        The part of the launch's memory (context control block, local memory) that each SM has.
     scramble : bool
-        The last preempt was in test mode; so will the resume be.
+        Whether the last preempt was in test mode; the resume then is too.
     scrambled : set of bool
-        What `scramble` was in its preempts and checkpoints.
+        The values of `scramble` in its preempts and checkpoints.
     apart : bool
-        No two of its arguments can lead to the same memory; False where that is not known.
+        Whether no two of its arguments can lead to the same memory; False where that is not known.
     away : Away or None
-        What its slot knew of it, while it is preempted and has none (`Device.release_slot`).
+        State of its slot while it is preempted and has no slot (`Device.release_slot`).
     registers : mapping of str to int
-        What its kernel slot was told, by name: the driver's own record, from which it comes back to a slot.
+        Values written to the registers of its kernel slot, by name. The launch comes back to a slot from this record.
     held : list of Allocation
-        Memory that it uses: arguments, code, variables. It lets go when it is seen to have finished.
+        Memory that it uses: arguments, code, variables. The launch releases it when it is seen to have finished.
     fault : FaultRecord or None
-        Of its first fault, as far as the device recorded it.
+        Record of its first fault, if the device recorded one.
     """
 
     def __init__(self, device: DeviceMemory, kernel: LoadedKernel, slot: int, grid, block, shared_bytes: int,
@@ -115,21 +115,21 @@ class Launch:
 
     @property
     def ccb_bytes(self) -> int:
-        """Bytes of the context control block of an SM, with its save areas."""
+        """Bytes of the context control block of an SM with its save areas."""
         return ccb_bytes(self.device.geometry, self.area_bytes, self.entries)
 
     @property
     def local_bytes(self) -> int:
-        """Bytes of the local memory of all TBs of an SM."""
+        """Bytes of the local memory of all TBs on an SM."""
         return self.entries * self.local_region_bytes
 
     def local_of(self, sm: int) -> int:
-        """Return the address of the local memory of the TBs of an SM, 0 if they have none."""
+        """Return the address of the local memory of the TBs on an SM, 0 if they have none."""
         return self.local_base and (self.local_base + self.parts[sm] * self.local_bytes)
 
     @property
     def lock(self) -> FairLock:
-        """Of the device."""
+        """The lock of the device."""
         return self.device.host.lock
 
     @property
@@ -138,8 +138,8 @@ class Launch:
 
     @property
     def state(self) -> KernelState:
-        """State of the kernel slot, `IDLE` once it was killed; what it was at its end once another launch has the
-        slot."""
+        """State of the kernel slot, `IDLE` after a kill. Once another launch has the slot, it is the state that this
+        launch had at its end."""
         state = self._state(self.device.host.fields)
         assert state is not None
         if state in ENDED:
@@ -154,30 +154,30 @@ class Launch:
         return None if fields is None else KernelState(fields["state"])
 
     def peek_state(self) -> KernelState | None:
-        """Return `state` without simulated time passing, None where a machine cannot (`Device.peek`)."""
+        """Return `state` without simulated time passing; None if the machine cannot read it so (`Device.peek`)."""
         return self._state(self.device.host.peek_fields)
 
     def known_state(self) -> KernelState:
-        """Return `state` for a message, without simulated time passing where a machine can."""
+        """Return `state` for a message, if possible without simulated time passing."""
         state = self.peek_state()
         return self.state if state is None else state
 
     @property
     @whole
     def outcome(self) -> CommandError:
-        """How its last preempt, resume or adoption ended; `NONE` while one is under way."""
+        """Result of its last preempt, resume or adoption; `NONE` while one is under way."""
         if not self._in_slot:
             return CommandError.NONE
         return CommandError(self.device.host.fields(f"kernel[{self.slot}].state")["error"])
 
     @functools.cached_property
     def not_restartable(self) -> str:
-        """Why its TBs cannot be dropped and run again; empty if they can."""
+        """The reason why its TBs cannot be dropped and run again; empty if they can."""
         try:
             found = self.kernel.spoilers
         except ImageError as error:  # machine code of the user's own
             return f"what it may overwrite is not known: {error}"
-        spoiler = found.apart if self.apart else found.always
+        """Whether all TBs have ended by themselves."""
         return "" if spoiler is None else reason(spoiler)
 
     @property
@@ -187,7 +187,7 @@ class Launch:
 
     @property
     def ended(self) -> bool:
-        """It has finished, or was killed."""
+        """Whether it has finished, or was killed."""
         return self.state in ENDED
 
     @property
@@ -202,7 +202,7 @@ class Launch:
     @property
     @whole
     def resident_tbs(self) -> int:
-        """TBs on the SMs, while it has not been preempted; those that have yielded are not there."""
+        """Number of its TBs on the SMs while it is not preempted; TBs that have yielded do not count."""
         if not self._in_slot:
             return 0
         host, slot, away = self.device.host, f"kernel[{self.slot}]", 0
@@ -214,7 +214,7 @@ class Launch:
 
     @whole
     def peek_progress(self) -> tuple[int, int] | None:
-        """Return `progress` without simulated time passing, None where a machine cannot (`Device.peek`)."""
+        """Return `progress` without simulated time passing; None if the machine cannot read it so (`Device.peek`)."""
         total = math.prod(self.grid)
         if not self._in_slot:
             return self._former.completed, total
@@ -224,14 +224,14 @@ class Launch:
     @property
     @whole
     def faulted_tbs(self) -> int:
-        """TBs ended by a fault."""
+        """Number of TBs that a fault has ended."""
         before = self._former.faulted
         return before + self.device.host.read(f"kernel[{self.slot}].faults") if self._in_slot else before
 
     @property
     @whole
     def switches(self) -> Switches | None:
-        """How often it was taken off the SM and brought back; None on a machine that does not count
+        """Number of times that it was taken off the SM and brought back; None on a machine that does not count them
         (``profile = false``)."""
         before = self._former.switches
         if not self._in_slot:
@@ -240,23 +240,23 @@ class Launch:
         return now if now is None or before is None else now + before
 
     def leave_slot(self) -> None:
-        """Remember what the device will not know any more once another launch has the slot."""
+        """Keep the state that the device forgets once another launch has the slot."""
         self._last_state = self.state
         completed = math.prod(self.grid) if self._last_state is KernelState.FINISHED else self.progress[0]
         self._former = Away(completed, completed, self.faulted_tbs, self.switches)
         self.held = []
 
     def go_away(self) -> None:
-        """Leave the slot while it is preempted, and remember what the slot knows."""
+        """Leave the slot while it is preempted, and keep the state of the slot."""
         launched = self.device.host.read(f"kernel[{self.slot}].launched")
         self._former = self.away = Away(launched, self.progress[0], self.faulted_tbs, self.switches)
 
     def come_back(self, slot: int) -> None:
-        """Be in a slot again."""
+        """Take a slot again."""
         self.slot, self.away = slot, None
 
     def end_away(self) -> None:
-        """It has been killed while it had no slot."""
+        """Note that it has been killed while it had no slot."""
         self.away, self._last_state, self.held = None, KernelState.IDLE, []
 
     def reads_constants(self, bank: object) -> bool:
@@ -270,12 +270,12 @@ class Launch:
 
     @property
     def local_region_bytes(self) -> int:
-        """Local memory of a TB, whole segments."""
+        """Local memory per TB in bytes, whole segments."""
         return local_region_bytes(self.device.geometry, self.warps_per_tb, self.kernel.image.all_local_bytes)
 
     @property
     def occupied_tb_bytes(self) -> int:
-        """Registers and shared memory a TB has allocated."""
+        """Registers and shared memory that a TB has allocated, in bytes."""
         g = self.device.geometry
         lines = -(-self.shared_bytes // SEGMENT_BYTES)
         return self.warps_per_tb * self.kernel.image.registers * g.vector_bytes + lines * SEGMENT_BYTES

@@ -1,4 +1,4 @@
-"""Starts kernels: gives a launch its kernel slot and its memory, and tells the device of it."""
+"""Starts kernels: gives a launch its kernel slot and its memory, and writes its registers."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ __all__ = ["Launcher", "LaunchingDevice"]
 
 
 class Launcher:
-    """Starts the kernels of a device, whoever owns them.
+    """Starts the kernels of all owners on a device.
 
     Parameters
     ----------
@@ -44,11 +44,11 @@ class Launcher:
     host : HostInterface
     slots : KernelSlots
     owners : list of DeviceMemory
-        Who has memory of the device.
+        Owners of memory on the device.
     come_back : callable
-        Gives a preempted launch that has no kernel slot one.
+        Called to give a kernel slot to a preempted launch that has none.
     more_users : list of callable
-        Each returns who uses memory besides launches.
+        Functions that return the users of memory besides launches.
     """
 
     def __init__(self, host: HostInterface):
@@ -59,30 +59,31 @@ class Launcher:
 
     @property
     def lock(self) -> FairLock:
-        """Of the device."""
+        """The lock of the device."""
         return self.host.lock
 
     @property
     def launches(self) -> dict[int, Launch]:
-        """The last launch of each kernel slot that had one."""
+        """The last launch of each kernel slot that had a launch."""
         return self.slots.launches
 
     @whole
     def users(self) -> list[MemoryUser]:
-        """Return who uses memory of the device now, or will as things stand: launches, preempted ones without a kernel
-        slot, packets of queues, kernels that wait in streams."""
+        """Return the current and pending users of device memory: launches, preempted ones without a kernel slot,
+        packets
+        of queues, kernels that wait in streams."""
         others = [user for more in self.more_users for user in more()]
         return [*self.launches.values(), *self.slots.away, *others]
 
     @whole
     def prepare(self, kernel: LoadedKernel, grid, block, arguments: Sequence, shared_bytes: int = 0,
                 entries: int = 0) -> PreparedLaunch:
-        """Return a launch that is possible, with what it was given as it is now.
+        """Return a launch that is possible, with its arguments in their present state.
 
         Raises
         ------
         LaunchError
-            If it is not.
+            If the launch is not possible.
         """
         kernel.device.require_open()
         if kernel.device.host is not self.host:
@@ -128,7 +129,7 @@ class Launcher:
         return launch
 
     def _check_limit(self, device: DeviceMemory) -> None:
-        """Refuse a launch more than an owner may have at a time."""
+        """Refuse a launch if its owner already has as many as allowed."""
         limit = device.launch_limit
         if limit is not None and sum(not launch.ended for launch in self.slots.of(device)) >= limit:
             raise LaunchLimit(f"{device.name} may have {limit} launches at a time; wait for one to finish, kill one, "
@@ -138,7 +139,7 @@ class Launcher:
 
     @whole
     def adopt(self, device: DeviceMemory, handle: int, image: KernelImage) -> Launch:
-        """Begin to take a launch over from memory of an owner; see `Device.adopt`."""
+        """Begin to adopt a launch from memory of an owner; see `Device.adopt`."""
         device.require_open()
         judge(image, check=False)  # its code was, when it was loaded: it is compared with what lies in memory
         if monitor_of(device.transport):
@@ -163,21 +164,21 @@ class Launcher:
         return launch
 
     def refused(self, launch: Launch) -> None:
-        """An adoption has ended badly, or not: the launch is none, and memory stays as it is."""
+        """Drop a launch after a failed adoption; memory stays as it is."""
         self.vacate(launch)
         launch.held = []
         self.slots.give_back(launch)
 
     def vacate(self, launch: Launch) -> None:
-        """Undo an adoption: some SMs may have the launch, or may be about to, others not. Memory stays as it is."""
+        """Undo an adoption that some SMs may have carried out, or may be about to. Memory stays as it is."""
         del self.launches[launch.slot]
         self.slots.closing.add(launch.slot)
-        with contextlib.suppress(CommandRefused):  # by all of them, if none has any of it
+        with contextlib.suppress(CommandRefused):  # all SMs refuse if none has the launch
             self.command(Command.KILL, launch)
 
     @staticmethod
     def _check_image(device: DeviceMemory, block: DescriptorBlock, handle: int, image: KernelImage) -> None:
-        """Check that a descriptor block is of a kernel, and of a device with this memory."""
+        """Check that a descriptor block belongs to a kernel, and to a device with this memory."""
         value = block.field
         code = code_bytes(image)
         sizes = {"code_words": len(image.words), "local_bytes": image.all_local_bytes,
@@ -219,7 +220,8 @@ class Launcher:
         return launch
 
     def _take_local(self, launch: Launch) -> None:
-        """Allocate a region of local memory for each entry on each SM; zeros, so that no former owner shows."""
+        """Allocate a region of local memory for each entry on each SM. It is cleared, so that no data of a former owner
+        shows."""
         g, device = self.host.geometry, launch.device
         if size := g.sms * launch.local_bytes:
             launch.local_base = device.system.allocate(size)
@@ -231,8 +233,9 @@ class Launcher:
             raise DriverError(f"kernel {launch.kernel.image.name!r} was launched on another device; use that one")
 
     def check_own(self, launch: Launch) -> None:
-        """Refuse a launch of another device, or one that has ended and lost its slot to another launch; a preempted one
-        that has no slot gets one."""
+        """Refuse a launch of another device, or one that has ended and lost its slot to another launch. Give a
+        preempted
+        launch without a slot a new one."""
         self.check_device(launch)
         if launch.away is not None:
             self.come_back(launch)
@@ -241,7 +244,7 @@ class Launcher:
                               "another launch; launch the kernel again")
 
     def _registers(self, launch: Launch, prepared: PreparedLaunch, const_bytes: int) -> dict[str, int]:
-        """Return the words of a launch's registers by name, in the order in which they are written."""
+        """Return the words of a launch's registers by name, in the order of writing."""
         code, heap, g = launch.kernel.image, launch.device.heap, self.host.geometry
         plain = {
             "code_base": prepared.code_base, "code_words": len(code.words),
@@ -267,7 +270,8 @@ class Launcher:
         return plain
 
     def describe(self, launch: Launch, registers: Mapping[str, int]) -> None:
-        """Write the registers of a kernel slot: all the same on each SM, but for where it saves TBs."""
+        """Write the registers of a kernel slot. Each SM gets the same values, except the addresses of its save
+        areas."""
         slot = f"kernel[{launch.slot}]"
         for name, value in registers.items():
             (self.host.hold if name == "trap_base" else self.host.write)(f"{slot}.{name}", value)
@@ -281,7 +285,7 @@ class Launcher:
 
     @whole
     def command(self, command: Command, launch: Launch, **fields: int) -> None:
-        """Give a command for the slot of a launch; `CommandRefused` if the device does not take it."""
+        """Give a command for the slot of a launch; raise `CommandRefused` if the device does not take it."""
         self.host.write("event", refused=1)
         self.host.write("command", op=command, kernel=launch.slot, **fields)
         if self.host.fields("event")["refused"]:
@@ -319,7 +323,7 @@ class Launcher:
 
 
 class LaunchingDevice(DeviceMemory):
-    """Memory of an owner, and the launcher of the kernels that are loaded there.
+    """Memory of an owner, and the launcher of the kernels loaded in it.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Compiled code in device memory, and what the kernels of a module share."""
+"""Compiled code in device memory, and the data that the kernels of a module share."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ __all__ = ["AdoptedKernel", "LoadedKernel", "ModuleData", "code_bytes"]
 
 
 class ModuleData:
-    """What kernels of a module share: constants, global variables, and what its textures are bound to."""
+    """Data that the kernels of a module share: constants, global variables, and the arrays bound to textures."""
 
     def __init__(self, device: DeviceMemory, image: KernelImage):
         self.globals = GlobalVariables(device, image)
@@ -44,13 +44,13 @@ class ModuleData:
 
     @property
     def ticket(self) -> Ticket:
-        """That of launches which nobody evicts, made the first time."""
+        """The ticket of launches that nothing evicts, made at its first use."""
         if self._ticket is None:
             self._ticket = Ticket.alone(self._device)
         return self._ticket
 
     def unload(self) -> None:
-        """Let the memory go."""
+        """Release the memory."""
         self._ticket = None
         self.globals.unload()
         self.constants.unload()
@@ -58,7 +58,7 @@ class ModuleData:
 
 
 def code_bytes(image: KernelImage) -> bytes:
-    """Return the code of a kernel as it lies in memory."""
+    """Return the code of a kernel in its form in memory."""
     return np.array(image.words, dtype="<u8").tobytes()
 
 
@@ -71,14 +71,14 @@ class LoadedKernel:
     image : KernelImage
     data : ModuleData, optional
     code : Allocation, optional
-        Where its code lies already.
+        Allocation of code that is in memory already.
 
     Attributes
     ----------
     device : DeviceMemory
     image : KernelImage
     data : ModuleData
-        What it shares with other kernels of its module.
+        Data shared with the other kernels of its module.
     """
 
     def __init__(self, device: DeviceMemory, image: KernelImage, data: ModuleData | None = None,
@@ -93,12 +93,12 @@ class LoadedKernel:
 
     @property
     def name(self) -> str:
-        """Its entry's name."""
+        """Name of its entry."""
         return self.image.name
 
     @property
     def address(self) -> int:
-        """Of the code in device memory.
+        """Address of the code in device memory.
 
         Raises
         ------
@@ -110,11 +110,12 @@ class LoadedKernel:
         return self._code.address
 
     def unload(self) -> None:
-        """Let the code's memory go; see `Module.unload`."""
+        """Release the memory of the code; see `Module.unload`."""
         self._code = None
 
     def holdings(self, arguments: Sequence) -> list[Allocation]:
-        """Return the memory that a launch with these arguments uses: code, variables, arrays, also by address."""
+        """Return the memory that a launch with these arguments uses: code, variables, and arrays passed as such or by
+        address."""
         found = [self._code, self.data.globals.memory, self.data.constants.memory]
         if eviction_words(self.image.bindings):
             found += ticket_of(arguments, self.data).memory
@@ -129,8 +130,8 @@ class LoadedKernel:
         return [memory for memory in (*found, *(array.memory for array in arrays)) if memory is not None]
 
     def apart(self, arguments: Sequence) -> bool:
-        """Return whether memory that is written through one of these arguments cannot be reached by another one. Then
-        each that is wide enough for an address lies in an array of its own, or in one that all of them only read."""
+        """Return whether no argument can reach memory that is written through another argument. Then each argument that
+        is wide enough for an address lies in an array of its own, or in one that all of them only read."""
         found: dict[int, list[int]] = {}
         for parameter, value in zip(self.image.parameters, arguments, strict=True):
             if isinstance(value, (Texture, DeviceArray)):
@@ -150,17 +151,17 @@ class LoadedKernel:
 
     @functools.cached_property
     def tb_instructions(self) -> dict[tuple[int, int, int], float]:
-        """Warp instructions of a TB, mean, by block: those that an estimate has read (`Device.estimate`)."""
+        """Mean number of warp instructions per TB, by block, as an estimate has read it (`Device.estimate`)."""
         return {}
 
     @functools.cached_property
     def spoilers(self) -> Spoilers:
-        """What keeps its TBs from being dropped and run again."""
+        """The reasons why its TBs cannot be dropped and run again."""
         return spoilers(self.image)
 
     @property
     def bank(self) -> ConstantBank:
-        """Its constants."""
+        """Bank of its constants."""
         return self.data.constants
 
     @property
@@ -175,7 +176,7 @@ class LoadedKernel:
         ----------
         arguments : sequence
         dynamic_shared : int
-            Bytes of shared memory besides those that the kernel declares.
+            Bytes of shared memory besides the memory that the kernel declares.
 
         Raises
         ------
@@ -239,7 +240,7 @@ class LoadedKernel:
 
 
 class AdoptedKernel(LoadedKernel):
-    """The kernel of a launch that was taken over from memory, where code and variables lie: it is not launched again.
+    """The kernel of an adopted launch, whose code and variables are in memory already. It cannot be launched again.
 
     Parameters
     ----------

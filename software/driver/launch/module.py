@@ -25,15 +25,15 @@ __all__ = ["Module", "Kernel"]
 class Module(Mapping[str, "Kernel"]):
     """Kernels loaded on a device: a mapping from entry names. Kernels with the same variables share them.
 
-    The memory of code and variables is given back by `unload`, or when the module and its kernels are dropped; a
-    launch keeps what it uses until it has finished.
+    `unload` gives the memory of code and variables back; so does the end of the module and its kernels. A launch keeps
+    the memory it uses until it has finished.
 
     Parameters
     ----------
     device : Device
     images : iterable of KernelImage
     check : bool
-        Judge their code; what else they say is always judged (`compiler.judge`).
+        Check the code of the images; the rest of an image is always checked (`compiler.judge`).
 
     Attributes
     ----------
@@ -75,7 +75,7 @@ class Module(Mapping[str, "Kernel"]):
         return html_table(("kernel", "parameters", "instructions", "registers", "shared bytes", "local bytes"), rows)
 
     def unload(self) -> None:
-        """Give the memory of code and variables back; a launch keeps what it uses. Unloading again does nothing."""
+        """Give the memory of code and variables back. A launch keeps the memory it uses. Safe to repeat."""
         for kernel in self.values():
             kernel.unload()
         for data in self._data:
@@ -83,7 +83,7 @@ class Module(Mapping[str, "Kernel"]):
 
     @property
     def globals(self) -> dict[str, Variable]:
-        """The module's global variables by name; of those that two of its files declare alike, the first."""
+        """The module's global variables by name. If two files declare equal variables, this is the first."""
         return {name: Variable(data.globals, symbol) for data in reversed(self._data)
                 for name, symbol in data.globals.symbols.items()}
 
@@ -95,12 +95,12 @@ class Module(Mapping[str, "Kernel"]):
         ----------
         name : str
         dtype : numpy.dtype, optional
-            Of its elements; as declared without it, where nvcc declares every array as bytes.
+            Type of the elements; the declared type unless given. nvcc declares every array as bytes.
 
         Raises
         ------
         LaunchError
-            If there is none, or more than one, or it is no whole number of elements.
+            If there is no such variable, or more than one, or its size is not a whole number of elements.
         """
         banks = [bank for data in self._data for bank in data.banks]
         found = [Variable(bank, bank.symbols[name], dtype) for bank in banks if name in bank.symbols]
@@ -117,12 +117,12 @@ class Module(Mapping[str, "Kernel"]):
         ----------
         name : str
         array : DeviceArray
-            32-bit numbers, of shape ``(n,)`` or, with several channels, ``(n, 2)`` or ``(n, 4)``.
+            Array of 32-bit numbers, of shape ``(n,)`` or, with several channels, ``(n, 2)`` or ``(n, 4)``.
 
         Raises
         ------
         LaunchError
-            If no kernel reads such a texture, or the array can be none.
+            If no kernel reads such a texture, or the array cannot be a texture.
         """
         users = [kernel for kernel in self.kernels.values() if name in kernel.textures]
         if not users:
@@ -148,14 +148,14 @@ class Module(Mapping[str, "Kernel"]):
 
 
 class Kernel(LoadedKernel):
-    """One entry of a module; call it to launch it.
+    """One entry of a module; a call launches it.
 
     Attributes
     ----------
     device : Device
     image : KernelImage
     data : ModuleData
-        What it shares with other kernels of its module.
+        Data shared with the other kernels of its module.
     """
 
     def __init__(self, device: LaunchingDevice, image: KernelImage, data: ModuleData | None = None):
@@ -168,7 +168,7 @@ class Kernel(LoadedKernel):
 
     @property
     def signature(self) -> str:
-        """Name and parameters, as one would call it."""
+        """Name and parameters, in the form of a call."""
         parameters = (f"{p.type}{'*' if p.pointer else ''} {p.name}" for p in self.image.parameters)
         return f"{self.name}({', '.join(parameters)})"
 
@@ -184,8 +184,10 @@ class Kernel(LoadedKernel):
         shared_bytes : int
             Dynamic shared memory.
         entries : int, optional
-            Of its TBs so many can be on an SM or away from it at a time; as many as the SM has TB slots unless given,
-            of a kernel that yields `Geometry.context_entries`. More need `Geometry.entries`.
+            The largest number of its TBs that can be on an SM or away from it at a time. Unless given it is the number
+            of TB
+            slots of the SM, or `Geometry.context_entries` for a kernel that yields. A larger number needs
+            `Geometry.entries`.
 
         Raises
         ------

@@ -1,4 +1,4 @@
-"""Which parameters of a kernel point where, for a machine that checks bounds."""
+"""The pointers among a kernel's parameters and their targets, for a machine that checks bounds."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ __all__ = ["Pointers", "declare", "pointers_of"]
 
 
 class Pointers(NamedTuple):
-    """What a launch was given that points to device memory.
+    """Arguments of a launch that point to device memory.
 
     Attributes
     ----------
     names : dict of int to str
-        What lies at an address.
+        Names of the objects by address.
     parameters : dict of int to int
-        Address by the word of the parameter space that has it.
+        Addresses by the word of the parameter space that holds them.
     """
 
     names: dict[int, str]
@@ -33,7 +33,7 @@ class Pointers(NamedTuple):
 
 
 def pointers_of(kernel: LoadedKernel, arguments: Sequence) -> Pointers:
-    """Return which parameters of a kernel point where."""
+    """Return the pointers among the parameters of a kernel, and their targets."""
     names: dict[int, str] = {}
     pointers: dict[int, int] = {}
 
@@ -62,7 +62,7 @@ def pointers_of(kernel: LoadedKernel, arguments: Sequence) -> Pointers:
 
 
 def declare(monitor: BoundsMonitor, slot: int, device: DeviceMemory, pointers: Pointers) -> None:
-    """Tell a monitor what there is in device memory, and which parameters of a kernel about to start point there."""
+    """Declare to a monitor the objects in device memory, and the parameters that point there, before a kernel starts."""
     objects = [MemoryObject(start, size, pointers.names.get(start, "an array that is no argument"))
                for start, size in device.heap.allocations()]
     monitor.launch(slot, objects, pointers.parameters)

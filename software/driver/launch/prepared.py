@@ -1,4 +1,4 @@
-"""A launch that has been checked and can be started: now, or when its turn in a stream has come."""
+"""A launch that has been checked and can be started: now, or later when it is its turn in a stream."""
 
 from __future__ import annotations
 
@@ -19,28 +19,28 @@ __all__ = ["PreparedLaunch"]
 
 @dataclass(eq=False)
 class PreparedLaunch:
-    """What a launch was given, as it was at the call: later changes of arrays, textures and modules do not change it.
+    """Arguments of a launch at the time of the call; later changes of arrays, textures and modules do not change them.
 
     Attributes
     ----------
     kernel : LoadedKernel
     grid, block : tuple of int
     shared_bytes : int
-        Static and dynamic.
+        Shared memory per TB in bytes, static and dynamic.
     threads : int
-        Of a TB.
+        Threads per TB.
     entries : int
-        As of `Launch`.
+        Entries of the context control block, as in `Launch`.
     words : list of int
         The parameter space.
     code_base, const_base : int
-        Where its code and its constants lie.
+        Addresses of its code and its constants.
     held : list of Allocation
         The memory that it uses: code, variables, arrays, textures.
     apart : bool
-        No two of its arguments can lead to the same memory; False where that is not known.
+        Whether no two of its arguments can lead to the same memory; False where that is not known.
     pointers : Pointers or None
-        Which of its parameters point where, for a machine that checks bounds.
+        Parameters that are pointers, and their targets, for a machine that checks bounds.
     """
 
     kernel: LoadedKernel
@@ -59,12 +59,12 @@ class PreparedLaunch:
     @classmethod
     def of(cls, kernel: LoadedKernel, grid: tuple[int, int, int], block: tuple[int, int, int], arguments: Sequence,
            shared_bytes: int, entries: int) -> PreparedLaunch:
-        """Check a launch, and hold what it uses from now on.
+        """Check a launch, and hold the memory it uses from now on.
 
         Raises
         ------
         LaunchError
-            If it is not possible: arguments, block or sizes, or its module has been unloaded.
+            If the arguments, the block or the sizes are not possible, or the module has been unloaded.
         """
         g, code_base = kernel.device.geometry, kernel.address
         shared = kernel.image.shared_bytes + whole_number(shared_bytes, "shared_bytes")
@@ -77,7 +77,7 @@ class PreparedLaunch:
 
     @property
     def ended(self) -> bool:
-        """Never: it has not begun."""
+        """False: it has not begun."""
         return False
 
     def reads_constants(self, bank: object) -> bool:

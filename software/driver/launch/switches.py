@@ -1,5 +1,4 @@
-"""How often a launch was taken off the SM and brought back, as the machine counts it (registers
-``kernel[k].switches_*``)."""
+"""The counts of context switches of a launch, as the machine keeps them (registers ``kernel[k].switches_*``)."""
 
 from __future__ import annotations
 
@@ -12,23 +11,23 @@ __all__ = ["Switches"]
 
 @dataclass(frozen=True)
 class Switches:
-    """Context switches of a launch, since it was started or adopted from another device; none that failed or was
-    withdrawn.
+    """Context switches of a launch since it was started or adopted from another device. Switches that failed or were
+    withdrawn do not count.
 
     Attributes
     ----------
     at_points : int
         Preempts that saved thread blocks, each warp at a preemption point or a barrier.
     at_once : int
-        Preempts that saved thread blocks, and told warps to stop at their next instruction.
+        Preempts that saved thread blocks after the warps were told to stop at their next instruction.
     drained : int
-        Preempts that had nothing to save: each thread block ended by itself, or was spared.
+        Preempts that saved nothing, since each thread block ended by itself or was spared.
     finished : int
         Preempts during which the kernel finished.
     checkpointed : int
         Checkpoints.
     resumed : int
-        Resumes after which nothing of it was saved any more.
+        Resumes after which none of its state was saved any more.
     """
 
     at_points: int
@@ -43,8 +42,8 @@ class Switches:
 
     @classmethod
     def read(cls, host: HostInterface, slot: int) -> Switches | None:
-        """Return those of the launch in a slot, None on a machine that does not count (``profile = false``); without
-        time passing, where a machine can."""
+        """Return the counts of the launch in a slot; None on a machine that does not count (``profile = false``). If
+        possible no time passes."""
         def count(name: str) -> int:
             path = f"kernel[{slot}].switches_{name}"
             value = host.peek(path)

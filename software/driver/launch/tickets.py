@@ -1,5 +1,5 @@
-"""What a launch is given by which it can be told to leave (`compiler.preemption.eviction_check`): a flag in memory, and
-a word of its own that says whether any of its thread blocks has left."""
+"""The ticket by which a launch can be told to leave (`compiler.preemption.eviction_check`): a flag in memory, and a
+word per launch that says whether any of its thread blocks has left."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _WORD = 4
 
 
 class Flag:
-    """A word in device memory; thread blocks of launches that were given it leave if it is not zero when they begin.
+    """A word in device memory. Thread blocks of launches with this flag leave if it is not zero when they begin.
 
     Parameters
     ----------
@@ -34,16 +34,16 @@ class Flag:
 
     @property
     def is_set(self) -> bool:
-        """Its value; asking takes no simulated time."""
+        """Value of the flag; the read takes no simulated time."""
         return _is_set(self.device, self.memory)
 
     def write(self, value: bool) -> None:
-        """Set or clear it: what is loaded from the next cycle on has the value."""
+        """Set or clear the flag; loads from the next cycle on return the new value."""
         self.device.write_memory(self.memory.address, int(value).to_bytes(_WORD, "little"))
 
 
 class Ticket:
-    """What one launch is given.
+    """The flag and the record of one launch.
 
     Parameters
     ----------
@@ -53,7 +53,7 @@ class Ticket:
     ----------
     flag : Flag
     record : Allocation
-        The word that thread blocks write which leave.
+        Word that thread blocks write when they leave.
     """
 
     def __init__(self, flag: Flag):
@@ -62,28 +62,28 @@ class Ticket:
 
     @classmethod
     def alone(cls, device: DeviceMemory) -> Ticket:
-        """Return the ticket of a launch whose flag nobody sets."""
+        """Return the ticket of a launch whose flag nothing sets."""
         return cls(Flag(device))
 
     @property
     def words(self) -> tuple[int, int]:
-        """Addresses of flag and record, as the kernel's parameters have them."""
+        """Addresses of flag and record, in the form of kernel parameters."""
         return self.flag.memory.address, self.record.address
 
     @property
     def memory(self) -> tuple[Allocation, Allocation]:
-        """What a launch with this ticket uses."""
+        """Memory that a launch with this ticket uses."""
         return self.flag.memory, self.record
 
     @property
     def left(self) -> bool:
-        """Some thread block has left; asking takes no simulated time. What was stored last may still be on its way
-        until the launch has ended."""
+        """Whether some thread block has left; the read takes no simulated time. Until the launch has ended, its last
+        stores may still be on their way."""
         return _is_set(self.flag.device, self.record)
 
 
 class Ticketed(list):
-    """Arguments of a launch with the ticket that it is given.
+    """Arguments of a launch together with its ticket.
 
     Parameters
     ----------
@@ -97,7 +97,7 @@ class Ticketed(list):
 
 
 class _Shared(Protocol):
-    """What has a ticket for launches that were given none."""
+    """Object that has a ticket for launches that were given none."""
 
     @property
     def ticket(self) -> Ticket: ...

@@ -90,7 +90,7 @@ class HasLock(Protocol):
 
     @property
     def lock(self) -> FairLock:
-        """Of the device."""
+        """The lock of the device."""
         ...
 
 

@@ -119,7 +119,7 @@ class DeviceMemory:
 
     @property
     def lock(self) -> FairLock:
-        """Of the device."""
+        """The lock of the device."""
         return self.host.lock
 
     @checked(address=ADDRESS, data=BYTES)

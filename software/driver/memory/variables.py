@@ -183,7 +183,7 @@ class Variable:
 
     @property
     def lock(self) -> FairLock:
-        """Of the device."""
+        """The lock of the device."""
         return self._bank.device.lock
 
     @checked(first=INTEGER)

@@ -52,7 +52,7 @@ class Preemption:
 
     @property
     def lock(self) -> FairLock:
-        """Of the device."""
+        """The lock of the device."""
         return self._host.lock
 
     @whole

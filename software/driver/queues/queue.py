@@ -105,7 +105,7 @@ class Queue:
 
     @property
     def lock(self) -> FairLock:
-        """Of the device."""
+        """The lock of the device."""
         return self._host.lock
 
     @property

@@ -38,7 +38,7 @@ class Queues:
 
     @property
     def lock(self) -> FairLock:
-        """Of the device."""
+        """The lock of the device."""
         return self._host.lock
 
     def of(self, owner: DeviceMemory) -> list[Queue]:

@@ -73,7 +73,7 @@ class QueueRegisters:
 
     @property
     def lock(self) -> FairLock:
-        """Of the device."""
+        """The lock of the device."""
         return self._host.lock
 
     def read(self, name: str) -> int:

@@ -167,7 +167,7 @@ class Work:
 
     @property
     def lock(self) -> FairLock:
-        """Of the device."""
+        """The lock of the device."""
         return self._host.lock
 
     # Launches

@@ -124,7 +124,7 @@ class Stream:
 
     @property
     def cycle(self) -> int:
-        """Of the device."""
+        """The cycle of the device."""
         return self.owner.transport.cycle
 
     @property

@@ -62,7 +62,7 @@ class Streams:
 
     @property
     def lock(self) -> FairLock:
-        """Of the device."""
+        """The lock of the device."""
         return self.launcher.host.lock
 
     @whole

@@ -52,7 +52,7 @@ class Holder(Protocol):
 
     @property
     def cycle(self) -> int:
-        """Of the device."""
+        """The cycle of the device."""
         ...
 
     @property
