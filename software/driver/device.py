@@ -46,8 +46,8 @@ class Device(PreemptingDevice):
 
     Notes
     -----
-    An interrupt (Ctrl-C) ends a wait within a fraction of a second, between two cycles. The device can then go on from
-        there, for example with another `wait`.
+    An interrupt (Ctrl-C) ends a wait within a fraction of a second, between two cycles. The device can then go on
+    from there, for example with another `wait`.
 
     Examples
     --------

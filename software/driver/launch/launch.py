@@ -177,12 +177,12 @@ class Launch:
             found = self.kernel.spoilers
         except ImageError as error:  # machine code of the user's own
             return f"what it may overwrite is not known: {error}"
-        """Whether all TBs have ended by themselves."""
+        spoiler = found.apart if self.apart else found.always
         return "" if spoiler is None else reason(spoiler)
 
     @property
     def finished(self) -> bool:
-        """All TBs have ended by themselves."""
+        """Whether all TBs have ended by themselves."""
         return self.state is KernelState.FINISHED
 
     @property

@@ -62,7 +62,7 @@ def pointers_of(kernel: LoadedKernel, arguments: Sequence) -> Pointers:
 
 
 def declare(monitor: BoundsMonitor, slot: int, device: DeviceMemory, pointers: Pointers) -> None:
-    """Declare to a monitor the objects in device memory, and the parameters that point there, before a kernel starts."""
+    """Declare the objects in device memory to a monitor, and the parameters of a kernel that point there."""
     objects = [MemoryObject(start, size, pointers.names.get(start, "an array that is no argument"))
                for start, size in device.heap.allocations()]
     monitor.launch(slot, objects, pointers.parameters)

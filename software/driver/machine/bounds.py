@@ -1,4 +1,4 @@
-"""What the driver tells a machine that checks bounds, and what it hears from it."""
+"""The interface between the driver and a machine that checks bounds."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from .transport import Transport
 __all__ = ["GUARD_BYTES", "MemoryObject", "Violation", "BoundsMonitor", "monitor_of", "nearest_object"]
 
 GUARD_BYTES = 4096
-"""Least distance of two arrays where bounds are checked."""
+"""Least distance between two arrays where bounds are checked."""
 
 
 def _bytes(count: int) -> str:
@@ -20,14 +20,14 @@ def _bytes(count: int) -> str:
 
 @dataclass(frozen=True)
 class MemoryObject:
-    """Device memory that belongs together: an array, or the global variables of a module.
+    """A connected piece of device memory: an array, or the global variables of a module.
 
     Attributes
     ----------
     start, size : int
-        Bytes.
+        Address and size in bytes.
     name : str
-        What to call it in a message, apart from its size.
+        Its name in a message, without its size.
     """
 
     start: int
@@ -36,18 +36,18 @@ class MemoryObject:
 
     @property
     def end(self) -> int:
-        """First byte behind it."""
+        """First byte behind the object."""
         return self.start + self.size
 
     def __str__(self):
         return f"{self.name} ({_bytes(self.size)} at {self.start:#010x})"
 
     def distance(self, address: int, size: int) -> int:
-        """Return the bytes between an access and it; 0 if they touch."""
+        """Return the bytes between an access and the object; 0 if they touch."""
         return max(self.start - (address + size), address - self.end, 0)
 
     def place(self, address: int, size: int) -> str:
-        """Return where an access is, seen from it."""
+        """Return the place of an access relative to the object."""
         if address >= self.end:
             return f"{_bytes(address - self.end) if address > self.end else 'right'} behind the end of {self}"
         if address < self.start:
@@ -57,28 +57,28 @@ class MemoryObject:
 
 
 def nearest_object(objects: Iterable[MemoryObject], address: int, size: int) -> MemoryObject | None:
-    """Return the object nearest to an access, None if there are none."""
+    """Return the object nearest to an access, None if there are no objects."""
     return min(objects, key=lambda item: item.distance(address, size), default=None)
 
 
 @dataclass(frozen=True)
 class Violation:
-    """An access that is not where it should be.
+    """An access outside the object that it should reach.
 
     Attributes
     ----------
     access : str
         ``"load"``, ``"store"`` or ``"atomic"``.
     size, address : int
-        Bytes accessed, and where.
+        Bytes accessed, and their address.
     block, thread : tuple of int
-        Indices in x, y, z of the thread that accessed them.
+        Indices in x, y, z of the block and of the thread of the access.
     expected : MemoryObject or None
-        The array that its address comes from, None if that is not known.
+        Array from which the address comes, None if it is not known.
     nearest : MemoryObject or None
-        The array that is nearest to the access, or in which it is; None if there are none.
+        Array that contains the access or is nearest to it, None if there are none.
     high_word : bool
-        The upper word of its 64-bit address is not zero; `address` is none then.
+        Whether the upper word of the 64-bit address is not zero; `address` has no meaning then.
     """
 
     access: str
@@ -109,27 +109,27 @@ class Violation:
 
 
 class BoundsMonitor(Protocol):
-    """The part of a machine that checks bounds."""
+    """The part of a machine that checks bounds of accesses."""
 
     def launch(self, slot: int, objects: Iterable[MemoryObject], pointers: Mapping[int, int]) -> None:
-        """A kernel is about to start.
+        """Declare a kernel that is about to start.
 
         Parameters
         ----------
         slot : int
             Kernel slot.
         objects : iterable of MemoryObject
-            What exists in the memory that it may access.
+            Objects in the memory that the kernel may access.
         pointers : mapping of int to int
             Words of its parameter space that hold addresses of objects.
         """
         ...
 
     def violation(self) -> Violation | None:
-        """Return what the fault that is recorded was, None if it was another kind of fault."""
+        """Return the violation behind the recorded fault, None if it was another kind of fault."""
         ...
 
 
 def monitor_of(transport: Transport) -> BoundsMonitor | None:
-    """Return what checks bounds on a machine, None if nothing does."""
+    """Return the monitor that checks bounds on a machine, None if it has none."""
     return getattr(transport, "bounds", None)

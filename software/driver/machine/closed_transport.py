@@ -1,4 +1,4 @@
-"""What is left of a machine once its device has been closed."""
+"""The machine of a device that has been closed."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ class ClosedTransport:
     Parameters
     ----------
     machine : Transport
-        What it was.
+        Machine before the device was closed.
     """
 
     def __init__(self, machine: Transport):

@@ -1,4 +1,4 @@
-"""What notebooks show of the driver's objects."""
+"""Tables that notebooks show for the driver's objects."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ __all__ = ["html_table"]
 
 
 def html_table(head: Sequence[str], rows: Iterable[Sequence]) -> str:
-    """Return an HTML table; whole numbers stand to the right, with separators."""
+    """Return an HTML table; whole numbers are aligned to the right and have separators."""
     def cell(value) -> str:
         whole = isinstance(value, int) and not isinstance(value, bool)
         style = ' style="text-align: right"' if whole else ' style="text-align: left"'

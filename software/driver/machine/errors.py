@@ -1,4 +1,4 @@
-"""What can go wrong between a program and the device; every message says what, where and what to do."""
+"""Errors between a program and the device. Each message states the error, its place, and a remedy."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class DriverError(UserError):
 
 
 class LaunchError(DriverError):
-    """A launch that cannot be right: arguments, block or sizes; nothing was started."""
+    """A launch with impossible arguments, block or sizes; nothing was started."""
 
 
 class NoSlot(LaunchError):
@@ -29,11 +29,11 @@ class NoSlot(LaunchError):
 
 
 class LaunchLimit(NoSlot):
-    """An owner has as many launches as it may have at a time."""
+    """An owner already has as many launches as it may have at a time."""
 
 
 class NoSuchKernel(LaunchError, KeyError):
-    """A module has no kernel of that name; a `KeyError` too, as of any mapping."""
+    """A module has no kernel of that name. It is a `KeyError` too, as with any mapping."""
 
     def __str__(self):
         return str(self.args[0])
@@ -44,7 +44,7 @@ class OutOfMemory(DriverError):
 
 
 class ContextError(DriverError):
-    """A saved context in device memory is damaged: something has written there, or it is another machine's."""
+    """A saved context in device memory is damaged or overwritten, or belongs to another machine."""
 
 
 class Closed(DriverError):
@@ -58,7 +58,7 @@ class CommandRefused(DriverError):
     ----------
     error : CommandError
     state : KernelState or None
-        Of the kernel, when it was refused; None if it is not known.
+        State of the kernel when the command was refused; None if it is not known.
     """
 
     def __init__(self, what: str, error: CommandError, meaning: str | None = None, state: KernelState | None = None):
@@ -101,7 +101,7 @@ class CycleLimit(DriverError):
 
 @dataclass(frozen=True)
 class FaultRecord:
-    """What the device recorded of a fault.
+    """Facts that the device recorded about a fault.
 
     Attributes
     ----------
@@ -115,7 +115,7 @@ class FaultRecord:
     pc : int
         Instruction word index.
     address : int
-        Byte address, where the kind has one.
+        Byte address, if the kind of fault has one.
     line : int
         Source line of the instruction, 0 if unknown.
     source : str
@@ -123,9 +123,9 @@ class FaultRecord:
     instruction : str
         The instruction, disassembled, "" if unknown.
     origin : Origin or None
-        What the line was compiled from, where the PTX says so.
+        Origin of the line before it was compiled to PTX, if the PTX states it.
     violation : Violation or None
-        Of a machine that checks bounds: what was accessed, and by whom.
+        Access and thread that violated bounds, on a machine that checks them.
     """
 
     kind: Fault
@@ -153,12 +153,12 @@ class FaultRecord:
 
 
 class KernelFault(DriverError):
-    """A kernel faulted; the TBs concerned have ended, everything else ran on.
+    """A kernel faulted. Its faulting TBs have ended; everything else ran on.
 
     Attributes
     ----------
     record : FaultRecord or None
-        Of the first fault; None if it was lost because another kernel's was waiting to be read.
+        Record of the first fault. It is None if the record was lost because another kernel's had not been read yet.
     where : str
         File and line of the call that launched the kernel, where that is known.
     """

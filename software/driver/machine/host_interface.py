@@ -1,4 +1,4 @@
-"""The host's way to a machine: its registers by name, and what carries them."""
+"""The host's access to a machine: its registers by name, and the transport that carries the accesses."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ __all__ = ["HostInterface"]
 
 
 class HostInterface:
-    """The registers of a machine, and its transport until it is closed; whoever uses it shares one.
+    """The registers of a machine, and its transport until it is closed. All users of a machine share one interface.
 
-    Of several SMs reads and writes are of all together, as the register map says (`hw.arch.registers.Combine`), but
-    within `of_sm`.
+    With several SMs an access concerns all of them, as the register map says (`hw.arch.registers.Combine`), except
+    inside `of_sm`.
 
     Parameters
     ----------
@@ -32,17 +32,17 @@ class HostInterface:
     Attributes
     ----------
     transport : Transport
-        One that refuses everything once it is closed.
+        Transport; one that refuses every access after `close`.
     geometry : Geometry
     lock : FairLock
-        Who has it uses the machine; each register access takes it.
+        Lock for the use of the machine; each register access takes it.
     code_names : dict of int to str
-        Name of the kernel whose code was last put at an address.
+        Name of the kernel whose code was last written at an address.
 
     Raises
     ------
     DriverError
-        If the machine has another geometry than it says.
+        If the geometry of the machine is not the one that it reports.
     """
 
     def __init__(self, transport: Transport):
@@ -66,7 +66,7 @@ class HostInterface:
 
     @whole
     def close(self) -> None:
-        """End the machine; safe to repeat. What another thread waits for ends with `Closed`."""
+        """End the machine. Safe to repeat. Waits of other threads end with `Closed`."""
         if self.closed:
             return
         machine, self.transport = self.transport, cast(Transport, ClosedTransport(self.transport))
@@ -74,7 +74,7 @@ class HostInterface:
             end()
 
     def _register(self, path: str) -> Register:
-        """Return a register by its path, or say which was probably meant."""
+        """Return a register by its path, or raise an error that suggests the nearest path."""
         try:
             return self._registers[path]
         except KeyError:
@@ -100,12 +100,12 @@ class HostInterface:
         self._held[path] = word
 
     def hold(self, path: str, value: int) -> None:
-        """Write a register that nobody but the host writes; no time passes if it is known to hold the value."""
+        """Write a register that only the host writes. No time passes if it is known to hold the value."""
         if self._held.get(path) != value:
             self.write(path, value)
 
     def hold_each(self, path: str, values: Sequence[int]) -> None:
-        """Have each SM hold a value of its own, as `hold` does."""
+        """Write a value of its own to each SM, as `hold` does."""
         if len({*values}) == 1:
             return self.hold(path, values[0])
         for sm, value in enumerate(values):
@@ -115,8 +115,9 @@ class HostInterface:
 
     @contextmanager
     def of_sm(self, sm: int) -> Iterator[None]:
-        """Reads and writes are of one SM until the end of this, and then of those they were of before; nothing changes
-        where there is but one."""
+        """Direct accesses to one SM inside the block, and restore the previous target after it. With a single SM
+        nothing
+        changes."""
         if not self.geometry.has_uncore:
             yield
             return
@@ -131,7 +132,7 @@ class HostInterface:
                     self.hold(name, value)
 
     def held(self) -> dict[str, int]:
-        """Return what is known of such registers, to go with a snapshot of the machine."""
+        """Return the known values of such registers, to go with a snapshot of the machine."""
         return dict(self._held)
 
     def set_held(self, held: dict[str, int]) -> None:

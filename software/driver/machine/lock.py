@@ -1,4 +1,4 @@
-"""One thread at a time: what several register accesses do together is done as a whole."""
+"""One thread at a time: several register accesses together are atomic for other threads."""
 
 from __future__ import annotations
 
@@ -15,21 +15,21 @@ from .time_slices import uninterrupted
 __all__ = ["FairLock", "whole"]
 
 _LOOK_SECONDS = 0.0001
-"""Between two looks at whether another thread has had the lock."""
+"""Seconds between two looks at whether another thread has had the lock."""
 _MOST_SECONDS = 0.05
-"""Longest that a thread lets others go first: who has asked may have been interrupted, or be slow to wake up."""
+"""Longest time that a thread gives way. A thread that asked may have been interrupted, or be slow to wake up."""
 
 
 class FairLock(_thread.RLock):  # pyright: ignore[reportGeneralTypeIssues] - final in stubs only
-    """A lock that a thread may take again while it has it, and that others get before who had it last.
+    """A reentrant lock that gives other threads a turn before its last owner gets it again.
 
-    ``with lock`` takes it, ``with lock.turn, lock`` lets others that ask go first if this thread had it last. Python's
-    own locks let a thread that gives one back and asks at once have it again: one that lets time pass in slices would
-    keep all others out.
+    ``with lock`` takes it. ``with lock.turn, lock`` lets other threads that ask go first if this thread had it last.
+    Python's own locks let a thread that releases a lock and asks at once have it again. A thread that lets time pass in
+    slices would then keep all others out.
 
-    Taking it and giving it back are Python's, in C: a signal handler that raises (Ctrl-C) comes before or after, and
-    the lock belongs to who is in the block. That may not be said of anything written in Python. So who asks and who had
-    it last are noted beside it, and nothing but the order depends on that; a handler may use the device too.
+    Python takes and releases the lock in C, so a signal handler that raises (Ctrl-C) runs before or after, and the lock
+    belongs to the thread in the block. Code in Python does not guarantee this. So the threads that ask and the last
+    owner are noted beside the lock, and only the order depends on these notes. A handler may use the device too.
 
     Attributes
     ----------
@@ -41,12 +41,12 @@ class FairLock(_thread.RLock):  # pyright: ignore[reportGeneralTypeIssues] - fin
 
     @property
     def mine(self) -> bool:
-        """Whether this thread has it."""
+        """Whether this thread has the lock."""
         return self._is_owned()  # pyright: ignore[reportAttributeAccessIssue] - not in stubs
 
 
 class Turn:
-    """Whose turn it is to take a lock (`FairLock`): entered before it is taken, left when it has been given back.
+    """The turn to take a lock (`FairLock`): entered before the lock is taken, left when it has been released.
 
     Parameters
     ----------
@@ -80,12 +80,12 @@ class Turn:
 
 
 class HasLock(Protocol):
-    """What uses a device.
+    """An object that uses a device.
 
     Attributes
     ----------
     lock : FairLock
-        Of the device.
+        The lock of the device.
     """
 
     @property
@@ -100,7 +100,7 @@ Result = TypeVar("Result")
 
 
 def whole(method: Callable[Concatenate[Some, Given], Result]) -> Callable[Concatenate[Some, Given], Result]:
-    """Have a method done as a whole: no other thread uses the device meanwhile, an interrupt (Ctrl-C) is put off."""
+    """Make a method atomic: no other thread uses the device meanwhile, and an interrupt (Ctrl-C) is deferred."""
     @functools.wraps(method)
     def guarded(self: Some, *arguments: Given.args, **options: Given.kwargs) -> Result:
         lock = self.lock

@@ -1,4 +1,4 @@
-"""Long stretches of simulated time in slices of wall time, so that a person can watch and interrupt them."""
+"""Slices of wall time for long stretches of simulated time, so that a person can watch and interrupt them."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ from types import FrameType, TracebackType
 __all__ = ["TimeSlices", "uninterrupted"]
 
 SLICE_SECONDS = 0.1
-"""Wall time that a slice aims at."""
+"""Wall time that a slice should take."""
 FIRST_CYCLES = 256
-"""The first slice of a machine whose speed is not known: a third of a second on the slowest."""
+"""The first slice of a machine whose speed is not known. It takes a third of a second on the slowest machine."""
 GROWTH = 4
-"""A slice is at most this many times the one before, and the first of a stretch at most `FIRST_CYCLES` times this to
-the power of 3: time in which nothing happens passes faster than any."""
+"""The largest ratio of a slice to the one before. The first slice of a stretch is at most `FIRST_CYCLES` times this
+ratio cubed, since idle time passes faster than the learnt speed suggests."""
 
 
 class TimeSlices:
-    """How many cycles of a machine pass in a slice; learnt as it runs.
+    """The number of cycles of a machine per slice, learnt as the machine runs.
 
-    The cycles that pass are those of a single call: where a slice ends, nothing is read or written.
+    The cycles of a slice pass in a single call. Nothing is read or written at the end of a slice.
     """
 
     def __init__(self):
@@ -36,8 +36,8 @@ class TimeSlices:
         Parameters
         ----------
         call : callable
-            Lets at most so many cycles pass and returns how many did; fewer ends the stretch. It puts off an interrupt
-            (`uninterrupted`): the machine always stands at a whole cycle, and can go on.
+            Lets at most so many cycles pass, and returns how many did. A smaller number ends the stretch. It defers an
+            interrupt (`uninterrupted`), so the machine always stops at a whole cycle and can go on.
         cycles : int
         after : callable, optional
             Called after each slice; True ends the stretch.
@@ -55,18 +55,18 @@ class TimeSlices:
         return passed
 
     def _learn(self, cycles: int, seconds: float) -> None:
-        """Choose the next slice from how long `cycles` took."""
+        """Choose the next slice from the time that `cycles` cycles took."""
         if cycles == self._cycles or seconds > SLICE_SECONDS:
             fitting = int(cycles * SLICE_SECONDS / max(seconds, 1e-6))
             self._cycles = max(1, min(fitting, GROWTH * self._cycles))
 
 
 class uninterrupted:  # noqa: N801 - a context manager that is called like a function
-    """Put off an interrupt (Ctrl-C) until the end of what is done, which then is done as a whole; it is raised there
-    also if what is done has raised something else.
+    """Defer an interrupt (Ctrl-C) to the end of a block, which runs as a whole. The interrupt is raised there even if
+    the block has raised another exception.
 
-    Only in the main thread, and only where Python's own handler would raise `KeyboardInterrupt`: a program that has
-    installed a handler of its own keeps it. Within another one it does nothing.
+    It works only in the main thread, and only where Python's own handler would raise `KeyboardInterrupt`. A handler
+    that a program has installed stays in place. Within another `uninterrupted` block it does nothing.
     """
 
     def __init__(self):
@@ -75,7 +75,7 @@ class uninterrupted:  # noqa: N801 - a context manager that is called like a fun
 
     @contextmanager
     def let_through(self) -> Iterator[None]:
-        """Raise interrupts again, where they come, until the end of this."""
+        """Raise interrupts at once inside this block."""
         if not self._installed:
             yield
             return
@@ -102,9 +102,9 @@ class uninterrupted:  # noqa: N801 - a context manager that is called like a fun
 
 
 class _PutOff:
-    """What handles an interrupt meanwhile.
+    """The handler for an interrupt inside an `uninterrupted` block.
 
-    A handler of the program for another signal may raise where `uninterrupted` ends, and leave this here.
+    It may stay installed: a handler of the program for another signal may raise at the end of `uninterrupted`.
     """
 
     def __init__(self, block: uninterrupted):
@@ -112,7 +112,7 @@ class _PutOff:
 
     @property
     def left(self) -> bool:
-        """What was to be done as a whole has gone."""
+        """Whether the block to run as a whole has been left."""
         return self._block() is None
 
     def __call__(self, number: int, frame: FrameType | None) -> None:

@@ -1,4 +1,4 @@
-"""What the driver needs of a machine: registers, memory and time; where the machine is does not matter."""
+"""The interface of a machine to the driver: registers, memory and time, wherever the machine is."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ class Transport(Protocol):
     Attributes
     ----------
     geometry : Geometry
-        Of the SM.
+        Geometry of the SM.
     memory_bytes : int
         Size of the memory; addresses run from 0.
     name : str
-        For reports, for example ``"rtl"`` or ``"golden"``.
+        Name of the machine in reports, for example ``"rtl"`` or ``"golden"``.
     """
 
     geometry: Geometry
@@ -28,7 +28,7 @@ class Transport(Protocol):
 
     @property
     def cycle(self) -> int:
-        """Cycles since the start; asking takes none."""
+        """Cycles since the start; the access takes no simulated time."""
         ...
 
     def read_register(self, address: int) -> int:
@@ -44,11 +44,11 @@ class Transport(Protocol):
         ...
 
     def read_memory(self, address: int, size: int) -> bytes:
-        """Return `size` bytes of global memory; takes no simulated time."""
+        """Return `size` bytes of global memory; it takes no simulated time."""
         ...
 
     def write_memory(self, address: int, data: bytes) -> None:
-        """Write global memory; takes no simulated time."""
+        """Write global memory; it takes no simulated time."""
         ...
 
     def advance(self, cycles: int) -> int:

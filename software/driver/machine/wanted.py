@@ -1,12 +1,12 @@
-"""What public calls want of their arguments: each is looked at before anything happens.
+"""Checks of the arguments of public calls, before a call does anything.
 
 ::
 
     @checked(launch=a(Launch), gang=FLAG)
     def resume(self, launch, *, gang=False): ...
 
-An argument that is none gets one message with the call, the argument, what is wanted, and what was given. Numbers that
-have messages of their own (`arguments.whole_number`) are not named here.
+A wrong argument gives one message with the call, the argument, the wanted kind, and the given value. Numbers that have
+messages of their own (`arguments.whole_number`) are not declared here.
 """
 
 from __future__ import annotations
@@ -33,14 +33,14 @@ _ADDRESSES = 1 << 32
 
 
 class Wanted(NamedTuple):
-    """What an argument has to be.
+    """The condition on an argument.
 
     Attributes
     ----------
     what : str
-        In words, behind "must be".
+        Words that follow "must be".
     holds : callable
-        Whether a value is one.
+        Function that returns whether a value satisfies the condition.
     """
 
     what: str
@@ -48,7 +48,7 @@ class Wanted(NamedTuple):
 
 
 def shown(value: object) -> str:
-    """Return a value as messages show it: its first characters."""
+    """Return a value in the form of messages: its first characters."""
     try:
         text = repr(value)
     except Exception:  # of an object that is not whole
@@ -72,7 +72,7 @@ TEXT = Wanted("a text", lambda value: isinstance(value, str))
 PATH = Wanted("the path of a file", lambda value: isinstance(value, (str, os.PathLike)))
 WHOLE = Wanted("a whole number from 0", _whole)
 INTEGER = Wanted("a whole number from 0", _integer)
-"""For calls that have a message of their own about one below 0."""
+"""Condition of calls that have a message of their own for negative numbers."""
 ADDRESS = Wanted(f"an address from 0 to {_ADDRESSES - 1:#x}", lambda value: _whole(value) and value < _ADDRESSES)
 WORD = Wanted("a word from 0 to 0xffffffff", lambda value: _whole(value) and value < _ADDRESSES)
 WHOLES = Wanted("a list of whole numbers from 0", lambda value: isinstance(value, Iterable) and not isinstance(
@@ -88,12 +88,13 @@ def _named(kind: type) -> str:
 
 
 def a(kind: type) -> Wanted:
-    """Return what an object of a class is."""
+    """Return the condition of being an object of a class."""
     return Wanted(_named(kind), lambda value: isinstance(value, kind))
 
 
 def many(kind: type, ordered: bool = False) -> Wanted:
-    """Return what several objects of a class are; an iterator's are not looked at, since that would use them up."""
+    """Return the condition on several objects of a class. The objects of an iterator are not checked, since a check
+    would consume them."""
     def holds(value: object) -> bool:
         if not isinstance(value, Sequence if ordered else Iterable) or isinstance(value, (str, bytes)):
             return False
@@ -103,17 +104,17 @@ def many(kind: type, ordered: bool = False) -> Wanted:
 
 
 def optional(wanted: Wanted) -> Wanted:
-    """Return the same, or None."""
+    """Return the same condition with None allowed."""
     return Wanted(f"{wanted.what}, or None", lambda value: value is None or wanted.holds(value))
 
 
 def checked(**wanted: Wanted) -> Callable[[Callable[Arguments, Result]], Callable[Arguments, Result]]:
-    """Have a call look at its arguments, by their names, before it begins.
+    """Let a call check its arguments by name before it begins.
 
     Raises
     ------
     DriverError
-        By the call, if one is not what is wanted.
+        Raised by the call, if an argument violates its condition.
     """
     def decorate(function: Callable[Arguments, Result]) -> Callable[Arguments, Result]:
         names = [*inspect.signature(function).parameters]

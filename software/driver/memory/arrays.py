@@ -32,7 +32,7 @@ def _shape(shape) -> tuple[int, ...]:
 
 
 def _element(dtype) -> np.dtype:
-    """Return an element type of device memory: of numbers, or structures of them."""
+    """Return an element type of device memory: a number, or a structure of numbers."""
     try:
         element = np.dtype(dtype).newbyteorder("<")
     except (TypeError, ValueError):
@@ -54,8 +54,8 @@ def convert(given: np.ndarray, dtype: np.dtype) -> np.ndarray:
     Raises
     ------
     ValueError
-        If an integer type would wrap, cut off or not hold one, or they are complex numbers or none, and the elements
-        are not.
+        If an integer type would wrap, truncate or not hold a value. Also if the values are complex and the elements
+        are not, or the values are not numbers.
     """
     try:
         if given.dtype.kind not in ("O" + _NUMBERS if dtype.kind in "cV" else "ObiufV"):
@@ -74,7 +74,7 @@ def convert(given: np.ndarray, dtype: np.dtype) -> np.ndarray:
 class DeviceArray:
     """An array in device memory, little-endian; made by `Device.array`, `Device.zeros` and `Device.empty`.
 
-    The memory is given back when the array is dropped or freed and no launch uses it any more.
+    The memory is given back when the array is dropped or freed, and no launch uses it any more.
 
     Parameters
     ----------
@@ -84,7 +84,7 @@ class DeviceArray:
     clear : bool
         Fill it with zeros.
     memory : Allocation, optional
-        Where it lies; memory of its own unless given.
+        Memory of the array; newly allocated unless given.
 
     Attributes
     ----------
@@ -93,12 +93,12 @@ class DeviceArray:
     dtype : numpy.dtype
     nbytes : int
     label : str
-        What messages call it, next to the parameter that it is passed for.
+        Name of the array in messages, beside the parameter to which it is passed.
 
     Raises
     ------
     DriverError
-        If the shape is none, the elements are no numbers, or there is no room.
+        If the shape is not valid, the elements are not numbers, or there is no room.
     """
 
     def __init__(self, device: DeviceMemory, shape, dtype, clear: bool = True, memory: Allocation | None = None):
@@ -120,12 +120,12 @@ class DeviceArray:
 
     @property
     def address(self) -> int | None:
-        """Device byte address, None once it has been freed."""
+        """Byte address in device memory, None once the array has been freed."""
         return None if self._memory is None else self._memory.address
 
     @property
     def memory(self) -> Allocation:
-        """What a launch that uses the array holds.
+        """Memory that a launch with this array holds.
 
         Raises
         ------
@@ -138,12 +138,12 @@ class DeviceArray:
 
     @property
     def size(self) -> int:
-        """Elements."""
+        """Number of elements."""
         return math.prod(self.shape)
 
     @property
     def ndim(self) -> int:
-        """Dimensions."""
+        """Number of dimensions."""
         return len(self.shape)
 
     def __len__(self) -> int:
@@ -157,20 +157,21 @@ class DeviceArray:
         Raises
         ------
         ValueError
-            If the shapes differ, or a value cannot be held by the element type (floating-point values are rounded).
+            If the shapes differ, or the element type cannot hold a value (floating-point values are rounded).
         """
         self.writer(values)()
 
     def prepared(self, values) -> bytes:
-        """Return the bytes of values that it can hold; raises what `set` does."""
+        """Return the bytes of values that the array can hold; raises the errors of `set`."""
         values = convert(np.asarray(values), self.dtype)
         if values.shape != self.shape:
             raise InputError(f"array of shape {values.shape} does not fit a device array of shape {self.shape}")
         return np.ascontiguousarray(values).tobytes()
 
     def writer(self, values) -> Callable[[], None]:
-        """Return what copies values to it later, also if it has been freed by then: its memory is held. Raises what
-        `set` does."""
+        """Return a function that copies values to the array later, even after the array has been freed, since the
+        function
+        holds its memory. Raises the errors of `set`."""
         memory, data = self.memory, self.prepared(values)
         return lambda: self.device.write_memory(memory.address, data)
 
@@ -179,7 +180,9 @@ class DeviceArray:
         return self.reader()()
 
     def reader(self) -> Callable[[], np.ndarray]:
-        """Return what copies it later, as a numpy array, also if it has been freed by then: its memory is held."""
+        """Return a function that copies the array to numpy later, even after the array has been freed, since the
+        function
+        holds its memory."""
         memory = self.memory
 
         def read() -> np.ndarray:
@@ -202,7 +205,8 @@ class DeviceArray:
         return values if dtype is None else values.astype(dtype, copy=False)
 
     def free(self) -> None:
-        """Give the memory back; the array cannot be used afterwards. What a launch still uses comes back with its end.
+        """Give the memory back; the array cannot be used afterwards. Memory that a launch still uses is free at its
+        end.
 
         Raises
         ------

@@ -21,7 +21,7 @@ class ConstantBank(Bank):
     image : KernelImage
         One of the kernels that share the bank.
     variables : GlobalVariables
-        Of the same kernels: constants may hold their addresses.
+        Variables of the same kernels, whose addresses constants may hold.
 
     Attributes
     ----------
@@ -49,5 +49,5 @@ class ConstantBank(Bank):
             device.transport.write_memory(self.address, relocated(image, "const", image.constants, variables.address))
 
     def in_use(self) -> bool:
-        """Whether a kernel may read it that has not ended, or has not begun."""
+        """Whether a kernel that has not ended, or has not begun, may read the bank."""
         return any(user.reads_constants(self) and not user.ended for user in self.device.users())

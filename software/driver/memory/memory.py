@@ -1,4 +1,4 @@
-"""The memory of one owner on a device: its regions, and who uses what is in them."""
+"""The memory of one owner on a device: its regions, and the users of its contents."""
 
 from __future__ import annotations
 
@@ -21,40 +21,40 @@ from .regions import Allocation, Region
 __all__ = ["DeviceMemory", "MemoryUser", "SYSTEM_BASE", "heap_region", "split_memory"]
 
 SYSTEM_BASE = 0x1000
-"""First byte used; addresses below are never mapped, so that a null pointer faults."""
+"""First byte used. Lower addresses are never mapped, so that a null pointer faults."""
 HEAP_END = min(WINDOWS.values())
-"""First address that is no global memory for generic accesses, so no array lies there, however large the memory."""
+"""First address that is not global memory for generic accesses. No array lies there, however large the memory is."""
 HEAP_ALIGN = 2 * SEGMENT_BYTES
-"""Arrays begin at multiples of this."""
+"""Alignment of arrays in bytes."""
 CLEAR_BYTES = 1 << 20
-"""Memory is cleared in pieces of this size."""
+"""Size of the pieces in which memory is cleared."""
 
 
 class MemoryUser(Protocol):
-    """What uses memory until it has ended: a launch, a packet of a queue, a kernel that waits in a stream."""
+    """A user of memory until its end: a launch, a packet of a queue, a kernel that waits in a stream."""
 
     @property
     def held(self) -> Sequence[object]:
-        """What it uses; it lets go when it is seen to have ended."""
+        """Memory that it uses; released when its end is seen."""
         ...
 
     @property
     def ended(self) -> bool:
-        """It uses nothing any more; asking may take simulated time."""
+        """Whether it has ended and uses nothing any more; the access may take simulated time."""
         ...
 
     def reads_constants(self, bank: object) -> bool:
-        """It reads a constant bank."""
+        """Return whether it reads a constant bank."""
         ...
 
 
 def split_memory(transport: Transport, system_fraction: float) -> tuple[Region, Region]:
-    """Return the memory of a machine as a region for code and contexts, `system_fraction` of it, and one for arrays.
+    """Return two regions of a machine's memory: `system_fraction` of it for code and contexts, the rest for arrays.
 
     Raises
     ------
     DriverError
-        If the fraction is none, or leaves one of them nothing.
+        If the fraction is not valid, or leaves a region empty.
     """
     if not isinstance(system_fraction, (int, float)) or not 0 < system_fraction < 1:
         raise DriverError(f"system_fraction must be a number between 0 and 1, not {system_fraction!r}")
@@ -67,13 +67,13 @@ def split_memory(transport: Transport, system_fraction: float) -> tuple[Region, 
 
 
 def heap_region(transport: Transport, base: int, end: int) -> Region:
-    """Return a region for arrays; guarded ones where bounds are checked."""
+    """Return a region for arrays. Where bounds are checked, gaps separate the arrays."""
     return Region(base, end, HEAP_ALIGN, "device memory", GUARD_BYTES if monitor_of(transport) else 0)
 
 
 class DeviceMemory:
-    """Memory of a device that one owner has: a region for code and contexts, and one for arrays, which is the global
-    window of its kernels.
+    """Memory of one owner on a device: a region for code and contexts, and a region for arrays. The latter is the
+    global window of the owner's kernels.
 
     Parameters
     ----------
@@ -85,13 +85,13 @@ class DeviceMemory:
     host : HostInterface
     system, heap : Region
     users : callable
-        Returns who uses memory of the device now, of any owner.
+        Function that returns the users of memory of the device, of any owner.
     grid_numbers : iterator of int
-        Numbers of the owner's grids, those of kernels that ask for it.
+        Numbers for the owner's grids, for kernels that read them.
     name : str
-        Of the owner, in messages.
+        Name of the owner in messages.
     launch_limit : int or None
-        Most launches that it may have at a time.
+        The largest number of launches that the owner may have at a time.
     """
 
     name = "the device"
@@ -104,7 +104,7 @@ class DeviceMemory:
 
     @property
     def code_names(self) -> dict[int, str]:
-        """Name of the kernel whose code was last put at an address, of any owner."""
+        """Name of the kernel whose code was last written at an address, of any owner."""
         return self.host.code_names
 
     @property
@@ -114,7 +114,7 @@ class DeviceMemory:
 
     @property
     def geometry(self) -> Geometry:
-        """Of the machine."""
+        """Geometry of the machine."""
         return self.host.geometry
 
     @property
@@ -125,9 +125,9 @@ class DeviceMemory:
     @checked(address=ADDRESS, data=BYTES)
     @whole
     def write_memory(self, address: int, data: bytes) -> None:
-        """Write memory that running kernels may look at; thread blocks that wait for it to change come back.
+        """Write memory that running kernels may watch; thread blocks that wait for a change of it come back.
 
-        Takes no simulated time, but on a machine with a watch table that of two writes of a register.
+        It takes no simulated time, except for two register writes on a machine with a watch table.
         """
         self.transport.write_memory(address, data)
         if self.geometry.watches and data:
@@ -136,12 +136,12 @@ class DeviceMemory:
 
     @whole
     def reserve(self, size: int, region: Region | None = None) -> Allocation:
-        """Return memory, from the heap unless another region is given; it is free again when nobody holds it.
+        """Return memory, from the heap unless another region is given. It is free again when its last holder is gone.
 
         Raises
         ------
         OutOfMemory
-            If there is no room, not even once what has been dropped and what has finished gave theirs back.
+            If there is no room, even after dropped and finished users have given their memory back.
         """
         self.require_open()
         region = region or self.heap
@@ -153,7 +153,7 @@ class DeviceMemory:
             return region.lend(size)
 
     def claim(self, address: int, size: int) -> Allocation:
-        """Return memory that holds what another host has left there; see `Region.claim`."""
+        """Return memory that holds data of another host; see `Region.claim`."""
         return (self.heap if address >= self.heap.base else self.system).claim(address, size)
 
     def require_open(self) -> None:

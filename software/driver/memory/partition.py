@@ -1,4 +1,4 @@
-"""The end of a heap as memory for other owners, who come and go."""
+"""The end of a heap as memory for other owners, which come and go."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ __all__ = ["Partition"]
 
 
 class Partition:
-    """Gives out pieces beyond the end of a heap, which it moves down when they do not suffice, and up again.
+    """Gives out pieces beyond the end of a heap. It moves the end down when it needs more room, and up again.
 
     Parameters
     ----------
@@ -20,8 +20,9 @@ class Partition:
         self._used: list[tuple[int, int]] = []
 
     def take(self, size: int) -> tuple[int, int]:
-        """Return first byte and first byte beyond of `size` bytes, a multiple of the heap's alignment, that are the
-        heap's no longer.
+        """Return the first byte and the first byte beyond of `size` bytes, which no longer belong to the heap. `size`
+        is a
+        multiple of the heap's alignment.
 
         Raises
         ------
@@ -35,11 +36,11 @@ class Partition:
         return start, start + size
 
     def end_after(self, size: int) -> int:
-        """Return where the heap would end once a piece has been taken."""
+        """Return the end that the heap would have once a piece has been taken."""
         return min(self._heap.end, self._place(size))
 
     def _place(self, size: int) -> int:
-        """Return where a piece begins: in the first gap that it fits, or below all others."""
+        """Return the beginning of a piece: in the first gap with room for it, or below all others."""
         at = self._heap.end
         for start, end in [*self._used, (self._top, self._top)]:
             if start - at >= size:

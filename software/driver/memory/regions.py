@@ -1,4 +1,4 @@
-"""Address ranges of device memory and what is allocated in them."""
+"""Address ranges of device memory and their allocations."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ class Region:
     align : int
         Every allocation starts at, and is rounded up to, a multiple of this.
     what : str
-        For messages.
+        Name of the region in messages.
     gap : int
-        Least bytes left free behind each allocation.
+        The least number of free bytes behind each allocation.
     """
 
     def __init__(self, base: int, end: int, align: int, what: str, gap: int = 0):
@@ -41,7 +41,7 @@ class Region:
 
     @property
     def free_bytes(self) -> int:
-        """Bytes that are free, in one piece or several."""
+        """Number of free bytes, in one piece or several."""
         return self.end - self.base - sum(end - start for start, end in self.used())
 
     def allocate(self, size: int) -> int:
@@ -66,13 +66,14 @@ class Region:
                           f"{self.end - self.base}; open the device with a larger memory")
 
     def take(self, address: int, size: int) -> None:
-        """Allocate bytes that hold what another host has left there.
+        """Allocate bytes that hold data of another host.
 
         Raises
         ------
         DriverError
-            If they are not all in the region, or may have been written since: they are allocated, or lie below what
-            has ever been.
+            If they are not all in the region, or may have been written since. They may have been if they are allocated,
+            or
+            lie below the end of all past allocations.
         """
         end = address + max(self.align, -(-(size + self.gap) // self.align) * self.align)
         where = f"{size} bytes at {address:#x} of {self.what}"
@@ -86,7 +87,7 @@ class Region:
         self._owners[address] = next(self._numbers), size
 
     def claim(self, address: int, size: int) -> Allocation:
-        """Return bytes that hold what another host has left there; others that claim the same bytes share them.
+        """Return bytes that hold data of another host; several claims of the same bytes share them.
 
         Raises
         ------
@@ -133,7 +134,7 @@ class Region:
         self._used = [(start, end) for start, end in self._used if start != address]
 
     def lend(self, size: int) -> Allocation:
-        """Return `size` free bytes that come back when nobody holds them any more.
+        """Return `size` free bytes, which are free again once the last holder is gone.
 
         Raises
         ------
@@ -148,19 +149,19 @@ class Region:
         return lent
 
     def holder(self, address: int) -> Allocation | None:
-        """Return what was lent and covers an address, if anything does."""
+        """Return the lent allocation that covers an address, if there is one."""
         start = next((start for start, end in self.used() if start <= address < end), None)
         return None if start is None else self._lent.get(start)
 
     def _settle(self) -> None:
-        """Free what has been dropped; a finalizer may run anywhere, so it only leaves a note."""
+        """Free the dropped allocations. A finalizer may run anywhere, so it only leaves a note for this function."""
         while self._dropped:
             address, number = self._dropped.popleft()
             if self._owners.get(address, (-1,))[0] == number:
                 self._remove(address)
 
     def allocations(self) -> list[tuple[int, int]]:
-        """Return address and size of each allocation, as it was asked for."""
+        """Return the address and the requested size of each allocation."""
         return [(start, self._owners[start][1]) for start, _ in self.used()]
 
     def used(self) -> list[tuple[int, int]]:
@@ -169,17 +170,17 @@ class Region:
         return list(self._used)
 
     def state(self) -> tuple:
-        """Return what is allocated, for `set_state`."""
+        """Return the allocations, for `set_state`."""
         return self.used(), dict(self._owners)
 
     def set_state(self, state: tuple) -> None:
-        """Return to what was allocated when `state` was called; later allocations are no more."""
+        """Restore the allocations of the time when `state` was called; later ones vanish."""
         used, owners = state
         self._used, self._owners = list(used), dict(owners)
 
 
 class Allocation:
-    """Bytes of a `Region`; whoever uses them holds this, and with the last holder they are free again."""
+    """Bytes of a `Region`. Each user of the bytes holds this object; they are free once the last holder is gone."""
 
     def __init__(self, address: int, size: int):
         self.address, self.size = address, size

@@ -12,12 +12,12 @@ __all__ = ["Texture", "texture_words"]
 
 
 def texture_words(array: DeviceArray, where: str) -> tuple[int, int, int]:
-    """Return the words that describe an array as a texture: address, texels, bytes of a texel.
+    """Return the words that describe an array as a texture: address, texels, bytes per texel.
 
     Raises
     ------
     LaunchError
-        If its elements have not 32 bits, it is not ``n`` or ``n x 1, 2 or 4`` of them, or it has been freed.
+        If its elements do not have 32 bits, its shape is not ``n`` or ``n x 1, 2 or 4``, or it has been freed.
     """
     channels = array.shape[1] if len(array.shape) == 2 else 1
     if array.dtype.itemsize != 4 or array.dtype.kind not in "iuf" or len(array.shape) not in (1, 2) \
@@ -41,12 +41,12 @@ class Texture:
     ----------
     array : DeviceArray
     descriptor : DeviceArray
-        Four words in device memory: address, texels, bytes of a texel, 0.
+        Four words in device memory: address, texels, bytes per texel, 0.
 
     Raises
     ------
     LaunchError
-        If the array can be no texture.
+        If the array cannot be a texture.
     """
 
     @checked(array=a(DeviceArray))

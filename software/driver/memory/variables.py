@@ -22,16 +22,16 @@ _CHUNK = 1 << 20
 
 
 class Bank:
-    """Device memory that holds the variables of one space of a module's kernels.
+    """Device memory for the variables that a module's kernels have in one state space.
 
     Attributes
     ----------
     device : DeviceMemory
     what : str
-        One of its variables, in messages.
+        Name of one of its variables in messages.
     symbols : dict of str to Symbol
     memory : Allocation or None
-        None if there are no variables, or once they are unloaded.
+        Memory of the bank; None if there are no variables, or once they are unloaded.
     """
 
     what: str
@@ -41,25 +41,25 @@ class Bank:
 
     @property
     def address(self) -> int:
-        """Where it begins, a multiple of 128; 0 if there is nothing."""
+        """Address of the bank, a multiple of 128; 0 if the bank is empty."""
         return self.memory.address if self.memory else 0
 
     def unload(self) -> None:
-        """Let the memory go; a launch that uses it keeps it."""
+        """Release the memory; a launch that uses it keeps it."""
         self.memory = None
 
     def in_use(self) -> bool:
-        """Whether the host must not write now."""
+        """Whether the host must not write to the bank now."""
         raise NotImplementedError
 
 
 def symbols_of(image: KernelImage, space: str, size: int, what: str) -> dict[str, Symbol]:
-    """Return a kernel's symbols of a space by name.
+    """Return a kernel's symbols in a state space by name.
 
     Raises
     ------
     LaunchError
-        If one lies beyond the `size` bytes of the space.
+        If a symbol lies beyond the `size` bytes of the space.
     """
     found = {symbol.name: symbol for symbol in image.symbols if symbol.space == space}
     for symbol in found.values():
@@ -69,12 +69,12 @@ def symbols_of(image: KernelImage, space: str, size: int, what: str) -> dict[str
 
 
 def relocated(image: KernelImage, space: str, data: bytes, address: int) -> bytes:
-    """Return the initial contents of a space once the global variables are at `address`.
+    """Return the initial contents of a space for global variables at `address`.
 
     Raises
     ------
     LaunchError
-        If a relocation lies beyond them.
+        If a relocation lies beyond the contents.
     """
     changed = bytearray(data)
     for r in image.relocations:
@@ -90,7 +90,7 @@ def _address(r: Relocation, address: int) -> bytes:
 
 
 class GlobalVariables(Bank):
-    """The global variables of a module's kernels, in the memory that kernels may write.
+    """The global variables of a module's kernels, in memory that kernels may write.
 
     Parameters
     ----------
@@ -124,7 +124,7 @@ class GlobalVariables(Bank):
                 device.transport.write_memory(address + start, data[start:end].ljust(end - start, b"\0"))
 
     def in_use(self) -> bool:
-        """Never: as with device arrays, it is the host's matter when it reads and writes."""
+        """False: as with device arrays, the host is free to read and write at any time."""
         return False
 
 
@@ -136,20 +136,20 @@ class Variable:
     bank : Bank
     symbol : Symbol
     dtype : numpy.dtype, optional
-        To see it as elements of another type (nvcc declares arrays as bytes).
+        Element type; the declared type unless given. nvcc declares arrays as bytes.
 
     Raises
     ------
     LaunchError
-        If it is no whole number of them.
+        If the size of the variable is not a whole number of elements.
 
     Attributes
     ----------
     name : str
     dtype : numpy.dtype
-        Of an element; bit types are unsigned.
+        Type of an element; bit types are unsigned.
     count : int
-        Elements.
+        Number of elements.
     """
 
     def __init__(self, bank: Bank, symbol: Symbol, dtype=None):
@@ -170,12 +170,12 @@ class Variable:
 
     @property
     def address(self) -> int:
-        """Where it lies in device memory.
+        """Address of the variable in device memory.
 
         Raises
         ------
         DriverError
-            If its module has been unloaded; also `set` and `get`.
+            If its module has been unloaded; also raised by `set` and `get`.
         """
         if self._bank.memory is None:
             raise DriverError(f"{self._bank.what} {self.name!r}: its module has been unloaded")

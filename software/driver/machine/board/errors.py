@@ -1,4 +1,4 @@
-"""What can go wrong between a host and a board."""
+"""Errors between a host and a board."""
 
 from __future__ import annotations
 

@@ -25,7 +25,7 @@ _ESCAPES = ((bytes([ESC]), bytes([ESC, ESCAPED_ESC])), (bytes([END]), bytes([ESC
 
 
 def request_frame(sequence: int, request: Request, address: int = 0, size: int = 0, data: bytes = b"") -> bytes:
-    """Return a request as it goes over the line.
+    """Return a request in its form on the line.
 
     Parameters
     ----------
@@ -37,14 +37,14 @@ def request_frame(sequence: int, request: Request, address: int = 0, size: int =
     size : int
         16 bits.
     data : bytes
-        What is written.
+        Data to write.
     """
     body = _REQUEST.pack(sequence, request, address, size) + data
     return framed(body + zlib.crc32(body).to_bytes(CRC_BYTES, "little"))
 
 
 def framed(body: bytes) -> bytes:
-    """Return bytes as a frame, with an `END` before and behind it."""
+    """Return bytes as a frame, between two `END` bytes."""
     for plain, pair in _ESCAPES:
         body = body.replace(plain, pair)
     return bytes([END]) + body + bytes([END])
@@ -52,18 +52,18 @@ def framed(body: bytes) -> bytes:
 
 @dataclass(frozen=True)
 class Answer:
-    """What a board answers.
+    """An answer of a board.
 
     Attributes
     ----------
     sequence : int
     status : Status
     interrupt : bool
-        The interrupt line was high.
+        Whether the interrupt line was high.
     cycle : int
         Cycles since the SM was reset.
     data : bytes
-        What was read.
+        Data that was read.
     """
 
     sequence: int
@@ -74,7 +74,7 @@ class Answer:
 
     @classmethod
     def unpack(cls, body: bytes) -> Answer | None:
-        """Return what is in a frame, None if it is damaged."""
+        """Return the answer in a frame, None if the frame is damaged."""
         if len(body) < HEADER_BYTES + CRC_BYTES or zlib.crc32(body[:-CRC_BYTES]) != int.from_bytes(
                 body[-CRC_BYTES:], "little"):
             return None
@@ -86,18 +86,18 @@ class Answer:
 
 
 class FrameSplitter:
-    """Takes bytes as they come, and gives frames."""
+    """Takes bytes as they arrive, and returns frames."""
 
     def __init__(self):
         self._body, self._escaped, self._bad = bytearray(), False, False
 
     def clear(self) -> None:
-        """Forget what has come of a frame."""
+        """Drop the bytes of an incomplete frame."""
         self._body.clear()
         self._escaped = self._bad = False
 
     def feed(self, data: bytes) -> list[bytes]:
-        """Return the frames that end in these bytes; one with a wrong escape is empty."""
+        """Return the frames that end in these bytes. A frame with a wrong escape is returned empty."""
         frames = []
         for byte in data:
             if byte == END:

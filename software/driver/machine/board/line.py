@@ -10,16 +10,16 @@ from .errors import BoardError
 __all__ = ["EXTRA", "Line", "open_line"]
 
 EXTRA = "pip install 'caesura[board]'"
-"""What installs pyserial."""
+"""Command that installs pyserial."""
 
 
 class Line(Protocol):
-    """What is needed of a ``serial.Serial``; a simulated board has the same.
+    """The part of ``serial.Serial`` that the host needs; a simulated board has the same methods.
 
     Attributes
     ----------
     timeout : float or None
-        Seconds that `read` waits.
+        Seconds that `read` waits for data.
     """
 
     timeout: float | None
@@ -30,7 +30,7 @@ class Line(Protocol):
         ...
 
     def read(self, size: int = 1, /) -> bytes:
-        """Return `size` bytes, fewer if the time is over."""
+        """Return `size` bytes, or fewer after a time-out."""
         ...
 
     def write(self, data: bytes, /) -> int | None:
@@ -38,11 +38,11 @@ class Line(Protocol):
         ...
 
     def reset_input_buffer(self) -> None:
-        """Forget what has come."""
+        """Drop the bytes that have arrived."""
         ...
 
     def close(self) -> None:
-        """End it."""
+        """Close the line."""
         ...
 
 
@@ -52,9 +52,9 @@ def open_line(port: str, baud: int) -> Line:
     Parameters
     ----------
     port : str
-        As of pyserial: ``/dev/ttyUSB0``, ``COM3``, or a URL (``socket://host:port``).
+        Port as pyserial names it: ``/dev/ttyUSB0``, ``COM3``, or a URL (``socket://host:port``).
     baud : int
-        Bits a second.
+        Bits per second.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""Requests over a line that may lose or damage them: each is carried out once, or it is said that it was not."""
+"""Requests over a line that may lose or damage them. Each is carried out once, or an error reports that it failed."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ __all__ = ["Link"]
 
 Result = TypeVar("Result")
 _MOST_DROPPED = 1 << 16
-"""Bytes of an earlier conversation, at most."""
+"""The most bytes of an earlier conversation that are dropped."""
 _QUIET = 0.25
-"""Of the time-out, the share after which nothing more comes of what was damaged: then it is said again."""
+"""Share of the time-out. When the line has been silent so long after damage, the request is sent again."""
 _NOISY = "what is sent or answered is damaged; is the line noisy, or is this not the board's port or baud rate?"
 _SILENT = "no answer; is the board on, is the bitstream loaded, and is this its port and baud rate?"
 _ENDLESS = "bytes come without end; is this the board's port?"
@@ -32,7 +32,7 @@ _MEANING = {
 
 
 def _longest(size: int) -> int:
-    """Return the bytes of an answer with so much data, at most."""
+    """Return the largest number of bytes of an answer with so much data."""
     return 2 * (HEADER_BYTES + size + CRC_BYTES) + 2
 
 
@@ -43,16 +43,16 @@ class Link:
     ----------
     line : Line
     name : str
-        Of the port, for messages.
+        Name of the port in messages.
     timeout : float
-        Seconds within which the first byte of an answer comes, and then each next one.
+        Seconds within which the first byte of an answer has to arrive, and then each next byte.
     tries : int
-        Times that a request is sent, at most.
+        The largest number of times that a request is sent.
 
     Attributes
     ----------
     repeated : int
-        Requests that were sent again so far.
+        Number of requests sent again so far.
     """
 
     def __init__(self, line: Line, name: str, timeout: float = 0.5, tries: int = 4):
@@ -62,15 +62,15 @@ class Link:
         self._sequence = 0
 
     def ask(self, request: Request, address: int = 0, size: int = 0, data: bytes = b"", wait: float = 0.0) -> Answer:
-        """Have a request carried out; return the answer, whose status is `DONE`.
+        """Send a request until it has been carried out; return its answer, whose status is `DONE`.
 
         Parameters
         ----------
         request : Request
         address, size, data
-            As of `request_frame`.
+            As in `request_frame`.
         wait : float
-            Seconds that it takes by itself.
+            Seconds that the request itself takes.
 
         Raises
         ------
@@ -92,14 +92,14 @@ class Link:
         raise BoardError(f"{self.name}: {seen} ({self._tries} tries)")
 
     def _guarded(self, action: Callable[[], Result]) -> Result:
-        """Use the line; say so if it is gone."""
+        """Use the line; raise a `BoardError` if it is gone."""
         try:
             return action()
         except OSError as error:  # a SerialException is one
             raise BoardError(f"{self.name}: the line is gone ({error}); connect the board and open it again") from None
 
     def _answer(self, wait: float, longest: int) -> tuple[Answer | None, str]:
-        """Return the answer to the last request, which has so many bytes at most, or None and why there is none."""
+        """Return the answer to the last request, of at most so many bytes, or None and the reason for its absence."""
         damaged, taken = False, 0
         limit = self._timeout + wait
         while True:
@@ -118,7 +118,7 @@ class Link:
             limit = self._timeout * _QUIET if damaged else self._timeout
 
     def _read(self, seconds: float) -> bytes:
-        """Return what is there, or comes within so many seconds."""
+        """Return the bytes that are there, or arrive within so many seconds."""
         def read() -> bytes:
             self._line.timeout = seconds
             return self._line.read(max(1, self._line.in_waiting))
@@ -126,12 +126,12 @@ class Link:
         return self._guarded(read)
 
     def settle(self, seconds: float = 0.05) -> None:
-        """Drop what still comes of an earlier conversation, until the line is silent.
+        """Drop the bytes of an earlier conversation until the line is silent.
 
         Raises
         ------
         BoardError
-            If it never is.
+            If the line never is silent.
         """
         self._guarded(self._line.reset_input_buffer)
         dropped = 0

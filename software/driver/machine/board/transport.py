@@ -16,13 +16,13 @@ from .link import Link
 __all__ = ["BAUD", "SerialTransport", "open_board"]
 
 BAUD = 500_000
-"""Bits a second unless told otherwise."""
+"""Default number of bits per second."""
 _SLICE = 0.25
-"""Seconds of one request to wait: a board that is gone is missed that soon."""
+"""Most seconds of one request to wait. A board that is gone is noticed within this time."""
 _TIMEOUT = 0.5
-"""Seconds within which a board answers, beside what the line takes."""
+"""Seconds within which a board answers, beside the time on the line."""
 _LONGEST_FRAME = 2 * (2 * MAX_DATA + 64)
-"""Bytes of a request and its answer, at most."""
+"""The most bytes of a request and its answer."""
 _WORD = 4
 _LONGEST = 0xFFFF_FFFF
 
@@ -30,28 +30,28 @@ _LONGEST = 0xFFFF_FFFF
 class SerialTransport:
     """A board as a machine: a `software.driver.machine.transport.Transport`.
 
-    Time goes on by itself: a register access takes as long as the line does, and `advance` and `wait` let some cycles
-    more pass than they are asked for.
+    Time goes on by itself. A register access takes as long as the line needs, and `advance` and `wait` may let more
+    cycles pass than the caller asked for.
 
     Parameters
     ----------
     line : Line
-        Of pyserial, or of a simulated board.
+        Line of pyserial, or of a simulated board.
     name : str
-        Of the port, for messages.
+        Name of the port in messages.
     geometry : Geometry, optional
-        What the board is expected to have.
+        Geometry that the board should have.
     reset : bool
-        Reset the SM. Without it, what is on it runs on; memory stays as it is either way.
+        Reset the SM. Without a reset its kernels run on. Memory stays as it is either way.
     timeout : float
         Seconds within which the board answers.
     tries : int
         Times that a request is sent, at most.
-
+The largest number of times that a request is sent.
     Attributes
     ----------
     geometry : Geometry
-        Of the board, which says so itself.
+        Geometry that the board reports.
     memory_bytes : int
     name : str
         ``"serial"``.
@@ -61,7 +61,7 @@ class SerialTransport:
     Raises
     ------
     BoardError
-        If nothing answers, or no board of ours, or one with another geometry.
+        If nothing answers, or the board is not a Caesura board, or its geometry is another one.
     """
 
     name = "serial"
@@ -82,7 +82,7 @@ class SerialTransport:
             self._cycle = self.link.ask(Request.WAIT).cycle
 
     def reset(self) -> None:
-        """Reset the SM: whatever is on it is lost, its registers are as after power-up; memory stays as it is."""
+        """Reset the SM: its work is lost, and its registers are as after power-up. Memory stays as it is."""
         self.link.ask(Request.RESET)
         self._cycle = 0
 
@@ -96,7 +96,7 @@ class SerialTransport:
             raise BoardError(f"{self.link.name}: {error}") from None
 
     def _compare(self, wanted: Geometry) -> None:
-        """Refuse a board that is not what was asked for."""
+        """Refuse a board with another geometry than the one asked for."""
         pairs = ((field.name, getattr(wanted, field.name), getattr(self.geometry, field.name))
                  for field in dataclasses.fields(Geometry) if field.name != "name")
         different = [f"{name} {there} (not {asked})" for name, asked, there in pairs if asked != there]
@@ -107,7 +107,7 @@ class SerialTransport:
 
     @property
     def cycle(self) -> int:
-        """Cycles since the SM was reset, as of the last answer."""
+        """Cycles between the reset of the SM and the last answer."""
         return self._cycle
 
     def _ask(self, request: Request, address: int = 0, size: int = 0, data: bytes = b"", wait: float = 0.0) -> bytes:
@@ -138,7 +138,7 @@ class SerialTransport:
         Raises
         ------
         InputError
-            If they are not within the memory; also `write_memory`.
+            If they are not within the memory; also raised by `write_memory`.
         """
         self._check_range(address, size)
         return b"".join(self._ask(Request.READ_MEMORY, at, min(MAX_DATA, address + size - at))
@@ -152,7 +152,7 @@ class SerialTransport:
             self._ask(Request.WRITE_MEMORY, address + at, len(piece), piece)
 
     def _pass(self, cycles: int, until_interrupt: bool) -> int:
-        """Let cycles pass, in requests of `_SLICE` seconds; return those that have, by the board's clock."""
+        """Let cycles pass in requests of `_SLICE` seconds; return how many passed by the board's clock."""
         began, most = self._cycle, max(1, int(self.identity.clock_hz * _SLICE))
         while (left := cycles - (self._cycle - began)) > 0:
             asked = min(left, most, _LONGEST)
@@ -163,12 +163,11 @@ class SerialTransport:
         return self._cycle - began
 
     def advance(self, cycles: int) -> int:
-        """Let `cycles` cycles pass, or some more, and return how many."""
+        """Let `cycles` cycles or more pass, and return how many did."""
         return self._pass(cycles, False)
 
     def wait(self, cycles: int) -> int:
-        """Let time pass until the interrupt line is high, or for `cycles` cycles or some more; return the cycles
-        passed."""
+        """Let time pass until the interrupt line is high, or for `cycles` cycles or more; return the cycles passed."""
         return self._pass(cycles, True)
 
     def close(self) -> None:
@@ -183,19 +182,19 @@ def open_board(port: str, geometry: Geometry | None = None, *, baud: int = BAUD,
     Parameters
     ----------
     port : str
-        As of `open_line`.
+        Port as in `open_line`.
     geometry : Geometry, optional
-        What the board is expected to have.
+        Geometry that the board should have.
     baud : int
     reset : bool
-        As of `SerialTransport`.
+        See `SerialTransport`.
     opener : callable
-        Makes the line.
+        Function that opens the line.
 
     Raises
     ------
     BoardError
-        If there is no board of ours.
+        If the port has no Caesura board.
     """
     line = opener(port, baud)
     try:
