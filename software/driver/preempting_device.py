@@ -48,37 +48,45 @@ class PreemptingDevice(AddressSpace):
         ----------
         launch : Launch
         mechanism : hw.arch.way.Way, hw.arch.image.context.Mechanism or str
-            A way says it all, and no other option is given then. Else a mechanism, or its name: ``"occupied"``,
-            ``"live"``, ``"live+cp"``, ``"live+tb"``.
+            A way sets all options, and no other option may be given with it. Otherwise a mechanism, or its name:
+            ``"occupied"``, ``"live"``, ``"live+cp"``, ``"live+tb"``.
         patience : int or str, optional
-            Cycles of drain after which warps that have not got to a preemption point stop where they are, and are saved
-            with all registers they have written; ``"unlimited"`` to wait for ever. Unless given it is 0 with mechanisms
-            that compress, and follows with others what the launch holds of the SM (docs/python.md). Of a mechanism that
-            waits for points only.
+            Cycles of drain. Warps that have not reached a preemption point by then stop where they are, and all
+            registers
+            they have written are saved. ``"unlimited"`` waits for ever. The default is 0 with mechanisms that compress;
+            with others it follows from the launch's share of the SM (docs/python.md). A mechanism that does not wait
+            for
+            points has no patience.
         grace : int or str
-            Cycles that thread blocks are given to run to their end, while no fresh ones are launched; those that have
-            not ended by then are saved. ``"unlimited"`` to wait for all of them (draining: Tanasic et al.; Chimera).
+            Cycles in which thread blocks may run to their end, while no fresh ones are launched. Those that have not
+            ended
+            by then are saved. ``"unlimited"`` waits for all of them (draining: Tanasic et al.; Chimera).
         restart : bool
-            Nothing is saved of thread blocks: they stop at once, and begin anew when the launch is resumed (flushing:
-            Chimera). Of an idempotent kernel only. With `scramble` their registers are random bits then, not zeros.
+            Drop thread blocks instead of saving them (flushing, as in Chimera). They stop at once, and begin anew when
+            the
+            launch is resumed. The kernel has to be idempotent. With `scramble` their registers then are random bits,
+            not
+            zeros.
         incremental : bool
-            Of thread blocks that have a base, of a `checkpoint` or since they were resumed, only the registers and
-            lines of shared memory are saved that were written since (PEP III-C); those without one are saved whole.
+            Save only the registers and lines of shared memory written since the base (PEP III-C). A thread block has a
+            base after a `checkpoint` or a resume; one without a base is saved whole.
         in_place : bool
-            Registers and shared memory stay on the SM, and are written to memory when others need the room, or a
-            preempt without it asks for it, of a launch that is preempted too (Lin et al. III-A; docs/python.md).
+            Keep registers and shared memory on the SM. They are written to memory when others need the room, or when a
+            later preempt of the launch without `in_place` asks for it (Lin et al. III-A; docs/python.md).
         newcomer : Launch, optional
-            In place, but for what is in the way of the thread blocks that this launch has not begun.
+            Launch for whose thread blocks room is made: only the state in their way leaves the SM.
         trap : bool
-            Warps stop in the preemption routines of their kernel, which was compiled with some (docs/ctxback.md).
-            Patience is unlimited then, unless given.
+            Stop warps in the preemption routines of their kernel, which must have been compiled with routines
+            (docs/ctxback.md). Patience is unlimited then, unless given.
         tbs : iterable of int, optional
-            Launch ids of the thread blocks to be preempted (`resident_tbs`), all unless given. The others run on, and
-            no fresh ones begin. So a launch can be preempted bit by bit, each time in another way. While the launch is
-            not preempted yet a fresh one may be taken in the place of one that ends before the command is given.
+            Launch ids of the thread blocks to preempt (`resident_tbs`), all unless given. The others run on, and no
+            fresh
+            ones begin. So a launch can be preempted bit by bit, each time in another way. Until the launch is
+            preempted, a
+            fresh thread block may replace one that ends before the command is given.
         scramble : bool
-            Test mode: registers that are not saved come back as random bits; lanes that have exited, and predicates and
-            uniform registers that are not live, inverted.
+            Test mode: registers that are not saved come back as random bits. Exited lanes come back inverted, and so do
+            predicates and uniform registers that are not live.
         max_cycles : int
 
         Returns
@@ -91,10 +99,11 @@ class PreemptingDevice(AddressSpace):
         CommandRefused
             If the launch does not run, or the memory failed.
         CycleLimit
-            If it takes longer than `max_cycles`; it goes on, and `finish_preempt` or `abort` can follow.
+            If it takes longer than `max_cycles`. The preempt goes on, and `finish_preempt` or `abort` can follow.
         DriverError
-            If there is no such mechanism, patience or grace, thread blocks of this launch cannot begin anew, or the
-            machine or the newcomer is none for it.
+            If there is no such mechanism, patience or grace, or thread blocks of this launch cannot begin anew. Also if
+            the
+            machine does not support the options, or the newcomer is not valid for them.
         """
         limit = whole_number(max_cycles, "max_cycles")
         self._preemption.begin_preempt(launch, way_of("preempt", mechanism, {**options}), tbs, newcomer)
@@ -104,9 +113,10 @@ class PreemptingDevice(AddressSpace):
     def begin_preempt(self, launch: Launch, mechanism: Way | Mechanism | str = Mechanism.LIVE, *,
                       tbs: Iterable[int] | None = None, newcomer: Launch | None = None, **options: Unpack[WayOptions]
                       ) -> None:
-        """Ask for what `preempt` does, without waiting for it. If others are being preempted it waits its turn; if
-        the launch is being resumed, the resume is withdrawn first. While the launch has grace others can be preempted
-        and resumed."""
+        """Ask for what `preempt` does, without waiting for it. The preempt waits for its turn while others are being
+        preempted. If the launch is being resumed, the resume is withdrawn first. During the grace of the launch others
+        can
+        be preempted and resumed."""
         self._preemption.begin_preempt(launch, way_of("begin_preempt", mechanism, {**options}), tbs, newcomer)
 
     @checked(launch=a(Launch), tbs=optional(WHOLES))
@@ -116,8 +126,7 @@ class PreemptingDevice(AddressSpace):
         """Save a running launch and let it run on (PEP III-C): a later ``preempt(incremental=True)`` then saves only
         what it has written since. Each thread block runs on as soon as it is saved.
 
-        Parameters, what is returned and what is raised are as of `preempt`; of the options there are patience and
-        scramble.
+        Parameters, result and errors are those of `preempt`; the options are patience and scramble.
         """
         limit = whole_number(max_cycles, "max_cycles")
         self._preemption.begin_preempt(launch, base_of("checkpoint", mechanism, {**options}), tbs)
@@ -133,26 +142,30 @@ class PreemptingDevice(AddressSpace):
     def anticipate(self, launch: Launch, cycles: int, mechanism: Way | Mechanism | str = Mechanism.LIVE, *,
                    settled: int = SETTLED_INSTRUCTIONS, max_cycles: int = DEFAULT_CYCLES,
                    **options: Unpack[WayOptions]) -> Anticipation:
-        """Let a launch run until a preempt is due that was announced, and save bases of the thread blocks that it will
-        find (PEP III-D): of those on the SM at once, of later ones when they have settled. A thread block that by its
-        estimate ends before, or in the time of a switch, is left to end. ``preempt(incremental=True)`` is to follow.
+        """Let a launch run until an announced preempt is due, and save bases of the thread blocks on the SM (PEP
+        III-D).
+        Those there at the call are saved at once, later ones when they have settled. A thread block is left to end if
+        the
+        estimate says that it ends before the preempt, or within the time of a switch. ``preempt(incremental=True)``
+        should
+        follow.
 
         Parameters
         ----------
         launch : Launch
         cycles : int
-            From now until the preempt; fewer pass if the launch finishes.
+            Cycles until the preempt; fewer pass if the launch finishes.
         settled : int
-            Warp instructions that a thread block which began after the call has run before it is saved.
+            Warp instructions after which a thread block that began after the call is saved.
         mechanism, options
-            As of `checkpoint`.
+            See `checkpoint`.
         max_cycles : int
-            Of each checkpoint.
+            Cycle limit of each checkpoint.
 
         Raises
         ------
         CommandRefused, CycleLimit, DriverError
-            As by `checkpoint` and `estimate`.
+            Raised as by `checkpoint` and `estimate`.
         """
         base = base_of("anticipate", mechanism, {**options})
         return self._core.anticipator.anticipate(launch, cycles, base, settled=settled, max_cycles=max_cycles)
@@ -160,20 +173,21 @@ class PreemptingDevice(AddressSpace):
     @checked(launch=a(Launch))
     def resident_tbs(self, launch: Launch) -> list[int]:
         """Return the launch ids of the thread blocks of a launch that are on the SM, the oldest first. It takes the
-        cycles of some register accesses a warp slot."""
+        cycles
+        of some register accesses per warp slot."""
         return self._preemption.resident_tbs(launch)
 
     @checked(launch=a(Launch))
     def estimate(self, launch: Launch) -> Estimate:
         """Estimate how long a launch would hold the SM if it were drained, or switched.
 
-        It takes the cycles of some register accesses a warp slot, in which the launch runs on.
+        It takes the cycles of some register accesses per warp slot, in which the launch runs on.
 
         Returns
         -------
         Estimate
-            What is left of each thread block on the SM is not known before one of the launch has ended, or of an
-            earlier launch of the kernel with the same block, of which there was an estimate.
+            The remaining time of a thread block is known once another one of the launch has ended. A thread block of an
+            earlier launch of the kernel with the same block counts too, if there was an estimate of that launch.
 
         Raises
         ------
@@ -184,8 +198,9 @@ class PreemptingDevice(AddressSpace):
 
     @checked(launch=a(Launch))
     def finish_preempt(self, launch: Launch, max_cycles: int = DEFAULT_CYCLES) -> PreemptReport | None:
-        """Wait for the end of a preempt or a checkpoint that was begun; returns and raises what `preempt` does. Also a
-        `DriverError` if none was, or the launch was resumed or killed since."""
+        """Wait for the end of a preempt or a checkpoint that was begun; returns and raises what `preempt` does. Raises
+        a
+        `DriverError` too if none was begun, or the launch has been resumed or killed since."""
         return self._preemption.finish_preempt(launch, max_cycles)
 
     @checked(launch=a(Launch), gang=FLAG)
@@ -196,8 +211,9 @@ class PreemptingDevice(AddressSpace):
         ----------
         launch : Launch
         gang : bool
-            TBs start together, when all for which there is room are back, rather than each when it is. The first
-            instruction comes later; the restore has the bus to itself.
+            Start the TBs together, when all for which there is room are back, rather than each as soon as it is back.
+            The
+            first instruction comes later, but the restore has the bus to itself.
         max_cycles : int
 
         Raises
@@ -205,7 +221,8 @@ class PreemptingDevice(AddressSpace):
         CommandRefused
             If the launch is not preempted or its context cannot be read.
         CycleLimit
-            If it takes longer than `max_cycles`, for example because other launches leave no room; it goes on, and
+            If it takes longer than `max_cycles`, for example because other launches leave no room. The resume goes on,
+            and
             `finish_resume`, a `preempt` of others, or `abort` can follow.
         """
         limit = whole_number(max_cycles, "max_cycles")
@@ -220,16 +237,17 @@ class PreemptingDevice(AddressSpace):
 
     @checked(launch=a(Launch))
     def finish_resume(self, launch: Launch, max_cycles: int = DEFAULT_CYCLES) -> ResumeReport:
-        """Wait for the end of a resume that was begun; returns and raises what `resume` does. Also a `DriverError` if
-        none was, or the launch was preempted since."""
+        """Wait for the end of a resume that was begun; returns and raises what `resume` does. Raises a `DriverError`
+        too
+        if none was begun, or the launch has been preempted since."""
         return self._preemption.finish_resume(launch, max_cycles)
 
     @checked(launch=a(Launch))
     def abort(self, launch: Launch, max_cycles: int = DEFAULT_CYCLES) -> None:
         """Withdraw a preempt or a resume that is under way, and wait for it.
 
-        After that of a preempt the launch runs: what was saved of it, by earlier preempts too, is resumed. After that
-        of a resume TBs that had their room run, the others stay saved, and the launch is preempted.
+        After an aborted preempt the launch runs, and its saved state is resumed, that of earlier preempts too. After an
+        aborted resume the launch is preempted: TBs that already had room run, and the others stay saved.
 
         Raises
         ------
@@ -242,7 +260,7 @@ class PreemptingDevice(AddressSpace):
 
     @checked(launch=a(Launch))
     def hasten(self, launch: Launch) -> None:
-        """Have a preempt that is under way wait no longer: warps stop at their next instruction.
+        """End the wait of a preempt that is under way: warps stop at their next instruction.
 
         Raises
         ------
@@ -253,11 +271,13 @@ class PreemptingDevice(AddressSpace):
 
     @checked(launch=a(Launch))
     def kill(self, launch: Launch, max_cycles: int = DEFAULT_CYCLES) -> None:
-        """End a launch, whatever it does: running, being preempted or resumed, or preempted. One that has ended stays
-        as it is.
+        """End a launch in any state: running, being preempted or resumed, or preempted. A launch that has ended stays
+        as
+        it is.
 
-        Its TBs leave the SM at once; then memory has to answer what it was asked on their behalf. Only then is the
-        memory of the launch free.
+        Its TBs leave the SM at once. The memory of the launch is free only after all memory requests of the TBs have
+        been
+        answered.
 
         Raises
         ------
@@ -268,13 +288,14 @@ class PreemptingDevice(AddressSpace):
 
     @checked(launch=a(Launch))
     def release_slot(self, launch: Launch, max_cycles: int = DEFAULT_CYCLES) -> None:
-        """Take the kernel slot of a preempted launch, which is in memory as a whole; whatever is asked of it next gives
-        it one again. A launch that finds all slots in use does so to the first that can do without.
+        """Take the kernel slot of a preempted launch, whose whole state is in memory. The next call with the launch
+        gives
+        it a slot again. A launch that finds all slots in use takes the first one whose launch can do without.
 
         Raises
         ------
         DriverError
-            If it is not preempted, some of it may be on the SM, or bounds are checked.
+            If it is not preempted, some of its state may be on the SM, or bounds are checked.
         CycleLimit
             If memory has not answered after `max_cycles`; the launch is safe.
         """
@@ -282,48 +303,50 @@ class PreemptingDevice(AddressSpace):
 
     @checked(launch=a(Launch), parts=WHOLES)
     def move(self, launch: Launch, parts: Sequence[int], max_cycles: int = DEFAULT_CYCLES) -> None:
-        """Have thread blocks of a preempted launch come back on other SMs: each SM takes what another has saved, with
-        its local memory. The launch loses its kernel slot (`release_slot`).
+        """Move thread blocks of a preempted launch to other SMs: each SM takes the saved part of another SM, with its
+        local
+        memory. The launch loses its kernel slot (`release_slot`).
 
         Parameters
         ----------
         launch : Launch
         parts : sequence of int
-            For each SM the one whose thread blocks it gets; each once.
+            For each SM, the SM whose part it takes; a permutation.
         max_cycles : int
 
         Raises
         ------
         DriverError
-            If `parts` is none, or as by `release_slot`.
+            If `parts` is not a permutation of the SMs, or for the reasons of `release_slot`.
         CycleLimit
-            As by `release_slot`.
+            Raised as by `release_slot`.
         """
         self._preemption.move(launch, parts, max_cycles)
 
     @checked(handle=ADDRESS, image=a(KernelImage))
     def adopt(self, handle: int, image: KernelImage, max_cycles: int = DEFAULT_CYCLES) -> Launch:
-        """Take over from memory a launch that another device has preempted, after which its machine ended; memory,
-        and nothing else, is as it was left.
+        """Adopt a launch from memory that another device has preempted before its machine ended. Only the memory has to
+        be as that device left it.
 
-        The launch is preempted then: `resume` brings it back. All memory that it is known to use is held by it, until
-        it has finished (`array_at` makes arrays of it). Adopt before anything is loaded or allocated on this device.
+        The launch then is preempted, and `resume` brings it back. It holds all memory that it is known to use until it
+        has
+        finished (`array_at` makes arrays of this memory). Adopt before anything is loaded or allocated on this device.
 
         Parameters
         ----------
         handle : int
             `Launch.handle` of the launch.
         image : KernelImage
-            Of its kernel, which stays where it lies and is not loaded.
+            Image of its kernel. The code stays in its place and is not loaded.
         max_cycles : int
 
         Raises
         ------
         CommandRefused
-            If memory does not hold the launch as its preempt has left it, or failed. Nothing has changed.
+            If memory does not hold the launch as its preempt has left it, or memory failed. Nothing has changed.
         DriverError
-            If there is no launch of this kernel there, it is of a device with another geometry or other memory, or what
-            it uses may have been written over.
+            If there is no launch of this kernel there, or it belongs to a device with another geometry or other memory.
+            Also if memory that it uses may have been overwritten.
         CycleLimit
             If it takes longer than `max_cycles`; it goes on, and `launches` has it.
         """
@@ -331,12 +354,12 @@ class PreemptingDevice(AddressSpace):
 
     @checked(launch=a(Launch))
     def context(self, launch: Launch) -> Contexts:
-        """Return the saved TBs of a preempted launch, a list: PCs, masks, registers, sizes of every warp.
+        """Return the saved TBs of a preempted launch: PCs, masks, registers, sizes of every warp.
 
         Raises
         ------
         ContextError
-            If what lies there is no context of this launch: something has written over it.
+            If there is no context of this launch, because something has overwritten it.
         """
         return self._preemption.context(launch)
 
@@ -349,15 +372,16 @@ class PreemptingDevice(AddressSpace):
         Parameters
         ----------
         mechanism : hw.arch.way.Way, hw.arch.image.context.Mechanism, str or None
-            None: nothing is preempted; a priority only says what begins first.
+            None: nothing is preempted, and a priority only sets the order in which kernels begin.
         options
-            Patience, grace and the like, as of `preempt`. A kernel of a stream that has no preemption routines is
-            preempted without `trap`, one with bases of another `scramble` without `incremental`.
+            Patience, grace and other options of `preempt`. A kernel of a stream without preemption routines is
+            preempted
+            without `trap`. One whose bases have another `scramble` is preempted without `incremental`.
 
         Raises
         ------
         DriverError
-            If there is no such mechanism, the machine has none of what is given, or some of it does not go together.
+            If there is no such mechanism, the machine lacks an option, or some of the options exclude each other.
         """
         way = None if mechanism is None else standing_of("preempt_by", mechanism, {**options}, self.geometry)
         self._core.streams.priorities.by = way

@@ -1,4 +1,4 @@
-"""Prepares an announced preempt: bases are saved of what it will find on the SM (PEP III-D)."""
+"""Prepares an announced preempt: it saves bases of the thread blocks that will be on the SM then (PEP III-D)."""
 
 from __future__ import annotations
 
@@ -17,24 +17,24 @@ from .reports import PreemptReport
 __all__ = ["SETTLED_INSTRUCTIONS", "Anticipation", "Anticipator"]
 
 SETTLED_INSTRUCTIONS = 1_000
-"""Warp instructions a thread block runs for, if it began after the announcement, before it is saved (PEP III-D)."""
+"""Warp instructions after which a thread block that began after the announcement is saved (PEP III-D)."""
 LOOKS = 32
-"""So often, at most, the thread blocks are looked at until the preempt is due."""
+"""The largest number of looks at the thread blocks until the preempt is due."""
 
 
 @dataclass(frozen=True)
 class Anticipation:
-    """What was done between the announcement of a preempt and the time it was due.
+    """The results of the time between the announcement of a preempt and its due time.
 
     Attributes
     ----------
     checkpoints : tuple of PreemptReport
-        In the order in which they were taken.
+        Reports of the checkpoints, in their order.
     saved, spared : tuple of int
-        Launch ids of the thread blocks on the SM at the end: with a base; without, since they were about to end, or
-        had just begun. Empty if the launch has finished.
+        Launch ids of the thread blocks on the SM at the end: those with a base, and those without, which were about to
+        end or had just begun. Empty if the launch has finished.
     cycles : int
-        Passed, more than announced if a checkpoint took longer.
+        Cycles passed; more than announced if a checkpoint took longer.
     """
 
     checkpoints: tuple[PreemptReport, ...]
@@ -56,7 +56,7 @@ class Anticipator:
         self._preemption, self._time = preemption, time
 
     def anticipate(self, launch: Launch, cycles: int, way: Way, *, settled: int, max_cycles: int) -> Anticipation:
-        """Let a launch run until it is due, and save bases in a way with `checkpoint`; see `Device.anticipate`."""
+        """Let a launch run until the preempt is due, and save bases with `checkpoint`; see `Device.anticipate`."""
         announced, settled = whole_number(cycles, "cycles"), whole_number(settled, "settled")
         limit = whole_number(max_cycles, "max_cycles")
         check_machine(launch.device.geometry, way)
@@ -84,5 +84,5 @@ class Anticipator:
 
 
 def _outlasts(tb: TbEstimate, cycles: int) -> bool:
-    """Return whether a TB will still be there; one of which nothing is known is taken for long."""
+    """Return whether a TB will still be there. A TB without an estimate is assumed to last long."""
     return tb.cycles_left is None or tb.cycles_left > cycles

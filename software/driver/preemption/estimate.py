@@ -1,9 +1,9 @@
 """Estimates of how long a launch would hold the SM after a preempt: drained, or switched.
 
-The SM counts what thread blocks take from their beginning to their end, and how far those are that it holds
-(`hw/dispatch/tb_profile.py`). From that two estimates of what is left of a thread block are made: the mean time of
-those that have ended, less what it has taken (PEP III-B); and the instructions that are left, at the pace it has had
-(Chimera).
+The SM counts the time of thread blocks that ran from beginning to end, and the progress of those that it holds
+(`hw/dispatch/tb_profile.py`). Two estimates of the remaining time of a thread block follow from these counts. One is
+the mean time of those that have ended, minus the time that it has taken (PEP III-B). The other is the number of
+remaining instructions at its own pace so far (Chimera).
 """
 
 from __future__ import annotations
@@ -20,17 +20,17 @@ __all__ = ["Estimate", "TbEstimate", "Estimator"]
 
 @dataclass(frozen=True)
 class TbEstimate:
-    """What is left of a thread block on the SM.
+    """The estimate of the remaining time of a thread block on the SM.
 
     Attributes
     ----------
     launch_id : int
     cycles, instructions : int
-        Since it began, or came back from memory; warp instructions.
+        Cycles and warp instructions since the thread block began, or came back from memory.
     whole : bool
-        It began on the SM. Otherwise both count from its return, and what is left is less than estimated.
+        Whether it began on the SM. Otherwise both counts start at its return, and less remains than estimated.
     by_time, by_pace : int or None
-        Cycles left, by the mean time of others (PEP), and by its own pace (Chimera); None if it cannot be known.
+        Cycles left, by the mean time of others (PEP), and by its own pace (Chimera); None if not known.
     """
 
     launch_id: int
@@ -42,7 +42,7 @@ class TbEstimate:
 
     @property
     def cycles_left(self) -> int | None:
-        """By the mean time of others, by its own pace while none has ended."""
+        """Cycles left by the mean time of others, or by its own pace while none has ended."""
         return self.by_pace if self.by_time is None else self.by_time
 
 
@@ -53,12 +53,12 @@ class Estimate:
     Attributes
     ----------
     tbs : tuple of TbEstimate
-        Those on the SM, the oldest first.
+        Estimates of the thread blocks on the SM, the oldest first.
     tb_cycles, tb_instructions : float or None
-        Mean of the thread blocks that have ended; the instructions may be those of an earlier launch.
+        Means over the thread blocks that have ended; the instructions may be those of an earlier launch.
     switch_cycles : int
-        Preempt with `occupied`, the worst case: all that the thread blocks have allocated, at the pace of the bus, and
-        one answer of the memory (PEP III-B).
+        Time of a preempt with `occupied`, the worst case. It is the bus time for everything that the thread blocks have
+        allocated, plus one answer of the memory (PEP III-B).
     """
 
     tbs: tuple[TbEstimate, ...]
@@ -68,12 +68,12 @@ class Estimate:
 
     @property
     def drain_cycles(self) -> int | None:
-        """Until the last thread block on the SM has ended; None if of one it cannot be known."""
+        """Cycles until the last thread block on the SM has ended; None if the time of one is not known."""
         return _longest([tb.cycles_left for tb in self.tbs])
 
     @property
     def drain_cycles_by_pace(self) -> int | None:
-        """The same, as Chimera estimates it."""
+        """The same time as Chimera estimates it."""
         return _longest([tb.by_pace for tb in self.tbs])
 
 
@@ -83,7 +83,7 @@ def _longest(left: list[int | None]) -> int | None:
 
 
 class Estimator:
-    """Reads what the SM has counted.
+    """Reads the counts of the SMs.
 
     Parameters
     ----------
@@ -115,13 +115,13 @@ class Estimator:
 
 
     def _profile(self, sm: int, slot: int) -> list[int]:
-        """Return what an SM has counted of the TBs that have ended."""
+        """Return the counts of an SM for the TBs that have ended."""
         with self._host.of_sm(sm):
             return [self._host.read(f"kernel[{slot}].profile_{name}") for name in ("tbs", "cycles", "instructions")]
 
 
 def _left(launch_id: int, age: TbAge, since: int, time: float | None, instructions: float | None) -> TbEstimate:
-    """Return the estimate of a TB, `since` cycles after it was looked at."""
+    """Return the estimate of a TB that was looked at `since` cycles ago."""
     cycles = age.cycles + since
     by_time = None if time is None else max(round(time) - cycles, 0)
     by_pace = None

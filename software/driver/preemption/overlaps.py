@@ -1,4 +1,4 @@
-"""Whose the counters of saves and restores are: there is one set of each, of what was carried out last."""
+"""The owner of the counters of saves and restores. One set of each exists, which shows the last one carried out."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ class _Switch:
     Attributes
     ----------
     graceful : bool
-        Its turn comes at the end of a grace.
+        Whether its turn comes at the end of a grace.
     over : bool
-        It was seen to be.
+        Whether its end has been seen.
     lost : bool
-        The counters are another's.
+        Whether the counters belong to another switch.
     later : set of _Switch
-        Those that may be carried out after it, although it is not over.
+        Switches that may be carried out after this one, although it is not over.
     """
 
     graceful: bool
@@ -35,14 +35,14 @@ class _Switch:
 
 
 class Overlaps:
-    """Which switches of one kind may have overlapped others.
+    """Finds out which switches of one kind may have overlapped others.
 
     Parameters
     ----------
     state : KernelState
-        While one is under way.
+        State of a kernel while such a switch is under way.
     in_turn : bool
-        They are carried out one after the other, in the order in which they were begun, but for those with a grace.
+        Whether switches are carried out in the order of their beginning, except those with a grace.
     """
 
     def __init__(self, state: KernelState, in_turn: bool):
@@ -50,7 +50,7 @@ class Overlaps:
         self._last: WeakKeyDictionary[Launch, _Switch] = WeakKeyDictionary()
 
     def begin(self, launch: Launch, graceful: bool = False) -> None:
-        """Note that one begins."""
+        """Note that a switch begins."""
         new = _Switch(graceful)
         for other, switch in [*self._last.items()]:
             if other is launch:
@@ -64,7 +64,7 @@ class Overlaps:
         self._last[launch] = new
 
     def end(self, launch: Launch) -> None:
-        """Note that the last one of a launch is seen to be over: on one SM those that are not come after it."""
+        """Note that the last switch of a launch is over. On one SM, all switches still under way come after it."""
         ended = self._last.get(launch)
         if ended is None or ended.over:
             return
@@ -75,6 +75,6 @@ class Overlaps:
                     switch.later.discard(ended)
 
     def alone(self, launch: Launch) -> bool:
-        """Return whether the counters are those of the last one of a launch."""
+        """Return whether the counters belong to the last switch of a launch."""
         switch = self._last.get(launch)
         return switch is not None and not switch.lost and not switch.later

@@ -1,4 +1,4 @@
-"""How a preempt may be asked for: what the driver's keywords say, and what a launch allows."""
+"""The options of a preempt: the driver's keywords, and the checks against the machine and the launch."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ _OPTIONS = ("patience", "grace", *FLAGS)
 _OF_BASES = ("patience", "scramble")
 """Options of checkpoints."""
 _STANDING = ("patience", "grace", "incremental", "in_place", "trap", "scramble")
-"""Options of preempts that no program asks for one by one."""
+"""Options of preempts that the machine starts by itself."""
 
 
 def way_of(call: str, given: Way | Mechanism | str, options: dict[str, Any]) -> Way:
-    """Return how a call is to preempt.
+    """Return the way in which a call preempts.
 
     Parameters
     ----------
     call : str
         Name of the call, for messages.
     given : Way, Mechanism or str
-        A way, which takes no options besides; or a mechanism, its name or its number.
+        A way, which admits no other options; or a mechanism, its name or its number.
     options : dict
         Options by name.
 
@@ -57,14 +57,14 @@ def way_of(call: str, given: Way | Mechanism | str, options: dict[str, Any]) -> 
 
 
 def base_of(call: str, given: Way | Mechanism | str, options: dict[str, Any]) -> Way:
-    """Return how a call is to save bases; parameters and errors are as of `way_of`."""
+    """Return the way in which a call saves bases; for parameters and errors see `way_of`."""
     _check_known(call, options, _OF_BASES)
     return way_of(call, given, options).but(checkpoint=True)
 
 
 def standing_of(call: str, given: Way | Mechanism | str, options: dict[str, Any], g: Geometry) -> Way:
-    """Return how a machine is to preempt launches that are not known yet; parameters and errors are as of `way_of`, and
-    what the machine does not have is refused."""
+    """Return the way in which a machine preempts launches that are not known yet; for parameters and errors see
+    `way_of`. Options that the machine lacks are refused."""
     _check_known(call, options, _STANDING)
     way = way_of(call, given, options)
     if way.restart or way.checkpoint:
@@ -75,13 +75,13 @@ def standing_of(call: str, given: Way | Mechanism | str, options: dict[str, Any]
 
 
 def _check_known(call: str, options: dict[str, Any], known: tuple[str, ...]) -> None:
-    """Refuse what is no option of a call."""
+    """Refuse options that a call does not have."""
     if unknown := sorted(options.keys() - {*known}):
         raise DriverError(f"{call}: no option {unknown[0]!r}; there are {', '.join(known)}")
 
 
 def check_machine(g: Geometry, way: Way, names: Mapping[str, str] | None = None) -> None:
-    """Check that a machine can preempt in a way; `names` are as of `Way.refusal`.
+    """Check that a machine can preempt in a way; for `names` see `Way.refusal`.
 
     Raises
     ------

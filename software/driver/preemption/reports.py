@@ -1,4 +1,4 @@
-"""What the counters say of a preempt, a checkpoint or a resume."""
+"""Reports of a preempt, a checkpoint or a resume, from the counters."""
 
 from __future__ import annotations
 
@@ -13,31 +13,32 @@ __all__ = ["PreemptReport", "ResumeReport"]
 
 @dataclass(frozen=True)
 class PreemptReport:
-    """What the counters say of a preempt or a checkpoint; cycles are of the core clock.
+    """The counters of a preempt or a checkpoint; cycles are cycles of the core clock.
 
-    There is one set of counters, of the preempt that was carried out last. Where that may have been another launch's
-    `counted` is False, and all that counters say is None. What hardware queues preempt is not noticed.
+    One set of counters exists, for the preempt carried out last. If that preempt may belong to another launch,
+    `counted` is False, and all counter values are None. Preempts by hardware queues are not noticed.
 
     Attributes
     ----------
     way : hw.arch.way.Way
-        How it was carried out. Its patience is what was given or the default, after which warps stopped where they
-        were; what they had outstanding then is drain too. It is None if warps do not wait for preemption points.
+        Way in which it was carried out. Its patience is the given or the default one. Warps stopped where they were
+        after it, and the time of their outstanding work counts as drain too. It is None if warps do not wait for
+        preemption points.
     save_cycles : int
-        Preemption latency: from the request, or the end of its grace, until the SM's resources are free; of a
-        checkpoint, until all TBs run on.
+        Preemption latency: the cycles from the request, or the end of its grace, until the SM's resources are free.
+        For a checkpoint it ends when all TBs run on.
     drain_cycles : int
-        Part of it in which no save traffic flows because warps still run.
+        Part of `save_cycles` in which no save traffic flows because warps still run.
     data_bytes, metadata_bytes : int
-        Written.
+        Bytes written.
     registers, lines, tbs, warps : int
-        Saved.
+        Numbers of saved items.
     occupied_bytes : int
-        Registers and shared memory the saved TBs had allocated.
+        Bytes of registers and shared memory that the saved TBs had allocated.
     grace_cycles : int
-        How many cycles TBs took of their grace.
+        Cycles of grace that TBs used.
     counted : bool
-        The counters are of this preempt.
+        Whether the counters belong to this preempt.
     """
 
     way: Way
@@ -55,18 +56,18 @@ class PreemptReport:
 
     @property
     def saved_bytes(self) -> int:
-        """Written: data and metadata."""
+        """Bytes written: data and metadata."""
         return self.data_bytes + self.metadata_bytes
 
     @property
     def cost(self) -> SwitchCost | None:
-        """The cost; None if the counters are of another command."""
+        """The cost; None if the counters belong to another command."""
         return SwitchCost(self.save_cycles, self.tbs, self.saved_bytes) if self.counted else None
 
     @property
     def patience_over(self) -> bool | None:
-        """Warps that had not come to a preemption point within the patience were stopped where they were; None if it is
-        not known."""
+        """Whether warps were stopped because they had not reached a preemption point within the patience; None if not
+        known."""
         patience = self.way.patience
         if patience is None or patience == UNLIMITED:
             return False
@@ -75,18 +76,18 @@ class PreemptReport:
 
 @dataclass(frozen=True)
 class ResumeReport:
-    """What the counters say of a resume; None, and `counted` False, if another launch was resumed at the same time.
+    """The counters of a resume. They are None, and `counted` is False, if another launch was resumed at the same time.
 
     Attributes
     ----------
     restore_cycles : int
-        From the request until all TBs run.
+        Cycles from the request until all TBs run.
     resume_cycles : int
-        From the request until the first instruction issued.
+        Cycles from the request until the first instruction issued.
     bytes : int
-        Read.
+        Bytes read.
     counted : bool
-        The counters are of this resume.
+        Whether the counters belong to this resume.
     """
 
     restore_cycles: int
@@ -96,5 +97,5 @@ class ResumeReport:
 
     @property
     def cost(self) -> SwitchCost | None:
-        """The cost; None if the counters are of another command."""
+        """The cost; None if the counters belong to another command."""
         return SwitchCost(self.restore_cycles) if self.counted else None

@@ -1,4 +1,4 @@
-"""Preempted launches without a kernel slot: all that is known of them is in memory, and they come back from there."""
+"""Preempted launches without a kernel slot: their whole state is in memory, and they come back from there."""
 
 from __future__ import annotations
 
@@ -20,9 +20,10 @@ __all__ = ["Residence"]
 class Residence:
     """Takes kernel slots from preempted launches, and gives them one when they are wanted again.
 
-    A launch that has been preempted as a whole stands in memory, with a record by which any machine takes it over
-    (docs/preemption.md, Taken over from memory). So its slot can be released, and the launch be adopted into another.
-    Whether memory holds all of it the machine knows: it says so in the state of the slot, and refuses a release if not.
+    A launch that has been preempted as a whole stands in memory, with a record by which any machine can adopt it
+    (docs/preemption.md, Taken over from memory). So its slot can be released, and the launch adopted into another slot.
+    The machine knows whether memory holds all of the launch: the state of the slot says so, and otherwise the machine
+    refuses a release.
 
     Parameters
     ----------
@@ -78,7 +79,7 @@ class Residence:
         return False
 
     def bound(self, launch: Launch) -> str:
-        """Return why a launch cannot do without its slot; empty if it can."""
+        """Return the reason why a launch cannot do without its slot; empty if it can."""
         if monitor_of(self._host.transport):
             return "which arrays its addresses come from is not in memory, and bounds are checked here"
         if launch.state is not KernelState.PREEMPTED:
@@ -88,7 +89,7 @@ class Residence:
         return self._missing(launch)
 
     def _missing(self, launch: Launch) -> str:
-        """Return what of a preempted launch is not in memory."""
+        """Return which state of a preempted launch is not in memory."""
         path, over = f"kernel[{launch.slot}]", []
         for sm in range(self._host.geometry.sms):
             with self._host.of_sm(sm):
@@ -108,7 +109,7 @@ class Residence:
                 "as a whole")
 
     def _leave(self, launch: Launch, max_cycles: int) -> None:
-        """Have a launch leave its slot, which is released; what is in memory stays."""
+        """Release the slot of a launch; its state in memory stays."""
         slot = launch.slot
         launch.go_away()
         self._slots.away.append(launch)
@@ -127,7 +128,7 @@ class Residence:
 
     @whole
     def come_back(self, launch: Launch, max_cycles: int = DEFAULT_CYCLES) -> None:
-        """Give a launch that has no slot one, as preempted as it was."""
+        """Give a kernel slot to a preempted launch without one; it stays preempted."""
         left, slot = launch.away, self._slots.take()
         launch.come_back(slot)
         self._slots.launches[slot] = launch
@@ -150,7 +151,7 @@ class Residence:
 
     @whole
     def kill(self, launch: Launch) -> None:
-        """End a launch that has no slot; nothing happens if another thread has, or has brought it back."""
+        """End a launch without a slot. Do nothing if another thread has ended it, or has given it a slot."""
         if launch not in self._slots.away:
             return
         self._slots.away.remove(launch)

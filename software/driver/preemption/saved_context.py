@@ -1,4 +1,4 @@
-"""Reads a launch's saved context back from device memory, and says where it is damaged."""
+"""Reads a launch's saved context from device memory, and reports damage to it."""
 
 from __future__ import annotations
 
@@ -46,12 +46,12 @@ def _check(right: bool, what: str) -> None:
 
 
 def read_context(host: HostInterface, launch: Launch) -> Contexts:
-    """Return the complete entries of a launch's context control block, and what is on the SM of their TBs.
+    """Return the complete entries of a launch's context control block, and the state of their TBs on the SM.
 
     Raises
     ------
     ContextError
-        If an entry or a stream is none of this launch.
+        If an entry or a stream does not belong to this launch.
     """
     found, transport, g = Contexts(), host.transport, host.geometry
     here: dict[int, list[int]] = {}  # entries of which registers, lines stay: asked for once an image says so
@@ -79,13 +79,13 @@ def read_context(host: HostInterface, launch: Launch) -> Contexts:
 
 
 def _staying(host: HostInterface, launch: Launch, sm: int) -> list[int]:
-    """Return the vectors of entries of which registers and shared lines are on an SM; takes time."""
+    """Return the vectors of entries whose registers and whose shared lines are on an SM; takes time."""
     with host.of_sm(sm):
         return [host.read(f"kernel[{launch.slot}].{name}_stay") for name in ("registers", "lines")]
 
 
 def _entry(transport: Transport, launch: Launch, place: _Place) -> tuple[dict[str, int], list[int]]:
-    """Return the fields and the words of the entry of a TB on a side."""
+    """Return the fields and the words of the entry of a TB on one side."""
     address = context.entry_address(launch.ccb_of(place.sm), place.number(transport.geometry))
     words = np.frombuffer(transport.read_memory(address, context.CCB_ENTRY.size // 8), "<u4")
     return context.from_words(context.CCB_ENTRY, words), words.tolist()
@@ -102,7 +102,7 @@ def _read_base(transport: Transport, launch: Launch, increment: dict[str, int], 
 
 
 def _read_evicted(transport: Transport, launch: Launch, first: dict[str, int], place: _Place) -> TbContext:
-    """Return the image that completes one of which nothing is on the SM any more."""
+    """Return the image that completes another one, none of whose state is on the SM any more."""
     entry, words = _entry(transport, launch, place.other)
     _check(entry["state"] == context.State.BASE and _kept(entry) == _kept(first) and entry["base_crc"] == first["crc"],
            "what was evicted of it is not there any more")
@@ -126,7 +126,7 @@ def _read_entry(transport: Transport, launch: Launch, entry: dict[str, int], wor
 
 
 def _check_entry(launch: Launch, entry: dict[str, int], place: _Place) -> None:
-    """Check what an entry says against the launch."""
+    """Check an entry against the launch."""
     g, code = launch.device.geometry, launch.kernel.image
     grid, launch_id = launch.grid, entry["launch_id"]
     _check(entry["version"] == context.VERSION, f"format version {entry['version']}, not {context.VERSION}")

@@ -31,13 +31,13 @@ __all__ = ["Queue"]
 SLICE = 200
 """Cycles between two looks at a signal."""
 LOOK = 4
-"""Cycles between two looks at a queue that is to do something soon; its processor has the registers in between."""
+"""Cycles between two looks at a queue that is about to act. Its processor uses the registers in between."""
 SETTLED = 100_000
-"""Cycles in which a packet completes of which nothing is left but its signal, unless memory does not answer."""
+"""Cycles in which a packet completes once only its signal is left, unless memory does not answer."""
 
 
 class _Left(NamedTuple):
-    """How far a queue had come when it ended: packets completed, and the first that was not started."""
+    """Progress of a queue at its end: packets completed, and the first packet that was not started."""
 
     completed: int
     unstarted: int
@@ -52,7 +52,7 @@ class Queue:
     Parameters
     ----------
     device : DeviceMemory
-        Of its owner.
+        Memory of its owner.
     time : SimulatedTime
     number : int
     options : QueueOptions
@@ -63,7 +63,7 @@ class Queue:
     window_end : int
         First byte beyond the global memory that its kernels reach.
     given_back : callable
-        Called once it has ended: another may have the queue of the machine.
+        Called once the queue has ended. Another owner may then have the hardware queue.
 
     Raises
     ------
@@ -120,13 +120,13 @@ class Queue:
 
     @property
     def owner(self) -> DeviceMemory:
-        """Whose kernels it launches."""
+        """The owner of the kernels that it launches."""
         return self._device
 
     @property
     def capacity(self) -> int:
-        """Kernels in flight at most (REEF 4.1), 1 to what the queue was made with, for which it has save areas. Those
-        that are in flight stay when it is set to fewer; then one more is begun whenever there is room.
+        """Limit of the kernels in flight (REEF 4.1), between 1 and the capacity at its creation, for which it has save
+        areas. A lower limit leaves the kernels in flight alone. After it one more begins whenever there is room.
 
         Raises
         ------
@@ -146,14 +146,14 @@ class Queue:
         self._capacity = most
 
     def _require_use(self) -> None:
-        """Refuse what is asked of a queue that has ended, or is to."""
+        """Refuse an operation on a queue that has ended, or is about to."""
         if self._ending:
             raise DriverError(f"queue {self.number} has been ended; make another")
 
     @whole
     def fit_window(self) -> None:
-        """Have kernels that are started from now on reach the memory that the owner's heap has now: tenants may have
-        come or gone since the last."""
+        """Let kernels that start from now on reach the present memory of the owner's heap, whose end moves when tenants
+        come or go."""
         end = self._device.heap.end
         if self.window_end != end:
             self._registers.write("window_end", end)
@@ -171,14 +171,14 @@ class Queue:
         ----------
         kernel : LoadedKernel
         grid, block : tuple of int
-            Up to three numbers, or one.
+            One to three numbers.
         arguments : sequence
-            As of a launch.
+            Arguments as for a launch.
         shared_bytes : int
             Dynamic shared memory.
         barrier : bool
-            It is begun when all packets before it have completed (HSA's barrier bit); of a queue with a capacity of 1
-            each is.
+            Begin the kernel when all packets before it have completed (HSA's barrier bit). With a capacity of 1 every
+            packet does so.
 
         Raises
         ------
@@ -209,16 +209,17 @@ class Queue:
 
     @checked(after=many(Queued), any_of=FLAG, barrier=FLAG)
     def barrier(self, after: Sequence[Queued], any_of: bool = False, *, barrier: bool = False) -> Queued:
-        """Put a packet into the queue that completes when all of up to five others have, of any queue of its owner; or,
-        with `any_of`, when one of them has. What is behind it waits for that. With `barrier` it waits for all before it
-        in the queue, too.
+        """Put a packet into the queue that completes when all of up to five packets have completed, or one of them with
+        `any_of`. They may be in any queue of its owner. Packets behind it wait for its completion. With `barrier` it
+        also
+        waits for all packets before it in the queue.
 
         Raises
         ------
         LaunchError
-            If there are more, or the ring is full.
+            If there are more than five, or the ring is full.
         DriverError
-            If one is of another device, or of a queue of another owner.
+            If one belongs to another device, or to a queue of another owner.
         """
         for each in after:
             each.require_reach(self._device)
@@ -251,13 +252,14 @@ class Queue:
 
     @property
     def state(self) -> QueueState:
-        """What it does."""
+        """State of the queue."""
         return QueueState.STOPPED if self._left else QueueState(self._registers.status()["state"])
 
     @property
     def completed(self) -> int:
-        """Packets before the first that has not completed: as the queue says, and it may know of the last signal a few
-        cycles later than who reads that."""
+        """Number of packets before the first that has not completed, as the queue counts them. The queue may count the
+        last
+        one a few cycles after its signal."""
         if self._left:
             return self._left.completed
         signalled = next((each.index for each in self._queued if not each.done), self.ring.count)
@@ -265,7 +267,7 @@ class Queue:
 
     @checked(queued=optional(a(Queued)))
     def wait(self, queued: Queued | None = None, max_cycles: int = DEFAULT_CYCLES) -> None:
-        """Let time pass until a packet has completed, or all that are in the queue.
+        """Let time pass until a packet has completed, or all packets in the queue.
 
         Raises
         ------
@@ -298,7 +300,7 @@ class Queue:
             passed += self._time.advance(min(SLICE, limit - passed))
 
     def _is_left(self, wanted: Sequence[Queued]) -> bool:
-        """The queue is stopped, and one of these is away or was not started."""
+        """Return whether the queue is stopped, and one of these packets is away or was not started."""
         if self.enabled:
             return False
         first = self._registers.unstarted
@@ -307,7 +309,7 @@ class Queue:
 
     @whole
     def in_flight(self) -> list[Flight]:
-        """Return the kernels in flight. Each is read by itself, while the queue goes on."""
+        """Return the kernels in flight. Each read is separate, while the queue goes on."""
         return [] if self._left else self._registers.in_flight(self._places)
 
     def find(self, index: int) -> Flight | None:
@@ -316,27 +318,30 @@ class Queue:
 
     @property
     def enabled(self) -> bool:
-        """It has not been stopped."""
+        """Whether the queue has not been stopped."""
         return not self._left and self._registers.enabled
 
     @whole
     def stop(self) -> int:
-        """Begin no more packets: what was fetched and not started is dropped, kernels that run end, one that is
-        preempted and has lost its slot waits for `enable`. Return the index of the first packet that has not been
-        started, which `enable` goes on with."""
+        """Begin no more packets. Fetched packets that were not started are dropped, and running kernels end. A
+        preempted
+        kernel without a slot waits for `enable`. Return the index of the first packet that has not been started;
+        `enable`
+        goes on with it."""
         if self._left:
             return self._left.unstarted
         self._registers.control(enable=0)
         return self._registers.unstarted
 
     def end(self, max_cycles: int = DEFAULT_CYCLES) -> None:
-        """Stop, kill the kernels in flight, and give the queue back: it takes nothing more, and another can be made in
-        its place. Safe to repeat.
+        """Stop, kill the kernels in flight, and give the queue back. It takes no more packets, and another queue can be
+        made
+        in its place. Safe to repeat.
 
         Raises
         ------
         CycleLimit
-            If they have not ended after `max_cycles`; ending it again goes on.
+            If they have not ended after `max_cycles`; another call goes on.
         """
         passed, limit = 0, whole_number(max_cycles, "max_cycles")
         with self.lock:
@@ -349,7 +354,7 @@ class Queue:
 
     @whole
     def _give_back(self) -> bool:
-        """Give the queue back, once, if no kernel of it is in flight; return whether it has been."""
+        """Give the queue back once, if none of its kernels is in flight; return whether it has been given back."""
         if self._left:
             return True
         if self.enabled:
@@ -368,7 +373,7 @@ class Queue:
 
     @whole
     def _kill_all(self) -> None:
-        """Kill the kernels in flight, drop those that have no slot, and give completions up that memory refuses."""
+        """Kill the kernels in flight, drop those without a slot, and give up completions that memory refuses."""
         flights = self.in_flight()
         self._registers.control(enable=0, discard=(1 << self._places) - 1 | BARRIER_BIT)
         for flight in flights:
@@ -378,15 +383,15 @@ class Queue:
                         self._host.write("command", op=Command.KILL, kernel=flight.slot)
 
     def void(self, queued: Queued) -> None:
-        """Make a barrier that waits for nothing of a packet that the queue, which is stopped, has not started: when the
-        queue goes on the packet completes, and that is all it does."""
+        """Replace a packet that has not been started by a barrier without signals; the queue must be stopped. When the
+        queue goes on, the packet only completes."""
         self._require_use()
         self.ring.replace(queued.index, void_packet(), queued.signal)
 
     @whole
     def drop(self, flight: Flight) -> bool:
-        """Be done with a kernel that is preempted and has no slot: it does not come back, and its packet completes.
-        Return False if it has come back meanwhile, and nothing was done.
+        """Drop a preempted kernel without a slot: it does not come back, and its packet completes. Return False, with
+        nothing done, if it has come back meanwhile.
 
         Raises
         ------
@@ -410,8 +415,9 @@ class Queue:
 
     @whole
     def enable(self) -> None:
-        """Go on after `stop`, or after a failure has been mended. Where the device is uncertain about a completion the
-        signal decides: one that is not 0 is counted down once more.
+        """Go on after `stop`, or after a failure has been mended. If the device is uncertain about a completion, the
+        signal
+        decides: a signal other than 0 is decremented once more.
 
         Raises
         ------
@@ -427,7 +433,7 @@ class Queue:
         self._registers.control(enable=1)
 
     def _settle(self) -> None:
-        """Have packets end whose completion is uncertain and has been counted."""
+        """Let packets end whose completion is uncertain and has been counted."""
         doubtful = self._registers.status()["uncertain"]
         counted = sum(1 << bit for bit in range(doubtful.bit_length()) if doubtful >> bit & 1 and self._has_ended(
             self._registers.packet_of(None if 1 << bit == BARRIER_BIT else bit)))
@@ -436,7 +442,7 @@ class Queue:
             self._until(lambda: not self._registers.status()["uncertain"] & counted, "settled its completions")
 
     def _until(self, over: Callable[[], bool], what: str) -> None:
-        """Let time pass until the queue processor has done what it does soon."""
+        """Let time pass until the queue processor has done a short operation."""
         for _ in range(SETTLED // LOOK):
             if over():
                 return

@@ -19,7 +19,7 @@ __all__ = ["PacketQueue", "Queued", "completion_signal"]
 
 
 class PacketQueue(Protocol):
-    """What a packet needs of its `Queue`."""
+    """The interface of a `Queue` to its packets."""
 
     number: int
 
@@ -30,7 +30,7 @@ class PacketQueue(Protocol):
 
     @property
     def owner(self) -> DeviceMemory:
-        """Whose kernels it launches."""
+        """The owner of the kernels that it launches."""
         ...
 
     @property
@@ -44,7 +44,7 @@ class PacketQueue(Protocol):
 
 
 def completion_signal(owner: DeviceMemory) -> Allocation:
-    """Return a new signal in an owner's memory, of a packet that has not completed."""
+    """Return a new signal in an owner's memory, for a packet that has not completed."""
     signal = owner.reserve(SIGNAL_BYTES, owner.system)
     value = bytearray(SIGNAL_BYTES)
     value[SIGNAL_VALUE] = 1
@@ -60,17 +60,17 @@ class Queued:
     ----------
     queue : Queue
     name : str
-        Of its kernel, or ``"barrier"``.
+        Name of its kernel, or ``"barrier"``.
     index : int
-        Of the packet, counted from the beginning of the queue.
+        Index of the packet since the beginning of the queue.
     signal : Allocation
         Its completion signal: 1 until it has completed, then 0.
     held : sequence
-        What it uses until it is seen to have completed.
+        Memory that it uses until its completion is seen.
     kernel : LoadedKernel or None
-        None of a packet that launches none.
+        Its kernel; None if the packet launches none.
     lost : bool
-        Its queue was ended before it had completed.
+        Whether its queue was ended before it had completed.
     """
 
     queue: PacketQueue
@@ -82,7 +82,7 @@ class Queued:
     lost: bool = False
 
     def require_reach(self, owner: DeviceMemory) -> None:
-        """Refuse it as what a barrier in a queue of an owner waits for.
+        """Refuse this packet as one for which a barrier in a queue of an owner waits.
 
         Raises
         ------
@@ -101,12 +101,12 @@ class Queued:
 
     @property
     def done(self) -> bool:
-        """It has completed; asking takes no simulated time."""
+        """Whether it has completed; the access takes no simulated time."""
         return not self._word(SIGNAL_VALUE)
 
     @property
     def ended(self) -> bool:
-        """It has completed, and uses nothing any more."""
+        """Whether it has completed and uses nothing any more."""
         if self.done:
             self.held = ()
             return True
@@ -118,12 +118,12 @@ class Queued:
 
     @property
     def start_cycle(self) -> int:
-        """When its kernel was started, 0 until it has completed; of a barrier 0."""
+        """Cycle in which its kernel was started; 0 until it has completed, and for a barrier."""
         return self._word(SIGNAL_START)
 
     @property
     def end_cycle(self) -> int:
-        """When the queue saw that it had finished, likewise."""
+        """Cycle in which the queue saw its end; 0 in the same cases."""
         return self._word(SIGNAL_END)
 
     def _word(self, offset: int) -> int:

@@ -1,4 +1,4 @@
-"""The hardware queues of a device: who has which."""
+"""The hardware queues of a device, and their owners."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class Queues:
 
     @whole
     def make(self, owner: DeviceMemory, options: QueueOptions) -> Queue:
-        """Return a queue that nobody has yet; see `Device.queue`."""
+        """Return a free hardware queue; see `Device.queue`."""
         owner.require_open()
         g = self._host.geometry
         taken = {queue.number for queue in self._queues}
@@ -69,7 +69,7 @@ class Queues:
         return queue
 
     def _take_slots(self) -> None:
-        """Make the upper half of the kernel slots the queues'."""
+        """Reserve the upper half of the kernel slots for queues."""
         g, slots = self._host.geometry, self._launcher.slots
         upper = frozenset(range((g.kernel_slots + 1) // 2, g.kernel_slots))
         if not upper:

@@ -23,25 +23,25 @@ FAILURES = {
     QueueError.UNCERTAIN: "the memory answered with an error at the write of its completion signal, and does not say "
                           "whether that was done; mend the memory, and stop and enable the queue, or end it",
 }
-"""What a message says of a queue that has stopped with an error."""
+"""Words of a message for each error that stops a queue."""
 _OF_SIGNALS = QueueError.BAD_SIGNAL, QueueError.UNCERTAIN
-"""Errors that are of a packet's completion signal."""
+"""Errors that concern a packet's completion signal."""
 
 
 @dataclass(frozen=True)
 class Flight:
-    """A kernel of a queue that has been begun and has not completed.
+    """A kernel of a queue that has begun and has not completed.
 
     Attributes
     ----------
     place : int
-        Of those that the queue has in flight, from 0 on.
+        Place among the kernels that the queue has in flight, from 0 on.
     index : int
-        Of its packet.
+        Index of its packet.
     slot : int
         Its kernel slot.
     away : bool
-        It is preempted and has no slot.
+        Whether it is preempted and has no slot.
     """
 
     place: int
@@ -51,7 +51,7 @@ class Flight:
 
 
 class QueueRegisters:
-    """The registers of a queue. Its packets are counted from those that it had when it was made.
+    """The registers of a queue. Packet 0 is the first packet of the present owner.
 
     Parameters
     ----------
@@ -61,14 +61,14 @@ class QueueRegisters:
     Attributes
     ----------
     first : int
-        The device's index of packet 0.
+        Index of packet 0 for the device.
     """
 
     def __init__(self, host: HostInterface, number: int):
         self._host, self._path, self.first = host, f"queue[{number}]", 0
 
     def count_from_here(self) -> None:
-        """Make the next packet packet 0: the queue is where its last owner has left it."""
+        """Make the next packet packet 0; the indices of the device go on from the last owner."""
         self.first = self.read("read_index")
 
     @property
@@ -90,7 +90,7 @@ class QueueRegisters:
 
     @property
     def enabled(self) -> bool:
-        """It has not been stopped."""
+        """Whether the queue has not been stopped."""
         return bool(self._host.fields(f"{self._path}.control")["enable"])
 
     @whole
@@ -114,7 +114,7 @@ class QueueRegisters:
         return self.unstarted - 1 if place is None else self.read(f"packet[{place}]") - self.first
 
     def failed_at(self, status: dict[str, int]) -> int:
-        """Return the index of the packet that the queue has failed at, or whose signal memory refuses."""
+        """Return the index of the packet at which the queue has failed, or whose signal memory refuses."""
         if of := status["of"]:
             return self.packet_of(of - 1)
         return self.packet_of(None) if status["error"] in _OF_SIGNALS else self.unstarted
@@ -126,7 +126,7 @@ class QueueRegisters:
                 for place in range(places) if word >> 8 * place & 1]
 
     def refusal(self, status: dict[str, int]) -> str:
-        """Return what a message adds if the queue tries to complete a packet, and memory refuses."""
+        """Return the words that a message adds if memory refuses the completion of a packet."""
         if status["error"] != QueueError.BAD_SIGNAL:
             return ""
         at = self.failed_at(status)
